@@ -1,0 +1,12 @@
+# One set of flags for every target: warnings are errors, sanitizers on request.
+add_library(ingot_flags INTERFACE)
+target_compile_options(ingot_flags INTERFACE
+  -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+  -Wwrite-strings -Wvla -Wundef -fno-common -fno-strict-aliasing)
+target_compile_definitions(ingot_flags INTERFACE _GNU_SOURCE)
+target_include_directories(ingot_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+if(INGOT_SANITIZE)
+  target_compile_options(ingot_flags INTERFACE -fsanitize=${INGOT_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(ingot_flags INTERFACE -fsanitize=${INGOT_SANITIZE})
+endif()

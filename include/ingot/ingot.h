@@ -1,0 +1,326 @@
+/*
+ * ingot: run Metal compute kernels anywhere.
+ *
+ * Objects are opaque and reference counted: a function named *_create or *_open hands
+ * the caller one reference, *_retain adds one, *_release drops one (NULL is allowed).
+ * Descriptors are plain structs whose zero value means the default; initialise them
+ * with `= INGOT_..._INIT` or `= {0}`.
+ *
+ * Every fallible function returns an ingot_status. On failure ingot_error_message()
+ * gives, for the calling thread, a sentence that names what was wrong, where, and both
+ * values. See docs/ownership.md, docs/errors.md and docs/threads.md.
+ */
+#ifndef INGOT_INGOT_H
+#define INGOT_INGOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(INGOT_STATIC)
+#define INGOT_API
+#else
+#define INGOT_API __attribute__((visibility("default")))
+#endif
+
+#define INGOT_VERSION_MAJOR 0
+#define INGOT_VERSION_MINOR 1
+#define INGOT_VERSION_PATCH 0
+
+/* ---- errors ------------------------------------------------------------------- */
+
+/* Values are pinned: they never change meaning between versions. */
+typedef enum ingot_status {
+    INGOT_OK = 0,
+    INGOT_INVALID_ARGUMENT = 1, /* a NULL, a zero size, a malformed descriptor */
+    INGOT_OUT_OF_MEMORY = 2,
+    INGOT_NOT_FOUND = 3,     /* no such kernel, device, function constant or file */
+    INGOT_COMPILE_ERROR = 4, /* the Metal source is wrong; the message holds the diagnostics */
+    INGOT_NO_COMPILER = 5,   /* a compilation is needed, and ingotc or clang is missing */
+    INGOT_BAD_ARCHIVE = 6,   /* not an archive, cut short, damaged, or of another version */
+    INGOT_IO_ERROR = 7,
+    INGOT_UNSUPPORTED = 8,    /* valid, but not possible on this device or CPU */
+    INGOT_LAUNCH_ERROR = 9,   /* the launch validator refused a dispatch */
+    INGOT_KERNEL_FAULT = 10,  /* a running kernel touched memory it must not, or trapped */
+    INGOT_TIMEOUT = 11,       /* a kernel ran past its time limit */
+    INGOT_BARRIER_ERROR = 12, /* some threads of a group never reached a barrier */
+    INGOT_DEVICE_LOST = 13,
+    INGOT_INTERNAL_ERROR = 14,
+} ingot_status;
+
+/* The pinned name of a code, such as "INGOT_LAUNCH_ERROR"; never NULL. */
+INGOT_API const char *ingot_status_name(ingot_status status);
+
+/* The message of the last failed call of this thread; "" if none. Valid until the
+ * thread's next call into ingot. */
+INGOT_API const char *ingot_error_message(void);
+
+/* "0.1.0" */
+INGOT_API const char *ingot_version(void);
+
+typedef struct ingot_device ingot_device;
+typedef struct ingot_library ingot_library;
+typedef struct ingot_kernel ingot_kernel;
+typedef struct ingot_buffer ingot_buffer;
+typedef struct ingot_stream ingot_stream;
+typedef struct ingot_event ingot_event;
+
+/* ---- devices ------------------------------------------------------------------ */
+
+typedef struct ingot_device_info {
+    char name[64];        /* "cpu", "cuda:0", "metal:0" */
+    char description[128]; /* "Intel Xeon …, 8 worker threads" */
+    char target[32];      /* the code level in use: "x86-64-v4", "sm_90" */
+    uint32_t simd_width;  /* 32 on every device */
+    uint32_t max_threads_per_threadgroup;
+    uint32_t max_threadgroup_memory; /* bytes, static and dynamic together */
+    uint32_t compute_units;          /* worker threads or multiprocessors */
+    uint64_t max_buffer_length;
+    uint32_t min_offset_alignment; /* of a buffer argument, in bytes */
+    bool unified_memory;           /* ingot_buffer_contents works */
+} ingot_device_info;
+
+typedef struct ingot_device_desc {
+    uint32_t worker_threads;       /* cpu: 0 = one per core this process may use */
+    const char *cpu_level;         /* cpu: NULL = the best; "x86-64-v3", "x86-64-v4" */
+    uint32_t threadgroup_memory;   /* 0 = 32 KiB; more where the device has it */
+    double time_limit_seconds;     /* per dispatch; 0 = the default (60 s), < 0 = none */
+} ingot_device_desc;
+#define INGOT_DEVICE_DESC_INIT {0}
+
+/* How many devices there are, and what device `index` is, without opening it. */
+INGOT_API size_t ingot_device_count(void);
+INGOT_API ingot_status ingot_device_describe(size_t index, ingot_device_info *info);
+
+/* Opens a device by name: "cpu", "cuda", "cuda:1". NULL means INGOT_DEVICE from the
+ * environment, or else "cpu". desc may be NULL. */
+INGOT_API ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
+                                         ingot_device **device);
+INGOT_API void ingot_device_retain(ingot_device *device);
+INGOT_API void ingot_device_release(ingot_device *device);
+INGOT_API ingot_status ingot_device_get_info(const ingot_device *device, ingot_device_info *info);
+
+/* ---- libraries ---------------------------------------------------------------- */
+
+typedef struct ingot_define {
+    const char *name;
+    const char *value; /* NULL means 1 */
+} ingot_define;
+
+typedef struct ingot_source_desc {
+    const char *source; /* Metal Shading Language */
+    size_t length;      /* 0 = strlen(source) */
+    const char *name;   /* shown in diagnostics; NULL = "source.metal" */
+    const char *const *include_dirs;
+    size_t include_dir_count;
+    const ingot_define *defines;
+    size_t define_count;
+    bool fast_math;
+    uint32_t msl_version;  /* 0 = 320 for __METAL_VERSION__ 320; 310, 300, … */
+    bool no_cache;         /* neither read nor write the disk cache */
+} ingot_source_desc;
+#define INGOT_SOURCE_DESC_INIT {0}
+
+/* Compiles (or finds in the cache) and lists the kernels. A syntax error is reported
+ * here; the message holds file:line:col diagnostics with carets. */
+INGOT_API ingot_status ingot_library_create_from_source(ingot_device *device,
+                                                        const ingot_source_desc *desc,
+                                                        ingot_library **library);
+/* The same from a .metal file; desc may be NULL, its source and name are ignored. */
+INGOT_API ingot_status ingot_library_create_from_source_file(ingot_device *device,
+                                                             const char *path,
+                                                             const ingot_source_desc *desc,
+                                                             ingot_library **library);
+/* An .ingot archive. Needs no compiler as long as the archive holds code for the
+ * device and the constants asked for. */
+INGOT_API ingot_status ingot_library_create_from_archive(ingot_device *device, const char *path,
+                                                         ingot_library **library);
+/* The bytes are copied. */
+INGOT_API ingot_status ingot_library_create_from_memory(ingot_device *device, const void *bytes,
+                                                        size_t length, ingot_library **library);
+INGOT_API void ingot_library_retain(ingot_library *library);
+INGOT_API void ingot_library_release(ingot_library *library);
+
+/* Warnings of the compilation; "" if none. Lives as long as the library. */
+INGOT_API const char *ingot_library_warnings(const ingot_library *library);
+
+INGOT_API size_t ingot_library_kernel_count(const ingot_library *library);
+/* NULL when index is out of range. Lives as long as the library. */
+INGOT_API const char *ingot_library_kernel_name(const ingot_library *library, size_t index);
+
+typedef enum ingot_scalar_type {
+    INGOT_SCALAR_NONE = 0, /* a struct, or not known */
+    INGOT_SCALAR_BOOL = 1,
+    INGOT_SCALAR_I8 = 2,
+    INGOT_SCALAR_U8 = 3,
+    INGOT_SCALAR_I16 = 4,
+    INGOT_SCALAR_U16 = 5,
+    INGOT_SCALAR_I32 = 6,
+    INGOT_SCALAR_U32 = 7,
+    INGOT_SCALAR_I64 = 8,
+    INGOT_SCALAR_U64 = 9,
+    INGOT_SCALAR_F16 = 10,
+    INGOT_SCALAR_BF16 = 11,
+    INGOT_SCALAR_F32 = 12,
+} ingot_scalar_type;
+
+typedef struct ingot_constant_info {
+    const char *name;
+    uint32_t index;
+    ingot_scalar_type type; /* element type of a vector constant */
+    uint32_t components;    /* 1 to 4 */
+    bool required;          /* no kernel that uses it can be made without a value */
+} ingot_constant_info;
+
+INGOT_API size_t ingot_library_constant_count(const ingot_library *library);
+INGOT_API ingot_status ingot_library_constant_info(const ingot_library *library, size_t index,
+                                                   ingot_constant_info *info);
+
+/* ---- kernels ------------------------------------------------------------------ */
+
+/* A function constant's value. Set name, or leave it NULL and set index. `bytes` holds
+ * `size` bytes in the constant's own type: a wrong size is an error that names both. */
+typedef struct ingot_constant {
+    const char *name;
+    uint32_t index;
+    const void *bytes;
+    size_t size;
+} ingot_constant;
+
+typedef struct ingot_kernel_desc {
+    const char *name;
+    const ingot_constant *constants;
+    size_t constant_count;
+} ingot_kernel_desc;
+#define INGOT_KERNEL_DESC_INIT {0}
+
+INGOT_API ingot_status ingot_kernel_create(ingot_library *library, const ingot_kernel_desc *desc,
+                                           ingot_kernel **kernel);
+INGOT_API void ingot_kernel_retain(ingot_kernel *kernel);
+INGOT_API void ingot_kernel_release(ingot_kernel *kernel);
+
+typedef enum ingot_argument_kind {
+    INGOT_ARGUMENT_BUFFER = 1,      /* device or constant pointer, or a reference */
+    INGOT_ARGUMENT_THREADGROUP = 2, /* dynamic threadgroup memory */
+} ingot_argument_kind;
+
+typedef enum ingot_address_space {
+    INGOT_SPACE_DEVICE = 1,
+    INGOT_SPACE_THREADGROUP = 3,
+    INGOT_SPACE_CONSTANT = 6,
+} ingot_address_space;
+
+typedef struct ingot_argument_info {
+    const char *name;
+    const char *type_name; /* as MSL spells the pointee: "float", "uint3", "Params" */
+    ingot_argument_kind kind;
+    ingot_address_space space;
+    uint32_t index;      /* of [[buffer(n)]] or [[threadgroup(n)]] */
+    uint64_t type_size;  /* of the pointee, in bytes */
+    uint64_t type_align;
+    ingot_scalar_type scalar; /* element type of a scalar or vector pointee */
+    uint32_t components;      /* 1 for a scalar, 2 to 4 for a vector, 0 otherwise */
+    bool is_reference;   /* exactly one value of the type, not an array of them */
+    bool writable;       /* not const */
+    bool active;         /* false: absent because of [[function_constant(…)]] */
+} ingot_argument_info;
+
+typedef struct ingot_kernel_info {
+    const char *name;
+    uint32_t argument_count;
+    uint32_t max_threads_per_threadgroup;
+    uint32_t thread_execution_width;
+    uint32_t static_threadgroup_memory_length;
+} ingot_kernel_info;
+
+/* Strings in both live as long as the kernel. */
+INGOT_API ingot_status ingot_kernel_get_info(const ingot_kernel *kernel, ingot_kernel_info *info);
+INGOT_API ingot_status ingot_kernel_argument_info(const ingot_kernel *kernel, size_t position,
+                                                  ingot_argument_info *info);
+
+/* ---- buffers ------------------------------------------------------------------ */
+
+INGOT_API ingot_status ingot_buffer_create(ingot_device *device, uint64_t length,
+                                           ingot_buffer **buffer);
+/* Wraps the caller's memory without a copy. It must outlive the buffer and every
+ * dispatch that uses it; `on_release`, if any, is called once when ingot is done. */
+INGOT_API ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
+                                         void (*on_release)(void *context), void *context,
+                                         ingot_buffer **buffer);
+INGOT_API void ingot_buffer_retain(ingot_buffer *buffer);
+INGOT_API void ingot_buffer_release(ingot_buffer *buffer);
+INGOT_API uint64_t ingot_buffer_length(const ingot_buffer *buffer);
+/* Host pointer, or NULL where the device has no unified memory. */
+INGOT_API void *ingot_buffer_contents(const ingot_buffer *buffer);
+/* What a kernel sees as the buffer's address: the element of an argument buffer. */
+INGOT_API uint64_t ingot_buffer_address(const ingot_buffer *buffer);
+
+/* ---- streams ------------------------------------------------------------------ */
+
+/* Work on one stream runs in order, asynchronously to the caller; streams run
+ * independently of each other. The first failure stops the stream: later work is
+ * dropped until ingot_stream_wait has returned the error once. */
+INGOT_API ingot_status ingot_stream_create(ingot_device *device, ingot_stream **stream);
+INGOT_API void ingot_stream_retain(ingot_stream *stream);
+INGOT_API void ingot_stream_release(ingot_stream *stream); /* waits for the work */
+
+typedef struct ingot_arg {
+    ingot_buffer *buffer; /* a buffer and an offset into it … */
+    uint64_t offset;
+    const void *bytes; /* … or, with buffer NULL, bytes that are copied at encoding … */
+    size_t size;
+    /* … or all zero: absent */
+} ingot_arg;
+
+typedef struct ingot_dispatch_desc {
+    ingot_kernel *kernel;
+    uint32_t threads[3];      /* the grid in threads; the last groups may be partial … */
+    uint32_t threadgroups[3]; /* … or in whole threadgroups; set exactly one of the two */
+    uint32_t group[3];        /* threads per threadgroup; {0} = a default that fits */
+    const ingot_arg *args;    /* args[i] is [[buffer(i)]] */
+    size_t arg_count;
+    const uint32_t *threadgroup_lengths; /* bytes for [[threadgroup(i)]] */
+    size_t threadgroup_length_count;
+    double time_limit_seconds; /* 0 = the device's */
+} ingot_dispatch_desc;
+#define INGOT_DISPATCH_DESC_INIT {0}
+
+/* Zero in a y or z extent means 1; in x it means nothing to do. Everything is checked
+ * before anything runs; see INGOT_LAUNCH_ERROR. Retains what it needs. */
+INGOT_API ingot_status ingot_stream_dispatch(ingot_stream *stream,
+                                             const ingot_dispatch_desc *desc);
+INGOT_API ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source,
+                                         uint64_t source_offset, ingot_buffer *destination,
+                                         uint64_t destination_offset, uint64_t length);
+INGOT_API ingot_status ingot_stream_fill(ingot_stream *stream, ingot_buffer *buffer,
+                                         uint64_t offset, uint64_t length, uint8_t value);
+/* Blocks until all work so far is done; returns the stream's first error, and clears it. */
+INGOT_API ingot_status ingot_stream_wait(ingot_stream *stream);
+
+/* Events mark a point of a stream. */
+INGOT_API ingot_status ingot_event_create(ingot_device *device, ingot_event **event);
+INGOT_API void ingot_event_retain(ingot_event *event);
+INGOT_API void ingot_event_release(ingot_event *event);
+INGOT_API ingot_status ingot_stream_record(ingot_stream *stream, ingot_event *event);
+INGOT_API ingot_status ingot_stream_wait_event(ingot_stream *stream, ingot_event *event);
+INGOT_API ingot_status ingot_event_wait(ingot_event *event);
+INGOT_API bool ingot_event_done(const ingot_event *event);
+/* Seconds between two completed events on the device's clock. */
+INGOT_API ingot_status ingot_event_elapsed(const ingot_event *start, const ingot_event *end,
+                                           double *seconds);
+
+/* ---- kernel output ------------------------------------------------------------ */
+
+/* Receives what kernels print through os_log, one message at a time, from a worker
+ * thread. NULL restores the default, which writes to stderr. */
+typedef void (*ingot_log_function)(void *context, int level, const char *message);
+INGOT_API void ingot_set_log_function(ingot_log_function function, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

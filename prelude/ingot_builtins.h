@@ -1,0 +1,123 @@
+/*
+ * The functions that Metal's library ends in: what the prelude calls and the back ends
+ * implement. This is the whole contract between MSL headers and code generation.
+ *
+ * All take and return scalars (or pointers) by value. In clang's SYCL device mode every
+ * function is convergent already. "uniform": the result is the same in all active lanes.
+ */
+#pragma once
+
+#define __ingot_device __attribute__((opencl_global))
+#define __ingot_threadgroup __attribute__((opencl_local))
+#define __ingot_constant const __attribute__((opencl_global_host))
+#define __ingot_pure __attribute__((const))
+
+typedef unsigned int __ingot_u32;
+typedef unsigned long __ingot_u64;
+
+extern "C" {
+/* ---- arguments: `ordinal` counts the kernel's parameters, built-ins included -------- */
+/* Reflection. One call per non-built-in parameter at the top of a kernel; all operands are
+ * constants, except `active`, which folds to one once function constants have values.
+ * index ~0u: implicit numbering. kind: 1 buffer, 2 threadgroup. space: 1, 3, 6.
+ * flags: 1 reference, 2 writable. The compiler reads and deletes these calls. */
+void __ingot_param(__ingot_u32 ordinal, __ingot_u32 kind, __ingot_u32 space, __ingot_u32 index,
+                   __ingot_u64 size, __ingot_u64 align, __ingot_u32 scalar,
+                   __ingot_u32 components, __ingot_u32 flags, bool active, const char *name,
+                   const char *type);
+/* [[max_total_threads_per_threadgroup(n)]]; read and deleted too. */
+void __ingot_max_threads(__ingot_u32 count);
+/* The argument's address (uniform). */
+__ingot_device char *__ingot_arg_device(__ingot_u32 ordinal) __ingot_pure;
+__ingot_constant char *__ingot_arg_constant(__ingot_u32 ordinal) __ingot_pure;
+__ingot_threadgroup char *__ingot_arg_threadgroup(__ingot_u32 ordinal) __ingot_pure;
+
+/* ---- positions; dim 0, 1, 2 ---------------------------------------------------------- */
+__ingot_u32 __ingot_thread_position_in_grid(__ingot_u32 dim) __ingot_pure;
+__ingot_u32 __ingot_thread_position_in_threadgroup(__ingot_u32 dim) __ingot_pure;
+__ingot_u32 __ingot_threadgroup_position_in_grid(__ingot_u32 dim) __ingot_pure; /* uniform */
+__ingot_u32 __ingot_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure;      /* uniform */
+__ingot_u32 __ingot_dispatch_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure; /* uniform */
+__ingot_u32 __ingot_threads_per_grid(__ingot_u32 dim) __ingot_pure;             /* uniform */
+__ingot_u32 __ingot_threadgroups_per_grid(__ingot_u32 dim) __ingot_pure;        /* uniform */
+__ingot_u32 __ingot_thread_index_in_threadgroup(void) __ingot_pure;
+__ingot_u32 __ingot_thread_index_in_simdgroup(void) __ingot_pure;    /* the lane: 0 … 31 */
+__ingot_u32 __ingot_simdgroup_index_in_threadgroup(void) __ingot_pure;          /* uniform */
+__ingot_u32 __ingot_simdgroups_per_threadgroup(void) __ingot_pure;              /* uniform */
+__ingot_u32 __ingot_dispatch_simdgroups_per_threadgroup(void) __ingot_pure;     /* uniform */
+/* Quad-group indices follow from the lane: lane & 3, index_in_threadgroup >> 2, … */
+
+/* ---- synchronisation ------------------------------------------------------------------ */
+/* scope: 1 SIMD-group, 2 threadgroup; flags as metal::mem_flags. */
+void __ingot_barrier(__ingot_u32 scope, __ingot_u32 flags);
+void __ingot_fence(__ingot_u32 flags, __ingot_u32 order, __ingot_u32 scope);
+
+/* ---- across the lanes of a SIMD-group; only active lanes take part ----------------------- */
+/* x of lane `lane & 31`; what an inactive lane holds is undefined. Everything else that
+ * moves data (xor, up, down, rotate, fill, broadcast, quads) is this with an index. */
+unsigned short __ingot_simd_shuffle_b16(unsigned short x, __ingot_u32 lane);
+__ingot_u32 __ingot_simd_shuffle_b32(__ingot_u32 x, __ingot_u32 lane);
+__ingot_u64 __ingot_simd_shuffle_b64(__ingot_u64 x, __ingot_u32 lane);
+float __ingot_simd_shuffle_f32(float x, __ingot_u32 lane);
+/* Bit i: lane i is active and its p is true (uniform). ballot(true) is the active mask. */
+__ingot_u32 __ingot_simd_ballot(bool p);
+/* Reductions (uniform), in the order of a halving tree: lane i with i+16, then i+8, … ,
+ * inactive lanes counting as the identity. min and max of f32 ignore NaNs. */
+#define __INGOT_SIMD_REDUCE(op)                                                                  \
+    float __ingot_simd_##op##_f32(float x);                                                      \
+    int __ingot_simd_##op##_i32(int x);                                                          \
+    __ingot_u32 __ingot_simd_##op##_u32(__ingot_u32 x);                                          \
+    long __ingot_simd_##op##_i64(long x);                                                        \
+    __ingot_u64 __ingot_simd_##op##_u64(__ingot_u64 x);
+__INGOT_SIMD_REDUCE(sum)
+__INGOT_SIMD_REDUCE(product)
+__INGOT_SIMD_REDUCE(min)
+__INGOT_SIMD_REDUCE(max)
+#undef __INGOT_SIMD_REDUCE
+__ingot_u32 __ingot_simd_and_u32(__ingot_u32 x);
+__ingot_u32 __ingot_simd_or_u32(__ingot_u32 x);
+__ingot_u32 __ingot_simd_xor_u32(__ingot_u32 x);
+__ingot_u64 __ingot_simd_and_u64(__ingot_u64 x);
+__ingot_u64 __ingot_simd_or_u64(__ingot_u64 x);
+__ingot_u64 __ingot_simd_xor_u64(__ingot_u64 x);
+/* Prefix over the active lanes below (exclusive) or up to (inclusive) the own lane. */
+#define __INGOT_SIMD_SCAN(op)                                                                    \
+    float __ingot_simd_prefix_##op##_f32(float x);                                               \
+    __ingot_u32 __ingot_simd_prefix_##op##_u32(__ingot_u32 x);                                   \
+    __ingot_u64 __ingot_simd_prefix_##op##_u64(__ingot_u64 x);
+__INGOT_SIMD_SCAN(inclusive_sum)
+__INGOT_SIMD_SCAN(exclusive_sum)
+__INGOT_SIMD_SCAN(inclusive_product)
+__INGOT_SIMD_SCAN(exclusive_product)
+#undef __INGOT_SIMD_SCAN
+
+/* ---- simdgroup_matrix: 8×8, two elements per lane in Apple's layout ------------------------ */
+/* Lane bits b4…b0: row 4·b4 + 2·b2 + b1, columns 4·b3 + 2·b0 + {0, 1}. Element `which` (a
+ * constant, 0 or 1) of this lane in A·B + C; k is summed in ascending order with fma. */
+float __ingot_simdgroup_mma(float a0, float a1, float b0, float b1, float c, __ingot_u32 which);
+/* Element `which` of this lane of the tile at p: M[row][col] is p[row * stride + col], or
+ * p[col * stride + row] when transpose (a constant) is true. p, stride: uniform. */
+#define __INGOT_SIMDGROUP_LOAD(suffix, space, T)                                                 \
+    T __ingot_simdgroup_load_##suffix(const space T *p, __ingot_u64 stride, bool transpose,      \
+                                      __ingot_u32 which);                                        \
+    void __ingot_simdgroup_store_##suffix(space T *p, __ingot_u64 stride, bool transpose,        \
+                                          T e0, T e1);
+__INGOT_SIMDGROUP_LOAD(device_b32, __ingot_device, __ingot_u32)
+__INGOT_SIMDGROUP_LOAD(device_b16, __ingot_device, unsigned short)
+__INGOT_SIMDGROUP_LOAD(threadgroup_b32, __ingot_threadgroup, __ingot_u32)
+__INGOT_SIMDGROUP_LOAD(threadgroup_b16, __ingot_threadgroup, unsigned short)
+#undef __INGOT_SIMDGROUP_LOAD
+
+/* ---- the rest ------------------------------------------------------------------------------- */
+/* True when the default (neither precise:: nor fast::) maths is the fast one; a constant
+ * by the time the optimiser runs. */
+bool __ingot_fast_math(void) __ingot_pure;
+/* is_function_constant_defined; folds to a constant. */
+bool __ingot_constant_defined(__ingot_u32 index) __ingot_pure;
+/* os_log: args are `count` 8-byte slots in thread memory, see ingot_cpu_services.log. */
+void __ingot_log(__ingot_u32 level, const char *format, __ingot_u32 count, const __ingot_u64 *args);
+}
+/* Atomics need no built-ins: the prelude uses clang's __atomic_* on address-space pointers,
+ * which arrive as LLVM atomic instructions. fma, sqrt, floor, ceil, trunc, rint, fabs,
+ * copysign, min and max of IEEE numbers arrive as LLVM intrinsics. Everything else of the
+ * maths library is ordinary scalar code in the prelude, vectorised with the kernel. */

@@ -1,0 +1,89 @@
+/*
+ * The contract between CPU kernel code (made by ingotc) and the CPU device (libingot).
+ *
+ * Generated code addresses these structs by byte offset: tests/unit/test_cpu_abi.c and
+ * the static assertions in the compiler pin the layout. Change INGOT_CPU_ABI_VERSION
+ * with any change here; archives of another ABI version are recompiled or refused.
+ *
+ * A kernel is one ELF shared object that exports `ingot_kernel`, a
+ * struct ingot_cpu_kernel. A SIMD-group is 32 lanes; thread t of a threadgroup (x
+ * fastest, then y, then z) is lane t % 32 of SIMD-group t / 32.
+ */
+#ifndef INGOT_BASE_CPU_ABI_H
+#define INGOT_BASE_CPU_ABI_H
+
+#include <stdint.h>
+
+#define INGOT_CPU_ABI_VERSION 1u
+#define INGOT_SIMD_WIDTH 32u
+#define INGOT_CPU_KERNEL_SYMBOL "ingot_kernel"
+
+/* What kernel code may call. Never NULL entries. Called on the kernel's own stack. */
+struct ingot_cpu_group;
+struct ingot_cpu_services {
+    /* Blocks (switches fiber) until every SIMD-group of the threadgroup is here. `mask`:
+     * the lanes that reach it; a mask other than the SIMD-group's own is an error, does
+     * not return, and fails the dispatch with INGOT_BARRIER_ERROR. */
+    void (*barrier)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask);
+    /* os_log: one message from one thread. `args` are count 8-byte slots: integers
+     * sign- or zero-extended, floating point as double, strings as const char *. */
+    void (*log)(const struct ingot_cpu_group *group, uint32_t level, const char *format,
+                uint32_t count, const uint64_t *args);
+    /* Ends the dispatch with INGOT_KERNEL_FAULT and a reason. Does not return. */
+    void (*trap)(const struct ingot_cpu_group *group, const char *reason);
+};
+
+/* One threadgroup about to run. Read only for kernel code. */
+struct ingot_cpu_group {
+    void *const *buffers;          /*   0: by argument slot, see ingot_archive argument order */
+    char *threadgroup_memory;      /*   8: 128-byte aligned; statics from offset 0 */
+    const uint32_t *threadgroup_offsets; /* 16: dynamic [[threadgroup(i)]] → offset, by slot */
+    const struct ingot_cpu_services *services; /* 24 */
+    void *runtime;                 /*  32: the device's own */
+    uint32_t group_position[3];    /*  40: threadgroup_position_in_grid */
+    uint32_t groups_per_grid[3];   /*  52: threadgroups_per_grid */
+    uint32_t group_size[3];        /*  64: this group's own extent (smaller at an edge) */
+    uint32_t full_group_size[3];   /*  76: dispatch_threads_per_threadgroup */
+    uint32_t threads_per_grid[3];  /*  88 */
+    uint32_t thread_count;         /* 100: product of group_size */
+    uint32_t simdgroup_count;      /* 104: ceil(thread_count / 32) */
+    uint32_t full_simdgroup_count; /* 108: that of a full group (dispatch_simdgroups_per_…) */
+    /* Position of each thread of this group: three arrays [simdgroup_count * 32], x, then
+     * y at +lane_stride, then z; only set for the INGOT_CPU_IDS_GENERAL variant. */
+    const uint32_t *lane_positions; /* 112 */
+    uint64_t lane_stride;           /* 120: in elements */
+};                                  /* 128 bytes */
+
+/* How lane positions follow from the SIMD-group's index. The device picks, per group, the
+ * first variant that is present and whose condition holds. */
+enum ingot_cpu_ids {
+    /* group_size[0] % 32 == 0: x is base + lane with base % 32 == 0; y and z are uniform */
+    INGOT_CPU_IDS_ALIGNED = 0,
+    /* group_size[1] == group_size[2] == 1: x is base + lane, base % 32 == 0 within the
+     * group, but nothing is known of group_size[0] */
+    INGOT_CPU_IDS_LINEAR = 1,
+    /* anything: from lane_positions */
+    INGOT_CPU_IDS_GENERAL = 2,
+    INGOT_CPU_IDS_COUNT = 3,
+};
+
+/* Runs one SIMD-group, whose active lanes are `mask` (never 0). */
+typedef void ingot_cpu_simdgroup_fn(const struct ingot_cpu_group *group, uint32_t simdgroup,
+                                    uint32_t mask);
+/* Runs SIMD-groups 0 … simdgroup_count-1 of a group in turn; only without barriers. */
+typedef void ingot_cpu_group_fn(const struct ingot_cpu_group *group);
+
+enum ingot_cpu_kernel_flags {
+    INGOT_CPU_KERNEL_BARRIERS = 1u << 0, /* calls services->barrier: needs fibers */
+};
+
+struct ingot_cpu_kernel {
+    uint32_t abi_version;
+    uint32_t flags;
+    uint32_t static_threadgroup_bytes; /* rounded up to 16 */
+    uint32_t stack_bytes;              /* an upper bound for one SIMD-group's frames */
+    ingot_cpu_simdgroup_fn *simdgroup[INGOT_CPU_IDS_COUNT]; /* absent variants NULL */
+    ingot_cpu_group_fn *group[INGOT_CPU_IDS_COUNT];         /* NULL if BARRIERS is set */
+};
+
+#endif

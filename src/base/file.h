@@ -1,0 +1,26 @@
+/* Files: whole reads, atomic writes, private folders, temporary folders. */
+#ifndef INGOT_BASE_FILE_H
+#define INGOT_BASE_FILE_H
+
+#include "base/error.h"
+
+/* Reads a whole regular file into malloc'ed memory with a NUL after it. Refuses more
+ * than `limit` bytes (0 = 1 GiB). */
+ingot_status ig_file_read(const char *path, size_t limit, char **bytes, size_t *size,
+                          struct ig_error *error);
+/* Writes to a temporary name in the same folder, then renames. Either the old or the new
+ * content is there, whatever happens; the temporary file never stays after a failure. */
+ingot_status ig_file_write(const char *path, const void *bytes, size_t size,
+                           struct ig_error *error);
+/* mkdir -p; new folders get mode 0700. */
+ingot_status ig_folder_make(const char *path, struct ig_error *error);
+/* A fresh private folder under $TMPDIR; the path is malloc'ed. */
+ingot_status ig_folder_temporary(char **path, struct ig_error *error);
+/* Removes the folder and everything in it; follows no links. Errors are ignored. */
+void ig_folder_remove(const char *path);
+/* $INGOT_CACHE_DIR, or $XDG_CACHE_HOME/ingot, or ~/.cache/ingot, or a per-user folder
+ * under $TMPDIR; malloc'ed; NULL when none can be had. Does not create it. A folder that
+ * another user owns or can write is not used. */
+char *ig_cache_folder(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* Child processes with limits. */
+#ifndef INGOT_BASE_PROCESS_H
+#define INGOT_BASE_PROCESS_H
+
+#include "base/error.h"
+#include "base/text.h"
+
+struct ig_process {
+    const char *const *arguments; /* argv, NULL-terminated; [0] is looked up in PATH */
+    const char *input;            /* bytes for stdin; NULL = /dev/null */
+    size_t input_size;
+    double seconds;               /* wall-clock limit; 0 = 300 */
+    size_t memory;                /* address-space limit in bytes; 0 = 16 GiB */
+};
+
+struct ig_process_result {
+    int exit_code;  /* valid when signal is 0 and not timed_out */
+    int signal;     /* that ended it, or 0 */
+    bool timed_out;
+    struct ig_text output; /* stdout */
+    struct ig_text errors; /* stderr */
+};
+
+/* posix_spawn; fails only when the program could not be started (INGOT_NOT_FOUND when it
+ * is not there). Free the result's texts with ig_process_result_free. Thread-safe. */
+ingot_status ig_process_run(const struct ig_process *process, struct ig_process_result *result,
+                            struct ig_error *error);
+void ig_process_result_free(struct ig_process_result *result);
+
+#endif

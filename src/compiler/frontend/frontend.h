@@ -1,0 +1,67 @@
+/*
+ * Front end: Metal source in, C++ that stock clang accepts (and then LLVM bitcode) out.
+ *
+ *   pragmas → clang -E → lex → rewrite → clang -cc1 (with the prelude's PCH) → bitcode
+ *
+ * Contract of the bitcode for one kernel: a function with annotation "ingot.kernel:NAME",
+ * whose LLVM parameters are unused. Its body starts with the calls of ingot_builtins.h that
+ * fetch each parameter (`device T *x = __ingot_parameter<decltype(x), …>(…)`), so types,
+ * sizes, positions and names are clang's own knowledge, also inside templates.
+ */
+#ifndef INGOT_COMPILER_FRONTEND_H
+#define INGOT_COMPILER_FRONTEND_H
+
+#include "base/archive.h"
+#include "base/arena.h"
+#include "base/error.h"
+
+struct igc_options {
+    const char *source_name; /* for diagnostics */
+    const char *const *include_dirs;
+    size_t include_dir_count;
+    const char *const *defines; /* "NAME" or "NAME=VALUE" */
+    size_t define_count;
+    bool fast_math;
+    unsigned msl_version; /* 320 */
+    const char *clang;    /* program to run; found by igc_find_clang */
+    const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */
+    const char *pch_dir;     /* where prelude PCHs are kept; "" = none */
+};
+
+struct igc_source {         /* one preprocessed and analysed source */
+    struct ig_arena *arena;
+    const char *preprocessed; /* with line markers; a later compile can start here */
+    size_t kernel_count;
+    const char *const *kernels; /* host names, in source order */
+    size_t constant_count;
+    const struct ig_constant *constants;
+    size_t dependency_count;
+    const struct ig_dependency *dependencies;
+    struct igc_rewriter *rewriter; /* tokens and marks */
+};
+
+/* clang-19, -20, -21, or $INGOT_CLANG; the path is the arena's. INGOT_NO_COMPILER, with how
+ * to get one, when there is none of a supported version. */
+ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct ig_error *error);
+
+/* Preprocesses and lexes; finds kernels and function constants. `text` is Metal source, or
+ * (when preprocessed) the text of an earlier igc_source. */
+ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *options,
+                             const char *text, size_t size, bool preprocessed,
+                             struct igc_source *source, struct ig_error *error);
+
+/* The C++ for clang: only the kernels named (NULL, 0 = all), other instantiations and kernel
+ * definitions dropped. For tests, `ingotc --emit-cpp`, and the step below. */
+ingot_status igc_source_rewrite(struct igc_source *source, const char *const *kernels,
+                                size_t kernel_count, const char **cpp, size_t *cpp_size,
+                                struct ig_error *error);
+
+/* Runs clang -cc1 on the rewritten source; *bitcode is the arena's. On errors returns
+ * INGOT_COMPILE_ERROR with diagnostics in the user's own file:line:col and a caret;
+ * warnings, if any, go to *warnings. */
+ingot_status igc_source_compile(struct igc_source *source, const struct igc_options *options,
+                                const char *const *kernels, size_t kernel_count,
+                                const void **bitcode, size_t *bitcode_size,
+                                const char **warnings, struct ig_error *error);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * The vectoriser: one scalar kernel function in, one function that runs 32 lanes out.
+ *
+ * Requires: everything inlined; no vectors, aggregates, memcpy or switches left (prepare.c);
+ * reducible loops in loop-simplify and LCSSA form; one return. Provides a function of type
+ * ingot_cpu_simdgroup_fn. The scalar function is left in place for the next variant.
+ * Does not: optimise what it emits (driver/codegen.c does), or know any clang or archive.
+ */
+#ifndef INGOT_COMPILER_VECTORISE_H
+#define INGOT_COMPILER_VECTORISE_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "base/arena.h"
+#include "base/cpu_abi.h"
+#include "base/error.h"
+
+struct igv_target {
+    const char *name; /* "x86-64-v4" */
+    const char *cpu;  /* LLVM's name for it */
+    const char *features;
+    unsigned lanes;   /* per chunk: 16 with AVX-512, 8 with AVX2 */
+    unsigned chunks;  /* 32 / lanes */
+    bool bit_masks;   /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
+};
+
+struct igv_request {
+    LLVMModuleRef module;
+    LLVMValueRef kernel;       /* scalar, prepared */
+    LLVMTargetMachineRef machine;
+    const struct igv_target *target;
+    enum ingot_cpu_ids ids;
+    bool full_mask;            /* a version for mask == ~0u: assume all 32 lanes at entry */
+    const uint32_t *buffer_slots;      /* parameter ordinal → slot in buffers */
+    const uint32_t *threadgroup_slots; /* parameter ordinal → slot in threadgroup_offsets */
+    const char *name;          /* of the new function */
+};
+
+struct igv_result {
+    LLVMValueRef function;
+    bool has_barriers;
+    uint32_t stack_bytes;      /* of private arrays and slots: an estimate from above */
+};
+
+/* Turns a just-optimised scalar kernel into the form required above; also assigns static
+ * threadgroup variables their offsets (*threadgroup_bytes). Reports what cannot be run on a
+ * CPU (an indirect call, recursion that survived) as INGOT_COMPILE_ERROR. */
+ingot_status igv_prepare(LLVMModuleRef module, LLVMValueRef kernel, LLVMTargetMachineRef machine,
+                         uint32_t *threadgroup_bytes, struct ig_error *error);
+ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *request,
+                           struct igv_result *result, struct ig_error *error);
+
+#endif
