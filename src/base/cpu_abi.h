@@ -57,7 +57,8 @@ struct ingot_cpu_group {
 /* How lane positions follow from the SIMD-group's index. The device picks, per group, the
  * first variant that is present and whose condition holds. */
 enum ingot_cpu_ids {
-    /* group_size[0] % 32 == 0: x is base + lane with base % 32 == 0; y and z are uniform */
+    /* group_size[0] % 32 == 0 and full_group_size[0] % 32 == 0: x is base + lane with
+     * base % 32 == 0, in the group and in the grid; y and z are uniform */
     INGOT_CPU_IDS_ALIGNED = 0,
     /* group_size[1] == group_size[2] == 1: x is base + lane, base % 32 == 0 within the
      * group, but nothing is known of group_size[0] */

@@ -1,12 +1,193 @@
-/* The linear pipeline of ingotc: see docs/architecture.md. */
+/*
+ * The parts of ingotc between bitcode and archive, in the order in which pipeline.c uses them.
+ * See docs/architecture.md.
+ */
 #ifndef INGOT_COMPILER_DRIVER_H
 #define INGOT_COMPILER_DRIVER_H
 
+#include "base/text.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/vectorise/vectorise.h"
 
+/* ---- targets.c ------------------------------------------------------------------------ */
 /* The CPU levels that ingotc can make code for; NULL-terminated names. */
 const struct igv_target *igc_target_find(const char *name); /* NULL if unknown */
 const char *const *igc_target_names(void);
+const struct igv_target *igc_target_host(void); /* the best this CPU runs; NULL if none */
+/* Sets up LLVM once per process. */
+void igc_llvm_start(void);
+ingot_status igc_machine_create(const struct igv_target *target, LLVMTargetMachineRef *machine,
+                                struct ig_error *error);
+
+/* ---- options.c: the command line ------------------------------------------------------ */
+enum igc_emit {
+    IGC_EMIT_ARCHIVE,
+    IGC_EMIT_CPP,
+    IGC_EMIT_BITCODE,
+    IGC_EMIT_PREPARED,
+    IGC_EMIT_SHAPES,
+    IGC_EMIT_VECTORISED,
+    IGC_EMIT_OPTIMISED,
+    IGC_EMIT_ASM,
+};
+
+struct igc_value { /* of a function constant */
+    uint32_t index;
+    const uint8_t *bytes;
+    size_t size;
+};
+
+struct igc_command {
+    const char *source_path; /* "-" is stdin */
+    const char *output;
+    struct igc_options front;
+    const char *const *kernels; /* none: all */
+    size_t kernel_count;
+    const struct igv_target *const *targets; /* at least one */
+    size_t target_count;
+    const struct igc_value *values; /* ascending index */
+    size_t value_count;
+    const char *constants_key; /* the values as struct ig_variant spells them */
+    bool preprocessed, list_only, jit, time_report, progress, version, help;
+    enum igc_emit emit;
+};
+
+extern const char igc_usage[];
+/* INGOT_INVALID_ARGUMENT with a sentence when the command line is wrong. */
+ingot_status igc_command_parse(struct ig_arena *arena, int argc, char **argv,
+                               struct igc_command *command, struct ig_error *error);
+/* $INGOT_PRELUDE, ../share/ingot/prelude beside the program, or the source tree's. */
+ingot_status igc_find_prelude(struct ig_arena *arena, const char **prelude, struct ig_error *error);
+
+/* ---- pipeline.c ------------------------------------------------------------------------ */
+/* The whole of ingotc after the command line; *warnings (the arena's) also when it fails. */
+ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const char **warnings,
+                     struct ig_error *error);
+
+/* One kernel for one set of constants. */
+struct igc_job {
+    const char *kernel;
+    const struct igc_command *command;
+    const struct igc_source *source; /* for the constants' names; may be NULL in tests */
+    bool fill_constants;     /* missing constants are 1: only to see whether the kernel compiles */
+    struct ig_text *emitted; /* where --emit writes; may be NULL */
+};
+
+/* From the front end's module (changed, not freed) to code for every target. */
+ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
+                                const struct igc_job *job, struct ig_variant *variant,
+                                struct ig_error *error);
+
+/* Called once per kernel: variant is NULL when it failed (error), or has no code because a
+ * constant has no value (then error is NULL too). */
+typedef void igc_done_fn(void *context, size_t position, const struct ig_variant *variant,
+                         const char *warnings, const struct ig_error *error);
+
+struct igc_batch { /* the kernels of one clang run */
+    struct igc_source *source;
+    const struct igc_command *command;
+    const char *const *kernels;
+    size_t count;
+    size_t first;            /* added to the position that `done` gets */
+    struct ig_text *emitted; /* or NULL */
+    igc_done_fn *done;
+    void *context;
+};
+void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch);
+
+/* ---- jobs.c: several kernels, and many in child processes -------------------------------- */
+struct igc_batch_result {
+    struct ig_variant *variants; /* of the kernels that were compiled */
+    uint32_t variant_count;
+    const char *warnings;
+};
+ingot_status igc_compile_all(struct ig_arena *arena, struct igc_source *source,
+                             const struct igc_command *command, const char *const *kernels,
+                             size_t kernel_count, struct ig_text *emitted,
+                             struct igc_batch_result *result, struct ig_error *error);
+ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
+                              const struct igc_command *command, const char *const *kernels,
+                              size_t kernel_count, struct igc_batch_result *result,
+                              struct ig_error *error);
+
+/* ---- module.c ----------------------------------------------------------------------------- */
+ingot_status igc_module_parse(LLVMContextRef context, const void *bitcode, size_t size,
+                              LLVMModuleRef *module, struct ig_error *error);
+/* The function with annotation "ingot.kernel:NAME". */
+ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValueRef *function,
+                             struct ig_error *error);
+/* Makes everything but the kernel internal, and drops the annotations. */
+void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel);
+/* Runs LLVM passes as one named stage: times, verifies, dumps ($INGOT_DUMP=NAME or "all") and
+ * can be left out ($INGOT_SKIP=NAME). `pipeline` NULL only verifies and dumps. */
+ingot_status igc_stage(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name,
+                       const char *pipeline, struct ig_error *error);
+void igc_print_module(LLVMModuleRef module, struct ig_text *out);
+/* The bytes of a constant string, with its NUL if it has one; NULL if it is none. */
+const char *igc_constant_text(LLVMValueRef value, size_t *length);
+
+/* ---- specialise.c -------------------------------------------------------------------------- */
+/* Gives function constants their values and folds __ingot_constant_defined and
+ * __ingot_fast_math. */
+ingot_status igc_specialise(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
+                            struct ig_error *error);
+/* After optimisation: refuses what still uses a constant without a value, with INGOT_NOT_FOUND. */
+ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job,
+                                 struct ig_error *error);
+
+/* ---- optimise.c ----------------------------------------------------------------------------- */
+/* Every function but the kernel is to be inlined wherever it is called. */
+void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel);
+ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_error *error);
+
+/* ---- reflect.c ------------------------------------------------------------------------------ */
+struct igc_reflection {
+    uint32_t argument_count;
+    struct ig_argument *arguments; /* in declaration order */
+    uint32_t max_threads;
+    uint32_t ordinal_count;
+    uint32_t *buffer_slots, *threadgroup_slots; /* by parameter ordinal */
+};
+/* Reads and deletes the kernel's __ingot_param and __ingot_max_threads calls. */
+ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
+                         struct igc_reflection *reflection, struct ig_error *error);
+/* "const char *f() [T = metal::vec<float, 4>]" → "float4". */
+const char *igc_clean_type(struct ig_arena *arena, const char *spelling);
+
+/* ---- codegen.c, entries.c ------------------------------------------------------------------- */
+struct igc_code {
+    uint32_t static_threadgroup_bytes;
+    LLVMMemoryBufferRef object; /* or assembly text; the caller disposes */
+};
+/* Vectorises the scalar kernel of `module` (which is used up) for one target. */
+ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
+                         const struct igv_target *target, const struct igc_job *job,
+                         const struct igc_reflection *reflection, struct igc_code *code,
+                         struct ig_error *error);
+
+/* Comparisons and intrinsics on half become float; nothing may fold them back (half.c). */
+void igc_promote_half(LLVMModuleRef module);
+
+/* How the functions of one ids variant are put together (entries.c). */
+struct igc_entry {
+    LLVMValueRef full, any; /* igv_vectorise's results; either may be NULL */
+};
+/* Adds the dispatcher, the loop over SIMD-groups and the exported struct. Entries without any
+ * function are absent variants. */
+void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGOT_CPU_IDS_COUNT],
+                       bool has_barriers, uint32_t static_bytes, uint32_t stack_bytes,
+                       const struct igv_target *target);
+void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *target);
+
+/* ---- link.c ---------------------------------------------------------------------------------- */
+/* Object in, shared object out (the arena's). */
+ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_size,
+                      const void **shared, size_t *shared_size, struct ig_error *error);
+
+/* ---- time_report.c ----------------------------------------------------------------------------
+ */
+double igc_time_now(void);
+void igc_time_add(const char *stage, double seconds);
+void igc_time_print(void);
 
 #endif

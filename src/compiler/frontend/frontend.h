@@ -22,13 +22,13 @@ struct igc_options {
     const char *const *defines; /* "NAME" or "NAME=VALUE" */
     size_t define_count;
     bool fast_math;
-    unsigned msl_version; /* 320 */
-    const char *clang;    /* program to run; found by igc_find_clang */
+    unsigned msl_version;    /* 320 */
+    const char *clang;       /* program to run; found by igc_find_clang */
     const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */
     const char *pch_dir;     /* where prelude PCHs are kept; "" = none */
 };
 
-struct igc_source {         /* one preprocessed and analysed source */
+struct igc_source { /* one preprocessed and analysed source */
     struct ig_arena *arena;
     const char *preprocessed; /* with line markers; a later compile can start here */
     size_t kernel_count;
@@ -61,7 +61,7 @@ ingot_status igc_source_rewrite(struct igc_source *source, const char *const *ke
  * warnings, if any, go to *warnings. */
 ingot_status igc_source_compile(struct igc_source *source, const struct igc_options *options,
                                 const char *const *kernels, size_t kernel_count,
-                                const void **bitcode, size_t *bitcode_size,
-                                const char **warnings, struct ig_error *error);
+                                const void **bitcode, size_t *bitcode_size, const char **warnings,
+                                struct ig_error *error);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * A value of the scalar kernel is uniform (one scalar), linear (lane 0's scalar plus a
  * constant stride) or varying (one vector per chunk of lanes). bfloat travels as i16 (its
- * bits); every other scalar type as itself; pointers keep their address space.
+ * bits); every other scalar type as itself; pointers of all address spaces as plain ones.
  */
 #ifndef INGOT_COMPILER_EMIT_H
 #define INGOT_COMPILER_EMIT_H
@@ -87,6 +87,7 @@ enum igv_builtin_flags {
     IGV_SIDE_EFFECTS = 16,      /* not to be run when no lane is active */
     IGV_USES_MASK = 32,         /* the result depends on which lanes are active */
     IGV_BARRIER = 64,
+    IGV_RESULT_EITHER = 128,    /* uniform if at least one operand is, else varying */
 };
 
 struct igv_builtin {
@@ -101,7 +102,8 @@ struct igv_builtin {
 
 const struct igv_builtin *igv_builtin_find(const char *name); /* NULL if unknown */
 
-/* compiler/lower/atomics.c: atomicrmw, cmpxchg, atomic load and store, fence. */
+/* compiler/lower/atomics.c: atomicrmw, cmpxchg, atomic load and store, fence. A cmpxchg is not
+ * defined itself (it is a struct): its extractvalue users are, so emission skips those. */
 void igv_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction);
 
 #endif

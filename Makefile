@@ -1,0 +1,61 @@
+# ingot. `make run` shows it at work, `make test` tests it; both install what is missing.
+BUILD  ?= build
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+CC     := gcc
+
+.PHONY: all run test build setup install format lint clean test-quick test-msl test-sanitize fuzz help
+
+all: build
+
+help:
+	@echo "make run            build, and run the tour of examples/"
+	@echo "make test           build, and run every test (about a quarter of an hour on two cores)"
+	@echo "make build          build/bin/ingot, build/bin/ingotc, build/lib/libingot.{so,a}"
+	@echo "make install        install into PREFIX ($(PREFIX)); DESTDIR is honoured"
+	@echo "make test-quick     unit, MSL and command-line tests of the normal build"
+	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
+	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
+	@echo "make fuzz           the fuzz targets; FUZZ_SECONDS=20 for each"
+	@echo "make format, lint   format the sources; check format and layers"
+	@echo "make clean          remove build folders"
+
+setup:
+	@tools/setup.sh
+
+$(BUILD)/build.ninja: | setup
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER=$(CC) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+build: setup $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+
+run: build
+	@examples/tour.sh $(BUILD)
+
+test: setup
+	@JOBS=$(JOBS) tools/test.sh
+
+test-quick: setup
+	@JOBS=$(JOBS) tools/test.sh build_normal tests
+
+test-msl: build
+	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/run-msl tests/msl $(ARGS)
+
+test-sanitize: setup
+	@JOBS=$(JOBS) tools/test.sh build_normal build_sanitized tests_sanitized build_threads tests_threads
+
+fuzz: setup
+	@JOBS=$(JOBS) tools/test.sh build_fuzz fuzz
+
+install: build
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+format: setup
+	tools/format
+
+lint: setup
+	tools/format --check
+	tools/check-layers
+
+clean:
+	rm -rf build build-asan build-tsan build-fuzz build-clang

@@ -1,0 +1,141 @@
+/*
+ * metal::array, array_ref and uniform.
+ */
+#pragma once
+#include "ingot_traits.h"
+
+namespace metal {
+template <class T, size_t N> struct array {
+    T __elements[N];
+    using value_type = T;
+    __ingot_inline constexpr T &operator[](size_t i) {
+        return __elements[i];
+    }
+    __ingot_inline constexpr const T &operator[](size_t i) const {
+        return __elements[i];
+    }
+    __ingot_inline constexpr T &at(size_t i) {
+        return __elements[i];
+    }
+    __ingot_inline constexpr const T &at(size_t i) const {
+        return __elements[i];
+    }
+    __ingot_inline static constexpr size_t size() {
+        return N;
+    }
+    __ingot_inline static constexpr size_t max_size() {
+        return N;
+    }
+    __ingot_inline static constexpr bool empty() {
+        return N == 0;
+    }
+    __ingot_inline constexpr T *data() {
+        return __elements;
+    }
+    __ingot_inline constexpr const T *data() const {
+        return __elements;
+    }
+    __ingot_inline constexpr T *begin() {
+        return __elements;
+    }
+    __ingot_inline constexpr const T *begin() const {
+        return __elements;
+    }
+    __ingot_inline constexpr T *end() {
+        return __elements + N;
+    }
+    __ingot_inline constexpr const T *end() const {
+        return __elements + N;
+    }
+    __ingot_inline constexpr T &front() {
+        return __elements[0];
+    }
+    __ingot_inline constexpr T &back() {
+        return __elements[N - 1];
+    }
+    __ingot_inline constexpr void fill(const T &x) {
+        for (size_t i = 0; i < N; i++) {
+            __elements[i] = x;
+        }
+    }
+};
+
+/* A pointer and a length. */
+template <class T> struct array_ref {
+    const T *__first;
+    size_t __length;
+    __ingot_inline constexpr array_ref() : __first(nullptr), __length(0) {
+    }
+    __ingot_inline constexpr array_ref(const T *first, size_t length)
+        : __first(first), __length(length) {
+    }
+    template <size_t N>
+    __ingot_inline constexpr array_ref(const array<T, N> &a) : __first(a.data()), __length(N) {
+    }
+    template <size_t N>
+    __ingot_inline constexpr array_ref(const T (&a)[N]) : __first(a), __length(N) {
+    }
+    __ingot_inline constexpr size_t size() const {
+        return __length;
+    }
+    __ingot_inline constexpr bool empty() const {
+        return __length == 0;
+    }
+    __ingot_inline constexpr const T *data() const {
+        return __first;
+    }
+    __ingot_inline constexpr const T &operator[](size_t i) const {
+        return __first[i];
+    }
+    __ingot_inline constexpr const T *begin() const {
+        return __first;
+    }
+    __ingot_inline constexpr const T *end() const {
+        return __first + __length;
+    }
+};
+template <class T>
+__ingot_inline constexpr array_ref<T> make_array_ref(const T *first, size_t length) {
+    return array_ref<T>(first, length);
+}
+
+/* A promise that the value is the same in all threads; nothing here depends on it. */
+template <class T> struct uniform {
+    T __value;
+    uniform() = default;
+    __ingot_inline constexpr uniform(T x) : __value(x) {
+    }
+    template <class U, class = enable_if_t<__is_convertible(U, T)>>
+    __ingot_inline constexpr uniform(uniform<U> x) : __value(x.__value) {
+    }
+    __ingot_inline constexpr operator T() const {
+        return __value;
+    }
+#define __INGOT_UNIFORM_COMPOUND(op)                                                             \
+    __ingot_inline constexpr uniform &operator op##=(T x) {                                      \
+        __value = __value op x;                                                                  \
+        return *this;                                                                            \
+    }
+    __INGOT_UNIFORM_COMPOUND(+)
+    __INGOT_UNIFORM_COMPOUND(-)
+    __INGOT_UNIFORM_COMPOUND(*)
+    __INGOT_UNIFORM_COMPOUND(/)
+    __INGOT_UNIFORM_COMPOUND(&)
+    __INGOT_UNIFORM_COMPOUND(|)
+    __INGOT_UNIFORM_COMPOUND(^)
+#undef __INGOT_UNIFORM_COMPOUND
+#define __INGOT_UNIFORM_OPERATOR(op)                                                             \
+    template <class U> friend __ingot_inline constexpr auto operator op(uniform a, uniform<U> b) { \
+        return uniform<decltype(a.__value op b.__value)>(a.__value op b.__value);                \
+    }
+    __INGOT_UNIFORM_OPERATOR(+)
+    __INGOT_UNIFORM_OPERATOR(-)
+    __INGOT_UNIFORM_OPERATOR(*)
+    __INGOT_UNIFORM_OPERATOR(/)
+    __INGOT_UNIFORM_OPERATOR(%)
+#undef __INGOT_UNIFORM_OPERATOR
+};
+template <class T> __ingot_inline constexpr uniform<T> make_uniform(T x) {
+    return uniform<T>(x);
+}
+} // namespace metal

@@ -1,0 +1,176 @@
+/*
+ * What a rewritten kernel calls at its top to get its parameters:
+ *
+ *   device float *x = __ingot_parameter<decltype(x), ORDINAL, INDEX>("x");
+ *   constant Args &a = __ingot_parameter_if<decltype(a), ORDINAL, INDEX>("a", condition);
+ *   uint i = __ingot_builtin_thread_position_in_grid<decltype(i)>();
+ *
+ * The first two report the parameter (__ingot_param, read and deleted by the compiler) and fetch
+ * its address. The third converts to whatever integer scalar or vector was asked for.
+ */
+#pragma once
+#include "ingot_atomics.h"
+#include "ingot_packed.h"
+
+/* ---- what a type is, as ingot_scalar_type in ingot.h --------------------------------------------- */
+template <class T> struct __ingot_shape {
+    static constexpr uint scalar = 0;
+    static constexpr uint components = 0;
+};
+#define __INGOT_SHAPE(T, code)                                                                   \
+    template <> struct __ingot_shape<T> {                                                        \
+        static constexpr uint scalar = code;                                                     \
+        static constexpr uint components = 1;                                                    \
+    };
+__INGOT_SHAPE(bool, 1)
+__INGOT_SHAPE(char, 2)
+__INGOT_SHAPE(int8_t, 2)
+__INGOT_SHAPE(uchar, 3)
+__INGOT_SHAPE(short, 4)
+__INGOT_SHAPE(ushort, 5)
+__INGOT_SHAPE(int, 6)
+__INGOT_SHAPE(uint, 7)
+__INGOT_SHAPE(long, 8)
+__INGOT_SHAPE(ulong, 9)
+__INGOT_SHAPE(half, 10)
+__INGOT_SHAPE(bfloat, 11)
+__INGOT_SHAPE(float, 12)
+#undef __INGOT_SHAPE
+template <class T, int N> struct __ingot_shape<metal::vec<T, N>> {
+    static constexpr uint scalar = __ingot_shape<T>::scalar;
+    static constexpr uint components = N;
+};
+template <class T, int N>
+struct __ingot_shape<metal::packed_vec<T, N>> : __ingot_shape<metal::vec<T, N>> {};
+template <class T> struct __ingot_shape<metal::atomic<T>> : __ingot_shape<T> {};
+
+/* The function's own name as clang spells it, "… [T = float]"; the compiler cuts it out. */
+template <class T> __ingot_inline constexpr const char *__ingot_type_name() {
+    return __PRETTY_FUNCTION__;
+}
+
+/* ---- buffers and threadgroup memory ----------------------------------------------------------------- */
+template <class T> struct __ingot_space {
+    static constexpr uint value = 0;
+};
+template <class T> struct __ingot_space<__ingot_device T> {
+    static constexpr uint value = 1;
+};
+template <class T> struct __ingot_space<__ingot_threadgroup T> {
+    static constexpr uint value = 3;
+};
+template <class T> struct __ingot_space<__attribute__((opencl_global_host)) T> {
+    static constexpr uint value = 6;
+};
+
+/* P is the pointee with its address space, const and volatile. */
+template <class P, uint ORDINAL, uint INDEX, bool REFERENCE>
+__ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
+    constexpr uint space = __ingot_space<P>::value;
+    static_assert(space != 0, "a kernel parameter must be a built-in value, or a pointer or "
+                              "reference to device, constant or threadgroup memory");
+    using T = metal::__ingot_bare_t<P>;
+    constexpr uint kind = space == 3 ? 2 : 1;
+    constexpr uint flags =
+        (REFERENCE ? 1 : 0) | (space != 6 && !__is_const(P) ? 2 : 0);
+    ulong size = 1, align = 1;
+    if constexpr (!__is_void(T)) {
+        size = sizeof(T);
+        align = alignof(T);
+    }
+    __ingot_param(ORDINAL, kind, space, INDEX, size, align, __ingot_shape<T>::scalar,
+                  __ingot_shape<T>::components, flags, active, name, __ingot_type_name<T>());
+    if constexpr (space == 1) {
+        return (P *)__ingot_arg_device(ORDINAL);
+    } else if constexpr (space == 3) {
+        return (P *)__ingot_arg_threadgroup(ORDINAL);
+    } else {
+        return (P *)__ingot_arg_constant(ORDINAL);
+    }
+}
+
+template <class T> struct __ingot_argument {
+    static_assert(!__is_same(T, T), "a kernel parameter must be a built-in value, or a pointer or "
+                                    "reference to device, constant or threadgroup memory");
+};
+template <class P> struct __ingot_argument<P *> {
+    template <uint ORDINAL, uint INDEX>
+    static __ingot_inline P *fetch(const char *name, bool active) {
+        return __ingot_fetch_argument<P, ORDINAL, INDEX, false>(name, active);
+    }
+};
+template <class P> struct __ingot_argument<P *const> : __ingot_argument<P *> {};
+template <class P> struct __ingot_argument<P *__restrict> : __ingot_argument<P *> {};
+template <class P> struct __ingot_argument<P *const __restrict> : __ingot_argument<P *> {};
+template <class P> struct __ingot_argument<P &> {
+    template <uint ORDINAL, uint INDEX>
+    static __ingot_inline P &fetch(const char *name, bool active) {
+        return *__ingot_fetch_argument<P, ORDINAL, INDEX, true>(name, active);
+    }
+};
+
+template <class T, uint ORDINAL, uint INDEX>
+__ingot_inline decltype(auto) __ingot_parameter(const char *name) {
+    return __ingot_argument<T>::template fetch<ORDINAL, INDEX>(name, true);
+}
+template <class T, uint ORDINAL, uint INDEX>
+__ingot_inline decltype(auto) __ingot_parameter_if(const char *name, bool active) {
+    return __ingot_argument<T>::template fetch<ORDINAL, INDEX>(name, active);
+}
+
+/* ---- built-in values -------------------------------------------------------------------------------- */
+template <class T> struct __ingot_position {
+    template <class F> static __ingot_inline T make(F at) {
+        return (T)at(0);
+    }
+};
+template <class T> struct __ingot_position<metal::vec<T, 2>> {
+    template <class F> static __ingot_inline metal::vec<T, 2> make(F at) {
+        return metal::vec<T, 2>((T)at(0), (T)at(1));
+    }
+};
+template <class T> struct __ingot_position<metal::vec<T, 3>> {
+    template <class F> static __ingot_inline metal::vec<T, 3> make(F at) {
+        return metal::vec<T, 3>((T)at(0), (T)at(1), (T)at(2));
+    }
+};
+
+#define __INGOT_POSITION(name, expression)                                                       \
+    template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {        \
+        return __ingot_position<metal::remove_cvref_t<T>>::make(                                 \
+            [](uint dim) __attribute__((always_inline))->uint { return expression; });           \
+    }
+#define __INGOT_INDEX(name, expression)                                                          \
+    template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {        \
+        return (metal::remove_cvref_t<T>)(expression);                                           \
+    }
+__INGOT_POSITION(thread_position_in_grid, __ingot_thread_position_in_grid(dim))
+__INGOT_POSITION(thread_position_in_threadgroup, __ingot_thread_position_in_threadgroup(dim))
+__INGOT_POSITION(threadgroup_position_in_grid, __ingot_threadgroup_position_in_grid(dim))
+__INGOT_POSITION(threads_per_threadgroup, __ingot_threads_per_threadgroup(dim))
+__INGOT_POSITION(dispatch_threads_per_threadgroup, __ingot_dispatch_threads_per_threadgroup(dim))
+__INGOT_POSITION(threads_per_grid, __ingot_threads_per_grid(dim))
+__INGOT_POSITION(threadgroups_per_grid, __ingot_threadgroups_per_grid(dim))
+__INGOT_POSITION(grid_origin, (void(dim), 0u))
+__INGOT_POSITION(grid_size, __ingot_threads_per_grid(dim))
+__INGOT_INDEX(thread_index_in_threadgroup, __ingot_thread_index_in_threadgroup())
+__INGOT_INDEX(thread_index_in_simdgroup, __ingot_thread_index_in_simdgroup())
+__INGOT_INDEX(simdgroup_index_in_threadgroup, __ingot_simdgroup_index_in_threadgroup())
+__INGOT_INDEX(simdgroups_per_threadgroup, __ingot_simdgroups_per_threadgroup())
+__INGOT_INDEX(dispatch_simdgroups_per_threadgroup, __ingot_dispatch_simdgroups_per_threadgroup())
+__INGOT_INDEX(thread_execution_width, 32u)
+__INGOT_INDEX(threads_per_simdgroup, 32u)
+__INGOT_INDEX(thread_index_in_quadgroup, __ingot_thread_index_in_simdgroup() & 3u)
+__INGOT_INDEX(quadgroup_index_in_threadgroup, __ingot_thread_index_in_threadgroup() >> 2)
+__INGOT_INDEX(quadgroup_index_in_simdgroup, __ingot_thread_index_in_simdgroup() >> 2)
+__INGOT_INDEX(quadgroups_per_threadgroup,
+              (__ingot_threads_per_threadgroup(0) * __ingot_threads_per_threadgroup(1) *
+                   __ingot_threads_per_threadgroup(2) +
+               3u) >> 2)
+__INGOT_INDEX(dispatch_quadgroups_per_threadgroup,
+              (__ingot_dispatch_threads_per_threadgroup(0) *
+                   __ingot_dispatch_threads_per_threadgroup(1) *
+                   __ingot_dispatch_threads_per_threadgroup(2) +
+               3u) >> 2)
+#undef __INGOT_POSITION
+#undef __INGOT_INDEX

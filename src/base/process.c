@@ -1,0 +1,222 @@
+/*
+ * Runs a child process to its end: feeds stdin, collects stdout and stderr, and ends the whole
+ * process group when the time limit passes.
+ *
+ * The child is started with vfork-like posix_spawn in a process group of its own. Its
+ * address-space limit is set by the parent with prlimit before the child gets any input, which
+ * is early enough for compilers. Does not change any state of the calling process (no SIGCHLD
+ * handler, no umask, no chdir); SIGPIPE is avoided by sending through a socket.
+ */
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct pipes {
+    int in[2], out[2], err[2]; /* [0] is the child's end of `in`, the parent's of the others */
+};
+
+static void close_one(int *fd) {
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+static void close_pipes(struct pipes *p) {
+    for (int i = 0; i < 2; i++) {
+        close_one(&p->in[i]);
+        close_one(&p->out[i]);
+        close_one(&p->err[i]);
+    }
+}
+
+static int open_pipes(struct pipes *p, bool with_input) {
+    if (with_input && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->in)) {
+        return errno;
+    }
+    if (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)) {
+        return errno;
+    }
+    return 0;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int spawn(const struct ig_process *process, struct pipes *p, pid_t *pid) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int code = posix_spawn_file_actions_init(&actions);
+    if (code) {
+        return code;
+    }
+    code = posix_spawnattr_init(&attributes);
+    if (code) {
+        posix_spawn_file_actions_destroy(&actions);
+        return code;
+    }
+    if (p->in[0] >= 0) {
+        code = posix_spawn_file_actions_adddup2(&actions, p->in[0], 0);
+    } else {
+        code = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    }
+    if (!code) {
+        code = posix_spawn_file_actions_adddup2(&actions, p->out[1], 1);
+    }
+    if (!code) {
+        code = posix_spawn_file_actions_adddup2(&actions, p->err[1], 2);
+    }
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGTERM);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                              POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    if (!code) {
+        code = posix_spawnp(pid, process->arguments[0], &actions, &attributes,
+                            (char *const *)(uintptr_t)process->arguments, environ);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    return code;
+}
+
+static void limit_memory(pid_t pid, size_t bytes) {
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes}, old;
+    if (!prlimit(pid, RLIMIT_AS, NULL, &old) && old.rlim_max < bytes) {
+        return; /* already stricter */
+    }
+    prlimit(pid, RLIMIT_AS, &limit, NULL);
+}
+
+/* Reads what is there; closes *fd at its end. */
+static void drain(int *fd, struct ig_text *text) {
+    char block[65536];
+    ssize_t got = read(*fd, block, sizeof block);
+    if (got > 0) {
+        ig_text_append(text, block, (size_t)got);
+    } else if (got == 0 || (errno != EINTR && errno != EAGAIN)) {
+        close_one(fd);
+    }
+}
+
+/* True when everything was sent and read before the deadline. */
+static bool exchange(const struct ig_process *process, struct pipes *p, double deadline,
+                     struct ig_process_result *result) {
+    size_t sent = 0;
+    while (p->in[1] >= 0 || p->out[0] >= 0 || p->err[0] >= 0) {
+        double left = deadline - now();
+        if (left <= 0) {
+            return false;
+        }
+        struct pollfd polls[3] = {
+            {p->in[1], POLLOUT, 0}, {p->out[0], POLLIN, 0}, {p->err[0], POLLIN, 0}};
+        int timeout = left > 1e6 ? 1000000000 : (int)(left * 1000) + 1;
+        if (poll(polls, 3, timeout) < 0 && errno != EINTR) {
+            return false;
+        }
+        if (p->in[1] >= 0 && polls[0].revents) {
+            ssize_t put = send(p->in[1], process->input + sent, process->input_size - sent,
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (put >= 0) {
+                sent += (size_t)put;
+            }
+            bool gone = put < 0 && errno != EINTR && errno != EAGAIN;
+            if (gone || sent == process->input_size) {
+                close_one(&p->in[1]);
+            }
+        }
+        if (p->out[0] >= 0 && polls[1].revents) {
+            drain(&p->out[0], &result->output);
+        }
+        if (p->err[0] >= 0 && polls[2].revents) {
+            drain(&p->err[0], &result->errors);
+        }
+    }
+    return true;
+}
+
+/* Waits for the end of the process until the deadline, then ends it. Its output is closed when
+ * `finished`, so it normally ends at once. */
+static void reap(pid_t pid, bool finished, double deadline, struct ig_process_result *result) {
+    int state = 0;
+    long pause_ns = 20000;
+    while (finished) {
+        pid_t got = waitpid(pid, &state, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR)) {
+            break;
+        }
+        finished = now() < deadline;
+        struct timespec pause = {.tv_nsec = pause_ns};
+        nanosleep(&pause, NULL);
+        pause_ns = pause_ns < 2000000 ? pause_ns * 2 : pause_ns;
+    }
+    if (!finished) {
+        result->timed_out = true;
+        kill(-pid, SIGKILL);
+        kill(pid, SIGKILL);
+        while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (WIFSIGNALED(state)) {
+        result->signal = WTERMSIG(state);
+    } else {
+        result->exit_code = WEXITSTATUS(state);
+    }
+}
+
+ingot_status ig_process_run(const struct ig_process *process, struct ig_process_result *result,
+                            struct ig_error *error) {
+    memset(result, 0, sizeof *result);
+    struct pipes p = {{-1, -1}, {-1, -1}, {-1, -1}};
+    const char *program = process->arguments[0];
+    int code = open_pipes(&p, process->input != NULL);
+    pid_t pid = -1;
+    if (!code) {
+        code = spawn(process, &p, &pid);
+    }
+    if (code) {
+        close_pipes(&p);
+        bool absent = code == ENOENT || code == ENOTDIR;
+        return ig_fail(error, absent ? INGOT_NOT_FOUND : INGOT_IO_ERROR, "cannot start %s: %s",
+                       program, strerror(code));
+    }
+    limit_memory(pid, process->memory ? process->memory : (size_t)16 << 30);
+    close_one(&p.in[0]);
+    close_one(&p.out[1]);
+    close_one(&p.err[1]);
+    double deadline = now() + (process->seconds > 0 ? process->seconds : 300);
+    bool finished = exchange(process, &p, deadline, result);
+    close_pipes(&p);
+    reap(pid, finished, deadline, result);
+    if (result->output.failed || result->errors.failed) {
+        ig_process_result_free(result);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the output of %s", program);
+    }
+    return INGOT_OK;
+}
+
+void ig_process_result_free(struct ig_process_result *result) {
+    ig_text_free(&result->output);
+    ig_text_free(&result->errors);
+}

@@ -1,0 +1,182 @@
+/* What the commands share: the table entry, options, the terminal, the compiler. */
+#ifndef INGOT_CLI_H
+#define INGOT_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "ingot/ingot.h"
+
+enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+/* ---- options (options.c) ------------------------------------------------------- */
+
+struct cli_list {
+    const char **items;
+    size_t count, capacity;
+};
+
+enum cli_kind {
+    CLI_FLAG,   /* bool * */
+    CLI_STRING, /* const char ** */
+    CLI_LIST,   /* struct cli_list *; may be repeated */
+    CLI_EXTENT, /* uint32_t[3]: X[,Y[,Z]]; missing ones are 1 */
+    CLI_COUNT,  /* uint32_t * */
+    CLI_NUMBER, /* double * */
+};
+
+struct cli_option {
+    const char *name; /* without the dashes; NULL ends the table */
+    char letter;      /* 0: none */
+    enum cli_kind kind;
+    const char *value_name; /* "DIR" */
+    const char *help;
+    void *target;
+};
+
+struct cli_command {
+    const char *name;
+    const char *summary; /* one line, for `ingot --help` */
+    const char *usage;   /* what follows `ingot NAME` */
+    const char *help;    /* the text between usage and options */
+    const char *examples;
+    int (*run)(const struct cli_command *command, int argc, char **argv);
+};
+
+/* Sorts argv (without the command's name) into options and positionals. Returns false when
+ * the command is over: *exit_status is then 0 (help was shown) or CLI_USAGE. */
+bool cli_parse(const struct cli_command *command, const struct cli_option *options, int argc,
+               char **argv, struct cli_list *positionals, int *exit_status);
+void cli_list_free(struct cli_list *list);
+bool cli_list_add(struct cli_list *list, const char *item);
+/* Says what is wrong with the command line and how to get help; returns CLI_USAGE. */
+int cli_usage_error(const struct cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- terminal (term.c) ----------------------------------------------------------- */
+
+/* Escape sequences for `stream`, or "" when it is no terminal or colour is not wanted. */
+const char *cli_bold(FILE *stream);
+const char *cli_red(FILE *stream);
+const char *cli_green(FILE *stream);
+const char *cli_yellow(FILE *stream);
+const char *cli_dim(FILE *stream);
+const char *cli_plain(FILE *stream);
+/* "ingot: error: …" on stderr. */
+void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Diagnostics of the compiler, with their severities coloured, on stderr. */
+void cli_diagnostics(const char *text);
+/* One line on stderr that is overwritten by the next; nothing when stderr is no terminal. */
+void cli_progress(size_t done, size_t total, const char *what);
+void cli_progress_end(void);
+/* "1.5 KiB" */
+const char *cli_bytes(uint64_t bytes, char out[32]);
+
+/* ---- sources (source.c) ------------------------------------------------------------ */
+
+struct cli_source_options {
+    struct cli_list include_dirs, defines;
+    bool fast_math;
+    uint32_t msl_version;
+};
+#define CLI_SOURCE_OPTIONS(s)                                                                      \
+    {"include", 'I', CLI_LIST, "DIR", "look for included files in DIR", &(s).include_dirs},        \
+        {"define", 'D', CLI_LIST, "NAME[=VALUE]", "define a macro", &(s).defines},                 \
+        {"fast-math",   0, CLI_FLAG, NULL, "let default maths functions be the fast ones",         \
+         &(s).fast_math},                                                                          \
+    {                                                                                              \
+        "msl-version", 0, CLI_COUNT, "N", "__METAL_VERSION__, such as 310 (320)", &(s).msl_version \
+    }
+
+void cli_source_options_free(struct cli_source_options *options);
+/* Does the file start as an .ingot archive does? */
+bool cli_is_archive(const char *path);
+/* Opens .metal source or an archive as a library. */
+ingot_status cli_open_library(ingot_device *device, const char *path,
+                              const struct cli_source_options *options, ingot_library **library);
+
+/* ---- the compiler (compile.c) ------------------------------------------------------- */
+
+struct ig_archive;
+struct ig_constant;
+
+struct cli_kernel_result {
+    const char *kernel;
+    ingot_status status;
+    const char *message;              /* diagnostics or a reason; "" if none */
+    const struct ig_archive *archive; /* NULL when it failed */
+    double seconds;
+};
+
+struct cli_compilation {
+    struct ig_arena arena;
+    const char *path;
+    char *folder;                     /* temporary */
+    const struct ig_archive *listing; /* kernels and constants, no code */
+    struct cli_kernel_result *results;
+    size_t result_count;
+    struct cli_list storage; /* bytes of the archives */
+};
+
+struct cli_compile_request {
+    const char *path;
+    const struct cli_source_options *options;
+    const struct cli_list *kernels;   /* empty: all */
+    const struct cli_list *targets;   /* empty: this machine's */
+    const struct cli_list *constants; /* NAME_OR_INDEX=VALUE */
+    /* A constant without a value gets 1 (true); otherwise its kernels fail. */
+    bool assume_constants;
+    bool list_only;                       /* compile nothing */
+    size_t progress_done, progress_total; /* 0: show this compilation alone */
+};
+
+/* Compiles each kernel in an ingotc of its own, as many at a time as there are cores. Returns
+ * an error when nothing could be compiled at all (no compiler, a syntax error, an unknown
+ * kernel); the outcome of each kernel is in results. */
+ingot_status cli_compile(const struct cli_compile_request *request, struct cli_compilation *out,
+                         struct ig_error *error);
+void cli_compilation_free(struct cli_compilation *compilation);
+
+/* "NAME_OR_INDEX=VALUE[,VALUE…]" against the constants of a library: the bytes in its type. */
+struct cli_constant_value {
+    uint32_t index;
+    uint8_t bytes[32];
+    size_t size;
+};
+ingot_status cli_parse_constant(const char *text, const struct ingot_constant_info *infos,
+                                size_t info_count, struct cli_constant_value *value,
+                                struct ig_error *error);
+
+/* ---- arguments of `ingot run` (arguments.c) -------------------------------------------- */
+
+enum cli_argument_kind {
+    CLI_ARGUMENT_FILE,        /* in.npy */
+    CLI_ARGUMENT_ZEROS,       /* f32[1024] */
+    CLI_ARGUMENT_VALUE,       /* f32:1,2 and hex:… */
+    CLI_ARGUMENT_THREADGROUP, /* tg:4096 */
+};
+
+struct cli_argument {
+    enum cli_argument_kind kind;
+    const char *text;         /* as it was given */
+    const char *output;       /* the .npy to write afterwards, or NULL */
+    ingot_scalar_type scalar; /* NONE: raw bytes */
+    uint32_t rank;
+    uint64_t shape[32];
+    const void *bytes; /* FILE and VALUE; the arena's or *storage */
+    uint64_t size;
+    void *storage; /* malloc'ed, or NULL */
+};
+
+ingot_status cli_parse_argument(struct ig_arena *arena, const char *text,
+                                struct cli_argument *argument, struct ig_error *error);
+
+extern const struct cli_command cli_devices, cli_inspect, cli_check, cli_run, cli_pack;
+
+#endif

@@ -1,0 +1,211 @@
+/* `ingot check`: compiles every kernel and shows the diagnostics. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+
+struct check {
+    struct cli_compile_request request;
+    struct ig_json json;
+    bool as_json, quiet;
+    size_t passed, failed, warnings;
+    struct ig_text seen; /* diagnostics already shown, each ended by a 0 byte */
+};
+
+/* One kernel after the other fails with the same error of shared code: show it once. */
+static bool seen_before(struct check *check, const char *text) {
+    size_t length = strlen(text) + 1;
+    for (size_t at = 0; at < check->seen.size; at += strlen(check->seen.data + at) + 1)
+        if (!strcmp(check->seen.data + at, text))
+            return true;
+    ig_text_append(&check->seen, text, length);
+    return false;
+}
+
+/* Splits "file:line:column: severity: message" off a line. */
+static bool split_diagnostic(const char *line, size_t length, size_t *file_length,
+                             unsigned long *row, unsigned long *column, const char **severity,
+                             const char **message) {
+    static const char *const severities[] = {"error", "fatal error", "warning", "note"};
+    for (size_t i = 0; i < length; i++) {
+        char *end;
+        if (line[i] != ':' || i + 1 >= length || line[i + 1] < '0' || line[i + 1] > '9')
+            continue;
+        *row = strtoul(line + i + 1, &end, 10);
+        if (*end != ':' || end[1] < '0' || end[1] > '9')
+            continue;
+        *column = strtoul(end + 1, &end, 10);
+        if (*end != ':' || end[1] != ' ')
+            continue;
+        for (size_t s = 0; s < sizeof severities / sizeof severities[0]; s++) {
+            size_t word = strlen(severities[s]);
+            if (!strncmp(end + 2, severities[s], word) && !strncmp(end + 2 + word, ": ", 2)) {
+                *file_length = i;
+                *severity = severities[s];
+                *message = end + 4 + word;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void write_diagnostics(struct ig_json *json, const char *text) {
+    ig_json_array(json, "diagnostics");
+    while (*text) {
+        size_t length = strcspn(text, "\n"), file_length;
+        unsigned long row, column;
+        const char *severity, *message;
+        if (split_diagnostic(text, length, &file_length, &row, &column, &severity, &message)) {
+            struct ig_text part = {0};
+            ig_json_object(json, NULL);
+            ig_text_append(&part, text, file_length);
+            ig_json_string(json, "file", ig_text_string(&part));
+            ig_text_free(&part);
+            ig_json_u64(json, "line", row);
+            ig_json_u64(json, "column", column);
+            ig_json_string(json, "severity", severity);
+            ig_text_append(&part, message, length - (size_t)(message - text));
+            ig_json_string(json, "message", ig_text_string(&part));
+            ig_text_free(&part);
+            ig_json_object_end(json);
+        }
+        text += length;
+        if (*text)
+            text++;
+    }
+    ig_json_array_end(json);
+}
+
+static void report_kernel(struct check *check, const struct cli_kernel_result *result) {
+    if (result->status)
+        check->failed++;
+    else
+        check->passed++;
+    if (check->as_json) {
+        ig_json_object(&check->json, NULL);
+        ig_json_string(&check->json, "name", result->kernel);
+        ig_json_bool(&check->json, "ok", result->status == INGOT_OK);
+        ig_json_string(&check->json, "status", ingot_status_name(result->status));
+        ig_json_double(&check->json, "seconds", result->seconds);
+        if (result->status)
+            ig_json_string(&check->json, "message", result->message);
+        write_diagnostics(&check->json, result->message);
+        ig_json_object_end(&check->json);
+        return;
+    }
+    if (result->status && result->status != INGOT_COMPILE_ERROR)
+        cli_error("%s: kernel %s: %s", check->request.path, result->kernel, result->message);
+    else if (*result->message && !seen_before(check, result->message))
+        cli_diagnostics(result->message);
+    if (result->status)
+        printf("%s%s: kernel %s: failed%s\n", cli_red(stdout), check->request.path, result->kernel,
+               cli_plain(stdout));
+    else if (!check->quiet)
+        printf("%s%s: kernel %s: ok%s %s(%.0f ms)%s\n", cli_green(stdout), check->request.path,
+               result->kernel, cli_plain(stdout), cli_dim(stdout), result->seconds * 1e3,
+               cli_plain(stdout));
+}
+
+static void check_file(struct check *check) {
+    struct cli_compilation compilation;
+    struct ig_error error = {0};
+    ingot_status status;
+    if (cli_is_archive(check->request.path)) {
+        compilation = (struct cli_compilation){0};
+        status = ig_fail(&error, INGOT_INVALID_ARGUMENT,
+                         "%s: is an archive, which is compiled already", check->request.path);
+    } else {
+        status = cli_compile(&check->request, &compilation, &error);
+    }
+    if (check->as_json) {
+        ig_json_object(&check->json, NULL);
+        ig_json_string(&check->json, "file", check->request.path);
+        ig_json_string(&check->json, "status", ingot_status_name(status));
+        if (status)
+            ig_json_string(&check->json, "message", ig_error_text(&error));
+        write_diagnostics(&check->json, status ? ig_error_text(&error) : "");
+        ig_json_array(&check->json, "kernels");
+    } else if (status == INGOT_COMPILE_ERROR) {
+        cli_diagnostics(ig_error_text(&error));
+    } else if (status) {
+        cli_error("%s", ig_error_text(&error));
+    }
+    if (status)
+        check->failed++;
+    else
+        for (size_t i = 0; i < compilation.result_count; i++)
+            report_kernel(check, &compilation.results[i]);
+    if (check->as_json) {
+        ig_json_array_end(&check->json);
+        ig_json_object_end(&check->json);
+    }
+    cli_compilation_free(&compilation);
+    ig_error_clear(&error);
+}
+
+static int check_all(struct check *check, const struct cli_list *files) {
+    struct ig_text text = {0};
+    check->json.out = &text;
+    ig_json_object(&check->json, NULL);
+    ig_json_array(&check->json, "files");
+    for (size_t i = 0; i < files->count; i++) {
+        check->request.path = files->items[i];
+        check_file(check);
+    }
+    ig_json_array_end(&check->json);
+    ig_json_u64(&check->json, "passed", check->passed);
+    ig_json_u64(&check->json, "failed", check->failed);
+    ig_json_object_end(&check->json);
+    if (check->as_json)
+        printf("%s\n", ig_text_string(&text));
+    else
+        printf("%zu passed, %zu failed\n", check->passed, check->failed);
+    ig_text_free(&text);
+    return check->failed ? CLI_FAILED : CLI_OK;
+}
+
+static int run(const struct cli_command *command, int argc, char **argv) {
+    struct check check = {0};
+    struct cli_source_options source = {0};
+    struct cli_list kernels = {0}, constants = {0}, targets = {0}, files = {0};
+    const struct cli_option options[] = {
+        {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &kernels},
+        {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &check.as_json},
+        {"quiet", 'q', CLI_FLAG, NULL, "do not name the kernels that passed", &check.quiet},
+        {"target", 0, CLI_LIST, "LEVEL", "x86-64-v3 or x86-64-v4 (this machine's)", &targets},
+        {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value", &constants},
+        CLI_SOURCE_OPTIONS(source),
+        {0},
+    };
+    int status;
+    if (cli_parse(command, options, argc, argv, &files, &status)) {
+        check.request = (struct cli_compile_request){.options = &source,
+                                                     .kernels = &kernels,
+                                                     .targets = &targets,
+                                                     .constants = &constants,
+                                                     .assume_constants = true};
+        status = files.count ? check_all(&check, &files)
+                             : cli_usage_error(command, "expected at least one FILE");
+    }
+    ig_text_free(&check.seen);
+    cli_list_free(&files);
+    cli_list_free(&kernels);
+    cli_list_free(&constants);
+    cli_list_free(&targets);
+    cli_source_options_free(&source);
+    return status;
+}
+
+const struct cli_command cli_check = {
+    .name = "check",
+    .summary = "compile every kernel and show what is wrong",
+    .usage = "FILE... [--kernel NAME]... [--json]",
+    .help = "Compiles every kernel of each FILE, and shows diagnostics as file:line:column with a\n"
+            "caret. Exits with 1 if any kernel fails. Function constants that get no value by\n"
+            "--const are taken as 1 (true). Nothing is kept.",
+    .examples = "  ingot check kernels/*.metal\n"
+                "  ingot check big.metal --kernel softmax_f16 -I include",
+    .run = run,
+};

@@ -1,0 +1,464 @@
+/* `ingot run`: one kernel, once (or many times, timed), on arguments from the command line. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/npy.h"
+#include "base/scalar.h"
+#include "cli/cli.h"
+
+struct bound {
+    struct cli_argument given;
+    ingot_argument_info info;
+    ingot_buffer *buffer; /* NULL: given by bytes */
+};
+
+struct run {
+    struct ig_arena arena;
+    const char *file, *kernel_name, *device_name;
+    struct cli_source_options source;
+    struct cli_list constants;
+    ingot_device_desc device_desc;
+    uint32_t threads[3], threadgroups[3], group[3], repeat, workers;
+    const char *cpu;
+    double time_limit;
+    bool timed, as_json, quiet;
+
+    ingot_device *device;
+    ingot_device_info device_info;
+    ingot_library *library;
+    ingot_kernel *kernel;
+    ingot_kernel_info kernel_info;
+    ingot_stream *stream;
+    struct bound *bound;
+    size_t bound_count;
+    ingot_arg *args; /* by buffer index */
+    size_t arg_count;
+    uint32_t *lengths; /* by threadgroup index */
+    size_t length_count;
+    double *seconds; /* of each repeat, ascending */
+    size_t seconds_count;
+};
+
+static bool api(ingot_status status) {
+    if (status)
+        cli_error("%s", ingot_error_message());
+    return status == INGOT_OK;
+}
+
+static bool base(ingot_status status, struct ig_error *error) {
+    if (status)
+        cli_error("%s", ig_error_text(error));
+    ig_error_clear(error);
+    return status == INGOT_OK;
+}
+
+static bool make_kernel(struct run *run) {
+    size_t count = ingot_library_constant_count(run->library);
+    ingot_constant_info *infos = ig_arena_array(&run->arena, count + 1, sizeof *infos);
+    struct cli_constant_value *values =
+        ig_arena_array(&run->arena, run->constants.count + 1, sizeof *values);
+    ingot_constant *constants =
+        ig_arena_array(&run->arena, run->constants.count + 1, sizeof *constants);
+    if (!infos || !values || !constants) {
+        cli_error("out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!api(ingot_library_constant_info(run->library, i, &infos[i])))
+            return false;
+    for (size_t i = 0; i < run->constants.count; i++) {
+        struct ig_error error = {0};
+        if (!base(cli_parse_constant(run->constants.items[i], infos, count, &values[i], &error),
+                  &error))
+            return false;
+        constants[i] = (ingot_constant){
+            .index = values[i].index, .bytes = values[i].bytes, .size = values[i].size};
+    }
+    ingot_kernel_desc desc = {
+        .name = run->kernel_name, .constants = constants, .constant_count = run->constants.count};
+    ingot_status status = ingot_kernel_create(run->library, &desc, &run->kernel);
+    if (status == INGOT_COMPILE_ERROR) {
+        cli_diagnostics(ingot_error_message());
+        return false;
+    }
+    return api(status) && api(ingot_kernel_get_info(run->kernel, &run->kernel_info));
+}
+
+static int compare_infos(const void *a, const void *b) {
+    const ingot_argument_info *x = a, *y = b;
+    return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
+                              : (x->index > y->index) - (x->index < y->index);
+}
+
+/* The kernel's active arguments: buffers by index, then threadgroup memory by index. */
+static ingot_argument_info *sorted_arguments(struct run *run, size_t *count) {
+    ingot_argument_info *infos =
+        ig_arena_array(&run->arena, run->kernel_info.argument_count + 1, sizeof *infos);
+    *count = 0;
+    if (!infos) {
+        cli_error("out of memory");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < run->kernel_info.argument_count; i++) {
+        if (!api(ingot_kernel_argument_info(run->kernel, i, &infos[*count])))
+            return NULL;
+        *count += infos[*count].active;
+    }
+    qsort(infos, *count, sizeof *infos, compare_infos);
+    return infos;
+}
+
+/* Values for a three-component vector take the room of four. */
+static bool pad_value(struct run *run, struct bound *bound) {
+    struct cli_argument *given = &bound->given;
+    size_t width = ig_scalar_size(given->scalar);
+    if (given->kind != CLI_ARGUMENT_VALUE || bound->info.components != 3 || !width ||
+        given->size != 3 * width || bound->info.type_size != 4 * width)
+        return true;
+    char *padded = ig_arena_alloc(&run->arena, 4 * width);
+    if (!padded) {
+        cli_error("out of memory");
+        return false;
+    }
+    memcpy(padded, given->bytes, given->size);
+    given->bytes = padded;
+    given->size = 4 * width;
+    return true;
+}
+
+static void warn_of_type(const struct bound *bound) {
+    size_t given = ig_scalar_size(bound->given.scalar);
+    size_t wanted = ig_scalar_size(bound->info.scalar);
+    if (given > 1 && wanted > 1 && given != wanted)
+        cli_warning("argument %s holds %s, but %s (buffer %u) is of type %s", bound->given.text,
+                    ig_scalar_name(bound->given.scalar), bound->info.name, bound->info.index,
+                    bound->info.type_name);
+}
+
+static bool make_buffer(struct run *run, struct bound *bound) {
+    const struct cli_argument *given = &bound->given;
+    if (given->kind == CLI_ARGUMENT_VALUE && bound->info.space == INGOT_SPACE_CONSTANT)
+        return true;
+    if (!api(ingot_buffer_create(run->device, given->size, &bound->buffer)))
+        return false;
+    void *contents = ingot_buffer_contents(bound->buffer);
+    if (!contents) {
+        cli_error("device %s has no memory that the host can reach", run->device_info.name);
+        return false;
+    }
+    if (given->bytes)
+        memcpy(contents, given->bytes, given->size);
+    else
+        memset(contents, 0, given->size);
+    return true;
+}
+
+static bool wrong_count(const struct run *run, const ingot_argument_info *infos, size_t count,
+                        ingot_argument_kind kind, size_t given) {
+    size_t wanted = 0;
+    struct ig_text names = {0};
+    for (size_t i = 0; i < count; i++)
+        if (infos[i].kind == kind)
+            ig_text_printf(&names, "%s%s(%u) %s", wanted++ ? ", " : "",
+                           kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "threadgroup", infos[i].index,
+                           infos[i].name);
+    if (wanted != given)
+        cli_error("kernel %s takes %zu %s argument%s (%s), but %zu %s given", run->kernel_name,
+                  wanted, kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "tg:", wanted == 1 ? "" : "s",
+                  wanted ? ig_text_string(&names) : "none", given, given == 1 ? "was" : "were");
+    ig_text_free(&names);
+    return wanted != given;
+}
+
+static bool bind_arguments(struct run *run, const char *const *texts, size_t count) {
+    size_t info_count, next = 0;
+    ingot_argument_info *infos = sorted_arguments(run, &info_count);
+    run->bound = ig_arena_array(&run->arena, count + 1, sizeof *run->bound);
+    run->args = ig_arena_array(&run->arena, 128, sizeof *run->args);
+    run->lengths = ig_arena_array(&run->arena, 128, sizeof *run->lengths);
+    if (!infos || !run->bound || !run->args || !run->lengths)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct ig_error error = {0};
+        ingot_status status =
+            cli_parse_argument(&run->arena, texts[i], &run->bound[i].given, &error);
+        run->bound_count++;
+        if (!base(status, &error))
+            return false;
+        next += run->bound[i].given.kind == CLI_ARGUMENT_THREADGROUP;
+    }
+    if (wrong_count(run, infos, info_count, INGOT_ARGUMENT_BUFFER, count - next) ||
+        wrong_count(run, infos, info_count, INGOT_ARGUMENT_THREADGROUP, next))
+        return false;
+    size_t buffers = 0, memories = count - next;
+    for (size_t i = 0; i < count; i++) {
+        struct bound *bound = &run->bound[i];
+        bool is_memory = bound->given.kind == CLI_ARGUMENT_THREADGROUP;
+        bound->info = infos[is_memory ? memories++ : buffers++];
+        uint32_t index = bound->info.index;
+        if (index >= 128) {
+            cli_error("argument %s has index %u; at most 127 is possible", bound->info.name, index);
+            return false;
+        }
+        if (is_memory) {
+            run->lengths[index] = (uint32_t)bound->given.size;
+            if (run->length_count <= index)
+                run->length_count = index + 1;
+            continue;
+        }
+        warn_of_type(bound);
+        if (!pad_value(run, bound) || !make_buffer(run, bound))
+            return false;
+        run->args[index] = (ingot_arg){.buffer = bound->buffer,
+                                       .bytes = bound->buffer ? NULL : bound->given.bytes,
+                                       .size = bound->buffer ? 0 : bound->given.size};
+        if (run->arg_count <= index)
+            run->arg_count = index + 1;
+    }
+    return true;
+}
+
+static ingot_dispatch_desc dispatch_of(const struct run *run) {
+    ingot_dispatch_desc desc = {
+        .kernel = run->kernel,
+        .args = run->args,
+        .arg_count = run->arg_count,
+        .threadgroup_lengths = run->lengths,
+        .threadgroup_length_count = run->length_count,
+        .time_limit_seconds = run->time_limit,
+    };
+    memcpy(desc.threads, run->threads, sizeof desc.threads);
+    memcpy(desc.threadgroups, run->threadgroups, sizeof desc.threadgroups);
+    memcpy(desc.group, run->group, sizeof desc.group);
+    return desc;
+}
+
+static bool write_outputs(const struct run *run) {
+    for (size_t i = 0; i < run->bound_count; i++) {
+        const struct bound *bound = &run->bound[i];
+        if (!bound->given.output)
+            continue;
+        struct ig_npy array = {.scalar = bound->given.scalar, .rank = bound->given.rank};
+        memcpy(array.shape, bound->given.shape, sizeof array.shape);
+        array.data = ingot_buffer_contents(bound->buffer);
+        array.data_size = bound->given.size;
+        struct ig_error error = {0};
+        if (!base(ig_npy_write(bound->given.output, &array, &error), &error))
+            return false;
+    }
+    return true;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Repeats the dispatch on the buffers as they are, and takes the device's time of each. */
+static bool measure(struct run *run) {
+    ingot_event *start = NULL, *end = NULL;
+    ingot_dispatch_desc desc = dispatch_of(run);
+    uint32_t repeat = run->repeat ? run->repeat : 1;
+    run->seconds = ig_arena_array(&run->arena, repeat, sizeof *run->seconds);
+    bool good = run->seconds && api(ingot_event_create(run->device, &start)) &&
+                api(ingot_event_create(run->device, &end));
+    for (uint32_t i = 0; good && i < repeat; i++) {
+        good = api(ingot_stream_record(run->stream, start)) &&
+               api(ingot_stream_dispatch(run->stream, &desc)) &&
+               api(ingot_stream_record(run->stream, end)) && api(ingot_stream_wait(run->stream)) &&
+               api(ingot_event_elapsed(start, end, &run->seconds[i]));
+        run->seconds_count += good;
+    }
+    ingot_event_release(start);
+    ingot_event_release(end);
+    if (good)
+        qsort(run->seconds, run->seconds_count, sizeof *run->seconds, compare_doubles);
+    return good;
+}
+
+static void print_preview(const struct bound *bound) {
+    struct ig_npy array = {.scalar = bound->given.scalar, .rank = bound->given.rank};
+    memcpy(array.shape, bound->given.shape, sizeof array.shape);
+    char shape[128];
+    ig_npy_shape_text(&array, shape, sizeof shape);
+    printf("  buffer(%u) %s: %s%s", bound->info.index, bound->info.name,
+           ig_scalar_name(bound->given.scalar), shape);
+    const uint8_t *contents = ingot_buffer_contents(bound->buffer);
+    size_t width = ig_scalar_size(bound->given.scalar);
+    uint64_t count = width ? bound->given.size / width : 0;
+    for (uint64_t i = 0; i < count && i < 8; i++) {
+        char value[64];
+        ig_scalar_print(bound->given.scalar, contents + i * width, value, sizeof value);
+        printf("%s%s", i ? " " : " = ", value);
+    }
+    printf("%s", count > 8 ? " …" : "");
+    if (bound->given.output)
+        printf(" → %s", bound->given.output);
+    putchar('\n');
+}
+
+static void print_result(const struct run *run) {
+    const uint32_t *grid = run->threads[0] ? run->threads : run->threadgroups;
+    printf("%s%s%s ran on %s (%s): %u×%u×%u %s\n", cli_bold(stdout), run->kernel_name,
+           cli_plain(stdout), run->device_info.name, run->device_info.target, grid[0], grid[1],
+           grid[2], run->threads[0] ? "threads" : "threadgroups");
+    for (size_t i = 0; i < run->bound_count; i++)
+        if (run->bound[i].buffer && run->bound[i].info.writable && run->bound[i].given.scalar)
+            print_preview(&run->bound[i]);
+    if (run->seconds_count)
+        printf("  time: best %.3f µs, median %.3f µs, worst %.3f µs of %zu\n",
+               run->seconds[0] * 1e6, run->seconds[run->seconds_count / 2] * 1e6,
+               run->seconds[run->seconds_count - 1] * 1e6, run->seconds_count);
+}
+
+static void write_extent(struct ig_json *json, const char *key, const uint32_t extent[3]) {
+    ig_json_array(json, key);
+    for (int i = 0; i < 3; i++)
+        ig_json_u64(json, NULL, extent[i]);
+    ig_json_array_end(json);
+}
+
+static void write_result(const struct run *run) {
+    struct ig_text text = {0};
+    struct ig_json json = {.out = &text};
+    ig_json_object(&json, NULL);
+    ig_json_string(&json, "kernel", run->kernel_name);
+    ig_json_string(&json, "device", run->device_info.name);
+    ig_json_string(&json, "target", run->device_info.target);
+    if (run->threads[0])
+        write_extent(&json, "threads", run->threads);
+    else
+        write_extent(&json, "threadgroups", run->threadgroups);
+    ig_json_array(&json, "outputs");
+    for (size_t i = 0; i < run->bound_count; i++) {
+        const struct bound *bound = &run->bound[i];
+        if (!bound->given.output)
+            continue;
+        ig_json_object(&json, NULL);
+        ig_json_u64(&json, "index", bound->info.index);
+        ig_json_string(&json, "name", bound->info.name);
+        ig_json_string(&json, "file", bound->given.output);
+        ig_json_string(&json, "type", ig_scalar_name(bound->given.scalar));
+        ig_json_array(&json, "shape");
+        for (uint32_t d = 0; d < bound->given.rank; d++)
+            ig_json_u64(&json, NULL, bound->given.shape[d]);
+        ig_json_array_end(&json);
+        ig_json_object_end(&json);
+    }
+    ig_json_array_end(&json);
+    ig_json_array(&json, "seconds");
+    for (size_t i = 0; i < run->seconds_count; i++)
+        ig_json_double(&json, NULL, run->seconds[i]);
+    ig_json_array_end(&json);
+    ig_json_object_end(&json);
+    printf("%s\n", ig_text_string(&text));
+    ig_text_free(&text);
+}
+
+static bool execute(struct run *run, const char *const *arguments, size_t argument_count) {
+    run->device_desc.cpu_level = run->cpu;
+    run->device_desc.worker_threads = run->workers;
+    if (!api(ingot_device_open(run->device_name, &run->device_desc, &run->device)) ||
+        !api(ingot_device_get_info(run->device, &run->device_info)) ||
+        cli_open_library(run->device, run->file, &run->source, &run->library))
+        return false;
+    if (*ingot_library_warnings(run->library) && !run->quiet)
+        cli_diagnostics(ingot_library_warnings(run->library));
+    if (!make_kernel(run) || !bind_arguments(run, arguments, argument_count) ||
+        !api(ingot_stream_create(run->device, &run->stream)))
+        return false;
+    ingot_dispatch_desc desc = dispatch_of(run);
+    if (!api(ingot_stream_dispatch(run->stream, &desc)) || !api(ingot_stream_wait(run->stream)) ||
+        !write_outputs(run))
+        return false;
+    if (run->timed && !measure(run))
+        return false;
+    if (run->as_json)
+        write_result(run);
+    else if (!run->quiet)
+        print_result(run);
+    return true;
+}
+
+static void release(struct run *run) {
+    ingot_stream_release(run->stream);
+    for (size_t i = 0; i < run->bound_count; i++) {
+        ingot_buffer_release(run->bound[i].buffer);
+        free(run->bound[i].given.storage);
+    }
+    ingot_kernel_release(run->kernel);
+    ingot_library_release(run->library);
+    ingot_device_release(run->device);
+    cli_source_options_free(&run->source);
+    cli_list_free(&run->constants);
+    ig_arena_free(&run->arena);
+}
+
+static int run_command(const struct cli_command *command, int argc, char **argv) {
+    struct run run = {0};
+    struct cli_list items = {0};
+    const struct cli_option options[] = {
+        {"threads", 't', CLI_EXTENT, "X[,Y[,Z]]", "the grid in threads", &run.threads},
+        {"threadgroups", 0, CLI_EXTENT, "X[,Y[,Z]]", "… or in whole threadgroups",
+         &run.threadgroups},
+        {"group", 'g', CLI_EXTENT, "X[,Y[,Z]]", "threads per threadgroup (one that fits)",
+         &run.group},
+        {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value",
+         &run.constants},
+        {"device", 'd', CLI_STRING, "NAME", "the device to run on (cpu)", &run.device_name},
+        {"cpu", 0, CLI_STRING, "LEVEL", "x86-64-v3 or x86-64-v4 (the best there is)", &run.cpu},
+        {"workers", 0, CLI_COUNT, "N", "CPU threads to use (all)", &run.workers},
+        {"time-limit", 0, CLI_NUMBER, "SECONDS", "stop a kernel that runs longer (60)",
+         &run.time_limit},
+        {"time", 0, CLI_FLAG, NULL, "run again, and show how long the device took", &run.timed},
+        {"repeat", 0, CLI_COUNT, "N", "how often --time runs it (1)", &run.repeat},
+        {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &run.as_json},
+        {"quiet", 'q', CLI_FLAG, NULL, "print nothing but errors", &run.quiet},
+        CLI_SOURCE_OPTIONS(run.source),
+        {0},
+    };
+    int status;
+    if (cli_parse(command, options, argc, argv, &items, &status)) {
+        if (items.count < 2)
+            status = cli_usage_error(command, "expected FILE and KERNEL");
+        else if (!run.threads[0] == !run.threadgroups[0])
+            status = cli_usage_error(command, "expected either --threads or --threadgroups");
+        else if (run.threadgroups[0] && !run.group[0])
+            status = cli_usage_error(command, "--threadgroups needs --group");
+        else if (run.repeat && !run.timed)
+            status = cli_usage_error(command, "--repeat is for --time, which was not given");
+        else {
+            run.file = items.items[0];
+            run.kernel_name = items.items[1];
+            status = execute(&run, items.items + 2, items.count - 2) ? CLI_OK : CLI_FAILED;
+        }
+    }
+    release(&run);
+    cli_list_free(&items);
+    return status;
+}
+
+const struct cli_command cli_run = {
+    .name = "run",
+    .summary = "run a kernel on .npy files and values",
+    .usage = "FILE KERNEL --threads X[,Y[,Z]] [--group X[,Y[,Z]]] [OPTION]... ARG...",
+    .help =
+        "Runs one kernel. Each ARG is one buffer argument, in order of the buffer indices:\n\n"
+        "  in.npy               a buffer with the data of the array\n"
+        "  in.npy=out.npy       the same, written to out.npy after the run\n"
+        "  f32[1024]            a buffer of zeros; f32[4,256] gives it a shape\n"
+        "  f32[1024]=out.npy    the same, written to out.npy after the run\n"
+        "  f32:0.5 u32:128      a value, for a constant reference; f32:1,2,3 several\n"
+        "  hex:0000803f         raw bytes, for a struct\n"
+        "  tg:4096              bytes of threadgroup memory, in order of threadgroup indices\n\n"
+        "Types: f32 f16 bf16 (uint16 in .npy) i8 u8 i16 u16 i32 u32 i64 u64 bool.\n"
+        "With --time the outputs are those of the first run, which is not timed.",
+    .examples =
+        "  ingot run examples/saxpy.metal saxpy --threads 1024 \\\n"
+        "      f32:2 x.npy y.npy=out.npy\n"
+        "  ingot run gemm.metal gemm --threadgroups 16,16 --group 32,4 --time --repeat 20 \\\n"
+        "      a.npy b.npy f32[1024,1024]=c.npy u32:1024",
+    .run = run_command,
+};

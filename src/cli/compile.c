@@ -1,0 +1,351 @@
+/*
+ * Compiles the kernels of one source file, each in an ingotc of its own.
+ *
+ * Requires ingotc. Provides, for each kernel, its archive or its diagnostics. First one run
+ * with --list-only preprocesses the source and lists kernels and constants; then a few threads
+ * take one kernel after the other. A compiler that crashes is the failure of that one kernel.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/archive.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "base/scalar.h"
+#include "cli/cli.h"
+
+enum { MAX_ARGUMENTS = 512, MAX_WORKERS = 64 };
+
+struct command_line {
+    const char *items[MAX_ARGUMENTS + 1];
+    size_t count;
+    bool overflow;
+};
+
+struct jobs {
+    const struct cli_compile_request *request;
+    struct cli_compilation *out;
+    struct ig_arena *arena; /* of out, under lock */
+    pthread_mutex_t lock;
+    size_t next, done;
+    const char *compiler;
+    const char *source;              /* preprocessed text in the temporary folder */
+    struct cli_list constant_values; /* "INDEX=HEX" */
+};
+
+static void add(struct command_line *line, const char *item) {
+    if (line->count == MAX_ARGUMENTS)
+        line->overflow = true;
+    else
+        line->items[line->count++] = item;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* $INGOTC, the ingotc beside this program, or the one in PATH. */
+static const char *find_compiler(struct ig_arena *arena) {
+    const char *variable = getenv("INGOTC");
+    if (variable && *variable)
+        return variable;
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length > 0) {
+        self[length] = 0;
+        char *slash = strrchr(self, '/');
+        if (slash) {
+            *slash = 0;
+            const char *beside = ig_arena_printf(arena, "%s/ingotc", self);
+            if (beside && !access(beside, X_OK))
+                return beside;
+        }
+    }
+    return "ingotc";
+}
+
+static void add_source_options(struct command_line *line, struct ig_arena *arena,
+                               const struct cli_source_options *options) {
+    for (size_t i = 0; i < options->include_dirs.count; i++) {
+        add(line, "--include");
+        add(line, options->include_dirs.items[i]);
+    }
+    for (size_t i = 0; i < options->defines.count; i++) {
+        add(line, "-D");
+        add(line, options->defines.items[i]);
+    }
+    if (options->fast_math)
+        add(line, "--fast-math");
+    if (options->msl_version) {
+        add(line, "--msl-version");
+        add(line, ig_arena_printf(arena, "%u", options->msl_version));
+    }
+}
+
+/* Runs ingotc; *message is its stderr (the caller frees it), also when it succeeds. */
+static ingot_status run_compiler(const struct command_line *line, char **message,
+                                 struct ig_error *error) {
+    struct ig_process process = {.arguments = line->items, .seconds = 600};
+    struct ig_process_result result = {0};
+    *message = NULL;
+    if (line->overflow)
+        return ig_fail(error, INGOT_INVALID_ARGUMENT, "more than %d compiler arguments",
+                       MAX_ARGUMENTS);
+    ingot_status status = ig_process_run(&process, &result, error);
+    if (status)
+        return status == INGOT_NOT_FOUND
+                   ? ig_fail(error, INGOT_NO_COMPILER,
+                             "cannot run the compiler \"%s\"; set INGOTC to where ingotc is",
+                             line->items[0])
+                   : status;
+    if (result.timed_out)
+        status = ig_fail(error, INGOT_TIMEOUT, "the compiler ran longer than 600 s");
+    else if (result.signal)
+        status = ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)\n%s",
+                         result.signal, ig_text_string(&result.errors));
+    else if (result.exit_code == 1)
+        status = ig_fail(error, INGOT_COMPILE_ERROR, "%s", ig_text_string(&result.errors));
+    else if (result.exit_code)
+        status = ig_fail(error, result.exit_code == 3 ? INGOT_NO_COMPILER : INGOT_INTERNAL_ERROR,
+                         "%s", ig_text_string(&result.errors));
+    else
+        *message = strdup(ig_text_string(&result.errors));
+    ig_process_result_free(&result);
+    return status;
+}
+
+/* Reads an archive that ingotc wrote. The bytes are kept in out->storage. */
+static ingot_status read_archive(struct cli_compilation *out, const char *path,
+                                 const struct ig_archive **archive, struct ig_error *error) {
+    char *bytes;
+    size_t size;
+    ingot_status status = ig_file_read(path, 0, &bytes, &size, error);
+    if (status)
+        return status;
+    struct ig_archive *result = ig_arena_alloc(&out->arena, sizeof *result);
+    if (!result || !cli_list_add(&out->storage, bytes)) {
+        free(bytes);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    }
+    *archive = result;
+    return ig_archive_read(&out->arena, bytes, size, result, error);
+}
+
+static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
+    struct cli_compilation *out = jobs->out;
+    struct ig_arena *arena = &out->arena;
+    const char *listing = ig_arena_printf(arena, "%s/list.ingot", out->folder);
+    struct command_line line = {0};
+    add(&line, jobs->compiler);
+    add(&line, out->path);
+    add(&line, "-o");
+    add(&line, listing);
+    add(&line, "--list-only");
+    add_source_options(&line, arena, jobs->request->options);
+    char *message;
+    ingot_status status = run_compiler(&line, &message, error);
+    free(message);
+    if (!status)
+        status = read_archive(out, listing, &out->listing, error);
+    if (status)
+        return status;
+    jobs->source = ig_arena_printf(arena, "%s/source.i", out->folder);
+    return ig_file_write(jobs->source, out->listing->source, strlen(out->listing->source), error);
+}
+
+static ingot_constant_info public_info(const struct ig_constant *constant) {
+    return (ingot_constant_info){.name = constant->name,
+                                 .index = constant->index,
+                                 .type = (ingot_scalar_type)constant->scalar,
+                                 .components = constant->components,
+                                 .required = constant->required};
+}
+
+static bool add_constant(struct jobs *jobs, const struct cli_constant_value *value) {
+    struct ig_text hex = {0};
+    ig_text_printf(&hex, "%u=", value->index);
+    for (size_t i = 0; i < value->size; i++)
+        ig_text_printf(&hex, "%02x", value->bytes[i]);
+    const char *text = ig_arena_string(&jobs->out->arena, ig_text_string(&hex));
+    ig_text_free(&hex);
+    return text && cli_list_add(&jobs->constant_values, text);
+}
+
+/* The values given, and 1 for every other constant when the request says so. */
+static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
+    const struct ig_archive *listing = jobs->out->listing;
+    ingot_constant_info *infos =
+        ig_arena_array(&jobs->out->arena, listing->constant_count + 1, sizeof *infos);
+    bool *given = ig_arena_array(&jobs->out->arena, listing->constant_count + 1, sizeof *given);
+    if (!infos || !given)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < listing->constant_count; i++)
+        infos[i] = public_info(&listing->constants[i]);
+    for (size_t i = 0; i < jobs->request->constants->count; i++) {
+        struct cli_constant_value value;
+        ingot_status status = cli_parse_constant(jobs->request->constants->items[i], infos,
+                                                 listing->constant_count, &value, error);
+        if (status)
+            return status;
+        for (uint32_t k = 0; k < listing->constant_count; k++)
+            given[k] |= infos[k].index == value.index;
+        if (!add_constant(jobs, &value))
+            return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    }
+    for (uint32_t k = 0; jobs->request->assume_constants && k < listing->constant_count; k++) {
+        struct cli_constant_value one = {.index = infos[k].index};
+        size_t width = ig_scalar_size(infos[k].type);
+        for (uint32_t c = 0; c < infos[k].components && one.size + width <= sizeof one.bytes; c++) {
+            struct ig_error ignored = {0};
+            ig_scalar_parse(infos[k].type, "1", 1, one.bytes + one.size, &ignored);
+            ig_error_clear(&ignored);
+            one.size += width;
+        }
+        if (!given[k] && !add_constant(jobs, &one))
+            return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    }
+    return INGOT_OK;
+}
+
+static void compile_one(struct jobs *jobs, size_t which) {
+    struct cli_compilation *out = jobs->out;
+    struct cli_kernel_result *result = &out->results[which];
+    struct ig_arena scratch = {0};
+    struct ig_error error = {0};
+    struct command_line line = {0};
+    const char *path = ig_arena_printf(&scratch, "%s/%zu.ingot", out->folder, which);
+    add(&line, jobs->compiler);
+    add(&line, jobs->source);
+    add(&line, "--preprocessed");
+    add(&line, "--name");
+    add(&line, out->path);
+    add(&line, "-o");
+    add(&line, path);
+    add(&line, "--kernel");
+    add(&line, result->kernel);
+    for (size_t i = 0; i < jobs->request->targets->count; i++) {
+        add(&line, "--target");
+        add(&line, jobs->request->targets->items[i]);
+    }
+    for (size_t i = 0; i < jobs->constant_values.count; i++) {
+        add(&line, "--const");
+        add(&line, jobs->constant_values.items[i]);
+    }
+    struct cli_source_options options = *jobs->request->options;
+    options.include_dirs = (struct cli_list){0};
+    options.defines = (struct cli_list){0};
+    add_source_options(&line, &scratch, &options);
+
+    double start = now();
+    char *message = NULL;
+    ingot_status status = path ? run_compiler(&line, &message, &error) : INGOT_OUT_OF_MEMORY;
+    pthread_mutex_lock(&jobs->lock);
+    result->seconds = now() - start;
+    if (!status)
+        status = read_archive(out, path, &result->archive, &error);
+    result->status = status;
+    result->message =
+        ig_arena_string(&out->arena, status ? ig_error_text(&error) : (message ? message : ""));
+    if (!result->message)
+        result->message = "";
+    jobs->done++;
+    size_t total =
+        jobs->request->progress_total ? jobs->request->progress_total : out->result_count;
+    if (total > 1)
+        cli_progress(jobs->request->progress_done + jobs->done, total, result->kernel);
+    pthread_mutex_unlock(&jobs->lock);
+    if (path)
+        unlink(path);
+    free(message);
+    ig_error_clear(&error);
+    ig_arena_free(&scratch);
+}
+
+static void *worker(void *context) {
+    struct jobs *jobs = context;
+    for (;;) {
+        pthread_mutex_lock(&jobs->lock);
+        size_t which = jobs->next < jobs->out->result_count ? jobs->next++ : SIZE_MAX;
+        pthread_mutex_unlock(&jobs->lock);
+        if (which == SIZE_MAX)
+            return NULL;
+        compile_one(jobs, which);
+    }
+}
+
+static void run_workers(struct jobs *jobs) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t count = cores < 1 ? 1 : (size_t)cores;
+    pthread_t threads[MAX_WORKERS];
+    size_t started = 0;
+    if (count > jobs->out->result_count)
+        count = jobs->out->result_count;
+    if (count > MAX_WORKERS)
+        count = MAX_WORKERS;
+    while (started + 1 < count && !pthread_create(&threads[started], NULL, worker, jobs))
+        started++;
+    worker(jobs); /* this thread works too, so that one is always there */
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    cli_progress_end();
+}
+
+static ingot_status choose_kernels(struct jobs *jobs, struct ig_error *error) {
+    struct cli_compilation *out = jobs->out;
+    const struct cli_list *wanted = jobs->request->kernels;
+    const struct ig_archive *listing = out->listing;
+    size_t count = wanted->count ? wanted->count : listing->kernel_count;
+    out->results = ig_arena_array(&out->arena, count + 1, sizeof *out->results);
+    if (!out->results)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    for (size_t i = 0; i < wanted->count; i++) {
+        uint32_t k = 0;
+        while (k < listing->kernel_count && strcmp(listing->kernels[k], wanted->items[i]))
+            k++;
+        if (k == listing->kernel_count)
+            return ig_fail(error, INGOT_NOT_FOUND,
+                           "%s: there is no kernel \"%s\" among its %u; `ingot inspect` lists them",
+                           out->path, wanted->items[i], listing->kernel_count);
+    }
+    for (size_t i = 0; i < count; i++)
+        out->results[i].kernel = wanted->count ? wanted->items[i] : listing->kernels[i];
+    out->result_count = count;
+    return INGOT_OK;
+}
+
+ingot_status cli_compile(const struct cli_compile_request *request, struct cli_compilation *out,
+                         struct ig_error *error) {
+    *out = (struct cli_compilation){.path = request->path};
+    struct jobs jobs = {.request = request, .out = out};
+    ingot_status status = ig_folder_temporary(&out->folder, error);
+    if (status)
+        return status;
+    jobs.compiler = find_compiler(&out->arena);
+    status = list_kernels(&jobs, error);
+    if (!status)
+        status = choose_kernels(&jobs, error);
+    if (!status)
+        status = set_constants(&jobs, error);
+    if (!status && out->result_count && !request->list_only) {
+        pthread_mutex_init(&jobs.lock, NULL);
+        run_workers(&jobs);
+        pthread_mutex_destroy(&jobs.lock);
+    }
+    cli_list_free(&jobs.constant_values);
+    return status;
+}
+
+void cli_compilation_free(struct cli_compilation *compilation) {
+    for (size_t i = 0; i < compilation->storage.count; i++)
+        free((char *)(uintptr_t)compilation->storage.items[i]);
+    cli_list_free(&compilation->storage);
+    if (compilation->folder)
+        ig_folder_remove(compilation->folder);
+    free(compilation->folder);
+    ig_arena_free(&compilation->arena);
+}

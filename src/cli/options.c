@@ -1,0 +1,187 @@
+/* Command-line options from a table. Options and positionals may be mixed; `--` ends the
+ * options; values come as `--name value`, `--name=value`, `-x value` or `-xvalue`. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+bool cli_list_add(struct cli_list *list, const char *item) {
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 8;
+        const char **items = realloc(list->items, capacity * sizeof *items);
+        if (!items) {
+            cli_error("out of memory");
+            return false;
+        }
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = item;
+    return true;
+}
+
+void cli_list_free(struct cli_list *list) {
+    free(list->items);
+    *list = (struct cli_list){0};
+}
+
+int cli_usage_error(const struct cli_command *command, const char *format, ...) {
+    char message[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(message, sizeof message, format, list);
+    va_end(list);
+    cli_error("%s", message);
+    fprintf(stderr, "usage: ingot %s %s\n`ingot %s --help` says more\n", command->name,
+            command->usage, command->name);
+    return CLI_USAGE;
+}
+
+static void print_option(FILE *out, const struct cli_option *option) {
+    char left[64], letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->value_name ? " " : "",
+             option->value_name ? option->value_name : "");
+    fprintf(out, "  %-30s %s\n", left, option->help);
+}
+
+static void print_command_help(const struct cli_command *command,
+                               const struct cli_option *options) {
+    const char *bold = cli_bold(stdout), *plain = cli_plain(stdout);
+    printf("%susage:%s ingot %s %s\n\n%s\n\n%soptions:%s\n", bold, plain, command->name,
+           command->usage, command->help, bold, plain);
+    for (const struct cli_option *o = options; o->name; o++)
+        print_option(stdout, o);
+    static const struct cli_option help = {"help", 'h', CLI_FLAG, NULL, "show this", NULL};
+    print_option(stdout, &help);
+    if (command->examples)
+        printf("\n%sexamples:%s\n%s\n", bold, plain, command->examples);
+}
+
+static bool parse_u32(const char *text, char **end, uint32_t *out) {
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, end, 10);
+    if (errno || value > UINT32_MAX)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool set_extent(uint32_t extent[3], const char *text) {
+    char *end;
+    extent[0] = extent[1] = extent[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!parse_u32(text, &end, &extent[i]))
+            return false;
+        if (!*end)
+            return true;
+        if (*end != ',' && *end != 'x')
+            return false;
+        text = end + 1;
+    }
+    return false;
+}
+
+static bool set_option(const struct cli_command *command, const struct cli_option *option,
+                       const char *value) {
+    char *end;
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(bool *)option->target = true;
+        return true;
+    case CLI_STRING:
+        *(const char **)option->target = value;
+        return true;
+    case CLI_LIST:
+        return cli_list_add(option->target, value);
+    case CLI_EXTENT:
+        if (set_extent(option->target, value))
+            return true;
+        cli_usage_error(command, "--%s %s: expected one to three whole numbers, such as 64,64",
+                        option->name, value);
+        return false;
+    case CLI_COUNT:
+        if (parse_u32(value, &end, option->target) && !*end)
+            return true;
+        cli_usage_error(command, "--%s %s: expected a whole number", option->name, value);
+        return false;
+    case CLI_NUMBER:
+        *(double *)option->target = strtod(value, &end);
+        if (*value && !*end)
+            return true;
+        cli_usage_error(command, "--%s %s: expected a number", option->name, value);
+        return false;
+    }
+    return false;
+}
+
+/* Finds the option that `argument` names; *value is what is attached to it, or NULL. */
+static const struct cli_option *find_option(const struct cli_option *options, const char *argument,
+                                            const char **value) {
+    *value = NULL;
+    for (const struct cli_option *o = options; o->name; o++) {
+        size_t length = strlen(o->name);
+        if (argument[1] == '-') {
+            if (strncmp(argument + 2, o->name, length))
+                continue;
+            char next = argument[2 + length];
+            if (next == '=')
+                *value = argument + 3 + length;
+            if (next == '=' || next == 0)
+                return o;
+        } else if (o->letter && argument[1] == o->letter) {
+            if (argument[2])
+                *value = argument + 2;
+            return o;
+        }
+    }
+    return NULL;
+}
+
+bool cli_parse(const struct cli_command *command, const struct cli_option *options, int argc,
+               char **argv, struct cli_list *positionals, int *exit_status) {
+    bool options_over = false;
+    *exit_status = CLI_USAGE;
+    for (int i = 0; i < argc; i++) {
+        const char *argument = argv[i], *value;
+        if (options_over || argument[0] != '-' || !argument[1]) {
+            if (!cli_list_add(positionals, argument))
+                return false;
+            continue;
+        }
+        if (!strcmp(argument, "--")) {
+            options_over = true;
+            continue;
+        }
+        if (!strcmp(argument, "--help") || !strcmp(argument, "-h")) {
+            print_command_help(command, options);
+            *exit_status = CLI_OK;
+            return false;
+        }
+        const struct cli_option *option = find_option(options, argument, &value);
+        if (!option) {
+            cli_usage_error(command, "there is no option %s", argument);
+            return false;
+        }
+        if (option->kind == CLI_FLAG && value) {
+            cli_usage_error(command, "--%s takes no value (%s)", option->name, argument);
+            return false;
+        }
+        if (option->kind != CLI_FLAG && !value) {
+            if (i + 1 == argc) {
+                cli_usage_error(command, "--%s needs a value (%s)", option->name,
+                                option->value_name);
+                return false;
+            }
+            value = argv[++i];
+        }
+        if (!set_option(command, option, value))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,126 @@
+/* Colour, messages and progress. Colour and progress appear on a terminal only, and never
+ * when NO_COLOR is set or TERM is "dumb". */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static pthread_mutex_t progress_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool progress_shown; /* under progress_lock */
+
+static const char *escape(FILE *stream, const char *sequence) {
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    if ((no_color && *no_color) || !term || !strcmp(term, "dumb") || !isatty(fileno(stream)))
+        return "";
+    return sequence;
+}
+
+const char *cli_bold(FILE *stream) {
+    return escape(stream, "\033[1m");
+}
+
+const char *cli_red(FILE *stream) {
+    return escape(stream, "\033[1;31m");
+}
+
+const char *cli_green(FILE *stream) {
+    return escape(stream, "\033[32m");
+}
+
+const char *cli_yellow(FILE *stream) {
+    return escape(stream, "\033[1;33m");
+}
+
+const char *cli_dim(FILE *stream) {
+    return escape(stream, "\033[2m");
+}
+
+const char *cli_plain(FILE *stream) {
+    return escape(stream, "\033[0m");
+}
+
+static void say(const char *colour, const char *label, const char *format, va_list list) {
+    cli_progress_end();
+    fprintf(stderr, "ingot: %s%s:%s ", colour, label, cli_plain(stderr));
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    say(cli_red(stderr), "error", format, list);
+    va_end(list);
+}
+
+void cli_warning(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    say(cli_yellow(stderr), "warning", format, list);
+    va_end(list);
+}
+
+void cli_diagnostics(const char *text) {
+    static const struct {
+        const char *mark;
+        const char *(*colour)(FILE *);
+    } severities[] = {{": error:", cli_red},
+                      {": fatal error:", cli_red},
+                      {": warning:", cli_yellow},
+                      {": note:", cli_bold}};
+    cli_progress_end();
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        const char *mark = NULL;
+        size_t which = 0;
+        for (; which < sizeof severities / sizeof severities[0]; which++)
+            if ((mark =
+                     memmem(text, length, severities[which].mark, strlen(severities[which].mark))))
+                break;
+        if (mark) {
+            size_t word = strlen(severities[which].mark);
+            fprintf(stderr, "%s%.*s:%s%s%.*s%s%.*s\n", cli_bold(stderr), (int)(mark - text), text,
+                    cli_plain(stderr), severities[which].colour(stderr), (int)word - 1, mark + 1,
+                    cli_plain(stderr), (int)(length - (size_t)(mark - text) - word), mark + word);
+        } else {
+            fprintf(stderr, "%.*s\n", (int)length, text);
+        }
+        text += length;
+        if (*text)
+            text++;
+    }
+}
+
+void cli_progress(size_t done, size_t total, const char *what) {
+    const char *term = getenv("TERM");
+    if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb"))
+        return;
+    pthread_mutex_lock(&progress_lock);
+    fprintf(stderr, "\r\033[K[%zu/%zu] %.60s", done, total, what);
+    fflush(stderr);
+    progress_shown = true;
+    pthread_mutex_unlock(&progress_lock);
+}
+
+void cli_progress_end(void) {
+    pthread_mutex_lock(&progress_lock);
+    if (progress_shown)
+        fputs("\r\033[K", stderr);
+    progress_shown = false;
+    pthread_mutex_unlock(&progress_lock);
+}
+
+const char *cli_bytes(uint64_t bytes, char out[32]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= 1024 && unit < 4) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, 32, value == (double)(uint64_t)value ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return out;
+}

@@ -1,0 +1,250 @@
+/*
+ * From a scalar kernel to x86-64 code: one function per variant of the position built-ins and
+ * kind of mask, the functions around them, cleanup passes, object code. Requires an optimised
+ * kernel without reflection calls; uses the module up. Does not link.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "compiler/driver/driver.h"
+#include "compiler/vectorise/analysis.h"
+
+enum {
+    LARGE_KERNEL = 1500,      /* instructions: above, as few versions as possible */
+    SMALL_KERNEL = 500,       /* below, also a full-mask version of the general variant */
+    STACK_MARGIN = 16 * 1024, /* call frames, spills of addresses, the services' own frames */
+    MAX_SPILLS = 256 * 1024,
+};
+
+static const char cleanup_passes[] =
+    "function(sroa<preserve-cfg>),always-inline,globaldce,"
+    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+    "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>,"
+    "loop-mssa(licm),early-cse<memssa>,adce),globaldce,strip-dead-prototypes";
+
+/* What decides which versions are worth making. */
+struct shape {
+    unsigned instructions;
+    bool positions[3]; /* a thread position in this dimension is used */
+};
+
+static struct shape measure(LLVMValueRef kernel) {
+    struct shape shape = {0};
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            shape.instructions++;
+            if (!LLVMIsACallInst(in) || !LLVMIsAFunction(LLVMGetCalledValue(in))) {
+                continue;
+            }
+            size_t length;
+            const char *name = LLVMGetValueName2(LLVMGetCalledValue(in), &length);
+            if (strcmp(name, "__ingot_thread_position_in_grid") &&
+                strcmp(name, "__ingot_thread_position_in_threadgroup")) {
+                continue;
+            }
+            LLVMValueRef dim = LLVMGetOperand(in, 0);
+            for (unsigned d = 0; d < 3; d++) {
+                shape.positions[d] |=
+                    !LLVMIsAConstantInt(dim) || LLVMConstIntGetZExtValue(dim) == d;
+            }
+        }
+    }
+    return shape;
+}
+
+struct versions {
+    struct ig_arena *arena;
+    const char *kernel_name;
+    struct igv_request request;
+    struct igc_entry entries[INGOT_CPU_IDS_COUNT];
+    bool has_barriers;
+    uint32_t stack_bytes;
+    struct ig_error *error;
+};
+
+static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool full) {
+    static const char *const names[] = {"aligned", "linear", "general"};
+    struct igv_result result = {0};
+    v->request.ids = ids;
+    v->request.full_mask = full;
+    char *name =
+        ig_arena_printf(v->arena, "%s_%s_%s", v->kernel_name, names[ids], full ? "full" : "any");
+    if (!name) {
+        return ig_fail(v->error, INGOT_OUT_OF_MEMORY, "no memory for a function's name");
+    }
+    for (char *p = name; *p; p++) {
+        *p = isalnum((unsigned char)*p) ? *p : '_';
+    }
+    v->request.name = name;
+    ingot_status status = igv_vectorise(v->arena, &v->request, &result, v->error);
+    if (status) {
+        return status;
+    }
+    igc_set_target_attributes(result.function, v->request.target);
+    LLVMSetLinkage(result.function, LLVMInternalLinkage);
+    *(full ? &v->entries[ids].full : &v->entries[ids].any) = result.function;
+    v->has_barriers |= result.has_barriers;
+    v->stack_bytes = v->stack_bytes > result.stack_bytes ? v->stack_bytes : result.stack_bytes;
+    return INGOT_OK;
+}
+
+/* Full SIMD-groups are the usual case, but code for them is extra; the aligned variant knows
+ * only full ones. A kernel that uses no position needs one variant for all. */
+static ingot_status add_versions(struct versions *v, const struct shape *shape) {
+    const bool large = shape->instructions > LARGE_KERNEL;
+    const bool y_or_z = shape->positions[1] || shape->positions[2];
+    ingot_status status = INGOT_OK;
+    if (!shape->positions[0] && !y_or_z) {
+        status = large ? INGOT_OK : add_version(v, INGOT_CPU_IDS_ALIGNED, true);
+        if (!status) {
+            status = add_version(v, INGOT_CPU_IDS_ALIGNED, false);
+        }
+        v->entries[INGOT_CPU_IDS_LINEAR] = v->entries[INGOT_CPU_IDS_ALIGNED];
+        v->entries[INGOT_CPU_IDS_GENERAL] = v->entries[INGOT_CPU_IDS_ALIGNED];
+        return status;
+    }
+    status = add_version(v, INGOT_CPU_IDS_ALIGNED, true);
+    if (!status && !y_or_z && !large) {
+        status = add_version(v, INGOT_CPU_IDS_LINEAR, true);
+        if (!status) {
+            status = add_version(v, INGOT_CPU_IDS_LINEAR, false);
+        }
+    }
+    if (!status && y_or_z && shape->instructions <= SMALL_KERNEL) {
+        status = add_version(v, INGOT_CPU_IDS_GENERAL, true);
+    }
+    return status ? status : add_version(v, INGOT_CPU_IDS_GENERAL, false);
+}
+
+/* An upper bound of a frame: what is still in memory, and every vector spilled. */
+static uint32_t stack_bound(LLVMModuleRef module) {
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
+    uint64_t most = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        uint64_t arrays = 0, spills = 0;
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
+                 in = LLVMGetNextInstruction(in)) {
+                if (LLVMIsAAllocaInst(in)) {
+                    arrays += LLVMABISizeOfType(layout, LLVMGetAllocatedType(in)) + 64;
+                } else if (LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMVectorTypeKind) {
+                    spills += 64;
+                }
+            }
+        }
+        arrays += spills < MAX_SPILLS ? spills : MAX_SPILLS;
+        most = most > arrays ? most : arrays;
+    }
+    most += STACK_MARGIN;
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+static void set_stack_bytes(LLVMModuleRef module, uint32_t bytes) {
+    LLVMValueRef global = LLVMGetNamedGlobal(module, INGOT_CPU_KERNEL_SYMBOL);
+    LLVMValueRef old = LLVMGetInitializer(global), fields[6];
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    for (unsigned i = 0; i < 6; i++) {
+        fields[i] = LLVMGetAggregateElement(old, i);
+    }
+    fields[3] = LLVMConstInt(LLVMInt32TypeInContext(context), bytes, false);
+    LLVMSetInitializer(global, LLVMConstStructInContext(context, fields, 6, false));
+}
+
+static ingot_status emit(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
+                         LLVMMemoryBufferRef *out, struct ig_error *error) {
+    double start = igc_time_now();
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(
+            machine, module, assembly ? LLVMAssemblyFile : LLVMObjectFile, &message, out)) {
+        ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM cannot emit code: %s", message);
+        LLVMDisposeMessage(message);
+        return INGOT_INTERNAL_ERROR;
+    }
+    igc_time_add("machine code", igc_time_now() - start);
+    return INGOT_OK;
+}
+
+static ingot_status vectorise(struct versions *v, struct igc_code *code,
+                              const struct igc_job *job) {
+    struct igv_request *r = &v->request;
+    double start = igc_time_now();
+    ingot_status status =
+        igv_prepare(r->module, r->kernel, r->machine, &code->static_threadgroup_bytes, v->error);
+    igc_time_add("prepare", igc_time_now() - start);
+    if (!status) {
+        status = igc_stage(r->module, r->machine, "prepared", NULL, v->error);
+    }
+    if (status) {
+        return status;
+    }
+    if (job->emitted && job->command->emit == IGC_EMIT_PREPARED) {
+        igc_print_module(r->module, job->emitted);
+    }
+    if (job->emitted && job->command->emit == IGC_EMIT_SHAPES) {
+        struct igv_analysis analysis;
+        r->full_mask = true;
+        status = igv_analyse(v->arena, r, &analysis, v->error);
+        if (status) {
+            return status;
+        }
+        igv_analysis_print(&analysis, job->emitted);
+    }
+    struct shape shape = measure(r->kernel);
+    start = igc_time_now();
+    status = add_versions(v, &shape);
+    igc_time_add("vectorise", igc_time_now() - start);
+    if (status) {
+        return status;
+    }
+    LLVMReplaceAllUsesWith(r->kernel, LLVMGetPoison(LLVMTypeOf(r->kernel)));
+    LLVMDeleteFunction(r->kernel);
+    r->kernel = NULL;
+    igc_build_entries(r->module, v->entries, v->has_barriers, code->static_threadgroup_bytes,
+                      v->stack_bytes, r->target);
+    if (job->emitted && job->command->emit == IGC_EMIT_VECTORISED) {
+        igc_print_module(r->module, job->emitted);
+    }
+    return igc_stage(r->module, r->machine, "vectorised", NULL, v->error);
+}
+
+ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
+                         const struct igv_target *target, const struct igc_job *job,
+                         const struct igc_reflection *reflection, struct igc_code *code,
+                         struct ig_error *error) {
+    *code = (struct igc_code){0};
+    struct versions v = {
+        .arena = arena,
+        .kernel_name = job->kernel,
+        .request = {.module = module,
+                    .kernel = kernel,
+                    .target = target,
+                    .buffer_slots = reflection->buffer_slots,
+                    .threadgroup_slots = reflection->threadgroup_slots},
+        .error = error,
+    };
+    ingot_status status = igc_machine_create(target, &v.request.machine, error);
+    if (status) {
+        return status;
+    }
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(v.request.machine);
+    LLVMSetModuleDataLayout(module, layout);
+    LLVMDisposeTargetData(layout);
+    char *triple = LLVMGetTargetMachineTriple(v.request.machine);
+    LLVMSetTarget(module, triple);
+    LLVMDisposeMessage(triple);
+    status = vectorise(&v, code, job);
+    if (!status) {
+        status = igc_stage(module, v.request.machine, "cleanup", cleanup_passes, error);
+    }
+    if (!status) {
+        igc_promote_half(module);
+        set_stack_bytes(module, stack_bound(module));
+        if (job->emitted && job->command->emit == IGC_EMIT_OPTIMISED) {
+            igc_print_module(module, job->emitted);
+        }
+        status = emit(module, v.request.machine, job->command->emit == IGC_EMIT_ASM, &code->object,
+                      error);
+    }
+    LLVMDisposeTargetMachine(v.request.machine);
+    return status;
+}

@@ -1,0 +1,241 @@
+/*
+ * The functions that the runtime calls, built around the vectorised ones. Requires the results
+ * of igv_vectorise; provides for each ids variant
+ *   simdgroup(group, simdgroup, mask)   the full-mask version when mask is ~0, else the other
+ *   group(group)                        without barriers: a loop over the SIMD-groups
+ * and the exported struct ingot_cpu_kernel. Without barriers the full-mask version lives inside
+ * a loop over a range of SIMD-groups, which both functions call, so that what does not change
+ * between SIMD-groups leaves the loop and no code exists twice.
+ */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/driver/driver.h"
+
+_Static_assert(offsetof(struct ingot_cpu_group, thread_count) == 100, "cpu_abi.h");
+_Static_assert(offsetof(struct ingot_cpu_group, simdgroup_count) == 104, "cpu_abi.h");
+_Static_assert(offsetof(struct ingot_cpu_kernel, simdgroup) == 16, "cpu_abi.h");
+_Static_assert(offsetof(struct ingot_cpu_kernel, group) == 40, "cpu_abi.h");
+
+struct builder {
+    LLVMModuleRef module;
+    LLVMContextRef context;
+    LLVMBuilderRef ir;
+    LLVMTypeRef i32, ptr, nothing;
+    LLVMTypeRef simdgroup_type, group_type; /* (ptr, i32, i32) and (ptr) */
+    const struct igv_target *target;
+};
+
+static LLVMValueRef u32(const struct builder *b, uint32_t value) {
+    return LLVMConstInt(b->i32, value, false);
+}
+
+static void add_string_attribute(LLVMValueRef function, const char *key, const char *value) {
+    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(context, key, (unsigned)strlen(key), value,
+                                                      (unsigned)strlen(value)));
+}
+
+static void add_attribute(LLVMValueRef function, const char *name) {
+    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(context, kind, 0));
+}
+
+void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *target) {
+    char width[16];
+    snprintf(width, sizeof width, "%u", target->lanes * 32);
+    add_string_attribute(function, "target-cpu", target->cpu);
+    add_string_attribute(function, "target-features", target->features);
+    add_string_attribute(function, "prefer-vector-width", width);
+    add_string_attribute(function, "min-legal-vector-width", width);
+    add_string_attribute(function, "no-builtins", "");
+    add_attribute(function, "nounwind");
+}
+
+static LLVMValueRef add_function(const struct builder *b, const char *name, LLVMTypeRef type) {
+    LLVMValueRef f = LLVMAddFunction(b->module, name, type);
+    igc_set_target_attributes(f, b->target);
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    LLVMPositionBuilderAtEnd(b->ir, LLVMAppendBasicBlockInContext(b->context, f, "entry"));
+    LLVMSetCurrentDebugLocation2(b->ir, NULL);
+    return f;
+}
+
+static void call(const struct builder *b, LLVMValueRef function, LLVMValueRef group,
+                 LLVMValueRef simdgroup, LLVMValueRef mask) {
+    LLVMValueRef args[] = {group, simdgroup, mask};
+    LLVMBuildCall2(b->ir, b->simdgroup_type, function, args, 3, "");
+}
+
+static LLVMValueRef load_field(const struct builder *b, LLVMValueRef group, size_t offset) {
+    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(b->context), offset, false);
+    LLVMValueRef address =
+        LLVMBuildInBoundsGEP2(b->ir, LLVMInt8TypeInContext(b->context), group, &index, 1, "");
+    return LLVMBuildLoad2(b->ir, b->i32, address, "");
+}
+
+/* void range(group, first, end): `function` with all lanes for SIMD-groups [first, end), of
+ * which there is at least one. */
+static LLVMValueRef build_range(const struct builder *b, const char *name, LLVMValueRef function) {
+    LLVMValueRef f = add_function(b, name, b->simdgroup_type);
+    LLVMValueRef group = LLVMGetParam(f, 0), first = LLVMGetParam(f, 1), end = LLVMGetParam(f, 2);
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(b->ir);
+    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(b->context, f, "loop");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(b->context, f, "done");
+    LLVMBuildBr(b->ir, loop);
+    LLVMPositionBuilderAtEnd(b->ir, loop);
+    LLVMValueRef index = LLVMBuildPhi(b->ir, b->i32, "simdgroup");
+    call(b, function, group, index, u32(b, ~0u));
+    LLVMValueRef next = LLVMBuildAdd(b->ir, index, u32(b, 1), "");
+    LLVMBuildCondBr(b->ir, LLVMBuildICmp(b->ir, LLVMIntULT, next, end, ""), loop, done);
+    LLVMValueRef values[] = {first, next};
+    LLVMBasicBlockRef blocks[] = {entry, loop};
+    LLVMAddIncoming(index, values, blocks, 2);
+    LLVMPositionBuilderAtEnd(b->ir, done);
+    LLVMBuildRetVoid(b->ir);
+    add_attribute(f, "noinline");
+    return f;
+}
+
+/* Branches on condition; the builder is then in the first of the two blocks. */
+static void branch(const struct builder *b, LLVMValueRef f, LLVMValueRef condition,
+                   LLVMBasicBlockRef *yes, LLVMBasicBlockRef *no) {
+    *yes = LLVMAppendBasicBlockInContext(b->context, f, "yes");
+    *no = LLVMAppendBasicBlockInContext(b->context, f, "no");
+    LLVMBuildCondBr(b->ir, condition, *yes, *no);
+    LLVMPositionBuilderAtEnd(b->ir, *yes);
+}
+
+static LLVMValueRef build_simdgroup(const struct builder *b, const char *name,
+                                    const struct igc_entry *entry, LLVMValueRef range) {
+    LLVMValueRef f = add_function(b, name, b->simdgroup_type);
+    LLVMValueRef group = LLVMGetParam(f, 0), index = LLVMGetParam(f, 1), mask = LLVMGetParam(f, 2);
+    LLVMBasicBlockRef yes, no;
+    if (entry->full && entry->any) {
+        branch(b, f, LLVMBuildICmp(b->ir, LLVMIntEQ, mask, u32(b, ~0u), ""), &yes, &no);
+    }
+    if (range) {
+        call(b, range, group, index, LLVMBuildAdd(b->ir, index, u32(b, 1), ""));
+    } else if (entry->full) {
+        call(b, entry->full, group, index, u32(b, ~0u));
+    }
+    if (entry->full) {
+        LLVMBuildRetVoid(b->ir);
+    }
+    if (entry->full && entry->any) {
+        LLVMPositionBuilderAtEnd(b->ir, no);
+    }
+    if (entry->any) {
+        call(b, entry->any, group, index, mask);
+        LLVMBuildRetVoid(b->ir);
+    }
+    return f;
+}
+
+/* Full SIMD-groups first, then the partial one, if any. */
+static LLVMValueRef build_group(const struct builder *b, const char *name,
+                                const struct igc_entry *entry, LLVMValueRef range) {
+    LLVMValueRef f = add_function(b, name, b->group_type);
+    LLVMValueRef group = LLVMGetParam(f, 0);
+    LLVMBasicBlockRef yes, no;
+    if (range && !entry->any) { /* there are no partial SIMD-groups */
+        LLVMValueRef count =
+            load_field(b, group, offsetof(struct ingot_cpu_group, simdgroup_count));
+        call(b, range, group, u32(b, 0), count);
+        LLVMBuildRetVoid(b->ir);
+        return f;
+    }
+    LLVMValueRef threads = load_field(b, group, offsetof(struct ingot_cpu_group, thread_count));
+    LLVMValueRef full_count = LLVMBuildLShr(b->ir, threads, u32(b, 5), "");
+    LLVMValueRef rest = LLVMBuildAnd(b->ir, threads, u32(b, 31), "");
+    branch(b, f, LLVMBuildICmp(b->ir, LLVMIntNE, full_count, u32(b, 0), ""), &yes, &no);
+    call(b, range, group, u32(b, 0), full_count);
+    LLVMBuildBr(b->ir, no);
+    LLVMPositionBuilderAtEnd(b->ir, no);
+    branch(b, f, LLVMBuildICmp(b->ir, LLVMIntNE, rest, u32(b, 0), ""), &yes, &no);
+    LLVMValueRef bit = LLVMBuildShl(b->ir, u32(b, 1), rest, "");
+    call(b, entry->any, group, full_count, LLVMBuildSub(b->ir, bit, u32(b, 1), ""));
+    LLVMBuildBr(b->ir, no);
+    LLVMPositionBuilderAtEnd(b->ir, no);
+    LLVMBuildRetVoid(b->ir);
+    return f;
+}
+
+/* The exported struct; the arrays hold NULL for absent variants. */
+static void build_struct(const struct builder *b, LLVMValueRef *simdgroups, LLVMValueRef *groups,
+                         const uint32_t words[4]) {
+    LLVMValueRef none = LLVMConstNull(b->ptr);
+    for (int i = 0; i < INGOT_CPU_IDS_COUNT; i++) {
+        simdgroups[i] = simdgroups[i] ? simdgroups[i] : none;
+        groups[i] = groups[i] ? groups[i] : none;
+    }
+    LLVMValueRef fields[] = {
+        u32(b, words[0]),
+        u32(b, words[1]),
+        u32(b, words[2]),
+        u32(b, words[3]),
+        LLVMConstArray2(b->ptr, simdgroups, INGOT_CPU_IDS_COUNT),
+        LLVMConstArray2(b->ptr, groups, INGOT_CPU_IDS_COUNT),
+    };
+    LLVMValueRef value = LLVMConstStructInContext(b->context, fields, 6, false);
+    LLVMValueRef global = LLVMAddGlobal(b->module, LLVMTypeOf(value), INGOT_CPU_KERNEL_SYMBOL);
+    LLVMSetInitializer(global, value);
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetAlignment(global, 16);
+    LLVMSetVisibility(global, LLVMProtectedVisibility);
+}
+
+void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGOT_CPU_IDS_COUNT],
+                       bool has_barriers, uint32_t static_bytes, uint32_t stack_bytes,
+                       const struct igv_target *target) {
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    struct builder b = {
+        .module = module,
+        .context = context,
+        .ir = LLVMCreateBuilderInContext(context),
+        .i32 = LLVMInt32TypeInContext(context),
+        .ptr = LLVMPointerTypeInContext(context, 0),
+        .nothing = LLVMVoidTypeInContext(context),
+        .target = target,
+    };
+    LLVMTypeRef params[] = {b.ptr, b.i32, b.i32};
+    b.simdgroup_type = LLVMFunctionType(b.nothing, params, 3, false);
+    b.group_type = LLVMFunctionType(b.nothing, params, 1, false);
+    LLVMValueRef simdgroups[INGOT_CPU_IDS_COUNT] = {0}, groups[INGOT_CPU_IDS_COUNT] = {0};
+    static const char *const ids[] = {"aligned", "linear", "general"};
+    for (int i = 0; i < INGOT_CPU_IDS_COUNT; i++) {
+        const struct igc_entry *entry = &entries[i];
+        if (!entry->full && !entry->any) {
+            continue;
+        }
+        if (i && entry->full == entries[0].full && entry->any == entries[0].any) {
+            simdgroups[i] = simdgroups[0];
+            groups[i] = groups[0];
+            continue;
+        }
+        char name[64];
+        LLVMValueRef range = NULL;
+        if (entry->any) {
+            add_attribute(entry->any, "noinline");
+        }
+        if (!has_barriers) {
+            snprintf(name, sizeof name, "ingot_range_%s", ids[i]);
+            range = build_range(&b, name, entry->full ? entry->full : entry->any);
+            if (entry->full) {
+                add_attribute(entry->full, "alwaysinline");
+            }
+            snprintf(name, sizeof name, "ingot_group_%s", ids[i]);
+            groups[i] = build_group(&b, name, entry, range);
+        }
+        snprintf(name, sizeof name, "ingot_simdgroup_%s", ids[i]);
+        simdgroups[i] = build_simdgroup(&b, name, entry, entry->full ? range : NULL);
+    }
+    uint32_t flags = has_barriers ? INGOT_CPU_KERNEL_BARRIERS : 0;
+    build_struct(&b, simdgroups, groups,
+                 (uint32_t[]){INGOT_CPU_ABI_VERSION, flags, static_bytes, stack_bytes});
+    LLVMDisposeBuilder(b.ir);
+}

@@ -1,0 +1,107 @@
+/*
+ * Half precision on CPUs that only convert it. LLVM's x86 back end widens arithmetic on vectors
+ * of half by itself, but takes comparisons and most intrinsics apart lane by lane, some into
+ * calls of the C library. Here they become: extend to float, operate, round back.
+ *
+ * Requires the final vector code: instcombine turns such code into half again, so it must not
+ * run afterwards. Exact for all but fma, which is rounded twice, as LLVM's own expansion is.
+ */
+#include <string.h>
+
+#include "compiler/driver/driver.h"
+
+static bool is_half(LLVMTypeRef type) {
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) {
+        type = LLVMGetElementType(type);
+    }
+    return LLVMGetTypeKind(type) == LLVMHalfTypeKind;
+}
+
+/* float, or a vector of as many floats. */
+static LLVMTypeRef float_like(LLVMTypeRef type) {
+    LLVMTypeRef single = LLVMFloatTypeInContext(LLVMGetTypeContext(type));
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind
+               ? LLVMVectorType(single, LLVMGetVectorSize(type))
+               : single;
+}
+
+static LLVMValueRef extend(LLVMBuilderRef builder, LLVMValueRef value) {
+    return LLVMBuildFPExt(builder, value, float_like(LLVMTypeOf(value)), "");
+}
+
+static void copy_fast_math(LLVMValueRef from, LLVMValueRef to) {
+    if (LLVMIsAInstruction(to) && LLVMCanValueUseFastMathFlags(to)) {
+        LLVMSetFastMathFlags(to, LLVMGetFastMathFlags(from));
+    }
+}
+
+/* The intrinsics concerned: all operands and the result have the same type. fabs and copysign
+ * work on bits and stay. */
+static unsigned promotable(LLVMValueRef call) {
+    static const char *const names[] = {"ceil",   "floor",     "fma",    "fmuladd",   "maximum",
+                                        "maxnum", "minimum",   "minnum", "nearbyint", "rint",
+                                        "round",  "roundeven", "sqrt",   "trunc"};
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    unsigned id = LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
+    for (size_t i = 0; id && i < sizeof names / sizeof names[0]; i++) {
+        char name[32] = "llvm.";
+        strcat(name, names[i]);
+        if (LLVMLookupIntrinsicID(name, strlen(name)) == id) {
+            return id;
+        }
+    }
+    return 0;
+}
+
+static LLVMValueRef promote_call(LLVMModuleRef module, LLVMBuilderRef builder, LLVMValueRef call,
+                                 unsigned id) {
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMTypeRef type = float_like(LLVMTypeOf(call));
+    LLVMValueRef arguments[3];
+    unsigned count = LLVMGetNumArgOperands(call);
+    for (unsigned i = 0; i < count; i++) {
+        arguments[i] = extend(builder, LLVMGetOperand(call, i));
+    }
+    LLVMValueRef result =
+        LLVMBuildCall2(builder, LLVMIntrinsicGetType(context, id, &type, 1),
+                       LLVMGetIntrinsicDeclaration(module, id, &type, 1), arguments, count, "");
+    copy_fast_math(call, result);
+    return LLVMBuildFPTrunc(builder, result, LLVMTypeOf(call), "");
+}
+
+static LLVMValueRef promote(LLVMModuleRef module, LLVMBuilderRef builder, LLVMValueRef in) {
+    if (LLVMIsAFCmpInst(in) && is_half(LLVMTypeOf(LLVMGetOperand(in, 0)))) {
+        LLVMPositionBuilderBefore(builder, in);
+        LLVMValueRef left = extend(builder, LLVMGetOperand(in, 0));
+        LLVMValueRef right = extend(builder, LLVMGetOperand(in, 1));
+        LLVMValueRef compare = LLVMBuildFCmp(builder, LLVMGetFCmpPredicate(in), left, right, "");
+        copy_fast_math(in, compare);
+        return compare;
+    }
+    if (LLVMIsACallInst(in) && is_half(LLVMTypeOf(in))) {
+        unsigned id = promotable(in);
+        if (id && LLVMGetNumArgOperands(in) <= 3) {
+            LLVMPositionBuilderBefore(builder, in);
+            return promote_call(module, builder, in, id);
+        }
+    }
+    return NULL;
+}
+
+void igc_promote_half(LLVMModuleRef module) {
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+            LLVMValueRef next;
+            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = next) {
+                next = LLVMGetNextInstruction(in);
+                LLVMValueRef replacement = promote(module, builder, in);
+                if (replacement) {
+                    LLVMReplaceAllUsesWith(in, replacement);
+                    LLVMInstructionEraseFromParent(in);
+                }
+            }
+        }
+    }
+    LLVMDisposeBuilder(builder);
+}

@@ -1,0 +1,332 @@
+/*
+ * Compiles several kernels: a few in this process after one clang run, many in child processes,
+ * as many at a time as there are processors, a batch of kernels per clang run.
+ *
+ * A child writes a record per kernel to a memory file as soon as the kernel is done, so that a
+ * crash costs one kernel: the parent reports the first kernel without a record and starts the
+ * rest of the batch again. Requires a single-threaded process (it forks).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compiler/driver/driver.h"
+
+enum { BATCH_KERNELS = 8, MAX_CHILDREN = 64, KERNEL_SECONDS = 300 };
+
+/* ---- collecting results ---- */
+
+struct collector {
+    struct ig_arena *arena;
+    struct igc_batch_result *result;
+    const char *const *kernels;
+    struct ig_text warnings, messages; /* distinct texts, each ended by a newline */
+    ingot_status status;               /* of the first kernel that failed */
+    size_t failed, done, total;
+    bool progress;
+};
+
+static void append_once(struct ig_text *text, const char *message) {
+    if (*message && !(text->size && strstr(text->data, message))) {
+        ig_text_printf(text, "%s%s", message, message[strlen(message) - 1] == '\n' ? "" : "\n");
+    }
+}
+
+static void collect(void *context, size_t position, const struct ig_variant *variant,
+                    const char *warnings, const struct ig_error *error) {
+    struct collector *c = context;
+    c->done++;
+    append_once(&c->warnings, warnings);
+    if (error) {
+        c->failed++;
+        c->status = c->status ? c->status : error->status;
+        const char *text = ig_error_text(error);
+        if (strstr(text, ": error: ") || !strncmp(text, "kernel ", 7)) {
+            append_once(&c->messages, text);
+        } else {
+            ig_text_printf(&c->messages, "kernel %s: %s\n", c->kernels[position], text);
+        }
+    } else if (variant) {
+        c->result->variants[c->result->variant_count++] = *variant;
+    }
+    if (c->progress) {
+        fprintf(stderr, "[%zu/%zu] %s%s\n", c->done, c->total, c->kernels[position],
+                error ? ": failed" : "");
+    }
+}
+
+static ingot_status collector_start(struct collector *c, struct ig_arena *arena,
+                                    const struct igc_command *command, const char *const *kernels,
+                                    size_t count, struct igc_batch_result *result,
+                                    struct ig_error *error) {
+    *result = (struct igc_batch_result){
+        .variants = ig_arena_array(arena, count + 1, sizeof *result->variants), .warnings = ""};
+    *c = (struct collector){.arena = arena,
+                            .result = result,
+                            .kernels = kernels,
+                            .total = count,
+                            .progress = command->progress};
+    return result->variants
+               ? INGOT_OK
+               : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu kernels", count);
+}
+
+static ingot_status collector_end(struct collector *c, struct ig_error *error) {
+    const char *warnings = ig_arena_string(c->arena, ig_text_string(&c->warnings));
+    c->result->warnings = warnings ? warnings : "";
+    if (c->status) {
+        size_t length = c->messages.size;
+        while (length && c->messages.data[length - 1] == '\n') {
+            length--;
+        }
+        ig_fail(error, c->status, "%.*s", (int)length, ig_text_string(&c->messages));
+    }
+    ig_text_free(&c->warnings);
+    ig_text_free(&c->messages);
+    return c->status;
+}
+
+ingot_status igc_compile_all(struct ig_arena *arena, struct igc_source *source,
+                             const struct igc_command *command, const char *const *kernels,
+                             size_t kernel_count, struct ig_text *emitted,
+                             struct igc_batch_result *result, struct ig_error *error) {
+    struct collector c;
+    ingot_status status = collector_start(&c, arena, command, kernels, kernel_count, result, error);
+    if (status) {
+        return status;
+    }
+    struct igc_batch batch = {.source = source,
+                              .command = command,
+                              .kernels = kernels,
+                              .count = kernel_count,
+                              .emitted = emitted,
+                              .done = collect,
+                              .context = &c};
+    igc_compile_batch(arena, &batch);
+    return collector_end(&c, error);
+}
+
+/* ---- the child's side ---- */
+
+struct record {
+    uint32_t position, status;
+    uint64_t archive_size, text_size; /* a one-variant archive; an error or warnings */
+};
+
+struct reporter {
+    int file;
+    bool broken;
+};
+
+static void put(struct reporter *r, const void *bytes, size_t size) {
+    const char *p = bytes;
+    while (size && !r->broken) {
+        ssize_t put_now = write(r->file, p, size);
+        if (put_now < 0 && errno == EINTR) {
+            continue;
+        }
+        r->broken = put_now <= 0;
+        p += put_now > 0 ? put_now : 0;
+        size -= put_now > 0 ? (size_t)put_now : 0;
+    }
+}
+
+static void report(void *context, size_t position, const struct ig_variant *variant,
+                   const char *warnings, const struct ig_error *error) {
+    struct reporter *r = context;
+    void *bytes = NULL;
+    size_t size = 0;
+    struct ig_error own = {0};
+    if (variant) {
+        const struct ig_archive archive = {.variant_count = 1, .variants = variant};
+        if (ig_archive_write(&archive, &bytes, &size, &own)) {
+            error = &own;
+        }
+    }
+    const char *text = error ? ig_error_text(error) : warnings;
+    struct record record = {(uint32_t)position, error ? (uint32_t)error->status : 0, size,
+                            strlen(text)};
+    put(r, &record, sizeof record);
+    put(r, bytes, size);
+    put(r, text, record.text_size);
+    free(bytes);
+    ig_error_clear(&own);
+    alarm(KERNEL_SECONDS);
+}
+
+/* ---- the parent's side ---- */
+
+struct child {
+    pid_t pid;
+    int file;
+    size_t first, count; /* its kernels */
+};
+
+struct batch {
+    size_t first, count;
+};
+
+struct scheduler {
+    struct collector collector;
+    struct igc_source *source;
+    const struct igc_command *command;
+    const char *const *kernels;
+    struct batch *queue; /* what is still to be started */
+    size_t queue_head, queue_tail;
+    struct child children[MAX_CHILDREN];
+    size_t child_count;
+};
+
+static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
+    struct batch batch = s->queue[s->queue_head++];
+    int file = memfd_create("ingot-results", MFD_CLOEXEC);
+    if (file < 0) {
+        return ig_fail(error, INGOT_IO_ERROR, "cannot make a memory file: %s", strerror(errno));
+    }
+    fflush(stderr);
+    pid_t pid = fork();
+    if (pid < 0) {
+        int code = errno;
+        close(file);
+        return ig_fail(error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(code));
+    }
+    if (pid == 0) {
+        struct reporter reporter = {.file = file};
+        struct igc_batch work = {.source = s->source,
+                                 .command = s->command,
+                                 .kernels = s->kernels + batch.first,
+                                 .count = batch.count,
+                                 .done = report,
+                                 .context = &reporter};
+        alarm(KERNEL_SECONDS);
+        igc_compile_batch(s->collector.arena, &work);
+        _exit(reporter.broken ? 1 : 0);
+    }
+    s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count};
+    return INGOT_OK;
+}
+
+/* Hands one record to the collector; false when the rest of the bytes is no whole record. */
+static bool take_record(struct scheduler *s, const struct child *child, const char *bytes,
+                        size_t size, size_t *at) {
+    struct record record;
+    struct ig_arena *arena = s->collector.arena;
+    if (size - *at < sizeof record) {
+        return false;
+    }
+    memcpy(&record, bytes + *at, sizeof record);
+    size_t left = size - *at - sizeof record;
+    if (record.position >= child->count || record.archive_size > left ||
+        record.text_size > left - record.archive_size) {
+        return false;
+    }
+    const char *body = bytes + *at + sizeof record;
+    *at += sizeof record + record.archive_size + record.text_size;
+    struct ig_error error = {0};
+    const struct ig_variant *variant = NULL;
+    char *copy = ig_arena_copy(arena, body, record.archive_size);
+    char *text = ig_arena_copy(arena, body + record.archive_size, record.text_size);
+    struct ig_archive archive;
+    if (!copy || !text) {
+        ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory for its result");
+    } else if (record.status) {
+        ig_fail(&error, (ingot_status)record.status, "%s", text);
+    } else if (record.archive_size &&
+               !ig_archive_read(arena, copy, record.archive_size, &archive, &error)) {
+        variant = archive.variants;
+    }
+    collect(&s->collector, child->first + record.position, variant,
+            record.status || !text ? "" : text, error.status ? &error : NULL);
+    ig_error_clear(&error);
+    return true;
+}
+
+/* Reads what an ended child wrote, and puts what it did not get to back into the queue. */
+static void finish_child(struct scheduler *s, const struct child *child, int state) {
+    off_t end = lseek(child->file, 0, SEEK_END);
+    size_t size = end > 0 ? (size_t)end : 0, at = 0, taken = 0;
+    char *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, child->file, 0) : NULL;
+    if (bytes != MAP_FAILED) {
+        while (taken < child->count && bytes && take_record(s, child, bytes, size, &at)) {
+            taken++;
+        }
+        if (bytes) {
+            munmap(bytes, size);
+        }
+    }
+    close(child->file);
+    if (taken == child->count) {
+        return;
+    }
+    struct ig_error error = {0};
+    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
+        ig_fail(&error, INGOT_TIMEOUT, "the compiler took more than %d s", KERNEL_SECONDS);
+    } else if (WIFSIGNALED(state)) {
+        ig_fail(&error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)", WTERMSIG(state));
+    } else {
+        ig_fail(&error, INGOT_INTERNAL_ERROR, "the compiler gave up (status %d)",
+                WEXITSTATUS(state));
+    }
+    collect(&s->collector, child->first + taken, NULL, "", &error);
+    ig_error_clear(&error);
+    if (taken + 1 < child->count) {
+        s->queue[s->queue_tail++] =
+            (struct batch){child->first + taken + 1, child->count - taken - 1};
+    }
+}
+
+static void wait_for_child(struct scheduler *s) {
+    int state = 0;
+    pid_t pid;
+    do {
+        pid = waitpid(-1, &state, 0);
+    } while (pid < 0 && errno == EINTR);
+    for (size_t i = 0; i < s->child_count; i++) {
+        if (s->children[i].pid == pid || pid < 0) {
+            struct child child = s->children[i];
+            s->children[i] = s->children[--s->child_count];
+            finish_child(s, &child, state);
+            return;
+        }
+    }
+}
+
+ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
+                              const struct igc_command *command, const char *const *kernels,
+                              size_t kernel_count, struct igc_batch_result *result,
+                              struct ig_error *error) {
+    struct scheduler s = {.source = source, .command = command, .kernels = kernels};
+    ingot_status status =
+        collector_start(&s.collector, arena, command, kernels, kernel_count, result, error);
+    /* at worst every kernel crashes and is followed by a new batch */
+    s.queue = ig_arena_array(arena, 2 * kernel_count, sizeof *s.queue);
+    if (status || !s.queue) {
+        return status
+                   ? status
+                   : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu kernels", kernel_count);
+    }
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t parallel = processors < 1              ? 1
+                      : processors > MAX_CHILDREN ? MAX_CHILDREN
+                                                  : (size_t)processors;
+    size_t per_batch = kernel_count / parallel;
+    per_batch = per_batch < 1 ? 1 : per_batch > BATCH_KERNELS ? BATCH_KERNELS : per_batch;
+    for (size_t at = 0; at < kernel_count; at += per_batch) {
+        size_t left = kernel_count - at;
+        s.queue[s.queue_tail++] = (struct batch){at, left < per_batch ? left : per_batch};
+    }
+    while (s.child_count || (s.queue_head < s.queue_tail && !status)) {
+        if (!status && s.queue_head < s.queue_tail && s.child_count < parallel) {
+            status = start_child(&s, error);
+        } else {
+            wait_for_child(&s);
+        }
+    }
+    ingot_status compiled = collector_end(&s.collector, status ? NULL : error);
+    return status ? status : compiled;
+}

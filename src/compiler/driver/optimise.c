@@ -1,0 +1,182 @@
+/*
+ * The scalar optimiser. Requires a module whose only external function is the kernel, with
+ * function constants filled in. Provides one function with everything inlined, address spaces
+ * inferred, and the private arrays of unrolled loops in registers. Does not vectorise, and
+ * neither merges nor moves convergent calls (no hoisting or sinking of common code, no jump
+ * threading): which lanes reach a call is part of its meaning.
+ */
+#include <string.h>
+
+#include "compiler/driver/driver.h"
+
+#define SIMPLIFYCFG                                                                                \
+    "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;no-switch-range-to-icmp;"           \
+    "no-switch-to-lookup;keep-loops;no-hoist-common-insts;no-sink-common-insts>"
+
+/* Inlined, in SSA form, every access in its own address space. */
+static const char early_passes[] =
+    "globalopt,globaldce,always-inline,globaldce,"
+    "function(sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>," SIMPLIFYCFG
+    ",instcombine<no-verify-fixpoint>)";
+
+/* A function that calls itself last is a loop, and can then be inlined. */
+static const char recursion_passes[] =
+    "function(tailcallelim),always-inline,globaldce,"
+    "function(sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>," SIMPLIFYCFG
+    ",instcombine<no-verify-fixpoint>)";
+
+static const char scalar_passes[] =
+    "function(early-cse<memssa>,correlated-propagation," SIMPLIFYCFG
+    ",reassociate,loop-mssa(loop-instsimplify,loop-simplifycfg,licm<no-allowspeculation>,"
+    "loop-rotate<header-duplication;no-prepare-for-lto>,licm<allowspeculation>)," SIMPLIFYCFG
+    ",instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-full)"
+    ",sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>,gvn<>,sccp,bdce"
+    ",instcombine<no-verify-fixpoint>,dse,loop-mssa(licm<allowspeculation>),adce," SIMPLIFYCFG
+    ",instcombine<no-verify-fixpoint>)"
+    ",globalopt,globaldce,strip-dead-prototypes";
+
+static void set_attribute(LLVMValueRef function, const char *name, bool wanted) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    if (wanted) {
+        LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+        LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(context, kind, 0));
+    } else {
+        LLVMRemoveEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind);
+    }
+}
+
+void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f)) {
+            continue;
+        }
+        set_attribute(f, "noinline", false);
+        set_attribute(f, "optnone", false);
+        set_attribute(f, "optsize", false);
+        set_attribute(f, "minsize", false);
+        set_attribute(f, "mustprogress", false); /* an endless kernel ends by its time limit */
+        set_attribute(f, "alwaysinline", f != kernel);
+    }
+}
+
+/* What a built-in does to memory, as LLVM's `memory` attribute encodes it: two bits (1 reads,
+ * 2 writes) per kind of memory, the lowest pair for what the arguments point to. */
+enum { TOUCHES_NOTHING = 0, READS_ARGUMENTS = 1, WRITES_ARGUMENTS = 2 };
+
+static const struct {
+    const char *prefix;
+    unsigned memory;
+} lane_builtins[] = {
+    {"__ingot_simd_", TOUCHES_NOTHING},
+    {"__ingot_simdgroup_mma", TOUCHES_NOTHING},
+    {"__ingot_simdgroup_load_", READS_ARGUMENTS},
+    {"__ingot_simdgroup_store_", WRITES_ARGUMENTS},
+};
+
+/* Built-ins that only read where a thread stands depend on no other lane, but clang calls every
+ * function convergent in this mode, which would keep them from being shared. */
+static void relax_pure_builtin(LLVMValueRef function) {
+    unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
+    set_attribute(function, "convergent", false);
+    set_attribute(function, "speculatable", true);
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef call = LLVMGetUser(use);
+        if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == function) {
+            LLVMRemoveCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, convergent);
+        }
+    }
+}
+
+/* Tells LLVM what it may assume of built-ins beyond what their declarations say. */
+static void describe_builtins(LLVMModuleRef module) {
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    unsigned memory = LLVMGetEnumAttributeKindForName("memory", 6);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        const char *name = LLVMGetValueName2(f, &length);
+        if (!LLVMIsDeclaration(f) || strncmp(name, "__ingot_", 8)) {
+            continue;
+        }
+        LLVMAttributeRef effects =
+            LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, memory);
+        if (effects && LLVMGetEnumAttributeValue(effects) == TOUCHES_NOTHING) {
+            relax_pure_builtin(f);
+            continue;
+        }
+        for (size_t i = 0; i < sizeof lane_builtins / sizeof *lane_builtins; i++) {
+            if (!strncmp(name, lane_builtins[i].prefix, strlen(lane_builtins[i].prefix))) {
+                LLVMAddAttributeAtIndex(
+                    f, LLVMAttributeFunctionIndex,
+                    LLVMCreateEnumAttribute(context, memory, lane_builtins[i].memory));
+                set_attribute(f, "nounwind", true);
+                set_attribute(f, "willreturn", true);
+            }
+        }
+    }
+}
+
+/* Metal programs view memory as whatever type they like: no conclusions from types. */
+static void forget_type_aliasing(LLVMModuleRef module) {
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    unsigned plain = LLVMGetMDKindIDInContext(context, "tbaa", 4);
+    unsigned structs = LLVMGetMDKindIDInContext(context, "tbaa.struct", 11);
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
+                 in = LLVMGetNextInstruction(in)) {
+                if (LLVMHasMetadata(in)) {
+                    LLVMSetMetadata(in, plain, NULL);
+                    LLVMSetMetadata(in, structs, NULL);
+                }
+            }
+        }
+    }
+}
+
+/* Nothing writes to the constant address space while a kernel runs. */
+static void mark_constant_loads(LLVMValueRef kernel) {
+    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(kernel));
+    unsigned kind = LLVMGetMDKindIDInContext(context, "invariant.load", 14);
+    LLVMValueRef nothing = LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, NULL, 0));
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            if (LLVMIsALoadInst(in) && !LLVMGetVolatile(in) &&
+                LLVMGetOrdering(in) == LLVMAtomicOrderingNotAtomic &&
+                LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(in, 0))) ==
+                    INGOT_SPACE_CONSTANT) {
+                LLVMSetMetadata(in, kind, nothing);
+            }
+        }
+    }
+}
+
+static bool has_functions(LLVMModuleRef module, LLVMValueRef kernel) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        if (f != kernel && !LLVMIsDeclaration(f)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_error *error) {
+    LLVMTargetMachineRef machine;
+    ingot_status status = igc_machine_create(igc_target_find("x86-64-v3"), &machine, error);
+    if (status) {
+        return status;
+    }
+    igc_mark_for_inlining(module, kernel);
+    describe_builtins(module);
+    forget_type_aliasing(module);
+    status = igc_stage(module, machine, "early", early_passes, error);
+    if (!status && has_functions(module, kernel)) {
+        status = igc_stage(module, machine, "recursion", recursion_passes, error);
+    }
+    if (!status) {
+        mark_constant_loads(kernel);
+        status = igc_stage(module, machine, "scalar", scalar_passes, error);
+    }
+    LLVMDisposeTargetMachine(machine);
+    return status;
+}

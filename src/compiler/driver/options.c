@@ -1,0 +1,320 @@
+/* The command line of ingotc, and where its parts lie. See "ingotc" in docs/architecture.md. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/driver/driver.h"
+
+#ifndef INGOT_SOURCE_PRELUDE
+#define INGOT_SOURCE_PRELUDE ""
+#endif
+
+const char igc_usage[] =
+    "usage: ingotc SOURCE.metal -o OUT.ingot [OPTION]...\n"
+    "Compiles Metal compute kernels into an .ingot archive. SOURCE may be - for stdin.\n"
+    "\n"
+    "  -o FILE               where the archive (or the text of --emit) goes\n"
+    "  --kernel NAME         only this kernel; may be repeated (all kernels)\n"
+    "  --target LEVEL        x86-64-v3 or x86-64-v4; may be repeated (this machine's)\n"
+    "  --const INDEX=HEX     the bytes of a function constant's value\n"
+    "  --include DIR, -I DIR a folder for #include\n"
+    "  -D NAME[=VALUE]       a macro\n"
+    "  --fast-math           fast maths by default\n"
+    "  --msl-version N       __METAL_VERSION__ (320)\n"
+    "  --name NAME           how diagnostics call the source\n"
+    "  --preprocessed        SOURCE is the source text of an archive\n"
+    "  --list-only           kernels, constants and a syntax check; no code\n"
+    "  --jit                 code only when there are at most 4 kernels without constants\n"
+    "  --emit KIND           cpp, bitcode, prepared, shapes, vectorised, optimised or asm\n"
+    "  --time-report         where the time went, on stderr\n"
+    "  --progress            one line per kernel on stderr\n"
+    "  --version, --help\n";
+
+struct parser {
+    struct ig_arena *arena;
+    struct igc_command *command;
+    struct ig_error *error;
+    int argc, at;
+    char **argv;
+    /* arrays with room for argc items each */
+    const char **kernels, **includes, **defines;
+    const struct igv_target **targets;
+    struct igc_value *values;
+};
+
+static ingot_status bad(struct parser *p, const char *what, const char *value) {
+    return ig_fail(p->error, INGOT_INVALID_ARGUMENT, "%s \"%s\"; see ingotc --help", what, value);
+}
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+static ingot_status add_value(struct parser *p, const char *text) {
+    char *end;
+    errno = 0;
+    unsigned long index = strtoul(text, &end, 10);
+    size_t digits = *end == '=' ? strlen(end + 1) : 0;
+    if (end == text || errno || index > 0xffff || !digits || digits % 2 || digits > 128) {
+        return bad(p, "--const wants INDEX=HEXBYTES, not", text);
+    }
+    uint8_t *bytes = ig_arena_alloc(p->arena, digits / 2);
+    if (!bytes) {
+        return ig_fail(p->error, INGOT_OUT_OF_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < digits; i++) {
+        int digit = hex_digit(end[1 + i]);
+        if (digit < 0) {
+            return bad(p, "--const wants INDEX=HEXBYTES, not", text);
+        }
+        bytes[i / 2] = (uint8_t)(bytes[i / 2] << 4 | digit);
+    }
+    for (size_t i = 0; i < p->command->value_count; i++) {
+        if (p->values[i].index == index) {
+            return bad(p, "--const sets one index twice:", text);
+        }
+    }
+    p->values[p->command->value_count++] =
+        (struct igc_value){.index = (uint32_t)index, .bytes = bytes, .size = digits / 2};
+    return INGOT_OK;
+}
+
+static ingot_status set_emit(struct parser *p, const char *kind) {
+    static const char *const kinds[] = {"archive", "cpp",        "bitcode",   "prepared",
+                                        "shapes",  "vectorised", "optimised", "asm"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!strcmp(kinds[i], kind)) {
+            p->command->emit = (enum igc_emit)i;
+            return INGOT_OK;
+        }
+    }
+    return bad(p, "--emit does not know", kind);
+}
+
+static ingot_status set_version(struct parser *p, const char *text) {
+    char *end;
+    unsigned long version = strtoul(text, &end, 10);
+    if (*end || version < 100 || version > 999) {
+        return bad(p, "--msl-version wants a number such as 310, not", text);
+    }
+    p->command->front.msl_version = (unsigned)version;
+    return INGOT_OK;
+}
+
+static ingot_status add_target(struct parser *p, const char *name) {
+    const struct igv_target *target = igc_target_find(name);
+    if (!target) {
+        return bad(p, "--target knows x86-64-v3 and x86-64-v4, not", name);
+    }
+    for (size_t i = 0; i < p->command->target_count; i++) {
+        if (p->targets[i] == target) {
+            return INGOT_OK;
+        }
+    }
+    p->targets[p->command->target_count++] = target;
+    return INGOT_OK;
+}
+
+static bool parse_flag(struct igc_command *c, const char *option) {
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {
+        {"--fast-math", &c->front.fast_math}, {"--preprocessed", &c->preprocessed},
+        {"--list-only", &c->list_only},       {"--jit", &c->jit},
+        {"--time-report", &c->time_report},   {"--progress", &c->progress},
+        {"--version", &c->version},           {"--help", &c->help},
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!strcmp(option, flags[i].name)) {
+            *flags[i].flag = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Options with a value; *known is false for all else. */
+static ingot_status parse_valued(struct parser *p, const char *option, bool *known) {
+    struct igc_command *c = p->command;
+    static const char *const names[] = {"-o", "--kernel",      "--target", "--const", "--include",
+                                        "-I", "--msl-version", "--name",   "--emit",  "-D"};
+    const char *value = NULL, *name = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
+        size_t length = strlen(names[i]);
+        if (!strcmp(option, names[i])) {
+            name = names[i];
+        } else if (names[i][1] == '-' && !strncmp(option, names[i], length) &&
+                   option[length] == '=') {
+            name = names[i];
+            value = option + length + 1;
+        } else if ((names[i][1] == 'D' || names[i][1] == 'I') &&
+                   !strncmp(option, names[i], length)) {
+            name = names[i];
+            value = option + length;
+        }
+    }
+    *known = name != NULL;
+    if (name && !value) {
+        value = p->at < p->argc ? p->argv[p->at++] : NULL;
+    }
+    if (name && !value) {
+        return bad(p, "there is no value after", option);
+    }
+    switch (name ? name[1] == '-' ? name[2] : name[1] : 0) {
+    case 'o':
+        c->output = value;
+        return INGOT_OK;
+    case 'k':
+        p->kernels[c->kernel_count++] = value;
+        return INGOT_OK;
+    case 't':
+        return add_target(p, value);
+    case 'c':
+        return add_value(p, value);
+    case 'i':
+    case 'I':
+        p->includes[c->front.include_dir_count++] = value;
+        return INGOT_OK;
+    case 'm':
+        return set_version(p, value);
+    case 'n':
+        c->front.source_name = value;
+        return INGOT_OK;
+    case 'e':
+        return set_emit(p, value);
+    case 'D':
+        p->defines[c->front.define_count++] = value;
+        return INGOT_OK;
+    default:
+        return INGOT_OK;
+    }
+}
+
+static int by_index(const void *a, const void *b) {
+    const struct igc_value *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static const char *constants_key(struct ig_arena *arena, const struct igc_command *command) {
+    struct ig_text text = {0};
+    for (size_t i = 0; i < command->value_count; i++) {
+        const struct igc_value *value = &command->values[i];
+        ig_text_printf(&text, "%s%u:", i ? ";" : "", value->index);
+        for (size_t k = 0; k < value->size; k++) {
+            ig_text_printf(&text, "%02x", value->bytes[k]);
+        }
+    }
+    const char *key = text.failed ? NULL : ig_arena_string(arena, ig_text_string(&text));
+    ig_text_free(&text);
+    return key;
+}
+
+static ingot_status finish(struct parser *p) {
+    struct igc_command *c = p->command;
+    if (c->version || c->help) {
+        return INGOT_OK;
+    }
+    if (!c->source_path || !c->output) {
+        return ig_fail(p->error, INGOT_INVALID_ARGUMENT, "%s; see ingotc --help",
+                       c->source_path ? "there is no -o OUT" : "there is no SOURCE");
+    }
+    if (!c->target_count) {
+        const struct igv_target *host = igc_target_host();
+        p->targets[c->target_count++] = host ? host : igc_target_find("x86-64-v3");
+    }
+    qsort(p->values, c->value_count, sizeof *p->values, by_index);
+    c->kernels = p->kernels;
+    c->targets = p->targets;
+    c->values = p->values;
+    c->front.include_dirs = p->includes;
+    c->front.defines = p->defines;
+    if (!c->front.source_name) {
+        c->front.source_name = strcmp(c->source_path, "-") ? c->source_path : "source.metal";
+    }
+    if (!c->front.msl_version) {
+        c->front.msl_version = 320;
+    }
+    c->constants_key = constants_key(p->arena, c);
+    return c->constants_key ? INGOT_OK : ig_fail(p->error, INGOT_OUT_OF_MEMORY, "out of memory");
+}
+
+ingot_status igc_command_parse(struct ig_arena *arena, int argc, char **argv,
+                               struct igc_command *command, struct ig_error *error) {
+    *command = (struct igc_command){0};
+    size_t room = (size_t)argc + 1;
+    struct parser p = {
+        .arena = arena,
+        .command = command,
+        .error = error,
+        .argc = argc,
+        .at = 1,
+        .argv = argv,
+        .kernels = ig_arena_array(arena, room, sizeof *p.kernels),
+        .includes = ig_arena_array(arena, room, sizeof *p.includes),
+        .defines = ig_arena_array(arena, room, sizeof *p.defines),
+        .targets = ig_arena_array(arena, room, sizeof *p.targets),
+        .values = ig_arena_array(arena, room, sizeof *p.values),
+    };
+    if (!p.kernels || !p.includes || !p.defines || !p.targets || !p.values) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %d arguments", argc);
+    }
+    while (p.at < argc) {
+        const char *option = argv[p.at++];
+        bool known = true;
+        if (option[0] != '-' || !strcmp(option, "-")) {
+            if (command->source_path) {
+                return bad(&p, "there is a second SOURCE:", option);
+            }
+            command->source_path = option;
+        } else if (!parse_flag(command, option)) {
+            ingot_status status = parse_valued(&p, option, &known);
+            if (status) {
+                return status;
+            }
+        }
+        if (!known) {
+            return bad(&p, "unknown option", option);
+        }
+    }
+    return finish(&p);
+}
+
+static bool has_prelude(struct ig_arena *arena, const char *folder) {
+    const char *file = ig_arena_printf(arena, "%s/ingot_builtins.h", folder);
+    return file && !access(file, R_OK);
+}
+
+ingot_status igc_find_prelude(struct ig_arena *arena, const char **prelude,
+                              struct ig_error *error) {
+    const char *named = getenv("INGOT_PRELUDE");
+    if (named && *named) {
+        *prelude = named;
+        return has_prelude(arena, named)
+                   ? INGOT_OK
+                   : ig_fail(error, INGOT_NO_COMPILER,
+                             "INGOT_PRELUDE is %s, but there is no ingot_builtins.h in it", named);
+    }
+    char self[4096];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash) {
+        *slash = 0;
+        *prelude = ig_arena_printf(arena, "%s/../share/ingot/prelude", self);
+        if (*prelude && has_prelude(arena, *prelude)) {
+            return INGOT_OK;
+        }
+    }
+    *prelude = INGOT_SOURCE_PRELUDE;
+    return has_prelude(arena, *prelude)
+               ? INGOT_OK
+               : ig_fail(error, INGOT_NO_COMPILER,
+                         "the prelude was not found beside ingotc (../share/ingot/prelude)%s%s; "
+                         "set INGOT_PRELUDE to where it is",
+                         **prelude ? " or in " : "", *prelude);
+}

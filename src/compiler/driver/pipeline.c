@@ -1,0 +1,381 @@
+/*
+ * The pipeline of ingotc, to be read from top to bottom: igc_compile_module takes one kernel
+ * from clang's bitcode to code, igc_run a source file to an archive.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "compiler/driver/driver.h"
+
+enum { JIT_KERNELS = 4, FEW_KERNELS = 4, CHECKED_KERNELS = 32 };
+
+/* ---- one kernel ---- */
+
+static ingot_status compile_target(struct ig_arena *arena, LLVMModuleRef module,
+                                   const char *function_name, const struct igv_target *target,
+                                   const struct igc_job *job,
+                                   const struct igc_reflection *reflection,
+                                   struct ig_variant *variant, struct ig_code *out,
+                                   struct ig_error *error) {
+    LLVMValueRef kernel = LLVMGetNamedFunction(module, function_name);
+    struct igc_code code;
+    ingot_status status = igc_codegen(arena, module, kernel, target, job, reflection, &code, error);
+    if (status) {
+        return status;
+    }
+    const char *bytes = LLVMGetBufferStart(code.object);
+    size_t size = LLVMGetBufferSize(code.object);
+    out->target = target->name;
+    if (job->command->emit == IGC_EMIT_ASM && job->emitted) {
+        ig_text_append(job->emitted, bytes, size);
+    } else if (job->command->emit == IGC_EMIT_ARCHIVE) {
+        status = igc_link(arena, bytes, size, &out->bytes, &out->size, error);
+    }
+    variant->static_threadgroup_bytes = code.static_threadgroup_bytes;
+    LLVMDisposeMemoryBuffer(code.object);
+    return status;
+}
+
+ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
+                                const struct igc_job *job, struct ig_variant *variant,
+                                struct ig_error *error) {
+    const struct igc_command *command = job->command;
+    struct igc_reflection reflection;
+    LLVMValueRef kernel;
+    ingot_status status = igc_module_find(module, job->kernel, &kernel, error);
+    if (!status) {
+        igc_module_isolate(module, kernel);
+        LLVMSetValueName2(kernel, job->kernel, strlen(job->kernel));
+        status = igc_specialise(module, kernel, job, error);
+    }
+    if (!status) {
+        status = igc_optimise(module, kernel, error);
+    }
+    if (!status) {
+        status = igc_check_constants(module, job, error);
+    }
+    if (!status) {
+        status = igc_reflect(arena, kernel, job->kernel, &reflection, error);
+    }
+    if (status) {
+        return status;
+    }
+    struct ig_code *codes = ig_arena_array(arena, command->target_count, sizeof *codes);
+    size_t length;
+    const char *name = ig_arena_string(arena, LLVMGetValueName2(kernel, &length));
+    if (!codes || !name) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for kernel %s", job->kernel);
+    }
+    *variant = (struct ig_variant){
+        .kernel = job->kernel,
+        .constants = command->constants_key,
+        .max_threads = reflection.max_threads,
+        .argument_count = reflection.argument_count,
+        .arguments = reflection.arguments,
+        .code_count = (uint32_t)command->target_count,
+        .codes = codes,
+    };
+    for (size_t i = 0; i < command->target_count && !status; i++) {
+        bool last = i + 1 == command->target_count;
+        LLVMModuleRef copy = last ? module : LLVMCloneModule(module);
+        status = compile_target(arena, copy, name, command->targets[i], job, &reflection, variant,
+                                &codes[i], error);
+        if (!last) {
+            LLVMDisposeModule(copy);
+        }
+    }
+    return status;
+}
+
+/* ---- the kernels of one clang run ---- */
+
+static ingot_status compile_bitcode(struct ig_arena *arena, const void *bitcode, size_t size,
+                                    const struct igc_job *job, struct ig_variant *variant,
+                                    struct ig_error *error) {
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef module;
+    ingot_status status = igc_module_parse(context, bitcode, size, &module, error);
+    if (!status) {
+        if (job->emitted && job->command->emit == IGC_EMIT_BITCODE) {
+            igc_print_module(module, job->emitted);
+        } else {
+            status = igc_compile_module(arena, module, job, variant, error);
+        }
+        LLVMDisposeModule(module);
+    }
+    LLVMContextDispose(context);
+    return status;
+}
+
+/* A kernel that was not asked for by name and lacks a constant is compiled with ones for the
+ * missing values, to see whether it compiles, and has no code in the archive. With --jit, what
+ * cannot be compiled here has no code either: its error is reported when it is asked for. */
+static void compile_kernel(struct ig_arena *arena, struct igc_job *job, const void *bitcode,
+                           size_t size, const char *warnings, size_t position, igc_done_fn *done,
+                           void *context) {
+    struct ig_variant variant = {0};
+    struct ig_error error = {0};
+    ingot_status status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
+    bool lacks_constant = status == INGOT_NOT_FOUND && !job->command->kernel_count;
+    if (lacks_constant && !job->command->jit) {
+        job->fill_constants = true;
+        status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
+        job->fill_constants = false;
+    }
+    if (job->command->jit ? status : lacks_constant && !status) {
+        done(context, position, NULL, warnings, NULL);
+    } else {
+        done(context, position, status ? NULL : &variant, warnings, status ? &error : NULL);
+    }
+    ig_error_clear(&error);
+}
+
+/* If clang refuses the kernels, each is tried alone, so that one wrong kernel does not fail the
+ * others; but when the first alone gets the same diagnostics, so do all. */
+static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch,
+                      const struct ig_error *error) {
+    const void *bitcode;
+    size_t size;
+    const char *warnings;
+    struct ig_error alone = {0};
+    ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
+                                             1, &bitcode, &size, &warnings, &alone);
+    bool same = status && !strcmp(ig_error_text(&alone), ig_error_text(error));
+    ig_error_clear(&alone);
+    for (size_t i = 0; i < batch->count && !same; i++) {
+        struct igc_batch single = *batch;
+        single.kernels += i;
+        single.first += i;
+        single.count = 1;
+        igc_compile_batch(arena, &single);
+    }
+    return !same;
+}
+
+void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
+    const void *bitcode;
+    size_t size;
+    const char *warnings = "";
+    struct ig_error error = {0};
+    double start = igc_time_now();
+    ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
+                                             batch->count, &bitcode, &size, &warnings, &error);
+    igc_time_add("clang", igc_time_now() - start);
+    if (status == INGOT_COMPILE_ERROR && batch->count > 1 && try_alone(arena, batch, &error)) {
+        ig_error_clear(&error);
+        return;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        if (status) {
+            batch->done(batch->context, batch->first + i, NULL, "", &error);
+            continue;
+        }
+        struct igc_job job = {.kernel = batch->kernels[i],
+                              .command = batch->command,
+                              .source = batch->source,
+                              .emitted = batch->emitted};
+        compile_kernel(arena, &job, bitcode, size, warnings ? warnings : "", batch->first + i,
+                       batch->done, batch->context);
+    }
+    ig_error_clear(&error);
+}
+
+/* ---- one source file ---- */
+
+static ingot_status read_source(struct ig_arena *arena, const char *path, const char **text,
+                                size_t *size, struct ig_error *error) {
+    char *bytes = NULL;
+    ingot_status status = INGOT_OK;
+    struct ig_text input = {0};
+    if (strcmp(path, "-")) {
+        status = ig_file_read(path, 0, &bytes, size, error);
+    } else {
+        char block[65536];
+        for (ssize_t got; (got = read(STDIN_FILENO, block, sizeof block)) > 0;) {
+            ig_text_append(&input, block, (size_t)got);
+        }
+        *size = input.size;
+    }
+    if (status) {
+        error->status = INGOT_IO_ERROR; /* a missing source is no missing kernel */
+        return INGOT_IO_ERROR;
+    }
+    *text = input.failed ? NULL : ig_arena_copy(arena, bytes ? bytes : input.data, *size);
+    free(bytes);
+    ig_text_free(&input);
+    return *text ? INGOT_OK
+                 : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", *size,
+                           path);
+}
+
+static const char *pch_folder(struct ig_arena *arena) {
+    char *cache = ig_cache_folder();
+    const char *folder = cache ? ig_arena_printf(arena, "%s/prelude", cache) : NULL;
+    struct ig_error ignored = {0};
+    if (folder && ig_folder_make(folder, &ignored)) {
+        folder = NULL;
+    }
+    ig_error_clear(&ignored);
+    free(cache);
+    return folder ? folder : "";
+}
+
+static ingot_status open_source(struct ig_arena *arena, struct igc_command *command,
+                                struct igc_source *source, struct ig_error *error) {
+    const char *text;
+    size_t size;
+    ingot_status status = read_source(arena, command->source_path, &text, &size, error);
+    if (!status) {
+        status = igc_find_clang(arena, &command->front.clang, error);
+    }
+    if (!status) {
+        status = igc_find_prelude(arena, &command->front.prelude_dir, error);
+    }
+    if (status) {
+        return status;
+    }
+    command->front.pch_dir = pch_folder(arena);
+    double start = igc_time_now();
+    status =
+        igc_source_open(arena, &command->front, text, size, command->preprocessed, source, error);
+    igc_time_add("preprocess and scan", igc_time_now() - start);
+    return status;
+}
+
+/* The kernels and constants of the command line against those of the source. */
+static ingot_status check_names(const struct igc_command *command, const struct igc_source *source,
+                                struct ig_error *error) {
+    for (size_t i = 0; i < command->kernel_count; i++) {
+        size_t k = 0;
+        while (k < source->kernel_count && strcmp(source->kernels[k], command->kernels[i])) {
+            k++;
+        }
+        if (k == source->kernel_count) {
+            return ig_fail(error, INGOT_COMPILE_ERROR,
+                           "%s has no kernel named %s among its %zu%s%s",
+                           command->front.source_name, command->kernels[i], source->kernel_count,
+                           source->kernel_count ? ", the first of which is " : "",
+                           source->kernel_count ? source->kernels[0] : "");
+        }
+    }
+    for (size_t i = 0; i < command->value_count; i++) {
+        const struct igc_value *value = &command->values[i];
+        for (size_t k = 0; k < source->constant_count; k++) {
+            const struct ig_constant *constant = &source->constants[k];
+            if (constant->index == value->index && constant->size != value->size &&
+                !(constant->components == 3 && constant->size == value->size / 3 * 4)) {
+                return ig_fail(error, INGOT_COMPILE_ERROR,
+                               "function constant %s (index %u) has %u bytes, but the value given "
+                               "has %zu",
+                               constant->name, constant->index, constant->size, value->size);
+            }
+        }
+    }
+    return INGOT_OK;
+}
+
+static ingot_status write_archive(struct ig_arena *arena, const struct igc_command *command,
+                                  const struct igc_source *source,
+                                  const struct igc_batch_result *result, struct ig_error *error) {
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
+    struct ig_archive archive = {
+        .compiler = ig_arena_printf(arena, "ingotc %d.%d.%d, LLVM %u.%u.%u", INGOT_VERSION_MAJOR,
+                                    INGOT_VERSION_MINOR, INGOT_VERSION_PATCH, major, minor, patch),
+        .source_name = command->front.source_name,
+        .source = source->preprocessed,
+        .options = ig_arena_printf(arena, "%s--msl-version %u",
+                                   command->front.fast_math ? "--fast-math " : "",
+                                   command->front.msl_version),
+        .warnings = result->warnings,
+        .kernel_count = (uint32_t)source->kernel_count,
+        .constant_count = (uint32_t)source->constant_count,
+        .variant_count = result->variant_count,
+        .dependency_count = (uint32_t)source->dependency_count,
+        .kernels = source->kernels,
+        .constants = source->constants,
+        .variants = result->variants,
+        .dependencies = source->dependencies,
+    };
+    void *bytes;
+    size_t size;
+    ingot_status status = ig_archive_write(&archive, &bytes, &size, error);
+    if (!status) {
+        status = ig_file_write(command->output, bytes, size, error);
+        free(bytes);
+    }
+    return status;
+}
+
+/* Clang's opinion of the source, without code: of every kernel if there are not too many. */
+static ingot_status check_syntax(struct igc_source *source, const struct igc_command *command,
+                                 struct igc_batch_result *result, struct ig_error *error) {
+    const void *bitcode;
+    size_t size, count = source->kernel_count;
+    double start = igc_time_now();
+    ingot_status status = igc_source_compile(source, &command->front, source->kernels,
+                                             count > CHECKED_KERNELS ? 1 : count, &bitcode, &size,
+                                             &result->warnings, error);
+    igc_time_add("clang", igc_time_now() - start);
+    return status;
+}
+
+static ingot_status emit_text(struct ig_arena *arena, struct igc_source *source,
+                              const struct igc_command *command, const char *const *kernels,
+                              size_t kernel_count, struct ig_error *error) {
+    struct ig_text text = {0};
+    ingot_status status = INGOT_OK;
+    if (command->emit == IGC_EMIT_CPP) {
+        const char *cpp;
+        size_t size;
+        status = igc_source_rewrite(source, kernels, kernel_count, &cpp, &size, error);
+        if (!status) {
+            ig_text_append(&text, cpp, size);
+        }
+    } else {
+        struct igc_batch_result result = {0};
+        status =
+            igc_compile_all(arena, source, command, kernels, kernel_count, &text, &result, error);
+    }
+    ingot_status written =
+        ig_file_write(command->output, ig_text_string(&text), text.size, status ? NULL : error);
+    ig_text_free(&text);
+    return status ? status : written;
+}
+
+ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const char **warnings,
+                     struct ig_error *error) {
+    struct igc_source source = {0};
+    struct igc_batch_result result = {.warnings = ""};
+    ingot_status status = open_source(arena, command, &source, error);
+    if (!status) {
+        status = check_names(command, &source, error);
+    }
+    if (status) {
+        return status;
+    }
+    const bool named = command->kernel_count > 0;
+    const char *const *kernels = named ? command->kernels : source.kernels;
+    size_t count = named ? command->kernel_count : source.kernel_count;
+    if (command->emit != IGC_EMIT_ARCHIVE) {
+        return emit_text(arena, &source, command, kernels, count, error);
+    }
+    bool list_only = command->list_only || (command->jit && count > JIT_KERNELS);
+    if (list_only || !count) {
+        status = check_syntax(&source, command, &result, error);
+    } else if (count <= FEW_KERNELS) {
+        status = igc_compile_all(arena, &source, command, kernels, count, NULL, &result, error);
+    } else {
+        status = igc_compile_many(arena, &source, command, kernels, count, &result, error);
+    }
+    *warnings = result.warnings;
+    /* some kernels may be fine where others are not: their code is kept */
+    if (!status || result.variant_count) {
+        ingot_status written =
+            write_archive(arena, command, &source, &result, status ? NULL : error);
+        status = status ? status : written;
+    }
+    return status;
+}

@@ -1,0 +1,215 @@
+/*
+ * What the host must know about a kernel. Requires an optimised kernel whose __ingot_param and
+ * __ingot_max_threads calls have constant operands; provides the argument list with implicit
+ * indices and slots filled in, and deletes the calls. Knows nothing of built-in arguments:
+ * they need no host data.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/driver/driver.h"
+
+enum { PARAM_OPERANDS = 12, MAX_ORDINALS = 1024, MAX_INDEX = 0xffff, DEFAULT_THREADS = 1024 };
+
+/* The order of __ingot_param's operands. */
+enum param {
+    ORDINAL,
+    KIND,
+    SPACE,
+    INDEX,
+    SIZE,
+    ALIGN,
+    SCALAR,
+    COMPONENTS,
+    FLAGS,
+    ACTIVE,
+    NAME,
+    TYPE,
+};
+
+struct found {
+    LLVMValueRef call;
+    uint64_t ordinal;
+};
+
+static bool is_call_of(LLVMValueRef instruction, const char *name) {
+    if (!LLVMIsACallInst(instruction)) {
+        return false;
+    }
+    LLVMValueRef callee = LLVMGetCalledValue(instruction);
+    size_t length;
+    return LLVMIsAFunction(callee) && !strcmp(LLVMGetValueName2(callee, &length), name);
+}
+
+static int by_ordinal(const void *a, const void *b) {
+    const struct found *x = a, *y = b;
+    return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+}
+
+static uint64_t operand(LLVMValueRef call, enum param which) {
+    LLVMValueRef value = LLVMGetOperand(call, which);
+    return LLVMIsAConstantInt(value) ? LLVMConstIntGetZExtValue(value) : 0;
+}
+
+static const char *operand_text(struct ig_arena *arena, LLVMValueRef call, enum param which) {
+    size_t length = 0;
+    const char *text = igc_constant_text(LLVMGetOperand(call, which), &length);
+    return ig_arena_copy(arena, text ? text : "", text ? strnlen(text, length) : 0);
+}
+
+/* Collects the calls and reads the thread limit. */
+static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
+                            struct found **found, uint32_t *count, uint32_t *max_threads,
+                            struct ig_error *error) {
+    *found = ig_arena_array(arena, MAX_ORDINALS, sizeof **found);
+    if (!*found) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the arguments of kernel %s",
+                       kernel_name);
+    }
+    *count = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b), next; in; in = next) {
+            next = LLVMGetNextInstruction(in);
+            if (is_call_of(in, "__ingot_max_threads")) {
+                LLVMValueRef limit = LLVMGetOperand(in, 0);
+                uint64_t threads =
+                    LLVMIsAConstantInt(limit) ? LLVMConstIntGetZExtValue(limit) : DEFAULT_THREADS;
+                *max_threads = threads && threads < *max_threads ? (uint32_t)threads : *max_threads;
+                LLVMInstructionEraseFromParent(in);
+            } else if (is_call_of(in, "__ingot_param")) {
+                uint64_t ordinal = operand(in, ORDINAL);
+                if (*count == MAX_ORDINALS || ordinal >= MAX_ORDINALS) {
+                    return ig_fail(error, INGOT_COMPILE_ERROR,
+                                   "kernel %s has more than %d parameters", kernel_name,
+                                   MAX_ORDINALS);
+                }
+                (*found)[(*count)++] = (struct found){in, ordinal};
+            }
+        }
+    }
+    qsort(*found, *count, sizeof **found, by_ordinal);
+    return INGOT_OK;
+}
+
+static ingot_status read_argument(struct ig_arena *arena, LLVMValueRef call,
+                                  const char *kernel_name, struct ig_argument *out,
+                                  struct ig_error *error) {
+    const char *name = operand_text(arena, call, NAME);
+    const char *spelling = operand_text(arena, call, TYPE);
+    const char *type = spelling ? igc_clean_type(arena, spelling) : NULL;
+    if (!name || !type) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the arguments of kernel %s",
+                       kernel_name);
+    }
+    LLVMValueRef active = LLVMGetOperand(call, ACTIVE);
+    if (!LLVMIsAConstantInt(active)) {
+        return ig_fail(error, INGOT_COMPILE_ERROR,
+                       "whether argument %s of kernel %s exists depends on more than function "
+                       "constants with values",
+                       name, kernel_name);
+    }
+    uint64_t flags = operand(call, FLAGS);
+    *out = (struct ig_argument){
+        .name = name,
+        .type_name = type,
+        .kind = (uint32_t)operand(call, KIND),
+        .space = (uint32_t)operand(call, SPACE),
+        .index = (uint32_t)operand(call, INDEX),
+        .type_size = operand(call, SIZE),
+        .type_align = operand(call, ALIGN),
+        .scalar = (uint32_t)operand(call, SCALAR),
+        .components = (uint32_t)operand(call, COMPONENTS),
+        .is_reference = (flags & 1) != 0,
+        .writable = (flags & 2) != 0,
+        .active = LLVMConstIntGetZExtValue(active) != 0,
+    };
+    return INGOT_OK;
+}
+
+/* Explicit indices first; then each of the others gets the lowest free one of its kind. */
+static ingot_status number_arguments(struct igc_reflection *r, const char *kernel_name,
+                                     struct ig_error *error) {
+    for (uint32_t i = 0; i < r->argument_count; i++) {
+        struct ig_argument *a = &r->arguments[i];
+        if (a->index != ~0u && a->index > MAX_INDEX) {
+            return ig_fail(error, INGOT_COMPILE_ERROR,
+                           "argument %s of kernel %s has index %u; the largest is %d", a->name,
+                           kernel_name, a->index, MAX_INDEX);
+        }
+        for (uint32_t j = 0; j < i && a->index != ~0u; j++) {
+            const struct ig_argument *b = &r->arguments[j];
+            if (a->kind == b->kind && a->index == b->index && a->active && b->active) {
+                return ig_fail(error, INGOT_COMPILE_ERROR,
+                               "arguments %s and %s of kernel %s both have %s index %u", b->name,
+                               a->name, kernel_name,
+                               a->kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "threadgroup",
+                               a->index);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < r->argument_count; i++) {
+        struct ig_argument *a = &r->arguments[i];
+        if (a->index != ~0u) {
+            continue;
+        }
+        bool taken = true;
+        for (uint32_t candidate = 0; taken; candidate++) {
+            taken = false;
+            for (uint32_t j = 0; j < r->argument_count; j++) {
+                taken |= r->arguments[j].kind == a->kind && r->arguments[j].index == candidate;
+            }
+            if (!taken) {
+                a->index = candidate;
+            }
+        }
+    }
+    return INGOT_OK;
+}
+
+/* Slots in declaration order, counted per kind. */
+static ingot_status assign_slots(struct ig_arena *arena, const struct found *found,
+                                 struct igc_reflection *r, struct ig_error *error) {
+    r->ordinal_count = r->argument_count ? (uint32_t)found[r->argument_count - 1].ordinal + 1 : 0;
+    r->buffer_slots = ig_arena_array(arena, r->ordinal_count + 1u, sizeof *r->buffer_slots);
+    r->threadgroup_slots =
+        ig_arena_array(arena, r->ordinal_count + 1u, sizeof *r->threadgroup_slots);
+    if (!r->buffer_slots || !r->threadgroup_slots) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %u argument slots",
+                       r->ordinal_count);
+    }
+    uint32_t buffers = 0, threadgroups = 0;
+    for (uint32_t i = 0; i < r->argument_count; i++) {
+        struct ig_argument *a = &r->arguments[i];
+        bool is_buffer = a->kind == INGOT_ARGUMENT_BUFFER;
+        a->slot = is_buffer ? buffers++ : threadgroups++;
+        (is_buffer ? r->buffer_slots : r->threadgroup_slots)[found[i].ordinal] = a->slot;
+    }
+    return INGOT_OK;
+}
+
+ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
+                         struct igc_reflection *reflection, struct ig_error *error) {
+    struct igc_reflection *r = reflection;
+    *r = (struct igc_reflection){.max_threads = DEFAULT_THREADS};
+    struct found *found;
+    uint32_t count = 0;
+    ingot_status status =
+        collect(arena, kernel, kernel_name, &found, &count, &r->max_threads, error);
+    if (status) {
+        return status;
+    }
+    r->arguments = ig_arena_array(arena, count + 1u, sizeof *r->arguments);
+    if (!r->arguments) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the %u arguments of kernel %s",
+                       count, kernel_name);
+    }
+    for (uint32_t i = 0; !status && i < count; i++) {
+        status = read_argument(arena, found[i].call, kernel_name, &r->arguments[i], error);
+        LLVMInstructionEraseFromParent(found[i].call);
+    }
+    r->argument_count = count;
+    if (!status) {
+        status = number_arguments(r, kernel_name, error);
+    }
+    return status ? status : assign_slots(arena, found, r, error);
+}

@@ -1,0 +1,100 @@
+/* The table of CPU levels, and LLVM's set-up for them. */
+#include <llvm-c/ErrorHandling.h>
+#include <llvm-c/Support.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/driver/driver.h"
+
+static const struct igv_target targets[] = {
+    {.name = "x86-64-v4",
+     .cpu = "x86-64-v4",
+     .features = "",
+     .lanes = 16,
+     .chunks = 2,
+     .bit_masks = true},
+    {.name = "x86-64-v3",
+     .cpu = "x86-64-v3",
+     .features = "",
+     .lanes = 8,
+     .chunks = 4,
+     .bit_masks = false},
+};
+
+static const char *const names[] = {"x86-64-v4", "x86-64-v3", NULL};
+
+const struct igv_target *igc_target_find(const char *name) {
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        if (!strcmp(targets[i].name, name)) {
+            return &targets[i];
+        }
+    }
+    return NULL;
+}
+
+const char *const *igc_target_names(void) {
+    return names;
+}
+
+const struct igv_target *igc_target_host(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        return igc_target_find("x86-64-v4");
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2")) {
+        return igc_target_find("x86-64-v3");
+    }
+#endif
+    return NULL;
+}
+
+static void on_fatal_error(const char *reason) {
+    fprintf(stderr, "ingotc: LLVM gave up: %s\n", reason);
+    fflush(stderr);
+    _exit(70);
+}
+
+void igc_llvm_start(void) {
+    static bool started;
+    if (started) {
+        return;
+    }
+    started = true;
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInstallFatalErrorHandler(on_fatal_error);
+    static const char *const options[] = {
+        "ingotc",
+        "-assume-default-is-flat-addrspace", /* casts to plain pointers may be undone */
+        "-unroll-threshold=800",             /* of loop-unroll-full: private arrays then vanish */
+        "-unroll-max-iteration-count-to-analyze=128",
+        "-scalarize-load-store", /* LLVM 19 has no pass parameter for it */
+        "-enable-misched=false", /* it moves shuffles away from their uses, and they spill */
+    };
+    LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
+}
+
+ingot_status igc_machine_create(const struct igv_target *target, LLVMTargetMachineRef *machine,
+                                struct ig_error *error) {
+    static const char triple[] = "x86_64-unknown-linux-gnu";
+    igc_llvm_start();
+    LLVMTargetRef llvm_target;
+    char *message = NULL;
+    if (LLVMGetTargetFromTriple(triple, &llvm_target, &message)) {
+        ig_fail(error, INGOT_INTERNAL_ERROR, "this LLVM makes no code for %s: %s", triple, message);
+        LLVMDisposeMessage(message);
+        return INGOT_INTERNAL_ERROR;
+    }
+    *machine = LLVMCreateTargetMachine(llvm_target, triple, target->cpu, target->features,
+                                       LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+    return *machine
+               ? INGOT_OK
+               : ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM does not know the CPU %s", target->cpu);
+}

@@ -1,0 +1,34 @@
+/* Running clang: the preprocessor, the prelude's precompiled header, the compiler proper. */
+#ifndef INGOT_COMPILER_FRONTEND_CLANG_H
+#define INGOT_COMPILER_FRONTEND_CLANG_H
+
+#include "base/process.h"
+#include "compiler/frontend/frontend.h"
+
+/* clang -E with line markers. *text is the arena's; dependencies are the files included,
+ * the prelude's own left out. */
+ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *options,
+                            const char *source, size_t size, const char **text, size_t *text_size,
+                            const struct ig_dependency **dependencies, size_t *dependency_count,
+                            struct ig_error *error);
+
+struct igc_clang_result {
+    bool ok;
+    const void *bitcode; /* the arena's; when ok */
+    size_t bitcode_size;
+    const char *messages; /* clang's stderr */
+    bool user_places;     /* the places in them are the user's already */
+};
+
+/* clang -cc1 on rewritten source. Fails only when clang could not do its work at all; an
+ * error in the source is ok = false. */
+ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options *options,
+                               const char *cpp, size_t size, bool cxx23,
+                               struct igc_clang_result *result, struct ig_error *error);
+
+/* "clang … was killed by signal 9" and the like, as an error. */
+ingot_status igc_clang_broken(const struct igc_options *options,
+                              const struct ig_process_result *result, const char *step,
+                              struct ig_error *error);
+
+#endif

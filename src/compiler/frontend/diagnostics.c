@@ -1,0 +1,272 @@
+/*
+ * Diagnostics: clang's messages in the user's terms.
+ *
+ * Each becomes `file:line:col: error: message`, the user's source line and a caret. Places
+ * in rewritten source go back through the table of rewrite.c; names that only ingot uses
+ * are said in Metal's words (message_words.c). An error inside the prelude is reported
+ * where the user's code led to it; notes inside the prelude are left out.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "compiler/frontend/message_words.h"
+#include "compiler/frontend/rewriter.h"
+
+struct message {
+    const char *file;
+    size_t file_size;
+    unsigned line, column; /* 0: no place */
+    const char *severity;  /* "error", "warning", "note" */
+    const char *text;
+    size_t text_size;
+};
+
+/* Reads "PLACE: severity: text" from one line of clang's stderr. */
+static bool read_message(const char *line, const char *end, struct message *message) {
+    static const char *const severities[] = {"fatal error: ", "error: ", "warning: ", "note: "};
+    static const char *const names[] = {"error", "error", "warning", "note"};
+    for (size_t i = 0; i < 4; i++) {
+        size_t size = strlen(severities[i]);
+        const char *found = memmem(line, (size_t)(end - line), severities[i], size);
+        if (!found || (found != line && (found - line < 2 || memcmp(found - 2, ": ", 2) != 0)))
+            continue;
+        *message = (struct message){
+            .severity = names[i], .text = found + size, .text_size = (size_t)(end - found) - size};
+        if (found == line)
+            return true;
+        const char *place_end = found - 2, *column = place_end, *number;
+        while (column > line && column[-1] != ':')
+            column--;
+        number = column > line ? column - 1 : line;
+        while (number > line && number[-1] != ':')
+            number--;
+        if (number == line)
+            return true;
+        message->file = line;
+        message->file_size = (size_t)(number - 1 - line);
+        message->line = (unsigned)strtoul(number, NULL, 10);
+        message->column = (unsigned)strtoul(column, NULL, 10);
+        return true;
+    }
+    return false;
+}
+
+/* ---- source lines -----------------------------------------------------------------------------
+ */
+static const char *nth_line(const char *text, size_t size, unsigned line, size_t *line_size) {
+    const char *end = text + size;
+    for (unsigned i = 1; text < end; i++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline ? newline : end;
+        if (i == line) {
+            *line_size = (size_t)(stop - text);
+            return text;
+        }
+        text = newline ? newline + 1 : end;
+    }
+    return NULL;
+}
+
+static void print_source_line(struct ig_text *out, const char *line, size_t size, unsigned column) {
+    while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == ' '))
+        size--;
+    if (size > 400)
+        return;
+    ig_text_append(out, line, size);
+    ig_text_puts(out, "\n");
+    for (unsigned i = 1; i < column; i++)
+        ig_text_append(out, i <= size && line[i - 1] == '\t' ? "\t" : " ", 1);
+    ig_text_puts(out, "^\n");
+}
+
+static bool word_byte(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Where the token stands in the user's line: at `guess` if it is there, else where its text
+ * is first found, else where the line starts (it came out of a macro). */
+static unsigned find_column(const char *line, size_t size, const struct igc_token *token,
+                            unsigned guess) {
+    if (guess >= 1 && guess - 1 + (size_t)token->size <= size &&
+        memcmp(line + guess - 1, token->text, token->size) == 0)
+        return guess;
+    for (size_t i = 0; token->size > 0 && i + token->size <= size; i++)
+        if (memcmp(line + i, token->text, token->size) == 0 &&
+            !(i > 0 && word_byte(line[i - 1]) && word_byte(token->text[0])) &&
+            !(i + token->size < size && word_byte(line[i + token->size]) &&
+              word_byte(token->text[token->size - 1])))
+            return (unsigned)i + 1;
+    size_t start = 0;
+    while (start < size && (line[start] == ' ' || line[start] == '\t'))
+        start++;
+    return start < size ? (unsigned)start + 1 : 1;
+}
+
+/* The token's column in the text that was lexed. */
+static unsigned lexed_column(const struct igc_rewriter *rewriter, const struct igc_token *token) {
+    const char *p = token->text;
+    while (p > rewriter->tokens.text && p[-1] != '\n')
+        p--;
+    return (unsigned)(token->text - p) + 1;
+}
+
+/* "file:line:col: severity: text" and the source line, for a token. */
+static void print_at(const struct igc_rewriter *rewriter, size_t index, const char *severity,
+                     const char *text, size_t text_size, struct ig_text *out) {
+    const struct igc_token *token = igc_at(&rewriter->tokens, index);
+    const char *file = rewriter->tokens.files[token->file];
+    const char *contents = rewriter->main_text, *line = NULL;
+    size_t size = rewriter->main_size, line_size = 0;
+    char *loaded = NULL;
+    struct ig_error ignored = {0};
+    if (token->file != 0 || !contents) {
+        contents = NULL;
+        if (ig_file_read(file, 0, &loaded, &size, &ignored) == INGOT_OK)
+            contents = loaded;
+        ig_error_clear(&ignored);
+    }
+    if (contents)
+        line = nth_line(contents, size, token->line, &line_size);
+    unsigned column = lexed_column(rewriter, token);
+    if (line)
+        column = find_column(line, line_size, token, column);
+    ig_text_printf(out, "%s:%u:%u: %s: ", file, (unsigned)token->line, column, severity);
+    ig_text_append(out, text, text_size);
+    ig_text_puts(out, "\n");
+    if (line)
+        print_source_line(out, line, line_size, column);
+    free(loaded);
+}
+
+ingot_status igc_fail_at(const struct igc_rewriter *rewriter, size_t token, ingot_status status,
+                         struct ig_error *error, const char *format, ...) {
+    char *message;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vasprintf(&message, format, arguments);
+    va_end(arguments);
+    if (size < 0)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an error message");
+    struct ig_text out = {0};
+    print_at(rewriter, token, "error", message, (size_t)size, &out);
+    free(message);
+    if (out.size > 0 && !out.failed)
+        out.data[--out.size] = 0;
+    ig_fail(error, status, "%s", ig_text_string(&out));
+    ig_text_free(&out);
+    return status;
+}
+
+/* ---- clang's stderr
+ * ------------------------------------------------------------------------------- */
+struct translation {
+    const struct igc_rewriter *rewriter;
+    const char *output;
+    size_t output_size;
+    const char *prelude_dir;
+    struct message pending; /* an error inside the prelude that waits for the user's place */
+    bool has_pending;
+};
+
+static size_t token_of_place(const struct translation *translation, const struct message *message) {
+    size_t size;
+    const char *line =
+        nth_line(translation->output, translation->output_size, message->line, &size);
+    if (!line)
+        return IGC_NO_TOKEN;
+    size_t column = message->column > 0 ? message->column - 1 : 0;
+    return igc_token_of_offset(translation->rewriter, (size_t)(line - translation->output) +
+                                                          (column < size ? column : size));
+}
+
+static void print_message(const struct translation *translation, const struct message *message,
+                          size_t token, struct ig_text *out) {
+    struct ig_text text = {0};
+    igc_message_words(message->text, message->text_size, &text);
+    if (token != IGC_NO_TOKEN)
+        print_at(translation->rewriter, token, message->severity, ig_text_string(&text), text.size,
+                 out);
+    else if (message->line > 0) /* in the prelude, and nothing in the user's file led there */
+        ig_text_printf(out, "%s: %s: %s (at %.*s:%u)\n", translation->rewriter->tokens.files[0],
+                       message->severity, ig_text_string(&text), (int)message->file_size,
+                       message->file, message->line);
+    else
+        ig_text_printf(out, "%s: %s: %s\n", translation->rewriter->tokens.files[0],
+                       message->severity, ig_text_string(&text));
+    out->failed |= text.failed;
+    ig_text_free(&text);
+}
+
+static void translate_line(struct translation *translation, const char *line, const char *end,
+                           struct ig_text *errors, struct ig_text *warnings) {
+    struct message message;
+    size_t token = IGC_NO_TOKEN;
+    if (!read_message(line, end, &message))
+        return;
+    bool in_user = message.file_size == 7 && memcmp(message.file, "<stdin>", 7) == 0;
+    bool is_note = strcmp(message.severity, "note") == 0;
+    struct ig_text *out = strcmp(message.severity, "warning") == 0 ? warnings : errors;
+    if (in_user)
+        token = token_of_place(translation, &message);
+    if (!is_note && translation->has_pending) {
+        print_message(translation, &translation->pending, IGC_NO_TOKEN, errors);
+        translation->has_pending = false;
+    }
+    if (!in_user && message.line > 0) {
+        if (!is_note) {
+            translation->pending = message;
+            translation->has_pending = true;
+        }
+        return;
+    }
+    if (is_note && translation->has_pending) {
+        translation->has_pending = false;
+        print_message(translation, &translation->pending, token, errors);
+        return;
+    }
+    if (is_note && !in_user)
+        return;
+    print_message(translation, &message, token, out);
+}
+
+void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *output,
+                               size_t output_size, const char *prelude_dir, const char *stderr_text,
+                               struct ig_text *errors, struct ig_text *warnings) {
+    struct translation translation = {.rewriter = rewriter,
+                                      .output = output,
+                                      .output_size = output_size,
+                                      .prelude_dir = prelude_dir};
+    for (const char *line = stderr_text; *line;) {
+        const char *end = line + strcspn(line, "\n");
+        translate_line(&translation, line, end, errors, warnings);
+        line = *end ? end + 1 : end;
+    }
+    if (translation.has_pending)
+        print_message(&translation, &translation.pending, IGC_NO_TOKEN, errors);
+}
+
+void igc_format_diagnostics(const char *main_file, const char *main_text, size_t main_size,
+                            const char *stderr_text, struct ig_text *out) {
+    for (const char *line = stderr_text; *line;) {
+        const char *end = line + strcspn(line, "\n");
+        struct message message;
+        if (read_message(line, end, &message)) {
+            size_t size;
+            if (message.line > 0)
+                ig_text_printf(out, "%.*s:%u:%u: ", (int)message.file_size, message.file,
+                               message.line, message.column);
+            ig_text_printf(out, "%s: %.*s\n", message.severity, (int)message.text_size,
+                           message.text);
+            const char *source = NULL;
+            if (main_text && message.file_size == strlen(main_file) &&
+                memcmp(message.file, main_file, message.file_size) == 0)
+                source = nth_line(main_text, main_size, message.line, &size);
+            if (source)
+                print_source_line(out, source, size, message.column);
+        }
+        line = *end ? end + 1 : end;
+    }
+}

@@ -1,0 +1,119 @@
+/*
+ * Words of clang and of the prelude in messages, said as Metal says them: address spaces,
+ * half and bfloat, vector types. Types that Metal has and ingot does not get a hint.
+ */
+#include "compiler/frontend/message_words.h"
+
+#include <string.h>
+
+static const struct {
+    const char *from, *to;
+} words[] = {
+    {"const __attribute__((opencl_global_host)) ", "constant "},
+    {"const __global_host ", "constant "},
+    {"__attribute__((opencl_global))", "device"},
+    {"__attribute__((opencl_local))", "threadgroup"},
+    {"__global_host", "constant"},
+    {"__global", "device"},
+    {"__local", "threadgroup"},
+    {"_Float16", "half"},
+    {"__bf16", "bfloat"},
+    {"__ingot_cast", "static_cast"},
+    {"__ingot_parameter_if", "kernel argument"},
+    {"__ingot_parameter", "kernel argument"},
+    {"__ingot_builtin_", ""},
+    {"__ingot_max_threads", "max_total_threads_per_threadgroup"},
+    {"unsigned char", "uchar"},
+    {"unsigned short", "ushort"},
+    {"unsigned int", "uint"},
+    {"unsigned long", "ulong"},
+};
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool has_prefix(const char *p, const char *end, const char *prefix) {
+    size_t size = strlen(prefix);
+    return (size_t)(end - p) >= size && memcmp(p, prefix, size) == 0;
+}
+
+/* vec<float, 4> → float4; bytes read, or 0. */
+static size_t vector_type(const char *p, const char *end, struct ig_text *out) {
+    static const char *const scalars[][2] = {
+        {"float", "float"},
+        {"_Float16", "half"},
+        {"__bf16", "bfloat"},
+        {"half", "half"},
+        {"bfloat", "bfloat"},
+        {"bool", "bool"},
+        {"char", "char"},
+        {"unsigned char", "uchar"},
+        {"short", "short"},
+        {"int", "int"},
+        {"unsigned short", "ushort"},
+        {"unsigned int", "uint"},
+        {"long", "long"},
+        {"unsigned long", "ulong"},
+        {"uchar", "uchar"},
+        {"ushort", "ushort"},
+        {"uint", "uint"},
+        {"ulong", "ulong"},
+    };
+    const char *start = p;
+    if (has_prefix(p, end, "metal::"))
+        p += strlen("metal::");
+    if (!has_prefix(p, end, "vec<"))
+        return 0;
+    p += strlen("vec<");
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        const char *q = p;
+        if (!has_prefix(q, end, scalars[i][0]))
+            continue;
+        q += strlen(scalars[i][0]);
+        if (!has_prefix(q, end, ", ") || end - q < 4 || q[2] < '2' || q[2] > '4' || q[3] != '>')
+            continue;
+        ig_text_puts(out, scalars[i][1]);
+        ig_text_append(out, q + 2, 1);
+        return (size_t)(q + 4 - start);
+    }
+    return 0;
+}
+
+static size_t plain_word(const char *p, const char *end, struct ig_text *out) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t size = strlen(words[i].from);
+        if (!has_prefix(p, end, words[i].from))
+            continue;
+        bool prefix = words[i].from[size - 1] == '_' || words[i].from[size - 1] == ' ';
+        if (!prefix && p + size < end && is_word(p[size]) && is_word(p[size - 1]))
+            continue;
+        ig_text_puts(out, words[i].to);
+        return size;
+    }
+    return 0;
+}
+
+static const char *find(const char *text, size_t size, const char *word) {
+    return memmem(text, size, word, strlen(word));
+}
+
+void igc_message_words(const char *text, size_t size, struct ig_text *out) {
+    const char *end = text + size;
+    for (const char *p = text; p < end;) {
+        size_t used = 0;
+        if (p == text || !is_word(p[-1])) {
+            used = vector_type(p, end, out);
+            if (!used)
+                used = plain_word(p, end, out);
+        }
+        if (!used)
+            ig_text_append(out, p, 1);
+        p += used ? used : 1;
+    }
+    bool unknown = find(text, size, "unknown type name") || find(text, size, "no template named") ||
+                   find(text, size, "undeclared identifier") || find(text, size, "no type named");
+    if (unknown && (find(text, size, "'texture") || find(text, size, "'depth2d") ||
+                    find(text, size, "'depthcube") || find(text, size, "'sampler")))
+        ig_text_puts(out, "; textures and samplers are not supported");
+}

@@ -1,0 +1,148 @@
+/*
+ * The front end as its users see it: open, rewrite, compile. See frontend.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/frontend/clang.h"
+#include "compiler/frontend/frontend.h"
+#include "compiler/frontend/rewriter.h"
+
+static ingot_status no_memory(const char *name, struct ig_error *error) {
+    return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to compile %s", name);
+}
+
+static bool is_listed(const char *const *names, size_t count, const char *name) {
+    for (size_t i = count; i-- > 0;)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Kernel names in source order, each once. */
+static bool list_kernels(struct igc_source *source) {
+    const struct igc_rewriter *rewriter = source->rewriter;
+    const char **names = ig_arena_array(source->arena, rewriter->kernel_count + 1, sizeof *names);
+    if (!names)
+        return false;
+    for (size_t i = 0; i < rewriter->kernel_count; i++) {
+        const struct igc_kernel *kernel = &rewriter->kernels[i];
+        if (kernel->host_name && !kernel->is_graphics &&
+            !is_listed(names, source->kernel_count, kernel->host_name))
+            names[source->kernel_count++] = kernel->host_name;
+    }
+    source->kernels = names;
+    return true;
+}
+
+static bool list_constants(struct igc_source *source) {
+    const struct igc_rewriter *rewriter = source->rewriter;
+    struct ig_constant *constants =
+        ig_arena_array(source->arena, rewriter->constant_count + 1, sizeof *constants);
+    if (!constants)
+        return false;
+    for (size_t i = 0; i < rewriter->constant_count; i++) {
+        bool again = false;
+        for (size_t k = 0; k < source->constant_count && !again; k++)
+            again = constants[k].index == rewriter->constants[i].info.index &&
+                    strcmp(constants[k].name, rewriter->constants[i].info.name) == 0;
+        if (!again)
+            constants[source->constant_count++] = rewriter->constants[i].info;
+    }
+    source->constants = constants;
+    return true;
+}
+
+ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *options,
+                             const char *text, size_t size, bool preprocessed,
+                             struct igc_source *source, struct ig_error *error) {
+    const char *lexed;
+    size_t lexed_size;
+    ingot_status status;
+    *source = (struct igc_source){.arena = arena};
+    struct igc_rewriter *rewriter = ig_arena_alloc(arena, sizeof *rewriter);
+    if (!rewriter)
+        return no_memory(options->source_name, error);
+    rewriter->arena = arena;
+    rewriter->fast_math = options->fast_math;
+    source->rewriter = rewriter;
+    if (preprocessed) {
+        lexed = ig_arena_copy(arena, text ? text : "", size);
+        lexed_size = size;
+    } else {
+        rewriter->main_text = ig_arena_copy(arena, text ? text : "", size);
+        rewriter->main_size = size;
+        if (!rewriter->main_text)
+            return no_memory(options->source_name, error);
+        status = igc_preprocess(arena, options, rewriter->main_text, size, &lexed, &lexed_size,
+                                &source->dependencies, &source->dependency_count, error);
+        if (status != INGOT_OK)
+            return status;
+    }
+    if (!lexed)
+        return no_memory(options->source_name, error);
+    source->preprocessed = lexed;
+    status = igc_lex(arena, lexed, lexed_size, options->source_name, &rewriter->tokens, error);
+    if (status == INGOT_OK)
+        status = igc_find_kernels(rewriter, error);
+    if (status == INGOT_OK)
+        status = igc_find_constants(rewriter, error);
+    if (status != INGOT_OK)
+        return status;
+    if (!list_kernels(source) || !list_constants(source))
+        return no_memory(options->source_name, error);
+    return INGOT_OK;
+}
+
+ingot_status igc_source_rewrite(struct igc_source *source, const char *const *kernels,
+                                size_t kernel_count, const char **cpp, size_t *cpp_size,
+                                struct ig_error *error) {
+    struct ig_text out = {0};
+    ingot_status status = igc_rewrite(source->rewriter, kernels, kernel_count, &out, error);
+    if (status == INGOT_OK) {
+        *cpp = ig_arena_copy(source->arena, ig_text_string(&out), out.size);
+        *cpp_size = out.size;
+        if (!*cpp)
+            status = no_memory(source->rewriter->tokens.files[0], error);
+    }
+    ig_text_free(&out);
+    return status;
+}
+
+ingot_status igc_source_compile(struct igc_source *source, const struct igc_options *options,
+                                const char *const *kernels, size_t kernel_count,
+                                const void **bitcode, size_t *bitcode_size, const char **warnings,
+                                struct ig_error *error) {
+    const char *cpp;
+    size_t cpp_size;
+    struct igc_clang_result result;
+    struct ig_text errors = {0}, notes = {0};
+    ingot_status status = igc_source_rewrite(source, kernels, kernel_count, &cpp, &cpp_size, error);
+    if (status == INGOT_OK)
+        status = igc_clang_compile(source->arena, options, cpp, cpp_size,
+                                   source->rewriter->explicit_objects, &result, error);
+    if (status != INGOT_OK)
+        return status;
+    if (result.user_places)
+        igc_format_diagnostics(options->source_name, source->rewriter->main_text,
+                               source->rewriter->main_size, result.messages, &errors);
+    else
+        igc_translate_diagnostics(source->rewriter, cpp, cpp_size, options->prelude_dir,
+                                  result.messages, &errors, &notes);
+    if (warnings) {
+        *warnings = ig_arena_copy(source->arena, ig_text_string(&notes), notes.size);
+        if (!*warnings)
+            status = no_memory(options->source_name, error);
+    }
+    if (!result.ok) {
+        if (errors.size > 0)
+            errors.data[--errors.size] = 0;
+        status = ig_fail(error, INGOT_COMPILE_ERROR, "%s", ig_text_string(&errors));
+    } else {
+        *bitcode = result.bitcode;
+        *bitcode_size = result.bitcode_size;
+    }
+    ig_text_free(&errors);
+    ig_text_free(&notes);
+    return status;
+}

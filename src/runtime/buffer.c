@@ -1,0 +1,109 @@
+/* Buffers: lengths, references and wrapping; the memory itself is the device's. */
+#include <stdlib.h>
+
+#include "runtime/objects.h"
+
+static ingot_status check_request(const char *function, const ingot_device *device,
+                                  uint64_t length, ingot_buffer **buffer) {
+    if (!buffer)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: buffer is NULL", function);
+    *buffer = NULL;
+    if (!device)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: device is NULL", function);
+    if (length == 0)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: a buffer of 0 bytes is not possible",
+                           function);
+    if (length > device->info.max_buffer_length)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "%s: %llu bytes are more than the %llu that device \"%s\" allows",
+                           function, (unsigned long long)length,
+                           (unsigned long long)device->info.max_buffer_length, device->info.name);
+    return INGOT_OK;
+}
+
+static ingot_buffer *new_buffer(ingot_device *device, uint64_t length) {
+    ingot_buffer *buffer = calloc(1, sizeof *buffer);
+    if (!buffer)
+        return NULL;
+    atomic_init(&buffer->references, 1);
+    buffer->device = device;
+    buffer->length = length;
+    return buffer;
+}
+
+ingot_status ingot_buffer_create(ingot_device *device, uint64_t length, ingot_buffer **result) {
+    ingot_status status = check_request("ingot_buffer_create", device, length, result);
+    if (status != INGOT_OK)
+        return status;
+    ingot_buffer *buffer = new_buffer(device, length);
+    if (!buffer)
+        return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
+    struct ig_error error = {0};
+    if (device->ops->buffer_allocate(device, buffer, &error) != INGOT_OK) {
+        free(buffer);
+        return ig_api_result(&error);
+    }
+    ingot_device_retain(device);
+    *result = buffer;
+    return INGOT_OK;
+}
+
+ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
+                               void (*on_release)(void *context), void *context,
+                               ingot_buffer **result) {
+    ingot_status status = check_request("ingot_buffer_wrap", device, length, result);
+    if (status != INGOT_OK)
+        return status;
+    if (!memory)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_buffer_wrap: memory is NULL");
+    if ((uintptr_t)memory > UINTPTR_MAX - length)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "ingot_buffer_wrap: %llu bytes at %p pass the end of the address space",
+                           (unsigned long long)length, memory);
+    ingot_buffer *buffer = new_buffer(device, length);
+    if (!buffer)
+        return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
+    buffer->contents = memory;
+    buffer->wrapped = true;
+    struct ig_error error = {0};
+    if (device->ops->buffer_wrap(device, buffer, &error) != INGOT_OK) {
+        free(buffer);
+        return ig_api_result(&error);
+    }
+    buffer->on_release = on_release;
+    buffer->context = context;
+    ingot_device_retain(device);
+    *result = buffer;
+    return INGOT_OK;
+}
+
+void ingot_buffer_retain(ingot_buffer *buffer) {
+    if (buffer)
+        ig_retain(&buffer->references);
+}
+
+void ingot_buffer_release(ingot_buffer *buffer) {
+    if (!buffer || !ig_release(&buffer->references))
+        return;
+    ingot_device *device = buffer->device;
+    if (buffer->wrapped)
+        device->ops->buffer_unwrap(device, buffer);
+    else
+        device->ops->buffer_free(device, buffer);
+    if (buffer->on_release)
+        buffer->on_release(buffer->context);
+    free(buffer);
+    ingot_device_release(device);
+}
+
+uint64_t ingot_buffer_length(const ingot_buffer *buffer) {
+    return buffer ? buffer->length : 0;
+}
+
+void *ingot_buffer_contents(const ingot_buffer *buffer) {
+    return buffer ? buffer->contents : NULL;
+}
+
+uint64_t ingot_buffer_address(const ingot_buffer *buffer) {
+    return buffer ? buffer->address : 0;
+}

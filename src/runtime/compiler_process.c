@@ -1,0 +1,173 @@
+/*
+ * Finding ingotc and running it. Requires nothing; provides archive bytes or an error whose
+ * message holds the compiler's diagnostics. The contract is "ingotc" in docs/architecture.md.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "runtime/objects.h"
+
+#define MAX_ARGUMENTS 1024
+#define MAX_ARCHIVE   ((size_t)1 << 30)
+
+static bool is_program(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* malloc'ed "folder/name" if that is a program, else NULL. */
+static char *program_in(const char *folder, size_t folder_length, const char *name) {
+    char *path = NULL;
+    if (asprintf(&path, "%.*s/%s", (int)folder_length, folder, name) < 0)
+        return NULL;
+    if (is_program(path))
+        return path;
+    free(path);
+    return NULL;
+}
+
+static char *beside_library(void) {
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)&ig_compiler_find, &info) || !info.dli_fname)
+        return NULL;
+    char *real = realpath(info.dli_fname, NULL);
+    if (!real)
+        return NULL;
+    char *slash = strrchr(real, '/');
+    char *found = NULL;
+    if (slash) {
+        size_t length = (size_t)(slash - real);
+        found = program_in(real, length, "ingotc");
+        if (!found)
+            found = program_in(real, length, "../bin/ingotc");
+        if (!found)
+            found = program_in(real, length, "../../bin/ingotc");
+    }
+    free(real);
+    return found;
+}
+
+static char *in_path(void) {
+    const char *folder = getenv("PATH");
+    while (folder && *folder) {
+        size_t length = strcspn(folder, ":");
+        char *found = length ? program_in(folder, length, "ingotc") : NULL;
+        if (found)
+            return found;
+        folder += length + (folder[length] == ':');
+    }
+    return NULL;
+}
+
+ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *error) {
+    memset(compiler, 0, sizeof *compiler);
+    const char *chosen = getenv("INGOTC");
+    if (chosen && *chosen) {
+        if (!is_program(chosen))
+            return ig_fail(error, INGOT_NO_COMPILER,
+                           "$INGOTC is \"%s\", which is not a program that can be run", chosen);
+        compiler->path = strdup(chosen);
+    } else {
+        compiler->path = beside_library();
+        if (!compiler->path)
+            compiler->path = in_path();
+        if (!compiler->path)
+            return ig_fail(error, INGOT_NO_COMPILER,
+                           "a compilation is needed, but ingotc was not found: not by $INGOTC, not "
+                           "beside libingot, not in $PATH");
+    }
+    struct stat status;
+    if (compiler->path && stat(compiler->path, &status) == 0) {
+        const char *prelude = getenv("INGOT_PRELUDE");
+        if (asprintf(&compiler->identity, "%s|%lld|%lld.%09ld|%s", compiler->path,
+                     (long long)status.st_size, (long long)status.st_mtim.tv_sec,
+                     (long)status.st_mtim.tv_nsec, prelude ? prelude : "") < 0)
+            compiler->identity = NULL;
+    }
+    if (!compiler->identity) {
+        ig_compiler_free(compiler);
+        return ig_fail(error, INGOT_NO_COMPILER, "ingotc cannot be used: it vanished, or memory "
+                       "is out");
+    }
+    return INGOT_OK;
+}
+
+void ig_compiler_free(struct ig_compiler *compiler) {
+    free(compiler->path);
+    free(compiler->identity);
+    compiler->path = compiler->identity = NULL;
+}
+
+static ingot_status judge(const struct ig_process_result *result, const char *path,
+                          struct ig_error *error) {
+    const char *said = ig_text_string(&result->errors);
+    if (result->timed_out)
+        return ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler %s ran past its time limit; it "
+                       "said: %s", path, said);
+    if (result->signal)
+        return ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler %s was ended by signal %d; it "
+                       "said: %s", path, result->signal, said);
+    switch (result->exit_code) {
+    case 0:
+        return INGOT_OK;
+    case 1:
+        return ig_fail(error, INGOT_COMPILE_ERROR, "%s", said);
+    case 3:
+        return ig_fail(error, INGOT_NO_COMPILER, "%s", said);
+    default:
+        return ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler %s ended with status %d; it "
+                       "said: %s", path, result->exit_code, said);
+    }
+}
+
+ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *source, size_t length,
+                             const char *const *arguments, char **bytes, size_t *size,
+                             struct ig_error *error) {
+    char *folder = NULL, *output = NULL;
+    ingot_status status = ig_folder_temporary(&folder, error);
+    if (status != INGOT_OK)
+        return status;
+    struct ig_process_result result = {0};
+    const char *argv[MAX_ARGUMENTS];
+    size_t count = 0;
+    if (asprintf(&output, "%s/out.ingot", folder) < 0) {
+        output = NULL;
+        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to run the compiler");
+        goto done;
+    }
+    argv[count++] = compiler->path;
+    argv[count++] = "-";
+    argv[count++] = "-o";
+    argv[count++] = output;
+    for (size_t i = 0; arguments[i]; i++) {
+        if (count + 1 >= MAX_ARGUMENTS) {
+            status = ig_fail(error, INGOT_INVALID_ARGUMENT,
+                             "too many compiler arguments: more than %d", MAX_ARGUMENTS);
+            goto done;
+        }
+        argv[count++] = arguments[i];
+    }
+    argv[count] = NULL;
+    struct ig_process process = {.arguments = argv, .input = source, .input_size = length};
+    status = ig_process_run(&process, &result, error);
+    if (status == INGOT_NOT_FOUND)
+        status = ig_fail(error, INGOT_NO_COMPILER, "the compiler %s cannot be started",
+                         compiler->path);
+    if (status == INGOT_OK)
+        status = judge(&result, compiler->path, error);
+    if (status == INGOT_OK)
+        status = ig_file_read(output, MAX_ARCHIVE, bytes, size, error);
+done:
+    ig_process_result_free(&result);
+    ig_folder_remove(folder);
+    free(output);
+    free(folder);
+    return status;
+}

@@ -1,0 +1,291 @@
+/*
+ * The CPU device, inside.
+ *
+ * A stream is a FIFO of commands. One thread at a time leads a stream: it takes commands
+ * off, runs small ones itself and opens large ones to other threads, which claim chunks of
+ * threadgroups from a counter. Whoever finishes the last chunk leads on. Leaders and helpers
+ * are the device's worker threads and the threads that wait for a stream.
+ *
+ * Locks, never nested in each other: cpu_device.lock guards the list of runnable streams and
+ * the fields marked (pool); cpu_stream.lock its queue and (queue); cpu_event.lock an event.
+ * Only the watchdog takes cpu_device.lock while it holds its own.
+ * What is marked (leader) belongs to the thread that leads the stream.
+ */
+#ifndef INGOT_RUNTIME_CPU_H
+#define INGOT_RUNTIME_CPU_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include "base/cpu_abi.h"
+#include "runtime/cpu/fiber.h"
+#include "runtime/objects.h"
+
+#define CPU_MAX_THREADS      1024u
+#define CPU_MAX_SIMDGROUPS   (CPU_MAX_THREADS / INGOT_SIMD_WIDTH)
+#define CPU_STACK_MARGIN     ((size_t)64 << 10) /* for services and signal frames */
+#define CPU_INLINE_BYTES     768u
+#define CPU_LANE_SHAPES      8 /* full and partial groups of one dispatch */
+
+struct cpu_device;
+struct cpu_stream;
+
+/* ---- loader.c ---- */
+
+struct cpu_code {
+    void *handle;
+    int fd; /* kept open so that debuggers find the object, or -1 */
+    const struct ingot_cpu_kernel *kernel;
+    atomic_uint cost; /* running mean of 1/16 ns per threadgroup; 0 = not known */
+};
+
+ingot_status cpu_code_load(ingot_device *device, const struct ig_variant *variant,
+                           const struct ig_code *code, void **loaded, struct ig_error *error);
+void cpu_code_unload(ingot_device *device, void *loaded);
+
+/* ---- commands ---- */
+
+enum cpu_command_kind { CPU_DISPATCH, CPU_COPY, CPU_FILL, CPU_RECORD, CPU_WAIT_EVENT };
+
+struct cpu_event;
+
+struct cpu_command {
+    struct cpu_command *next;
+    enum cpu_command_kind kind;
+    uint64_t pieces; /* threadgroups, or blocks of a copy or fill */
+    uint64_t chunk;  /* pieces claimed at a time */
+    _Atomic uint64_t next_piece;
+    atomic_bool failed; /* set once, by whoever then writes error */
+    struct ig_error error;
+    uint64_t deadline; /* ns; 0 = none; set when it starts */
+    double time_limit;
+    void *heap; /* the payload when it is too large to be inline */
+
+    union {
+        struct {
+            ingot_kernel *kernel;
+            struct cpu_code *code;
+            uint32_t groups[3], group[3], threads[3];
+            uint32_t threadgroup_bytes;
+            uint32_t slots;
+            void **buffers;          /* by slot */
+            ingot_buffer **retained; /* by slot; NULL for bytes */
+            uint32_t *offsets;       /* of dynamic threadgroup memory, by slot */
+        } dispatch;
+        struct {
+            ingot_buffer *source, *destination; /* source NULL: fill */
+            uint64_t source_offset, destination_offset, length;
+            uint8_t value;
+        } blit;
+        struct {
+            ingot_event *event;
+            uint64_t generation;
+        } event;
+    } u;
+    _Alignas(128) unsigned char payload[CPU_INLINE_BYTES];
+};
+
+/* ---- executors: what a thread needs to run threadgroups ---- */
+
+enum cpu_failure_kind {
+    CPU_NO_FAILURE,
+    CPU_FAULT,         /* a signal */
+    CPU_TRAP,          /* services->trap */
+    CPU_TIMEOUT,
+    CPU_BARRIER_LANES, /* a barrier reached by a part of a SIMD-group */
+    CPU_BARRIER_ENDED, /* some SIMD-groups ended while others wait */
+    CPU_NO_MEMORY,
+};
+
+struct cpu_failure {
+    enum cpu_failure_kind kind;
+    int signal;
+    uintptr_t address;
+    uint32_t simdgroup, mask;
+    char reason[160];
+};
+
+struct cpu_lane_shape {
+    uint32_t size[3];
+    uint32_t *positions; /* [3][CPU_MAX_THREADS] */
+};
+
+struct cpu_executor {
+    struct cpu_device *device;
+    struct cpu_executor *next_all, *next_free; /* (pool) */
+    _Atomic pid_t thread;                      /* that uses it, 0 when none */
+    _Atomic uint64_t deadline;                 /* of the running kernel; 0 = none */
+    volatile sig_atomic_t in_kernel;           /* an escape to `main` is possible */
+    sigset_t saved_mask;                       /* of the thread before it entered */
+
+    struct ig_fiber main, abandoned;
+    struct ig_stacks stacks;
+    char *group_memory; /* mapping with a guard page behind its end */
+    size_t group_memory_size, group_memory_mapped;
+    struct cpu_lane_shape shapes[CPU_LANE_SHAPES];
+    uint32_t next_shape;
+
+    struct cpu_command *command;
+    uint64_t first, count; /* groups of the running chunk */
+    struct ingot_cpu_group group;
+    ingot_cpu_simdgroup_fn *simdgroup_function;
+    uint32_t last_mask; /* of the group's last SIMD-group */
+    uint32_t current;   /* the SIMD-group whose fiber runs */
+    uint32_t arrived, ended, ended_mask;
+    struct cpu_failure failure;
+};
+
+struct cpu_executor *cpu_executor_create(struct cpu_device *device);
+void cpu_executor_free(struct cpu_executor *executor);
+
+/* group.c: runs threadgroups [first, first + count); false: executor->failure says why. */
+bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
+                    uint64_t count);
+/* Leaves the running kernel for cpu_run_groups, which returns false. Only with in_kernel. */
+_Noreturn void cpu_escape(struct cpu_executor *executor);
+/* failure.c: the failure as an error that names kernel, place and cause. */
+void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *error);
+/* services.c */
+extern const struct ingot_cpu_services cpu_services;
+
+/* ---- fault.c, watchdog.c ---- */
+
+/* Once per process: handlers for faults and for the watchdog's signal. */
+ingot_status cpu_signals_install(struct ig_error *error);
+/* The calling thread runs kernels with `executor` from now on. False: it cannot. */
+bool cpu_thread_enter(struct cpu_executor *executor);
+void cpu_thread_leave(struct cpu_executor *executor);
+/* Signals the executor's thread, which leaves its kernel if the deadline has passed. */
+void cpu_interrupt(struct cpu_executor *executor);
+
+ingot_status cpu_watchdog_start(struct cpu_device *device, struct ig_error *error);
+void cpu_watchdog_stop(struct cpu_device *device);
+/* Tells the watchdog that a kernel with a deadline runs. */
+void cpu_watchdog_poke(struct cpu_device *device);
+
+uint64_t cpu_now(void); /* nanoseconds, monotonic */
+
+/* ---- device and pool ---- */
+
+struct cpu_watchdog {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    atomic_bool asleep;
+    bool stop, started;
+};
+
+struct cpu_device {
+    ingot_device base;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
+    uint32_t sleeping, spinning, max_spinning;         /* (pool) */
+    bool closing;                                      /* (pool) */
+    struct cpu_executor *executors, *free_executors;   /* (pool) */
+    _Atomic uint64_t work_signal; /* changes when a stream becomes runnable */
+    uint32_t worker_count, workers_started;
+    pthread_t *workers;
+    struct cpu_watchdog watchdog;
+};
+
+enum cpu_stream_state {
+    CPU_STREAM_IDLE,
+    CPU_STREAM_READY, /* listed: wants a leader */
+    CPU_STREAM_LED,
+    CPU_STREAM_OPEN,    /* listed: the active command takes helpers */
+    CPU_STREAM_BLOCKED, /* on an event */
+};
+
+struct cpu_stream {
+    struct cpu_device *device;
+
+    _Atomic(enum cpu_stream_state) state;                        /* (pool) */
+    struct cpu_stream *runnable_next, *runnable_previous;        /* (pool) */
+    uint32_t participants;                                       /* (pool) */
+    struct cpu_command *active;                                  /* (pool) while open */
+
+    pthread_mutex_t lock;
+    pthread_cond_t progress;
+    _Atomic(struct cpu_command *) queue_first; /* (queue) */
+    struct cpu_command *queue_last;            /* (queue) */
+    struct cpu_command *free_commands;         /* (queue) */
+    uint32_t free_count;                       /* (queue) */
+    uint64_t submitted;                        /* (queue) */
+    bool busy;                                 /* (queue) someone is responsible for it */
+    struct ig_error error;                     /* (queue) */
+    atomic_bool failed;                        /* error is set: drop work */
+    atomic_uint waiters;
+    _Atomic uint64_t completed;
+
+    struct cpu_command *batch; /* (leader) taken off the queue */
+    struct cpu_command *done;  /* (leader) finished, to be reused */
+    uint32_t done_count;                         /* (leader) */
+    uint64_t clock;                              /* (leader) when the last command ended */
+
+    struct cpu_stream *blocked_next; /* cpu_event.lock */
+};
+
+/* pool.c */
+ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error);
+void cpu_pool_stop(struct cpu_device *device);
+/* The stream has work and nobody leads it. */
+void cpu_pool_ready(struct cpu_stream *stream);
+/* Opens the active command to helpers; the caller takes part itself. */
+void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command);
+/* The caller found nothing left to claim. True: it was the last and leads on. */
+bool cpu_pool_leave(struct cpu_stream *stream);
+enum cpu_role { CPU_NO_ROLE, CPU_LEADER, CPU_HELPER };
+/* A role in this stream, if there is one to have. */
+enum cpu_role cpu_pool_claim(struct cpu_stream *stream);
+struct cpu_executor *cpu_pool_borrow(struct cpu_device *device);
+void cpu_pool_return(struct cpu_executor *executor);
+
+/* lead.c: runs the stream's commands until there are none or `until` are completed. */
+void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
+/* Helps with the open command; leads on if it was the last to leave. */
+void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
+
+/* stream.c of the CPU */
+ingot_status cpu_stream_open(ingot_device *device, void **stream, struct ig_error *error);
+void cpu_stream_close(void *stream);
+ingot_status cpu_stream_dispatch(void *stream, const struct ig_launch *launch,
+                                 struct ig_error *error);
+ingot_status cpu_stream_copy(void *stream, ingot_buffer *source, uint64_t source_offset,
+                             ingot_buffer *destination, uint64_t destination_offset,
+                             uint64_t length, struct ig_error *error);
+ingot_status cpu_stream_fill(void *stream, ingot_buffer *buffer, uint64_t offset, uint64_t length,
+                             uint8_t value, struct ig_error *error);
+ingot_status cpu_stream_record(void *stream, ingot_event *event, struct ig_error *error);
+ingot_status cpu_stream_wait_event(void *stream, ingot_event *event, struct ig_error *error);
+ingot_status cpu_stream_wait(void *stream, struct ig_error *error);
+
+/* cpu_event.c */
+ingot_status cpu_event_open(ingot_device *device, void **event, struct ig_error *error);
+void cpu_event_close(void *event);
+ingot_status cpu_event_wait(void *event, struct ig_error *error);
+bool cpu_event_done(void *event);
+bool cpu_event_time(void *event, uint64_t *nanoseconds);
+/* A recording is queued: its generation. */
+uint64_t cpu_event_recorded(struct cpu_event *event);
+uint64_t cpu_event_generation(struct cpu_event *event);
+void cpu_event_complete(struct cpu_event *event, uint64_t generation);
+/* True: not yet done, and the stream will be made ready when it is. The caller no longer
+ * leads the stream then. */
+bool cpu_event_block(struct cpu_event *event, uint64_t generation, struct cpu_stream *stream);
+
+/* level.c: the best code level of this CPU, or the lower one that was asked for. */
+ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
+                              struct ig_error *error);
+void cpu_model_name(char *name, size_t size);
+
+static inline void cpu_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#endif

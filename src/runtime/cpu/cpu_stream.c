@@ -1,0 +1,325 @@
+/*
+ * Streams of the CPU device: encoding commands and waiting for them.
+ *
+ * Arguments are copied into the command, which keeps everything it uses alive. A thread that
+ * waits runs commands of its stream itself when no worker has taken them yet.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cpu/cpu.h"
+
+#define WAIT_SPIN_NS 50000u
+#define BLIT_BLOCK   ((uint64_t)1 << 20)
+#define MAX_PENDING  65536u
+
+ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_error *error) {
+    struct cpu_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
+    stream->device = (struct cpu_device *)device;
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&stream->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    pthread_cond_init(&stream->progress, NULL);
+    *result = stream;
+    return INGOT_OK;
+}
+
+void cpu_stream_close(void *handle) {
+    struct cpu_stream *stream = handle;
+    cpu_stream_wait(stream, NULL);
+    pthread_mutex_lock(&stream->lock);
+    while (stream->busy)
+        pthread_cond_wait(&stream->progress, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+    for (struct cpu_command *command = stream->free_commands; command;) {
+        struct cpu_command *next = command->next;
+        free(command);
+        command = next;
+    }
+    ig_error_clear(&stream->error);
+    pthread_cond_destroy(&stream->progress);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+/* ---- encoding ---- */
+
+static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_command_kind kind,
+                                       struct ig_error *error) {
+    pthread_mutex_lock(&stream->lock);
+    struct cpu_command *command = stream->free_commands;
+    if (command) {
+        stream->free_commands = command->next;
+        stream->free_count--;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (!command)
+        command = aligned_alloc(_Alignof(struct cpu_command), sizeof *command);
+    if (!command) {
+        ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to queue a command");
+        return NULL;
+    }
+    memset(command, 0, offsetof(struct cpu_command, payload));
+    command->kind = kind;
+    command->pieces = command->chunk = 1;
+    return command;
+}
+
+static void submit(struct cpu_stream *stream, struct cpu_command *command) {
+    pthread_mutex_lock(&stream->lock);
+    if (stream->queue_last)
+        stream->queue_last->next = command;
+    else
+        atomic_store_explicit(&stream->queue_first, command, memory_order_relaxed);
+    stream->queue_last = command;
+    stream->submitted++;
+    bool start = !stream->busy;
+    stream->busy = true;
+    pthread_mutex_unlock(&stream->lock);
+    if (start)
+        cpu_pool_ready(stream);
+}
+
+/* Takes room for `size` bytes from the command's payload. */
+static void *take_room(unsigned char *base, size_t *used, size_t size, size_t alignment) {
+    size_t start = (*used + alignment - 1) & ~(alignment - 1);
+    *used = start + size;
+    return base ? base + start : NULL;
+}
+
+static size_t bytes_alignment(const struct ig_argument *argument) {
+    uint64_t alignment = argument->type_align;
+    if (alignment <= 16 || alignment > 128 || (alignment & (alignment - 1)))
+        return 16;
+    return (size_t)alignment;
+}
+
+/* Lays out pointers, references, offsets and bytes; with `base` NULL it only measures. */
+static size_t encode(struct cpu_command *command, const struct ig_launch *launch,
+                     unsigned char *base) {
+    const struct ig_variant *variant = launch->kernel->variant;
+    uint32_t slots = launch->kernel->buffer_slots;
+    size_t used = 0;
+    void **buffers = take_room(base, &used, slots * sizeof *buffers, 8);
+    ingot_buffer **retained = take_room(base, &used, slots * sizeof *retained, 8);
+    uint32_t *offsets = take_room(base, &used, launch->threadgroup_slots * sizeof *offsets, 8);
+    if (base) {
+        memset(buffers, 0, slots * sizeof *buffers);
+        memset(retained, 0, slots * sizeof *retained);
+        memcpy(offsets, launch->threadgroup_offsets, launch->threadgroup_slots * sizeof *offsets);
+        command->u.dispatch.slots = slots;
+        command->u.dispatch.buffers = buffers;
+        command->u.dispatch.retained = retained;
+        command->u.dispatch.offsets = offsets;
+    }
+    for (uint32_t i = 0; i < variant->argument_count; i++) {
+        const struct ig_argument *argument = &variant->arguments[i];
+        if (argument->kind != INGOT_ARGUMENT_BUFFER || !argument->active)
+            continue;
+        const ingot_arg *arg = &launch->args[argument->index];
+        if (!arg->buffer) {
+            void *copy = take_room(base, &used, arg->size, bytes_alignment(argument));
+            if (base) {
+                memcpy(copy, arg->bytes, arg->size);
+                buffers[argument->slot] = copy;
+            }
+        } else if (base) {
+            buffers[argument->slot] = (char *)arg->buffer->contents + arg->offset;
+            retained[argument->slot] = arg->buffer;
+            ig_retain(&arg->buffer->references);
+        }
+    }
+    return used;
+}
+
+/* A bound on memory for callers that never wait: let the queue shrink first. */
+static void limit_pending(struct cpu_stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    uint64_t pending = stream->submitted - atomic_load(&stream->completed);
+    if (pending >= MAX_PENDING) {
+        atomic_fetch_add(&stream->waiters, 1);
+        while (stream->submitted - atomic_load(&stream->completed) >= MAX_PENDING)
+            pthread_cond_wait(&stream->progress, &stream->lock);
+        atomic_fetch_sub(&stream->waiters, 1);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
+ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
+                                 struct ig_error *error) {
+    struct cpu_stream *stream = handle;
+    uint64_t pieces = (uint64_t)launch->groups[0] * launch->groups[1];
+    if (pieces > UINT64_MAX / 2 / launch->groups[2])
+        return ig_fail(error, INGOT_LAUNCH_ERROR, "kernel \"%s\": the grid of %u x %u x %u "
+                       "threadgroups is too large", launch->kernel->variant->kernel,
+                       launch->groups[0], launch->groups[1], launch->groups[2]);
+    limit_pending(stream);
+    struct cpu_command *command = new_command(stream, CPU_DISPATCH, error);
+    if (!command)
+        return INGOT_OUT_OF_MEMORY;
+    unsigned char *payload = command->payload;
+    size_t needed = encode(command, launch, NULL);
+    if (needed > sizeof command->payload) {
+        payload = command->heap = aligned_alloc(128, (needed + 127) & ~(size_t)127);
+        if (!payload) {
+            free(command);
+            return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to queue kernel \"%s\"",
+                           launch->kernel->variant->kernel);
+        }
+    }
+    encode(command, launch, payload);
+    ig_retain(&launch->kernel->references);
+    command->u.dispatch.kernel = launch->kernel;
+    command->u.dispatch.code = launch->kernel->loaded;
+    memcpy(command->u.dispatch.groups, launch->groups, sizeof launch->groups);
+    memcpy(command->u.dispatch.group, launch->group, sizeof launch->group);
+    memcpy(command->u.dispatch.threads, launch->threads, sizeof launch->threads);
+    command->u.dispatch.threadgroup_bytes = launch->threadgroup_bytes;
+    command->time_limit = launch->time_limit_seconds;
+    command->pieces = pieces * launch->groups[2];
+    submit(stream, command);
+    return INGOT_OK;
+}
+
+static bool overlap(const ingot_buffer *source, uint64_t source_offset,
+                    const ingot_buffer *destination, uint64_t destination_offset,
+                    uint64_t length) {
+    uint64_t from = source->address + source_offset, to = destination->address + destination_offset;
+    return from < to + length && to < from + length;
+}
+
+ingot_status cpu_stream_copy(void *handle, ingot_buffer *source, uint64_t source_offset,
+                             ingot_buffer *destination, uint64_t destination_offset,
+                             uint64_t length, struct ig_error *error) {
+    struct cpu_stream *stream = handle;
+    struct cpu_command *command = new_command(stream, CPU_COPY, error);
+    if (!command)
+        return INGOT_OUT_OF_MEMORY;
+    command->u.blit.source = source;
+    command->u.blit.source_offset = source_offset;
+    command->u.blit.destination = destination;
+    command->u.blit.destination_offset = destination_offset;
+    command->u.blit.length = length;
+    /* One piece is one memmove; only ranges apart may be cut up. */
+    command->pieces = overlap(source, source_offset, destination, destination_offset, length)
+                          ? 1
+                          : (length + BLIT_BLOCK - 1) / BLIT_BLOCK;
+    ingot_buffer_retain(source);
+    ingot_buffer_retain(destination);
+    submit(stream, command);
+    return INGOT_OK;
+}
+
+ingot_status cpu_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offset, uint64_t length,
+                             uint8_t value, struct ig_error *error) {
+    struct cpu_stream *stream = handle;
+    struct cpu_command *command = new_command(stream, CPU_FILL, error);
+    if (!command)
+        return INGOT_OUT_OF_MEMORY;
+    command->u.blit.destination = buffer;
+    command->u.blit.destination_offset = offset;
+    command->u.blit.length = length;
+    command->u.blit.value = value;
+    command->pieces = (length + BLIT_BLOCK - 1) / BLIT_BLOCK;
+    ingot_buffer_retain(buffer);
+    submit(stream, command);
+    return INGOT_OK;
+}
+
+ingot_status cpu_stream_record(void *handle, ingot_event *event, struct ig_error *error) {
+    struct cpu_stream *stream = handle;
+    struct cpu_command *command = new_command(stream, CPU_RECORD, error);
+    if (!command)
+        return INGOT_OUT_OF_MEMORY;
+    command->u.event.event = event;
+    command->u.event.generation = cpu_event_recorded(event->state);
+    ingot_event_retain(event);
+    submit(stream, command);
+    return INGOT_OK;
+}
+
+ingot_status cpu_stream_wait_event(void *handle, ingot_event *event, struct ig_error *error) {
+    struct cpu_stream *stream = handle;
+    struct cpu_command *command = new_command(stream, CPU_WAIT_EVENT, error);
+    if (!command)
+        return INGOT_OUT_OF_MEMORY;
+    command->u.event.event = event;
+    command->u.event.generation = cpu_event_generation(event->state);
+    ingot_event_retain(event);
+    submit(stream, command);
+    return INGOT_OK;
+}
+
+/* ---- waiting ---- */
+
+static bool reached(struct cpu_stream *stream, uint64_t target) {
+    return atomic_load_explicit(&stream->completed, memory_order_acquire) >= target;
+}
+
+/* Runs work of the stream on this thread if there is any to have. */
+static void help_stream(struct cpu_stream *stream, uint64_t target, bool *able) {
+    struct cpu_executor *executor = NULL;
+    enum cpu_stream_state state = atomic_load_explicit(&stream->state, memory_order_relaxed);
+    if (!*able || (state != CPU_STREAM_READY && state != CPU_STREAM_OPEN))
+        return;
+    executor = cpu_pool_borrow(stream->device);
+    *able = executor && cpu_thread_enter(executor);
+    if (*able) {
+        enum cpu_role role = cpu_pool_claim(stream);
+        if (role == CPU_LEADER)
+            cpu_lead(executor, stream, target);
+        else if (role == CPU_HELPER)
+            cpu_help(executor, stream, target);
+        cpu_thread_leave(executor);
+    }
+    if (executor)
+        cpu_pool_return(executor);
+}
+
+static void wait_until(struct cpu_stream *stream, uint64_t target) {
+    bool able = true;
+    help_stream(stream, target, &able);
+    if (reached(stream, target))
+        return;
+    uint64_t end = cpu_now() + WAIT_SPIN_NS;
+    do {
+        for (int i = 0; i < 16; i++) {
+            cpu_relax();
+            if (reached(stream, target))
+                return;
+        }
+        help_stream(stream, target, &able);
+    } while (cpu_now() < end);
+    pthread_mutex_lock(&stream->lock);
+    atomic_fetch_add(&stream->waiters, 1);
+    while (atomic_load(&stream->completed) < target)
+        pthread_cond_wait(&stream->progress, &stream->lock);
+    atomic_fetch_sub(&stream->waiters, 1);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+ingot_status cpu_stream_wait(void *handle, struct ig_error *error) {
+    struct cpu_stream *stream = handle;
+    pthread_mutex_lock(&stream->lock);
+    uint64_t target = stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    if (!reached(stream, target))
+        wait_until(stream, target);
+    if (!atomic_load(&stream->failed))
+        return INGOT_OK;
+    pthread_mutex_lock(&stream->lock);
+    struct ig_error first = stream->error;
+    memset(&stream->error, 0, sizeof stream->error);
+    atomic_store(&stream->failed, false);
+    pthread_mutex_unlock(&stream->lock);
+    ingot_status status = first.status;
+    if (error)
+        *error = first;
+    else
+        ig_error_clear(&first);
+    return status;
+}

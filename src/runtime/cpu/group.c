@@ -1,0 +1,373 @@
+/*
+ * Running threadgroups on the calling thread.
+ *
+ * Requires an executor that the thread has entered (cpu_thread_enter). Kernel code always
+ * runs on a fiber's stack, so that a fault, a trap or a timeout can leave it by switching back
+ * to the thread's own stack. Kernels without barriers, and groups of one SIMD-group, run whole
+ * chunks of groups on fiber 0. Otherwise every SIMD-group is a fiber, and they take turns at
+ * barriers in order: the last to arrive wakes the first.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/cpu/cpu.h"
+
+#define GROUP_MEMORY_ALIGNMENT 128u
+
+/* ---- executors ---- */
+
+static bool map_group_memory(struct cpu_executor *executor, size_t bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = (bytes + page - 1) / page * page;
+    char *memory = mmap(NULL, size + page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    mprotect(memory + size, page, PROT_NONE);
+    executor->group_memory = memory;
+    executor->group_memory_size = size;
+    executor->group_memory_mapped = size + page;
+    return true;
+}
+
+struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
+    struct cpu_executor *executor = calloc(1, sizeof *executor);
+    if (!executor)
+        return NULL;
+    executor->device = device;
+    if (!map_group_memory(executor, device->base.info.max_threadgroup_memory)) {
+        free(executor);
+        return NULL;
+    }
+    return executor;
+}
+
+void cpu_executor_free(struct cpu_executor *executor) {
+    ig_stacks_free(&executor->stacks);
+    munmap(executor->group_memory, executor->group_memory_mapped);
+    for (int i = 0; i < CPU_LANE_SHAPES; i++)
+        free(executor->shapes[i].positions);
+    free(executor);
+}
+
+/* ---- one group's description ---- */
+
+static uint32_t simdgroup_mask(const struct cpu_executor *executor, uint32_t simdgroup) {
+    return simdgroup + 1 == executor->group.simdgroup_count ? executor->last_mask : UINT32_MAX;
+}
+
+static bool set_lane_positions(struct cpu_executor *executor) {
+    struct ingot_cpu_group *group = &executor->group;
+    const uint32_t *size = group->group_size;
+    struct cpu_lane_shape *shape = NULL;
+    for (int i = 0; i < CPU_LANE_SHAPES && !shape; i++)
+        if (executor->shapes[i].positions && !memcmp(executor->shapes[i].size, size, 12))
+            shape = &executor->shapes[i];
+    if (!shape) {
+        shape = &executor->shapes[executor->next_shape];
+        executor->next_shape = (executor->next_shape + 1) % CPU_LANE_SHAPES;
+        if (!shape->positions)
+            shape->positions = calloc((size_t)3 * CPU_MAX_THREADS, sizeof *shape->positions);
+        if (!shape->positions)
+            return false;
+        memcpy(shape->size, size, 12);
+        memset(shape->positions, 0, 3 * CPU_MAX_THREADS * sizeof *shape->positions);
+        uint32_t thread = 0;
+        for (uint32_t z = 0; z < size[2]; z++)
+            for (uint32_t y = 0; y < size[1]; y++)
+                for (uint32_t x = 0; x < size[0]; x++, thread++) {
+                    shape->positions[thread] = x;
+                    shape->positions[CPU_MAX_THREADS + thread] = y;
+                    shape->positions[2 * CPU_MAX_THREADS + thread] = z;
+                }
+    }
+    group->lane_positions = shape->positions;
+    group->lane_stride = CPU_MAX_THREADS;
+    return true;
+}
+
+/* The first variant of the position built-ins that is present and holds; COUNT: none. */
+static enum ingot_cpu_ids choose_ids(const struct ingot_cpu_group *group,
+                                     const struct ingot_cpu_kernel *kernel) {
+    const bool holds[INGOT_CPU_IDS_COUNT] = {
+        [INGOT_CPU_IDS_ALIGNED] =
+            group->group_size[0] % 32 == 0 && group->full_group_size[0] % 32 == 0,
+        [INGOT_CPU_IDS_LINEAR] = group->group_size[1] == 1 && group->group_size[2] == 1,
+        [INGOT_CPU_IDS_GENERAL] = true,
+    };
+    for (int ids = 0; ids < INGOT_CPU_IDS_COUNT; ids++)
+        if (holds[ids] && (kernel->simdgroup[ids] || kernel->group[ids]))
+            return (enum ingot_cpu_ids)ids;
+    return INGOT_CPU_IDS_COUNT;
+}
+
+static bool fail_with(struct cpu_executor *executor, enum cpu_failure_kind kind,
+                      const char *reason) {
+    executor->failure.kind = kind;
+    strncpy(executor->failure.reason, reason, sizeof executor->failure.reason - 1);
+    return false;
+}
+
+/* Moves to the group at `position`; what depends on its extent only is kept when it can. */
+static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
+                      enum ingot_cpu_ids *ids) {
+    struct cpu_command *command = executor->command;
+    struct ingot_cpu_group *group = &executor->group;
+    bool same = true;
+    for (int axis = 0; axis < 3; axis++) {
+        uint32_t full = command->u.dispatch.group[axis];
+        uint32_t rest = command->u.dispatch.threads[axis] - position[axis] * full;
+        uint32_t size = rest < full ? rest : full;
+        group->group_position[axis] = position[axis];
+        same = same && group->group_size[axis] == size;
+        group->group_size[axis] = size;
+    }
+    if (same)
+        return true;
+    group->thread_count = group->group_size[0] * group->group_size[1] * group->group_size[2];
+    group->simdgroup_count = (group->thread_count + 31) / 32;
+    uint32_t tail = group->thread_count % 32;
+    executor->last_mask = tail ? (1u << tail) - 1 : UINT32_MAX;
+    const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
+    *ids = choose_ids(group, kernel);
+    if (*ids == INGOT_CPU_IDS_COUNT)
+        return fail_with(executor, CPU_TRAP, "the code has no version for this threadgroup shape");
+    executor->simdgroup_function = kernel->simdgroup[*ids];
+    if (*ids == INGOT_CPU_IDS_GENERAL && !set_lane_positions(executor))
+        return fail_with(executor, CPU_NO_MEMORY, "no memory for the positions of threads");
+    return true;
+}
+
+static void step(const uint32_t groups[3], uint32_t position[3]) {
+    if (++position[0] < groups[0])
+        return;
+    position[0] = 0;
+    if (++position[1] < groups[1])
+        return;
+    position[1] = 0;
+    position[2]++;
+}
+
+static void begin_command(struct cpu_executor *executor, struct cpu_command *command) {
+    struct ingot_cpu_group *group = &executor->group;
+    executor->command = command;
+    group->buffers = command->u.dispatch.buffers;
+    /* Right-aligned, so that an overrun meets the guard page. */
+    size_t bytes = (command->u.dispatch.threadgroup_bytes + (size_t)GROUP_MEMORY_ALIGNMENT - 1) &
+                   ~((size_t)GROUP_MEMORY_ALIGNMENT - 1);
+    group->threadgroup_memory = executor->group_memory + executor->group_memory_size - bytes;
+    group->threadgroup_offsets = command->u.dispatch.offsets;
+    group->services = &cpu_services;
+    group->runtime = executor;
+    memcpy(group->groups_per_grid, command->u.dispatch.groups, 12);
+    memcpy(group->full_group_size, command->u.dispatch.group, 12);
+    memcpy(group->threads_per_grid, command->u.dispatch.threads, 12);
+    const uint32_t *full = command->u.dispatch.group;
+    group->full_simdgroup_count = (full[0] * full[1] * full[2] + 31) / 32;
+    memset(group->group_size, 0, sizeof group->group_size);
+}
+
+/* ---- on a fiber ---- */
+
+IG_NEVER_RETURNS void cpu_escape(struct cpu_executor *executor) {
+    executor->in_kernel = 0;
+    ig_fiber_switch(&executor->abandoned, &executor->main, true);
+    __builtin_unreachable();
+}
+
+static void first_position(const struct cpu_executor *executor, uint32_t position[3]) {
+    const uint32_t *groups = executor->command->u.dispatch.groups;
+    uint64_t index = executor->first;
+    position[0] = (uint32_t)(index % groups[0]);
+    position[1] = (uint32_t)(index / groups[0] % groups[1]);
+    position[2] = (uint32_t)(index / groups[0] / groups[1]);
+}
+
+/* A chunk of groups, SIMD-groups in turn. */
+IG_NEVER_RETURNS static void run_chunk(void *context) {
+    struct cpu_executor *executor = context;
+    struct cpu_command *command = executor->command;
+    const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
+    uint32_t position[3];
+    enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
+    first_position(executor, position);
+    executor->in_kernel = 1;
+    for (uint64_t i = 0; i < executor->count; i++) {
+        if (!set_group(executor, position, &ids))
+            break;
+        if (ids < INGOT_CPU_IDS_COUNT && kernel->group[ids]) {
+            kernel->group[ids](&executor->group);
+        } else {
+            for (uint32_t simdgroup = 0; simdgroup < executor->group.simdgroup_count; simdgroup++)
+                executor->simdgroup_function(&executor->group, simdgroup,
+                                             simdgroup_mask(executor, simdgroup));
+        }
+        step(command->u.dispatch.groups, position);
+    }
+    cpu_escape(executor);
+}
+
+/* The running SIMD-group has arrived at a barrier or ended: on to the next one. */
+IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
+    uint32_t current = executor->current, count = executor->group.simdgroup_count;
+    uint32_t next = current + 1;
+    if (next == count) {
+        if (executor->ended && executor->arrived) {
+            executor->failure.kind = CPU_BARRIER_ENDED;
+            executor->failure.mask = executor->ended_mask;
+            cpu_escape(executor);
+        }
+        if (executor->ended)
+            cpu_escape(executor);
+        executor->arrived = 0;
+        next = 0;
+    }
+    executor->current = next;
+    /* The watchdog tries again later: a switch is not to be left half-way. */
+    executor->in_kernel = 0;
+    ig_fiber_switch(&executor->stacks.fibers[current], &executor->stacks.fibers[next], ends);
+    executor->in_kernel = 1;
+}
+
+IG_NEVER_RETURNS static void run_simdgroup(void *context) {
+    struct cpu_executor *executor = context;
+    executor->in_kernel = 1;
+    uint32_t simdgroup = executor->current;
+    executor->simdgroup_function(&executor->group, simdgroup, simdgroup_mask(executor, simdgroup));
+    executor->ended++;
+    executor->ended_mask |= 1u << simdgroup;
+    advance(executor, true);
+    __builtin_unreachable();
+}
+
+static void barrier(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask) {
+    struct cpu_executor *executor = group->runtime;
+    if (mask != simdgroup_mask(executor, simdgroup)) {
+        executor->failure.kind = CPU_BARRIER_LANES;
+        executor->failure.simdgroup = simdgroup;
+        executor->failure.mask = mask;
+        cpu_escape(executor);
+    }
+    if (group->simdgroup_count == 1)
+        return;
+    executor->arrived++;
+    advance(executor, false);
+}
+
+static void trap(const struct ingot_cpu_group *group, const char *reason) {
+    struct cpu_executor *executor = group->runtime;
+    fail_with(executor, CPU_TRAP, reason ? reason : "no reason was given");
+    cpu_escape(executor);
+}
+
+/* services.c */
+void cpu_service_log(const struct ingot_cpu_group *group, uint32_t level, const char *format,
+                     uint32_t count, const uint64_t *args);
+
+const struct ingot_cpu_services cpu_services = {
+    .barrier = barrier,
+    .log = cpu_service_log,
+    .trap = trap,
+};
+
+/* ---- on the thread's own stack ---- */
+
+/* Kernels run with default rounding and without flush-to-zero, whatever the thread has. */
+#if defined(__x86_64__)
+#define DEFAULT_MXCSR 0x1f80u
+static uint64_t floating_point_enter(void) {
+    uint32_t saved = __builtin_ia32_stmxcsr();
+    if ((saved & ~0x3fu) != DEFAULT_MXCSR)
+        __builtin_ia32_ldmxcsr(DEFAULT_MXCSR);
+    return saved;
+}
+static void floating_point_leave(uint64_t saved) {
+    if ((saved & ~0x3fu) != DEFAULT_MXCSR)
+        __builtin_ia32_ldmxcsr((uint32_t)saved);
+}
+#elif defined(__aarch64__)
+static uint64_t floating_point_enter(void) {
+    uint64_t saved;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
+    if (saved)
+        __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0));
+    return saved;
+}
+static void floating_point_leave(uint64_t saved) {
+    if (saved)
+        __asm__ volatile("msr fpcr, %0" : : "r"(saved));
+}
+#endif
+
+static bool prepare_stacks(struct cpu_executor *executor, uint32_t count, size_t bytes) {
+    struct ig_stacks *stacks = &executor->stacks;
+    if (stacks->count >= count && stacks->bytes >= bytes)
+        return true;
+    if (stacks->bytes > bytes)
+        bytes = stacks->bytes;
+    if (stacks->count > count)
+        count = stacks->count;
+    ig_stacks_free(stacks);
+    return ig_stacks_create(stacks, count, bytes) ||
+           fail_with(executor, CPU_NO_MEMORY, "no memory for the stacks of SIMD-groups");
+}
+
+/* 2 cache lines plus an odd number of them from one stack to the next. */
+static size_t colour(uint32_t fiber) {
+    return 64 + (size_t)fiber % 16 * 576 % 4096;
+}
+
+static bool run_with_barriers(struct cpu_executor *executor) {
+    uint32_t position[3];
+    enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
+    first_position(executor, position);
+    for (uint64_t i = 0; i < executor->count; i++) {
+        if (!set_group(executor, position, &ids))
+            return false;
+        uint32_t count = executor->group.simdgroup_count;
+        for (uint32_t simdgroup = 0; simdgroup < count; simdgroup++)
+            ig_fiber_prepare(&executor->stacks.fibers[simdgroup], colour(simdgroup), run_simdgroup,
+                             executor);
+        executor->current = executor->arrived = executor->ended = executor->ended_mask = 0;
+        ig_fiber_switch(&executor->main, &executor->stacks.fibers[0], false);
+        if (executor->failure.kind != CPU_NO_FAILURE)
+            return false;
+        step(executor->command->u.dispatch.groups, position);
+    }
+    return true;
+}
+
+bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
+                    uint64_t count) {
+    const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
+    executor->failure.kind = CPU_NO_FAILURE;
+    executor->first = first;
+    executor->count = count;
+    begin_command(executor, command);
+    bool fibers = (kernel->flags & INGOT_CPU_KERNEL_BARRIERS) != 0 &&
+                  executor->group.full_simdgroup_count > 1;
+    uint32_t stacks = fibers ? executor->group.full_simdgroup_count : 1;
+    if (!prepare_stacks(executor, stacks, kernel->stack_bytes + CPU_STACK_MARGIN))
+        return false;
+    uint64_t saved = floating_point_enter();
+    if (command->deadline) {
+        /* In this order: the watchdog goes to sleep the other way round. */
+        atomic_store(&executor->deadline, command->deadline);
+        cpu_watchdog_poke(executor->device);
+    }
+    if (fibers) {
+        run_with_barriers(executor);
+    } else {
+        ig_fiber_prepare(&executor->stacks.fibers[0], colour(0), run_chunk, executor);
+        ig_fiber_switch(&executor->main, &executor->stacks.fibers[0], false);
+    }
+    atomic_store_explicit(&executor->deadline, 0, memory_order_relaxed);
+    floating_point_leave(saved);
+    if (executor->failure.kind == CPU_NO_FAILURE)
+        return true;
+    /* The abandoned fibers hold whatever the kernel left: start afresh. */
+    ig_stacks_free(&executor->stacks);
+    return false;
+}

@@ -1,0 +1,255 @@
+/*
+ * Leading a stream: taking commands off its queue and running them in order.
+ *
+ * Requires that the caller leads (or helps) the stream, see cpu.h. A command of little work,
+ * judged by what its kernel cost before, runs on the leader alone; others are opened to
+ * helpers. A failed stream drops commands, but events still complete.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cpu/cpu.h"
+
+#define ALONE_NS         6000u  /* less work than this is not worth waking anyone */
+#define CHUNK_NS         4000u  /* what a claim should cost at least */
+#define CHUNKS_PER_THREAD 8u
+#define LINGER_NS        2000u  /* a leader waits this long for the next command */
+#define BLIT_BLOCK       ((uint64_t)1 << 20)
+#define MAX_FREE         1024u
+
+/* ---- running ---- */
+
+static void note_failure(struct cpu_executor *executor, struct cpu_command *command) {
+    if (!atomic_exchange(&command->failed, true))
+        cpu_describe_failure(executor, &command->error);
+}
+
+static void note_cost(struct cpu_code *code, uint64_t nanoseconds, uint64_t groups) {
+    uint64_t cost = nanoseconds * 16 / groups + 1;
+    uint32_t mean = atomic_load_explicit(&code->cost, memory_order_relaxed);
+    if (cost > UINT32_MAX)
+        cost = UINT32_MAX;
+    uint32_t updated = mean ? (uint32_t)(((uint64_t)mean * 3 + cost) / 4) : (uint32_t)cost;
+    atomic_store_explicit(&code->cost, updated, memory_order_relaxed);
+}
+
+static void run_blit(const struct cpu_command *command, uint64_t first, uint64_t count) {
+    uint64_t from = first * BLIT_BLOCK, length = command->u.blit.length;
+    uint64_t bytes = length - from;
+    if (command->pieces > 1 && count * BLIT_BLOCK < bytes) /* a single piece is the whole */
+        bytes = count * BLIT_BLOCK;
+    char *to = (char *)command->u.blit.destination->contents +
+               command->u.blit.destination_offset + from;
+    if (command->kind == CPU_FILL)
+        memset(to, command->u.blit.value, bytes);
+    else
+        memmove(to,
+                (const char *)command->u.blit.source->contents + command->u.blit.source_offset +
+                    from,
+                bytes);
+}
+
+static void run_pieces(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
+                       uint64_t count) {
+    if (command->kind != CPU_DISPATCH)
+        run_blit(command, first, count);
+    else if (!cpu_run_groups(executor, command, first, count))
+        note_failure(executor, command);
+}
+
+/* Claims chunks until there are none. */
+static void take_part(struct cpu_executor *executor, struct cpu_command *command) {
+    uint64_t start = cpu_now();
+    for (;;) {
+        if (atomic_load_explicit(&command->failed, memory_order_relaxed))
+            return;
+        uint64_t first = atomic_fetch_add_explicit(&command->next_piece, command->chunk,
+                                                   memory_order_relaxed);
+        if (first >= command->pieces)
+            return;
+        uint64_t count = command->pieces - first;
+        if (count > command->chunk)
+            count = command->chunk;
+        run_pieces(executor, command, first, count);
+        uint64_t end = cpu_now();
+        if (command->kind == CPU_DISPATCH) {
+            note_cost(command->u.dispatch.code, end - start, count);
+            if (command->deadline && end >= command->deadline &&
+                first + count < command->pieces) {
+                executor->failure.kind = CPU_TIMEOUT;
+                note_failure(executor, command);
+            }
+        }
+        start = end;
+    }
+}
+
+/* Sets the chunk size; true when the leader should run the command alone. */
+static bool plan(struct cpu_stream *stream, struct cpu_command *command) {
+    uint64_t threads = stream->device->worker_count;
+    if (command->pieces == 1 || threads == 1)
+        return true;
+    if (command->kind != CPU_DISPATCH) {
+        command->chunk = 1;
+        return false;
+    }
+    uint64_t cost = atomic_load_explicit(&command->u.dispatch.code->cost, memory_order_relaxed);
+    if (cost && command->pieces <= (uint64_t)ALONE_NS * 16 / cost)
+        return true;
+    uint64_t chunk = cost ? (uint64_t)CHUNK_NS * 16 / cost : 1;
+    uint64_t most = command->pieces / (threads * CHUNKS_PER_THREAD);
+    if (chunk > most)
+        chunk = most;
+    command->chunk = chunk ? chunk : 1;
+    return false;
+}
+
+/* ---- finishing ---- */
+
+static void release_resources(struct cpu_command *command) {
+    switch (command->kind) {
+    case CPU_DISPATCH:
+        for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++)
+            ingot_buffer_release(command->u.dispatch.retained[slot]);
+        ingot_kernel_release(command->u.dispatch.kernel);
+        break;
+    case CPU_COPY:
+    case CPU_FILL:
+        ingot_buffer_release(command->u.blit.source);
+        ingot_buffer_release(command->u.blit.destination);
+        break;
+    case CPU_RECORD:
+    case CPU_WAIT_EVENT:
+        ingot_event_release(command->u.event.event);
+        break;
+    }
+    free(command->heap);
+    command->heap = NULL;
+}
+
+/* The first command of the batch is done: its error becomes the stream's. */
+static void finish(struct cpu_stream *stream) {
+    struct cpu_command *command = stream->batch;
+    stream->batch = command->next;
+    if (atomic_load_explicit(&command->failed, memory_order_relaxed)) {
+        pthread_mutex_lock(&stream->lock);
+        if (stream->error.status == INGOT_OK) {
+            stream->error = command->error;
+            memset(&command->error, 0, sizeof command->error);
+            atomic_store(&stream->failed, true);
+        }
+        pthread_mutex_unlock(&stream->lock);
+        ig_error_clear(&command->error);
+    }
+    release_resources(command);
+    command->next = stream->done;
+    stream->done = command;
+    stream->done_count++;
+    atomic_fetch_add(&stream->completed, 1);
+    if (atomic_load(&stream->waiters) != 0) {
+        pthread_mutex_lock(&stream->lock);
+        pthread_cond_broadcast(&stream->progress);
+        pthread_mutex_unlock(&stream->lock);
+    }
+}
+
+/* Lock held. Finished commands are kept for reuse up to a limit; the rest is returned. */
+static struct cpu_command *recycle(struct cpu_stream *stream) {
+    while (stream->done && stream->free_count < MAX_FREE) {
+        struct cpu_command *command = stream->done;
+        stream->done = command->next;
+        command->next = stream->free_commands;
+        stream->free_commands = command;
+        stream->free_count++;
+    }
+    struct cpu_command *surplus = stream->done;
+    stream->done = NULL;
+    stream->done_count = 0;
+    return surplus;
+}
+
+static void free_commands(struct cpu_command *list) {
+    while (list) {
+        struct cpu_command *next = list->next;
+        free(list);
+        list = next;
+    }
+}
+
+/* Fills the batch from the queue. False: there is nothing, and the caller leads no more. */
+static bool take_batch(struct cpu_stream *stream, bool linger) {
+    if (linger && !atomic_load_explicit(&stream->queue_first, memory_order_relaxed)) {
+        uint64_t end = cpu_now() + LINGER_NS;
+        while (!atomic_load_explicit(&stream->queue_first, memory_order_relaxed) &&
+               cpu_now() < end)
+            cpu_relax();
+    }
+    pthread_mutex_lock(&stream->lock);
+    struct cpu_command *surplus = recycle(stream);
+    stream->batch = atomic_load_explicit(&stream->queue_first, memory_order_relaxed);
+    atomic_store_explicit(&stream->queue_first, NULL, memory_order_relaxed);
+    stream->queue_last = NULL;
+    bool found = stream->batch != NULL;
+    if (!found) {
+        atomic_store_explicit(&stream->state, CPU_STREAM_IDLE, memory_order_relaxed);
+        stream->busy = false;
+        /* The last touch: who closes the stream waits for this. */
+        pthread_cond_broadcast(&stream->progress);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    free_commands(surplus);
+    return found;
+}
+
+/* ---- the loop ---- */
+
+enum outcome { DONE, HELPERS_GO_ON, BLOCKED };
+
+static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *stream) {
+    struct cpu_command *command = stream->batch;
+    if (command->kind == CPU_RECORD) {
+        struct cpu_event *event = command->u.event.event->state;
+        cpu_event_complete(event, command->u.event.generation);
+        return DONE;
+    }
+    if (atomic_load(&stream->failed))
+        return DONE;
+    if (command->kind == CPU_WAIT_EVENT) {
+        struct cpu_event *event = command->u.event.event->state;
+        return cpu_event_block(event, command->u.event.generation, stream) ? BLOCKED : DONE;
+    }
+    uint64_t start = cpu_now();
+    if (command->time_limit > 0)
+        command->deadline = start + (uint64_t)(command->time_limit * 1e9);
+    if (plan(stream, command)) {
+        run_pieces(executor, command, 0, command->pieces);
+        if (command->kind == CPU_DISPATCH)
+            note_cost(command->u.dispatch.code, cpu_now() - start, command->pieces);
+        return DONE;
+    }
+    cpu_pool_open(stream, command);
+    take_part(executor, command);
+    return cpu_pool_leave(stream) ? DONE : HELPERS_GO_ON;
+}
+
+void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
+    for (;;) {
+        if (!stream->batch && !take_batch(stream, until == UINT64_MAX))
+            return;
+        if (atomic_load_explicit(&stream->completed, memory_order_relaxed) >= until) {
+            cpu_pool_ready(stream);
+            return;
+        }
+        if (run_front(executor, stream) != DONE)
+            return;
+        finish(stream);
+    }
+}
+
+void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
+    take_part(executor, stream->active);
+    if (!cpu_pool_leave(stream))
+        return;
+    finish(stream);
+    cpu_lead(executor, stream, until);
+}

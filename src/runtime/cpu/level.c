@@ -1,0 +1,109 @@
+/* Which code level this CPU can run, and what the CPU is called. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cpu/cpu.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static const char *const levels[] = {"x86-64-v3", "x86-64-v4"}; /* ascending */
+
+/* What the operating system saves at a context switch. */
+static uint64_t enabled_state(void) {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+static bool has(uint32_t value, const unsigned char *bits, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!(value >> bits[i] & 1))
+            return false;
+    return true;
+}
+
+/* Number of usable levels: 0 when the CPU is older than x86-64-v3. */
+static size_t usable_levels(void) {
+    uint32_t a, b, c, d;
+    /* FMA, SSE4.1, SSE4.2, MOVBE, POPCNT, OSXSAVE, AVX, F16C */
+    static const unsigned char leaf1[] = {12, 19, 20, 22, 23, 27, 28, 29};
+    static const unsigned char leaf7_v3[] = {3, 5, 8};            /* BMI1, AVX2, BMI2 */
+    static const unsigned char leaf7_v4[] = {16, 17, 28, 30, 31}; /* AVX-512 F DQ CD BW VL */
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, leaf1, sizeof leaf1))
+        return 0;
+    uint64_t state = enabled_state();
+    if ((state & 0x6) != 0x6)
+        return 0;
+    if (!__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c >> 5 & 1)) /* LZCNT */
+        return 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, leaf7_v3, sizeof leaf7_v3))
+        return 0;
+    if ((state & 0xe6) != 0xe6 || !has(b, leaf7_v4, sizeof leaf7_v4))
+        return 1;
+    return 2;
+}
+
+ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
+                              struct ig_error *error) {
+    size_t usable = usable_levels();
+    char model[64];
+    cpu_model_name(model, sizeof model);
+    if (usable == 0)
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "this CPU (%s) is older than x86-64-v3, the lowest level that ingot runs on: "
+                       "AVX2, FMA, BMI and F16C are needed",
+                       model);
+    if (!wanted || !*wanted)
+        wanted = getenv("INGOT_CPU");
+    size_t chosen = usable - 1;
+    if (wanted && *wanted) {
+        const size_t count = sizeof levels / sizeof levels[0];
+        for (chosen = 0; chosen < count && strcmp(levels[chosen], wanted) != 0; chosen++)
+            ;
+        if (chosen == count)
+            return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                           "there is no CPU level \"%s\"; there are %s and %s", wanted, levels[0],
+                           levels[1]);
+        if (chosen >= usable)
+            return ig_fail(error, INGOT_UNSUPPORTED,
+                           "CPU level %s was asked for, but this CPU (%s) has only %s", wanted,
+                           model, levels[usable - 1]);
+    }
+    snprintf(target, size, "%s", levels[chosen]);
+    return INGOT_OK;
+}
+
+void cpu_model_name(char *name, size_t size) {
+    char brand[49] = {0};
+    uint32_t highest = __get_cpuid_max(0x80000000u, NULL);
+    if (highest >= 0x80000004u)
+        for (uint32_t i = 0; i < 3; i++) {
+            uint32_t words[4];
+            __get_cpuid(0x80000002u + i, &words[0], &words[1], &words[2], &words[3]);
+            memcpy(brand + 16 * i, words, 16);
+        }
+    const char *start = brand + strspn(brand, " ");
+    snprintf(name, size, "%s", *start ? start : "x86-64 CPU");
+    for (size_t length = strlen(name); length && name[length - 1] == ' '; length--)
+        name[length - 1] = '\0';
+}
+
+#else
+
+ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
+                              struct ig_error *error) {
+    const char *only = "aarch64";
+    if (wanted && *wanted && strcmp(wanted, only) != 0)
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "CPU level %s was asked for, but this CPU has only %s", wanted, only);
+    snprintf(target, size, "%s", only);
+    return INGOT_OK;
+}
+
+void cpu_model_name(char *name, size_t size) {
+    snprintf(name, size, "%s", "AArch64 CPU");
+}
+
+#endif

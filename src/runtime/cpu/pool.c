@@ -1,0 +1,266 @@
+/*
+ * The worker threads of a CPU device, and the list of streams that want a thread.
+ *
+ * A stream is listed while it wants a leader (ready) or takes helpers (open). At most
+ * worker_count threads take part in one command, so a waiting thread that helps stands in for
+ * a worker rather than adding to the load. Idle workers spin for a moment, then sleep.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/cpu/cpu.h"
+
+#define SPIN_NS            30000u
+#define WORKER_STACK_BYTES ((size_t)256 << 10)
+
+static void list_add(struct cpu_device *device, struct cpu_stream *stream) {
+    stream->runnable_next = NULL;
+    stream->runnable_previous = device->runnable_last;
+    if (device->runnable_last)
+        device->runnable_last->runnable_next = stream;
+    else
+        device->runnable_first = stream;
+    device->runnable_last = stream;
+}
+
+static void list_remove(struct cpu_device *device, struct cpu_stream *stream) {
+    if (stream->runnable_previous)
+        stream->runnable_previous->runnable_next = stream->runnable_next;
+    else
+        device->runnable_first = stream->runnable_next;
+    if (stream->runnable_next)
+        stream->runnable_next->runnable_previous = stream->runnable_previous;
+    else
+        device->runnable_last = stream->runnable_previous;
+    stream->runnable_next = stream->runnable_previous = NULL;
+}
+
+/* Lock held. How many sleepers to wake: spinning workers look for themselves. */
+static uint32_t announce(struct cpu_device *device, uint32_t wanted) {
+    atomic_fetch_add_explicit(&device->work_signal, 1, memory_order_release);
+    if (wanted <= device->spinning)
+        return 0;
+    wanted -= device->spinning;
+    return wanted < device->sleeping ? wanted : device->sleeping;
+}
+
+/* Lock released: who is woken wants it. */
+static void wake_workers(struct cpu_device *device, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        pthread_cond_signal(&device->wake);
+}
+
+void cpu_pool_ready(struct cpu_stream *stream) {
+    struct cpu_device *device = stream->device;
+    pthread_mutex_lock(&device->lock);
+    atomic_store_explicit(&stream->state, CPU_STREAM_READY, memory_order_relaxed);
+    list_add(device, stream);
+    uint32_t sleepers = announce(device, 1);
+    pthread_mutex_unlock(&device->lock);
+    wake_workers(device, sleepers);
+}
+
+void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
+    struct cpu_device *device = stream->device;
+    uint64_t chunks = (command->pieces + command->chunk - 1) / command->chunk;
+    uint32_t helpers = device->worker_count - 1;
+    if (chunks - 1 < helpers)
+        helpers = (uint32_t)(chunks - 1);
+    pthread_mutex_lock(&device->lock);
+    stream->active = command;
+    stream->participants = 1;
+    atomic_store_explicit(&stream->state, CPU_STREAM_OPEN, memory_order_relaxed);
+    list_add(device, stream);
+    uint32_t sleepers = announce(device, helpers);
+    pthread_mutex_unlock(&device->lock);
+    wake_workers(device, sleepers);
+}
+
+bool cpu_pool_leave(struct cpu_stream *stream) {
+    struct cpu_device *device = stream->device;
+    pthread_mutex_lock(&device->lock);
+    if (atomic_load_explicit(&stream->state, memory_order_relaxed) == CPU_STREAM_OPEN) {
+        atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
+        list_remove(device, stream);
+    }
+    bool last = --stream->participants == 0;
+    pthread_mutex_unlock(&device->lock);
+    return last;
+}
+
+/* Lock held. */
+static enum cpu_role try_claim(struct cpu_device *device, struct cpu_stream *stream) {
+    switch (atomic_load_explicit(&stream->state, memory_order_relaxed)) {
+    case CPU_STREAM_READY:
+        list_remove(device, stream);
+        atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
+        return CPU_LEADER;
+    case CPU_STREAM_OPEN:
+        if (stream->participants >= device->worker_count)
+            return CPU_NO_ROLE;
+        stream->participants++;
+        return CPU_HELPER;
+    default:
+        return CPU_NO_ROLE;
+    }
+}
+
+enum cpu_role cpu_pool_claim(struct cpu_stream *stream) {
+    enum cpu_stream_state state = atomic_load_explicit(&stream->state, memory_order_relaxed);
+    if (state != CPU_STREAM_READY && state != CPU_STREAM_OPEN)
+        return CPU_NO_ROLE;
+    pthread_mutex_lock(&stream->device->lock);
+    enum cpu_role role = try_claim(stream->device, stream);
+    pthread_mutex_unlock(&stream->device->lock);
+    return role;
+}
+
+/* Lock held. Any stream with a role to have; open ones go to the end of the list, so that
+ * helpers spread over them. */
+static enum cpu_role find_role(struct cpu_device *device, struct cpu_stream **found) {
+    for (struct cpu_stream *stream = device->runnable_first; stream;
+         stream = stream->runnable_next) {
+        enum cpu_role role = try_claim(device, stream);
+        if (role == CPU_NO_ROLE)
+            continue;
+        if (role == CPU_HELPER) {
+            list_remove(device, stream);
+            list_add(device, stream);
+        }
+        *found = stream;
+        return role;
+    }
+    return CPU_NO_ROLE;
+}
+
+/* Lock held on entry and return; not in between. */
+static void spin(struct cpu_device *device) {
+    uint64_t seen = atomic_load_explicit(&device->work_signal, memory_order_relaxed);
+    device->spinning++;
+    pthread_mutex_unlock(&device->lock);
+    uint64_t end = cpu_now() + SPIN_NS;
+    do {
+        for (int i = 0; i < 16; i++) {
+            cpu_relax();
+            if (atomic_load_explicit(&device->work_signal, memory_order_acquire) != seen)
+                goto done;
+        }
+    } while (cpu_now() < end);
+done:
+    pthread_mutex_lock(&device->lock);
+    device->spinning--;
+}
+
+static void *worker(void *argument) {
+    struct cpu_executor *executor = argument;
+    struct cpu_device *device = executor->device;
+    if (!cpu_thread_enter(executor))
+        return NULL;
+    bool has_spun = true;
+    pthread_mutex_lock(&device->lock);
+    for (;;) {
+        struct cpu_stream *stream = NULL;
+        enum cpu_role role = find_role(device, &stream);
+        if (role != CPU_NO_ROLE) {
+            pthread_mutex_unlock(&device->lock);
+            if (role == CPU_LEADER)
+                cpu_lead(executor, stream, UINT64_MAX);
+            else
+                cpu_help(executor, stream, UINT64_MAX);
+            has_spun = false;
+            pthread_mutex_lock(&device->lock);
+        } else if (device->closing) {
+            break;
+        } else if (!has_spun && device->spinning < device->max_spinning) {
+            spin(device);
+            has_spun = true;
+        } else {
+            device->sleeping++;
+            pthread_cond_wait(&device->wake, &device->lock);
+            device->sleeping--;
+            has_spun = false;
+        }
+    }
+    pthread_mutex_unlock(&device->lock);
+    cpu_thread_leave(executor);
+    return NULL;
+}
+
+/* Lock held or no other thread there yet. */
+static void register_executor(struct cpu_device *device, struct cpu_executor *executor) {
+    executor->next_all = device->executors;
+    device->executors = executor;
+}
+
+ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error) {
+    device->workers = calloc(device->worker_count, sizeof *device->workers);
+    if (!device->workers)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %u worker threads",
+                       device->worker_count);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = 0;
+    for (uint32_t i = 0; i < device->worker_count && code == 0; i++) {
+        struct cpu_executor *executor = cpu_executor_create(device);
+        if (!executor) {
+            code = -1;
+            break;
+        }
+        pthread_mutex_lock(&device->lock);
+        register_executor(device, executor);
+        pthread_mutex_unlock(&device->lock);
+        code = pthread_create(&device->workers[i], &attributes, worker, executor);
+        if (code == 0)
+            device->workers_started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (code != 0)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "only %u of %u worker threads could be started",
+                       device->workers_started, device->worker_count);
+    return INGOT_OK;
+}
+
+void cpu_pool_stop(struct cpu_device *device) {
+    pthread_mutex_lock(&device->lock);
+    device->closing = true;
+    atomic_fetch_add(&device->work_signal, 1);
+    pthread_cond_broadcast(&device->wake);
+    pthread_mutex_unlock(&device->lock);
+    for (uint32_t i = 0; i < device->workers_started; i++)
+        pthread_join(device->workers[i], NULL);
+    device->workers_started = 0;
+    free(device->workers);
+    device->workers = NULL;
+}
+
+/* ---- executors for threads that wait ---- */
+
+struct cpu_executor *cpu_pool_borrow(struct cpu_device *device) {
+    pthread_mutex_lock(&device->lock);
+    struct cpu_executor *executor = device->free_executors;
+    if (executor)
+        device->free_executors = executor->next_free;
+    pthread_mutex_unlock(&device->lock);
+    if (executor)
+        return executor;
+    executor = cpu_executor_create(device);
+    if (executor) {
+        pthread_mutex_lock(&device->lock);
+        register_executor(device, executor);
+        pthread_mutex_unlock(&device->lock);
+    }
+    return executor;
+}
+
+void cpu_pool_return(struct cpu_executor *executor) {
+    struct cpu_device *device = executor->device;
+    pthread_mutex_lock(&device->lock);
+    executor->next_free = device->free_executors;
+    device->free_executors = executor;
+    pthread_mutex_unlock(&device->lock);
+}

@@ -1,0 +1,93 @@
+/*
+ * What a kind of device implements.
+ *
+ * The runtime (library.c, kernel.c, buffer.c, stream.c, event.c) checks arguments, counts
+ * references and encodes launches; a device owns code, memory and queues. No lock of the
+ * runtime is held during any call below, and every entry may be called from any thread at
+ * any time; calls that name the same stream may overlap. All entries are required.
+ */
+#ifndef INGOT_RUNTIME_DEVICE_H
+#define INGOT_RUNTIME_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "base/archive.h"
+#include "base/error.h"
+
+/* A validated dispatch. Pointers live only for the duration of the call. */
+struct ig_launch {
+    ingot_kernel *kernel;
+    uint32_t groups[3];  /* threadgroups per grid, none zero */
+    uint32_t group[3];   /* threads per full threadgroup */
+    uint32_t threads[3]; /* per grid */
+    const ingot_arg *args;
+    size_t arg_count;
+    uint32_t threadgroup_bytes; /* static and dynamic */
+    const uint32_t *threadgroup_offsets; /* by slot */
+    uint32_t threadgroup_slots;
+    double time_limit_seconds; /* <= 0: none */
+};
+
+struct ig_device_ops {
+    /* The last reference is gone: nothing else of this device exists any more. Called from
+     * the thread that released it, never from one of the device's own threads. */
+    void (*close)(ingot_device *device);
+
+    /* Makes `code` of `variant` ready to run; *loaded is the device's own. */
+    ingot_status (*code_load)(ingot_device *device, const struct ig_variant *variant,
+                              const struct ig_code *code, void **loaded, struct ig_error *error);
+    void (*code_unload)(ingot_device *device, void *loaded);
+
+    /* Fills in the contents, address and memory of a buffer of buffer->length bytes, zeroed. */
+    ingot_status (*buffer_allocate)(ingot_device *device, ingot_buffer *buffer,
+                                    struct ig_error *error);
+    void (*buffer_free)(ingot_device *device, ingot_buffer *buffer);
+    /* The same for caller memory, which `contents` holds. */
+    ingot_status (*buffer_wrap)(ingot_device *device, ingot_buffer *buffer,
+                                struct ig_error *error);
+    void (*buffer_unwrap)(ingot_device *device, ingot_buffer *buffer);
+
+    ingot_status (*stream_open)(ingot_device *device, void **stream, struct ig_error *error);
+    /* Waits for the work, whose errors are lost. */
+    void (*stream_close)(void *stream);
+    /* Queue work and return. What the work uses is retained until it is done. */
+    ingot_status (*stream_dispatch)(void *stream, const struct ig_launch *launch,
+                                    struct ig_error *error);
+    ingot_status (*stream_copy)(void *stream, ingot_buffer *source, uint64_t source_offset,
+                                ingot_buffer *destination, uint64_t destination_offset,
+                                uint64_t length, struct ig_error *error);
+    ingot_status (*stream_fill)(void *stream, ingot_buffer *buffer, uint64_t offset,
+                                uint64_t length, uint8_t value, struct ig_error *error);
+    ingot_status (*stream_record)(void *stream, ingot_event *event, struct ig_error *error);
+    ingot_status (*stream_wait_event)(void *stream, ingot_event *event, struct ig_error *error);
+    /* Blocks; moves the stream's first error, if any, to *error and clears it. */
+    ingot_status (*stream_wait)(void *stream, struct ig_error *error);
+
+    ingot_status (*event_open)(ingot_device *device, void **event, struct ig_error *error);
+    void (*event_close)(void *event);
+    ingot_status (*event_wait)(void *event, struct ig_error *error);
+    bool (*event_done)(void *event);
+    /* Nanoseconds on the device's clock; false while it was never recorded or not done. */
+    bool (*event_time)(void *event, uint64_t *nanoseconds);
+};
+
+/* Devices embed this as their first member. */
+struct ingot_device {
+    atomic_uint references;
+    const struct ig_device_ops *ops;
+    ingot_device_info info;
+    double time_limit_seconds; /* the default of dispatches; < 0: none */
+};
+
+/* One entry per kind of device; device.c holds the table. */
+struct ig_device_kind {
+    const char *name; /* "cpu": devices are "cpu" or "cpu:N" */
+    size_t (*count)(void);
+    ingot_status (*describe)(size_t index, ingot_device_info *info, struct ig_error *error);
+    ingot_status (*open)(size_t index, const ingot_device_desc *desc, ingot_device **device,
+                         struct ig_error *error);
+};
+
+extern const struct ig_device_kind ig_cpu_device_kind;
+
+#endif

@@ -1,0 +1,308 @@
+/*
+ * Kernels: one variant of a library's kernel with code for the device.
+ *
+ * The variant is looked for in the library itself, then in the memo and the disk cache, and
+ * is else compiled from the archive's stored source.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu_abi.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "runtime/objects.h"
+
+static bool library_has_kernel(const ingot_library *library, const char *name) {
+    for (uint32_t i = 0; i < library->blob->archive.kernel_count; i++)
+        if (!strcmp(library->blob->archive.kernels[i], name))
+            return true;
+    return false;
+}
+
+static ingot_status no_such_kernel(const ingot_library *library, const char *name,
+                                   struct ig_error *error) {
+    const uint32_t shown = 8;
+    struct ig_text known = {0};
+    uint32_t count = library->blob->archive.kernel_count;
+    for (uint32_t i = 0; i < count && i < shown; i++)
+        ig_text_printf(&known, "%s%s", i ? ", " : "", library->blob->archive.kernels[i]);
+    if (count > shown)
+        ig_text_printf(&known, " and %u more", count - shown);
+    ig_fail(error, INGOT_NOT_FOUND, "\"%s\" has no kernel \"%s\"; it has: %s",
+            library->blob->archive.source_name, name, count ? ig_text_string(&known) : "none");
+    ig_text_free(&known);
+    return INGOT_NOT_FOUND;
+}
+
+/* Points the kernel at the variant in `blob`, which it retains, if that has code. */
+static bool use_blob(ingot_kernel *kernel, struct ig_blob *blob, const char *name,
+                     const char *constants) {
+    const struct ig_variant *variant = ig_archive_find(&blob->archive, name, constants);
+    if (!variant || !ig_variant_code(variant, kernel->device->info.target))
+        return false;
+    ig_blob_retain(blob);
+    kernel->blob = blob;
+    kernel->variant = variant;
+    return true;
+}
+
+static void variant_key(const ingot_library *library, const struct ig_compiler *compiler,
+                        const char *name, const char *constants, char hex[65]) {
+    struct ig_hash hash;
+    ig_hash_begin(&hash);
+    ig_hash_string(&hash, "kernel");
+    ig_hash_u64(&hash, IG_ARCHIVE_VERSION);
+    ig_hash_u64(&hash, INGOT_CPU_ABI_VERSION);
+    ig_hash_string(&hash, compiler->identity);
+    ig_hash_string(&hash, library->blob->archive.source_name);
+    ig_hash_string(&hash, library->blob->archive.options);
+    ig_hash_string(&hash, library->device->info.target);
+    ig_hash_string(&hash, name);
+    ig_hash_string(&hash, constants);
+    ig_hash_string(&hash, library->blob->archive.source);
+    ig_cache_key_hex(&hash, hex);
+}
+
+#define MAX_WORDS 512
+
+/* Arguments of the compiler for one variant, in the arena; NULL when there are too many or
+ * memory is out. */
+static const char *const *variant_arguments(struct ig_arena *arena, const ingot_library *library,
+                                            const char *name, const char *constants) {
+    const char **list = ig_arena_array(arena, MAX_WORDS, sizeof *list);
+    char *options = ig_arena_string(arena, library->blob->archive.options);
+    char *values = ig_arena_string(arena, constants);
+    if (!list || !options || !values)
+        return NULL;
+    size_t count = 0;
+    list[count++] = "--preprocessed";
+    list[count++] = "--name";
+    list[count++] = library->blob->archive.source_name;
+    list[count++] = "--kernel";
+    list[count++] = name;
+    list[count++] = "--target";
+    list[count++] = library->device->info.target;
+    char *rest = NULL;
+    for (char *value = strtok_r(values, ";", &rest); value; value = strtok_r(NULL, ";", &rest)) {
+        char *colon = strchr(value, ':');
+        if (!colon || count + 3 >= MAX_WORDS)
+            return NULL;
+        *colon = '=';
+        list[count++] = "--const";
+        list[count++] = value;
+    }
+    for (char *word = strtok_r(options, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (count + 1 >= MAX_WORDS)
+            return NULL;
+        list[count++] = word;
+    }
+    return list;
+}
+
+static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *library,
+                                    const struct ig_compiler *compiler, const char *hex,
+                                    const char *name, const char *constants,
+                                    struct ig_error *error) {
+    struct ig_arena arena = {0};
+    const char *const *arguments = variant_arguments(&arena, library, name, constants);
+    if (!arguments) {
+        ig_arena_free(&arena);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to compile kernel \"%s\"", name);
+    }
+    char *bytes = NULL;
+    size_t size = 0;
+    ingot_status status =
+        ig_compiler_run(compiler, library->blob->archive.source, strlen(library->blob->archive.source),
+                        arguments, &bytes, &size, error);
+    ig_arena_free(&arena);
+    if (status != INGOT_OK)
+        return status;
+    struct ig_blob *blob;
+    status = ig_blob_create(bytes, size, &blob, error);
+    if (status != INGOT_OK)
+        return status;
+    if (!use_blob(kernel, blob, name, constants)) {
+        status = ig_fail(error, INGOT_INTERNAL_ERROR,
+                         "the compiler gave no code of kernel \"%s\" with constants \"%s\" for %s",
+                         name, constants, library->device->info.target);
+    } else if (!library->no_cache) {
+        ig_cache_store(hex, blob);
+        ig_memo_store(hex, blob);
+    }
+    ig_blob_release(blob);
+    return status;
+}
+
+static ingot_status find_variant(ingot_kernel *kernel, const ingot_library *library,
+                                 const char *name, const char *constants, struct ig_error *error) {
+    if (use_blob(kernel, library->blob, name, constants))
+        return INGOT_OK;
+    const char *target = library->device->info.target;
+    if (!*library->blob->archive.source)
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "\"%s\" holds no code of kernel \"%s\" with constants \"%s\" for %s, and no "
+                       "source to compile",
+                       library->blob->archive.source_name, name, constants, target);
+    struct ig_compiler compiler;
+    ingot_status status = ig_compiler_find(&compiler, error);
+    if (status != INGOT_OK) {
+        ig_error_prefix(error, "kernel \"%s\" with constants \"%s\" for %s is not in the archive",
+                        name, constants, target);
+        return status;
+    }
+    char hex[65];
+    variant_key(library, &compiler, name, constants, hex);
+    struct ig_blob *blob = NULL;
+    if (!library->no_cache) {
+        blob = ig_memo_load(hex);
+        if (!blob && (blob = ig_cache_load(hex)))
+            ig_memo_store(hex, blob);
+    }
+    if (!blob || !use_blob(kernel, blob, name, constants))
+        status = compile_variant(kernel, library, &compiler, hex, name, constants, error);
+    ig_blob_release(blob);
+    ig_compiler_free(&compiler);
+    return status;
+}
+
+static ingot_status bad_index(const ingot_kernel *kernel, const struct ig_argument *argument,
+                              struct ig_error *error) {
+    return ig_fail(error, INGOT_UNSUPPORTED,
+                   "kernel \"%s\", argument \"%s\": index %u in slot %u cannot be used; the limits "
+                   "are %u buffers and %u threadgroup arguments",
+                   kernel->variant->kernel, argument->name, argument->index, argument->slot,
+                   IG_MAX_BUFFER_INDEX, IG_MAX_THREADGROUP_INDEX);
+}
+
+static ingot_status fill_launch_tables(ingot_kernel *kernel, struct ig_error *error) {
+    const struct ig_variant *variant = kernel->variant;
+    if (variant->argument_count > UINT8_MAX - 1)
+        return ig_fail(error, INGOT_UNSUPPORTED, "kernel \"%s\" has %u arguments; the limit is %u",
+                       variant->kernel, variant->argument_count, UINT8_MAX - 1);
+    for (uint32_t i = 0; i < variant->argument_count; i++) {
+        const struct ig_argument *argument = &variant->arguments[i];
+        bool is_buffer = argument->kind == INGOT_ARGUMENT_BUFFER;
+        uint32_t limit = is_buffer ? IG_MAX_BUFFER_INDEX : IG_MAX_THREADGROUP_INDEX;
+        uint8_t *table = is_buffer ? kernel->buffer_at : kernel->threadgroup_at;
+        uint32_t *slots = is_buffer ? &kernel->buffer_slots : &kernel->threadgroup_slots;
+        uint32_t *end = is_buffer ? &kernel->buffer_end : &kernel->threadgroup_end;
+        if (argument->index >= limit || argument->slot >= limit)
+            return bad_index(kernel, argument, error);
+        /* Two arguments may share an index when function constants leave one of them out. */
+        if (!table[argument->index] || argument->active)
+            table[argument->index] = (uint8_t)(i + 1);
+        if (argument->slot + 1 > *slots)
+            *slots = argument->slot + 1;
+        if (argument->active && argument->index + 1 > *end)
+            *end = argument->index + 1;
+    }
+    return INGOT_OK;
+}
+
+static void kernel_destroy(ingot_kernel *kernel) {
+    ingot_device *device = kernel->device;
+    if (kernel->loaded)
+        device->ops->code_unload(device, kernel->loaded);
+    ig_blob_release(kernel->blob);
+    free(kernel);
+    ingot_device_release(device);
+}
+
+static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc *desc,
+                                ingot_kernel **result, struct ig_error *error) {
+    if (!library_has_kernel(library, desc->name))
+        return no_such_kernel(library, desc->name, error);
+    ingot_kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a kernel object");
+    atomic_init(&kernel->references, 1);
+    kernel->device = library->device;
+    ingot_device_retain(kernel->device);
+    struct ig_arena scratch = {0};
+    char *constants = NULL;
+    ingot_status status = ig_constants_canonical(&library->blob->archive, desc->constants,
+                                                 desc->constant_count, &scratch, &constants, error);
+    if (status == INGOT_OK)
+        status = find_variant(kernel, library, desc->name, constants, error);
+    ig_arena_free(&scratch);
+    if (status == INGOT_OK)
+        status = fill_launch_tables(kernel, error);
+    if (status == INGOT_OK) {
+        const struct ig_code *code = ig_variant_code(kernel->variant, kernel->device->info.target);
+        status = kernel->device->ops->code_load(kernel->device, kernel->variant, code,
+                                                &kernel->loaded, error);
+    }
+    if (status != INGOT_OK) {
+        kernel_destroy(kernel);
+        return status;
+    }
+    *result = kernel;
+    return INGOT_OK;
+}
+
+ingot_status ingot_kernel_create(ingot_library *library, const ingot_kernel_desc *desc,
+                                 ingot_kernel **kernel) {
+    if (!library || !desc || !kernel)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_create: %s is NULL",
+                           !library ? "library" : !desc ? "desc" : "kernel");
+    *kernel = NULL;
+    if (!desc->name)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_create: desc->name is NULL");
+    struct ig_error error = {0};
+    make_kernel(library, desc, kernel, &error);
+    return ig_api_result(&error);
+}
+
+void ingot_kernel_retain(ingot_kernel *kernel) {
+    if (kernel)
+        ig_retain(&kernel->references);
+}
+
+void ingot_kernel_release(ingot_kernel *kernel) {
+    if (kernel && ig_release(&kernel->references))
+        kernel_destroy(kernel);
+}
+
+ingot_status ingot_kernel_get_info(const ingot_kernel *kernel, ingot_kernel_info *info) {
+    if (!kernel || !info)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_get_info: %s is NULL",
+                           kernel ? "info" : "kernel");
+    uint32_t limit = kernel->device->info.max_threads_per_threadgroup;
+    uint32_t own = kernel->variant->max_threads;
+    *info = (ingot_kernel_info){
+        .name = kernel->variant->kernel,
+        .argument_count = kernel->variant->argument_count,
+        .max_threads_per_threadgroup = own && own < limit ? own : limit,
+        .thread_execution_width = kernel->device->info.simd_width,
+        .static_threadgroup_memory_length = kernel->variant->static_threadgroup_bytes,
+    };
+    return INGOT_OK;
+}
+
+ingot_status ingot_kernel_argument_info(const ingot_kernel *kernel, size_t position,
+                                        ingot_argument_info *info) {
+    if (!kernel || !info)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_argument_info: %s is NULL",
+                           kernel ? "info" : "kernel");
+    if (position >= kernel->variant->argument_count)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "ingot_kernel_argument_info: position %zu is out of range: kernel "
+                           "\"%s\" has %u arguments",
+                           position, kernel->variant->kernel, kernel->variant->argument_count);
+    const struct ig_argument *argument = &kernel->variant->arguments[position];
+    *info = (ingot_argument_info){
+        .name = argument->name,
+        .type_name = argument->type_name,
+        .kind = (ingot_argument_kind)argument->kind,
+        .space = (ingot_address_space)argument->space,
+        .index = argument->index,
+        .type_size = argument->type_size,
+        .type_align = argument->type_align,
+        .scalar = (ingot_scalar_type)argument->scalar,
+        .components = argument->components,
+        .is_reference = argument->is_reference != 0,
+        .writable = argument->writable != 0,
+        .active = argument->active != 0,
+    };
+    return INGOT_OK;
+}

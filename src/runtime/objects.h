@@ -1,0 +1,129 @@
+/*
+ * The runtime's objects behind the opaque handles of ingot.h.
+ *
+ * Everything but the reference counts is constant after creation, so objects are read
+ * without locks; what changes (queues, events) belongs to the device.
+ */
+#ifndef INGOT_RUNTIME_OBJECTS_H
+#define INGOT_RUNTIME_OBJECTS_H
+
+#include "runtime/device.h"
+
+/* An archive file in memory, read once and shared by libraries, kernels and the memo. */
+struct ig_blob {
+    atomic_uint references;
+    char *bytes;
+    size_t size;
+    struct ig_arena arena;
+    struct ig_archive archive; /* points into bytes and arena */
+};
+
+/* Takes `bytes` (malloc'ed) in every case. */
+ingot_status ig_blob_create(char *bytes, size_t size, struct ig_blob **blob,
+                            struct ig_error *error);
+void ig_blob_retain(struct ig_blob *blob);
+void ig_blob_release(struct ig_blob *blob);
+
+struct ingot_library {
+    atomic_uint references;
+    ingot_device *device;
+    struct ig_blob *blob;
+    bool no_cache;
+};
+
+#define IG_MAX_BUFFER_INDEX 64u
+#define IG_MAX_THREADGROUP_INDEX 32u
+
+struct ingot_kernel {
+    atomic_uint references;
+    ingot_device *device;
+    struct ig_blob *blob; /* what the variant points into */
+    const struct ig_variant *variant;
+    void *loaded; /* the device's own */
+    /* Launch tables: argument position + 1 by index, 0 where there is none. */
+    uint8_t buffer_at[IG_MAX_BUFFER_INDEX];
+    uint8_t threadgroup_at[IG_MAX_THREADGROUP_INDEX];
+    uint32_t buffer_slots, threadgroup_slots;
+    uint32_t buffer_end, threadgroup_end; /* one past the highest active index */
+};
+
+struct ingot_buffer {
+    atomic_uint references;
+    ingot_device *device;
+    uint64_t length;
+    void *contents;   /* host pointer or NULL */
+    uint64_t address; /* what kernels see */
+    void *memory;     /* the device's own */
+    bool wrapped;
+    void (*on_release)(void *context);
+    void *context;
+};
+
+struct ingot_stream {
+    atomic_uint references;
+    ingot_device *device;
+    void *queue; /* the device's own */
+};
+
+struct ingot_event {
+    atomic_uint references;
+    ingot_device *device;
+    void *state; /* the device's own */
+};
+
+/* ---- helpers of the API functions ---- */
+
+static inline void ig_retain(atomic_uint *references) {
+    atomic_fetch_add_explicit(references, 1, memory_order_relaxed);
+}
+
+/* True for the one who must destroy the object. */
+static inline bool ig_release(atomic_uint *references) {
+    return atomic_fetch_sub_explicit(references, 1, memory_order_acq_rel) == 1;
+}
+
+/* Makes *error the calling thread's message (taking it over) and returns its status. */
+ingot_status ig_api_result(struct ig_error *error);
+/* Sets the calling thread's message directly. */
+ingot_status ig_api_fail(ingot_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* log.c: hands a finished line to the user's function or to stderr. */
+void ig_log_message(int level, const char *message);
+
+/* validate.c: every check of a dispatch; fills *launch. An empty grid gives groups[0] == 0.
+ * `offsets` has room for IG_MAX_THREADGROUP_INDEX entries. */
+ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispatch_desc *desc,
+                                  struct ig_launch *launch, uint32_t *offsets,
+                                  struct ig_error *error);
+
+/* constants.c: "0:01;7:00008040" in the arena. */
+ingot_status ig_constants_canonical(const struct ig_archive *archive, const ingot_constant *values,
+                                    size_t count, struct ig_arena *arena, char **text,
+                                    struct ig_error *error);
+
+/* cache.c */
+struct ig_hash;
+void ig_cache_key_hex(struct ig_hash *hash, char hex[65]);
+/* The archive stored under the key, if it is whole and current, else NULL. */
+struct ig_blob *ig_cache_load(const char *hex);
+/* Stores; failures are silent, the cache is only a cache. */
+void ig_cache_store(const char *hex, const struct ig_blob *blob);
+/* The same within this process. */
+struct ig_blob *ig_memo_load(const char *hex);
+void ig_memo_store(const char *hex, struct ig_blob *blob);
+
+/* compiler_process.c */
+struct ig_compiler {
+    char *path;     /* of ingotc */
+    char *identity; /* changes when the compiler does */
+};
+/* INGOT_NO_COMPILER when there is none. */
+ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *error);
+void ig_compiler_free(struct ig_compiler *compiler);
+/* Runs `ingotc - -o FILE ARGUMENTS...` with `source` on stdin; arguments is NULL-terminated. */
+ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *source, size_t length,
+                             const char *const *arguments, char **bytes, size_t *size,
+                             struct ig_error *error);
+
+#endif

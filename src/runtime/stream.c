@@ -1,0 +1,111 @@
+/* Streams: argument checks in front of the device's queues. */
+#include <stdlib.h>
+
+#include "runtime/objects.h"
+
+ingot_status ingot_stream_create(ingot_device *device, ingot_stream **result) {
+    if (!device || !result)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_create: %s is NULL",
+                           device ? "stream" : "device");
+    *result = NULL;
+    ingot_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a stream object");
+    atomic_init(&stream->references, 1);
+    stream->device = device;
+    struct ig_error error = {0};
+    if (device->ops->stream_open(device, &stream->queue, &error) != INGOT_OK) {
+        free(stream);
+        return ig_api_result(&error);
+    }
+    ingot_device_retain(device);
+    *result = stream;
+    return INGOT_OK;
+}
+
+void ingot_stream_retain(ingot_stream *stream) {
+    if (stream)
+        ig_retain(&stream->references);
+}
+
+void ingot_stream_release(ingot_stream *stream) {
+    if (!stream || !ig_release(&stream->references))
+        return;
+    ingot_device *device = stream->device;
+    device->ops->stream_close(stream->queue);
+    free(stream);
+    ingot_device_release(device);
+}
+
+ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc) {
+    if (!stream || !desc)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_dispatch: %s is NULL",
+                           stream ? "desc" : "stream");
+    struct ig_error error = {0};
+    struct ig_launch launch;
+    uint32_t offsets[IG_MAX_THREADGROUP_INDEX];
+    if (ig_validate_dispatch(stream->device, desc, &launch, offsets, &error) != INGOT_OK)
+        return ig_api_result(&error);
+    if (launch.groups[0] == 0)
+        return INGOT_OK;
+    if (stream->device->ops->stream_dispatch(stream->queue, &launch, &error) != INGOT_OK)
+        return ig_api_result(&error);
+    return INGOT_OK;
+}
+
+static ingot_status check_range(const char *function, const char *what, const ingot_stream *stream,
+                                const ingot_buffer *buffer, uint64_t offset, uint64_t length) {
+    if (!buffer)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: %s is NULL", function, what);
+    if (buffer->device != stream->device)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "%s: %s belongs to another opened device (\"%s\") than the stream "
+                           "(\"%s\")",
+                           function, what, buffer->device->info.name, stream->device->info.name);
+    if (offset > buffer->length || length > buffer->length - offset)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "%s: %llu bytes at offset %llu pass the end of %s, which has %llu bytes",
+                           function, (unsigned long long)length, (unsigned long long)offset, what,
+                           (unsigned long long)buffer->length);
+    return INGOT_OK;
+}
+
+ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source, uint64_t source_offset,
+                               ingot_buffer *destination, uint64_t destination_offset,
+                               uint64_t length) {
+    const char *function = "ingot_stream_copy";
+    if (!stream)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: stream is NULL", function);
+    ingot_status status = check_range(function, "source", stream, source, source_offset, length);
+    if (status == INGOT_OK)
+        status = check_range(function, "destination", stream, destination, destination_offset,
+                             length);
+    if (status != INGOT_OK || length == 0)
+        return status;
+    struct ig_error error = {0};
+    stream->device->ops->stream_copy(stream->queue, source, source_offset, destination,
+                                     destination_offset, length, &error);
+    return ig_api_result(&error);
+}
+
+ingot_status ingot_stream_fill(ingot_stream *stream, ingot_buffer *buffer, uint64_t offset,
+                               uint64_t length, uint8_t value) {
+    const char *function = "ingot_stream_fill";
+    if (!stream)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: stream is NULL", function);
+    ingot_status status = check_range(function, "buffer", stream, buffer, offset, length);
+    if (status != INGOT_OK || length == 0)
+        return status;
+    struct ig_error error = {0};
+    stream->device->ops->stream_fill(stream->queue, buffer, offset, length, value, &error);
+    return ig_api_result(&error);
+}
+
+ingot_status ingot_stream_wait(ingot_stream *stream) {
+    if (!stream)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_wait: stream is NULL");
+    struct ig_error error = {0};
+    if (stream->device->ops->stream_wait(stream->queue, &error) == INGOT_OK)
+        return INGOT_OK;
+    return ig_api_result(&error);
+}

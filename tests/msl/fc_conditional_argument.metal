@@ -1,0 +1,21 @@
+// An argument that exists only when a constant says so.
+// RUN: kernel=k threads=3 group=3
+// CONST has_bias: bool = 1
+// ARG 0: f32 [1 2 3]
+// ARG 1: f32 [10 20 30]
+// EXPECT 0: f32 [11 22 33]
+// RUN: kernel=k threads=3 group=3
+// CONST has_bias: bool = 0
+// ARG 0: f32 [1 2 3]
+// EXPECT 0: f32 [2 4 6]
+#include <metal_stdlib>
+using namespace metal;
+
+constant bool has_bias [[function_constant(0)]];
+kernel void k(device float *x [[buffer(0)]], device const float *bias [[buffer(1), function_constant(has_bias)]],
+              uint i [[thread_position_in_grid]]) {
+    if (has_bias)
+        x[i] += bias[i];
+    else
+        x[i] *= 2;
+}

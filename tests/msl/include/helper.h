@@ -1,0 +1,2 @@
+#pragma once
+inline int helper_value() { return 42; }

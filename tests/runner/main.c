@@ -1,0 +1,329 @@
+/*
+ * run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--update] [--verbose] FILE_OR_FOLDER...
+ * [FILTER]
+ *
+ * Runs each file in a process of its own, so that a crash is the failure of one file. Exits 0
+ * when all passed, 1 when not, 77 when the CPU level is not there.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "runner.h"
+
+enum { MAX_FILES = 4096, MAX_JOBS = 64, FILE_SECONDS = 240 };
+
+struct counts {
+    int passed, failed;
+};
+
+struct options {
+    const char *device;
+    ingot_device_desc desc;
+    int jobs;
+    bool update, verbose;
+    const char *filter;
+    char *files[MAX_FILES];
+    size_t file_count;
+};
+
+struct job {
+    pid_t pid;
+    size_t file;
+    FILE *output;
+    double deadline;
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- one file, in a process of its own ---------------------------------------------------- */
+
+static void update_file(const struct test_file *file, const char *text,
+                        const struct test_case *test, const char *const *update) {
+    struct ig_text out = {0};
+    int number = 1;
+    for (const char *line = text; *line; number++) {
+        size_t length = strcspn(line, "\n");
+        const struct expectation *changed = NULL;
+        const char *values = NULL;
+        for (size_t i = 0; i < test->expectation_count; i++)
+            if (update[i] && number >= test->expectations[i].line &&
+                number <= test->expectations[i].last_line) {
+                changed = &test->expectations[i];
+                values = update[i];
+            }
+        if (!changed)
+            ig_text_append(&out, line, length + (line[length] == '\n'));
+        else if (number == changed->line)
+            ig_text_printf(&out, "%.*s[%s]%s%s\n", (int)strcspn(line, "["), line, values,
+                           *changed->tail ? " " : "", changed->tail);
+        line += length + (line[length] == '\n');
+    }
+    struct ig_error error = {0};
+    if (!out.failed && ig_file_write(file->path, out.data, out.size, &error))
+        printf("%s\n", ig_error_text(&error));
+    ig_error_clear(&error);
+    ig_text_free(&out);
+}
+
+static void run_on_device(const struct options *options, const char *device_name,
+                          const struct test_file *file, const char *text, struct counts *counts) {
+    ingot_device *device;
+    if (ingot_device_open(device_name, &options->desc, &device)) {
+        printf("%s: %s\n", file->path, ingot_error_message());
+        counts->failed++;
+        return;
+    }
+    for (size_t i = 0; i < file->case_count; i++) {
+        struct ig_text report = {0};
+        const char *update[MAX_EXPECTATIONS] = {0};
+        bool good = test_case_run(device, file, &file->cases[i], &report, update);
+        if (good)
+            counts->passed++;
+        else
+            counts->failed++;
+        if (!good || options->verbose)
+            printf("%s %s:%d kernel %s on %s\n%s", good ? "pass" : "FAIL", file->path,
+                   file->cases[i].line, file->cases[i].kernel, device_name,
+                   ig_text_string(&report));
+        fflush(stdout);
+        if (!good && options->update)
+            update_file(file, text, &file->cases[i], update);
+        ig_text_free(&report);
+    }
+    ingot_device_release(device);
+}
+
+static void run_file(const struct options *options, const char *path, struct counts *counts) {
+    struct ig_arena arena = {0};
+    struct ig_error error = {0};
+    struct test_file file;
+    char *text = NULL;
+    size_t size;
+    if (ig_file_read(path, 1 << 20, &text, &size, &error) ||
+        test_file_parse(&arena, path, text, &file, &error)) {
+        printf("FAIL %s\n", ig_error_text(&error));
+        counts->failed++;
+    } else if (options->device) {
+        run_on_device(options, options->device, &file, text, counts);
+    } else {
+        for (size_t i = 0; i < ingot_device_count(); i++) {
+            ingot_device_info info;
+            if (!ingot_device_describe(i, &info))
+                run_on_device(options, info.name, &file, text, counts);
+        }
+    }
+    free(text);
+    ig_error_clear(&error);
+    ig_arena_free(&arena);
+}
+
+/* ---- all files ------------------------------------------------------------------------------- */
+
+static bool start_job(const struct options *options, struct job *job, size_t which,
+                      struct counts *counts) {
+    fflush(stdout);
+    job->file = which;
+    job->output = tmpfile();
+    job->deadline = now() + FILE_SECONDS;
+    job->pid = job->output ? fork() : -1;
+    if (job->pid < 0) {
+        perror("run-msl");
+        return false;
+    }
+    if (job->pid == 0) {
+        dup2(fileno(job->output), STDOUT_FILENO);
+        dup2(fileno(job->output), STDERR_FILENO);
+        run_file(options, options->files[which], &counts[which]);
+        fflush(stdout);
+        exit(0); /* so that leak checkers look */
+    }
+    return true;
+}
+
+static void finish_job(const struct options *options, struct job *job, int status, bool timed_out,
+                       struct counts *counts) {
+    char buffer[4096];
+    size_t got;
+    rewind(job->output);
+    while ((got = fread(buffer, 1, sizeof buffer, job->output)))
+        fwrite(buffer, 1, got, stdout);
+    fclose(job->output);
+    const char *path = options->files[job->file];
+    if (timed_out)
+        printf("FAIL %s: ran longer than %d s\n", path, FILE_SECONDS);
+    else if (WIFSIGNALED(status))
+        printf("FAIL %s: crashed (%s)\n", path, strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        printf("FAIL %s: ended with status %d\n", path, WEXITSTATUS(status));
+    if (timed_out || status)
+        counts[job->file].failed++;
+    fflush(stdout);
+    job->pid = 0;
+}
+
+/* Waits until one of the jobs is over, or ends one that takes too long. */
+static void wait_for_one(const struct options *options, struct job *jobs, struct counts *counts) {
+    for (;;) {
+        for (int i = 0; i < options->jobs; i++) {
+            int status;
+            if (!jobs[i].pid)
+                continue;
+            if (waitpid(jobs[i].pid, &status, WNOHANG) == jobs[i].pid) {
+                finish_job(options, &jobs[i], status, false, counts);
+                return;
+            }
+            if (now() > jobs[i].deadline) {
+                kill(jobs[i].pid, SIGKILL);
+                waitpid(jobs[i].pid, &status, 0);
+                finish_job(options, &jobs[i], 0, true, counts);
+                return;
+            }
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+}
+
+static int run_all(const struct options *options) {
+    struct job jobs[MAX_JOBS] = {0};
+    size_t size = sizeof(struct counts) * MAX_FILES, running = 0;
+    struct counts *counts =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (counts == MAP_FAILED) {
+        perror("run-msl");
+        return 1;
+    }
+    for (size_t next = 0; next < options->file_count || running;) {
+        if (next < options->file_count && running < (size_t)options->jobs) {
+            int slot = 0;
+            while (jobs[slot].pid)
+                slot++;
+            if (!start_job(options, &jobs[slot], next++, counts))
+                return 1;
+            running++;
+        } else {
+            wait_for_one(options, jobs, counts);
+            running--;
+        }
+    }
+    struct counts total = {0};
+    for (size_t i = 0; i < options->file_count; i++) {
+        total.passed += counts[i].passed;
+        total.failed += counts[i].failed;
+    }
+    munmap(counts, size);
+    printf("%zu files: %d passed, %d failed\n", options->file_count, total.passed, total.failed);
+    return total.failed || !total.passed ? 1 : 0;
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool add_file(struct options *options, const char *folder, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name);
+    if (options->file_count == MAX_FILES)
+        return false;
+    char *copy = strdup(path);
+    if (copy)
+        options->files[options->file_count++] = copy;
+    return copy != NULL;
+}
+
+static bool add_path(struct options *options, const char *path) {
+    struct stat info;
+    if (stat(path, &info))
+        return false;
+    if (!S_ISDIR(info.st_mode))
+        return add_file(options, "", path);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return false;
+    bool good = true;
+    for (struct dirent *entry; good && (entry = readdir(folder));) {
+        size_t length = strlen(entry->d_name);
+        if (length > 6 && !strcmp(entry->d_name + length - 6, ".metal"))
+            good = add_file(options, path, entry->d_name);
+    }
+    closedir(folder);
+    return good;
+}
+
+static void apply_filter(struct options *options) {
+    size_t kept = 0;
+    for (size_t i = 0; i < options->file_count; i++) {
+        if (!options->filter || strstr(options->files[i], options->filter))
+            options->files[kept++] = options->files[i];
+        else
+            free(options->files[i]);
+    }
+    options->file_count = kept;
+}
+
+int main(int argc, char **argv) {
+    static struct options options;
+    options.jobs = 2;
+    for (int i = 1; i < argc; i++) {
+        bool more = i + 1 < argc;
+        if (!strcmp(argv[i], "--cpu") && more)
+            options.desc.cpu_level = argv[++i];
+        else if (!strcmp(argv[i], "--device") && more)
+            options.device = argv[++i];
+        else if (!strcmp(argv[i], "--jobs") && more)
+            options.jobs = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--update"))
+            options.update = true;
+        else if (!strcmp(argv[i], "--verbose"))
+            options.verbose = true;
+        else if (argv[i][0] != '-' && add_path(&options, argv[i]))
+            continue;
+        else if (argv[i][0] != '-')
+            options.filter = argv[i];
+        else {
+            fprintf(stderr, "usage: run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--update] "
+                            "[--verbose] FILE_OR_FOLDER... [FILTER]\n");
+            return 2;
+        }
+    }
+    if (options.jobs < 1 || options.jobs > MAX_JOBS)
+        options.jobs = 2;
+    if (options.desc.cpu_level) { /* in a child: no threads may be here when the others fork */
+        options.device = options.device ? options.device : "cpu";
+        pid_t pid = fork();
+        if (pid == 0) {
+            ingot_device *device;
+            ingot_status status = ingot_device_open(options.device, &options.desc, &device);
+            if (status)
+                fprintf(stderr, "run-msl: skipped: %s\n", ingot_error_message());
+            else
+                ingot_device_release(device);
+            _exit(status == INGOT_UNSUPPORTED ? 77 : 0);
+        }
+        int status = 0;
+        if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+            WEXITSTATUS(status) == 77)
+            return 77;
+    }
+    apply_filter(&options);
+    qsort(options.files, options.file_count, sizeof options.files[0], compare_names);
+    int result = run_all(&options);
+    for (size_t i = 0; i < options.file_count; i++)
+        free(options.files[i]);
+    return result;
+}

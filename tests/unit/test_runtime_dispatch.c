@@ -1,0 +1,429 @@
+/* Running kernels on the CPU device: grids, partial groups, barriers, streams, copies, faults,
+ * time limits. The kernels are C text, see runtime_support.h. */
+#include <pthread.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "runtime_support.h"
+
+static const struct ig_argument one_buffer[] = {BUFFER_ARGUMENT("out", "uint", 0, 4)};
+static const struct ig_argument buffer_and_value[] = {BUFFER_ARGUMENT("out", "uint", 0, 4),
+                                                      REFERENCE_ARGUMENT("value", "uint", 1, 4)};
+static const struct ig_argument reduce_arguments[] = {BUFFER_ARGUMENT("out", "uint", 0, 4),
+                                                      THREADGROUP_ARGUMENT("shared", "uint", 0, 4)};
+
+static const struct test_kernel kernels[] = {
+    {.name = "mark", /* out[z][y][x] = id + value, for every thread of the grid */
+     .arguments = buffer_and_value,
+     .argument_count = 2,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  uint32_t *out = g->buffers[0], value = *(uint32_t *)g->buffers[1];\n"
+             "  LANES(mask) { uint32_t i = (gid_z(g, s, lane) * g->threads_per_grid[1] +\n"
+             "    gid_y(g, s, lane)) * g->threads_per_grid[0] + gid_x(g, s, lane);\n"
+             "    out[i] += i + value; } }\n"
+             "KERNEL(0, 0, run)\n"},
+    {.name = "reduce", /* out[group] = sum of thread numbers, through two barriers */
+     .arguments = reduce_arguments,
+     .argument_count = 2,
+     .static_bytes = 32,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  uint32_t *shared = (uint32_t *)(g->threadgroup_memory +\n"
+             "    g->threadgroup_offsets[0]), *out = g->buffers[0], sum = 0;\n"
+             "  LANES(mask) sum += s * 32 + lane;\n"
+             "  shared[s] = sum;\n"
+             "  g->services->barrier(g, s, mask);\n"
+             "  uint32_t total = 0;\n"
+             "  for (uint32_t i = 0; i < g->simdgroup_count; i++) total += shared[i];\n"
+             "  g->services->barrier(g, s, mask);\n"
+             "  if (s == g->simdgroup_count - 1) out[g->group_position[0]] = total; }\n"
+             "KERNEL(1, 32, run)\n"},
+    {.name = "wild", /* writes 64 bytes past a page beyond its buffer */
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  if (g->group_position[0] == 3) *(volatile uint32_t *)((char *)g->buffers[0] +\n"
+             "    65536 + 64) = 1; }\n"
+             "KERNEL(0, 0, run)\n"},
+    {.name = "endless",
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  for (volatile uint32_t *p = g->buffers[0];;) (void)*p; }\n"
+             "KERNEL(0, 0, run)\n"},
+    {.name = "endless_barriers",
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  for (;;) g->services->barrier(g, s, mask); }\n"
+             "KERNEL(1, 0, run)\n"},
+    {.name = "some_lanes", /* lanes 0 to 3 of SIMD-group 1 skip the barrier */
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  g->services->barrier(g, s, s == 1 ? mask & ~15u : mask); }\n"
+             "KERNEL(1, 0, run)\n"},
+    {.name = "some_groups", /* SIMD-group 2 ends early */
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  if (s != 2) g->services->barrier(g, s, mask); }\n"
+             "KERNEL(1, 0, run)\n"},
+    {.name = "trap",
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  g->services->trap(g, \"no such case\"); }\n"
+             "KERNEL(0, 0, run)\n"},
+    {.name = "hello",
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  double half = 0.5; uint64_t args[4] = {(uint64_t)-7, 0,\n"
+             "    (uint64_t)(uintptr_t)\"text\", 255};\n"
+             "  __builtin_memcpy(&args[1], &half, 8);\n"
+             "  g->services->log(g, 2, \"%d|%.2f|%s|%08x|100%%\", 4, args); }\n"
+             "KERNEL(0, 0, run)\n"},
+    {.name = "divide",
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  volatile uint32_t *p = g->buffers[0]; volatile uint32_t zero = 0;\n"
+             "  __asm__ volatile(\"xorl %%edx, %%edx\\n divl %1\" : : \"a\"(1), \"r\"(zero) : \"edx\"); }\n"
+             "KERNEL(0, 0, run)\n"},
+};
+#define KERNEL_COUNT (sizeof kernels / sizeof kernels[0])
+
+static ingot_device *device;
+static ingot_library *library;
+static ingot_stream *stream;
+
+static ingot_kernel *get(const char *name) {
+    ingot_kernel *kernel = NULL;
+    ingot_kernel_desc desc = {.name = name};
+    OK(ingot_kernel_create(library, &desc, &kernel));
+    return kernel;
+}
+
+static bool check_marks(const uint32_t *out, uint32_t count, uint32_t value) {
+    for (uint32_t i = 0; i < count; i++)
+        if (out[i] != i + value)
+            return false;
+    return true;
+}
+
+static void test_grids(void) {
+    static const uint32_t cases[][6] = {
+        {1, 1, 1, 1, 1, 1},      {1000, 1, 1, 64, 1, 1},  {1000, 1, 1, 256, 1, 1},
+        {37, 1, 1, 100, 1, 1},   {33, 7, 1, 8, 4, 1},     {64, 64, 1, 32, 8, 1},
+        {65, 33, 5, 16, 4, 2},   {7, 5, 3, 3, 3, 3},      {100000, 1, 1, 32, 1, 1},
+        {3, 1, 200, 4, 1, 5},    {1, 1000, 1, 1, 128, 1}, {1024, 2, 1, 1024, 1, 1},
+    };
+    ingot_kernel *kernel = get("mark");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const uint32_t *c = cases[i];
+        uint32_t count = c[0] * c[1] * c[2], value = (uint32_t)i * 3;
+        ingot_buffer *out = NULL;
+        OK(ingot_buffer_create(device, count * 4, &out));
+        ingot_arg args[] = {{.buffer = out}, {.bytes = &value, .size = 4}};
+        ingot_dispatch_desc desc = {.kernel = kernel, .args = args, .arg_count = 2};
+        memcpy(desc.threads, c, 12);
+        memcpy(desc.group, c + 3, 12);
+        OK(ingot_stream_dispatch(stream, &desc));
+        OK(ingot_stream_wait(stream));
+        CHECK(check_marks(ingot_buffer_contents(out), count, value));
+        memset(desc.group, 0, 12); /* the default */
+        memset(ingot_buffer_contents(out), 0, count * 4);
+        OK(ingot_stream_dispatch(stream, &desc));
+        OK(ingot_stream_wait(stream));
+        CHECK(check_marks(ingot_buffer_contents(out), count, value));
+        ingot_buffer_release(out);
+    }
+    ingot_kernel_release(kernel);
+}
+
+static void test_barriers(void) {
+    ingot_kernel *kernel = get("reduce");
+    ingot_buffer *out = NULL;
+    OK(ingot_buffer_create(device, 4096 * 4, &out));
+    static const uint32_t sizes[] = {32, 64, 100, 1000, 1024};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint32_t n = sizes[i], length = 128;
+        ingot_arg args[] = {{.buffer = out}};
+        ingot_dispatch_desc desc = {.kernel = kernel,
+                                    .threadgroups = {500},
+                                    .group = {n},
+                                    .args = args,
+                                    .arg_count = 1,
+                                    .threadgroup_lengths = &length,
+                                    .threadgroup_length_count = 1};
+        OK(ingot_stream_dispatch(stream, &desc));
+        OK(ingot_stream_wait(stream));
+        const uint32_t *sums = ingot_buffer_contents(out);
+        bool right = true;
+        for (uint32_t group = 0; group < 500; group++)
+            right = right && sums[group] == n * (n - 1) / 2;
+        CHECK(right);
+    }
+    ingot_buffer_release(out);
+    ingot_kernel_release(kernel);
+}
+
+static ingot_status run_one(const char *name, uint32_t groups, uint32_t size, double limit) {
+    ingot_kernel *kernel = get(name);
+    ingot_buffer *out = NULL;
+    OK(ingot_buffer_create(device, 65536, &out));
+    ingot_arg args[] = {{.buffer = out}};
+    ingot_dispatch_desc desc = {.kernel = kernel,
+                                .threadgroups = {groups},
+                                .group = {size},
+                                .args = args,
+                                .arg_count = 1,
+                                .time_limit_seconds = limit};
+    OK(ingot_stream_dispatch(stream, &desc));
+    ingot_kernel_release(kernel);
+    ingot_buffer_release(out);
+    return ingot_stream_wait(stream);
+}
+
+static void test_failures(void) {
+    for (int round = 0; round < 3; round++) {
+        FAILS(run_one("wild", 8, 32, 0), INGOT_KERNEL_FAULT, "\"wild\"", "(3, 0, 0)", "SIGSEGV",
+              "64 bytes past the end of argument 0 \"out\", a buffer of 65536 bytes");
+        FAILS(run_one("some_lanes", 4, 96, 0), INGOT_BARRIER_ERROR, "\"some_lanes\"",
+              "SIMD-group 1", "lanes 0-3 ");
+        FAILS(run_one("some_groups", 4, 100, 0), INGOT_BARRIER_ERROR, "\"some_groups\"",
+              "SIMD-groups 2 ended", "SIMD-groups 0-1, 3 wait");
+        FAILS(run_one("trap", 1, 32, 0), INGOT_KERNEL_FAULT, "\"trap\"", "no such case");
+#if defined(__x86_64__)
+        FAILS(run_one("divide", 2, 32, 0), INGOT_KERNEL_FAULT, "\"divide\"", "SIGFPE");
+#endif
+        test_barriers(); /* all is well afterwards */
+    }
+}
+
+static void test_time_limit(void) {
+#if !defined(__SANITIZE_THREAD__) /* which holds signals back while no system call is made */
+    FAILS(run_one("endless", 1, 32, 0.05), INGOT_TIMEOUT, "\"endless\"", "0.05 s");
+    FAILS(run_one("endless", 64, 32, 0.05), INGOT_TIMEOUT, "\"endless\"", "0.05 s");
+    FAILS(run_one("endless_barriers", 3, 256, 0.05), INGOT_TIMEOUT, "\"endless_barriers\"");
+    usleep(150000); /* long enough for the watchdog to fall asleep */
+    FAILS(run_one("endless", 1, 32, 0.02), INGOT_TIMEOUT, "\"endless\"", "0.02 s");
+#endif
+    test_barriers();
+}
+
+/* After a failure later work is dropped, until the error was returned once. */
+static void test_dropping(void) {
+    ingot_kernel *trap = get("trap"), *mark = get("mark");
+    ingot_buffer *out = NULL;
+    uint32_t value = 5;
+    OK(ingot_buffer_create(device, 64, &out));
+    ingot_arg args[] = {{.buffer = out}, {.bytes = &value, .size = 4}};
+    ingot_dispatch_desc bad = {.kernel = trap, .threads = {1}, .args = args, .arg_count = 1};
+    ingot_dispatch_desc good = {.kernel = mark, .threads = {16}, .args = args, .arg_count = 2};
+    OK(ingot_stream_dispatch(stream, &bad));
+    OK(ingot_stream_dispatch(stream, &good));
+    FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "trap");
+    CHECK(((uint32_t *)ingot_buffer_contents(out))[3] == 0);
+    OK(ingot_stream_wait(stream));
+    OK(ingot_stream_dispatch(stream, &good));
+    OK(ingot_stream_wait(stream));
+    CHECK(check_marks(ingot_buffer_contents(out), 16, 5));
+    ingot_buffer_release(out);
+    ingot_kernel_release(trap);
+    ingot_kernel_release(mark);
+}
+
+static void test_copies(void) {
+    const uint64_t length = (uint64_t)5 << 20;
+    ingot_buffer *a = NULL, *b = NULL;
+    OK(ingot_buffer_create(device, length, &a));
+    OK(ingot_buffer_create(device, length, &b));
+    unsigned char *from = ingot_buffer_contents(a), *to = ingot_buffer_contents(b);
+    for (uint64_t i = 0; i < length; i++)
+        from[i] = (unsigned char)(i * 7 + i / 256);
+    OK(ingot_stream_fill(stream, b, 0, length, 9));
+    OK(ingot_stream_copy(stream, a, 100, b, 10, length - 200));
+    OK(ingot_stream_wait(stream));
+    CHECK(!memcmp(to + 10, from + 100, length - 200));
+    CHECK(to[9] == 9 && to[length - 190] == 9 && to[length - 1] == 9);
+    OK(ingot_stream_copy(stream, a, 0, a, 3, length - 3)); /* overlapping */
+    OK(ingot_stream_wait(stream));
+    bool right = true;
+    for (uint64_t i = 0; i + 3 < length; i++)
+        right = right && from[i + 3] == (unsigned char)(i * 7 + i / 256);
+    CHECK(right);
+    FAILS(ingot_stream_copy(stream, a, length - 4, b, 0, 5), INGOT_INVALID_ARGUMENT,
+          "5 bytes at offset 5242876", "source", "5242880 bytes");
+    FAILS(ingot_stream_fill(stream, a, length + 1, 0, 5), INGOT_INVALID_ARGUMENT, "buffer");
+    ingot_buffer_release(a);
+    ingot_buffer_release(b);
+}
+
+static void on_log(void *context, int level, const char *message) {
+    snprintf(context, 64, "%d: %s", level, message);
+}
+
+static void test_log(void) {
+    char message[64] = "";
+    ingot_set_log_function(on_log, message);
+    OK(run_one("hello", 1, 1, 0));
+    CHECK(!strcmp(message, "2: -7|0.50|text|000000ff|100%"));
+    ingot_set_log_function(NULL, NULL);
+}
+
+/* Many small dispatches in order on one buffer: each adds i + value once. */
+static void test_queue(void) {
+    ingot_kernel *kernel = get("mark");
+    ingot_buffer *out = NULL;
+    OK(ingot_buffer_create(device, 32 * 4, &out));
+    uint32_t rounds = 5000;
+    for (uint32_t i = 0; i < rounds; i++) {
+        ingot_arg args[] = {{.buffer = out}, {.bytes = &i, .size = 4}};
+        ingot_dispatch_desc desc = {.kernel = kernel, .threads = {32}, .args = args, .arg_count = 2};
+        if (ingot_stream_dispatch(stream, &desc) != INGOT_OK)
+            CHECK(!"dispatch");
+    }
+    OK(ingot_stream_wait(stream));
+    const uint32_t *result = ingot_buffer_contents(out);
+    CHECK(result[0] == rounds * (rounds - 1) / 2);
+    CHECK(result[31] == rounds * (rounds - 1) / 2 + 31 * rounds);
+    ingot_buffer_release(out);
+    ingot_kernel_release(kernel);
+}
+
+static void test_events(void) {
+    ingot_stream *other = NULL;
+    ingot_event *start = NULL, *end = NULL;
+    ingot_buffer *out = NULL;
+    ingot_kernel *kernel = get("mark");
+    uint32_t value = 0;
+    double seconds = -1;
+    OK(ingot_stream_create(device, &other));
+    OK(ingot_event_create(device, &start));
+    OK(ingot_event_create(device, &end));
+    OK(ingot_buffer_create(device, 400000, &out));
+    CHECK(!ingot_event_done(start));
+    FAILS(ingot_event_wait(start), INGOT_INVALID_ARGUMENT, "never recorded");
+    FAILS(ingot_event_elapsed(start, end, &seconds), INGOT_INVALID_ARGUMENT, "start event");
+    ingot_arg args[] = {{.buffer = out}, {.bytes = &value, .size = 4}};
+    ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {100000}, .group = {64}, .args = args, .arg_count = 2};
+    for (int round = 0; round < 50; round++) {
+        OK(ingot_stream_record(stream, start));
+        OK(ingot_stream_dispatch(stream, &desc));
+        OK(ingot_stream_record(stream, end));
+        OK(ingot_stream_wait_event(other, end));
+        OK(ingot_stream_fill(other, out, 0, 400000, 0)); /* only after the dispatch */
+        OK(ingot_stream_record(other, start));
+        OK(ingot_stream_wait_event(stream, start)); /* and the next dispatch after it */
+    }
+    OK(ingot_stream_dispatch(stream, &desc));
+    OK(ingot_stream_record(stream, end));
+    OK(ingot_event_wait(end));
+    CHECK(ingot_event_done(end));
+    CHECK(check_marks(ingot_buffer_contents(out), 100000, 0));
+    OK(ingot_stream_wait(other));
+    OK(ingot_event_elapsed(start, end, &seconds));
+    CHECK(seconds >= 0 && seconds < 10);
+    ingot_event_release(start);
+    ingot_event_release(end);
+    ingot_stream_release(other);
+    ingot_buffer_release(out);
+    ingot_kernel_release(kernel);
+}
+
+static void *hammer(void *argument) {
+    ingot_kernel *kernel = argument;
+    ingot_stream *own = NULL;
+    ingot_buffer *out = NULL;
+    uint32_t value = 1;
+    bool right = ingot_stream_create(device, &own) == INGOT_OK &&
+                 ingot_buffer_create(device, 10000 * 4, &out) == INGOT_OK;
+    ingot_arg args[] = {{.buffer = out}, {.bytes = &value, .size = 4}};
+    ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {10000}, .group = {32}, .args = args, .arg_count = 2};
+    for (int round = 0; right && round < 200; round++) {
+        right = ingot_stream_fill(own, out, 0, 40000, 0) == INGOT_OK &&
+                ingot_stream_dispatch(own, &desc) == INGOT_OK &&
+                (round % 3 || ingot_stream_wait(own) == INGOT_OK);
+    }
+    right = right && ingot_stream_wait(own) == INGOT_OK &&
+            check_marks(ingot_buffer_contents(out), 10000, 1);
+    ingot_buffer_release(out);
+    ingot_stream_release(own);
+    return right ? argument : NULL;
+}
+
+static void test_threads(void) {
+    pthread_t threads[6];
+    ingot_kernel *kernel = get("mark");
+    for (int i = 0; i < 6; i++)
+        CHECK(pthread_create(&threads[i], NULL, hammer, kernel) == 0);
+    for (int i = 0; i < 6; i++) {
+        void *result = NULL;
+        pthread_join(threads[i], &result);
+        CHECK(result != NULL);
+    }
+    ingot_kernel_release(kernel);
+}
+
+static void note_release(void *context) {
+    ++*(int *)context;
+}
+
+static void test_wrapping(void) {
+    static uint32_t memory[64];
+    memset(memory, 0, sizeof memory);
+    int released = 0;
+    uint32_t value = 4;
+    ingot_buffer *out = NULL;
+    ingot_kernel *kernel = get("mark");
+    OK(ingot_buffer_wrap(device, memory, sizeof memory, note_release, &released, &out));
+    CHECK(ingot_buffer_contents(out) == memory && ingot_buffer_length(out) == sizeof memory);
+    CHECK(ingot_buffer_address(out) == (uintptr_t)memory);
+    ingot_arg args[] = {{.buffer = out}, {.bytes = &value, .size = 4}};
+    ingot_dispatch_desc desc = {.kernel = kernel, .threads = {64}, .args = args, .arg_count = 2};
+    OK(ingot_stream_dispatch(stream, &desc));
+    ingot_buffer_release(out);
+    OK(ingot_stream_wait(stream));
+    CHECK(released == 1);
+    CHECK(check_marks(memory, 64, 4));
+    ingot_kernel_release(kernel);
+}
+
+static void test_everything(uint32_t workers) {
+    ingot_device_desc desc = {.worker_threads = workers};
+    ingot_device_info info;
+    OK(ingot_device_open("cpu", &desc, &device));
+    OK(ingot_device_get_info(device, &info));
+    CHECK(!workers || info.compute_units == workers);
+    void *bytes = NULL;
+    size_t size = 0;
+    CHECK(test_archive(info.target, kernels, KERNEL_COUNT, NULL, 0, &bytes, &size));
+    OK(ingot_library_create_from_memory(device, bytes, size, &library));
+    free(bytes);
+    CHECK(ingot_library_kernel_count(library) == KERNEL_COUNT);
+    OK(ingot_stream_create(device, &stream));
+    test_grids();
+    test_barriers();
+    test_failures();
+    test_time_limit();
+    test_dropping();
+    test_copies();
+    test_log();
+    test_queue();
+    test_events();
+    test_threads();
+    test_wrapping();
+    ingot_stream_release(stream);
+    ingot_library_release(library);
+    ingot_device_release(device);
+}
+
+int main(void) {
+    test_everything(1);
+    test_everything(4);
+    test_everything(0);
+    return check_report();
+}

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Installs what building and testing ingot needs, when it is missing. Quick when nothing is.
+# `tools/setup.sh --check` installs nothing, and exits 1 when something is missing.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+missing=""
+
+need() { # need PACKAGE COMMAND
+    command -v "$2" >/dev/null 2>&1 || missing="$missing $1"
+}
+
+if [ "$(uname -s)" = Darwin ]; then
+    for pair in cmake:cmake ninja:ninja; do need "${pair%%:*}" "${pair##*:}"; done
+    [ -d "$(brew --prefix llvm@19 2>/dev/null || echo /none)" ] || missing="$missing llvm@19 lld@19"
+    if [ -n "$missing" ]; then
+        echo "ingot needs these packages; install them with: brew install$missing"
+        exit 1
+    fi
+    exit 0
+fi
+
+need gcc gcc
+need cmake cmake
+need ninja-build ninja
+# A bare gcc may lack the C library's headers.
+[ -f /usr/include/stdio.h ] || missing="$missing libc6-dev"
+if version=$("$here/llvm-version"); then
+    need "clang-format-$version" "clang-format-$version"
+    if ! ls "$("llvm-config-$version" --libdir)"/clang/*/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then
+        missing="$missing libclang-rt-$version-dev"
+    fi
+else
+    missing="$missing clang-19 llvm-19-dev lld-19 clang-format-19 libclang-rt-19-dev"
+fi
+
+[ -n "$missing" ] || exit 0
+if [ "${1:-}" = --check ]; then
+    echo "missing:$missing"
+    exit 1
+fi
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "ingot needs these packages (Debian names), and there is no apt-get here to get them:$missing"
+    exit 1
+fi
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "ingot needs packages, and this is neither root nor is there sudo. As root, run:"
+        echo "  apt-get update && apt-get install --no-install-recommends$missing"
+        exit 1
+    fi
+    as_root="sudo"
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+install_missing() {
+    # shellcheck disable=SC2086 # a list of packages
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing
+}
+# The package lists may be absent or old: refresh them when the first try fails.
+if ! install_missing >/dev/null 2>&1; then
+    $as_root apt-get update -q || echo "some package lists could not be refreshed; going on with the others"
+    install_missing
+fi
+echo "installed:$missing"

@@ -1,0 +1,122 @@
+#!/bin/bash
+# `make test`: every test there is, step by step. The output of a step is kept in
+# build/test-logs/; that of a step that fails is shown. Ends with `N passed, N failed`.
+# `tools/test.sh STEP...` runs only the steps named.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+mkdir -p build/test-logs
+version=$(tools/llvm-version) || exit 1
+jobs=${JOBS:-$(nproc)}
+fuzz_seconds=${FUZZ_SECONDS:-20}
+passed=0
+failed=0
+failures=""
+
+configure() { # configure FOLDER OPTION...
+    local folder=$1
+    shift
+    cmake -S . -B "$folder" -G Ninja -Wno-dev "$@"
+}
+
+run_ctest() { # run_ctest FOLDER OPTION...
+    local folder=$1
+    shift
+    ctest --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error "$@"
+}
+
+build_normal() {
+    configure build -DCMAKE_C_COMPILER=gcc && cmake --build build -j "$jobs"
+}
+
+tests() {
+    run_ctest build
+}
+
+build_sanitized() {
+    configure build-asan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=address,undefined &&
+        cmake --build build-asan -j "$jobs"
+}
+
+tests_sanitized() {
+    ASAN_OPTIONS=detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1 run_ctest build-asan
+}
+
+build_threads() {
+    configure build-tsan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=thread -DINGOT_COMPILER=OFF \
+        -DINGOT_TEST_COMPILER="$PWD/build/bin/ingotc" && cmake --build build-tsan -j "$jobs"
+}
+
+tests_threads() {
+    run_ctest build-tsan -R 'test_runtime'
+}
+
+build_fuzz() {
+    configure build-fuzz "-DCMAKE_C_COMPILER=clang-$version" -DINGOT_FUZZ=ON \
+        -DINGOT_SANITIZE=address,undefined,fuzzer-no-link && cmake --build build-fuzz -j "$jobs" --target fuzzers
+}
+
+fuzz() {
+    local target name seeds count=0
+    for target in build-fuzz/bin/fuzz_*; do
+        [ -x "$target" ] || continue
+        name=$(basename "$target")
+        mkdir -p "build-fuzz/corpus/$name"
+        seeds=()
+        [ -d "tests/fuzz/seeds/$name" ] && seeds=("tests/fuzz/seeds/$name")
+        echo "$name, $fuzz_seconds s"
+        "$target" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+            -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" "${seeds[@]}" ||
+            return 1
+        count=$((count + 1))
+    done
+    [ "$count" -gt 0 ]
+}
+
+build_clang() {
+    configure build-clang "-DCMAKE_C_COMPILER=clang-$version" && cmake --build build-clang -j "$jobs"
+}
+
+format() {
+    tools/format --check
+}
+
+layers() {
+    tools/check-layers
+}
+
+step() { # step FUNCTION DESCRIPTION
+    local log="build/test-logs/$1.log" start=$SECONDS
+    printf '%-16s %s … ' "$1" "$2"
+    if "$1" >"$log" 2>&1; then
+        passed=$((passed + 1))
+        printf 'ok (%s s)%s\n' "$((SECONDS - start))" "$(grep -E '^[0-9]+% tests passed' "$log" | tail -1 | sed 's/^/: /')"
+    else
+        failed=$((failed + 1))
+        failures="$failures $1"
+        printf 'FAILED (%s s)\n' "$((SECONDS - start))"
+        tail -n 200 "$log" | sed 's/^/    /'
+    fi
+}
+
+steps=(
+    "build_normal:gcc, warnings are errors"
+    "layers:the dependency rule"
+    "format:clang-format"
+    "tests:unit, MSL at each CPU level, command line"
+    "build_sanitized:gcc with ASan and UBSan"
+    "tests_sanitized:all of the tests with ASan and UBSan"
+    "build_threads:the runtime with TSan"
+    "tests_threads:the runtime's tests with TSan"
+    "build_fuzz:the fuzz targets with clang"
+    "fuzz:each parser, briefly"
+    "build_clang:clang, warnings are errors"
+)
+for entry in "${steps[@]}"; do
+    name=${entry%%:*}
+    if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
+        step "$name" "${entry#*:}"
+    fi
+done
+[ -z "$failures" ] || echo "failed:$failures (logs in build/test-logs)"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
