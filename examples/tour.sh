@@ -59,6 +59,8 @@ say "2. A first kernel: y = a * x + y (examples/saxpy.metal)"
 must show inspect examples/saxpy.metal
 # x and y come from a helper kernel of the tour: x[i] = i, y[i] = 1.
 cat >"$folder/ramp.metal" <<'KERNEL'
+#include <metal_stdlib>
+using namespace metal;
 kernel void ramp(device float *x, device float *ones, uint i [[thread_position_in_grid]]) {
     x[i] = i;
     ones[i] = 1;
@@ -82,6 +84,8 @@ must show run examples/rms_norm.metal rms_norm_float --threadgroups 2 --group 64
 
 say "5. A histogram with atomics in threadgroup memory and in device memory"
 cat >"$folder/bytes.metal" <<'KERNEL'
+#include <metal_stdlib>
+using namespace metal;
 kernel void bytes(device uchar *x, uint i [[thread_position_in_grid]]) { x[i] = uchar(i % 4); }
 KERNEL
 must "$ingot" run -q "$folder/bytes.metal" bytes --threads 100000 "u8[100000]=$folder/bytes.npy"
@@ -90,6 +94,8 @@ must show run examples/histogram.metal histogram --threads 4096 --group 256 "$fo
 
 say "6. A tiled matrix product with simdgroup_matrix"
 cat >"$folder/matrices.metal" <<'KERNEL'
+#include <metal_stdlib>
+using namespace metal;
 kernel void matrices(device float *a, device float *b, uint2 p [[thread_position_in_grid]], uint2 n [[threads_per_grid]]) {
     a[p.y * n.x + p.x] = float(p.y + 1);
     b[p.y * n.x + p.x] = float(p.x % 3);

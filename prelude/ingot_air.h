@@ -52,48 +52,48 @@ __ingot_inline void __ingot_copy_2d(D to, ulong to_stride, ulong2 to_tile, S fro
 }
 
 /* By element size, so that the common ones move as words. */
-#define __INGOT_ASYNC_COPY(name, TO, FROM, spaces)                                               \
-    inline __attribute__((always_inline)) __ingot_event *__ingot_async_1d_##name(                \
-        ulong size, ulong align, TO void *to, const FROM void *from, ulong count)                \
-        __asm("air.simdgroup_async_copy_1d." spaces);                                            \
-    inline __ingot_event *__ingot_async_1d_##name(ulong size, ulong, TO void *to,                \
-                                                  const FROM void *from, ulong count) {          \
-        if (size == 4) {                                                                         \
-            __ingot_copy_1d((TO uint *)to, (const FROM uint *)from, 1, count);                   \
-        } else if (size == 2) {                                                                  \
-            __ingot_copy_1d((TO ushort *)to, (const FROM ushort *)from, 1, count);               \
-        } else {                                                                                 \
-            __ingot_copy_1d((TO uchar *)to, (const FROM uchar *)from, size, count);              \
-        }                                                                                        \
-        return nullptr;                                                                          \
-    }                                                                                            \
-    inline __attribute__((always_inline)) __ingot_event *__ingot_async_2d_##name(                \
-        ulong size, ulong align, TO void *to, ulong to_stride, ulong, ulong2 to_tile,            \
-        const FROM void *from, ulong from_stride, ulong, ulong2 from_tile, long2 offset,         \
-        int clamp_mode) __asm("air.simdgroup_async_copy_2d." spaces);                            \
-    inline __ingot_event *__ingot_async_2d_##name(                                               \
-        ulong size, ulong, TO void *to, ulong to_stride, ulong, ulong2 to_tile,                  \
-        const FROM void *from, ulong from_stride, ulong, ulong2 from_tile, long2 offset,         \
-        int clamp_mode) {                                                                        \
-        bool edge = clamp_mode == 1;                                                             \
-        if (size == 4) {                                                                         \
-            __ingot_copy_2d((TO uint *)to, to_stride, to_tile, (const FROM uint *)from,          \
-                            from_stride, from_tile, offset, 1, edge);                            \
-        } else if (size == 2) {                                                                  \
-            __ingot_copy_2d((TO ushort *)to, to_stride, to_tile, (const FROM ushort *)from,      \
-                            from_stride, from_tile, offset, 1, edge);                            \
-        } else {                                                                                 \
-            __ingot_copy_2d((TO uchar *)to, to_stride, to_tile, (const FROM uchar *)from,        \
-                            from_stride, from_tile, offset, size, edge);                         \
-        }                                                                                        \
-        return nullptr;                                                                          \
+#define __INGOT_ASYNC_COPY(name, TO, FROM, spaces)                                                 \
+    inline __attribute__((always_inline)) __ingot_event *__ingot_async_1d_##name(                  \
+        ulong size, ulong align, TO void *to, const FROM void *from,                               \
+        ulong count) __asm("air.simdgroup_async_copy_1d." spaces);                                 \
+    inline __ingot_event *__ingot_async_1d_##name(ulong size, ulong, TO void *to,                  \
+                                                  const FROM void *from, ulong count) {            \
+        if (size == 4) {                                                                           \
+            __ingot_copy_1d((TO uint *)to, (const FROM uint *)from, 1, count);                     \
+        } else if (size == 2) {                                                                    \
+            __ingot_copy_1d((TO ushort *)to, (const FROM ushort *)from, 1, count);                 \
+        } else {                                                                                   \
+            __ingot_copy_1d((TO uchar *)to, (const FROM uchar *)from, size, count);                \
+        }                                                                                          \
+        return nullptr;                                                                            \
+    }                                                                                              \
+    inline __attribute__((always_inline)) __ingot_event *__ingot_async_2d_##name(                  \
+        ulong size, ulong align, TO void *to, ulong to_stride, ulong, ulong2 to_tile,              \
+        const FROM void *from, ulong from_stride, ulong, ulong2 from_tile, long2 offset,           \
+        int clamp_mode) __asm("air.simdgroup_async_copy_2d." spaces);                              \
+    inline __ingot_event *__ingot_async_2d_##name(ulong size, ulong, TO void *to, ulong to_stride, \
+                                                  ulong, ulong2 to_tile, const FROM void *from,    \
+                                                  ulong from_stride, ulong, ulong2 from_tile,      \
+                                                  long2 offset, int clamp_mode) {                  \
+        bool edge = clamp_mode == 1;                                                               \
+        if (size == 4) {                                                                           \
+            __ingot_copy_2d((TO uint *)to, to_stride, to_tile, (const FROM uint *)from,            \
+                            from_stride, from_tile, offset, 1, edge);                              \
+        } else if (size == 2) {                                                                    \
+            __ingot_copy_2d((TO ushort *)to, to_stride, to_tile, (const FROM ushort *)from,        \
+                            from_stride, from_tile, offset, 1, edge);                              \
+        } else {                                                                                   \
+            __ingot_copy_2d((TO uchar *)to, to_stride, to_tile, (const FROM uchar *)from,          \
+                            from_stride, from_tile, offset, size, edge);                           \
+        }                                                                                          \
+        return nullptr;                                                                            \
     }
 __INGOT_ASYNC_COPY(load, __ingot_threadgroup, __ingot_device, "p3i8.p1i8")
 __INGOT_ASYNC_COPY(store, __ingot_device, __ingot_threadgroup, "p1i8.p3i8")
 #undef __INGOT_ASYNC_COPY
 
-inline __attribute__((always_inline)) void __ingot_wait_events(int count, __ingot_event **events)
-    __asm("air.wait_simdgroup_events");
+inline __attribute__((always_inline)) void
+__ingot_wait_events(int count, __ingot_event **events) __asm("air.wait_simdgroup_events");
 inline void __ingot_wait_events(int, __ingot_event **) {
     __ingot_barrier(1, 3);
 }

@@ -64,17 +64,13 @@ template <class T, size_t N> struct array {
 template <class T> struct array_ref {
     const T *__first;
     size_t __length;
-    __ingot_inline constexpr array_ref() : __first(nullptr), __length(0) {
-    }
+    __ingot_inline constexpr array_ref() : __first(nullptr), __length(0) {}
     __ingot_inline constexpr array_ref(const T *first, size_t length)
-        : __first(first), __length(length) {
-    }
+        : __first(first), __length(length) {}
     template <size_t N>
-    __ingot_inline constexpr array_ref(const array<T, N> &a) : __first(a.data()), __length(N) {
-    }
+    __ingot_inline constexpr array_ref(const array<T, N> &a) : __first(a.data()), __length(N) {}
     template <size_t N>
-    __ingot_inline constexpr array_ref(const T (&a)[N]) : __first(a), __length(N) {
-    }
+    __ingot_inline constexpr array_ref(const T (&a)[N]) : __first(a), __length(N) {}
     __ingot_inline constexpr size_t size() const {
         return __length;
     }
@@ -103,18 +99,16 @@ __ingot_inline constexpr array_ref<T> make_array_ref(const T *first, size_t leng
 template <class T> struct uniform {
     T __value;
     uniform() = default;
-    __ingot_inline constexpr uniform(T x) : __value(x) {
-    }
+    __ingot_inline constexpr uniform(T x) : __value(x) {}
     template <class U, class = enable_if_t<__is_convertible(U, T)>>
-    __ingot_inline constexpr uniform(uniform<U> x) : __value(x.__value) {
-    }
+    __ingot_inline constexpr uniform(uniform<U> x) : __value(x.__value) {}
     __ingot_inline constexpr operator T() const {
         return __value;
     }
-#define __INGOT_UNIFORM_COMPOUND(op)                                                             \
-    __ingot_inline constexpr uniform &operator op##=(T x) {                                      \
-        __value = __value op x;                                                                  \
-        return *this;                                                                            \
+#define __INGOT_UNIFORM_COMPOUND(op)                                                               \
+    __ingot_inline constexpr uniform &operator op##=(T x) {                                        \
+        __value = __value op x;                                                                    \
+        return *this;                                                                              \
     }
     __INGOT_UNIFORM_COMPOUND(+)
     __INGOT_UNIFORM_COMPOUND(-)
@@ -124,9 +118,9 @@ template <class T> struct uniform {
     __INGOT_UNIFORM_COMPOUND(|)
     __INGOT_UNIFORM_COMPOUND(^)
 #undef __INGOT_UNIFORM_COMPOUND
-#define __INGOT_UNIFORM_OPERATOR(op)                                                             \
+#define __INGOT_UNIFORM_OPERATOR(op)                                                               \
     template <class U> friend __ingot_inline constexpr auto operator op(uniform a, uniform<U> b) { \
-        return uniform<decltype(a.__value op b.__value)>(a.__value op b.__value);                \
+        return uniform<decltype(a.__value op b.__value)>(a.__value op b.__value);                  \
     }
     __INGOT_UNIFORM_OPERATOR(+)
     __INGOT_UNIFORM_OPERATOR(-)

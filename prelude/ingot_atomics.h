@@ -19,8 +19,7 @@ typedef atomic<float> atomic_float;
 typedef atomic<half> atomic_half;
 
 /* x = f(x, value) until nobody came between; the former x. */
-template <class T, class P, class F>
-__ingot_inline T __ingot_atomic_update(P bits, T value, F f) {
+template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bits, T value, F f) {
     using U = __ingot_bits_t<T>;
     U seen = __atomic_load_n(bits, __ATOMIC_RELAXED);
     for (;;) {
@@ -32,78 +31,76 @@ __ingot_inline T __ingot_atomic_update(P bits, T value, F f) {
     }
 }
 
-#define __INGOT_ATOMIC_FETCH(space, name, builtin, floating)                                     \
-    template <class T>                                                                           \
-    __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,            \
-                                                    type_identity_t<T> value, memory_order) {    \
-        if constexpr (is_floating_point_v<T>) {                                                  \
-            volatile space __ingot_bits_t<T> *bits = (volatile space __ingot_bits_t<T> *)object; \
-            return __ingot_atomic_update<T>(bits, value, [](T a, T b) {                          \
-                return floating;                                                                 \
-            });                                                                                  \
-        } else {                                                                                 \
-            return builtin((volatile space T *)object, value, __ATOMIC_RELAXED);                 \
-        }                                                                                        \
+#define __INGOT_ATOMIC_FETCH(space, name, builtin, floating)                                       \
+    template <class T>                                                                             \
+    __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,              \
+                                                    type_identity_t<T> value, memory_order) {      \
+        if constexpr (is_floating_point_v<T>) {                                                    \
+            volatile space __ingot_bits_t<T> *bits = (volatile space __ingot_bits_t<T> *)object;   \
+            return __ingot_atomic_update<T>(bits, value, [](T a, T b) { return floating; });       \
+        } else {                                                                                   \
+            return builtin((volatile space T *)object, value, __ATOMIC_RELAXED);                   \
+        }                                                                                          \
     }
-#define __INGOT_ATOMIC_BITWISE(space, name)                                                      \
-    template <class T>                                                                           \
-    __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,            \
-                                                    type_identity_t<T> value, memory_order) {    \
-        return (T)__atomic_fetch_##name((volatile space __ingot_bits_t<T> *)object,              \
-                                        (__ingot_bits_t<T>)value, __ATOMIC_RELAXED);             \
+#define __INGOT_ATOMIC_BITWISE(space, name)                                                        \
+    template <class T>                                                                             \
+    __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,              \
+                                                    type_identity_t<T> value, memory_order) {      \
+        return (T)__atomic_fetch_##name((volatile space __ingot_bits_t<T> *)object,                \
+                                        (__ingot_bits_t<T>)value, __ATOMIC_RELAXED);               \
     }
-#define __INGOT_ATOMICS(space)                                                                   \
-    template <class T>                                                                           \
-    __ingot_inline T atomic_load_explicit(const volatile space atomic<T> *object, memory_order) { \
-        using U = __ingot_bits_t<T>;                                                             \
-        return __builtin_bit_cast(                                                               \
-            T, __atomic_load_n((const volatile space U *)object, __ATOMIC_RELAXED));             \
-    }                                                                                            \
-    template <class T>                                                                           \
-    __ingot_inline void atomic_store_explicit(volatile space atomic<T> *object,                  \
-                                              type_identity_t<T> value, memory_order) {          \
-        using U = __ingot_bits_t<T>;                                                             \
-        __atomic_store_n((volatile space U *)object, __builtin_bit_cast(U, value),               \
-                         __ATOMIC_RELAXED);                                                      \
-    }                                                                                            \
-    template <class T>                                                                           \
-    __ingot_inline T atomic_exchange_explicit(volatile space atomic<T> *object,                  \
-                                              type_identity_t<T> value, memory_order) {          \
-        using U = __ingot_bits_t<T>;                                                             \
-        return __builtin_bit_cast(T, __atomic_exchange_n((volatile space U *)object,             \
-                                                         __builtin_bit_cast(U, value),           \
-                                                         __ATOMIC_RELAXED));                     \
-    }                                                                                            \
-    template <class T>                                                                           \
-    __ingot_inline bool atomic_compare_exchange_weak_explicit(                                   \
-        volatile space atomic<T> *object, type_identity_t<T> *expected,                          \
-        type_identity_t<T> desired, memory_order, memory_order) {                                \
-        using U = __ingot_bits_t<T>;                                                             \
-        U seen = __builtin_bit_cast(U, *expected);                                               \
-        bool done = __atomic_compare_exchange_n((volatile space U *)object, &seen,               \
-                                                __builtin_bit_cast(U, desired), false,           \
-                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);             \
-        if (!done) {                                                                             \
-            *expected = __builtin_bit_cast(T, seen);                                             \
-        }                                                                                        \
-        return done;                                                                             \
-    }                                                                                            \
-    __INGOT_ATOMIC_FETCH(space, add, __atomic_fetch_add, a + b)                                  \
-    __INGOT_ATOMIC_FETCH(space, sub, __atomic_fetch_sub, a - b)                                  \
-    __INGOT_ATOMIC_FETCH(space, min, __atomic_fetch_min, b < a ? b : a)                          \
-    __INGOT_ATOMIC_FETCH(space, max, __atomic_fetch_max, a < b ? b : a)                          \
-    __INGOT_ATOMIC_BITWISE(space, and)                                                           \
-    __INGOT_ATOMIC_BITWISE(space, or)                                                            \
-    __INGOT_ATOMIC_BITWISE(space, xor)                                                           \
-    template <class T>                                                                           \
-    __ingot_inline void atomic_min_explicit(volatile space atomic<T> *object,                    \
-                                            type_identity_t<T> value, memory_order order) {      \
-        atomic_fetch_min_explicit(object, value, order);                                         \
-    }                                                                                            \
-    template <class T>                                                                           \
-    __ingot_inline void atomic_max_explicit(volatile space atomic<T> *object,                    \
-                                            type_identity_t<T> value, memory_order order) {      \
-        atomic_fetch_max_explicit(object, value, order);                                         \
+#define __INGOT_ATOMICS(space)                                                                     \
+    template <class T>                                                                             \
+    __ingot_inline T atomic_load_explicit(const volatile space atomic<T> *object, memory_order) {  \
+        using U = __ingot_bits_t<T>;                                                               \
+        return __builtin_bit_cast(                                                                 \
+            T, __atomic_load_n((const volatile space U *)object, __ATOMIC_RELAXED));               \
+    }                                                                                              \
+    template <class T>                                                                             \
+    __ingot_inline void atomic_store_explicit(volatile space atomic<T> *object,                    \
+                                              type_identity_t<T> value, memory_order) {            \
+        using U = __ingot_bits_t<T>;                                                               \
+        __atomic_store_n((volatile space U *)object, __builtin_bit_cast(U, value),                 \
+                         __ATOMIC_RELAXED);                                                        \
+    }                                                                                              \
+    template <class T>                                                                             \
+    __ingot_inline T atomic_exchange_explicit(volatile space atomic<T> *object,                    \
+                                              type_identity_t<T> value, memory_order) {            \
+        using U = __ingot_bits_t<T>;                                                               \
+        return __builtin_bit_cast(T, __atomic_exchange_n((volatile space U *)object,               \
+                                                         __builtin_bit_cast(U, value),             \
+                                                         __ATOMIC_RELAXED));                       \
+    }                                                                                              \
+    template <class T>                                                                             \
+    __ingot_inline bool atomic_compare_exchange_weak_explicit(                                     \
+        volatile space atomic<T> *object, type_identity_t<T> *expected,                            \
+        type_identity_t<T> desired, memory_order, memory_order) {                                  \
+        using U = __ingot_bits_t<T>;                                                               \
+        U seen = __builtin_bit_cast(U, *expected);                                                 \
+        bool done = __atomic_compare_exchange_n((volatile space U *)object, &seen,                 \
+                                                __builtin_bit_cast(U, desired), false,             \
+                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);               \
+        if (!done) {                                                                               \
+            *expected = __builtin_bit_cast(T, seen);                                               \
+        }                                                                                          \
+        return done;                                                                               \
+    }                                                                                              \
+    __INGOT_ATOMIC_FETCH(space, add, __atomic_fetch_add, a + b)                                    \
+    __INGOT_ATOMIC_FETCH(space, sub, __atomic_fetch_sub, a - b)                                    \
+    __INGOT_ATOMIC_FETCH(space, min, __atomic_fetch_min, b < a ? b : a)                            \
+    __INGOT_ATOMIC_FETCH(space, max, __atomic_fetch_max, a < b ? b : a)                            \
+    __INGOT_ATOMIC_BITWISE(space, and)                                                             \
+    __INGOT_ATOMIC_BITWISE(space, or)                                                              \
+    __INGOT_ATOMIC_BITWISE(space, xor)                                                             \
+    template <class T>                                                                             \
+    __ingot_inline void atomic_min_explicit(volatile space atomic<T> *object,                      \
+                                            type_identity_t<T> value, memory_order order) {        \
+        atomic_fetch_min_explicit(object, value, order);                                           \
+    }                                                                                              \
+    template <class T>                                                                             \
+    __ingot_inline void atomic_max_explicit(volatile space atomic<T> *object,                      \
+                                            type_identity_t<T> value, memory_order order) {        \
+        atomic_fetch_max_explicit(object, value, order);                                           \
     }
 __INGOT_ATOMICS(__ingot_device)
 __INGOT_ATOMICS(__ingot_threadgroup)

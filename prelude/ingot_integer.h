@@ -6,7 +6,8 @@
 #include "ingot_types.h"
 
 namespace metal {
-/* ---- scalars ---------------------------------------------------------------------------------- */
+/* ---- scalars ----------------------------------------------------------------------------------
+ */
 /* Twice as wide, for products and saturation. */
 template <class T> struct __ingot_wider {
     using type = conditional_t<__is_signed(T), int, uint>;
@@ -78,9 +79,11 @@ __ingot_inline constexpr __ingot_if_integer<T, T> mulhi(T a, type_identity_t<T> 
         return T(high);
     }
 }
-template <class T> constexpr T __ingot_largest =
+template <class T>
+constexpr T __ingot_largest =
     __is_signed(T) ? T(__ingot_bits_t<T>(~__ingot_bits_t<T>(0)) >> 1) : T(~T(0));
-template <class T> constexpr T __ingot_smallest = __is_signed(T) ? T(-__ingot_largest<T> - 1) : T(0);
+template <class T>
+constexpr T __ingot_smallest = __is_signed(T) ? T(-__ingot_largest<T> - 1) : T(0);
 
 template <class T>
 __ingot_inline constexpr __ingot_if_integer<T, T> addsat(T a, type_identity_t<T> b) {
@@ -182,33 +185,34 @@ __ingot_inline constexpr __ingot_if_integer<T, T> mad24(T a, type_identity_t<T> 
     return T(__ingot_bits_t<T>(mul24(a, b)) + __ingot_bits_t<T>(c));
 }
 
-/* ---- shared names: abs, min, max, clamp, … of integers ----------------------------------------- */
+/* ---- shared names: abs, min, max, clamp, … of integers -----------------------------------------
+ */
 /* An unscoped enumeration counts as an integer beside one. */
-template <class T> constexpr bool __ingot_counts = __is_integral(T) ||
-                                                   (__is_enum(T) && __is_convertible(T, int));
+template <class T>
+constexpr bool __ingot_counts = __is_integral(T) || (__is_enum(T) && __is_convertible(T, int));
 
 /* Ordinary functions, so that they win over a kernel's own templates of the same name. */
-#define __INGOT_COMMON(T)                                                                        \
-    __ingot_inline constexpr T abs(T x) {                                                        \
-        return x < 0 ? T(__ingot_bits_t<T>(0) - __ingot_bits_t<T>(x)) : x;                       \
-    }                                                                                            \
-    __ingot_inline constexpr T max(T a, T b) {                                                   \
-        return a < b ? b : a;                                                                    \
-    }                                                                                            \
-    __ingot_inline constexpr T min(T a, T b) {                                                   \
-        return b < a ? b : a;                                                                    \
-    }                                                                                            \
-    __ingot_inline constexpr T clamp(T x, T low, T high) {                                       \
-        return min(max(x, low), high);                                                           \
-    }                                                                                            \
-    __ingot_inline constexpr T max3(T a, T b, T c) {                                             \
-        return max(a, max(b, c));                                                                \
-    }                                                                                            \
-    __ingot_inline constexpr T min3(T a, T b, T c) {                                             \
-        return min(a, min(b, c));                                                                \
-    }                                                                                            \
-    __ingot_inline constexpr T median3(T a, T b, T c) {                                          \
-        return max(min(a, b), min(max(a, b), c));                                                \
+#define __INGOT_COMMON(T)                                                                          \
+    __ingot_inline constexpr T abs(T x) {                                                          \
+        return x < 0 ? T(__ingot_bits_t<T>(0) - __ingot_bits_t<T>(x)) : x;                         \
+    }                                                                                              \
+    __ingot_inline constexpr T max(T a, T b) {                                                     \
+        return a < b ? b : a;                                                                      \
+    }                                                                                              \
+    __ingot_inline constexpr T min(T a, T b) {                                                     \
+        return b < a ? b : a;                                                                      \
+    }                                                                                              \
+    __ingot_inline constexpr T clamp(T x, T low, T high) {                                         \
+        return min(max(x, low), high);                                                             \
+    }                                                                                              \
+    __ingot_inline constexpr T max3(T a, T b, T c) {                                               \
+        return max(a, max(b, c));                                                                  \
+    }                                                                                              \
+    __ingot_inline constexpr T min3(T a, T b, T c) {                                               \
+        return min(a, min(b, c));                                                                  \
+    }                                                                                              \
+    __ingot_inline constexpr T median3(T a, T b, T c) {                                            \
+        return max(min(a, b), min(max(a, b), c));                                                  \
     }
 __INGOT_INTEGERS(__INGOT_COMMON)
 __INGOT_COMMON(int8_t)
@@ -216,14 +220,13 @@ __INGOT_COMMON(int8_t)
 
 /* Arguments of different integer types meet in the type of their sum. */
 template <class A, class B>
-using __ingot_mixed = enable_if_t<__ingot_counts<A> && __ingot_counts<B> &&
-                                      (!__is_same(A, B) || !__is_integral(A)),
-                                  decltype(A() + B())>;
+using __ingot_mixed =
+    enable_if_t<__ingot_counts<A> && __ingot_counts<B> && (!__is_same(A, B) || !__is_integral(A)),
+                decltype(A() + B())>;
 template <class A, class B, class C>
-using __ingot_mixed3 =
-    enable_if_t<__ingot_counts<A> && __ingot_counts<B> && __ingot_counts<C> &&
-                    !(__is_same(A, B) && __is_same(B, C) && __is_integral(A)),
-                decltype(A() + B() + C())>;
+using __ingot_mixed3 = enable_if_t<__ingot_counts<A> && __ingot_counts<B> && __ingot_counts<C> &&
+                                       !(__is_same(A, B) && __is_same(B, C) && __is_integral(A)),
+                                   decltype(A() + B() + C())>;
 template <class A, class B> __ingot_inline constexpr __ingot_mixed<A, B> max(A a, B b) {
     using T = decltype(A() + B());
     return max((T)a, (T)b);
@@ -248,50 +251,51 @@ __ingot_inline constexpr __ingot_mixed3<A, B, C> min3(A a, B b, C c) {
     return min3((T)a, (T)b, (T)c);
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------ */
-#define __INGOT_VECTOR1(f)                                                                       \
-    template <class T, int N>                                                                    \
-    __ingot_inline constexpr __ingot_if_integer<T, vec<T, N>> f(vec<T, N> x) {                   \
-        vec<T, N> r = x;                                                                         \
-        for (int i = 0; i < N; i++) {                                                            \
-            r[i] = f(T(x[i]));                                                                   \
-        }                                                                                        \
-        return r;                                                                                \
+/* ---- vectors ------------------------------------------------------------------------------------
+ */
+#define __INGOT_VECTOR1(f)                                                                         \
+    template <class T, int N>                                                                      \
+    __ingot_inline constexpr __ingot_if_integer<T, vec<T, N>> f(vec<T, N> x) {                     \
+        vec<T, N> r = x;                                                                           \
+        for (int i = 0; i < N; i++) {                                                              \
+            r[i] = f(T(x[i]));                                                                     \
+        }                                                                                          \
+        return r;                                                                                  \
     }
-#define __INGOT_VECTOR2(f)                                                                       \
-    template <class T, int N>                                                                    \
-    __ingot_inline constexpr __ingot_if_integer<T, vec<T, N>> f(vec<T, N> x, vec<T, N> y) {      \
-        vec<T, N> r = x;                                                                         \
-        for (int i = 0; i < N; i++) {                                                            \
-            r[i] = f(T(x[i]), T(y[i]));                                                          \
-        }                                                                                        \
-        return r;                                                                                \
-    }                                                                                            \
-    template <class T, int N, class U>                                                           \
-    __ingot_inline constexpr enable_if_t<is_integral_v<T> && is_arithmetic_v<U>, vec<T, N>> f(   \
-        vec<T, N> x, U y) {                                                                      \
-        return f(x, vec<T, N>((T)y));                                                            \
-    }                                                                                            \
-    template <class U, class T, int N>                                                           \
-    __ingot_inline constexpr enable_if_t<is_integral_v<T> && is_arithmetic_v<U>, vec<T, N>> f(   \
-        U x, vec<T, N> y) {                                                                      \
-        return f(vec<T, N>((T)x), y);                                                            \
+#define __INGOT_VECTOR2(f)                                                                         \
+    template <class T, int N>                                                                      \
+    __ingot_inline constexpr __ingot_if_integer<T, vec<T, N>> f(vec<T, N> x, vec<T, N> y) {        \
+        vec<T, N> r = x;                                                                           \
+        for (int i = 0; i < N; i++) {                                                              \
+            r[i] = f(T(x[i]), T(y[i]));                                                            \
+        }                                                                                          \
+        return r;                                                                                  \
+    }                                                                                              \
+    template <class T, int N, class U>                                                             \
+    __ingot_inline constexpr enable_if_t<is_integral_v<T> && is_arithmetic_v<U>, vec<T, N>> f(     \
+        vec<T, N> x, U y) {                                                                        \
+        return f(x, vec<T, N>((T)y));                                                              \
+    }                                                                                              \
+    template <class U, class T, int N>                                                             \
+    __ingot_inline constexpr enable_if_t<is_integral_v<T> && is_arithmetic_v<U>, vec<T, N>> f(     \
+        U x, vec<T, N> y) {                                                                        \
+        return f(vec<T, N>((T)x), y);                                                              \
     }
-#define __INGOT_VECTOR3(f)                                                                       \
-    template <class T, int N>                                                                    \
-    __ingot_inline constexpr __ingot_if_integer<T, vec<T, N>> f(vec<T, N> x, vec<T, N> y,        \
-                                                                vec<T, N> z) {                   \
-        vec<T, N> r = x;                                                                         \
-        for (int i = 0; i < N; i++) {                                                            \
-            r[i] = f(T(x[i]), T(y[i]), T(z[i]));                                                 \
-        }                                                                                        \
-        return r;                                                                                \
-    }                                                                                            \
-    template <class T, int N, class U, class V>                                                  \
-    __ingot_inline constexpr enable_if_t<                                                        \
-        is_integral_v<T> && (is_arithmetic_v<U> || is_arithmetic_v<V>), vec<T, N>>               \
-    f(vec<T, N> x, U y, V z) {                                                                   \
-        return f(x, vec<T, N>(y), vec<T, N>(z));                                                 \
+#define __INGOT_VECTOR3(f)                                                                         \
+    template <class T, int N>                                                                      \
+    __ingot_inline constexpr __ingot_if_integer<T, vec<T, N>> f(vec<T, N> x, vec<T, N> y,          \
+                                                                vec<T, N> z) {                     \
+        vec<T, N> r = x;                                                                           \
+        for (int i = 0; i < N; i++) {                                                              \
+            r[i] = f(T(x[i]), T(y[i]), T(z[i]));                                                   \
+        }                                                                                          \
+        return r;                                                                                  \
+    }                                                                                              \
+    template <class T, int N, class U, class V>                                                    \
+    __ingot_inline constexpr enable_if_t<                                                          \
+        is_integral_v<T> && (is_arithmetic_v<U> || is_arithmetic_v<V>), vec<T, N>>                 \
+    f(vec<T, N> x, U y, V z) {                                                                     \
+        return f(x, vec<T, N>(y), vec<T, N>(z));                                                   \
     }
 __INGOT_VECTOR1(clz)
 __INGOT_VECTOR1(ctz)
@@ -319,7 +323,7 @@ __INGOT_VECTOR3(median3)
 #undef __INGOT_VECTOR3
 template <class T, int N>
 __ingot_inline constexpr __ingot_if_integer<T, vec<make_unsigned_t<T>, N>> absdiff(vec<T, N> x,
-                                                                                  vec<T, N> y) {
+                                                                                   vec<T, N> y) {
     vec<make_unsigned_t<T>, N> r{};
     for (int i = 0; i < N; i++) {
         r[i] = absdiff(T(x[i]), T(y[i]));

@@ -6,20 +6,20 @@
 #include "ingot_math.h"
 #include "ingot_simd.h"
 
-#define __INGOT_INTERNAL1(name, ...)                                                             \
-    template <class T> __ingot_inline auto __metal_##name(T x, bool fast = true) {               \
-        return fast ? metal::fast::name(x) : metal::precise::name(x);                            \
+#define __INGOT_INTERNAL1(name, ...)                                                               \
+    template <class T> __ingot_inline auto __metal_##name(T x, bool fast = true) {                 \
+        return fast ? metal::fast::name(x) : metal::precise::name(x);                              \
     }
-#define __INGOT_INTERNAL2(name, ...)                                                             \
-    template <class T>                                                                           \
-    __ingot_inline auto __metal_##name(T x, metal::type_identity_t<T> y, bool fast = true) {     \
-        return fast ? metal::fast::name(x, y) : metal::precise::name(x, y);                      \
+#define __INGOT_INTERNAL2(name, ...)                                                               \
+    template <class T>                                                                             \
+    __ingot_inline auto __metal_##name(T x, metal::type_identity_t<T> y, bool fast = true) {       \
+        return fast ? metal::fast::name(x, y) : metal::precise::name(x, y);                        \
     }
-#define __INGOT_INTERNAL3(name, ...)                                                             \
-    template <class T>                                                                           \
-    __ingot_inline auto __metal_##name(T x, metal::type_identity_t<T> y,                         \
-                                       metal::type_identity_t<T> z, bool fast = true) {          \
-        return fast ? metal::fast::name(x, y, z) : metal::precise::name(x, y, z);                \
+#define __INGOT_INTERNAL3(name, ...)                                                               \
+    template <class T>                                                                             \
+    __ingot_inline auto __metal_##name(T x, metal::type_identity_t<T> y,                           \
+                                       metal::type_identity_t<T> z, bool fast = true) {            \
+        return fast ? metal::fast::name(x, y, z) : metal::precise::name(x, y, z);                  \
     }
 __INGOT_MATH_1(__INGOT_INTERNAL1)
 __INGOT_MATH_2(__INGOT_INTERNAL2)
@@ -42,9 +42,9 @@ template <class T> __ingot_inline T __metal_get_thread_index_in_simdgroup(T) {
     return (T)__ingot_thread_index_in_simdgroup();
 }
 
-#define __INGOT_INTERNAL(name)                                                                   \
-    template <class T, class... A> __ingot_inline T __metal_##name(T x, A... rest) {             \
-        return metal::name(x, rest...);                                                          \
+#define __INGOT_INTERNAL(name)                                                                     \
+    template <class T, class... A> __ingot_inline T __metal_##name(T x, A... rest) {               \
+        return metal::name(x, rest...);                                                            \
     }
 __INGOT_INTERNAL(simd_broadcast)
 __INGOT_INTERNAL(simd_broadcast_first)
@@ -73,14 +73,14 @@ __INGOT_INTERNAL(quad_sum)
 #undef __INGOT_INTERNAL
 
 /* Of floating point numbers: of their bits. */
-#define __INGOT_INTERNAL_BITS(name)                                                              \
-    template <class T> __ingot_inline T __metal_##name(T x) {                                    \
-        if constexpr (__is_floating_point(T)) {                                                  \
-            using U = metal::__ingot_bits_t<T>;                                                  \
-            return __builtin_bit_cast(T, metal::name(__builtin_bit_cast(U, x)));                 \
-        } else {                                                                                 \
-            return metal::name(x);                                                               \
-        }                                                                                        \
+#define __INGOT_INTERNAL_BITS(name)                                                                \
+    template <class T> __ingot_inline T __metal_##name(T x) {                                      \
+        if constexpr (__is_floating_point(T)) {                                                    \
+            using U = metal::__ingot_bits_t<T>;                                                    \
+            return __builtin_bit_cast(T, metal::name(__builtin_bit_cast(U, x)));                   \
+        } else {                                                                                   \
+            return metal::name(x);                                                                 \
+        }                                                                                          \
     }
 __INGOT_INTERNAL_BITS(simd_and)
 __INGOT_INTERNAL_BITS(simd_or)

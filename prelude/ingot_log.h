@@ -25,11 +25,9 @@ template <class T> __ingot_inline ulong __ingot_log_slot(T x) {
 }
 
 struct os_log {
-    __ingot_inline constexpr os_log() {
-    }
+    __ingot_inline constexpr os_log() {}
     /* Subsystem and category; not shown. */
-    template <class S, class C> __ingot_inline constexpr os_log(S, C) {
-    }
+    template <class S, class C> __ingot_inline constexpr os_log(S, C) {}
     template <class... A>
     __ingot_inline void log_with_type(os_log_type type, const char *format, A... args) const {
         ulong slots[sizeof...(A) + 1] = {__ingot_log_slot(args)..., 0};

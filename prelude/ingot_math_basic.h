@@ -102,7 +102,14 @@ __INGOT_MATH_COMPARISONS(fast)
 #undef __INGOT_MATH_COMPARISONS
 
 /* A zero keeps its sign; a NaN gives 0. */
-__INGOT_MATH_BOTH_1(sign, x != x ? 0.0f : (x == 0.0f ? x : __builtin_copysignf(1.0f, x)))
+__INGOT_MATH float __ingot_math_sign_precise(float x) {
+    float one = __builtin_copysignf(1.0f, x);
+    float r = x == 0.0f ? x : one;
+    return x != x ? 0.0f : r;
+}
+__INGOT_MATH float __ingot_math_sign_fast(float x) {
+    return __ingot_math_sign_precise(x);
+}
 __INGOT_MATH_BOTH_2(step, y < x ? 0.0f : 1.0f)
 __INGOT_MATH_BOTH_3(mix, x + (y - x) * z)
 __INGOT_MATH_BOTH_3(fma, __builtin_fmaf(x, y, z))

@@ -15,11 +15,11 @@ template <class T, int C, int R> struct matrix {
             columns[i][i] = s;
         }
     }
-    template <class... V, class = enable_if_t<sizeof...(V) + 1 == C &&
-                                              (__is_convertible(V, vec<T, R>) && ...)>>
-    __ingot_inline constexpr matrix(vec<T, R> first, V... rest) : columns{first, vec<T, R>(rest)...} {
-    }
-    template <class... U, class = enable_if_t<sizeof...(U) + 2 == C * R>, class = void>
+    __ingot_inline constexpr matrix(vec<T, R> a, vec<T, R> b) : columns{a, b} {}
+    __ingot_inline constexpr matrix(vec<T, R> a, vec<T, R> b, vec<T, R> c) : columns{a, b, c} {}
+    __ingot_inline constexpr matrix(vec<T, R> a, vec<T, R> b, vec<T, R> c, vec<T, R> d)
+        : columns{a, b, c, d} {}
+    template <class... U, class = enable_if_t<sizeof...(U) + 2 == C * R>>
     __ingot_inline constexpr matrix(T a, T b, U... rest) : columns{} {
         T all[C * R] = {a, b, (T)rest...};
         for (int i = 0; i < C; i++) {
@@ -164,20 +164,20 @@ template <class T> __ingot_inline T determinant(matrix<T, 4, 4> m) {
 }
 } // namespace metal
 
-#define __INGOT_MATRIX_NAME(T, C, R)                                                             \
-    typedef metal::matrix<T, C, R> T##C##x##R;                                                   \
-    namespace metal {                                                                            \
-    using ::T##C##x##R;                                                                          \
+#define __INGOT_MATRIX_NAME(T, C, R)                                                               \
+    typedef metal::matrix<T, C, R> T##C##x##R;                                                     \
+    namespace metal {                                                                              \
+    using ::T##C##x##R;                                                                            \
     }
-#define __INGOT_MATRIX_NAMES(T)                                                                  \
-    __INGOT_MATRIX_NAME(T, 2, 2)                                                                 \
-    __INGOT_MATRIX_NAME(T, 2, 3)                                                                 \
-    __INGOT_MATRIX_NAME(T, 2, 4)                                                                 \
-    __INGOT_MATRIX_NAME(T, 3, 2)                                                                 \
-    __INGOT_MATRIX_NAME(T, 3, 3)                                                                 \
-    __INGOT_MATRIX_NAME(T, 3, 4)                                                                 \
-    __INGOT_MATRIX_NAME(T, 4, 2)                                                                 \
-    __INGOT_MATRIX_NAME(T, 4, 3)                                                                 \
+#define __INGOT_MATRIX_NAMES(T)                                                                    \
+    __INGOT_MATRIX_NAME(T, 2, 2)                                                                   \
+    __INGOT_MATRIX_NAME(T, 2, 3)                                                                   \
+    __INGOT_MATRIX_NAME(T, 2, 4)                                                                   \
+    __INGOT_MATRIX_NAME(T, 3, 2)                                                                   \
+    __INGOT_MATRIX_NAME(T, 3, 3)                                                                   \
+    __INGOT_MATRIX_NAME(T, 3, 4)                                                                   \
+    __INGOT_MATRIX_NAME(T, 4, 2)                                                                   \
+    __INGOT_MATRIX_NAME(T, 4, 3)                                                                   \
     __INGOT_MATRIX_NAME(T, 4, 4)
 __INGOT_MATRIX_NAMES(float)
 __INGOT_MATRIX_NAMES(half)

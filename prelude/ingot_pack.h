@@ -78,16 +78,16 @@ __ingot_inline ushort pack_float_to_unorm565(float3 x) {
                     __ingot_to_unorm<5>(x.z));
 }
 __ingot_inline uint pack_float_to_srgb_unorm4x8(float4 x) {
-    return pack_float_to_unorm4x8(float4(__ingot_to_srgb(x.x), __ingot_to_srgb(x.y),
-                                         __ingot_to_srgb(x.z), x.w));
+    return pack_float_to_unorm4x8(
+        float4(__ingot_to_srgb(x.x), __ingot_to_srgb(x.y), __ingot_to_srgb(x.z), x.w));
 }
 
-#define __INGOT_PACK_HALF(format, bits, N)                                                       \
-    __ingot_inline half##N unpack_##format##_to_half(bits x) {                                   \
-        return half##N(unpack_##format##_to_float(x));                                           \
-    }                                                                                            \
-    __ingot_inline bits pack_half_to_##format(half##N x) {                                       \
-        return pack_float_to_##format(float##N(x));                                              \
+#define __INGOT_PACK_HALF(format, bits, N)                                                         \
+    __ingot_inline half##N unpack_##format##_to_half(bits x) {                                     \
+        return half##N(unpack_##format##_to_float(x));                                             \
+    }                                                                                              \
+    __ingot_inline bits pack_half_to_##format(half##N x) {                                         \
+        return pack_float_to_##format(float##N(x));                                                \
     }
 __INGOT_PACK_HALF(unorm4x8, uint, 4)
 __INGOT_PACK_HALF(snorm4x8, uint, 4)

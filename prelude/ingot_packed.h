@@ -13,89 +13,87 @@ template <class T, int N> __ingot_inline constexpr vec<T, N> __ingot_plain(packe
     return x.__ingot_unpack();
 }
 
-#define __INGOT_SWIZZLE_GET(n, word)                                                             \
-    __ingot_inline vec<T, n> __ingot_get_##word() const {                                        \
-        return __ingot_unpack().word;                                                            \
+#define __INGOT_SWIZZLE_GET(n, word)                                                               \
+    __ingot_inline vec<T, n> __ingot_get_##word() const {                                          \
+        return __ingot_unpack().word;                                                              \
     }
-#define __INGOT_SWIZZLE_PUT(n, word, ...)                                                        \
-    __ingot_inline void __ingot_put_##word(vec<T, n> o) {                                        \
-        auto whole = __ingot_unpack();                                                           \
-        whole.word = o;                                                                          \
-        *this = packed_vec(whole);                                                               \
+#define __INGOT_SWIZZLE_PUT(n, word, ...)                                                          \
+    __ingot_inline void __ingot_put_##word(vec<T, n> o) {                                          \
+        auto whole = __ingot_unpack();                                                             \
+        whole.word = o;                                                                            \
+        *this = packed_vec(whole);                                                                 \
     }
 /* packed with packed, or with a scalar; packed with vec finds vec's own operators. Friends, so
  * that lookup finds them by argument only: see ingot_types.h. */
-#define __INGOT_PACKED_OPERATOR(op)                                                              \
-    template <class A, class B,                                                                  \
-              enable_if_t<(is_same_v<A, packed_vec> &&                                           \
-                           (is_same_v<B, packed_vec> || is_arithmetic_v<B>)) ||                  \
-                              (is_arithmetic_v<A> && is_same_v<B, packed_vec>),                  \
-                          int> = 0>                                                              \
-    friend __ingot_inline constexpr auto operator op(A a, B b) {                                 \
-        return __ingot_plain(a) op __ingot_plain(b);                                             \
+#define __INGOT_PACKED_OPERATOR(op)                                                                \
+    template <class A, class B,                                                                    \
+              enable_if_t<(is_same_v<A, packed_vec> &&                                             \
+                           (is_same_v<B, packed_vec> || is_arithmetic_v<B>)) ||                    \
+                              (is_arithmetic_v<A> && is_same_v<B, packed_vec>),                    \
+                          int> = 0>                                                                \
+    friend __ingot_inline constexpr auto operator op(A a, B b) {                                   \
+        return __ingot_plain(a) op __ingot_plain(b);                                               \
     }
-#define __INGOT_PACKED_COMPOUND(op)                                                              \
-    template <class U> __ingot_inline packed_vec &operator op##=(U o) {                          \
-        *this = packed_vec(__ingot_unpack() op o);                                               \
-        return *this;                                                                            \
+#define __INGOT_PACKED_COMPOUND(op)                                                                \
+    template <class U> __ingot_inline packed_vec &operator op##=(U o) {                            \
+        *this = packed_vec(__ingot_unpack() op o);                                                 \
+        return *this;                                                                              \
     }
-#define __INGOT_PACKED_BODY(N)                                                                   \
-    using value_type = T;                                                                        \
-    packed_vec() = default;                                                                      \
-    template <class U>                                                                           \
-    __ingot_inline explicit constexpr packed_vec(packed_vec<U, N> o)                             \
-        : packed_vec(vec<T, N>(vec<U, N>(o))) {                                                  \
-    }                                                                                            \
-    template <class U>                                                                           \
-    __ingot_inline explicit constexpr packed_vec(vec<U, N> o) : packed_vec(vec<T, N>(o)) {       \
-    }                                                                                            \
-    __ingot_inline constexpr operator vec<T, N>() const {                                        \
-        return __ingot_unpack();                                                                 \
-    }                                                                                            \
-    __ingot_inline T &operator[](size_t i) {                                                     \
-        return (&x)[i];                                                                          \
-    }                                                                                            \
-    __ingot_inline const T &operator[](size_t i) const {                                         \
-        return (&x)[i];                                                                          \
-    }                                                                                            \
-    __INGOT_PACKED_COMPOUND(+)                                                                   \
-    __INGOT_PACKED_COMPOUND(-)                                                                   \
-    __INGOT_PACKED_COMPOUND(*)                                                                   \
-    __INGOT_PACKED_COMPOUND(/)                                                                   \
-    __INGOT_PACKED_COMPOUND(%)                                                                   \
-    __INGOT_PACKED_COMPOUND(&)                                                                   \
-    __INGOT_PACKED_COMPOUND(|)                                                                   \
-    __INGOT_PACKED_COMPOUND(^)                                                                   \
-    __INGOT_PACKED_COMPOUND(<<)                                                                  \
-    __INGOT_PACKED_COMPOUND(>>)                                                                  \
-    __INGOT_PACKED_OPERATOR(+)                                                                   \
-    __INGOT_PACKED_OPERATOR(-)                                                                   \
-    __INGOT_PACKED_OPERATOR(*)                                                                   \
-    __INGOT_PACKED_OPERATOR(/)                                                                   \
-    __INGOT_PACKED_OPERATOR(%)                                                                   \
-    __INGOT_PACKED_OPERATOR(&)                                                                   \
-    __INGOT_PACKED_OPERATOR(|)                                                                   \
-    __INGOT_PACKED_OPERATOR(^)                                                                   \
-    __INGOT_PACKED_OPERATOR(<<)                                                                  \
-    __INGOT_PACKED_OPERATOR(>>)                                                                  \
-    __INGOT_PACKED_OPERATOR(==)                                                                  \
-    __INGOT_PACKED_OPERATOR(!=)                                                                  \
-    __INGOT_PACKED_OPERATOR(<)                                                                   \
-    __INGOT_PACKED_OPERATOR(>)                                                                   \
-    __INGOT_PACKED_OPERATOR(<=)                                                                  \
-    __INGOT_PACKED_OPERATOR(>=)                                                                  \
-    friend __ingot_inline constexpr vec<T, N> operator-(packed_vec a) {                          \
-        return -a.__ingot_unpack();                                                              \
-    }                                                                                            \
+#define __INGOT_PACKED_BODY(N)                                                                     \
+    using value_type = T;                                                                          \
+    packed_vec() = default;                                                                        \
+    template <class U>                                                                             \
+    __ingot_inline explicit constexpr packed_vec(packed_vec<U, N> o)                               \
+        : packed_vec(vec<T, N>(o.__ingot_unpack())) {}                                             \
+    template <class U>                                                                             \
+    __ingot_inline explicit constexpr packed_vec(vec<U, N> o) : packed_vec(vec<T, N>(o)) {}        \
+    __ingot_inline constexpr operator vec<T, N>() const {                                          \
+        return __ingot_unpack();                                                                   \
+    }                                                                                              \
+    __ingot_inline T &operator[](size_t i) {                                                       \
+        return (&x)[i];                                                                            \
+    }                                                                                              \
+    __ingot_inline const T &operator[](size_t i) const {                                           \
+        return (&x)[i];                                                                            \
+    }                                                                                              \
+    __INGOT_PACKED_COMPOUND(+)                                                                     \
+    __INGOT_PACKED_COMPOUND(-)                                                                     \
+    __INGOT_PACKED_COMPOUND(*)                                                                     \
+    __INGOT_PACKED_COMPOUND(/)                                                                     \
+    __INGOT_PACKED_COMPOUND(%)                                                                     \
+    __INGOT_PACKED_COMPOUND(&)                                                                     \
+    __INGOT_PACKED_COMPOUND(|)                                                                     \
+    __INGOT_PACKED_COMPOUND(^)                                                                     \
+    __INGOT_PACKED_COMPOUND(<<)                                                                    \
+    __INGOT_PACKED_COMPOUND(>>)                                                                    \
+    __INGOT_PACKED_OPERATOR(+)                                                                     \
+    __INGOT_PACKED_OPERATOR(-)                                                                     \
+    __INGOT_PACKED_OPERATOR(*)                                                                     \
+    __INGOT_PACKED_OPERATOR(/)                                                                     \
+    __INGOT_PACKED_OPERATOR(%)                                                                     \
+    __INGOT_PACKED_OPERATOR(&)                                                                     \
+    __INGOT_PACKED_OPERATOR(|)                                                                     \
+    __INGOT_PACKED_OPERATOR(^)                                                                     \
+    __INGOT_PACKED_OPERATOR(<<)                                                                    \
+    __INGOT_PACKED_OPERATOR(>>)                                                                    \
+    __INGOT_PACKED_OPERATOR(==)                                                                    \
+    __INGOT_PACKED_OPERATOR(!=)                                                                    \
+    __INGOT_PACKED_OPERATOR(<)                                                                     \
+    __INGOT_PACKED_OPERATOR(>)                                                                     \
+    __INGOT_PACKED_OPERATOR(<=)                                                                    \
+    __INGOT_PACKED_OPERATOR(>=)                                                                    \
+    friend __ingot_inline constexpr vec<T, N> operator-(packed_vec a) {                            \
+        return -a.__ingot_unpack();                                                                \
+    }                                                                                              \
     __INGOT_SWIZZLES_##N
 
-#define __INGOT_RGBA(T, letter, name)                                                            \
-    __ingot_inline T __ingot_get_##name() const {                                                \
-        return letter;                                                                           \
-    }                                                                                            \
-    __ingot_inline void __ingot_put_##name(T s) {                                                \
-        letter = s;                                                                              \
-    }                                                                                            \
+#define __INGOT_RGBA(T, letter, name)                                                              \
+    __ingot_inline T __ingot_get_##name() const {                                                  \
+        return letter;                                                                             \
+    }                                                                                              \
+    __ingot_inline void __ingot_put_##name(T s) {                                                  \
+        letter = s;                                                                                \
+    }                                                                                              \
     __declspec(property(get = __ingot_get_##name, put = __ingot_put_##name)) T name;
 
 template <class T> struct packed_vec<T, 2> {
@@ -103,12 +101,9 @@ template <class T> struct packed_vec<T, 2> {
     __ingot_inline constexpr vec<T, 2> __ingot_unpack() const {
         return vec<T, 2>(x, y);
     }
-    __ingot_inline constexpr packed_vec(T s) : x(s), y(s) {
-    }
-    __ingot_inline constexpr packed_vec(T a, T b) : x(a), y(b) {
-    }
-    __ingot_inline constexpr packed_vec(vec<T, 2> o) : x(o.x), y(o.y) {
-    }
+    __ingot_inline constexpr packed_vec(T s) : x(s), y(s) {}
+    __ingot_inline constexpr packed_vec(T a, T b) : x(a), y(b) {}
+    __ingot_inline constexpr packed_vec(vec<T, 2> o) : x(o.x), y(o.y) {}
     __INGOT_RGBA(T, x, r)
     __INGOT_RGBA(T, y, g)
     __INGOT_PACKED_BODY(2)
@@ -118,16 +113,11 @@ template <class T> struct packed_vec<T, 3> {
     __ingot_inline constexpr vec<T, 3> __ingot_unpack() const {
         return vec<T, 3>(x, y, z);
     }
-    __ingot_inline constexpr packed_vec(T s) : x(s), y(s), z(s) {
-    }
-    __ingot_inline constexpr packed_vec(T a, T b, T c) : x(a), y(b), z(c) {
-    }
-    __ingot_inline constexpr packed_vec(vec<T, 2> a, T b) : packed_vec(vec<T, 3>(a, b)) {
-    }
-    __ingot_inline constexpr packed_vec(T a, vec<T, 2> b) : packed_vec(vec<T, 3>(a, b)) {
-    }
-    __ingot_inline constexpr packed_vec(vec<T, 3> o) : x(o.x), y(o.y), z(o.z) {
-    }
+    __ingot_inline constexpr packed_vec(T s) : x(s), y(s), z(s) {}
+    __ingot_inline constexpr packed_vec(T a, T b, T c) : x(a), y(b), z(c) {}
+    __ingot_inline constexpr packed_vec(vec<T, 2> a, T b) : packed_vec(vec<T, 3>(a, b)) {}
+    __ingot_inline constexpr packed_vec(T a, vec<T, 2> b) : packed_vec(vec<T, 3>(a, b)) {}
+    __ingot_inline constexpr packed_vec(vec<T, 3> o) : x(o.x), y(o.y), z(o.z) {}
     __INGOT_RGBA(T, x, r)
     __INGOT_RGBA(T, y, g)
     __INGOT_RGBA(T, z, b)
@@ -138,16 +128,11 @@ template <class T> struct packed_vec<T, 4> {
     __ingot_inline constexpr vec<T, 4> __ingot_unpack() const {
         return vec<T, 4>(x, y, z, w);
     }
-    __ingot_inline constexpr packed_vec(T s) : x(s), y(s), z(s), w(s) {
-    }
-    __ingot_inline constexpr packed_vec(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {
-    }
-    __ingot_inline constexpr packed_vec(vec<T, 2> a, vec<T, 2> b) : packed_vec(vec<T, 4>(a, b)) {
-    }
-    __ingot_inline constexpr packed_vec(vec<T, 3> a, T b) : packed_vec(vec<T, 4>(a, b)) {
-    }
-    __ingot_inline constexpr packed_vec(vec<T, 4> o) : x(o.x), y(o.y), z(o.z), w(o.w) {
-    }
+    __ingot_inline constexpr packed_vec(T s) : x(s), y(s), z(s), w(s) {}
+    __ingot_inline constexpr packed_vec(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+    __ingot_inline constexpr packed_vec(vec<T, 2> a, vec<T, 2> b) : packed_vec(vec<T, 4>(a, b)) {}
+    __ingot_inline constexpr packed_vec(vec<T, 3> a, T b) : packed_vec(vec<T, 4>(a, b)) {}
+    __ingot_inline constexpr packed_vec(vec<T, 4> o) : x(o.x), y(o.y), z(o.z), w(o.w) {}
     __INGOT_RGBA(T, x, r)
     __INGOT_RGBA(T, y, g)
     __INGOT_RGBA(T, z, b)
@@ -163,14 +148,14 @@ template <class T> struct packed_vec<T, 4> {
 
 } // namespace metal
 
-#define __INGOT_PACKED_NAMES(T)                                                                  \
-    typedef metal::packed_vec<T, 2> packed_##T##2;                                               \
-    typedef metal::packed_vec<T, 3> packed_##T##3;                                               \
-    typedef metal::packed_vec<T, 4> packed_##T##4;                                               \
-    namespace metal {                                                                            \
-    using ::packed_##T##2;                                                                       \
-    using ::packed_##T##3;                                                                       \
-    using ::packed_##T##4;                                                                       \
+#define __INGOT_PACKED_NAMES(T)                                                                    \
+    typedef metal::packed_vec<T, 2> packed_##T##2;                                                 \
+    typedef metal::packed_vec<T, 3> packed_##T##3;                                                 \
+    typedef metal::packed_vec<T, 4> packed_##T##4;                                                 \
+    namespace metal {                                                                              \
+    using ::packed_##T##2;                                                                         \
+    using ::packed_##T##3;                                                                         \
+    using ::packed_##T##4;                                                                         \
     }
 __INGOT_SCALARS(__INGOT_PACKED_NAMES)
 #undef __INGOT_PACKED_NAMES

@@ -12,15 +12,16 @@
 #include "ingot_atomics.h"
 #include "ingot_packed.h"
 
-/* ---- what a type is, as ingot_scalar_type in ingot.h --------------------------------------------- */
+/* ---- what a type is, as ingot_scalar_type in ingot.h
+ * --------------------------------------------- */
 template <class T> struct __ingot_shape {
     static constexpr uint scalar = 0;
     static constexpr uint components = 0;
 };
-#define __INGOT_SHAPE(T, code)                                                                   \
-    template <> struct __ingot_shape<T> {                                                        \
-        static constexpr uint scalar = code;                                                     \
-        static constexpr uint components = 1;                                                    \
+#define __INGOT_SHAPE(T, code)                                                                     \
+    template <> struct __ingot_shape<T> {                                                          \
+        static constexpr uint scalar = code;                                                       \
+        static constexpr uint components = 1;                                                      \
     };
 __INGOT_SHAPE(bool, 1)
 __INGOT_SHAPE(char, 2)
@@ -49,7 +50,8 @@ template <class T> __ingot_inline constexpr const char *__ingot_type_name() {
     return __PRETTY_FUNCTION__;
 }
 
-/* ---- buffers and threadgroup memory ----------------------------------------------------------------- */
+/* ---- buffers and threadgroup memory
+ * ----------------------------------------------------------------- */
 template <class T> struct __ingot_space {
     static constexpr uint value = 0;
 };
@@ -71,8 +73,7 @@ __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
                               "reference to device, constant or threadgroup memory");
     using T = metal::__ingot_bare_t<P>;
     constexpr uint kind = space == 3 ? 2 : 1;
-    constexpr uint flags =
-        (REFERENCE ? 1 : 0) | (space != 6 && !__is_const(P) ? 2 : 0);
+    constexpr uint flags = (REFERENCE ? 1 : 0) | (space != 6 && !__is_const(P) ? 2 : 0);
     ulong size = 1, align = 1;
     if constexpr (!__is_void(T)) {
         size = sizeof(T);
@@ -118,7 +119,8 @@ __ingot_inline decltype(auto) __ingot_parameter_if(const char *name, bool active
     return __ingot_argument<T>::template fetch<ORDINAL, INDEX>(name, active);
 }
 
-/* ---- built-in values -------------------------------------------------------------------------------- */
+/* ---- built-in values
+ * -------------------------------------------------------------------------------- */
 template <class T> struct __ingot_position {
     template <class F> static __ingot_inline T make(F at) {
         return (T)at(0);
@@ -135,14 +137,14 @@ template <class T> struct __ingot_position<metal::vec<T, 3>> {
     }
 };
 
-#define __INGOT_POSITION(name, expression)                                                       \
-    template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {        \
-        return __ingot_position<metal::remove_cvref_t<T>>::make(                                 \
-            [](uint dim) __attribute__((always_inline))->uint { return expression; });           \
+#define __INGOT_POSITION(name, expression)                                                         \
+    template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {          \
+        return __ingot_position<metal::remove_cvref_t<T>>::make(                                   \
+            [](uint dim) __attribute__((always_inline)) -> uint { return expression; });           \
     }
-#define __INGOT_INDEX(name, expression)                                                          \
-    template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {        \
-        return (metal::remove_cvref_t<T>)(expression);                                           \
+#define __INGOT_INDEX(name, expression)                                                            \
+    template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {          \
+        return (metal::remove_cvref_t<T>)(expression);                                             \
     }
 __INGOT_POSITION(thread_position_in_grid, __ingot_thread_position_in_grid(dim))
 __INGOT_POSITION(thread_position_in_threadgroup, __ingot_thread_position_in_threadgroup(dim))
@@ -166,11 +168,13 @@ __INGOT_INDEX(quadgroup_index_in_simdgroup, __ingot_thread_index_in_simdgroup() 
 __INGOT_INDEX(quadgroups_per_threadgroup,
               (__ingot_threads_per_threadgroup(0) * __ingot_threads_per_threadgroup(1) *
                    __ingot_threads_per_threadgroup(2) +
-               3u) >> 2)
+               3u) >>
+                  2)
 __INGOT_INDEX(dispatch_quadgroups_per_threadgroup,
               (__ingot_dispatch_threads_per_threadgroup(0) *
                    __ingot_dispatch_threads_per_threadgroup(1) *
                    __ingot_dispatch_threads_per_threadgroup(2) +
-               3u) >> 2)
+               3u) >>
+                  2)
 #undef __INGOT_POSITION
 #undef __INGOT_INDEX

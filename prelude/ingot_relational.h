@@ -27,9 +27,9 @@ template <int N> __ingot_inline constexpr bool all(vec<bool, N> x) {
 }
 
 /* b where c is true, a elsewhere. */
-#define __INGOT_SELECT(T)                                                                        \
-    __ingot_inline constexpr T select(T a, T b, bool c) {                                        \
-        return c ? b : a;                                                                        \
+#define __INGOT_SELECT(T)                                                                          \
+    __ingot_inline constexpr T select(T a, T b, bool c) {                                          \
+        return c ? b : a;                                                                          \
     }
 __INGOT_SCALARS(__INGOT_SELECT)
 #undef __INGOT_SELECT
@@ -100,17 +100,17 @@ __ingot_inline constexpr bool signbit(float x) {
 __ingot_inline constexpr bool signbit(half x) {
     return __builtin_bit_cast(short, x) < 0;
 }
-#define __INGOT_QUESTION(f)                                                                      \
-    template <class T, class = enable_if_t<is_same_v<T, bfloat> || is_integral_v<T>>>            \
-    __ingot_inline constexpr bool f(T x) {                                                       \
-        return f((float)x);                                                                      \
-    }                                                                                            \
-    template <class T, int N> __ingot_inline vec<bool, N> f(vec<T, N> x) {                       \
-        vec<bool, N> r;                                                                          \
-        for (int i = 0; i < N; i++) {                                                            \
-            r[i] = f(T(x[i]));                                                                   \
-        }                                                                                        \
-        return r;                                                                                \
+#define __INGOT_QUESTION(f)                                                                        \
+    template <class T, class = enable_if_t<is_same_v<T, bfloat> || is_integral_v<T>>>              \
+    __ingot_inline constexpr bool f(T x) {                                                         \
+        return f((float)x);                                                                        \
+    }                                                                                              \
+    template <class T, int N> __ingot_inline vec<bool, N> f(vec<T, N> x) {                         \
+        vec<bool, N> r;                                                                            \
+        for (int i = 0; i < N; i++) {                                                              \
+            r[i] = f(T(x[i]));                                                                     \
+        }                                                                                          \
+        return r;                                                                                  \
     }
 __INGOT_QUESTION(isnan)
 __INGOT_QUESTION(isinf)
@@ -127,20 +127,16 @@ template <class T, class = enable_if_t<is_floating_point_v<T>>>
 __ingot_inline constexpr bool isordered(T a, type_identity_t<T> b) {
     return !isnan(a) && !isnan(b);
 }
-template <class T, int N>
-__ingot_inline vec<bool, N> isunordered(vec<T, N> a, vec<T, N> b) {
+template <class T, int N> __ingot_inline vec<bool, N> isunordered(vec<T, N> a, vec<T, N> b) {
     return isnan(a) || isnan(b);
 }
-template <class T, int N>
-__ingot_inline vec<bool, N> isordered(vec<T, N> a, vec<T, N> b) {
+template <class T, int N> __ingot_inline vec<bool, N> isordered(vec<T, N> a, vec<T, N> b) {
     return !(isnan(a) || isnan(b));
 }
-template <class T, int N>
-__ingot_inline vec<bool, N> isequal(vec<T, N> a, vec<T, N> b) {
+template <class T, int N> __ingot_inline vec<bool, N> isequal(vec<T, N> a, vec<T, N> b) {
     return a == b;
 }
-template <class T, int N>
-__ingot_inline vec<bool, N> isnotequal(vec<T, N> a, vec<T, N> b) {
+template <class T, int N> __ingot_inline vec<bool, N> isnotequal(vec<T, N> a, vec<T, N> b) {
     return a != b;
 }
 

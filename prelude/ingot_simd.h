@@ -17,7 +17,8 @@ __ingot_inline uint __ingot_lane() {
     return __ingot_thread_index_in_simdgroup();
 }
 
-/* ---- moving data -------------------------------------------------------------------------------- */
+/* ---- moving data --------------------------------------------------------------------------------
+ */
 /* x of another lane; every other movement is this with an index. */
 template <class T> __ingot_inline __ingot_if_crosses<T> __ingot_fetch(T x, uint lane) {
     if constexpr (is_vector_v<T>) {
@@ -33,8 +34,7 @@ template <class T> __ingot_inline __ingot_if_crosses<T> __ingot_fetch(T x, uint 
     } else if constexpr (sizeof(T) == 4) {
         return __builtin_bit_cast(T, __ingot_simd_shuffle_b32(__builtin_bit_cast(uint, x), lane));
     } else if constexpr (sizeof(T) == 2) {
-        return __builtin_bit_cast(T,
-                                  __ingot_simd_shuffle_b16(__builtin_bit_cast(ushort, x), lane));
+        return __builtin_bit_cast(T, __ingot_simd_shuffle_b16(__builtin_bit_cast(ushort, x), lane));
     } else {
         return (T)__ingot_simd_shuffle_b16((uchar)x, lane);
     }
@@ -68,16 +68,16 @@ __ingot_inline __ingot_if_crosses<T> simd_shuffle_rotate_down(T x, ushort delta)
 /* Segments of `modulo` lanes; what would come from outside the own segment comes from the other
  * end of the segment of `fill`. modulo is a power of two. */
 template <class T>
-__ingot_inline __ingot_if_crosses<T>
-simd_shuffle_and_fill_up(T x, type_identity_t<T> fill, ushort delta, ushort modulo = 32) {
+__ingot_inline __ingot_if_crosses<T> simd_shuffle_and_fill_up(T x, type_identity_t<T> fill,
+                                                              ushort delta, ushort modulo = 32) {
     uint lane = __ingot_lane(), inside = lane & (modulo - 1u);
     uint from = (lane - inside) + ((inside - delta) & (modulo - 1u));
     T moved = __ingot_fetch(x, from), filled = __ingot_fetch(T(fill), from);
     return inside < delta ? filled : moved;
 }
 template <class T>
-__ingot_inline __ingot_if_crosses<T>
-simd_shuffle_and_fill_down(T x, type_identity_t<T> fill, ushort delta, ushort modulo = 32) {
+__ingot_inline __ingot_if_crosses<T> simd_shuffle_and_fill_down(T x, type_identity_t<T> fill,
+                                                                ushort delta, ushort modulo = 32) {
     uint lane = __ingot_lane(), inside = lane & (modulo - 1u);
     uint from = (lane - inside) + ((inside + delta) & (modulo - 1u));
     T moved = __ingot_fetch(x, from), filled = __ingot_fetch(T(fill), from);
@@ -87,52 +87,53 @@ template <class T> __ingot_inline __ingot_if_crosses<T> simd_broadcast_first(T x
     return __ingot_fetch(x, (uint)__builtin_ctz(__ingot_simd_ballot(true)));
 }
 
-/* ---- reductions and prefix operations -------------------------------------------------------------- */
+/* ---- reductions and prefix operations
+ * -------------------------------------------------------------- */
 /* The built-in type that carries T: f32, i32, u32, i64 or u64. */
 template <class T> struct __ingot_carrier {
-    using type = conditional_t<
-        __is_floating_point(T), float,
-        conditional_t<sizeof(T) == 8, conditional_t<__is_signed(T), long, ulong>,
-                      conditional_t<__is_signed(T), int, uint>>>;
+    using type =
+        conditional_t<__is_floating_point(T), float,
+                      conditional_t<sizeof(T) == 8, conditional_t<__is_signed(T), long, ulong>,
+                                    conditional_t<__is_signed(T), int, uint>>>;
 };
 template <class T> using __ingot_carrier_t = typename __ingot_carrier<T>::type;
 
-#define __INGOT_OVERLOAD(name, op, T, suffix)                                                    \
-    __ingot_inline T __ingot_##name(T x) {                                                       \
-        return __ingot_simd_##op##_##suffix(x);                                                  \
+#define __INGOT_OVERLOAD(name, op, T, suffix)                                                      \
+    __ingot_inline T __ingot_##name(T x) {                                                         \
+        return __ingot_simd_##op##_##suffix(x);                                                    \
     }
-#define __INGOT_REDUCTION(op)                                                                    \
-    __INGOT_OVERLOAD(do_##op, op, float, f32)                                                    \
-    __INGOT_OVERLOAD(do_##op, op, int, i32)                                                      \
-    __INGOT_OVERLOAD(do_##op, op, uint, u32)                                                     \
-    __INGOT_OVERLOAD(do_##op, op, long, i64)                                                     \
-    __INGOT_OVERLOAD(do_##op, op, ulong, u64)                                                    \
+#define __INGOT_REDUCTION(op)                                                                      \
+    __INGOT_OVERLOAD(do_##op, op, float, f32)                                                      \
+    __INGOT_OVERLOAD(do_##op, op, int, i32)                                                        \
+    __INGOT_OVERLOAD(do_##op, op, uint, u32)                                                       \
+    __INGOT_OVERLOAD(do_##op, op, long, i64)                                                       \
+    __INGOT_OVERLOAD(do_##op, op, ulong, u64)                                                      \
     __INGOT_LIFT(op, __ingot_crosses<T>)
-#define __INGOT_BITWISE(op)                                                                      \
-    __INGOT_OVERLOAD(do_##op, op, uint, u32)                                                     \
-    __INGOT_OVERLOAD(do_##op, op, ulong, u64)                                                    \
-    __INGOT_OVERLOAD(do_##op, op, int, u32)                                                      \
-    __INGOT_OVERLOAD(do_##op, op, long, u64)                                                     \
-    __INGOT_LIFT(op, __ingot_crosses<T> && is_integral_v<make_scalar_t<T>>)
-#define __INGOT_PREFIX(op)                                                                       \
-    __INGOT_OVERLOAD(do_##op, op, float, f32)                                                    \
-    __INGOT_OVERLOAD(do_##op, op, uint, u32)                                                     \
-    __INGOT_OVERLOAD(do_##op, op, ulong, u64)                                                    \
-    __INGOT_OVERLOAD(do_##op, op, int, u32)                                                      \
-    __INGOT_OVERLOAD(do_##op, op, long, u64)                                                     \
+#define __INGOT_BITWISE(op)                                                                        \
+    __INGOT_OVERLOAD(do_##op, op, uint, u32)                                                       \
+    __INGOT_OVERLOAD(do_##op, op, ulong, u64)                                                      \
+    __INGOT_OVERLOAD(do_##op, op, int, u32)                                                        \
+    __INGOT_OVERLOAD(do_##op, op, long, u64)                                                       \
+    __INGOT_LIFT(op, __ingot_crosses<T> &&is_integral_v<make_scalar_t<T>>)
+#define __INGOT_PREFIX(op)                                                                         \
+    __INGOT_OVERLOAD(do_##op, op, float, f32)                                                      \
+    __INGOT_OVERLOAD(do_##op, op, uint, u32)                                                       \
+    __INGOT_OVERLOAD(do_##op, op, ulong, u64)                                                      \
+    __INGOT_OVERLOAD(do_##op, op, int, u32)                                                        \
+    __INGOT_OVERLOAD(do_##op, op, long, u64)                                                       \
     __INGOT_LIFT(op, __ingot_crosses<T>)
 /* From the carriers to all scalars and vectors. */
-#define __INGOT_LIFT(op, condition)                                                              \
-    template <class T> __ingot_inline enable_if_t<(condition), T> simd_##op(T x) {               \
-        if constexpr (is_vector_v<T>) {                                                          \
-            T r = x;                                                                             \
-            for (int i = 0; i < int(vec_elements_v<T>); i++) {                                   \
-                r[i] = simd_##op(make_scalar_t<T>(x[i]));                                        \
-            }                                                                                    \
-            return r;                                                                            \
-        } else {                                                                                 \
-            return (T)__ingot_do_##op((__ingot_carrier_t<T>)x);                                  \
-        }                                                                                        \
+#define __INGOT_LIFT(op, condition)                                                                \
+    template <class T> __ingot_inline enable_if_t<(condition), T> simd_##op(T x) {                 \
+        if constexpr (is_vector_v<T>) {                                                            \
+            T r = x;                                                                               \
+            for (int i = 0; i < int(vec_elements_v<T>); i++) {                                     \
+                r[i] = simd_##op(make_scalar_t<T>(x[i]));                                          \
+            }                                                                                      \
+            return r;                                                                              \
+        } else {                                                                                   \
+            return (T)__ingot_do_##op((__ingot_carrier_t<T>)x);                                    \
+        }                                                                                          \
     }
 __INGOT_REDUCTION(sum)
 __INGOT_REDUCTION(product)
@@ -151,13 +152,13 @@ __INGOT_PREFIX(prefix_exclusive_product)
 #undef __INGOT_PREFIX
 #undef __INGOT_LIFT
 
-/* ---- votes --------------------------------------------------------------------------------------- */
+/* ---- votes
+ * --------------------------------------------------------------------------------------- */
 struct simd_vote {
     using vote_t = ulong;
     vote_t __bits;
     simd_vote() = default;
-    __ingot_inline explicit constexpr simd_vote(vote_t bits) : __bits(bits) {
-    }
+    __ingot_inline explicit constexpr simd_vote(vote_t bits) : __bits(bits) {}
     __ingot_inline explicit constexpr operator vote_t() const {
         return __bits;
     }
@@ -205,7 +206,8 @@ __ingot_inline bool simd_is_helper_thread() {
     return false;
 }
 
-/* ---- quads: four neighbouring lanes --------------------------------------------------------------- */
+/* ---- quads: four neighbouring lanes
+ * --------------------------------------------------------------- */
 __ingot_inline uint __ingot_quad_base() {
     return __ingot_lane() & ~3u;
 }
@@ -242,13 +244,13 @@ __ingot_inline __ingot_if_crosses<T> quad_shuffle_rotate_down(T x, ushort delta)
     return __ingot_fetch(x, (lane & ~3u) | ((lane + delta) & 3u));
 }
 template <class T>
-__ingot_inline __ingot_if_crosses<T>
-quad_shuffle_and_fill_up(T x, type_identity_t<T> fill, ushort delta, ushort modulo = 4) {
+__ingot_inline __ingot_if_crosses<T> quad_shuffle_and_fill_up(T x, type_identity_t<T> fill,
+                                                              ushort delta, ushort modulo = 4) {
     return simd_shuffle_and_fill_up(x, fill, delta, modulo);
 }
 template <class T>
-__ingot_inline __ingot_if_crosses<T>
-quad_shuffle_and_fill_down(T x, type_identity_t<T> fill, ushort delta, ushort modulo = 4) {
+__ingot_inline __ingot_if_crosses<T> quad_shuffle_and_fill_down(T x, type_identity_t<T> fill,
+                                                                ushort delta, ushort modulo = 4) {
     return simd_shuffle_and_fill_down(x, fill, delta, modulo);
 }
 
@@ -265,8 +267,7 @@ __ingot_inline T __ingot_quad_reduce(T x, uint lanes, T identity, F op) {
     return op(op(e[0], e[2]), op(e[1], e[3]));
 }
 /* In lane order, for the prefix operations. */
-template <class T, class F>
-__ingot_inline T __ingot_quad_scan(T x, uint lanes, T identity, F op) {
+template <class T, class F> __ingot_inline T __ingot_quad_scan(T x, uint lanes, T identity, F op) {
     uint base = __ingot_quad_base();
     T r = identity;
     for (int i = 0; i < 4; i++) {
@@ -295,25 +296,24 @@ template <class C> __ingot_inline C __ingot_bottom() {
     }
 }
 
-#define __INGOT_QUAD(name, condition, reduce, lanes, identity, ...)                              \
-    template <class T> __ingot_inline enable_if_t<(condition), T> quad_##name(T x) {             \
-        if constexpr (is_vector_v<T>) {                                                          \
-            T r = x;                                                                             \
-            for (int i = 0; i < int(vec_elements_v<T>); i++) {                                   \
-                r[i] = quad_##name(make_scalar_t<T>(x[i]));                                      \
-            }                                                                                    \
-            return r;                                                                            \
-        } else {                                                                                 \
-            using C = __ingot_carrier_t<T>;                                                      \
-            uint active = __ingot_quad_mask(true), own = __ingot_lane() & 3u;                    \
-            (void)own;                                                                           \
-            return (T)reduce<C>((C)x, active & (lanes), (identity), [](C a, C b) -> C {          \
-                return __VA_ARGS__;                                                              \
-            });                                                                                  \
-        }                                                                                        \
+#define __INGOT_QUAD(name, condition, reduce, lanes, identity, ...)                                \
+    template <class T> __ingot_inline enable_if_t<(condition), T> quad_##name(T x) {               \
+        if constexpr (is_vector_v<T>) {                                                            \
+            T r = x;                                                                               \
+            for (int i = 0; i < int(vec_elements_v<T>); i++) {                                     \
+                r[i] = quad_##name(make_scalar_t<T>(x[i]));                                        \
+            }                                                                                      \
+            return r;                                                                              \
+        } else {                                                                                   \
+            using C = __ingot_carrier_t<T>;                                                        \
+            uint active = __ingot_quad_mask(true), own = __ingot_lane() & 3u;                      \
+            (void)own;                                                                             \
+            return (T)reduce<C>((C)x, active & (lanes), (identity),                                \
+                                [](C a, C b) -> C { return __VA_ARGS__; });                        \
+        }                                                                                          \
     }
 #define __INGOT_ANY_TYPE __ingot_crosses<T>
-#define __INGOT_INTEGER  __ingot_crosses<T> && is_integral_v<make_scalar_t<T>>
+#define __INGOT_INTEGER  __ingot_crosses<T> &&is_integral_v<make_scalar_t<T>>
 __INGOT_QUAD(sum, __INGOT_ANY_TYPE, __ingot_quad_reduce, 15u, C(0), a + b)
 __INGOT_QUAD(product, __INGOT_ANY_TYPE, __ingot_quad_reduce, 15u, C(1), a *b)
 __INGOT_QUAD(min, __INGOT_ANY_TYPE, __ingot_quad_reduce, 15u, __ingot_top<C>(),
@@ -327,10 +327,10 @@ __INGOT_QUAD(prefix_inclusive_sum, __INGOT_ANY_TYPE, __ingot_quad_scan, (2u << o
              a + b)
 __INGOT_QUAD(prefix_exclusive_sum, __INGOT_ANY_TYPE, __ingot_quad_scan, (1u << own) - 1u, C(0),
              a + b)
-__INGOT_QUAD(prefix_inclusive_product, __INGOT_ANY_TYPE, __ingot_quad_scan, (2u << own) - 1u,
-             C(1), a *b)
-__INGOT_QUAD(prefix_exclusive_product, __INGOT_ANY_TYPE, __ingot_quad_scan, (1u << own) - 1u,
-             C(1), a *b)
+__INGOT_QUAD(prefix_inclusive_product, __INGOT_ANY_TYPE, __ingot_quad_scan, (2u << own) - 1u, C(1),
+             a *b)
+__INGOT_QUAD(prefix_exclusive_product, __INGOT_ANY_TYPE, __ingot_quad_scan, (1u << own) - 1u, C(1),
+             a *b)
 #undef __INGOT_QUAD
 #undef __INGOT_ANY_TYPE
 #undef __INGOT_INTEGER
@@ -339,8 +339,7 @@ struct quad_vote {
     using vote_t = uint;
     vote_t __bits;
     quad_vote() = default;
-    __ingot_inline explicit constexpr quad_vote(vote_t bits) : __bits(bits) {
-    }
+    __ingot_inline explicit constexpr quad_vote(vote_t bits) : __bits(bits) {}
     __ingot_inline explicit constexpr operator vote_t() const {
         return __bits;
     }

@@ -51,10 +51,9 @@ make_diagonal_simdgroup_matrix(type_identity_t<T> value) {
 }
 
 template <class D, class A, class B, class C>
-__ingot_inline void simdgroup_multiply_accumulate(simdgroup_matrix<D, 8, 8> &d,
-                                                  simdgroup_matrix<A, 8, 8> a,
-                                                  simdgroup_matrix<B, 8, 8> b,
-                                                  simdgroup_matrix<C, 8, 8> c) {
+__ingot_inline void
+simdgroup_multiply_accumulate(simdgroup_matrix<D, 8, 8> &d, simdgroup_matrix<A, 8, 8> a,
+                              simdgroup_matrix<B, 8, 8> b, simdgroup_matrix<C, 8, 8> c) {
     float a0 = (float)a.__elements.x, a1 = (float)a.__elements.y;
     float b0 = (float)b.__elements.x, b1 = (float)b.__elements.y;
     float d0 = __ingot_simdgroup_mma(a0, a1, b0, b1, (float)c.__elements.x, 0);
@@ -67,43 +66,42 @@ __ingot_inline void simdgroup_multiply(simdgroup_matrix<D, 8, 8> &d, simdgroup_m
     simdgroup_multiply_accumulate(d, a, b, make_filled_simdgroup_matrix<float, 8, 8>(0.0f));
 }
 /* Row y, column x of the origin in memory. */
-template <class P>
-__ingot_inline P __ingot_tile(P p, ulong elements_per_row, ulong2 origin) {
+template <class P> __ingot_inline P __ingot_tile(P p, ulong elements_per_row, ulong2 origin) {
     return p + (origin.y * elements_per_row + origin.x);
 }
-#define __INGOT_SIMDGROUP_MEMORY(space, name)                                                    \
-    template <class T>                                                                           \
-    __ingot_inline void simdgroup_load(simdgroup_matrix<T, 8, 8> &d, const space T *source,      \
-                                       ulong elements_per_row = 8, ulong2 origin = ulong2(0),    \
-                                       bool transpose = false) {                                 \
-        const space T *p = __ingot_tile(source, elements_per_row, origin);                       \
-        if constexpr (sizeof(T) == 4) {                                                          \
-            const space uint *q = (const space uint *)p;                                         \
-            uint e0 = __ingot_simdgroup_load_##name##_b32(q, elements_per_row, transpose, 0);    \
-            uint e1 = __ingot_simdgroup_load_##name##_b32(q, elements_per_row, transpose, 1);    \
-            d.__elements = vec<T, 2>(__builtin_bit_cast(T, e0), __builtin_bit_cast(T, e1));      \
-        } else {                                                                                 \
-            const space ushort *q = (const space ushort *)p;                                     \
-            ushort e0 = __ingot_simdgroup_load_##name##_b16(q, elements_per_row, transpose, 0);  \
-            ushort e1 = __ingot_simdgroup_load_##name##_b16(q, elements_per_row, transpose, 1);  \
-            d.__elements = vec<T, 2>(__builtin_bit_cast(T, e0), __builtin_bit_cast(T, e1));      \
-        }                                                                                        \
-    }                                                                                            \
-    template <class T>                                                                           \
-    __ingot_inline void simdgroup_store(simdgroup_matrix<T, 8, 8> s, space T *destination,       \
-                                        ulong elements_per_row = 8, ulong2 origin = ulong2(0),   \
-                                        bool transpose = false) {                                \
-        space T *p = __ingot_tile(destination, elements_per_row, origin);                        \
-        T e0 = s.__elements.x, e1 = s.__elements.y;                                              \
-        if constexpr (sizeof(T) == 4) {                                                          \
-            __ingot_simdgroup_store_##name##_b32((space uint *)p, elements_per_row, transpose,   \
-                                                 __builtin_bit_cast(uint, e0),                   \
-                                                 __builtin_bit_cast(uint, e1));                  \
-        } else {                                                                                 \
-            __ingot_simdgroup_store_##name##_b16((space ushort *)p, elements_per_row, transpose, \
-                                                 __builtin_bit_cast(ushort, e0),                 \
-                                                 __builtin_bit_cast(ushort, e1));                \
-        }                                                                                        \
+#define __INGOT_SIMDGROUP_MEMORY(space, name)                                                      \
+    template <class T>                                                                             \
+    __ingot_inline void simdgroup_load(simdgroup_matrix<T, 8, 8> &d, const space T *source,        \
+                                       ulong elements_per_row = 8, ulong2 origin = ulong2(0),      \
+                                       bool transpose = false) {                                   \
+        const space T *p = __ingot_tile(source, elements_per_row, origin);                         \
+        if constexpr (sizeof(T) == 4) {                                                            \
+            const space uint *q = (const space uint *)p;                                           \
+            uint e0 = __ingot_simdgroup_load_##name##_b32(q, elements_per_row, transpose, 0);      \
+            uint e1 = __ingot_simdgroup_load_##name##_b32(q, elements_per_row, transpose, 1);      \
+            d.__elements = vec<T, 2>(__builtin_bit_cast(T, e0), __builtin_bit_cast(T, e1));        \
+        } else {                                                                                   \
+            const space ushort *q = (const space ushort *)p;                                       \
+            ushort e0 = __ingot_simdgroup_load_##name##_b16(q, elements_per_row, transpose, 0);    \
+            ushort e1 = __ingot_simdgroup_load_##name##_b16(q, elements_per_row, transpose, 1);    \
+            d.__elements = vec<T, 2>(__builtin_bit_cast(T, e0), __builtin_bit_cast(T, e1));        \
+        }                                                                                          \
+    }                                                                                              \
+    template <class T>                                                                             \
+    __ingot_inline void simdgroup_store(simdgroup_matrix<T, 8, 8> s, space T *destination,         \
+                                        ulong elements_per_row = 8, ulong2 origin = ulong2(0),     \
+                                        bool transpose = false) {                                  \
+        space T *p = __ingot_tile(destination, elements_per_row, origin);                          \
+        T e0 = s.__elements.x, e1 = s.__elements.y;                                                \
+        if constexpr (sizeof(T) == 4) {                                                            \
+            __ingot_simdgroup_store_##name##_b32((space uint *)p, elements_per_row, transpose,     \
+                                                 __builtin_bit_cast(uint, e0),                     \
+                                                 __builtin_bit_cast(uint, e1));                    \
+        } else {                                                                                   \
+            __ingot_simdgroup_store_##name##_b16((space ushort *)p, elements_per_row, transpose,   \
+                                                 __builtin_bit_cast(ushort, e0),                   \
+                                                 __builtin_bit_cast(ushort, e1));                  \
+        }                                                                                          \
     }
 __INGOT_SIMDGROUP_MEMORY(__ingot_device, device)
 __INGOT_SIMDGROUP_MEMORY(__ingot_threadgroup, threadgroup)

@@ -11,63 +11,62 @@
 #define __INGOT_INDEX_z 2
 #define __INGOT_INDEX_w 3
 
-#define __INGOT_SWIZZLE(n, xyzw, rgba, ...)                                                      \
-    __INGOT_SWIZZLE_GET(n, xyzw)                                                                 \
-    __INGOT_SWIZZLE_PUT(n, xyzw, __VA_ARGS__)                                                    \
-    __declspec(property(get = __ingot_get_##xyzw, put = __ingot_put_##xyzw)) vec<T, n> xyzw;     \
+#define __INGOT_SWIZZLE(n, xyzw, rgba, ...)                                                        \
+    __INGOT_SWIZZLE_GET(n, xyzw)                                                                   \
+    __INGOT_SWIZZLE_PUT(n, xyzw, __VA_ARGS__)                                                      \
+    __declspec(property(get = __ingot_get_##xyzw, put = __ingot_put_##xyzw)) vec<T, n> xyzw;       \
     __declspec(property(get = __ingot_get_##xyzw, put = __ingot_put_##xyzw)) vec<T, n> rgba;
 
 /* One letter more at each level; each letter comes as its xyzw and its rgba name. */
-#define __INGOT_WORD2(a, A, b, B)                                                                \
+#define __INGOT_WORD2(a, A, b, B)                                                                  \
     __INGOT_SWIZZLE(2, a##b, A##B, __INGOT_INDEX_##a, __INGOT_INDEX_##b)
-#define __INGOT_WORD3(a, A, b, B, c, C)                                                          \
+#define __INGOT_WORD3(a, A, b, B, c, C)                                                            \
     __INGOT_SWIZZLE(3, a##b##c, A##B##C, __INGOT_INDEX_##a, __INGOT_INDEX_##b, __INGOT_INDEX_##c)
-#define __INGOT_WORD4(a, A, b, B, c, C, d, D)                                                    \
-    __INGOT_SWIZZLE(4, a##b##c##d, A##B##C##D, 0)
+#define __INGOT_WORD4(a, A, b, B, c, C, d, D) __INGOT_SWIZZLE(4, a##b##c##d, A##B##C##D, 0)
 
-#define __INGOT_LETTERS1_2(F)     F(x, r) F(y, g)
-#define __INGOT_LETTERS2_2(F, ...) F(__VA_ARGS__, x, r) F(__VA_ARGS__, y, g)
-#define __INGOT_LETTERS3_2(F, ...) F(__VA_ARGS__, x, r) F(__VA_ARGS__, y, g)
-#define __INGOT_LETTERS4_2(F, ...) F(__VA_ARGS__, x, r) F(__VA_ARGS__, y, g)
-#define __INGOT_LETTERS1_3(F)     __INGOT_LETTERS1_2(F) F(z, b)
-#define __INGOT_LETTERS2_3(F, ...) __INGOT_LETTERS2_2(F, __VA_ARGS__) F(__VA_ARGS__, z, b)
-#define __INGOT_LETTERS3_3(F, ...) __INGOT_LETTERS3_2(F, __VA_ARGS__) F(__VA_ARGS__, z, b)
-#define __INGOT_LETTERS4_3(F, ...) __INGOT_LETTERS4_2(F, __VA_ARGS__) F(__VA_ARGS__, z, b)
-#define __INGOT_LETTERS1_4(F)     __INGOT_LETTERS1_3(F) F(w, a)
-#define __INGOT_LETTERS2_4(F, ...) __INGOT_LETTERS2_3(F, __VA_ARGS__) F(__VA_ARGS__, w, a)
-#define __INGOT_LETTERS3_4(F, ...) __INGOT_LETTERS3_3(F, __VA_ARGS__) F(__VA_ARGS__, w, a)
-#define __INGOT_LETTERS4_4(F, ...) __INGOT_LETTERS4_3(F, __VA_ARGS__) F(__VA_ARGS__, w, a)
+#define __INGOT_LETTERS1_2(F)                 F(x, r) F(y, g)
+#define __INGOT_LETTERS2_2(F, ...)            F(__VA_ARGS__, x, r) F(__VA_ARGS__, y, g)
+#define __INGOT_LETTERS3_2(F, ...)            F(__VA_ARGS__, x, r) F(__VA_ARGS__, y, g)
+#define __INGOT_LETTERS4_2(F, ...)            F(__VA_ARGS__, x, r) F(__VA_ARGS__, y, g)
+#define __INGOT_LETTERS1_3(F)                 __INGOT_LETTERS1_2(F) F(z, b)
+#define __INGOT_LETTERS2_3(F, ...)            __INGOT_LETTERS2_2(F, __VA_ARGS__) F(__VA_ARGS__, z, b)
+#define __INGOT_LETTERS3_3(F, ...)            __INGOT_LETTERS3_2(F, __VA_ARGS__) F(__VA_ARGS__, z, b)
+#define __INGOT_LETTERS4_3(F, ...)            __INGOT_LETTERS4_2(F, __VA_ARGS__) F(__VA_ARGS__, z, b)
+#define __INGOT_LETTERS1_4(F)                 __INGOT_LETTERS1_3(F) F(w, a)
+#define __INGOT_LETTERS2_4(F, ...)            __INGOT_LETTERS2_3(F, __VA_ARGS__) F(__VA_ARGS__, w, a)
+#define __INGOT_LETTERS3_4(F, ...)            __INGOT_LETTERS3_3(F, __VA_ARGS__) F(__VA_ARGS__, w, a)
+#define __INGOT_LETTERS4_4(F, ...)            __INGOT_LETTERS4_3(F, __VA_ARGS__) F(__VA_ARGS__, w, a)
 
-#define __INGOT_WORDS2_2(...)  __INGOT_LETTERS2_2(__INGOT_WORD2, __VA_ARGS__)
-#define __INGOT_WORDS3B_2(...) __INGOT_LETTERS3_2(__INGOT_WORD3, __VA_ARGS__)
-#define __INGOT_WORDS3_2(...)  __INGOT_LETTERS2_2(__INGOT_WORDS3B_2, __VA_ARGS__)
-#define __INGOT_WORDS4C_2(...) __INGOT_LETTERS4_2(__INGOT_WORD4, __VA_ARGS__)
-#define __INGOT_WORDS4B_2(...) __INGOT_LETTERS3_2(__INGOT_WORDS4C_2, __VA_ARGS__)
-#define __INGOT_WORDS4_2(...)  __INGOT_LETTERS2_2(__INGOT_WORDS4B_2, __VA_ARGS__)
+#define __INGOT_WORDS2_2(...)                 __INGOT_LETTERS2_2(__INGOT_WORD2, __VA_ARGS__)
+#define __INGOT_WORDS3B_2(...)                __INGOT_LETTERS3_2(__INGOT_WORD3, __VA_ARGS__)
+#define __INGOT_WORDS3_2(...)                 __INGOT_LETTERS2_2(__INGOT_WORDS3B_2, __VA_ARGS__)
+#define __INGOT_WORDS4C_2(...)                __INGOT_LETTERS4_2(__INGOT_WORD4, __VA_ARGS__)
+#define __INGOT_WORDS4B_2(...)                __INGOT_LETTERS3_2(__INGOT_WORDS4C_2, __VA_ARGS__)
+#define __INGOT_WORDS4_2(...)                 __INGOT_LETTERS2_2(__INGOT_WORDS4B_2, __VA_ARGS__)
 
-#define __INGOT_WORDS2_3(...)  __INGOT_LETTERS2_3(__INGOT_WORD2, __VA_ARGS__)
-#define __INGOT_WORDS3B_3(...) __INGOT_LETTERS3_3(__INGOT_WORD3, __VA_ARGS__)
-#define __INGOT_WORDS3_3(...)  __INGOT_LETTERS2_3(__INGOT_WORDS3B_3, __VA_ARGS__)
-#define __INGOT_WORDS4C_3(...) __INGOT_LETTERS4_3(__INGOT_WORD4, __VA_ARGS__)
-#define __INGOT_WORDS4B_3(...) __INGOT_LETTERS3_3(__INGOT_WORDS4C_3, __VA_ARGS__)
-#define __INGOT_WORDS4_3(...)  __INGOT_LETTERS2_3(__INGOT_WORDS4B_3, __VA_ARGS__)
+#define __INGOT_WORDS2_3(...)                 __INGOT_LETTERS2_3(__INGOT_WORD2, __VA_ARGS__)
+#define __INGOT_WORDS3B_3(...)                __INGOT_LETTERS3_3(__INGOT_WORD3, __VA_ARGS__)
+#define __INGOT_WORDS3_3(...)                 __INGOT_LETTERS2_3(__INGOT_WORDS3B_3, __VA_ARGS__)
+#define __INGOT_WORDS4C_3(...)                __INGOT_LETTERS4_3(__INGOT_WORD4, __VA_ARGS__)
+#define __INGOT_WORDS4B_3(...)                __INGOT_LETTERS3_3(__INGOT_WORDS4C_3, __VA_ARGS__)
+#define __INGOT_WORDS4_3(...)                 __INGOT_LETTERS2_3(__INGOT_WORDS4B_3, __VA_ARGS__)
 
-#define __INGOT_WORDS2_4(...)  __INGOT_LETTERS2_4(__INGOT_WORD2, __VA_ARGS__)
-#define __INGOT_WORDS3B_4(...) __INGOT_LETTERS3_4(__INGOT_WORD3, __VA_ARGS__)
-#define __INGOT_WORDS3_4(...)  __INGOT_LETTERS2_4(__INGOT_WORDS3B_4, __VA_ARGS__)
-#define __INGOT_WORDS4C_4(...) __INGOT_LETTERS4_4(__INGOT_WORD4, __VA_ARGS__)
-#define __INGOT_WORDS4B_4(...) __INGOT_LETTERS3_4(__INGOT_WORDS4C_4, __VA_ARGS__)
-#define __INGOT_WORDS4_4(...)  __INGOT_LETTERS2_4(__INGOT_WORDS4B_4, __VA_ARGS__)
+#define __INGOT_WORDS2_4(...)                 __INGOT_LETTERS2_4(__INGOT_WORD2, __VA_ARGS__)
+#define __INGOT_WORDS3B_4(...)                __INGOT_LETTERS3_4(__INGOT_WORD3, __VA_ARGS__)
+#define __INGOT_WORDS3_4(...)                 __INGOT_LETTERS2_4(__INGOT_WORDS3B_4, __VA_ARGS__)
+#define __INGOT_WORDS4C_4(...)                __INGOT_LETTERS4_4(__INGOT_WORD4, __VA_ARGS__)
+#define __INGOT_WORDS4B_4(...)                __INGOT_LETTERS3_4(__INGOT_WORDS4C_4, __VA_ARGS__)
+#define __INGOT_WORDS4_4(...)                 __INGOT_LETTERS2_4(__INGOT_WORDS4B_4, __VA_ARGS__)
 
-#define __INGOT_SWIZZLES_2                                                                       \
-    __INGOT_LETTERS1_2(__INGOT_WORDS2_2)                                                         \
-    __INGOT_LETTERS1_2(__INGOT_WORDS3_2)                                                         \
+#define __INGOT_SWIZZLES_2                                                                         \
+    __INGOT_LETTERS1_2(__INGOT_WORDS2_2)                                                           \
+    __INGOT_LETTERS1_2(__INGOT_WORDS3_2)                                                           \
     __INGOT_LETTERS1_2(__INGOT_WORDS4_2)
-#define __INGOT_SWIZZLES_3                                                                       \
-    __INGOT_LETTERS1_3(__INGOT_WORDS2_3)                                                         \
-    __INGOT_LETTERS1_3(__INGOT_WORDS3_3)                                                         \
+#define __INGOT_SWIZZLES_3                                                                         \
+    __INGOT_LETTERS1_3(__INGOT_WORDS2_3)                                                           \
+    __INGOT_LETTERS1_3(__INGOT_WORDS3_3)                                                           \
     __INGOT_LETTERS1_3(__INGOT_WORDS4_3)
-#define __INGOT_SWIZZLES_4                                                                       \
-    __INGOT_LETTERS1_4(__INGOT_WORDS2_4)                                                         \
-    __INGOT_LETTERS1_4(__INGOT_WORDS3_4)                                                         \
+#define __INGOT_SWIZZLES_4                                                                         \
+    __INGOT_LETTERS1_4(__INGOT_WORDS2_4)                                                           \
+    __INGOT_LETTERS1_4(__INGOT_WORDS3_4)                                                           \
     __INGOT_LETTERS1_4(__INGOT_WORDS4_4)

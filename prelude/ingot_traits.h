@@ -35,10 +35,6 @@ typedef long intptr_t;
 namespace metal {
 using ::bfloat;
 using ::half;
-using ::uchar;
-using ::uint;
-using ::ulong;
-using ::ushort;
 using ::int16_t;
 using ::int32_t;
 using ::int64_t;
@@ -46,11 +42,15 @@ using ::int8_t;
 using ::intptr_t;
 using ::ptrdiff_t;
 using ::size_t;
+using ::uchar;
+using ::uint;
 using ::uint16_t;
 using ::uint32_t;
 using ::uint64_t;
 using ::uint8_t;
 using ::uintptr_t;
+using ::ulong;
+using ::ushort;
 
 typedef decltype(nullptr) nullptr_t;
 
@@ -251,11 +251,11 @@ template <class F, class... A> struct invoke_result {
 template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
 
 /* ---- questions ------------------------------------------------------------------------------ */
-#define __INGOT_TRAIT1(name, ...)                                                                \
-    template <class T> struct name : bool_constant<(__VA_ARGS__)> {};                            \
+#define __INGOT_TRAIT1(name, ...)                                                                  \
+    template <class T> struct name : bool_constant<(__VA_ARGS__)> {};                              \
     template <class T> constexpr bool name##_v = (__VA_ARGS__);
-#define __INGOT_TRAIT2(name, ...)                                                                \
-    template <class T, class U> struct name : bool_constant<(__VA_ARGS__)> {};                   \
+#define __INGOT_TRAIT2(name, ...)                                                                  \
+    template <class T, class U> struct name : bool_constant<(__VA_ARGS__)> {};                     \
     template <class T, class U> constexpr bool name##_v = (__VA_ARGS__);
 __INGOT_TRAIT2(is_same, __is_same(T, U))
 __INGOT_TRAIT2(is_base_of, __is_base_of(T, U))
@@ -265,7 +265,8 @@ __INGOT_TRAIT1(is_void, __is_void(T))
 __INGOT_TRAIT1(is_integral, __is_integral(T))
 __INGOT_TRAIT1(is_floating_point, __is_floating_point(T))
 __INGOT_TRAIT1(is_arithmetic, __is_integral(T) || __is_floating_point(T))
-__INGOT_TRAIT1(is_scalar, __is_integral(T) || __is_floating_point(T) || __is_enum(T) || __is_pointer(T))
+__INGOT_TRAIT1(is_scalar,
+               __is_integral(T) || __is_floating_point(T) || __is_enum(T) || __is_pointer(T))
 __INGOT_TRAIT1(is_fundamental, __is_integral(T) || __is_floating_point(T) || __is_void(T))
 __INGOT_TRAIT1(is_signed, __is_floating_point(T) || __is_signed(T))
 __INGOT_TRAIT1(is_unsigned, __is_unsigned(T))
@@ -291,7 +292,8 @@ __INGOT_TRAIT1(is_abstract, __is_abstract(T))
 __INGOT_TRAIT1(is_default_constructible, __is_constructible(T))
 #undef __INGOT_TRAIT1
 #undef __INGOT_TRAIT2
-template <class T, class... A> struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
+template <class T, class... A>
+struct is_constructible : bool_constant<__is_constructible(T, A...)> {};
 template <class T, class... A> constexpr bool is_constructible_v = __is_constructible(T, A...);
 template <class T> constexpr size_t extent_v = 0;
 template <class T, size_t N> constexpr size_t extent_v<T[N]> = N;

@@ -46,110 +46,110 @@ template <class T, int N, class V> __ingot_inline constexpr auto __ingot_convert
 
 struct __ingot_raw {};
 
-#define __INGOT_VEC_ARITHMETIC(op)                                                               \
-    friend __ingot_inline constexpr vec operator op(vec a, vec b) {                              \
-        return vec(__ingot_raw(), (E)(a.v op b.v));                                              \
-    }                                                                                            \
-    __ingot_inline vec &operator op##=(vec b) {                                                  \
-        v = (E)(v op b.v);                                                                       \
-        return *this;                                                                            \
+#define __INGOT_VEC_ARITHMETIC(op)                                                                 \
+    friend __ingot_inline constexpr vec operator op(vec a, vec b) {                                \
+        return vec(__ingot_raw(), (E)(a.v op b.v));                                                \
+    }                                                                                              \
+    __ingot_inline vec &operator op##=(vec b) {                                                    \
+        v = (E)(v op b.v);                                                                         \
+        return *this;                                                                              \
     }
-#define __INGOT_VEC_COMPARISON(N, op)                                                            \
-    friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                     \
-        auto m = a.v op b.v;                                                                     \
-        using B = __ingot_native<uchar, N>;                                                      \
-        return vec<bool, N>(__ingot_raw(), (B)(__builtin_convertvector(m, B) & B(1)));           \
+#define __INGOT_VEC_COMPARISON(N, op)                                                              \
+    friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \
+        auto m = a.v op b.v;                                                                       \
+        using B = __ingot_native<uchar, N>;                                                        \
+        return vec<bool, N>(__ingot_raw(), (B)(__builtin_convertvector(m, B) & B(1)));             \
     }
-#define __INGOT_VEC_LOGIC(N, op, bits)                                                           \
-    friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                     \
-        return vec<bool, N>(a) bits vec<bool, N>(b);                                             \
+#define __INGOT_VEC_LOGIC(N, op, bits)                                                             \
+    friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \
+        return vec<bool, N>(a) bits vec<bool, N>(b);                                               \
     }
-#define __INGOT_VEC_STEP(op)                                                                     \
-    __ingot_inline vec &operator op##op() {                                                      \
-        v = v op (S)1;                                                                           \
-        return *this;                                                                            \
-    }                                                                                            \
-    __ingot_inline vec operator op##op(int) {                                                    \
-        vec old = *this;                                                                         \
-        v = v op (S)1;                                                                           \
-        return old;                                                                              \
+#define __INGOT_VEC_STEP(op)                                                                       \
+    __ingot_inline vec &operator op##op() {                                                        \
+        v = v op(S) 1;                                                                             \
+        return *this;                                                                              \
+    }                                                                                              \
+    __ingot_inline vec operator op##op(int) {                                                      \
+        vec old = *this;                                                                           \
+        v = v op(S) 1;                                                                             \
+        return old;                                                                                \
     }
 
 /* What vectors of every length share. */
-#define __INGOT_VEC_BODY(N)                                                                      \
-    using value_type = T;                                                                        \
-    using S = typename __ingot_storage<T>::type;                                                 \
-    typedef S E __attribute__((ext_vector_type(N)));                                             \
-    vec() = default;                                                                             \
-    __ingot_inline constexpr vec(__ingot_raw, E e) : v(e) {                                      \
-    }                                                                                            \
-    template <class U>                                                                           \
-    __ingot_inline explicit constexpr vec(vec<U, N> o) : v(__ingot_convert<T, N>(o.v)) {         \
-    }                                                                                            \
-    template <class U>                                                                           \
-    __ingot_inline explicit constexpr vec(packed_vec<U, N> o) : vec(vec<U, N>(o)) {              \
-    }                                                                                            \
-    __ingot_inline vec(const volatile vec &o) : v(o.v) {                                         \
-    }                                                                                            \
-    vec(const vec &) = default;                                                                  \
-    vec &operator=(const vec &) = default;                                                       \
-    __ingot_inline T &operator[](size_t i) {                                                     \
-        return (&x)[i];                                                                          \
-    }                                                                                            \
-    __ingot_inline const T &operator[](size_t i) const {                                         \
-        return (&x)[i];                                                                          \
-    }                                                                                            \
-    __INGOT_VEC_ARITHMETIC(+)                                                                    \
-    __INGOT_VEC_ARITHMETIC(-)                                                                    \
-    __INGOT_VEC_ARITHMETIC(*)                                                                    \
-    __INGOT_VEC_ARITHMETIC(/)                                                                    \
-    __INGOT_VEC_ARITHMETIC(%)                                                                    \
-    __INGOT_VEC_ARITHMETIC(&)                                                                    \
-    __INGOT_VEC_ARITHMETIC(|)                                                                    \
-    __INGOT_VEC_ARITHMETIC(^)                                                                    \
-    __INGOT_VEC_ARITHMETIC(<<)                                                                   \
-    __INGOT_VEC_ARITHMETIC(>>)                                                                   \
-    __INGOT_VEC_COMPARISON(N, ==)                                                                \
-    __INGOT_VEC_COMPARISON(N, !=)                                                                \
-    __INGOT_VEC_COMPARISON(N, <)                                                                 \
-    __INGOT_VEC_COMPARISON(N, >)                                                                 \
-    __INGOT_VEC_COMPARISON(N, <=)                                                                \
-    __INGOT_VEC_COMPARISON(N, >=)                                                                \
-    __INGOT_VEC_LOGIC(N, &&, &)                                                                  \
-    __INGOT_VEC_LOGIC(N, ||, |)                                                                  \
-    __INGOT_VEC_STEP(+)                                                                          \
-    __INGOT_VEC_STEP(-)                                                                          \
-    friend __ingot_inline constexpr vec operator-(vec a) {                                       \
-        return vec(__ingot_raw(), -a.v);                                                         \
-    }                                                                                            \
-    friend __ingot_inline constexpr vec operator+(vec a) {                                       \
-        return a;                                                                                \
-    }                                                                                            \
-    friend __ingot_inline constexpr vec operator~(vec a) {                                       \
-        return vec(__ingot_raw(), ~a.v);                                                         \
-    }                                                                                            \
-    friend __ingot_inline constexpr vec<bool, N> operator!(vec a) {                              \
-        return a == vec(T(0));                                                                   \
+#define __INGOT_VEC_BODY(N)                                                                        \
+    using value_type = T;                                                                          \
+    using S = typename __ingot_storage<T>::type;                                                   \
+    typedef S E __attribute__((ext_vector_type(N)));                                               \
+    vec() = default;                                                                               \
+    __ingot_inline constexpr vec(__ingot_raw, E e) : v(e) {}                                       \
+    template <class U>                                                                             \
+    __ingot_inline explicit constexpr vec(vec<U, N> o) : v(__ingot_convert<T, N>(o.v)) {}          \
+    template <class U>                                                                             \
+    __ingot_inline explicit constexpr vec(packed_vec<U, N> o) : vec(o.__ingot_unpack()) {}         \
+    __ingot_inline vec(const volatile vec &o) : v(o.v) {}                                          \
+    vec(const vec &) = default;                                                                    \
+    vec &operator=(const vec &) = default;                                                         \
+    /* A value also where a template would see a property. */                                      \
+    __ingot_inline constexpr vec __ingot_self() const {                                            \
+        return *this;                                                                              \
+    }                                                                                              \
+    __ingot_inline T &operator[](size_t i) {                                                       \
+        return (&x)[i];                                                                            \
+    }                                                                                              \
+    __ingot_inline const T &operator[](size_t i) const {                                           \
+        return (&x)[i];                                                                            \
+    }                                                                                              \
+    __INGOT_VEC_ARITHMETIC(+)                                                                      \
+    __INGOT_VEC_ARITHMETIC(-)                                                                      \
+    __INGOT_VEC_ARITHMETIC(*)                                                                      \
+    __INGOT_VEC_ARITHMETIC(/)                                                                      \
+    __INGOT_VEC_ARITHMETIC(%)                                                                      \
+    __INGOT_VEC_ARITHMETIC(&)                                                                      \
+    __INGOT_VEC_ARITHMETIC(|)                                                                      \
+    __INGOT_VEC_ARITHMETIC(^)                                                                      \
+    __INGOT_VEC_ARITHMETIC(<<)                                                                     \
+    __INGOT_VEC_ARITHMETIC(>>)                                                                     \
+    __INGOT_VEC_COMPARISON(N, ==)                                                                  \
+    __INGOT_VEC_COMPARISON(N, !=)                                                                  \
+    __INGOT_VEC_COMPARISON(N, <)                                                                   \
+    __INGOT_VEC_COMPARISON(N, >)                                                                   \
+    __INGOT_VEC_COMPARISON(N, <=)                                                                  \
+    __INGOT_VEC_COMPARISON(N, >=)                                                                  \
+    __INGOT_VEC_LOGIC(N, &&, &)                                                                    \
+    __INGOT_VEC_LOGIC(N, ||, |)                                                                    \
+    __INGOT_VEC_STEP(+)                                                                            \
+    __INGOT_VEC_STEP(-)                                                                            \
+    friend __ingot_inline constexpr vec operator-(vec a) {                                         \
+        return vec(__ingot_raw(), -a.v);                                                           \
+    }                                                                                              \
+    friend __ingot_inline constexpr vec operator+(vec a) {                                         \
+        return a;                                                                                  \
+    }                                                                                              \
+    friend __ingot_inline constexpr vec operator~(vec a) {                                         \
+        return vec(__ingot_raw(), ~a.v);                                                           \
+    }                                                                                              \
+    friend __ingot_inline constexpr vec<bool, N> operator!(vec a) {                                \
+        return a == vec(T(0));                                                                     \
     }
 
 /* The unevaluated assignment lets clang refuse a word with a repeated letter. */
-#define __INGOT_SWIZZLE_GET(n, word)                                                             \
-    __ingot_inline constexpr vec<T, n> __ingot_get_##word() const {                              \
-        return vec<T, n>(__ingot_raw(), v.word);                                                 \
+#define __INGOT_SWIZZLE_GET(n, word)                                                               \
+    __ingot_inline constexpr vec<T, n> __ingot_get_##word() const {                                \
+        return vec<T, n>(__ingot_raw(), v.word);                                                   \
     }
-#define __INGOT_SWIZZLE_PUT(n, word, ...)                                                        \
-    __ingot_inline void __ingot_put_##word(vec<T, n> o) {                                        \
-        using check = decltype(v.word = o.v);                                                    \
-        constexpr uchar at[] = {__VA_ARGS__};                                                    \
-        if constexpr (n * sizeof(S) == sizeof(v)) {                                              \
-            v.word = o.v;                                                                        \
-        } else {                                                                                 \
-            (&x)[at[0]] = (T)o.v[0];                                                        \
-            (&x)[at[1]] = (T)o.v[1];                                                        \
-            if constexpr (n > 2) {                                                               \
-                (&x)[at[2]] = (T)o.v[2];                                                    \
-            }                                                                                    \
-        }                                                                                        \
+#define __INGOT_SWIZZLE_PUT(n, word, ...)                                                          \
+    __ingot_inline void __ingot_put_##word(vec<T, n> o) {                                          \
+        using check = decltype(v.word = o.v);                                                      \
+        constexpr uchar at[] = {__VA_ARGS__};                                                      \
+        if constexpr (n * sizeof(S) == sizeof(v)) {                                                \
+            v.word = o.v;                                                                          \
+        } else {                                                                                   \
+            (&x)[at[0]] = (T)o.v[0];                                                               \
+            (&x)[at[1]] = (T)o.v[1];                                                               \
+            if constexpr (n > 2) {                                                                 \
+                (&x)[at[2]] = (T)o.v[2];                                                           \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 template <class T> struct vec<T, 2> {
@@ -163,10 +163,8 @@ template <class T> struct vec<T, 2> {
         };
     };
     __INGOT_VEC_BODY(2)
-    __ingot_inline constexpr vec(T s) : x(s), y(s) {
-    }
-    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0) {
-    }
+    __ingot_inline constexpr vec(T s) : x(s), y(s) {}
+    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0) {}
     __INGOT_SWIZZLES_2
 };
 
@@ -181,16 +179,11 @@ template <class T> struct vec<T, 3> {
         };
     };
     __INGOT_VEC_BODY(3)
-    __ingot_inline constexpr vec(T s) : x(s), y(s), z(s) {
-    }
-    __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0) {
-    }
-    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0), z(0) {
-    }
-    __ingot_inline constexpr vec(T x0, vec<T, 2> p) : x(x0), y(p.x), z(p.y) {
-    }
-    __ingot_inline constexpr vec(vec<T, 2> p, T z0) : x(p.x), y(p.y), z(z0) {
-    }
+    __ingot_inline constexpr vec(T s) : x(s), y(s), z(s) {}
+    __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0) {}
+    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0), z(0) {}
+    __ingot_inline constexpr vec(T x0, vec<T, 2> p) : x(x0), y(p.x), z(p.y) {}
+    __ingot_inline constexpr vec(vec<T, 2> p, T z0) : x(p.x), y(p.y), z(z0) {}
     __INGOT_SWIZZLES_3
 };
 
@@ -205,26 +198,16 @@ template <class T> struct vec<T, 4> {
         };
     };
     __INGOT_VEC_BODY(4)
-    __ingot_inline constexpr vec(T s) : x(s), y(s), z(s), w(s) {
-    }
-    __ingot_inline constexpr vec(T x0, T y0, T z0, T w0) : x(x0), y(y0), z(z0), w(w0) {
-    }
-    __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0), w(0) {
-    }
-    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0), z(0), w(0) {
-    }
-    __ingot_inline constexpr vec(T x0, T y0, vec<T, 2> p) : x(x0), y(y0), z(p.x), w(p.y) {
-    }
-    __ingot_inline constexpr vec(T x0, vec<T, 2> p, T w0) : x(x0), y(p.x), z(p.y), w(w0) {
-    }
-    __ingot_inline constexpr vec(T x0, vec<T, 3> p) : x(x0), y(p.x), z(p.y), w(p.z) {
-    }
-    __ingot_inline constexpr vec(vec<T, 2> p, T z0, T w0) : x(p.x), y(p.y), z(z0), w(w0) {
-    }
-    __ingot_inline constexpr vec(vec<T, 2> p, vec<T, 2> q) : x(p.x), y(p.y), z(q.x), w(q.y) {
-    }
-    __ingot_inline constexpr vec(vec<T, 3> p, T w0) : x(p.x), y(p.y), z(p.z), w(w0) {
-    }
+    __ingot_inline constexpr vec(T s) : x(s), y(s), z(s), w(s) {}
+    __ingot_inline constexpr vec(T x0, T y0, T z0, T w0) : x(x0), y(y0), z(z0), w(w0) {}
+    __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0), w(0) {}
+    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0), z(0), w(0) {}
+    __ingot_inline constexpr vec(T x0, T y0, vec<T, 2> p) : x(x0), y(y0), z(p.x), w(p.y) {}
+    __ingot_inline constexpr vec(T x0, vec<T, 2> p, T w0) : x(x0), y(p.x), z(p.y), w(w0) {}
+    __ingot_inline constexpr vec(T x0, vec<T, 3> p) : x(x0), y(p.x), z(p.y), w(p.z) {}
+    __ingot_inline constexpr vec(vec<T, 2> p, T z0, T w0) : x(p.x), y(p.y), z(z0), w(w0) {}
+    __ingot_inline constexpr vec(vec<T, 2> p, vec<T, 2> q) : x(p.x), y(p.y), z(q.x), w(q.y) {}
+    __ingot_inline constexpr vec(vec<T, 3> p, T w0) : x(p.x), y(p.y), z(p.z), w(w0) {}
     __INGOT_SWIZZLES_4
 };
 
@@ -265,22 +248,23 @@ template <class T> struct make_vector<T, 1> {
 template <class T, uint N> using make_vector_t = typename make_vector<T, N>::type;
 } // namespace metal
 
-#define __INGOT_VECTOR_NAMES(T)                                                                  \
-    typedef metal::vec<T, 2> T##2;                                                               \
-    typedef metal::vec<T, 3> T##3;                                                               \
-    typedef metal::vec<T, 4> T##4;                                                               \
-    static_assert(sizeof(T##2) == 2 * sizeof(T) && sizeof(T##3) == 4 * sizeof(T) &&              \
-                      sizeof(T##4) == 4 * sizeof(T) && alignof(T##4) == 4 * sizeof(T),           \
-                  "Metal's vector layout");                                                      \
-    namespace metal {                                                                            \
-    using ::T##2;                                                                                \
-    using ::T##3;                                                                                \
-    using ::T##4;                                                                                \
+#define __INGOT_VECTOR_NAMES(T)                                                                    \
+    typedef metal::vec<T, 2> T##2;                                                                 \
+    typedef metal::vec<T, 3> T##3;                                                                 \
+    typedef metal::vec<T, 4> T##4;                                                                 \
+    static_assert(sizeof(T##2) == 2 * sizeof(T) && sizeof(T##3) == 4 * sizeof(T) &&                \
+                      sizeof(T##4) == 4 * sizeof(T) && alignof(T##4) == 4 * sizeof(T),             \
+                  "Metal's vector layout");                                                        \
+    namespace metal {                                                                              \
+    using ::T##2;                                                                                  \
+    using ::T##3;                                                                                  \
+    using ::T##4;                                                                                  \
     }
 __INGOT_SCALARS(__INGOT_VECTOR_NAMES)
 #undef __INGOT_VECTOR_NAMES
 
-/* ---- as_type ------------------------------------------------------------------------------------ */
+/* ---- as_type ------------------------------------------------------------------------------------
+ */
 namespace metal {
 template <class T> struct __ingot_native_of {
     using type = T;
@@ -311,7 +295,8 @@ namespace metal {
 using ::as_type;
 }
 
-/* ---- what rewritten code calls ---------------------------------------------------------------- */
+/* ---- what rewritten code calls ----------------------------------------------------------------
+ */
 template <class T> constexpr int __ingot_short_float = 0;
 template <> inline constexpr int __ingot_short_float<half> = 1;
 template <> inline constexpr int __ingot_short_float<bfloat> = 2;

@@ -1,26 +1,26 @@
 /* The vector and matrix names that headers shared with the host use. */
 #pragma once
-#define __INGOT_SIMD_NAME(T, N)                                                                  \
-    typedef T##N simd_##T##N;                                                                    \
-    typedef T##N vector_##T##N;                                                                  \
-    namespace simd {                                                                             \
-    using ::T##N;                                                                                \
+#define __INGOT_SIMD_NAME(T, N)                                                                    \
+    typedef T##N simd_##T##N;                                                                      \
+    typedef T##N vector_##T##N;                                                                    \
+    namespace simd {                                                                               \
+    using ::T##N;                                                                                  \
     }
-#define __INGOT_SIMD_VECTORS(T)                                                                  \
-    __INGOT_SIMD_NAME(T, 2)                                                                      \
-    __INGOT_SIMD_NAME(T, 3)                                                                      \
+#define __INGOT_SIMD_VECTORS(T)                                                                    \
+    __INGOT_SIMD_NAME(T, 2)                                                                        \
+    __INGOT_SIMD_NAME(T, 3)                                                                        \
     __INGOT_SIMD_NAME(T, 4)
-#define __INGOT_SIMD_MATRIX(T, C)                                                                \
-    typedef T##C##x2 simd_##T##C##x2;                                                            \
-    typedef T##C##x3 simd_##T##C##x3;                                                            \
-    typedef T##C##x4 simd_##T##C##x4;                                                            \
-    typedef T##C##x2 matrix_##T##C##x2;                                                          \
-    typedef T##C##x3 matrix_##T##C##x3;                                                          \
-    typedef T##C##x4 matrix_##T##C##x4;                                                          \
-    namespace simd {                                                                             \
-    using ::T##C##x2;                                                                            \
-    using ::T##C##x3;                                                                            \
-    using ::T##C##x4;                                                                            \
+#define __INGOT_SIMD_MATRIX(T, C)                                                                  \
+    typedef T##C##x2 simd_##T##C##x2;                                                              \
+    typedef T##C##x3 simd_##T##C##x3;                                                              \
+    typedef T##C##x4 simd_##T##C##x4;                                                              \
+    typedef T##C##x2 matrix_##T##C##x2;                                                            \
+    typedef T##C##x3 matrix_##T##C##x3;                                                            \
+    typedef T##C##x4 matrix_##T##C##x4;                                                            \
+    namespace simd {                                                                               \
+    using ::T##C##x2;                                                                              \
+    using ::T##C##x3;                                                                              \
+    using ::T##C##x4;                                                                              \
     }
 __INGOT_SIMD_VECTORS(char)
 __INGOT_SIMD_VECTORS(uchar)

@@ -3,8 +3,8 @@
 
 #include "runtime/objects.h"
 
-static ingot_status check_request(const char *function, const ingot_device *device,
-                                  uint64_t length, ingot_buffer **buffer) {
+static ingot_status check_request(const char *function, const ingot_device *device, uint64_t length,
+                                  ingot_buffer **buffer) {
     if (!buffer)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: buffer is NULL", function);
     *buffer = NULL;

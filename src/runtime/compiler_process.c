@@ -14,6 +14,14 @@
 #include "base/text.h"
 #include "runtime/objects.h"
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IG_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IG_SANITIZED 1
+#endif
+#endif
+
 #define MAX_ARGUMENTS 1024
 #define MAX_ARCHIVE   ((size_t)1 << 30)
 
@@ -93,7 +101,8 @@ ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *err
     }
     if (!compiler->identity) {
         ig_compiler_free(compiler);
-        return ig_fail(error, INGOT_NO_COMPILER, "ingotc cannot be used: it vanished, or memory "
+        return ig_fail(error, INGOT_NO_COMPILER,
+                       "ingotc cannot be used: it vanished, or memory "
                        "is out");
     }
     return INGOT_OK;
@@ -109,11 +118,15 @@ static ingot_status judge(const struct ig_process_result *result, const char *pa
                           struct ig_error *error) {
     const char *said = ig_text_string(&result->errors);
     if (result->timed_out)
-        return ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler %s ran past its time limit; it "
-                       "said: %s", path, said);
+        return ig_fail(error, INGOT_INTERNAL_ERROR,
+                       "the compiler %s ran past its time limit; it "
+                       "said: %s",
+                       path, said);
     if (result->signal)
-        return ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler %s was ended by signal %d; it "
-                       "said: %s", path, result->signal, said);
+        return ig_fail(error, INGOT_INTERNAL_ERROR,
+                       "the compiler %s was ended by signal %d; it "
+                       "said: %s",
+                       path, result->signal, said);
     switch (result->exit_code) {
     case 0:
         return INGOT_OK;
@@ -122,8 +135,10 @@ static ingot_status judge(const struct ig_process_result *result, const char *pa
     case 3:
         return ig_fail(error, INGOT_NO_COMPILER, "%s", said);
     default:
-        return ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler %s ended with status %d; it "
-                       "said: %s", path, result->exit_code, said);
+        return ig_fail(error, INGOT_INTERNAL_ERROR,
+                       "the compiler %s ended with status %d; it "
+                       "said: %s",
+                       path, result->exit_code, said);
     }
 }
 
@@ -156,10 +171,13 @@ ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *sou
     }
     argv[count] = NULL;
     struct ig_process process = {.arguments = argv, .input = source, .input_size = length};
+#if defined(IG_SANITIZED)
+    process.memory = (size_t)1 << 60; /* a sanitized compiler maps terabytes of shadow */
+#endif
     status = ig_process_run(&process, &result, error);
     if (status == INGOT_NOT_FOUND)
-        status = ig_fail(error, INGOT_NO_COMPILER, "the compiler %s cannot be started",
-                         compiler->path);
+        status =
+            ig_fail(error, INGOT_NO_COMPILER, "the compiler %s cannot be started", compiler->path);
     if (status == INGOT_OK)
         status = judge(&result, compiler->path, error);
     if (status == INGOT_OK)

@@ -67,8 +67,10 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
         return ig_api_fail(INGOT_NOT_FOUND, "there is no device called \"%s\"; this build has: cpu",
                            chosen);
     if (index >= kind->count())
-        return ig_api_fail(INGOT_NOT_FOUND, "there is no device \"%s\": this machine has %zu of "
-                           "kind \"%s\"", chosen, kind->count(), kind->name);
+        return ig_api_fail(INGOT_NOT_FOUND,
+                           "there is no device \"%s\": this machine has %zu of "
+                           "kind \"%s\"",
+                           chosen, kind->count(), kind->name);
     const ingot_device_desc defaults = INGOT_DEVICE_DESC_INIT;
     struct ig_error error = {0};
     kind->open(index, desc ? desc : &defaults, device, &error);

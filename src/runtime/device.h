@@ -22,7 +22,7 @@ struct ig_launch {
     uint32_t threads[3]; /* per grid */
     const ingot_arg *args;
     size_t arg_count;
-    uint32_t threadgroup_bytes; /* static and dynamic */
+    uint32_t threadgroup_bytes;          /* static and dynamic */
     const uint32_t *threadgroup_offsets; /* by slot */
     uint32_t threadgroup_slots;
     double time_limit_seconds; /* <= 0: none */
@@ -43,8 +43,7 @@ struct ig_device_ops {
                                     struct ig_error *error);
     void (*buffer_free)(ingot_device *device, ingot_buffer *buffer);
     /* The same for caller memory, which `contents` holds. */
-    ingot_status (*buffer_wrap)(ingot_device *device, ingot_buffer *buffer,
-                                struct ig_error *error);
+    ingot_status (*buffer_wrap)(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
     void (*buffer_unwrap)(ingot_device *device, ingot_buffer *buffer);
 
     ingot_status (*stream_open)(ingot_device *device, void **stream, struct ig_error *error);

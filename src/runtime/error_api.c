@@ -1,8 +1,8 @@
 /* The calling thread's last error, and the names of the codes. */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <pthread.h>
 
 #include "runtime/objects.h"
 

@@ -84,7 +84,9 @@ ingot_status ingot_event_elapsed(const ingot_event *start, const ingot_event *en
                                  double *seconds) {
     if (!start || !end || !seconds)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_event_elapsed: %s is NULL",
-                           !start ? "start" : !end ? "end" : "seconds");
+                           !start ? "start"
+                           : !end ? "end"
+                                  : "seconds");
     if (start->device != end->device)
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_event_elapsed: the events belong to two opened devices");

@@ -112,8 +112,8 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
     char *bytes = NULL;
     size_t size = 0;
     ingot_status status =
-        ig_compiler_run(compiler, library->blob->archive.source, strlen(library->blob->archive.source),
-                        arguments, &bytes, &size, error);
+        ig_compiler_run(compiler, library->blob->archive.source,
+                        strlen(library->blob->archive.source), arguments, &bytes, &size, error);
     ig_arena_free(&arena);
     if (status != INGOT_OK)
         return status;
@@ -244,7 +244,9 @@ ingot_status ingot_kernel_create(ingot_library *library, const ingot_kernel_desc
                                  ingot_kernel **kernel) {
     if (!library || !desc || !kernel)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_create: %s is NULL",
-                           !library ? "library" : !desc ? "desc" : "kernel");
+                           !library ? "library"
+                           : !desc  ? "desc"
+                                    : "kernel");
     *kernel = NULL;
     if (!desc->name)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_create: desc->name is NULL");

@@ -65,9 +65,9 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
     for (size_t i = 0; i < desc->define_count; i++) {
         const ingot_define *define = &desc->defines[i];
         add_argument(list, "-D");
-        add_argument(list, define->value ? ig_arena_printf(list->arena, "%s=%s", define->name,
-                                                           define->value)
-                                         : define->name);
+        add_argument(list, define->value
+                               ? ig_arena_printf(list->arena, "%s=%s", define->name, define->value)
+                               : define->name);
     }
     if (desc->fast_math)
         add_argument(list, "--fast-math");
@@ -171,7 +171,9 @@ ingot_status ingot_library_create_from_source(ingot_device *device, const ingot_
                                               ingot_library **library) {
     if (!device || !desc || !library)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_create_from_source: %s is NULL",
-                           !device ? "device" : !desc ? "desc" : "library");
+                           !device ? "device"
+                           : !desc ? "desc"
+                                   : "library");
     *library = NULL;
     if (!desc->source)
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
@@ -189,7 +191,9 @@ ingot_status ingot_library_create_from_source_file(ingot_device *device, const c
     if (!device || !path || !library)
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_library_create_from_source_file: %s is NULL",
-                           !device ? "device" : !path ? "path" : "library");
+                           !device ? "device"
+                           : !path ? "path"
+                                   : "library");
     *library = NULL;
     const ingot_source_desc defaults = INGOT_SOURCE_DESC_INIT;
     struct ig_error error = {0};
@@ -215,7 +219,9 @@ ingot_status ingot_library_create_from_archive(ingot_device *device, const char 
                                                ingot_library **library) {
     if (!device || !path || !library)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_create_from_archive: %s is NULL",
-                           !device ? "device" : !path ? "path" : "library");
+                           !device ? "device"
+                           : !path ? "path"
+                                   : "library");
     *library = NULL;
     struct ig_error error = {0};
     char *bytes = NULL;
@@ -234,7 +240,9 @@ ingot_status ingot_library_create_from_memory(ingot_device *device, const void *
                                               size_t length, ingot_library **library) {
     if (!device || !bytes || !library)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_create_from_memory: %s is NULL",
-                           !device ? "device" : !bytes ? "bytes" : "library");
+                           !device  ? "device"
+                           : !bytes ? "bytes"
+                                    : "library");
     *library = NULL;
     char *copy = malloc(length ? length : 1);
     if (!copy)

@@ -31,7 +31,7 @@ struct ingot_library {
     bool no_cache;
 };
 
-#define IG_MAX_BUFFER_INDEX 64u
+#define IG_MAX_BUFFER_INDEX      64u
 #define IG_MAX_THREADGROUP_INDEX 32u
 
 struct ingot_kernel {

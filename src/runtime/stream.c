@@ -78,8 +78,8 @@ ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source, uint6
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: stream is NULL", function);
     ingot_status status = check_range(function, "source", stream, source, source_offset, length);
     if (status == INGOT_OK)
-        status = check_range(function, "destination", stream, destination, destination_offset,
-                             length);
+        status =
+            check_range(function, "destination", stream, destination, destination_offset, length);
     if (status != INGOT_OK || length == 0)
         return status;
     struct ig_error error = {0};

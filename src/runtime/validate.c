@@ -113,11 +113,11 @@ static ingot_status check_bytes(const ingot_dispatch_desc *desc, const struct ig
                                 const ingot_arg *arg, struct ig_error *error) {
     uint64_t type_size = argument->type_size;
     if (!arg->bytes || !arg->size)
-        return ig_fail(error, INGOT_LAUNCH_ERROR,
-                       "kernel \"%s\", argument %u \"%s\": %s, but %llu bytes of type %s are needed",
-                       kernel_name(desc), argument->index, argument->name,
-                       arg->bytes ? "the size is 0" : "bytes is NULL", (ull)type_size,
-                       argument->type_name);
+        return ig_fail(
+            error, INGOT_LAUNCH_ERROR,
+            "kernel \"%s\", argument %u \"%s\": %s, but %llu bytes of type %s are needed",
+            kernel_name(desc), argument->index, argument->name,
+            arg->bytes ? "the size is 0" : "bytes is NULL", (ull)type_size, argument->type_name);
     if (type_size == 0 || arg->size == type_size)
         return INGOT_OK;
     if (!argument->is_reference && arg->size > type_size && arg->size % type_size == 0)
@@ -296,7 +296,8 @@ ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispat
                                   struct ig_launch *launch, uint32_t *offsets,
                                   struct ig_error *error) {
     if (!desc->kernel)
-        return ig_fail(error, INGOT_INVALID_ARGUMENT, "ingot_stream_dispatch: desc->kernel is NULL");
+        return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                       "ingot_stream_dispatch: desc->kernel is NULL");
     if (desc->kernel->device != device)
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\" belongs to another opened device (\"%s\") than the stream "

@@ -59,11 +59,28 @@ static ingot_status make_kernel(const struct test_case *test, struct launch *lau
     return ingot_kernel_create(launch->library, &desc, &launch->kernel);
 }
 
+/* Values are passed as bytes, except where the kernel takes a device pointer. */
+static bool wants_buffer(const struct launch *launch, const struct argument *argument,
+                         uint32_t index) {
+    ingot_kernel_info kernel;
+    if (!argument->by_value || argument->address_count)
+        return true;
+    if (ingot_kernel_get_info(launch->kernel, &kernel))
+        return false;
+    for (uint32_t i = 0; i < kernel.argument_count; i++) {
+        ingot_argument_info info;
+        if (!ingot_kernel_argument_info(launch->kernel, i, &info) &&
+            info.kind == INGOT_ARGUMENT_BUFFER && info.index == index)
+            return info.space == INGOT_SPACE_DEVICE;
+    }
+    return false;
+}
+
 static ingot_status bind(ingot_device *device, const struct test_case *test,
                          struct launch *launch) {
     for (uint32_t i = 0; i < MAX_ARGUMENTS; i++) {
         const struct argument *a = &test->arguments[i];
-        if (!a->present || (a->by_value && !a->address_count))
+        if (!a->present || !wants_buffer(launch, a, i))
             continue;
         ingot_status status =
             ingot_buffer_create(device, a->data.size + a->offset, &launch->buffers[i]);

@@ -166,7 +166,7 @@ static number call(struct evaluator *e, const char *name) {
     if (count == 2 && !strcmp(name, "fmod"))
         return fmodl(a, b);
     if (count == 2 && !strcmp(name, "idiv"))
-        return b == 0 ? fail(e, "division by zero") : truncl(a / b);
+        return b == 0 ? NAN : truncl(a / b);
     return fail(e, "there is no such function");
 }
 
@@ -233,7 +233,7 @@ static const char *const operators[LEVELS][5] = {
     {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"},
 };
 
-static number apply(struct evaluator *e, const char *op, number a, number b) {
+static number apply(const char *op, number a, number b) {
     switch (op[0]) {
     case '|':
         return op[1] ? (a != 0 || b != 0) : (number)(whole(a) | whole(b));
@@ -262,7 +262,7 @@ static number apply(struct evaluator *e, const char *op, number a, number b) {
     case '/':
         return a / b;
     default:
-        return whole(b) == 0 ? fail(e, "division by zero") : (number)(whole(a) % whole(b));
+        return whole(b) == 0 ? NAN : (number)(whole(a) % whole(b));
     }
 }
 
@@ -290,7 +290,7 @@ static number binary(struct evaluator *e, int level) {
     number value = binary(e, level + 1);
     const char *op;
     while (!e->failure && (op = operator_here(e, level)))
-        value = apply(e, op, value, binary(e, level + 1));
+        value = apply(op, value, binary(e, level + 1));
     return value;
 }
 

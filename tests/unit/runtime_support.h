@@ -33,13 +33,16 @@ static const char test_prologue[] =
     "  for (uint32_t s = 0; s < g->simdgroup_count; s++) { \\\n"
     "    uint32_t left = g->thread_count - s * 32; \\\n"
     "    FN(g, s, left >= 32 ? 0xffffffffu : (1u << left) - 1); } } \\\n"
-    "  const struct ingot_cpu_kernel ingot_kernel = {INGOT_CPU_ABI_VERSION, FLAGS, STATIC, 4096, \\\n"
+    "  const struct ingot_cpu_kernel ingot_kernel = {INGOT_CPU_ABI_VERSION, FLAGS, STATIC, 4096, "
+    "\\\n"
     "  {0, 0, FN}, {0, 0, (FLAGS) & 1 ? 0 : all}};\n"
     "static inline uint32_t gid_x(G *g, uint32_t s, uint32_t lane) {\n"
     "  return g->group_position[0] * g->full_group_size[0] + g->lane_positions[s * 32 + lane]; }\n"
-    "static inline uint32_t gid_y(G *g, uint32_t s, uint32_t lane) { return g->group_position[1] *\n"
+    "static inline uint32_t gid_y(G *g, uint32_t s, uint32_t lane) { return g->group_position[1] "
+    "*\n"
     "  g->full_group_size[1] + g->lane_positions[g->lane_stride + s * 32 + lane]; }\n"
-    "static inline uint32_t gid_z(G *g, uint32_t s, uint32_t lane) { return g->group_position[2] *\n"
+    "static inline uint32_t gid_z(G *g, uint32_t s, uint32_t lane) { return g->group_position[2] "
+    "*\n"
     "  g->full_group_size[2] + g->lane_positions[2 * g->lane_stride + s * 32 + lane]; }\n";
 
 /* The folder src/ of the tree this test was built from; malloc'ed. */
@@ -59,11 +62,10 @@ static inline char *test_compile_c(const char *code, size_t *size) {
     if (!sources || ig_folder_temporary(&folder, NULL) != INGOT_OK)
         return NULL;
     if (asprintf(&input, "%s/k.c", folder) < 0 || asprintf(&output, "%s/k.so", folder) < 0 ||
-        asprintf(&include, "-I%s", sources) < 0 ||
-        asprintf(&text, "%s%s", test_prologue, code) < 0)
+        asprintf(&include, "-I%s", sources) < 0 || asprintf(&text, "%s%s", test_prologue, code) < 0)
         return NULL;
     ig_file_write(input, text, strlen(text), NULL);
-    const char *argv[] = {"cc",   "-std=gnu17", "-O1",  "-fPIC", "-shared", "-w",
+    const char *argv[] = {"cc",    "-std=gnu17", "-O1",  "-fPIC", "-shared", "-w",
                           include, "-o",         output, input,   NULL};
     struct ig_process process = {.arguments = argv};
     struct ig_process_result result = {0};
@@ -177,8 +179,7 @@ static inline void check_fails(ingot_status got, ingot_status wanted, const char
                                int line) {
     CHECK(got == wanted);
     if (got != wanted)
-        fprintf(stderr, "  line %d: %s: %s\n", line, ingot_status_name(got),
-                ingot_error_message());
+        fprintf(stderr, "  line %d: %s: %s\n", line, ingot_status_name(got), ingot_error_message());
     for (; *texts; texts++) {
         bool found = strstr(ingot_error_message(), *texts) != NULL;
         CHECK(found);

@@ -164,22 +164,24 @@ static void test_divergent_loop(void) {
 static void test_continue_and_break(void) {
     static const char *const targets[2] = {"latch", "exit"};
     for (int breaks = 0; breaks < 2; breaks++) {
-        char text[4096];
-        snprintf(text, sizeof text,
-                 DECLARATIONS "define void @k() {\nentry:\n" TID PTR "  %%n = load i32, ptr %%p\n"
-                              "  br label %%loop\n"
-                              "loop:\n  %%i = phi i32 [ 0, %%entry ], [ %%next, %%latch ]\n"
-                              "  %%c = icmp eq i32 %%i, %%tid\n"
-                              "  br i1 %%c, label %%%s, label %%body\n"
-                              "body:\n  br label %%latch\n"
-                              "latch:\n  %%v = phi i32 [ %s, %%body ]%s\n"
-                              "  %%next = add i32 %%i, 1\n"
-                              "  %%more = icmp ult i32 %%next, %%n\n"
-                              "  br i1 %%more, label %%loop, label %%exit\n"
-                              "exit:\n  %%end = phi i32 [ %%next, %%latch ]%s\n  ret void\n}\n",
-                 targets[breaks], breaks ? "3" : "1", breaks ? "" : ", [ 2, %loop ]",
-                 breaks ? ", [ %i, %loop ]" : "");
-        struct analysed a = analyse_text(text, false);
+        struct ig_text text = {0};
+        ig_text_puts(&text, DECLARATIONS "define void @k() {\nentry:\n" TID PTR
+                                         "  %n = load i32, ptr %p\n  br label %loop\n");
+        ig_text_printf(&text,
+                       "loop:\n  %%i = phi i32 [ 0, %%entry ], [ %%next, %%latch ]\n"
+                       "  %%c = icmp eq i32 %%i, %%tid\n"
+                       "  br i1 %%c, label %%%s, label %%body\n"
+                       "body:\n  br label %%latch\n"
+                       "latch:\n  %%v = phi i32 [ 1, %%body ]%s\n",
+                       targets[breaks], breaks ? "" : ", [ 2, %loop ]");
+        ig_text_printf(&text,
+                       "  %%next = add i32 %%i, 1\n"
+                       "  %%more = icmp ult i32 %%next, %%n\n"
+                       "  br i1 %%more, label %%loop, label %%exit\n"
+                       "exit:\n  %%end = phi i32 [ %%next, %%latch ]%s\n  ret void\n}\n",
+                       breaks ? ", [ %i, %loop ]" : "");
+        struct analysed a = analyse_text(ig_text_string(&text), false);
+        ig_text_free(&text);
         CHECK(a.analysis.loops[0].divergent == (breaks == 1));
         CHECK(is_varying(&a, "end") == (breaks == 1));
         CHECK(block_of(&a, "latch")->phis_divergent == (breaks == 0));

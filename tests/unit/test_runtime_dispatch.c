@@ -88,7 +88,8 @@ static const struct test_kernel kernels[] = {
      .argument_count = 1,
      .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
              "  volatile uint32_t *p = g->buffers[0]; volatile uint32_t zero = 0;\n"
-             "  __asm__ volatile(\"xorl %%edx, %%edx\\n divl %1\" : : \"a\"(1), \"r\"(zero) : \"edx\"); }\n"
+             "  __asm__ volatile(\"xorl %%edx, %%edx\\n divl %1\" : : \"a\"(1), \"r\"(zero) : "
+             "\"edx\"); }\n"
              "KERNEL(0, 0, run)\n"},
 };
 #define KERNEL_COUNT (sizeof kernels / sizeof kernels[0])
@@ -113,10 +114,10 @@ static bool check_marks(const uint32_t *out, uint32_t count, uint32_t value) {
 
 static void test_grids(void) {
     static const uint32_t cases[][6] = {
-        {1, 1, 1, 1, 1, 1},      {1000, 1, 1, 64, 1, 1},  {1000, 1, 1, 256, 1, 1},
-        {37, 1, 1, 100, 1, 1},   {33, 7, 1, 8, 4, 1},     {64, 64, 1, 32, 8, 1},
-        {65, 33, 5, 16, 4, 2},   {7, 5, 3, 3, 3, 3},      {100000, 1, 1, 32, 1, 1},
-        {3, 1, 200, 4, 1, 5},    {1, 1000, 1, 1, 128, 1}, {1024, 2, 1, 1024, 1, 1},
+        {1, 1, 1, 1, 1, 1},    {1000, 1, 1, 64, 1, 1},  {1000, 1, 1, 256, 1, 1},
+        {37, 1, 1, 100, 1, 1}, {33, 7, 1, 8, 4, 1},     {64, 64, 1, 32, 8, 1},
+        {65, 33, 5, 16, 4, 2}, {7, 5, 3, 3, 3, 3},      {100000, 1, 1, 32, 1, 1},
+        {3, 1, 200, 4, 1, 5},  {1, 1000, 1, 1, 128, 1}, {1024, 2, 1, 1024, 1, 1},
     };
     ingot_kernel *kernel = get("mark");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -280,7 +281,8 @@ static void test_queue(void) {
     uint32_t rounds = 5000;
     for (uint32_t i = 0; i < rounds; i++) {
         ingot_arg args[] = {{.buffer = out}, {.bytes = &i, .size = 4}};
-        ingot_dispatch_desc desc = {.kernel = kernel, .threads = {32}, .args = args, .arg_count = 2};
+        ingot_dispatch_desc desc = {
+            .kernel = kernel, .threads = {32}, .args = args, .arg_count = 2};
         if (ingot_stream_dispatch(stream, &desc) != INGOT_OK)
             CHECK(!"dispatch");
     }

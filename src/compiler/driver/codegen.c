@@ -55,6 +55,7 @@ static struct shape measure(LLVMValueRef kernel) {
 struct versions {
     struct ig_arena *arena;
     const char *kernel_name;
+    const struct igc_reflection *reflection;
     struct igv_request request;
     struct igc_entry entries[INGOT_CPU_IDS_COUNT];
     bool has_barriers;
@@ -199,6 +200,7 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     LLVMReplaceAllUsesWith(r->kernel, LLVMGetPoison(LLVMTypeOf(r->kernel)));
     LLVMDeleteFunction(r->kernel);
     r->kernel = NULL;
+    igc_add_facts(r->module, v->reflection);
     igc_build_entries(r->module, v->entries, v->has_barriers, code->static_threadgroup_bytes,
                       v->stack_bytes, r->target);
     if (job->emitted && job->command->emit == IGC_EMIT_VECTORISED) {
@@ -215,6 +217,7 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
     struct versions v = {
         .arena = arena,
         .kernel_name = job->kernel,
+        .reflection = reflection,
         .request = {.module = module,
                     .kernel = kernel,
                     .target = target,

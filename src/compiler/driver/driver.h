@@ -151,10 +151,14 @@ struct igc_reflection {
 /* Reads and deletes the kernel's __ingot_param and __ingot_max_threads calls. */
 ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
                          struct igc_reflection *reflection, struct ig_error *error);
+/* Before that: the address of an argument by reference is good for reads of its type's size,
+ * which the launch validator sees to. */
+void igc_mark_references(LLVMValueRef kernel);
 /* "const char *f() [T = metal::vec<float, 4>]" → "float4". */
 const char *igc_clean_type(struct ig_arena *arena, const char *spelling);
 
-/* ---- codegen.c, entries.c ------------------------------------------------------------------- */
+/* ---- codegen.c, facts.c, entries.c
+ * ------------------------------------------------------------------- */
 struct igc_code {
     uint32_t static_threadgroup_bytes;
     LLVMMemoryBufferRef object; /* or assembly text; the caller disposes */
@@ -167,6 +171,9 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
 
 /* Comparisons and intrinsics on half become float; nothing may fold them back (half.c). */
 void igc_promote_half(LLVMModuleRef module);
+
+/* Tells LLVM which loads of the vectorised functions cannot fault (facts.c). */
+void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection);
 
 /* How the functions of one ids variant are put together (entries.c). */
 struct igc_entry {

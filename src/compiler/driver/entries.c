@@ -45,6 +45,13 @@ static void add_attribute(LLVMValueRef function, const char *name) {
                             LLVMCreateEnumAttribute(context, kind, 0));
 }
 
+/* Of the first parameter, the group: nothing else writes it while a kernel runs. */
+static void add_parameter_attribute(LLVMValueRef function, const char *name, uint64_t value) {
+    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(function, 1, LLVMCreateEnumAttribute(context, kind, value));
+}
+
 void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *target) {
     char width[16];
     snprintf(width, sizeof width, "%u", target->lanes * 32);
@@ -60,6 +67,8 @@ static LLVMValueRef add_function(const struct builder *b, const char *name, LLVM
     LLVMValueRef f = LLVMAddFunction(b->module, name, type);
     igc_set_target_attributes(f, b->target);
     LLVMSetLinkage(f, LLVMInternalLinkage);
+    add_parameter_attribute(f, "noalias", 0);
+    add_parameter_attribute(f, "dereferenceable", sizeof(struct ingot_cpu_group));
     LLVMPositionBuilderAtEnd(b->ir, LLVMAppendBasicBlockInContext(b->context, f, "entry"));
     LLVMSetCurrentDebugLocation2(b->ir, NULL);
     return f;

@@ -175,6 +175,7 @@ ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_e
     }
     if (!status) {
         mark_constant_loads(kernel);
+        igc_mark_references(kernel);
         status = igc_stage(module, machine, "scalar", scalar_passes, error);
     }
     LLVMDisposeTargetMachine(machine);

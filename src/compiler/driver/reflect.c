@@ -187,6 +187,32 @@ static ingot_status assign_slots(struct ig_arena *arena, const struct found *fou
     return INGOT_OK;
 }
 
+/* Adds dereferenceable(size) to what the call of an __ingot_arg_ function returns. */
+static void mark_argument(LLVMValueRef kernel, uint64_t ordinal, uint64_t size) {
+    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(kernel));
+    unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device")) &&
+                operand(in, ORDINAL) == ordinal && LLVMIsAConstantInt(LLVMGetOperand(in, 0))) {
+                LLVMAddCallSiteAttribute(in, LLVMAttributeReturnIndex,
+                                         LLVMCreateEnumAttribute(context, kind, size));
+            }
+        }
+    }
+}
+
+void igc_mark_references(LLVMValueRef kernel) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            if (is_call_of(in, "__ingot_param") && operand(in, ACTIVE) && operand(in, SIZE) &&
+                (operand(in, FLAGS) & 1)) {
+                mark_argument(kernel, operand(in, ORDINAL), operand(in, SIZE));
+            }
+        }
+    }
+}
+
 ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
                          struct igc_reflection *reflection, struct ig_error *error) {
     struct igc_reflection *r = reflection;

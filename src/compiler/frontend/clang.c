@@ -9,10 +9,12 @@
 #include "compiler/frontend/clang.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -226,7 +228,28 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
         return NULL;
     ig_hash_end(&hash, digest);
     ig_hash_hex(digest, hex);
+    const char *installed =
+        ig_arena_printf(arena, "%s/pch/prelude-%.24s.pch", options->prelude_dir, hex);
+    if (installed && access(installed, R_OK) == 0)
+        return installed;
     return ig_arena_printf(arena, "%s/prelude-%.24s.pch", options->pch_dir, hex);
+}
+
+/* Removes precompiled headers that nobody has used for a month. */
+static void remove_old(const char *folder) {
+    const time_t month = 30 * 24 * 3600;
+    DIR *listing = opendir(folder);
+    if (!listing)
+        return;
+    for (struct dirent *entry; (entry = readdir(listing));) {
+        struct stat info;
+        size_t size = strlen(entry->d_name);
+        if (size > 4 && strncmp(entry->d_name, "prelude-", 8) == 0 &&
+            fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(info.st_mode) && info.st_atime + month < time(NULL))
+            unlinkat(dirfd(listing), entry->d_name, 0);
+    }
+    closedir(listing);
 }
 
 /* Builds the header at `path`; false when it cannot be had, for whatever reason. */
@@ -254,7 +277,9 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
              rename(temporary, path) == 0;
         ig_process_result_free(&result);
     }
-    if (!ok)
+    if (ok)
+        remove_old(options->pch_dir);
+    else
         unlink(temporary);
     ig_error_clear(&ignored);
     return ok;

@@ -12,6 +12,9 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
                             const struct ig_dependency **dependencies, size_t *dependency_count,
                             struct ig_error *error);
 
+/* Can the source be lexed and compiled without igc_preprocess? */
+bool igc_is_direct(const struct igc_options *options, const char *text, size_t size);
+
 struct igc_clang_result {
     bool ok;
     const void *bitcode; /* the arena's; when ok */

@@ -113,9 +113,10 @@ static unsigned lexed_column(const struct igc_rewriter *rewriter, const struct i
     return (unsigned)(token->text - p) + 1;
 }
 
-/* "file:line:col: severity: text" and the source line, for a token. */
-static void print_at(const struct igc_rewriter *rewriter, size_t index, const char *severity,
-                     const char *text, size_t text_size, struct ig_text *out) {
+/* "file:line:col: severity: text" and the source line, for a token or the place behind it. */
+static void print_at(const struct igc_rewriter *rewriter, size_t index, bool behind,
+                     const char *severity, const char *text, size_t text_size,
+                     struct ig_text *out) {
     const struct igc_token *token = igc_at(&rewriter->tokens, index);
     const char *file = rewriter->tokens.files[token->file];
     const char *contents = rewriter->main_text, *line = NULL;
@@ -133,6 +134,8 @@ static void print_at(const struct igc_rewriter *rewriter, size_t index, const ch
     unsigned column = lexed_column(rewriter, token);
     if (line)
         column = find_column(line, line_size, token, column);
+    if (behind)
+        column += token->size;
     ig_text_printf(out, "%s:%u:%u: %s: ", file, (unsigned)token->line, column, severity);
     ig_text_append(out, text, text_size);
     ig_text_puts(out, "\n");
@@ -151,7 +154,7 @@ ingot_status igc_fail_at(const struct igc_rewriter *rewriter, size_t token, ingo
     if (size < 0)
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an error message");
     struct ig_text out = {0};
-    print_at(rewriter, token, "error", message, (size_t)size, &out);
+    print_at(rewriter, token, false, "error", message, (size_t)size, &out);
     free(message);
     if (out.size > 0 && !out.failed)
         out.data[--out.size] = 0;
@@ -171,24 +174,31 @@ struct translation {
     bool has_pending;
 };
 
-static size_t token_of_place(const struct translation *translation, const struct message *message) {
+/* *behind: clang means the place right behind the token, as for a missing ';'. */
+static size_t token_of_place(const struct translation *translation, const struct message *message,
+                             bool *behind) {
     size_t size;
     const char *line =
         nth_line(translation->output, translation->output_size, message->line, &size);
     if (!line)
         return IGC_NO_TOKEN;
     size_t column = message->column > 0 ? message->column - 1 : 0;
-    return igc_token_of_offset(translation->rewriter, (size_t)(line - translation->output) +
-                                                          (column < size ? column : size));
+    size_t within = 0, token = igc_token_of_offset(translation->rewriter,
+                                                   (size_t)(line - translation->output) +
+                                                       (column < size ? column : size),
+                                                   &within);
+    *behind =
+        token != IGC_NO_TOKEN && within == igc_at(&translation->rewriter->tokens, token)->size;
+    return token;
 }
 
 static void print_message(const struct translation *translation, const struct message *message,
-                          size_t token, struct ig_text *out) {
+                          size_t token, bool behind, struct ig_text *out) {
     struct ig_text text = {0};
     igc_message_words(message->text, message->text_size, &text);
     if (token != IGC_NO_TOKEN)
-        print_at(translation->rewriter, token, message->severity, ig_text_string(&text), text.size,
-                 out);
+        print_at(translation->rewriter, token, behind, message->severity, ig_text_string(&text),
+                 text.size, out);
     else if (message->line > 0) /* in the prelude, and nothing in the user's file led there */
         ig_text_printf(out, "%s: %s: %s (at %.*s:%u)\n", translation->rewriter->tokens.files[0],
                        message->severity, ig_text_string(&text), (int)message->file_size,
@@ -204,15 +214,16 @@ static void translate_line(struct translation *translation, const char *line, co
                            struct ig_text *errors, struct ig_text *warnings) {
     struct message message;
     size_t token = IGC_NO_TOKEN;
+    bool behind = false;
     if (!read_message(line, end, &message))
         return;
     bool in_user = message.file_size == 7 && memcmp(message.file, "<stdin>", 7) == 0;
     bool is_note = strcmp(message.severity, "note") == 0;
     struct ig_text *out = strcmp(message.severity, "warning") == 0 ? warnings : errors;
     if (in_user)
-        token = token_of_place(translation, &message);
+        token = token_of_place(translation, &message, &behind);
     if (!is_note && translation->has_pending) {
-        print_message(translation, &translation->pending, IGC_NO_TOKEN, errors);
+        print_message(translation, &translation->pending, IGC_NO_TOKEN, false, errors);
         translation->has_pending = false;
     }
     if (!in_user && message.line > 0) {
@@ -224,12 +235,12 @@ static void translate_line(struct translation *translation, const char *line, co
     }
     if (is_note && translation->has_pending) {
         translation->has_pending = false;
-        print_message(translation, &translation->pending, token, errors);
+        print_message(translation, &translation->pending, token, behind, errors);
         return;
     }
     if (is_note && !in_user)
         return;
-    print_message(translation, &message, token, out);
+    print_message(translation, &message, token, behind, out);
 }
 
 void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *output,
@@ -245,7 +256,7 @@ void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *
         line = *end ? end + 1 : end;
     }
     if (translation.has_pending)
-        print_message(&translation, &translation.pending, IGC_NO_TOKEN, errors);
+        print_message(&translation, &translation.pending, IGC_NO_TOKEN, false, errors);
 }
 
 void igc_format_diagnostics(const char *main_file, const char *main_text, size_t main_size,

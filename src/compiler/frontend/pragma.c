@@ -29,11 +29,11 @@ static bool has_option(const struct igc_token *token, const char *name, const ch
     return strstr(line, wanted) != NULL;
 }
 
-/* Past `#`, `pragma` and the next word when that is `word`; NULL otherwise. */
-static const char *pragma_word(const struct igc_token *token, const char *word) {
+/* Past the `count` words that the directive starts with; NULL when it does not. */
+static const char *leading_words(const struct igc_token *token, const char *const *wanted,
+                                 size_t count) {
     const char *p = token->text, *end = p + token->size;
-    const char *wanted[] = {"#", "pragma", word};
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t size = strlen(wanted[i]);
         while (p < end && (*p == ' ' || *p == '\t'))
             p++;
@@ -42,6 +42,16 @@ static const char *pragma_word(const struct igc_token *token, const char *word) 
         p += size;
     }
     return p;
+}
+
+static const char *directive_word(const struct igc_token *token, const char *word) {
+    const char *const wanted[] = {"#", word};
+    return leading_words(token, wanted, 2);
+}
+
+static const char *pragma_word(const struct igc_token *token, const char *word) {
+    const char *const wanted[] = {"#", "pragma", word};
+    return leading_words(token, wanted, 3);
 }
 
 static const char *translate(const struct igc_token *token) {
@@ -95,7 +105,9 @@ void igc_rewrite_pragmas(struct igc_rewriter *rewriter) {
         const struct igc_token *token = &tokens->items[i];
         if (token->kind != IGC_DIRECTIVE || rewriter->edits[i].dead)
             continue;
-        if (pragma_word(token, "METAL"))
+        if (directive_word(token, "include"))
+            igc_replace(rewriter, i, ""); /* one of Metal's headers: see direct.c */
+        else if (pragma_word(token, "METAL"))
             igc_replace(rewriter, i, translate(token));
         else if (rewriter->edits[i].before)
             igc_replace(rewriter, i, as_operator(rewriter, token));

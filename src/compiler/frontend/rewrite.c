@@ -142,7 +142,7 @@ static void print_tokens(struct printer *printer, size_t from, size_t to, enum c
     printer->depth--;
 }
 
-size_t igc_token_of_offset(const struct igc_rewriter *rewriter, size_t offset) {
+size_t igc_token_of_offset(const struct igc_rewriter *rewriter, size_t offset, size_t *within) {
     size_t low = 0, high = rewriter->place_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -151,7 +151,10 @@ size_t igc_token_of_offset(const struct igc_rewriter *rewriter, size_t offset) {
         else
             high = middle;
     }
-    return low > 0 ? rewriter->places[low - 1].token : IGC_NO_TOKEN;
+    if (low == 0)
+        return IGC_NO_TOKEN;
+    *within = offset - rewriter->places[low - 1].offset;
+    return rewriter->places[low - 1].token;
 }
 
 /* ---- the order of the passes ---------------------------------------------------------- */

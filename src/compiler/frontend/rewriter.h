@@ -112,8 +112,9 @@ void igc_before_tokens(struct igc_rewriter *rewriter, size_t token, size_t from,
 /* The same for tokens inside a dead attribute. */
 void igc_before_attribute(struct igc_rewriter *rewriter, size_t token, size_t from, size_t to);
 void igc_after_tokens(struct igc_rewriter *rewriter, size_t token, size_t from, size_t to);
-/* The part of the output that came from which token; IGC_NO_TOKEN when from none. */
-size_t igc_token_of_offset(const struct igc_rewriter *rewriter, size_t offset);
+/* The token that the output at `offset` came from, and how far into its text; IGC_NO_TOKEN
+ * when it came from none. */
+size_t igc_token_of_offset(const struct igc_rewriter *rewriter, size_t offset, size_t *within);
 
 /* ---- analyses, once per source ------------------------------------------------------------ */
 ingot_status igc_find_kernels(struct igc_rewriter *rewriter, struct ig_error *error);

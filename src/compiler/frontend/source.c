@@ -12,23 +12,34 @@ static ingot_status no_memory(const char *name, struct ig_error *error) {
     return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to compile %s", name);
 }
 
-static bool is_listed(const char *const *names, size_t count, const char *name) {
-    for (size_t i = count; i-- > 0;)
-        if (strcmp(names[i], name) == 0)
+/* A set of strings: open addressing, `capacity` a power of two above the number of names. */
+static bool add_once(const char **set, size_t capacity, const char *name) {
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (const char *p = name; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
+    for (size_t i = (size_t)hash & (capacity - 1);; i = (i + 1) & (capacity - 1)) {
+        if (!set[i]) {
+            set[i] = name;
             return true;
-    return false;
+        }
+        if (strcmp(set[i], name) == 0)
+            return false;
+    }
 }
 
 /* Kernel names in source order, each once. */
 static bool list_kernels(struct igc_source *source) {
     const struct igc_rewriter *rewriter = source->rewriter;
     const char **names = ig_arena_array(source->arena, rewriter->kernel_count + 1, sizeof *names);
-    if (!names)
+    size_t capacity = 16;
+    while (capacity < 2 * rewriter->kernel_count)
+        capacity *= 2;
+    const char **set = ig_arena_array(source->arena, capacity, sizeof *set);
+    if (!names || !set)
         return false;
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
-        if (kernel->host_name && !kernel->is_graphics &&
-            !is_listed(names, source->kernel_count, kernel->host_name))
+        if (kernel->host_name && !kernel->is_graphics && add_once(set, capacity, kernel->host_name))
             names[source->kernel_count++] = kernel->host_name;
     }
     source->kernels = names;
@@ -74,8 +85,12 @@ ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *o
         rewriter->main_size = size;
         if (!rewriter->main_text)
             return no_memory(options->source_name, error);
-        status = igc_preprocess(arena, options, rewriter->main_text, size, &lexed, &lexed_size,
-                                &source->dependencies, &source->dependency_count, error);
+        lexed = rewriter->main_text;
+        lexed_size = size;
+        status = INGOT_OK;
+        if (!igc_is_direct(options, lexed, size))
+            status = igc_preprocess(arena, options, rewriter->main_text, size, &lexed, &lexed_size,
+                                    &source->dependencies, &source->dependency_count, error);
         if (status != INGOT_OK)
             return status;
     }

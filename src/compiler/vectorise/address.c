@@ -75,8 +75,8 @@ LLVMValueRef igv_emit_gep_vector(struct igv_emit *emit, LLVMValueRef gep, unsign
         indices[i] = same ? igv_scalar(emit, index) : igv_vector(emit, index, chunk);
         any_vector |= !same;
     }
-    LLVMValueRef result = LLVMBuildGEP2(emit->builder, LLVMGetGEPSourceElementType(gep), base,
-                                        indices, count, "");
+    LLVMValueRef result =
+        LLVMBuildGEP2(emit->builder, LLVMGetGEPSourceElementType(gep), base, indices, count, "");
     return any_vector ? result : igv_splat(emit, result);
 }
 
@@ -128,11 +128,9 @@ struct igv_address igv_split_pointer(LLVMTargetDataRef layout, LLVMValueRef poin
         }
         if (LLVMGetNumOperands(gep) != 2)
             break;
-        long constant, scale =
-            (long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(gep));
+        long constant, scale = (long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(gep));
         LLVMValueRef index = LLVMGetOperand(gep, 1);
-        LLVMOpcode opcode =
-            LLVMIsAInstruction(index) ? LLVMGetInstructionOpcode(index) : LLVMRet;
+        LLVMOpcode opcode = LLVMIsAInstruction(index) ? LLVMGetInstructionOpcode(index) : LLVMRet;
         /* zext (x | c): the sum cannot carry, so the constant may leave the extension */
         if (opcode == LLVMZExt) {
             LLVMValueRef inner = LLVMGetOperand(index, 0);

@@ -76,8 +76,8 @@ LLVMValueRef igv_narrow_float(struct igv_emit *emit, LLVMValueRef value, LLVMTyp
 
 /* ---- division ------------------------------------------------------------------------------- */
 
-static LLVMValueRef from_double(struct igv_emit *emit, LLVMValueRef quotient,
-                                LLVMTypeRef integer, bool is_signed) {
+static LLVMValueRef from_double(struct igv_emit *emit, LLVMValueRef quotient, LLVMTypeRef integer,
+                                bool is_signed) {
     LLVMBuilderRef b = emit->builder;
     if (is_signed)
         return LLVMBuildFPToSI(b, quotient, integer, "");
@@ -100,17 +100,17 @@ static LLVMValueRef divide_by_float(struct igv_emit *emit, LLVMValueRef left, LL
     LLVMTypeRef original = LLVMTypeOf(left);
     LLVMTypeRef integer = like(left, emit->i32);
     if (width < 32) {
-        left = is_signed ? LLVMBuildSExt(b, left, integer, "")
-                         : LLVMBuildZExt(b, left, integer, "");
-        right = is_signed ? LLVMBuildSExt(b, right, integer, "")
-                          : LLVMBuildZExt(b, right, integer, "");
+        left =
+            is_signed ? LLVMBuildSExt(b, left, integer, "") : LLVMBuildZExt(b, left, integer, "");
+        right =
+            is_signed ? LLVMBuildSExt(b, right, integer, "") : LLVMBuildZExt(b, right, integer, "");
     }
     LLVMTypeRef number = like(left, width < 32 ? emit->f32 : emit->f64);
     bool as_signed = is_signed || width < 32;
-    LLVMValueRef x = as_signed ? LLVMBuildSIToFP(b, left, number, "")
-                               : LLVMBuildUIToFP(b, left, number, "");
-    LLVMValueRef y = as_signed ? LLVMBuildSIToFP(b, right, number, "")
-                               : LLVMBuildUIToFP(b, right, number, "");
+    LLVMValueRef x =
+        as_signed ? LLVMBuildSIToFP(b, left, number, "") : LLVMBuildUIToFP(b, left, number, "");
+    LLVMValueRef y =
+        as_signed ? LLVMBuildSIToFP(b, right, number, "") : LLVMBuildUIToFP(b, right, number, "");
     LLVMValueRef quotient = LLVMBuildFDiv(b, x, y, "");
     LLVMValueRef result = from_double(emit, quotient, integer, as_signed);
     if (remainder)

@@ -13,22 +13,27 @@
 
 #include <string.h>
 
-static ingot_status terminator_successors(struct igv_work *work, const struct igv_index *numbers,
-                                          struct igv_block *block) {
+static void find_successors(const struct igv_index *numbers, struct igv_block *block) {
     LLVMValueRef terminator = LLVMGetBasicBlockTerminator(block->block);
-    LLVMOpcode opcode = terminator ? LLVMGetInstructionOpcode(terminator) : LLVMUnreachable;
-    if (opcode != LLVMBr && opcode != LLVMRet)
-        return ig_fail(work->error, INGOT_COMPILE_ERROR,
-                       "a block of the kernel ends in an instruction (LLVM opcode %d) other than "
-                       "a branch or a return",
-                       (int)opcode);
-    unsigned count = opcode == LLVMRet ? 0 : LLVMGetNumSuccessors(terminator);
+    unsigned count = terminator ? LLVMGetNumSuccessors(terminator) : 0;
     for (unsigned i = 0; i < count && i < 2; i++) {
         LLVMBasicBlockRef target = LLVMGetSuccessor(terminator, i);
         unsigned number = igv_index_get(numbers, LLVMBasicBlockAsValue(target));
         if (i == 1 && block->successors[0] == number)
             continue;
         block->successors[block->successor_count++] = number;
+    }
+}
+
+static ingot_status check_terminators(struct igv_work *work) {
+    for (unsigned b = 0; b < work->analysis->block_count; b++) {
+        LLVMValueRef terminator = LLVMGetBasicBlockTerminator(work->analysis->blocks[b].block);
+        LLVMOpcode opcode = terminator ? LLVMGetInstructionOpcode(terminator) : LLVMUnreachable;
+        if (opcode != LLVMBr && opcode != LLVMRet)
+            return ig_fail(work->error, INGOT_COMPILE_ERROR,
+                           "a block of the kernel ends in an instruction (LLVM opcode %d) other "
+                           "than a branch or a return",
+                           (int)opcode);
     }
     return INGOT_OK;
 }
@@ -143,14 +148,13 @@ ingot_status igv_cfg_build(struct igv_work *work) {
             (struct igv_block){.block = b, .idom = IGV_NONE, .ipdom = IGV_NONE, .loop = IGV_NONE};
         igv_index_put(&numbers, LLVMBasicBlockAsValue(b), number++);
     }
-    for (unsigned b = 0; b < count; b++) {
-        ingot_status status = terminator_successors(work, &numbers, &blocks[b]);
-        if (status)
-            return status;
-    }
+    for (unsigned b = 0; b < count; b++)
+        find_successors(&numbers, &blocks[b]);
     analysis->blocks = blocks;
     analysis->block_count = count;
-    return renumber(work, order, reverse_post_order(blocks, count, seen, stack, order));
+    ingot_status status =
+        renumber(work, order, reverse_post_order(blocks, count, seen, stack, order));
+    return status ? status : check_terminators(work);
 }
 
 /* ---- the order of emission ---------------------------------------------------------------- */

@@ -14,7 +14,8 @@
  */
 #include "compiler/vectorise/state.h"
 
-/* ---- bit sets of blocks ------------------------------------------------------------------------- */
+/* ---- bit sets of blocks -------------------------------------------------------------------------
+ */
 
 static bool has(const uint64_t *set, unsigned block) {
     return set[block / 64] >> (block % 64) & 1;
@@ -42,7 +43,8 @@ static uint64_t *copy_set(struct igv_state *state, const uint64_t *set) {
     return copy;
 }
 
-/* ---- planning -------------------------------------------------------------------------------------- */
+/* ---- planning
+ * -------------------------------------------------------------------------------------- */
 
 static const struct igv_block *block_at(struct igv_emit *emit, unsigned block) {
     return &emit->state->analysis.blocks[block];
@@ -124,7 +126,8 @@ void igv_control_plan(struct igv_emit *emit) {
         state->guarded[b] = wants_guard(emit, b);
 }
 
-/* ---- masks -------------------------------------------------------------------------------------------- */
+/* ---- masks
+ * -------------------------------------------------------------------------------------------- */
 
 static unsigned mask_owner(struct igv_emit *emit, unsigned block) {
     unsigned owner = block;
@@ -146,8 +149,8 @@ static LLVMValueRef load_mask(struct igv_emit *emit, unsigned block, unsigned ch
     unsigned owner = mask_owner(emit, block);
     if (emit->state->entry_masked[owner])
         return emit->state->entry_mask[chunk];
-    LLVMValueRef stored = LLVMBuildLoad2(emit->builder, igv_mask_slot_type(emit),
-                                         mask_slot(emit, owner, chunk), "");
+    LLVMValueRef stored =
+        LLVMBuildLoad2(emit->builder, igv_mask_slot_type(emit), mask_slot(emit, owner, chunk), "");
     return igv_mask_from_slot(emit, stored);
 }
 
@@ -199,7 +202,9 @@ static void reset_loop(struct igv_emit *emit, unsigned loop) {
     }
 }
 
-/* ---- phis ----------------------------------------------------------------------------------------------- */
+/* ---- phis
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from) {
     unsigned count = LLVMCountIncoming(phi);
@@ -219,7 +224,8 @@ static unsigned phi_writes(struct igv_emit *emit, LLVMValueRef phi, unsigned fro
     struct igv_value *known = igv_lookup(emit, phi);
     LLVMValueRef value = incoming_from(phi, block_at(emit, from)->block);
     if (known->shape != IGV_V_VARYING) {
-        writes[0] = (struct phi_write){igv_value_slot(emit, known, 0), igv_scalar(emit, value), NULL};
+        writes[0] =
+            (struct phi_write){igv_value_slot(emit, known, 0), igv_scalar(emit, value), NULL};
         return 1;
     }
     bool blend = !is_header(emit, to) && !emit->state->entry_masked[to];
@@ -260,7 +266,8 @@ static void write_phis(struct igv_emit *emit, unsigned from, const unsigned *tar
     }
 }
 
-/* ---- where control goes ------------------------------------------------------------------------------------ */
+/* ---- where control goes
+ * ------------------------------------------------------------------------------------ */
 
 static LLVMBasicBlockRef leave_block(struct igv_emit *emit, unsigned loop) {
     LLVMBasicBlockRef *leave = &emit->state->leaves[loop];
@@ -327,7 +334,8 @@ static void finish_loop(struct igv_emit *emit, unsigned loop, unsigned latch) {
     LLVMBuildBr(emit->builder, state->blocks[next]);
 }
 
-/* ---- terminators -------------------------------------------------------------------------------------------- */
+/* ---- terminators
+ * -------------------------------------------------------------------------------------------- */
 
 /* Each lane goes its way; control goes on with all of them. */
 static void emit_divergent_end(struct igv_emit *emit, unsigned block, LLVMValueRef condition) {
@@ -366,8 +374,8 @@ static void emit_divergent_end(struct igv_emit *emit, unsigned block, LLVMValueR
     if (ends_divergent_loop) {
         for (unsigned i = 0; i < forward_count; i++)
             put(state->exits[loop], forward[i]);
-        LLVMBuildCondBr(emit->builder, igv_any(emit, live), state->blocks[loop_at(emit, loop)->header],
-                        leave_block(emit, loop));
+        LLVMBuildCondBr(emit->builder, igv_any(emit, live),
+                        state->blocks[loop_at(emit, loop)->header], leave_block(emit, loop));
         finish_loop(emit, loop, block);
     } else if (latch) {
         LLVMBuildBr(emit->builder, state->blocks[loop_at(emit, loop)->header]);
@@ -425,7 +433,9 @@ static bool stays_branch(struct igv_emit *emit, unsigned block) {
     return true;
 }
 
-/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+/* ---- blocks
+ * ----------------------------------------------------------------------------------------------------
+ */
 
 static void emit_guard(struct igv_emit *emit, unsigned block) {
     struct igv_state *state = emit->state;
@@ -435,8 +445,7 @@ static void emit_guard(struct igv_emit *emit, unsigned block) {
         skip = leave_block(emit, loop);
     } else {
         uint64_t *pending = copy_set(state, state->deferred[block]);
-        if (lowest(state, pending) == IGV_NONE &&
-            divergent_loop_around(emit, loop) == IGV_NONE)
+        if (lowest(state, pending) == IGV_NONE && divergent_loop_around(emit, loop) == IGV_NONE)
             return; /* nothing is deferred: a lane is always active here */
         unsigned around = divergent_loop_around(emit, loop);
         if (around != IGV_NONE && loop_at(emit, around)->latch == block)

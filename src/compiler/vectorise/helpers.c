@@ -24,8 +24,7 @@ LLVMValueRef igv_splat(struct igv_emit *emit, LLVMValueRef scalar) {
             elements[i] = scalar;
         return LLVMConstVector(elements, emit->lanes);
     }
-    LLVMValueRef one =
-        LLVMBuildInsertElement(emit->builder, poison, scalar, igv_u64(emit, 0), "");
+    LLVMValueRef one = LLVMBuildInsertElement(emit->builder, poison, scalar, igv_u64(emit, 0), "");
     LLVMValueRef zeros = LLVMConstNull(igv_vector_type(emit, emit->i32));
     return LLVMBuildShuffleVector(emit->builder, one, poison, zeros, "");
 }
@@ -49,8 +48,7 @@ static LLVMValueRef shuffle_range(struct igv_emit *emit, LLVMValueRef left, LLVM
     LLVMValueRef indices[64];
     for (unsigned i = 0; i < count; i++)
         indices[i] = igv_u32(emit, first + i);
-    return LLVMBuildShuffleVector(emit->builder, left, right, LLVMConstVector(indices, count),
-                                  "");
+    return LLVMBuildShuffleVector(emit->builder, left, right, LLVMConstVector(indices, count), "");
 }
 
 LLVMValueRef igv_concat(struct igv_emit *emit, const LLVMValueRef *chunks) {
@@ -111,8 +109,8 @@ LLVMValueRef igv_call_service(struct igv_emit *emit, size_t offset, LLVMTypeRef 
     }
     LLVMValueRef services =
         igv_group_field(emit, offsetof(struct ingot_cpu_group, services), emit->ptr);
-    LLVMValueRef entry = LLVMBuildLoad2(emit->builder, emit->ptr,
-                                        igv_offset(emit, services, (long)offset), "");
+    LLVMValueRef entry =
+        LLVMBuildLoad2(emit->builder, emit->ptr, igv_offset(emit, services, (long)offset), "");
     mark_invariant(emit, entry);
     LLVMTypeRef type = LLVMFunctionType(result, types, arg_count + 1, 0);
     return LLVMBuildCall2(emit->builder, type, entry, all, arg_count + 1, "");
@@ -145,8 +143,7 @@ void igv_for_each_lane(struct igv_emit *emit,
 
     LLVMPositionBuilderAtEnd(emit->builder, head);
     LLVMValueRef bits = LLVMBuildLoad2(emit->builder, emit->i32, slot, "");
-    LLVMValueRef left =
-        LLVMBuildICmp(emit->builder, LLVMIntNE, bits, LLVMConstNull(emit->i32), "");
+    LLVMValueRef left = LLVMBuildICmp(emit->builder, LLVMIntNE, bits, LLVMConstNull(emit->i32), "");
     LLVMBuildCondBr(emit->builder, left, work, done);
 
     LLVMPositionBuilderAtEnd(emit->builder, work);

@@ -63,9 +63,8 @@ static LLVMValueRef rebuild_cast(struct igv_emit *emit, LLVMValueRef instruction
         operand = LLVMBuildFPCast(b, operand, number, "");
     switch (opcode) {
     case LLVMFPExt:
-        return LLVMGetTypeKind(target) == LLVMFloatTypeKind
-                   ? operand
-                   : LLVMBuildFPExt(b, operand, type, "");
+        return LLVMGetTypeKind(target) == LLVMFloatTypeKind ? operand
+                                                            : LLVMBuildFPExt(b, operand, type, "");
     case LLVMFPTrunc:
         return igv_narrow_float(emit, operand, target);
     case LLVMSIToFP:
@@ -90,8 +89,7 @@ static LLVMValueRef rebuild_compare(struct igv_emit *emit, LLVMValueRef instruct
 static LLVMValueRef rebuild_negate(struct igv_emit *emit, LLVMValueRef instruction,
                                    LLVMValueRef operand) {
     LLVMTypeRef type = LLVMTypeOf(instruction);
-    LLVMValueRef result =
-        LLVMBuildFNeg(emit->builder, igv_widen_float(emit, operand, type), "");
+    LLVMValueRef result = LLVMBuildFNeg(emit->builder, igv_widen_float(emit, operand, type), "");
     copy_flags(instruction, result);
     return igv_narrow_float(emit, result, type);
 }
@@ -121,7 +119,8 @@ LLVMValueRef igv_rebuild(struct igv_emit *emit, LLVMValueRef instruction, LLVMVa
     }
 }
 
-/* ---- generic emission by shape ---------------------------------------------------------------- */
+/* ---- generic emission by shape ----------------------------------------------------------------
+ */
 
 static void emit_scalar(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMValueRef operands[3] = {NULL, NULL, NULL};
@@ -152,13 +151,12 @@ static void emit_vector(struct igv_emit *emit, LLVMValueRef instruction) {
             LLVMValueRef operand = LLVMGetOperand(instruction, (unsigned)i);
             bool scalar_condition = opcode == LLVMSelect && i == 0 &&
                                     igv_exact_shape(emit, operand, NULL) == IGV_V_UNIFORM;
-            operands[i] = scalar_condition ? igv_scalar(emit, operand)
-                                           : igv_vector(emit, operand, chunk);
+            operands[i] =
+                scalar_condition ? igv_scalar(emit, operand) : igv_vector(emit, operand, chunk);
         }
         if (is_division(opcode))
             operands[1] = safe_divisor(emit, operands[1], chunk);
-        igv_define_vector(emit, instruction, chunk,
-                          igv_rebuild(emit, instruction, operands, true));
+        igv_define_vector(emit, instruction, chunk, igv_rebuild(emit, instruction, operands, true));
     }
 }
 
@@ -200,7 +198,8 @@ static void emit_checked(struct igv_emit *emit, LLVMValueRef instruction) {
     igv_define_checked(emit, instruction, igv_rebuild(emit, instruction, operands, false), wraps);
 }
 
-/* ---- comparisons of a lane index with a bound --------------------------------------------------- */
+/* ---- comparisons of a lane index with a bound ---------------------------------------------------
+ */
 
 static LLVMIntPredicate swapped(LLVMIntPredicate predicate) {
     switch (predicate) {
@@ -265,7 +264,8 @@ static bool emit_count_compare(struct igv_emit *emit, LLVMValueRef instruction) 
     return true;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls
+ * ---------------------------------------------------------------------------------------- */
 
 static bool starts_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
@@ -273,9 +273,9 @@ static bool starts_with(const char *text, const char *prefix) {
 
 static bool is_ignored_intrinsic(const char *name) {
     static const char *const ignored[] = {
-        "llvm.lifetime.",   "llvm.dbg.",        "llvm.assume",     "llvm.donothing",
-        "llvm.sideeffect",  "llvm.experimental.noalias.scope.decl", "llvm.var.annotation",
-        "llvm.invariant.",  "llvm.pseudoprobe",
+        "llvm.lifetime.",      "llvm.dbg.",       "llvm.assume",
+        "llvm.donothing",      "llvm.sideeffect", "llvm.experimental.noalias.scope.decl",
+        "llvm.var.annotation", "llvm.invariant.", "llvm.pseudoprobe",
     };
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (starts_with(name, ignored[i]))
@@ -340,8 +340,7 @@ static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, 
         type_count = 0;
     LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module, id, types, type_count);
     LLVMTypeRef type = LLVMIntrinsicGetType(emit->context, id, types, type_count);
-    LLVMValueRef value =
-        LLVMBuildCall2(emit->builder, type, function, args, (unsigned)count, "");
+    LLVMValueRef value = LLVMBuildCall2(emit->builder, type, function, args, (unsigned)count, "");
     copy_flags(call, value);
     return igv_narrow_float(emit, value, original);
 }
@@ -405,6 +404,7 @@ void igv_emit_instruction(struct igv_emit *emit, LLVMValueRef instruction) {
     case LLVMPHI:
     case LLVMBr:
     case LLVMRet:
+    case LLVMExtractValue: /* of a cmpxchg, which has defined it */
         return;
     case LLVMAlloca:
         igv_emit_alloca(emit, instruction);

@@ -23,8 +23,8 @@ LLVMValueRef igv_mask_to_slot(struct igv_emit *emit, LLVMValueRef mask) {
 LLVMValueRef igv_mask_from_slot(struct igv_emit *emit, LLVMValueRef stored) {
     if (emit->request->target->bit_masks)
         return stored;
-    return LLVMBuildICmp(emit->builder, LLVMIntSLT, stored,
-                         LLVMConstNull(igv_mask_slot_type(emit)), "");
+    return LLVMBuildICmp(emit->builder, LLVMIntSLT, stored, LLVMConstNull(igv_mask_slot_type(emit)),
+                         "");
 }
 
 static LLVMValueRef chunk_bits(struct igv_emit *emit, LLVMValueRef mask) {
@@ -42,8 +42,7 @@ LLVMValueRef igv_any(struct igv_emit *emit, LLVMValueRef *masks) {
 
 LLVMValueRef igv_all(struct igv_emit *emit, LLVMValueRef mask) {
     LLVMValueRef bits = chunk_bits(emit, mask);
-    return LLVMBuildICmp(emit->builder, LLVMIntEQ, bits, LLVMConstAllOnes(LLVMTypeOf(bits)),
-                         "all");
+    return LLVMBuildICmp(emit->builder, LLVMIntEQ, bits, LLVMConstAllOnes(LLVMTypeOf(bits)), "all");
 }
 
 LLVMValueRef igv_bits_of(struct igv_emit *emit, LLVMValueRef *masks) {

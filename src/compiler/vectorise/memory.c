@@ -46,8 +46,7 @@ static bool has_masked_access(struct igv_emit *emit, LLVMTypeRef type) {
 
 static LLVMValueRef plain_load(struct igv_emit *emit, LLVMTypeRef type, LLVMValueRef pointer,
                                unsigned align) {
-    LLVMValueRef load =
-        LLVMBuildLoad2(emit->builder, igv_vector_type(emit, type), pointer, "");
+    LLVMValueRef load = LLVMBuildLoad2(emit->builder, igv_vector_type(emit, type), pointer, "");
     LLVMSetAlignment(load, align);
     return load;
 }
@@ -80,8 +79,30 @@ LLVMValueRef igv_masked_load(struct igv_emit *emit, LLVMTypeRef type, LLVMValueR
     return phi;
 }
 
+/* 8 and 16 bits, for which there are no gather instructions: from the aligned 32-bit words
+ * around them, which lie in the same page. */
+static LLVMValueRef gather_narrow(struct igv_emit *emit, LLVMTypeRef type, LLVMValueRef pointers,
+                                  unsigned chunk) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMTypeRef words = igv_vector_type(emit, emit->i64);
+    LLVMValueRef address = LLVMBuildPtrToInt(b, pointers, words, "");
+    LLVMValueRef aligned = LLVMBuildAnd(b, address, igv_splat(emit, igv_u64(emit, ~3ull)), "");
+    LLVMValueRef places = LLVMBuildIntToPtr(b, aligned, igv_vector_type(emit, emit->ptr), "");
+    LLVMValueRef word = igv_gather(emit, emit->i32, places, 4, chunk);
+    LLVMValueRef shift = LLVMBuildAnd(b, address, igv_splat(emit, igv_u64(emit, 3)), "");
+    shift = LLVMBuildTrunc(b, shift, igv_vector_type(emit, emit->i32), "");
+    shift = LLVMBuildShl(b, shift, igv_splat(emit, igv_u32(emit, 3)), "");
+    word = LLVMBuildLShr(b, word, shift, "");
+    LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, (unsigned)(8 * size_of(emit, type)));
+    word = LLVMBuildTrunc(b, word, igv_vector_type(emit, narrow), "");
+    return LLVMBuildBitCast(b, word, igv_vector_type(emit, type), "");
+}
+
 LLVMValueRef igv_gather(struct igv_emit *emit, LLVMTypeRef type, LLVMValueRef pointers,
                         unsigned align, unsigned chunk) {
+    long size = size_of(emit, type);
+    if (size < 4 && align >= (unsigned)size)
+        return gather_narrow(emit, type, pointers, chunk);
     LLVMTypeRef vector = igv_vector_type(emit, type);
     LLVMTypeRef types[] = {vector, igv_vector_type(emit, emit->ptr)};
     LLVMValueRef args[] = {pointers, igv_u32(emit, align), igv_mask(emit, chunk),
@@ -114,8 +135,8 @@ void igv_masked_store(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef p
     LLVMPositionBuilderAtEnd(emit->builder, join);
 }
 
-void igv_scatter(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointers,
-                 unsigned align, unsigned chunk) {
+void igv_scatter(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointers, unsigned align,
+                 unsigned chunk) {
     LLVMTypeRef types[] = {LLVMTypeOf(vector), igv_vector_type(emit, emit->ptr)};
     LLVMValueRef args[] = {vector, pointers, igv_u32(emit, align), igv_mask(emit, chunk)};
     igv_intrinsic(emit, "llvm.masked.scatter", types, 2, args, 4);
@@ -127,13 +148,13 @@ static LLVMValueRef load_piece(struct igv_emit *emit, LLVMTypeRef type, LLVMValu
                                unsigned granule, long piece, unsigned chunk) {
     long step = (long)INGOT_SIMD_WIDTH * granule * piece;
     if (igv_exact_shape(emit, pointer, NULL) != IGV_V_VARYING) {
-        LLVMValueRef base = igv_offset(emit, igv_scalar(emit, pointer),
-                                       step + (long)chunk * emit->lanes * granule);
+        LLVMValueRef base =
+            igv_offset(emit, igv_scalar(emit, pointer), step + (long)chunk * emit->lanes * granule);
         return igv_masked_load(emit, type, base, granule, chunk);
     }
     LLVMValueRef offset = igv_splat(emit, igv_u64(emit, (uint64_t)step));
-    LLVMValueRef pointers = LLVMBuildGEP2(emit->builder, emit->i8,
-                                          igv_vector(emit, pointer, chunk), &offset, 1, "");
+    LLVMValueRef pointers =
+        LLVMBuildGEP2(emit->builder, emit->i8, igv_vector(emit, pointer, chunk), &offset, 1, "");
     return igv_gather(emit, type, pointers, granule, chunk);
 }
 
@@ -141,14 +162,14 @@ static void store_piece(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef
                         unsigned granule, long piece, unsigned chunk) {
     long step = (long)INGOT_SIMD_WIDTH * granule * piece;
     if (igv_exact_shape(emit, pointer, NULL) != IGV_V_VARYING) {
-        LLVMValueRef base = igv_offset(emit, igv_scalar(emit, pointer),
-                                       step + (long)chunk * emit->lanes * granule);
+        LLVMValueRef base =
+            igv_offset(emit, igv_scalar(emit, pointer), step + (long)chunk * emit->lanes * granule);
         igv_masked_store(emit, vector, base, granule, chunk);
         return;
     }
     LLVMValueRef offset = igv_splat(emit, igv_u64(emit, (uint64_t)step));
-    LLVMValueRef pointers = LLVMBuildGEP2(emit->builder, emit->i8,
-                                          igv_vector(emit, pointer, chunk), &offset, 1, "");
+    LLVMValueRef pointers =
+        LLVMBuildGEP2(emit->builder, emit->i8, igv_vector(emit, pointer, chunk), &offset, 1, "");
     igv_scatter(emit, vector, pointers, granule, chunk);
 }
 
@@ -216,14 +237,16 @@ static void store_private(struct igv_emit *emit, LLVMValueRef value, LLVMValueRe
     }
 }
 
-/* ---- loads ------------------------------------------------------------------------------------- */
+/* ---- loads -------------------------------------------------------------------------------------
+ */
 
 static void load_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
                             LLVMValueRef *results) {
     LLVMValueRef base = igv_scalar(emit, LLVMGetOperand(instruction, 0));
     unsigned align = LLVMGetAlignment(instruction);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
-        LLVMValueRef place = igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
+        LLVMValueRef place =
+            igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
         results[chunk] = igv_masked_load(emit, type, place, align, chunk);
         copy_metadata(emit, instruction, results[chunk]);
     }
@@ -305,13 +328,15 @@ void igv_emit_load(struct igv_emit *emit, LLVMValueRef instruction) {
         igv_define_vector(emit, instruction, chunk, results[chunk]);
 }
 
-/* ---- stores ------------------------------------------------------------------------------------ */
+/* ---- stores ------------------------------------------------------------------------------------
+ */
 
 static void store_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type) {
     LLVMValueRef base = igv_scalar(emit, LLVMGetOperand(instruction, 1));
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vector = igv_vector(emit, LLVMGetOperand(instruction, 0), chunk);
-        LLVMValueRef place = igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
+        LLVMValueRef place =
+            igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
         igv_masked_store(emit, vector, place, LLVMGetAlignment(instruction), chunk);
     }
 }

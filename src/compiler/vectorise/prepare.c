@@ -154,7 +154,9 @@ static bool is_not_scalar(struct igv_prepare *prepare, LLVMValueRef instruction)
  * together again. */
 static ingot_status scalarise(struct igv_prepare *prepare) {
     for (int round = 0; round < 4; round++) {
-        ingot_status status = igv_prepare_aggregates(prepare);
+        ingot_status status = igv_prepare_calls(prepare);
+        if (!status)
+            status = igv_prepare_aggregates(prepare);
         if (!status)
             status = igv_prepare_vectors(prepare);
         if (!status)
@@ -183,7 +185,7 @@ static ingot_status scalarise(struct igv_prepare *prepare) {
 }
 
 static ingot_status straighten(struct igv_prepare *prepare) {
-    ingot_status status = passes(prepare, "function(lower-switch)");
+    ingot_status status = passes(prepare, "function(sccp,lower-switch)");
     if (!status)
         status = igv_prepare_exits(prepare);
     if (!status)

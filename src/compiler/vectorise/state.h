@@ -12,13 +12,14 @@
 /* What is known of one scalar value while its copy is emitted. Values used outside their own
  * block go through stack slots, which mem2reg turns back into SSA. */
 struct igv_slot {
-    LLVMValueRef slot[IGV_MAX_CHUNKS]; /* allocas; [0] alone for scalars */
-    LLVMValueRef flag_slot;            /* CHECKED: i1, true when the linear form is wrong */
+    LLVMValueRef slot[IGV_MAX_CHUNKS];    /* allocas; [0] alone for scalars */
+    LLVMValueRef flag_slot;               /* CHECKED: i1, true when the linear form is wrong */
     LLVMValueRef current[IGV_MAX_CHUNKS]; /* valid while current_block is being emitted */
     LLVMValueRef flag;
     unsigned current_block;
     bool escapes; /* used in another block */
-    bool emitted; /* a strided group has defined it already */
+    bool emitted; /* a strided group has defined it already, or will store it */
+    void *group;  /* a store that ends a strided group */
 };
 
 struct igv_state {
@@ -26,18 +27,18 @@ struct igv_state {
     struct igv_emit *emit;
     struct igv_analysis analysis;
     struct ig_arena *arena;
-    LLVMBasicBlockRef entry;    /* allocas only */
-    LLVMBasicBlockRef *blocks;  /* new block of each original one */
-    LLVMBasicBlockRef *leaves;  /* by loop: where a divergent loop's last iteration goes */
+    LLVMBasicBlockRef entry;   /* allocas only */
+    LLVMBasicBlockRef *blocks; /* new block of each original one */
+    LLVMBasicBlockRef *leaves; /* by loop: where a divergent loop's last iteration goes */
     LLVMValueRef (*mask_slots)[IGV_MAX_CHUNKS]; /* by block; NULL for entry-mask blocks */
     LLVMValueRef entry_mask[IGV_MAX_CHUNKS];
     LLVMValueRef mask[IGV_MAX_CHUNKS]; /* of the block being emitted */
-    bool *entry_masked;         /* by block: its mask is always the entry mask */
-    bool *guarded;              /* by block: skipped when no lane is active */
-    uint64_t **deferred;        /* by block: blocks that must still be visited afterwards */
-    uint64_t **exits;           /* by loop: targets collected from a divergent loop */
-    unsigned words;             /* per bit set */
-    unsigned block;             /* being emitted */
+    bool *entry_masked;                /* by block: its mask is always the entry mask */
+    bool *guarded;                     /* by block: skipped when no lane is active */
+    uint64_t **deferred;               /* by block: blocks that must still be visited afterwards */
+    uint64_t **exits;                  /* by loop: targets collected from a divergent loop */
+    unsigned words;                    /* per bit set */
+    unsigned block;                    /* being emitted */
     bool has_barriers;
     uint64_t private_bytes;
     uint64_t slot_bytes;
@@ -91,8 +92,8 @@ LLVMValueRef igv_gather(struct igv_emit *emit, LLVMTypeRef type, LLVMValueRef po
                         unsigned align, unsigned chunk);
 void igv_masked_store(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointer,
                       unsigned align, unsigned chunk);
-void igv_scatter(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointers,
-                 unsigned align, unsigned chunk);
+void igv_scatter(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointers, unsigned align,
+                 unsigned chunk);
 LLVMValueRef igv_offset(struct igv_emit *emit, LLVMValueRef pointer, long bytes);
 
 /* strided.c */
@@ -104,8 +105,8 @@ LLVMTypeRef igv_mask_type(struct igv_emit *emit);      /* <lanes x i1> */
 LLVMTypeRef igv_mask_slot_type(struct igv_emit *emit); /* what slots hold */
 LLVMValueRef igv_mask_to_slot(struct igv_emit *emit, LLVMValueRef mask);
 LLVMValueRef igv_mask_from_slot(struct igv_emit *emit, LLVMValueRef stored);
-LLVMValueRef igv_any(struct igv_emit *emit, LLVMValueRef *masks);  /* i1 */
-LLVMValueRef igv_all(struct igv_emit *emit, LLVMValueRef mask);    /* i1, one chunk */
+LLVMValueRef igv_any(struct igv_emit *emit, LLVMValueRef *masks);     /* i1 */
+LLVMValueRef igv_all(struct igv_emit *emit, LLVMValueRef mask);       /* i1, one chunk */
 LLVMValueRef igv_bits_of(struct igv_emit *emit, LLVMValueRef *masks); /* i32 */
 
 /* control.c */

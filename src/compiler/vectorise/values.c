@@ -64,8 +64,8 @@ LLVMValueRef igv_leaf(struct igv_emit *emit, LLVMValueRef value) {
         return value;
     uint32_t offset;
     if (LLVMIsAGlobalVariable(value) && igv_threadgroup_offset(value, &offset)) {
-        LLVMValueRef memory = igv_group_field(
-            emit, offsetof(struct ingot_cpu_group, threadgroup_memory), emit->ptr);
+        LLVMValueRef memory =
+            igv_group_field(emit, offsetof(struct ingot_cpu_group, threadgroup_memory), emit->ptr);
         return igv_offset(emit, memory, (long)offset);
     }
     if (LLVMIsUndef(value))
@@ -121,8 +121,7 @@ static LLVMValueRef stored_scalar(struct igv_emit *emit, struct igv_value *value
     return LLVMBuildLoad2(emit->builder, type, igv_value_slot(emit, value, 0), "");
 }
 
-static LLVMValueRef stored_vector(struct igv_emit *emit, struct igv_value *value,
-                                  unsigned chunk) {
+static LLVMValueRef stored_vector(struct igv_emit *emit, struct igv_value *value, unsigned chunk) {
     struct igv_slot *slot = igv_slot_of(value);
     if (is_current(emit, slot, chunk))
         return slot->current[chunk];

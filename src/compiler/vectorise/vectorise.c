@@ -2,16 +2,14 @@
 #include "compiler/vectorise/state.h"
 
 static void add_string_attribute(struct igv_emit *emit, const char *name, const char *value) {
-    LLVMAttributeRef attribute =
-        LLVMCreateStringAttribute(emit->context, name, (unsigned)strlen(name), value,
-                                  (unsigned)strlen(value));
+    LLVMAttributeRef attribute = LLVMCreateStringAttribute(
+        emit->context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
     LLVMAddAttributeAtIndex(emit->function, LLVMAttributeFunctionIndex, attribute);
 }
 
 static void add_enum_attribute(struct igv_emit *emit, unsigned index, const char *name) {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(emit->function, index,
-                            LLVMCreateEnumAttribute(emit->context, kind, 0));
+    LLVMAddAttributeAtIndex(emit->function, index, LLVMCreateEnumAttribute(emit->context, kind, 0));
 }
 
 static void make_types(struct igv_emit *emit) {
@@ -29,8 +27,7 @@ static void make_types(struct igv_emit *emit) {
 
 static void make_function(struct igv_emit *emit) {
     LLVMTypeRef types[] = {emit->ptr, emit->i32, emit->i32};
-    LLVMTypeRef type =
-        LLVMFunctionType(LLVMVoidTypeInContext(emit->context), types, 3, 0);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(emit->context), types, 3, 0);
     emit->function = LLVMAddFunction(emit->module, emit->request->name, type);
     emit->group = LLVMGetParam(emit->function, 0);
     emit->simdgroup = LLVMGetParam(emit->function, 1);
@@ -63,6 +60,8 @@ static void make_entry_mask(struct igv_emit *emit) {
 }
 
 static bool used_elsewhere(LLVMValueRef value) {
+    if (LLVMIsAExtractValueInst(value))
+        return true; /* defined where its cmpxchg is */
     LLVMBasicBlockRef home = LLVMGetInstructionParent(value);
     if (LLVMGetInstructionOpcode(value) == LLVMPHI)
         return true;

@@ -22,11 +22,11 @@
 #include "runtime/cpu/fiber.h"
 #include "runtime/objects.h"
 
-#define CPU_MAX_THREADS      1024u
-#define CPU_MAX_SIMDGROUPS   (CPU_MAX_THREADS / INGOT_SIMD_WIDTH)
-#define CPU_STACK_MARGIN     ((size_t)64 << 10) /* for services and signal frames */
-#define CPU_INLINE_BYTES     768u
-#define CPU_LANE_SHAPES      8 /* full and partial groups of one dispatch */
+#define CPU_MAX_THREADS    1024u
+#define CPU_MAX_SIMDGROUPS (CPU_MAX_THREADS / INGOT_SIMD_WIDTH)
+#define CPU_STACK_MARGIN   ((size_t)64 << 10) /* for services and signal frames */
+#define CPU_INLINE_BYTES   768u
+#define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 
 struct cpu_device;
 struct cpu_stream;
@@ -90,8 +90,8 @@ struct cpu_command {
 
 enum cpu_failure_kind {
     CPU_NO_FAILURE,
-    CPU_FAULT,         /* a signal */
-    CPU_TRAP,          /* services->trap */
+    CPU_FAULT, /* a signal */
+    CPU_TRAP,  /* services->trap */
     CPU_TIMEOUT,
     CPU_BARRIER_LANES, /* a barrier reached by a part of a SIMD-group */
     CPU_BARRIER_ENDED, /* some SIMD-groups ended while others wait */
@@ -184,7 +184,7 @@ struct cpu_device {
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
     bool closing;                                      /* (pool) */
     struct cpu_executor *executors, *free_executors;   /* (pool) */
-    _Atomic uint64_t work_signal; /* changes when a stream becomes runnable */
+    _Atomic uint64_t work_signal;                      /* changes when a stream becomes runnable */
     uint32_t worker_count, workers_started;
     pthread_t *workers;
     struct cpu_watchdog watchdog;
@@ -201,10 +201,10 @@ enum cpu_stream_state {
 struct cpu_stream {
     struct cpu_device *device;
 
-    _Atomic(enum cpu_stream_state) state;                        /* (pool) */
-    struct cpu_stream *runnable_next, *runnable_previous;        /* (pool) */
-    uint32_t participants;                                       /* (pool) */
-    struct cpu_command *active;                                  /* (pool) while open */
+    _Atomic(enum cpu_stream_state) state;                 /* (pool) */
+    struct cpu_stream *runnable_next, *runnable_previous; /* (pool) */
+    uint32_t participants;                                /* (pool) */
+    struct cpu_command *active;                           /* (pool) while open */
 
     pthread_mutex_t lock;
     pthread_cond_t progress;
@@ -221,8 +221,8 @@ struct cpu_stream {
 
     struct cpu_command *batch; /* (leader) taken off the queue */
     struct cpu_command *done;  /* (leader) finished, to be reused */
-    uint32_t done_count;                         /* (leader) */
-    uint64_t clock;                              /* (leader) when the last command ended */
+    uint32_t done_count;       /* (leader) */
+    uint64_t clock;            /* (leader) when the last command ended */
 
     struct cpu_stream *blocked_next; /* cpu_event.lock */
 };

@@ -73,8 +73,8 @@ static ingot_status allocate_mapping(ingot_buffer *buffer, struct ig_error *erro
     size_t size = (buffer->length + page - 1) / page * page;
     size_t alignment = size >= 2 * HUGE_PAGE ? HUGE_PAGE : page;
     size_t reserved = size + alignment + page;
-    char *memory = mmap(NULL, reserved, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *memory =
+        mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return no_memory(buffer->length, error);
     uintptr_t start = ((uintptr_t)memory + alignment - 1) & ~(uintptr_t)(alignment - 1);

@@ -154,9 +154,11 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
     struct cpu_stream *stream = handle;
     uint64_t pieces = (uint64_t)launch->groups[0] * launch->groups[1];
     if (pieces > UINT64_MAX / 2 / launch->groups[2])
-        return ig_fail(error, INGOT_LAUNCH_ERROR, "kernel \"%s\": the grid of %u x %u x %u "
-                       "threadgroups is too large", launch->kernel->variant->kernel,
-                       launch->groups[0], launch->groups[1], launch->groups[2]);
+        return ig_fail(error, INGOT_LAUNCH_ERROR,
+                       "kernel \"%s\": the grid of %u x %u x %u "
+                       "threadgroups is too large",
+                       launch->kernel->variant->kernel, launch->groups[0], launch->groups[1],
+                       launch->groups[2]);
     limit_pending(stream);
     struct cpu_command *command = new_command(stream, CPU_DISPATCH, error);
     if (!command)
@@ -186,8 +188,7 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
 }
 
 static bool overlap(const ingot_buffer *source, uint64_t source_offset,
-                    const ingot_buffer *destination, uint64_t destination_offset,
-                    uint64_t length) {
+                    const ingot_buffer *destination, uint64_t destination_offset, uint64_t length) {
     uint64_t from = source->address + source_offset, to = destination->address + destination_offset;
     return from < to + length && to < from + length;
 }

@@ -21,12 +21,12 @@
 #endif
 
 struct ig_fiber {
-    void *sp;         /* while it does not run */
-    char *stack;      /* lowest address; NULL for a thread's own stack */
-    size_t size;      /* of the stack */
+    void *sp;    /* while it does not run */
+    char *stack; /* lowest address; NULL for a thread's own stack */
+    size_t size; /* of the stack */
     void (*entry)(void *context);
     void *context;
-    void *sanitizer;  /* TSan's handle, or ASan's fake stack */
+    void *sanitizer; /* TSan's handle, or ASan's fake stack */
     const void *asan_bottom;
     size_t asan_size;
 };

@@ -10,12 +10,12 @@
 
 #include "runtime/cpu/cpu.h"
 
-#define ALONE_NS         6000u  /* less work than this is not worth waking anyone */
-#define CHUNK_NS         4000u  /* what a claim should cost at least */
+#define ALONE_NS          6000u /* less work than this is not worth waking anyone */
+#define CHUNK_NS          4000u /* what a claim should cost at least */
 #define CHUNKS_PER_THREAD 8u
-#define LINGER_NS        2000u  /* a leader waits this long for the next command */
-#define BLIT_BLOCK       ((uint64_t)1 << 20)
-#define MAX_FREE         1024u
+#define LINGER_NS         2000u /* a leader waits this long for the next command */
+#define BLIT_BLOCK        ((uint64_t)1 << 20)
+#define MAX_FREE          1024u
 
 /* ---- running ---- */
 
@@ -38,8 +38,8 @@ static void run_blit(const struct cpu_command *command, uint64_t first, uint64_t
     uint64_t bytes = length - from;
     if (command->pieces > 1 && count * BLIT_BLOCK < bytes) /* a single piece is the whole */
         bytes = count * BLIT_BLOCK;
-    char *to = (char *)command->u.blit.destination->contents +
-               command->u.blit.destination_offset + from;
+    char *to =
+        (char *)command->u.blit.destination->contents + command->u.blit.destination_offset + from;
     if (command->kind == CPU_FILL)
         memset(to, command->u.blit.value, bytes);
     else
@@ -63,8 +63,8 @@ static void take_part(struct cpu_executor *executor, struct cpu_command *command
     for (;;) {
         if (atomic_load_explicit(&command->failed, memory_order_relaxed))
             return;
-        uint64_t first = atomic_fetch_add_explicit(&command->next_piece, command->chunk,
-                                                   memory_order_relaxed);
+        uint64_t first =
+            atomic_fetch_add_explicit(&command->next_piece, command->chunk, memory_order_relaxed);
         if (first >= command->pieces)
             return;
         uint64_t count = command->pieces - first;
@@ -74,8 +74,7 @@ static void take_part(struct cpu_executor *executor, struct cpu_command *command
         uint64_t end = cpu_now();
         if (command->kind == CPU_DISPATCH) {
             note_cost(command->u.dispatch.code, end - start, count);
-            if (command->deadline && end >= command->deadline &&
-                first + count < command->pieces) {
+            if (command->deadline && end >= command->deadline && first + count < command->pieces) {
                 executor->failure.kind = CPU_TIMEOUT;
                 note_failure(executor, command);
             }
@@ -180,8 +179,7 @@ static void free_commands(struct cpu_command *list) {
 static bool take_batch(struct cpu_stream *stream, bool linger) {
     if (linger && !atomic_load_explicit(&stream->queue_first, memory_order_relaxed)) {
         uint64_t end = cpu_now() + LINGER_NS;
-        while (!atomic_load_explicit(&stream->queue_first, memory_order_relaxed) &&
-               cpu_now() < end)
+        while (!atomic_load_explicit(&stream->queue_first, memory_order_relaxed) && cpu_now() < end)
             cpu_relax();
     }
     pthread_mutex_lock(&stream->lock);

@@ -51,10 +51,11 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
     char model[64];
     cpu_model_name(model, sizeof model);
     if (usable == 0)
-        return ig_fail(error, INGOT_UNSUPPORTED,
-                       "this CPU (%s) is older than x86-64-v3, the lowest level that ingot runs on: "
-                       "AVX2, FMA, BMI and F16C are needed",
-                       model);
+        return ig_fail(
+            error, INGOT_UNSUPPORTED,
+            "this CPU (%s) is older than x86-64-v3, the lowest level that ingot runs on: "
+            "AVX2, FMA, BMI and F16C are needed",
+            model);
     if (!wanted || !*wanted)
         wanted = getenv("INGOT_CPU");
     size_t chosen = usable - 1;

@@ -43,8 +43,8 @@ static bool write_all(int fd, const char *bytes, size_t size) {
 static void unique_path(char *path, size_t size, int fd, unsigned number) {
     int length = snprintf(path, size, "/proc/%ld/fd/", (long)getpid());
     for (int bit = 0; bit < 32; bit++)
-        length += snprintf(path + length, size - (size_t)length, "%s",
-                           number >> bit & 1 ? ".//" : "./");
+        length +=
+            snprintf(path + length, size - (size_t)length, "%s", number >> bit & 1 ? ".//" : "./");
     snprintf(path + length, size - (size_t)length, "%d", fd);
 }
 

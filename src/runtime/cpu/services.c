@@ -39,7 +39,8 @@ static void append_integer(struct ig_text *out, char *spec, char conversion, uin
     int size = snprintf(buffer, sizeof buffer, spec, (unsigned long long)value);
 #pragma GCC diagnostic pop
     if (size > 0)
-        ig_text_append(out, buffer, (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
+        ig_text_append(out, buffer,
+                       (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
 }
 
 static void append_double(struct ig_text *out, char *spec, char conversion, uint64_t bits) {
@@ -54,7 +55,8 @@ static void append_double(struct ig_text *out, char *spec, char conversion, uint
     int size = snprintf(buffer, sizeof buffer, spec, value);
 #pragma GCC diagnostic pop
     if (size > 0)
-        ig_text_append(out, buffer, (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
+        ig_text_append(out, buffer,
+                       (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
 }
 
 static void append_argument(struct ig_text *out, char *spec, char conversion, uint64_t value) {

@@ -1,0 +1,200 @@
+#!/bin/bash
+# Checks of the `ingot` command. usage: tests/cli/run.sh PATH_OF_INGOT
+set -u
+ingot=$1
+here=$(cd "$(dirname "$0")" && pwd)
+examples=$here/../../examples
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0
+failed=0
+
+# check NAME EXPECTED_EXIT TEXT... -- COMMAND: runs it, and looks at the status and for each TEXT
+# in what it prints; a TEXT that starts with ! must not be there.
+check() {
+    local name=$1 status=$2 texts=() got text good=1
+    shift 2
+    while [ "$1" != -- ]; do
+        texts+=("$1")
+        shift
+    done
+    shift
+    "$@" >out.txt 2>&1 </dev/null
+    got=$?
+    [ "$got" = "$status" ] || good=0
+    for text in "${texts[@]}"; do
+        case $text in
+        !*) grep -qF -- "${text#!}" out.txt && good=0 ;;
+        *) grep -qF -- "$text" out.txt || good=0 ;;
+        esac
+    done
+    if [ "$good" = 1 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: status $got (expected $status), texts: ${texts[*]}"
+        sed 's/^/    /' out.txt | head -40
+    fi
+}
+
+# values FILE TYPE: the data of a .npy file, by od
+values() {
+    local header
+    header=$(($(od -An -tu2 -j8 -N2 "$1") + 10))
+    od -An -v -w1000000 "-t$2" -j"$header" "$1" | tr -s ' ' | sed 's/^ //;s/ $//'
+}
+
+same() { # same NAME GOT EXPECTED
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $1: got \"$2\", expected \"$3\""
+    fi
+}
+
+cat >good.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+struct Params { int n; float f; };
+constant bool flag [[function_constant(3)]];
+kernel void ramp(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = float(i); }
+kernel void scale(device float *x [[buffer(0)]], constant float &by [[buffer(1)]], uint i [[thread_position_in_grid]]) { x[i] *= by; }
+kernel void params(device float *x [[buffer(0)]], constant Params &p [[buffer(1)]], uint i [[thread_position_in_grid]]) { x[i] = p.n * p.f; }
+kernel void vec(device float *x [[buffer(0)]], constant float3 &v [[buffer(1)]]) { x[0] = v.x; x[1] = v.y; x[2] = v.z; }
+kernel void reverse(device int *x [[buffer(0)]], threadgroup int *s [[threadgroup(0)]], uint i [[thread_position_in_threadgroup]], uint n [[threads_per_threadgroup]]) {
+    s[i] = i;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    x[i] = s[n - 1 - i];
+}
+kernel void choose(device int *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = flag ? 1 : 2; }
+M
+cat >bad.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void fine(device float *x) { x[0] = 1; }
+kernel void broken(device float *x) { x[0] = missing_function(2); }
+M
+
+# ---- help and usage -------------------------------------------------------------------
+check "help" 0 devices inspect check run pack INGOT_CACHE_DIR -- "$ingot" --help
+check "no command" 2 usage -- "$ingot"
+check "version" 0 "ingot 0." -- "$ingot" --version
+check "unknown command" 2 'no command "frob"' -- "$ingot" frob
+for c in devices inspect check run pack; do
+    check "help of $c" 0 "usage:" "options:" -- "$ingot" $c --help
+    check "unknown option of $c" 2 "there is no option --frob" -- "$ingot" $c --frob
+done
+check "help COMMAND" 0 "tg:4096" -- "$ingot" help run
+check "no colour in a pipe" 0 "!$(printf '\033')" -- "$ingot" --help
+
+# ---- devices ---------------------------------------------------------------------------
+check "devices" 0 cpu "SIMD width" 32 -- "$ingot" devices
+check "devices as JSON" 0 '"devices"' '"simd_width": 32' '"name": "cpu"' -- "$ingot" devices --json
+check "devices with an argument" 2 unexpected -- "$ingot" devices extra
+
+# ---- inspect ---------------------------------------------------------------------------
+check "inspect" 0 ramp scale "buffer(1)" "constant float &" "function_constant(3)" flag -- "$ingot" inspect good.metal
+check "inspect as JSON" 0 '"name": "params"' '"type": "Params"' '"size": 8' '"address_space": "constant"' '"reference": true' -- "$ingot" inspect good.metal --json
+check "names only" 0 reverse '!buffer' -- "$ingot" inspect good.metal --names
+check "inspect one kernel" 0 scale '!ramp' -- "$ingot" inspect good.metal --kernel scale
+check "inspect an unknown kernel" 1 '"nothing"' -- "$ingot" inspect good.metal --kernel nothing
+check "inspect a missing file" 1 nowhere.metal -- "$ingot" inspect nowhere.metal
+check "inspect without a file" 2 "expected one FILE" -- "$ingot" inspect
+
+# ---- check -----------------------------------------------------------------------------
+check "check a good file" 0 "kernel ramp: ok" "6 passed, 0 failed" -- "$ingot" check good.metal
+check "check a bad file" 1 "bad.metal:4:" "missing_function" "^" -- "$ingot" check bad.metal
+check "check two files" 1 good.metal bad.metal -- "$ingot" check good.metal bad.metal
+check "check one kernel" 0 "1 passed, 0 failed" -- "$ingot" check good.metal --kernel scale
+check "check as JSON" 1 '"severity": "error"' '"line": 4' '"failed"' -- "$ingot" check bad.metal --json
+check "check a missing file" 1 nowhere.metal -- "$ingot" check nowhere.metal
+check "check quietly" 0 '!kernel ramp' "passed" -- "$ingot" check -q good.metal
+printf '#include "nothing_here.h"\nkernel void k(device float *x) { x[0] = 1; }\n' >include.metal
+check "a missing include" 1 "nothing_here.h" "include.metal:1:" -- "$ingot" check include.metal
+mkdir -p inc && printf '#define VALUE 3\n' >inc/nothing_here.h
+check "an include folder" 0 "1 passed" -- "$ingot" check include.metal --include inc
+check "an include folder, short" 0 "1 passed" -- "$ingot" check include.metal -Iinc
+printf 'kernel void k(device float *x) { x[0] = VALUE; }\n' >define.metal
+check "without the macro" 1 VALUE -- "$ingot" check define.metal
+check "with the macro" 0 "1 passed" -- "$ingot" check define.metal -D VALUE=7
+check "no compiler" 1 "INGOTC" -- env INGOTC=/nowhere/ingotc "$ingot" check good.metal
+
+# ---- run -------------------------------------------------------------------------------
+check "run, zeros out" 0 "ramp" "out.npy" -- "$ingot" run good.metal ramp --threads 6 'f32[6]=x.npy'
+same "x.npy" "$(values x.npy f4)" "0 1 2 3 4 5"
+check "run, in and out" 0 -- "$ingot" run -q good.metal scale --threads 6 --group 4 x.npy=y.npy f32:2.5
+same "y.npy" "$(values y.npy f4)" "0 2.5 5 7.5 10 12.5"
+same "x.npy is untouched" "$(values x.npy f4)" "0 1 2 3 4 5"
+check "run, 2-D shape" 0 "(2, 3)" -- "$ingot" run good.metal ramp --threads 6 'f32[2,3]=z.npy'
+check "run, struct bytes" 0 "7.5" -- "$ingot" run good.metal params --threads 1 'f32[1]' hex:030000000000_2040
+check "run, a vector of three" 0 "1 2 3" -- "$ingot" run good.metal vec --threads 1 'f32[3]' f32:1,2,3
+check "run, threadgroup memory" 0 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]=r.npy' tg:20
+same "r.npy" "$(values r.npy d4)" "4 3 2 1 0"
+check "run, constant by name" 0 "= 1 1" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const flag=1
+check "run, constant by index" 0 "= 2 2" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const 3=false
+check "run, timed" 0 "median" -- "$ingot" run good.metal ramp --threads 64 --time --repeat 3 'f32[64]'
+check "run as JSON" 0 '"kernel": "ramp"' '"seconds"' '"file": "j.npy"' -- "$ingot" run good.metal ramp --threads 4 --json --time 'f32[4]=j.npy'
+check "run at the lower level" 0 "x86-64-v3" -- "$ingot" run good.metal ramp --cpu x86-64-v3 --threads 4 'f32[4]'
+
+check "run, unknown kernel" 1 nothing -- "$ingot" run good.metal nothing --threads 1
+check "run, unknown constant" 1 frob -- "$ingot" run good.metal choose --threads 1 'i32[1]' --const frob=1
+check "run, wrong constant" 1 "not a bool" -- "$ingot" run good.metal choose --threads 1 'i32[1]' --const flag=7
+check "run, missing constant" 1 flag -- "$ingot" run good.metal choose --threads 1 'i32[1]'
+check "run, too few arguments" 1 "takes 2 buffer arguments" "buffer(1) by" -- "$ingot" run good.metal scale --threads 1 'f32[1]'
+check "run, too many arguments" 1 "takes 1 buffer argument" -- "$ingot" run good.metal ramp --threads 1 'f32[1]' f32:1
+check "run, value of the wrong size" 1 by 8 4 -- "$ingot" run good.metal scale --threads 1 'f32[1]' i64:3
+check "run, not an argument" 1 "expected FILE.npy" -- "$ingot" run good.metal ramp --threads 1 frob
+check "run, not a number" 1 "not a number" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:abc
+check "run, does not fit" 1 "does not fit" -- "$ingot" run good.metal scale --threads 1 'f32[1]' u8:300
+check "run, bad hex" 1 "hexadecimal" -- "$ingot" run good.metal params --threads 1 'f32[1]' hex:0g
+check "run, bad shape" 1 "expected a shape" -- "$ingot" run good.metal ramp --threads 1 'f32[]'
+check "run, no grid" 2 "--threads or --threadgroups" -- "$ingot" run good.metal ramp 'f32[1]'
+check "run, both grids" 2 "--threads or --threadgroups" -- "$ingot" run good.metal ramp --threads 1 --threadgroups 1 'f32[1]'
+check "run, bad extent" 2 "whole numbers" -- "$ingot" run good.metal ramp --threads 1,2,3,4 'f32[1]'
+check "run, unknown device" 1 frob -- "$ingot" run good.metal ramp --device frob --threads 1 'f32[1]'
+check "run, no such output folder" 1 "nowhere" -- "$ingot" run good.metal ramp --threads 1 'f32[1]=nowhere/x.npy'
+check "run, group too large" 1 4096 1024 -- "$ingot" run good.metal ramp --threads 4096 --group 4096 'f32[4096]'
+
+# ---- .npy files that cannot be read --------------------------------------------------------
+npy() { # npy FILE HEADER: version 1.0 with 16 bytes of data
+    local length=${#2}
+    printf '\223NUMPY\001\000' >"$1"
+    # shellcheck disable=SC2059 # the format holds the escapes
+    printf "\\x$(printf %02x $((length % 256)))\\x$(printf %02x $((length / 256)))" >>"$1"
+    printf '%s\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' "$2" >>"$1"
+}
+npy big.npy "{'descr': '>f4', 'fortran_order': False, 'shape': (4,), }"
+npy fortran.npy "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }"
+npy double.npy "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }"
+npy object.npy "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }"
+npy short.npy "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }"
+printf 'hello' >text.npy
+for pair in big:big-endian fortran:Fortran double:float64 object:objects short:"cut short" text:"not a .npy"; do
+    check "${pair%%:*}.npy" 1 "${pair##*:}" "${pair%%:*}.npy" -- "$ingot" run good.metal ramp --threads 1 "${pair%%:*}.npy"
+done
+check "missing.npy" 1 missing.npy -- "$ingot" run good.metal ramp --threads 1 missing.npy
+
+# ---- pack -------------------------------------------------------------------------------
+check "pack" 0 "wrote lib.ingot" -- "$ingot" pack good.metal -o lib.ingot
+check "inspect an archive" 0 scale "x86-64-v3" "x86-64-v4" -- "$ingot" inspect lib.ingot
+check "run an archive without a compiler" 0 "0 1 2 3" -- env INGOTC=/nowhere INGOT_CLANG=/nowhere INGOT_CACHE_DIR="$work/none" "$ingot" run lib.ingot ramp --threads 4 'f32[4]'
+check "constants of an archive without a compiler" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/none" "$ingot" run lib.ingot choose --threads 1 'i32[1]' --const flag=1
+check "constants of an archive with a compiler" 0 "= 1" -- "$ingot" run lib.ingot choose --threads 1 'i32[1]' --const flag=1
+check "pack two files and an archive" 0 -- "$ingot" pack "$examples/saxpy.metal" "$examples/histogram.metal" -o two.ingot
+check "merge archives" 0 -- "$ingot" pack lib.ingot two.ingot -o three.ingot --emit-c
+check "merged archive runs" 0 "saxpy ran" -- "$ingot" run three.ingot saxpy --threads 2 f32:1 x.npy 'f32[6]'
+check "pack one kernel" 0 "1 kernel" -- "$ingot" pack good.metal -o one.ingot --kernel ramp
+check "the same kernel twice" 1 "names must differ" -- "$ingot" pack good.metal lib.ingot -o twice.ingot
+check "pack a bad file" 1 "bad.metal:4:" -- "$ingot" pack bad.metal -o bad.ingot
+check "nothing is written then" 1 -- test -e bad.ingot
+check "pack without -o" 2 "expected -o" -- "$ingot" pack good.metal
+check "the C file compiles" 0 -- "${CC:-gcc}" -std=c11 -Wall -Wextra -Werror -c three.c -o three.o
+head -c 1000 lib.ingot >cut.ingot
+check "a cut archive" 1 cut.ingot -- "$ingot" run cut.ingot ramp --threads 1 'f32[1]'
+check "no compiler for source" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/empty" "$ingot" run good.metal ramp --threads 1 'f32[1]'
+check "a read-only cache is no error" 0 -- env INGOT_CACHE_DIR=/proc/nowhere "$ingot" run good.metal ramp --threads 1 'f32[1]'
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
