@@ -118,7 +118,29 @@ static void measure_dispatch(ingot_stream *stream, const ingot_dispatch_desc *de
     row("a thousand queued, apiece, median", times[100] * 1e6 / 1000, "us", "<= 1");
 }
 
-int main(void) {
+/* In a fresh process, where nothing is known yet but the disk cache. */
+static double cached_time(const char *program, const char *define) {
+    char command[4096];
+    double best = 1e9, seconds;
+    snprintf(command, sizeof command, "'%s' --cached %s", program, define);
+    for (int i = 0; i < 10; i++) {
+        FILE *pipe = popen(command, "r");
+        if (pipe && fscanf(pipe, "%lf", &seconds) == 1 && seconds < best)
+            best = seconds;
+        if (pipe)
+            pclose(pipe);
+    }
+    return best;
+}
+
+int main(int count, char **arguments) {
+    if (count == 3 && !strcmp(arguments[1], "--cached")) {
+        ingot_device *fresh;
+        must(ingot_device_open(NULL, NULL, &fresh));
+        printf("%.9f\n", compile_time(fresh, false, arguments[2]));
+        ingot_device_release(fresh);
+        return 0;
+    }
     double before = resident_megabytes();
     ingot_device *device;
     ingot_library *library;
@@ -169,6 +191,8 @@ int main(void) {
         cached = seconds < cached ? seconds : cached;
     }
     row("source to kernel, from nothing, best of 5", cold * 1e3, "ms", "<= 250");
+    row("source to kernel, from the cache, best of 10", cached_time(arguments[0], define) * 1e3,
+        "ms", "<= 2");
     row("source to kernel, the second time in a process, best of 20", cached * 1e3, "ms", "<= 2");
     ingot_kernel_release(scale);
     ingot_kernel_release(turns);

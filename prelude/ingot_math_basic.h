@@ -121,13 +121,15 @@ __INGOT_MATH_BOTH_1(sqrt, __builtin_sqrtf(x))
 __INGOT_MATH float __ingot_math_rsqrt_fast(float x) {
     return 1.0f / __builtin_sqrtf(x);
 }
-/* Correctly rounded: one Newton step on y = 1/√x with the residual 1 − x·y² in extra precision. */
+/* Correctly rounded: a step of Halley's method on y = 1/√x, with the residual 1 − x·y² in extra
+ * precision. Without the term in its square one mantissa would be rounded wrongly. */
 __INGOT_MATH float __ingot_math_rsqrt_precise(float x) {
     float y = 1.0f / __builtin_sqrtf(x);
     float product = x * y;
     float product_low = __ingot_math_fma(x, y, -product);
     float residual = __ingot_math_fma(-product, y, 1.0f);
     residual = __ingot_math_fma(-product_low, y, residual);
+    residual = __ingot_math_fma(0.75f * residual, residual, residual);
     float corrected = __ingot_math_fma(0.5f * y, residual, y);
     return __ingot_math_is_positive_finite(x) ? corrected : y;
 }

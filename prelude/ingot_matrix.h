@@ -10,29 +10,17 @@ template <class T, int C, int R> struct matrix {
 
     matrix() = default;
     /* The diagonal. */
-    __ingot_inline explicit constexpr matrix(T s) : columns{} {
-        for (int i = 0; i < C && i < R; i++) {
-            columns[i][i] = s;
-        }
-    }
+    __ingot_inline explicit constexpr matrix(T s) : matrix(diagonal(s), make_index_sequence<C>()) {}
     __ingot_inline constexpr matrix(vec<T, R> a, vec<T, R> b) : columns{a, b} {}
     __ingot_inline constexpr matrix(vec<T, R> a, vec<T, R> b, vec<T, R> c) : columns{a, b, c} {}
     __ingot_inline constexpr matrix(vec<T, R> a, vec<T, R> b, vec<T, R> c, vec<T, R> d)
         : columns{a, b, c, d} {}
     template <class... U, class = enable_if_t<sizeof...(U) + 2 == C * R>>
-    __ingot_inline constexpr matrix(T a, T b, U... rest) : columns{} {
-        T all[C * R] = {a, b, (T)rest...};
-        for (int i = 0; i < C; i++) {
-            for (int j = 0; j < R; j++) {
-                columns[i][j] = all[i * R + j];
-            }
-        }
-    }
-    template <class U> __ingot_inline explicit constexpr matrix(matrix<U, C, R> o) : columns{} {
-        for (int i = 0; i < C; i++) {
-            columns[i] = vec<T, R>(o.columns[i]);
-        }
-    }
+    __ingot_inline constexpr matrix(T a, T b, U... rest)
+        : matrix(elements{{a, b, (T)rest...}}, make_index_sequence<C>()) {}
+    template <class U>
+    __ingot_inline explicit constexpr matrix(matrix<U, C, R> o)
+        : matrix(o, make_index_sequence<C>()) {}
     __ingot_inline vec<T, R> &operator[](size_t i) {
         return columns[i];
     }
@@ -126,6 +114,34 @@ template <class T, int C, int R> struct matrix {
     __ingot_inline matrix &operator*=(matrix<T, C, C> b) {
         return *this = *this * b;
     }
+
+  private:
+    /* All elements, column by column. */
+    struct elements {
+        T e[C * R];
+    };
+    static __ingot_inline constexpr elements diagonal(T s) {
+        elements all = {};
+        for (int i = 0; i < C && i < R; i++) {
+            all.e[i * R + i] = s;
+        }
+        return all;
+    }
+    static __ingot_inline constexpr vec<T, R> column(const T *e) {
+        if constexpr (R == 2) {
+            return vec<T, R>(e[0], e[1]);
+        } else if constexpr (R == 3) {
+            return vec<T, R>(e[0], e[1], e[2]);
+        } else {
+            return vec<T, R>(e[0], e[1], e[2], e[3]);
+        }
+    }
+    template <size_t... I>
+    __ingot_inline constexpr matrix(elements all, index_sequence<I...>)
+        : columns{column(all.e + I * R)...} {}
+    template <class U, size_t... I>
+    __ingot_inline constexpr matrix(const matrix<U, C, R> &o, index_sequence<I...>)
+        : columns{vec<T, R>(o.columns[I])...} {}
 };
 
 template <class T, int C, int R> __ingot_inline matrix<T, R, C> transpose(matrix<T, C, R> a) {

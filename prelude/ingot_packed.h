@@ -13,7 +13,7 @@ template <class T, int N> __ingot_inline constexpr vec<T, N> __ingot_plain(packe
     return x.__ingot_unpack();
 }
 
-#define __INGOT_SWIZZLE_GET(n, word)                                                               \
+#define __INGOT_SWIZZLE_GET(n, word, ...)                                                          \
     __ingot_inline vec<T, n> __ingot_get_##word() const {                                          \
         return __ingot_unpack().word;                                                              \
     }

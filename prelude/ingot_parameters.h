@@ -45,6 +45,10 @@ template <class T, int N>
 struct __ingot_shape<metal::packed_vec<T, N>> : __ingot_shape<metal::vec<T, N>> {};
 template <class T> struct __ingot_shape<metal::atomic<T>> : __ingot_shape<T> {};
 
+/* An enumeration is its underlying type. */
+template <class T, bool = __is_enum(T)> struct __ingot_shape_of : __ingot_shape<T> {};
+template <class T> struct __ingot_shape_of<T, true> : __ingot_shape<__underlying_type(T)> {};
+
 /* The function's own name as clang spells it, "… [T = float]"; the compiler cuts it out. */
 template <class T> __ingot_inline constexpr const char *__ingot_type_name() {
     return __PRETTY_FUNCTION__;
@@ -79,8 +83,8 @@ __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
         size = sizeof(T);
         align = alignof(T);
     }
-    __ingot_param(ORDINAL, kind, space, INDEX, size, align, __ingot_shape<T>::scalar,
-                  __ingot_shape<T>::components, flags, active, name, __ingot_type_name<T>());
+    __ingot_param(ORDINAL, kind, space, INDEX, size, align, __ingot_shape_of<T>::scalar,
+                  __ingot_shape_of<T>::components, flags, active, name, __ingot_type_name<T>());
     if constexpr (space == 1) {
         return (P *)__ingot_arg_device(ORDINAL);
     } else if constexpr (space == 3) {

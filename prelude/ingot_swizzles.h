@@ -1,28 +1,21 @@
 /*
  * The swizzle members of vec<T, 2…4> and packed_vec: every word of two to four letters over
  * xyzw, and the same over rgba. __INGOT_SWIZZLES_N expands to
- *   __INGOT_SWIZZLE_GET(n, xy…)  __INGOT_SWIZZLE_PUT(n, xy…, 0, 1, …)  and two properties
- * for each word, where the class defines what GET and PUT are.
+ *   __INGOT_SWIZZLE_GET(n, xy…, x, y, …)  __INGOT_SWIZZLE_PUT(n, xy…, x, y, …)
+ * and two properties for each word, where the class defines what GET and PUT are.
  */
 #pragma once
 
-#define __INGOT_INDEX_x 0
-#define __INGOT_INDEX_y 1
-#define __INGOT_INDEX_z 2
-#define __INGOT_INDEX_w 3
-
 #define __INGOT_SWIZZLE(n, xyzw, rgba, ...)                                                        \
-    __INGOT_SWIZZLE_GET(n, xyzw)                                                                   \
+    __INGOT_SWIZZLE_GET(n, xyzw, __VA_ARGS__)                                                      \
     __INGOT_SWIZZLE_PUT(n, xyzw, __VA_ARGS__)                                                      \
     __declspec(property(get = __ingot_get_##xyzw, put = __ingot_put_##xyzw)) vec<T, n> xyzw;       \
     __declspec(property(get = __ingot_get_##xyzw, put = __ingot_put_##xyzw)) vec<T, n> rgba;
 
 /* One letter more at each level; each letter comes as its xyzw and its rgba name. */
-#define __INGOT_WORD2(a, A, b, B)                                                                  \
-    __INGOT_SWIZZLE(2, a##b, A##B, __INGOT_INDEX_##a, __INGOT_INDEX_##b)
-#define __INGOT_WORD3(a, A, b, B, c, C)                                                            \
-    __INGOT_SWIZZLE(3, a##b##c, A##B##C, __INGOT_INDEX_##a, __INGOT_INDEX_##b, __INGOT_INDEX_##c)
-#define __INGOT_WORD4(a, A, b, B, c, C, d, D) __INGOT_SWIZZLE(4, a##b##c##d, A##B##C##D, 0)
+#define __INGOT_WORD2(a, A, b, B)             __INGOT_SWIZZLE(2, a##b, A##B, a, b)
+#define __INGOT_WORD3(a, A, b, B, c, C)       __INGOT_SWIZZLE(3, a##b##c, A##B##C, a, b, c)
+#define __INGOT_WORD4(a, A, b, B, c, C, d, D) __INGOT_SWIZZLE(4, a##b##c##d, A##B##C##D, a, b, c, d)
 
 #define __INGOT_LETTERS1_2(F)                 F(x, r) F(y, g)
 #define __INGOT_LETTERS2_2(F, ...)            F(__VA_ARGS__, x, r) F(__VA_ARGS__, y, g)

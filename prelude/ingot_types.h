@@ -27,42 +27,63 @@ template <> struct __ingot_storage<bool> {
     using type = uchar;
 };
 
-/* Native vectors and conversion between them: through float where bfloat takes part (clang has
- * no direct conversion between half and bfloat), to 0 or 1 where bool does. */
 template <class S, int N> using __ingot_native = S __attribute__((ext_vector_type(N)));
-template <class T, int N, class V> __ingot_inline constexpr auto __ingot_convert(V v) {
-    using S = typename __ingot_storage<T>::type;
-    using E = __ingot_native<S, N>;
-    if constexpr (__is_same(T, bool)) {
-        return (E)(__builtin_convertvector(v != V(0), E) & E(1));
-    } else if constexpr (__is_same(V, E)) {
-        return v;
-    } else if constexpr (__is_same(T, bfloat) || __is_same(V, __ingot_native<bfloat, N>)) {
-        return __builtin_convertvector(__builtin_convertvector(v, __ingot_native<float, N>), E);
+
+template <class T> constexpr int __ingot_short_float = 0;
+template <> inline constexpr int __ingot_short_float<half> = 1;
+template <> inline constexpr int __ingot_short_float<bfloat> = 2;
+/* static_cast of scalars; clang refuses the conversion between half and bfloat. */
+template <class T, class F> __ingot_inline constexpr T __ingot_to(F x) {
+    if constexpr (__ingot_short_float<T> * __ingot_short_float<F> == 2) {
+        return (T)(float)x;
     } else {
-        return __builtin_convertvector(v, E);
+        return (T)x;
     }
 }
 
 struct __ingot_raw {};
 
-#define __INGOT_VEC_ARITHMETIC(op)                                                                 \
+/* In constant expressions clang knows components only. */
+#define __INGOT_IF_CONSTANT(value)                                                                 \
+    if (__builtin_is_constant_evaluated()) {                                                       \
+        return value;                                                                              \
+    }
+
+#define __INGOT_BINARY_2(op) a.x op b.x, a.y op b.y
+#define __INGOT_BINARY_3(op) a.x op b.x, a.y op b.y, a.z op b.z
+#define __INGOT_BINARY_4(op) a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w
+#define __INGOT_UNARY_2(op)  op a.x, op a.y
+#define __INGOT_UNARY_3(op)  op a.x, op a.y, op a.z
+#define __INGOT_UNARY_4(op)  op a.x, op a.y, op a.z, op a.w
+
+#define __INGOT_VEC_ARITHMETIC(N, op)                                                              \
     friend __ingot_inline constexpr vec operator op(vec a, vec b) {                                \
+        __INGOT_IF_CONSTANT(vec(__INGOT_BINARY_##N(op)))                                           \
         return vec(__ingot_raw(), (E)(a.v op b.v));                                                \
     }                                                                                              \
-    __ingot_inline vec &operator op##=(vec b) {                                                    \
+    __ingot_inline constexpr vec &operator op##=(vec b) {                                          \
+        if (__builtin_is_constant_evaluated()) {                                                   \
+            return *this = *this op b;                                                             \
+        }                                                                                          \
         v = (E)(v op b.v);                                                                         \
         return *this;                                                                              \
     }
 #define __INGOT_VEC_COMPARISON(N, op)                                                              \
     friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \
-        auto m = a.v op b.v;                                                                       \
         using B = __ingot_native<uchar, N>;                                                        \
-        return vec<bool, N>(__ingot_raw(), (B)(__builtin_convertvector(m, B) & B(1)));             \
+        using R = vec<bool, N>;                                                                    \
+        __INGOT_IF_CONSTANT(R(__INGOT_BINARY_##N(op)))                                             \
+        auto m = a.v op b.v;                                                                       \
+        return R(__ingot_raw(), (B)(__builtin_convertvector(m, B) & B(1)));                        \
     }
 #define __INGOT_VEC_LOGIC(N, op, bits)                                                             \
     friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \
         return vec<bool, N>(a) bits vec<bool, N>(b);                                               \
+    }
+#define __INGOT_VEC_UNARY(N, op)                                                                   \
+    friend __ingot_inline constexpr vec operator op(vec a) {                                       \
+        __INGOT_IF_CONSTANT(vec(__INGOT_UNARY_##N(op)))                                            \
+        return vec(__ingot_raw(), op a.v);                                                         \
     }
 #define __INGOT_VEC_STEP(op)                                                                       \
     __ingot_inline vec &operator op##op() {                                                        \
@@ -83,8 +104,6 @@ struct __ingot_raw {};
     vec() = default;                                                                               \
     __ingot_inline constexpr vec(__ingot_raw, E e) : v(e) {}                                       \
     template <class U>                                                                             \
-    __ingot_inline explicit constexpr vec(vec<U, N> o) : v(__ingot_convert<T, N>(o.v)) {}          \
-    template <class U>                                                                             \
     __ingot_inline explicit constexpr vec(packed_vec<U, N> o) : vec(o.__ingot_unpack()) {}         \
     __ingot_inline vec(const volatile vec &o) : v(o.v) {}                                          \
     vec(const vec &) = default;                                                                    \
@@ -99,16 +118,16 @@ struct __ingot_raw {};
     __ingot_inline const T &operator[](size_t i) const {                                           \
         return (&x)[i];                                                                            \
     }                                                                                              \
-    __INGOT_VEC_ARITHMETIC(+)                                                                      \
-    __INGOT_VEC_ARITHMETIC(-)                                                                      \
-    __INGOT_VEC_ARITHMETIC(*)                                                                      \
-    __INGOT_VEC_ARITHMETIC(/)                                                                      \
-    __INGOT_VEC_ARITHMETIC(%)                                                                      \
-    __INGOT_VEC_ARITHMETIC(&)                                                                      \
-    __INGOT_VEC_ARITHMETIC(|)                                                                      \
-    __INGOT_VEC_ARITHMETIC(^)                                                                      \
-    __INGOT_VEC_ARITHMETIC(<<)                                                                     \
-    __INGOT_VEC_ARITHMETIC(>>)                                                                     \
+    __INGOT_VEC_ARITHMETIC(N, +)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, -)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, *)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, /)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, %)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, &)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, |)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, ^)                                                                   \
+    __INGOT_VEC_ARITHMETIC(N, <<)                                                                  \
+    __INGOT_VEC_ARITHMETIC(N, >>)                                                                  \
     __INGOT_VEC_COMPARISON(N, ==)                                                                  \
     __INGOT_VEC_COMPARISON(N, !=)                                                                  \
     __INGOT_VEC_COMPARISON(N, <)                                                                   \
@@ -119,38 +138,34 @@ struct __ingot_raw {};
     __INGOT_VEC_LOGIC(N, ||, |)                                                                    \
     __INGOT_VEC_STEP(+)                                                                            \
     __INGOT_VEC_STEP(-)                                                                            \
-    friend __ingot_inline constexpr vec operator-(vec a) {                                         \
-        return vec(__ingot_raw(), -a.v);                                                           \
-    }                                                                                              \
+    __INGOT_VEC_UNARY(N, -)                                                                        \
+    __INGOT_VEC_UNARY(N, ~)                                                                        \
     friend __ingot_inline constexpr vec operator+(vec a) {                                         \
         return a;                                                                                  \
-    }                                                                                              \
-    friend __ingot_inline constexpr vec operator~(vec a) {                                         \
-        return vec(__ingot_raw(), ~a.v);                                                           \
     }                                                                                              \
     friend __ingot_inline constexpr vec<bool, N> operator!(vec a) {                                \
         return a == vec(T(0));                                                                     \
     }
 
 /* The unevaluated assignment lets clang refuse a word with a repeated letter. */
-#define __INGOT_SWIZZLE_GET(n, word)                                                               \
+#define __INGOT_SWIZZLE_GET(n, word, ...)                                                          \
     __ingot_inline constexpr vec<T, n> __ingot_get_##word() const {                                \
-        return vec<T, n>(__ingot_raw(), v.word);                                                   \
+        using R = vec<T, n>;                                                                       \
+        __INGOT_IF_CONSTANT(R(__VA_ARGS__))                                                        \
+        return R(__ingot_raw(), v.word);                                                           \
     }
 #define __INGOT_SWIZZLE_PUT(n, word, ...)                                                          \
     __ingot_inline void __ingot_put_##word(vec<T, n> o) {                                          \
         using check = decltype(v.word = o.v);                                                      \
-        constexpr uchar at[] = {__VA_ARGS__};                                                      \
         if constexpr (n * sizeof(S) == sizeof(v)) {                                                \
             v.word = o.v;                                                                          \
         } else {                                                                                   \
-            (&x)[at[0]] = (T)o.v[0];                                                               \
-            (&x)[at[1]] = (T)o.v[1];                                                               \
-            if constexpr (n > 2) {                                                                 \
-                (&x)[at[2]] = (T)o.v[2];                                                           \
-            }                                                                                      \
+            __INGOT_PUT_##n(__VA_ARGS__)                                                           \
         }                                                                                          \
     }
+#define __INGOT_PUT_2(a, b)       a = o.x, b = o.y;
+#define __INGOT_PUT_3(a, b, c)    a = o.x, b = o.y, c = o.z;
+#define __INGOT_PUT_4(a, b, c, d) a = o.x, b = o.y, c = o.z, d = o.w;
 
 template <class T> struct vec<T, 2> {
     union {
@@ -163,6 +178,9 @@ template <class T> struct vec<T, 2> {
         };
     };
     __INGOT_VEC_BODY(2)
+    template <class U>
+    __ingot_inline explicit constexpr vec(vec<U, 2> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)) {}
     __ingot_inline constexpr vec(T s) : x(s), y(s) {}
     __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0) {}
     __INGOT_SWIZZLES_2
@@ -179,6 +197,9 @@ template <class T> struct vec<T, 3> {
         };
     };
     __INGOT_VEC_BODY(3)
+    template <class U>
+    __ingot_inline explicit constexpr vec(vec<U, 3> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)) {}
     __ingot_inline constexpr vec(T s) : x(s), y(s), z(s) {}
     __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0) {}
     __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0), z(0) {}
@@ -198,6 +219,10 @@ template <class T> struct vec<T, 4> {
         };
     };
     __INGOT_VEC_BODY(4)
+    template <class U>
+    __ingot_inline explicit constexpr vec(vec<U, 4> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)),
+          w(__ingot_to<T>(o.w)) {}
     __ingot_inline constexpr vec(T s) : x(s), y(s), z(s), w(s) {}
     __ingot_inline constexpr vec(T x0, T y0, T z0, T w0) : x(x0), y(y0), z(z0), w(w0) {}
     __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0), w(0) {}
@@ -211,6 +236,14 @@ template <class T> struct vec<T, 4> {
     __INGOT_SWIZZLES_4
 };
 
+#undef __INGOT_IF_CONSTANT
+#undef __INGOT_BINARY_2
+#undef __INGOT_BINARY_3
+#undef __INGOT_BINARY_4
+#undef __INGOT_UNARY_2
+#undef __INGOT_UNARY_3
+#undef __INGOT_UNARY_4
+#undef __INGOT_VEC_UNARY
 #undef __INGOT_VEC_ARITHMETIC
 #undef __INGOT_VEC_COMPARISON
 #undef __INGOT_VEC_LOGIC
@@ -218,6 +251,9 @@ template <class T> struct vec<T, 4> {
 #undef __INGOT_VEC_BODY
 #undef __INGOT_SWIZZLE_GET
 #undef __INGOT_SWIZZLE_PUT
+#undef __INGOT_PUT_2
+#undef __INGOT_PUT_3
+#undef __INGOT_PUT_4
 
 template <class T> struct is_vector : false_type {};
 template <class T, int N> struct is_vector<vec<T, N>> : true_type {};
@@ -297,14 +333,10 @@ using ::as_type;
 
 /* ---- what rewritten code calls ----------------------------------------------------------------
  */
-template <class T> constexpr int __ingot_short_float = 0;
-template <> inline constexpr int __ingot_short_float<half> = 1;
-template <> inline constexpr int __ingot_short_float<bfloat> = 2;
-
 /* static_cast; clang refuses the conversion between half and bfloat. */
 template <class T, class F> __ingot_inline constexpr T __ingot_cast(F &&x) {
-    constexpr int to = __ingot_short_float<metal::remove_cvref_t<T>>;
-    constexpr int from = __ingot_short_float<metal::remove_cvref_t<F>>;
+    constexpr int to = metal::__ingot_short_float<metal::remove_cvref_t<T>>;
+    constexpr int from = metal::__ingot_short_float<metal::remove_cvref_t<F>>;
     if constexpr (to + from == 3 && to != 0 && from != 0) {
         return (T)(float)x;
     } else {

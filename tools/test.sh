@@ -56,7 +56,7 @@ build_fuzz() {
 }
 
 fuzz() {
-    local target name seeds count=0
+    local target name seeds bad="" count=0
     for target in build-fuzz/bin/fuzz_*; do
         [ -x "$target" ] || continue
         name=$(basename "$target")
@@ -64,12 +64,13 @@ fuzz() {
         seeds=()
         [ -d "tests/fuzz/seeds/$name" ] && seeds=("tests/fuzz/seeds/$name")
         echo "$name, $fuzz_seconds s"
-        "$target" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+        "$target" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
             -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" "${seeds[@]}" ||
-            return 1
+            bad="$bad $name"
         count=$((count + 1))
     done
-    [ "$count" -gt 0 ]
+    [ -z "$bad" ] || echo "failed:$bad"
+    [ "$count" -gt 0 ] && [ -z "$bad" ]
 }
 
 build_clang() {

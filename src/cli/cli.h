@@ -127,7 +127,8 @@ struct cli_compilation {
 struct cli_compile_request {
     const char *path;
     const struct cli_source_options *options;
-    const struct cli_list *kernels;   /* empty: all */
+    const struct cli_list *kernels; /* empty: all */
+    bool *found; /* by wanted kernel: set when the file has it; NULL: each must be there */
     const struct cli_list *targets;   /* empty: this machine's */
     const struct cli_list *constants; /* NAME_OR_INDEX=VALUE */
     /* A constant without a value gets 1 (true); otherwise its kernels fail. */
@@ -141,6 +142,8 @@ struct cli_compile_request {
  * kernel); the outcome of each kernel is in results. */
 ingot_status cli_compile(const struct cli_compile_request *request, struct cli_compilation *out,
                          struct ig_error *error);
+/* For several files: names the wanted kernels that no file had, and returns how many. */
+size_t cli_report_missing(const struct cli_compile_request *request);
 void cli_compilation_free(struct cli_compilation *compilation);
 
 /* "NAME_OR_INDEX=VALUE[,VALUE…]" against the constants of a library: the bytes in its type. */

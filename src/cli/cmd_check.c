@@ -155,6 +155,7 @@ static int check_all(struct check *check, const struct cli_list *files) {
         check_file(check);
     }
     ig_json_array_end(&check->json);
+    check->failed += cli_report_missing(&check->request);
     ig_json_u64(&check->json, "passed", check->passed);
     ig_json_u64(&check->json, "failed", check->failed);
     ig_json_object_end(&check->json);
@@ -186,8 +187,16 @@ static int run(const struct cli_command *command, int argc, char **argv) {
                                                      .targets = &targets,
                                                      .constants = &constants,
                                                      .assume_constants = true};
-        status = files.count ? check_all(&check, &files)
-                             : cli_usage_error(command, "expected at least one FILE");
+        check.request.found = calloc(kernels.count + 1, sizeof(bool));
+        if (!files.count)
+            status = cli_usage_error(command, "expected at least one FILE");
+        else if (check.request.found)
+            status = check_all(&check, &files);
+        else {
+            cli_error("out of memory");
+            status = CLI_FAILED;
+        }
+        free(check.request.found);
     }
     ig_text_free(&check.seen);
     cli_list_free(&files);

@@ -113,6 +113,8 @@ static bool add_kernel(struct pack *pack, const char **names, const char *name, 
         }
     }
     names[pack->merged.kernel_count++] = name;
+    for (size_t i = 0; i < pack->kernels.count; i++)
+        pack->request.found[i] |= !strcmp(pack->kernels.items[i], name);
     return true;
 }
 
@@ -280,7 +282,8 @@ static void report(const struct pack *pack, size_t size) {
 
 static bool pack_files(struct pack *pack) {
     pack->inputs = ig_arena_array(&pack->arena, pack->files.count, sizeof *pack->inputs);
-    if (!pack->inputs)
+    pack->request.found = ig_arena_array(&pack->arena, pack->kernels.count + 1, sizeof(bool));
+    if (!pack->inputs || !pack->request.found)
         return out_of_memory();
     bool good = true;
     for (size_t i = 0; i < pack->files.count; i++) {
@@ -291,6 +294,8 @@ static bool pack_files(struct pack *pack) {
     }
     if (!good || !merge(pack))
         return false;
+    if (pack->kernels.count && pack->merged.kernel_count < pack->kernels.count)
+        return !cli_report_missing(&pack->request);
     void *bytes = NULL;
     size_t size;
     struct ig_error error = {0};

@@ -303,18 +303,23 @@ static ingot_status choose_kernels(struct jobs *jobs, struct ig_error *error) {
     out->results = ig_arena_array(&out->arena, count + 1, sizeof *out->results);
     if (!out->results)
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    if (!wanted->count)
+        for (uint32_t k = 0; k < listing->kernel_count; k++)
+            out->results[out->result_count++].kernel = listing->kernels[k];
     for (size_t i = 0; i < wanted->count; i++) {
         uint32_t k = 0;
         while (k < listing->kernel_count && strcmp(listing->kernels[k], wanted->items[i]))
             k++;
-        if (k == listing->kernel_count)
+        if (k < listing->kernel_count) {
+            out->results[out->result_count++].kernel = wanted->items[i];
+            if (jobs->request->found)
+                jobs->request->found[i] = true;
+        } else if (!jobs->request->found) {
             return ig_fail(error, INGOT_NOT_FOUND,
                            "%s: there is no kernel \"%s\" among its %u; `ingot inspect` lists them",
                            out->path, wanted->items[i], listing->kernel_count);
+        }
     }
-    for (size_t i = 0; i < count; i++)
-        out->results[i].kernel = wanted->count ? wanted->items[i] : listing->kernels[i];
-    out->result_count = count;
     return INGOT_OK;
 }
 
@@ -338,6 +343,17 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
     }
     cli_list_free(&jobs.constant_values);
     return status;
+}
+
+size_t cli_report_missing(const struct cli_compile_request *request) {
+    size_t missing = 0;
+    for (size_t i = 0; i < request->kernels->count; i++) {
+        if (!request->found[i]) {
+            cli_error("none of the files has a kernel \"%s\"", request->kernels->items[i]);
+            missing++;
+        }
+    }
+    return missing;
 }
 
 void cli_compilation_free(struct cli_compilation *compilation) {

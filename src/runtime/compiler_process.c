@@ -2,6 +2,7 @@
  * Finding ingotc and running it. Requires nothing; provides archive bytes or an error whose
  * message holds the compiler's diagnostics. The contract is "ingotc" in docs/architecture.md.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,10 @@
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define IG_SANITIZED 1
 #endif
+#endif
+
+#ifndef INGOT_SOURCE_PRELUDE
+#define INGOT_SOURCE_PRELUDE "" /* of the source tree that a development build uses */
 #endif
 
 #define MAX_ARGUMENTS 1024
@@ -74,6 +79,43 @@ static char *in_path(void) {
     return NULL;
 }
 
+/* A number that changes when a file of the folder does; 0 when there is no such folder. */
+static uint64_t folder_stamp(const char *path) {
+    DIR *folder = opendir(path);
+    if (!folder)
+        return 0;
+    uint64_t stamp = 1;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        struct stat status;
+        if (entry->d_name[0] == '.' || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0)
+            continue;
+        uint64_t hash = 14695981039346656037u; /* FNV-1a */
+        for (const char *c = entry->d_name; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+        hash = (hash ^ (uint64_t)status.st_size) * 1099511628211u;
+        hash = (hash ^ (uint64_t)status.st_mtim.tv_sec) * 1099511628211u;
+        hash = (hash ^ (uint64_t)status.st_mtim.tv_nsec) * 1099511628211u;
+        stamp += hash; /* in any order */
+    }
+    closedir(folder);
+    return stamp;
+}
+
+/* The prelude belongs to the compiler, and is looked for where ingotc looks for it. */
+static uint64_t prelude_stamp(const char *compiler) {
+    const char *named = getenv("INGOT_PRELUDE");
+    if (named && *named)
+        return folder_stamp(named);
+    char *installed = NULL;
+    const char *slash = strrchr(compiler, '/');
+    if (!slash ||
+        asprintf(&installed, "%.*s/../share/ingot/prelude", (int)(slash - compiler), compiler) < 0)
+        return 0;
+    uint64_t stamp = folder_stamp(installed);
+    free(installed);
+    return stamp ? stamp : folder_stamp(INGOT_SOURCE_PRELUDE);
+}
+
 ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *error) {
     memset(compiler, 0, sizeof *compiler);
     const char *chosen = getenv("INGOTC");
@@ -93,10 +135,10 @@ ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *err
     }
     struct stat status;
     if (compiler->path && stat(compiler->path, &status) == 0) {
-        const char *prelude = getenv("INGOT_PRELUDE");
-        if (asprintf(&compiler->identity, "%s|%lld|%lld.%09ld|%s", compiler->path,
+        if (asprintf(&compiler->identity, "%s|%lld|%lld.%09ld|%llx", compiler->path,
                      (long long)status.st_size, (long long)status.st_mtim.tv_sec,
-                     (long)status.st_mtim.tv_nsec, prelude ? prelude : "") < 0)
+                     (long)status.st_mtim.tv_nsec,
+                     (unsigned long long)prelude_stamp(compiler->path)) < 0)
             compiler->identity = NULL;
     }
     if (!compiler->identity) {
@@ -172,7 +214,7 @@ ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *sou
     argv[count] = NULL;
     struct ig_process process = {.arguments = argv, .input = source, .input_size = length};
 #if defined(IG_SANITIZED)
-    process.memory = (size_t)1 << 60; /* a sanitized compiler maps terabytes of shadow */
+    process.memory = SIZE_MAX; /* a sanitized compiler maps terabytes of shadow */
 #endif
     status = ig_process_run(&process, &result, error);
     if (status == INGOT_NOT_FOUND)

@@ -133,10 +133,10 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
     return status;
 }
 
-static ingot_status find_variant(ingot_kernel *kernel, const ingot_library *library,
-                                 const char *name, const char *constants, struct ig_error *error) {
-    if (use_blob(kernel, library->blob, name, constants))
-        return INGOT_OK;
+/* A variant that the library itself lacks. */
+static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *library,
+                                   const char *name, const char *constants,
+                                   struct ig_error *error) {
     const char *target = library->device->info.target;
     if (!*library->blob->archive.source)
         return ig_fail(error, INGOT_UNSUPPORTED,
@@ -208,6 +208,35 @@ static void kernel_destroy(ingot_kernel *kernel) {
     ingot_device_release(device);
 }
 
+static ingot_status load_code(ingot_kernel *kernel, struct ig_error *error) {
+    ingot_device *device = kernel->device;
+    ingot_status status = fill_launch_tables(kernel, error);
+    if (status != INGOT_OK)
+        return status;
+    const struct ig_code *code = ig_variant_code(kernel->variant, device->info.target);
+    return device->ops->code_load(device, kernel->variant, code, &kernel->loaded, error);
+}
+
+/* The library's own code; where it has none, or code of another version of the runtime, what
+ * is compiled from its source. */
+static ingot_status find_and_load(ingot_kernel *kernel, const ingot_library *library,
+                                  const char *name, const char *constants, struct ig_error *error) {
+    if (use_blob(kernel, library->blob, name, constants)) {
+        ingot_status status = load_code(kernel, error);
+        if (status != INGOT_BAD_ARCHIVE || !*library->blob->archive.source)
+            return status;
+        ig_error_clear(error);
+        ig_blob_release(kernel->blob);
+        kernel->blob = NULL;
+        memset(kernel->buffer_at, 0, sizeof kernel->buffer_at);
+        memset(kernel->threadgroup_at, 0, sizeof kernel->threadgroup_at);
+        kernel->buffer_slots = kernel->threadgroup_slots = 0;
+        kernel->buffer_end = kernel->threadgroup_end = 0;
+    }
+    ingot_status status = find_elsewhere(kernel, library, name, constants, error);
+    return status == INGOT_OK ? load_code(kernel, error) : status;
+}
+
 static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc *desc,
                                 ingot_kernel **result, struct ig_error *error) {
     if (!library_has_kernel(library, desc->name))
@@ -223,15 +252,8 @@ static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc 
     ingot_status status = ig_constants_canonical(&library->blob->archive, desc->constants,
                                                  desc->constant_count, &scratch, &constants, error);
     if (status == INGOT_OK)
-        status = find_variant(kernel, library, desc->name, constants, error);
+        status = find_and_load(kernel, library, desc->name, constants, error);
     ig_arena_free(&scratch);
-    if (status == INGOT_OK)
-        status = fill_launch_tables(kernel, error);
-    if (status == INGOT_OK) {
-        const struct ig_code *code = ig_variant_code(kernel->variant, kernel->device->info.target);
-        status = kernel->device->ops->code_load(kernel->device, kernel->variant, code,
-                                                &kernel->loaded, error);
-    }
     if (status != INGOT_OK) {
         kernel_destroy(kernel);
         return status;

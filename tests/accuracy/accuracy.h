@@ -52,7 +52,8 @@ typedef bool (*accuracy_evaluate)(const accuracy_function *function, accuracy_fo
 
 bool accuracy_host_evaluate(const accuracy_function *function, accuracy_form form, const float *x,
                             const float *y, float *out, size_t count);
-/* Overloads and the functions that are not in the table, on the host; adds to both counts. */
+/* Overloads and the functions that are not in the table, on the host: adds one to either
+ * count. */
 void accuracy_host_checks(size_t *passed, size_t *failed);
 /* The device back end; fast_math and friends do not matter, since kernels name their form. */
 bool accuracy_engine_start(const char *device, const char *cpu_level);

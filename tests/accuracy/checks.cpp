@@ -167,6 +167,7 @@ extern "C" void accuracy_host_checks(size_t *passed_out, size_t *failed_out) {
         check_parts(v[0]);
         check_pair(v[0], v[1], random);
     }
-    *passed_out += passed;
-    *failed_out += failed;
+    printf("%zu checks of overloads, parts and integers, %zu of them failed\n", passed + failed,
+           failed);
+    *(failed ? failed_out : passed_out) += 1;
 }

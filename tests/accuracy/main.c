@@ -107,11 +107,11 @@ static void describe_bound(const accuracy_function *f, accuracy_form form, char 
     if (form != FORM_FAST || f->fast_rule == RULE_ULP) {
         snprintf(text, size, "%g", form == FORM_FAST ? f->fast_bound : bound);
     } else if (f->fast_rule == RULE_EXP) {
-        snprintf(text, size, "%g+floor(2|x|)", f->fast_bound);
+        snprintf(text, size, "%g+floor(abs(2x))", f->fast_bound);
     } else if (f->fast_rule == RULE_LOG) {
         snprintf(text, size, "2^-21 in [0.5,2], %g", f->fast_bound);
     } else if (f->fast_rule == RULE_ANGLE) {
-        snprintf(text, size, "2^-13 to |x|=%g", f->fast_bound);
+        snprintf(text, size, "2^-13 to x=%g", f->fast_bound);
     } else {
         snprintf(text, size, "none");
     }

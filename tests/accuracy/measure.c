@@ -229,7 +229,7 @@ static void note(const accuracy_function *f, accuracy_form form, float x, float 
     } else if (rule == RULE_UNBOUNDED) {
         ratio = isinf(e.ulp) ? 0.0 : e.ulp * 0x1p-100;
     } else {
-        ratio = e.allowed > 0.0 ? e.ulp / (e.allowed + 1e-6) : (e.ulp > 0.0 ? INFINITY : 0.0);
+        ratio = e.allowed > 0.0 ? e.ulp / (e.allowed + 1e-8) : (e.ulp > 0.0 ? INFINITY : 0.0);
     }
     if (absolute) {
         result->absolute = fmax(result->absolute, e.absolute);

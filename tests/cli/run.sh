@@ -108,6 +108,8 @@ check "check a good file" 0 "kernel ramp: ok" "6 passed, 0 failed" -- "$ingot" c
 check "check a bad file" 1 "bad.metal:4:" "missing_function" "^" -- "$ingot" check bad.metal
 check "check two files" 1 good.metal bad.metal -- "$ingot" check good.metal bad.metal
 check "check one kernel" 0 "1 passed, 0 failed" -- "$ingot" check good.metal --kernel scale
+check "check one kernel of two files" 0 "1 passed, 0 failed" -- "$ingot" check good.metal "$examples/saxpy.metal" --kernel saxpy
+check "check a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" check good.metal --kernel frob
 check "check as JSON" 1 '"severity": "error"' '"line": 4' '"failed"' -- "$ingot" check bad.metal --json
 check "check a missing file" 1 nowhere.metal -- "$ingot" check nowhere.metal
 check "check quietly" 0 '!kernel ramp' "passed" -- "$ingot" check -q good.metal
@@ -122,7 +124,7 @@ check "with the macro" 0 "1 passed" -- "$ingot" check define.metal -D VALUE=7
 check "no compiler" 1 "INGOTC" -- env INGOTC=/nowhere/ingotc "$ingot" check good.metal
 
 # ---- run -------------------------------------------------------------------------------
-check "run, zeros out" 0 "ramp" "out.npy" -- "$ingot" run good.metal ramp --threads 6 'f32[6]=x.npy'
+check "run, zeros out" 0 "ramp" "x.npy" -- "$ingot" run good.metal ramp --threads 6 'f32[6]=x.npy'
 same "x.npy" "$(values x.npy f4)" "0 1 2 3 4 5"
 check "run, in and out" 0 -- "$ingot" run -q good.metal scale --threads 6 --group 4 x.npy=y.npy f32:2.5
 same "y.npy" "$(values y.npy f4)" "0 2.5 5 7.5 10 12.5"
@@ -186,6 +188,7 @@ check "pack two files and an archive" 0 -- "$ingot" pack "$examples/saxpy.metal"
 check "merge archives" 0 -- "$ingot" pack lib.ingot two.ingot -o three.ingot --emit-c
 check "merged archive runs" 0 "saxpy ran" -- "$ingot" run three.ingot saxpy --threads 2 f32:1 x.npy 'f32[6]'
 check "pack one kernel" 0 "1 kernel" -- "$ingot" pack good.metal -o one.ingot --kernel ramp
+check "pack a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" pack good.metal -o frob.ingot --kernel frob --kernel ramp
 check "the same kernel twice" 1 "names must differ" -- "$ingot" pack good.metal lib.ingot -o twice.ingot
 check "pack a bad file" 1 "bad.metal:4:" -- "$ingot" pack bad.metal -o bad.ingot
 check "nothing is written then" 1 -- test -e bad.ingot

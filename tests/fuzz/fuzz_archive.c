@@ -42,9 +42,9 @@ static void read_once(const uint8_t *data, size_t size) {
     struct ig_arena arena = {0};
     struct ig_archive archive;
     struct ig_error error = {0};
-    static volatile size_t sink;
     if (!ig_archive_read(&arena, data, size, &archive, &error)) {
-        sink = touch(&archive);
+        if (touch(&archive) == SIZE_MAX)
+            abort();
         if (archive.kernel_count)
             ig_archive_find(&archive, archive.kernels[0], "");
     } else if (!*ig_error_text(&error)) {

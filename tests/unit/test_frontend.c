@@ -80,6 +80,12 @@ static const struct rewrite_case rewrites[] = {
     /* address spaces */
     {"void f() { threadgroup float x[4], y; }", "{ static " THREADGROUP " float x[4], y; }", NULL,
      NULL},
+    {"void f() { threadgroup float x = 2; }", "{ static " THREADGROUP " float x ; x = 2; }", NULL,
+     NULL},
+    {"typedef bfloat b16; b16 f(half x) { return b16(x); }", "return __ingot_cast<b16>(x);", NULL,
+     NULL},
+    {"template <typename T> T f(int x) { return (T)x + T(x) + T(1); }",
+     "return __ingot_cast<T>(x) + __ingot_cast<T>(x) + T(1);", NULL, NULL},
     {"void f() { threadgroup float *p = q; }", "{ " THREADGROUP " float *p = q; }", "static", NULL},
     {"void f(threadgroup float x[2][3], device const int y[]) {}",
      "void f(" THREADGROUP " float (*x)[3], " DEVICE " const int *y) {}", NULL, NULL},
@@ -95,6 +101,8 @@ static const struct rewrite_case rewrites[] = {
     {"struct S { int f(int x) device { return 1; } int f(int x) threadgroup { return 2; } };",
      "int f(this " THREADGROUP " S &__self, int x) { return __self.__ingot_threadgroup_", NULL,
      NULL},
+    {"struct S { float v; const threadgroup float &get() const threadgroup { return v; } };",
+     "const float &get() const { return v; }", "opencl", NULL},
     {"struct S { S() = default; S() threadgroup = default; };", "struct S { S() = default; };",
      "threadgroup", NULL},
     /* expressions */
@@ -124,6 +132,8 @@ static const struct rewrite_case errors[] = {
      "1:36: error: the index of function constant \"a\" is \"b\"; it must be an integer from 0 to "
      "65535",
      NULL, NULL},
+    {"kernel void f() {\n  double x = 1;\n}",
+     "t.metal:2:3: error: 'double' is not part of the Metal language", NULL, NULL},
     {"kernel void f() {}", "t.metal has no kernel named \"g\"", NULL, "g"},
 };
 
@@ -318,6 +328,7 @@ static void check_words(void) {
         {"unknown type name 'texture2d'",
          "unknown type name 'texture2d'; textures and samplers are not supported"},
         {"x__global", "x__global"},
+        {"from 'half' (aka '_Float16') to 'T' (aka '__bf16')", "from 'half' to 'T' (aka 'bfloat')"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ig_text out = {0};

@@ -240,7 +240,7 @@ static int in_fresh_process(const char *source) {
     int before = runs();
     char *program = realpath("/proc/self/exe", NULL);
     const char *argv[] = {program, "--compile", source, NULL};
-    struct ig_process process = {.arguments = argv, .memory = (size_t)1 << 60};
+    struct ig_process process = {.arguments = argv, .memory = SIZE_MAX};
     struct ig_process_result result = {0};
     CHECK(ig_process_run(&process, &result, NULL) == INGOT_OK && result.exit_code == 0);
     if (result.exit_code)
@@ -370,6 +370,34 @@ static void test_variants(void) {
     ingot_library_release(library);
 }
 
+/* Code of another ABI version is compiled again where there is source, else refused. */
+static void test_other_abi(void) {
+    static const char code[] = "const struct ingot_cpu_kernel ingot_kernel = {999};\n";
+    const struct test_kernel strange = {
+        .name = "answer", .arguments = one_buffer, .argument_count = 1, .code = code};
+    void *bytes = NULL, *with_source = NULL;
+    size_t size = 0, with_source_size = 0;
+    ingot_library *library = NULL;
+    ingot_kernel *kernel = NULL;
+    CHECK(test_archive(target, &strange, 1, NULL, 0, &bytes, &size));
+    OK(ingot_library_create_from_memory(device, bytes, size, &library));
+    FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = "answer"}, &kernel),
+          INGOT_BAD_ARCHIVE, "\"answer\"", "999");
+    ingot_library_release(library);
+    struct ig_arena arena = {0};
+    struct ig_archive archive;
+    CHECK(ig_archive_read(&arena, bytes, size, &archive, NULL) == INGOT_OK);
+    archive.source = "kernel void answer() {}";
+    CHECK(ig_archive_write(&archive, &with_source, &with_source_size, NULL) == INGOT_OK);
+    OK(ingot_library_create_from_memory(device, with_source, with_source_size, &library));
+    make_compiler("cp good.ingot \"$out\"");
+    CHECK(run_kernel(library, NULL, 0) == 42);
+    ingot_library_release(library);
+    ig_arena_free(&arena);
+    free(bytes);
+    free(with_source);
+}
+
 static void test_source_files(void) {
     ingot_library *library = NULL;
     make_compiler("cp good.ingot \"$out\"");
@@ -464,6 +492,7 @@ int main(int count, char **arguments) {
     test_cache();
     test_dependencies();
     test_variants();
+    test_other_abi();
     test_source_files();
     test_many_kernels();
     ingot_device_release(device);

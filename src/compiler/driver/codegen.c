@@ -10,17 +10,28 @@
 #include "compiler/vectorise/analysis.h"
 
 enum {
-    LARGE_KERNEL = 1500,      /* instructions: above, as few versions as possible */
+    LARGE_KERNEL = 1500,      /* instructions: above, as few variants as possible */
+    HUGE_KERNEL = 4000,       /* above, only one version if one will do */
     SMALL_KERNEL = 500,       /* below, also a full-mask version of the general variant */
     STACK_MARGIN = 16 * 1024, /* call frames, spills of addresses, the services' own frames */
     MAX_SPILLS = 256 * 1024,
 };
 
-static const char cleanup_passes[] =
+#define SIMPLIFYCFG "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>"
+
+static const char cleanup_bit_masks[] =
     "function(sroa<preserve-cfg>),always-inline,globaldce,"
-    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-    "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>,"
-    "loop-mssa(licm),early-cse<memssa>,adce),globaldce,strip-dead-prototypes";
+    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>," SIMPLIFYCFG
+    ",loop-mssa(licm),early-cse<memssa>,adce),globaldce,strip-dead-prototypes";
+
+/* Where masks are sign masks in vectors, instcombine must not see their phis: it would turn them
+ * back into vectors of bits, which AVX2 has no registers for. So it runs while they are still in
+ * stack slots, and not afterwards. */
+static const char cleanup_sign_masks[] =
+    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,sroa<preserve-cfg>),"
+    "always-inline,globaldce,"
+    "function(early-cse<memssa>,instsimplify," SIMPLIFYCFG
+    ",loop-mssa(licm),early-cse<memssa>,instsimplify,adce),globaldce,strip-dead-prototypes";
 
 /* What decides which versions are worth making. */
 struct shape {
@@ -96,7 +107,8 @@ static ingot_status add_versions(struct versions *v, const struct shape *shape) 
     const bool y_or_z = shape->positions[1] || shape->positions[2];
     ingot_status status = INGOT_OK;
     if (!shape->positions[0] && !y_or_z) {
-        status = large ? INGOT_OK : add_version(v, INGOT_CPU_IDS_ALIGNED, true);
+        bool huge = shape->instructions > HUGE_KERNEL;
+        status = huge ? INGOT_OK : add_version(v, INGOT_CPU_IDS_ALIGNED, true);
         if (!status) {
             status = add_version(v, INGOT_CPU_IDS_ALIGNED, false);
         }
@@ -237,7 +249,8 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
     LLVMDisposeMessage(triple);
     status = vectorise(&v, code, job);
     if (!status) {
-        status = igc_stage(module, v.request.machine, "cleanup", cleanup_passes, error);
+        status = igc_stage(module, v.request.machine, "cleanup",
+                           target->bit_masks ? cleanup_bit_masks : cleanup_sign_masks, error);
     }
     if (!status) {
         igc_promote_half(module);

@@ -52,7 +52,7 @@ static void collect(void *context, size_t position, const struct ig_variant *var
             ig_text_printf(&c->messages, "kernel %s: %s\n", c->kernels[position], text);
         }
     } else if (variant) {
-        c->result->variants[c->result->variant_count++] = *variant;
+        c->result->variants[position] = *variant; /* collector_end closes the gaps */
     }
     if (c->progress) {
         fprintf(stderr, "[%zu/%zu] %s%s\n", c->done, c->total, c->kernels[position],
@@ -79,6 +79,11 @@ static ingot_status collector_start(struct collector *c, struct ig_arena *arena,
 static ingot_status collector_end(struct collector *c, struct ig_error *error) {
     const char *warnings = ig_arena_string(c->arena, ig_text_string(&c->warnings));
     c->result->warnings = warnings ? warnings : "";
+    for (size_t i = 0; i < c->total; i++) {
+        if (c->result->variants[i].kernel) {
+            c->result->variants[c->result->variant_count++] = c->result->variants[i];
+        }
+    }
     if (c->status) {
         size_t length = c->messages.size;
         while (length && c->messages.data[length - 1] == '\n') {

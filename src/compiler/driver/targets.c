@@ -75,10 +75,14 @@ void igc_llvm_start(void) {
         "-assume-default-is-flat-addrspace", /* casts to plain pointers may be undone */
         "-unroll-threshold=800",             /* of loop-unroll-full: private arrays then vanish */
         "-unroll-max-iteration-count-to-analyze=128",
-        "-scalarize-load-store", /* LLVM 19 has no pass parameter for it */
-        "-enable-misched=false", /* it moves shuffles away from their uses, and they spill */
+        "-enable-misched=false", /* it moves shuffles away from their uses, and they spill: matrix
+                                    kernels lose half their speed */
+        "-scalarize-load-store", /* later versions have a parameter of the pass instead */
     };
-    LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
+    int count = sizeof options / sizeof *options - (major > 19 ? 1 : 0);
+    LLVMParseCommandLineOptions(count, options, NULL);
 }
 
 ingot_status igc_machine_create(const struct igv_target *target, LLVMTargetMachineRef *machine,

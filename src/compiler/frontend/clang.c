@@ -37,6 +37,7 @@ static const char *const language_flags[] = {
     "-O2",
     "-disable-llvm-passes",
     "-fno-builtin",
+    "-fno-rtti",
     "-ffp-contract=off",
     "-fno-finite-loops",
     "-fgnuc-version=4.2.1",

@@ -98,6 +98,28 @@ static const char *find(const char *text, size_t size, const char *word) {
     return memmem(text, size, word, strlen(word));
 }
 
+/* 'half' (aka 'half') → 'half' */
+static void drop_repetitions(struct ig_text *text) {
+    static const char aka[] = " (aka '";
+    if (text->size == 0)
+        return;
+    for (char *p = text->data; (p = strstr(p, aka));) {
+        char *name = p + strlen(aka), *end = strchr(name, '\'');
+        if (!end)
+            return;
+        size_t size = (size_t)(end - name);
+        bool same = end[1] == ')' && (size_t)(p - text->data) >= size + 2 && p[-1] == '\'' &&
+                    p[-2 - (ptrdiff_t)size] == '\'' && memcmp(p - 1 - size, name, size) == 0;
+        if (!same) {
+            p = end;
+            continue;
+        }
+        size_t rest = strlen(end + 2);
+        memmove(p, end + 2, rest + 1);
+        text->size = (size_t)(p - text->data) + rest;
+    }
+}
+
 void igc_message_words(const char *text, size_t size, struct ig_text *out) {
     const char *end = text + size;
     for (const char *p = text; p < end;) {
@@ -111,6 +133,7 @@ void igc_message_words(const char *text, size_t size, struct ig_text *out) {
             ig_text_append(out, p, 1);
         p += used ? used : 1;
     }
+    drop_repetitions(out);
     bool unknown = find(text, size, "unknown type name") || find(text, size, "no template named") ||
                    find(text, size, "undeclared identifier") || find(text, size, "no type named");
     if (unknown && (find(text, size, "'texture") || find(text, size, "'depth2d") ||

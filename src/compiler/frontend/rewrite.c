@@ -204,6 +204,9 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
     igc_rewrite_expressions(rewriter);
     igc_rewrite_casts(rewriter);
     igc_rewrite_pragmas(rewriter);
+    status = igc_check_forbidden(rewriter, error);
+    if (status != INGOT_OK)
+        return status;
 
     struct printer printer = {.rewriter = rewriter, .out = out};
     ig_text_puts(out, rewriter->fast_math

@@ -2,9 +2,9 @@
  * Casts: clang refuses conversions between half and bfloat, so casts that could be one go
  * through the prelude's `__ingot_cast<T>(x)`.
  *
- * `static_cast<T>(x)` always does; `T(x)` and `(T)x` when T is half, bfloat, or a type
- * parameter of a template around it. Casts of plain numbers are left alone, as is anything
- * that may be a declaration.
+ * `static_cast<T>(x)` always does; `T(x)` and `(T)x` when T is half, bfloat, an alias of one,
+ * or a type parameter of a template around it. Casts of plain numbers are left alone, as is
+ * anything that may be a declaration.
  */
 #include <string.h>
 
@@ -60,6 +60,26 @@ static bool is_castable(const struct igc_tokens *tokens, const struct types *typ
             return true;
     }
     return false;
+}
+
+/* `typedef half NAME;` and `using NAME = half;` at i: NAME is as castable as half is. */
+static void read_alias(const struct igc_tokens *tokens, size_t i, struct types *types) {
+    size_t from, name;
+    if (igc_word_at(tokens, i) == IGC_W_TYPEDEF) {
+        from = i + 1;
+        name = i + 2;
+    } else if (igc_word_at(tokens, i + 2) == IGC_W_ASSIGN) {
+        from = i + 3;
+        name = i + 1;
+    } else {
+        return;
+    }
+    if (is_castable(tokens, types, from) && igc_at(tokens, name)->kind == IGC_IDENTIFIER &&
+        igc_word_at(tokens, (from > name ? from : name) + 1) == IGC_W_SEMICOLON &&
+        types->count < MAX_TYPES) {
+        types->items[types->count].name = name;
+        types->items[types->count++].end = SIZE_MAX;
+    }
 }
 
 /* Does a `?` come before the `:` at i, within its statement? */
@@ -199,6 +219,8 @@ void igc_rewrite_casts(struct igc_rewriter *rewriter) {
             leave_templates(&types, i);
         if (token->word == IGC_W_TEMPLATE && igc_word_at(tokens, i + 1) == IGC_W_LESS)
             enter_template(tokens, i, &types);
+        else if (token->word == IGC_W_TYPEDEF || token->word == IGC_W_USING)
+            read_alias(tokens, i, &types);
         else if (token->word == IGC_W_STATIC_CAST && igc_word_at(tokens, i + 1) == IGC_W_LESS)
             igc_replace(rewriter, i, "__ingot_cast");
         else if (token->kind == IGC_IDENTIFIER && igc_word_at(tokens, i + 1) == IGC_W_OPEN_PAREN &&

@@ -151,7 +151,10 @@ size_t igc_parameter_name(const struct igc_rewriter *rewriter, size_t from, size
             last = IGC_NO_TOKEN;
         }
     }
-    return words > 1 ? last : IGC_NO_TOKEN;
+    static const char *const types[] = {"int", "char", "short", "long", "float", "half"};
+    if (words < 2 || (last != IGC_NO_TOKEN && IS_ONE_OF(igc_at(tokens, last), types)))
+        return IGC_NO_TOKEN; /* `unsigned int` without a name */
+    return last;
 }
 
 /* Reads and kills a parameter's attributes and finds its name. */

@@ -141,10 +141,11 @@ static bool same_tokens(const struct igc_tokens *tokens, size_t a, size_t a_end,
     return true;
 }
 
+/* Without the result's type, which may name the address space. */
 static bool same_signature(const struct igc_tokens *tokens, const struct member *a,
                            const struct member *b) {
     return a->is_const == b->is_const && a->is_volatile == b->is_volatile &&
-           same_tokens(tokens, a->start, a->close, b->start, b->close);
+           same_tokens(tokens, a->name, a->close, b->name, b->close);
 }
 
 static bool same_body(const struct igc_tokens *tokens, const struct member *a,
@@ -183,6 +184,19 @@ static size_t class_name(const struct igc_tokens *tokens, size_t brace) {
 static enum igc_word space_of(const struct igc_tokens *tokens, const struct member *member) {
     return member->qualifier == IGC_NO_TOKEN ? IGC_W_THREAD
                                              : igc_word_at(tokens, member->qualifier);
+}
+
+/* A reference that a qualified member returns: `threadgroup T &` from a member of `this`
+ * would not bind, because `this` has no address space any more. */
+static void rewrite_result(struct igc_rewriter *rewriter, const struct member *member) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    enum igc_word space = space_of(tokens, member);
+    if (member->name == member->start || member->qualifier == IGC_NO_TOKEN ||
+        igc_word_at(tokens, member->name - 1) != IGC_W_AMPERSAND)
+        return;
+    for (size_t i = member->start; i < member->name; i++)
+        if (igc_word_at(tokens, i) == space)
+            igc_replace(rewriter, i, space == IGC_W_CONSTANT ? "const" : "");
 }
 
 /* Can this member get another name and a caller? */
@@ -276,6 +290,7 @@ static void rewrite_twins(struct igc_rewriter *rewriter, struct member *members,
     for (size_t i = first; i < count; i++) {
         if (!same_signature(tokens, &members[first], &members[i]))
             continue;
+        rewrite_result(rewriter, &members[i]);
         if (differ && renamable)
             rename_member(rewriter, &members[i], class, members[i].start);
         else if (i != keep)

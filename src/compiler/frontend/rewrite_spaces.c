@@ -93,7 +93,8 @@ static size_t declarator_stop(const struct igc_tokens *tokens, size_t i) {
     return tokens->count;
 }
 
-/* `threadgroup T x[N], y;` as a statement becomes static. */
+/* `threadgroup T x[N], y;` as a statement becomes static; an initial value is assigned by
+ * every thread. */
 static void make_static(struct igc_rewriter *rewriter, size_t i) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t first = qualifiers_start(tokens, i);
@@ -103,7 +104,13 @@ static void make_static(struct igc_rewriter *rewriter, size_t i) {
                      igc_at(tokens, first - 1)->kind == IGC_DIRECTIVE;
     if (!statement)
         return;
-    enum igc_word stop = igc_word_at(tokens, declarator_stop(tokens, i + 1));
+    size_t at = declarator_stop(tokens, i + 1);
+    enum igc_word stop = igc_word_at(tokens, at);
+    if (stop == IGC_W_ASSIGN && at > i + 2 && igc_at(tokens, at - 1)->kind == IGC_IDENTIFIER) {
+        const char *name = igc_spelling(rewriter, at - 1, at);
+        igc_replace(rewriter, at, ig_arena_printf(rewriter->arena, "; %s =", name));
+        stop = IGC_W_SEMICOLON;
+    }
     if (stop == IGC_W_OPEN_SQUARE || stop == IGC_W_SEMICOLON || stop == IGC_W_COMMA)
         igc_before(rewriter, i, "static ");
 }
@@ -201,8 +208,9 @@ void igc_rewrite_spaces(struct igc_rewriter *rewriter) {
         if (!igc_is_space_word(word))
             continue;
         enum igc_word before = igc_word_at(tokens, i - 1);
-        if (before == IGC_W_DOT || before == IGC_W_ARROW || before == IGC_W_SCOPE)
-            continue;
+        bool result = before == IGC_W_ARROW && igc_at(tokens, i + 1)->kind == IGC_IDENTIFIER;
+        if (before == IGC_W_DOT || before == IGC_W_SCOPE || (before == IGC_W_ARROW && !result))
+            continue; /* a member; but `-> device T &` is a result's type */
         if (word == IGC_W_THREADGROUP)
             make_static(rewriter, i);
         if (word != IGC_W_THREAD)

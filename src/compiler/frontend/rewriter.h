@@ -128,6 +128,7 @@ void igc_rewrite_spaces(struct igc_rewriter *rewriter);
 void igc_rewrite_expressions(struct igc_rewriter *rewriter);
 void igc_rewrite_casts(struct igc_rewriter *rewriter);
 void igc_rewrite_pragmas(struct igc_rewriter *rewriter);
+ingot_status igc_check_forbidden(struct igc_rewriter *rewriter, struct ig_error *error);
 
 /* Runs all of them and prints. The text is malloc'ed inside *out. */
 ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kernels,

@@ -228,7 +228,8 @@ static unsigned phi_writes(struct igv_emit *emit, LLVMValueRef phi, unsigned fro
             (struct phi_write){igv_value_slot(emit, known, 0), igv_scalar(emit, value), NULL};
         return 1;
     }
-    bool blend = !is_header(emit, to) && !emit->state->entry_masked[to];
+    bool blend = !is_header(emit, to) &&
+                 (block_at(emit, to)->phis_divergent || !emit->state->entry_masked[to]);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vector =
             igv_to_slot_form(emit, LLVMTypeOf(phi), igv_vector(emit, value, chunk));

@@ -144,10 +144,16 @@ void igv_scatter(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointe
 
 /* ---- interleaved private memory: accesses wider than the granule come in pieces -------------- */
 
+/* The same element in every lane; otherwise, as with a[lane], the address has another stride. */
+static bool lanes_are_neighbours(struct igv_emit *emit, LLVMValueRef pointer, unsigned granule) {
+    long stride;
+    return igv_exact_shape(emit, pointer, &stride) == IGV_V_LINEAR && stride == (long)granule;
+}
+
 static LLVMValueRef load_piece(struct igv_emit *emit, LLVMTypeRef type, LLVMValueRef pointer,
                                unsigned granule, long piece, unsigned chunk) {
     long step = (long)INGOT_SIMD_WIDTH * granule * piece;
-    if (igv_exact_shape(emit, pointer, NULL) != IGV_V_VARYING) {
+    if (lanes_are_neighbours(emit, pointer, granule)) {
         LLVMValueRef base =
             igv_offset(emit, igv_scalar(emit, pointer), step + (long)chunk * emit->lanes * granule);
         return igv_masked_load(emit, type, base, granule, chunk);
@@ -161,7 +167,7 @@ static LLVMValueRef load_piece(struct igv_emit *emit, LLVMTypeRef type, LLVMValu
 static void store_piece(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointer,
                         unsigned granule, long piece, unsigned chunk) {
     long step = (long)INGOT_SIMD_WIDTH * granule * piece;
-    if (igv_exact_shape(emit, pointer, NULL) != IGV_V_VARYING) {
+    if (lanes_are_neighbours(emit, pointer, granule)) {
         LLVMValueRef base =
             igv_offset(emit, igv_scalar(emit, pointer), step + (long)chunk * emit->lanes * granule);
         igv_masked_store(emit, vector, base, granule, chunk);

@@ -20,6 +20,8 @@ struct igv_slot {
     bool escapes; /* used in another block */
     bool emitted; /* a strided group has defined it already, or will store it */
     void *group;  /* a store that ends a strided group */
+    const struct igv_packed *packed; /* strided.c: the loaded vectors it was picked from … */
+    unsigned packed_element;         /* … as this element of each lane's */
 };
 
 struct igv_state {

@@ -29,6 +29,14 @@ struct group {
     long offset;          /* … and its byte offset from the start of the stride */
 };
 
+/* What a load group read, before it was taken apart: a store group of the same elements, as in
+ * the copy of a float4, puts it back as it is. */
+struct igv_packed {
+    LLVMValueRef vectors[IGV_MAX_CHUNKS][MAX_STRIDE];
+    unsigned stride;
+    unsigned block;
+};
+
 static bool is_store(LLVMValueRef instruction) {
     return LLVMGetInstructionOpcode(instruction) == LLVMStore;
 }
@@ -240,6 +248,44 @@ static void interleave(struct igv_emit *emit, LLVMValueRef *vectors, unsigned st
 /* ---- the two forms
  * ------------------------------------------------------------------------------- */
 
+/* Takes the vectors of one chunk apart into results, and keeps them as they were. */
+static void unpack(struct igv_emit *emit, const struct group *group, unsigned chunk,
+                   LLVMValueRef *vectors, struct igv_packed *packed,
+                   LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
+    if (packed)
+        memcpy(packed->vectors[chunk], vectors, group->stride * sizeof *vectors);
+    deinterleave(emit, vectors, group->stride);
+    for (unsigned i = 0; i < group->stride; i++)
+        results[i][chunk] = vectors[i];
+}
+
+/* The load group whose elements the store group writes in their order, or NULL. */
+static const struct igv_packed *packed_values(struct igv_emit *emit, const struct group *group) {
+    const struct igv_packed *packed = NULL;
+    for (unsigned i = 0; i < group->stride; i++) {
+        struct igv_value *value = igv_lookup(emit, LLVMGetOperand(group->members[i], 0));
+        struct igv_slot *slot = value ? igv_slot_of(value) : NULL;
+        if (!slot || !slot->packed || slot->packed_element != i ||
+            (packed && slot->packed != packed))
+            return NULL;
+        packed = slot->packed;
+    }
+    return packed->stride == group->stride && packed->block == emit->state->block ? packed : NULL;
+}
+
+/* The vectors that the store group writes in one chunk. */
+static void pack(struct igv_emit *emit, const struct group *group, unsigned chunk,
+                 LLVMValueRef *vectors) {
+    const struct igv_packed *packed = packed_values(emit, group);
+    if (packed) {
+        memcpy(vectors, packed->vectors[chunk], group->stride * sizeof *vectors);
+        return;
+    }
+    for (unsigned i = 0; i < group->stride; i++)
+        vectors[i] = igv_vector(emit, LLVMGetOperand(group->members[i], 0), chunk);
+    interleave(emit, vectors, group->stride);
+}
+
 static LLVMValueRef wide_place(struct igv_emit *emit, const struct group *group, unsigned chunk,
                                unsigned part) {
     LLVMValueRef base = igv_scalar(emit, group->pointer);
@@ -257,7 +303,7 @@ static LLVMValueRef lane_places(struct igv_emit *emit, const struct group *group
     return LLVMBuildGEP2(emit->builder, emit->i8, pointers, &offset, 1, "");
 }
 
-static void wide_load(struct igv_emit *emit, const struct group *group,
+static void wide_load(struct igv_emit *emit, const struct group *group, struct igv_packed *packed,
                       LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vectors[MAX_STRIDE];
@@ -268,9 +314,7 @@ static void wide_load(struct igv_emit *emit, const struct group *group,
                                                 ? (unsigned)group->size
                                                 : group->align);
         }
-        deinterleave(emit, vectors, group->stride);
-        for (unsigned i = 0; i < group->stride; i++)
-            results[i][chunk] = vectors[i];
+        unpack(emit, group, chunk, vectors, packed, results);
     }
 }
 
@@ -285,9 +329,7 @@ static void gather_load(struct igv_emit *emit, const struct group *group,
 static void wide_store(struct igv_emit *emit, const struct group *group) {
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vectors[MAX_STRIDE];
-        for (unsigned i = 0; i < group->stride; i++)
-            vectors[i] = igv_vector(emit, LLVMGetOperand(group->members[i], 0), chunk);
-        interleave(emit, vectors, group->stride);
+        pack(emit, group, chunk, vectors);
         for (unsigned part = 0; part < group->stride; part++) {
             LLVMValueRef store =
                 LLVMBuildStore(emit->builder, vectors[part], wide_place(emit, group, chunk, part));
@@ -395,22 +437,18 @@ static void store_cluster(struct igv_emit *emit, const struct group *group, unsi
 }
 
 static void clustered_load(struct igv_emit *emit, const struct group *group,
-                           LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
+                           struct igv_packed *packed, LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vectors[MAX_STRIDE];
         load_cluster(emit, group, chunk, vectors);
-        deinterleave(emit, vectors, group->stride);
-        for (unsigned i = 0; i < group->stride; i++)
-            results[i][chunk] = vectors[i];
+        unpack(emit, group, chunk, vectors, packed, results);
     }
 }
 
 static void clustered_store(struct igv_emit *emit, const struct group *group) {
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vectors[MAX_STRIDE];
-        for (unsigned i = 0; i < group->stride; i++)
-            vectors[i] = igv_vector(emit, LLVMGetOperand(group->members[i], 0), chunk);
-        interleave(emit, vectors, group->stride);
+        pack(emit, group, chunk, vectors);
         store_cluster(emit, group, chunk, vectors);
     }
 }
@@ -432,13 +470,17 @@ static LLVMValueRef wide_condition(struct igv_emit *emit, const struct group *gr
 }
 
 static void define_members(struct igv_emit *emit, const struct group *group,
+                           const struct igv_packed *packed,
                            LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
     for (unsigned i = 0; i < group->stride; i++) {
         if (!group->members[i])
             continue;
         for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
             igv_define_vector(emit, group->members[i], chunk, results[i][chunk]);
-        igv_slot_of(igv_lookup(emit, group->members[i]))->emitted = true;
+        struct igv_slot *slot = igv_slot_of(igv_lookup(emit, group->members[i]));
+        slot->emitted = true;
+        slot->packed = packed;
+        slot->packed_element = i;
     }
 }
 
@@ -460,8 +502,13 @@ bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMValueRef wide[MAX_STRIDE][IGV_MAX_CHUNKS], gathered[MAX_STRIDE][IGV_MAX_CHUNKS];
     LLVMValueRef condition = group.clustered ? NULL : wide_condition(emit, &group);
     if (!condition) {
-        (group.clustered ? clustered_load : wide_load)(emit, &group, wide);
-        define_members(emit, &group, wide);
+        struct igv_packed *packed = ig_arena_alloc(emit->state->arena, sizeof *packed);
+        if (packed) {
+            packed->stride = group.stride;
+            packed->block = emit->state->block;
+        }
+        (group.clustered ? clustered_load : wide_load)(emit, &group, packed, wide);
+        define_members(emit, &group, packed, wide);
         return true;
     }
     LLVMBasicBlockRef fast = igv_append_block(emit, "wide"),
@@ -469,7 +516,7 @@ bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMBasicBlockRef join = igv_append_block(emit, "loaded"), from[2];
     LLVMBuildCondBr(emit->builder, condition, fast, slow);
     LLVMPositionBuilderAtEnd(emit->builder, fast);
-    wide_load(emit, &group, wide);
+    wide_load(emit, &group, NULL, wide);
     from[0] = LLVMGetInsertBlock(emit->builder);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, slow);
@@ -478,7 +525,7 @@ bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
     join_results(emit, &group, from, wide, gathered);
-    define_members(emit, &group, wide);
+    define_members(emit, &group, NULL, wide);
     return true;
 }
 

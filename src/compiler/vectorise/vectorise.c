@@ -75,6 +75,22 @@ static bool used_elsewhere(LLVMValueRef value) {
     return false;
 }
 
+/* A CHECKED value used elsewhere is recomputed there from its operands. */
+static void keep_operands(struct igv_state *state, struct igv_value *value) {
+    if (value->shape != IGV_V_CHECKED)
+        return;
+    int count = LLVMGetNumOperands(value->value);
+    for (int i = 0; i < count; i++) {
+        LLVMValueRef operand = LLVMGetOperand(value->value, (unsigned)i);
+        struct igv_value *known =
+            LLVMIsAInstruction(operand) ? igv_value_of(&state->analysis, operand) : NULL;
+        if (!known || igv_slot_of(known)->escapes)
+            continue;
+        igv_slot_of(known)->escapes = true;
+        keep_operands(state, known);
+    }
+}
+
 static bool allocate(struct igv_state *state) {
     struct ig_arena *arena = state->arena;
     unsigned blocks = state->analysis.block_count, loops = state->analysis.loop_count;
@@ -103,6 +119,9 @@ static bool allocate(struct igv_state *state) {
         slot->escapes = used_elsewhere(state->analysis.values[i].value);
         state->analysis.values[i].emit = slot;
     }
+    for (unsigned i = 0; i < state->analysis.value_count; i++)
+        if (igv_slot_of(&state->analysis.values[i])->escapes)
+            keep_operands(state, &state->analysis.values[i]);
     return true;
 }
 

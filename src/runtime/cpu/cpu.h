@@ -24,7 +24,7 @@
 
 #define CPU_MAX_THREADS    1024u
 #define CPU_MAX_SIMDGROUPS (CPU_MAX_THREADS / INGOT_SIMD_WIDTH)
-#define CPU_STACK_MARGIN   ((size_t)64 << 10) /* for services and signal frames */
+#define CPU_STACK_MARGIN   ((size_t)256 << 10) /* for services, log functions, signal frames */
 #define CPU_INLINE_BYTES   768u
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 
@@ -153,8 +153,10 @@ extern const struct ingot_cpu_services cpu_services;
 
 /* Once per process: handlers for faults and for the watchdog's signal. */
 ingot_status cpu_signals_install(struct ig_error *error);
-/* The calling thread runs kernels with `executor` from now on. False: it cannot. */
-bool cpu_thread_enter(struct cpu_executor *executor);
+/* False inside a kernel's log function: no kernel runs inside a kernel. */
+bool cpu_thread_can_enter(void);
+/* The calling thread runs kernels with `executor` from now on. */
+void cpu_thread_enter(struct cpu_executor *executor);
 void cpu_thread_leave(struct cpu_executor *executor);
 /* Signals the executor's thread, which leaves its kernel if the deadline has passed. */
 void cpu_interrupt(struct cpu_executor *executor);
@@ -203,7 +205,7 @@ struct cpu_stream {
 
     _Atomic(enum cpu_stream_state) state;                 /* (pool) */
     struct cpu_stream *runnable_next, *runnable_previous; /* (pool) */
-    uint32_t participants;                                /* (pool) */
+    atomic_uint participants;                             /* (pool) */
     struct cpu_command *active;                           /* (pool) while open */
 
     pthread_mutex_t lock;
@@ -221,8 +223,6 @@ struct cpu_stream {
 
     struct cpu_command *batch; /* (leader) taken off the queue */
     struct cpu_command *done;  /* (leader) finished, to be reused */
-    uint32_t done_count;       /* (leader) */
-    uint64_t clock;            /* (leader) when the last command ended */
 
     struct cpu_stream *blocked_next; /* cpu_event.lock */
 };
@@ -237,6 +237,8 @@ void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command);
 /* The caller found nothing left to claim. True: it was the last and leads on. */
 bool cpu_pool_leave(struct cpu_stream *stream);
 enum cpu_role { CPU_NO_ROLE, CPU_LEADER, CPU_HELPER };
+/* Without the lock, so only a hint for those who then claim. */
+bool cpu_pool_has_role(const struct cpu_stream *stream);
 /* A role in this stream, if there is one to have. */
 enum cpu_role cpu_pool_claim(struct cpu_stream *stream);
 struct cpu_executor *cpu_pool_borrow(struct cpu_device *device);

@@ -262,28 +262,26 @@ static bool reached(struct cpu_stream *stream, uint64_t target) {
 }
 
 /* Runs work of the stream on this thread if there is any to have. */
-static void help_stream(struct cpu_stream *stream, uint64_t target, bool *able) {
-    struct cpu_executor *executor = NULL;
-    enum cpu_stream_state state = atomic_load_explicit(&stream->state, memory_order_relaxed);
-    if (!*able || (state != CPU_STREAM_READY && state != CPU_STREAM_OPEN))
+static void help_stream(struct cpu_stream *stream, uint64_t target) {
+    if (!cpu_pool_has_role(stream) || !cpu_thread_can_enter())
         return;
-    executor = cpu_pool_borrow(stream->device);
-    *able = executor && cpu_thread_enter(executor);
-    if (*able) {
-        enum cpu_role role = cpu_pool_claim(stream);
+    struct cpu_executor *executor = cpu_pool_borrow(stream->device);
+    if (!executor)
+        return;
+    enum cpu_role role = cpu_pool_claim(stream);
+    if (role != CPU_NO_ROLE) {
+        cpu_thread_enter(executor);
         if (role == CPU_LEADER)
             cpu_lead(executor, stream, target);
-        else if (role == CPU_HELPER)
+        else
             cpu_help(executor, stream, target);
         cpu_thread_leave(executor);
     }
-    if (executor)
-        cpu_pool_return(executor);
+    cpu_pool_return(executor);
 }
 
 static void wait_until(struct cpu_stream *stream, uint64_t target) {
-    bool able = true;
-    help_stream(stream, target, &able);
+    help_stream(stream, target);
     if (reached(stream, target))
         return;
     uint64_t end = cpu_now() + WAIT_SPIN_NS;
@@ -293,7 +291,7 @@ static void wait_until(struct cpu_stream *stream, uint64_t target) {
             if (reached(stream, target))
                 return;
         }
-        help_stream(stream, target, &able);
+        help_stream(stream, target);
     } while (cpu_now() < end);
     pthread_mutex_lock(&stream->lock);
     atomic_fetch_add(&stream->waiters, 1);

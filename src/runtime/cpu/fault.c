@@ -163,20 +163,20 @@ static void add_alternate_stack(void) {
     }
 }
 
-bool cpu_thread_enter(struct cpu_executor *executor) {
-    if (self)
-        return false; /* a log function that waits for a stream: no kernel inside a kernel */
+bool cpu_thread_can_enter(void) {
+    return self == NULL;
+}
+
+void cpu_thread_enter(struct cpu_executor *executor) {
     sigset_t needed, before;
     needed_signals(&needed);
-    if (pthread_sigmask(SIG_UNBLOCK, &needed, &before) != 0)
-        return false;
+    pthread_sigmask(SIG_UNBLOCK, &needed, &before);
     executor->saved_mask = before;
     add_alternate_stack();
     ig_fiber_adopt_thread(&executor->main);
     executor->in_kernel = 0;
     atomic_store(&executor->thread, (pid_t)syscall(SYS_gettid));
     self = executor;
-    return true;
 }
 
 void cpu_thread_leave(struct cpu_executor *executor) {

@@ -15,6 +15,7 @@
 #define CHUNKS_PER_THREAD 8u
 #define LINGER_NS         2000u /* a leader waits this long for the next command */
 #define BLIT_BLOCK        ((uint64_t)1 << 20)
+#define LONGEST_LIMIT     1e9 /* seconds; beyond is none */
 #define MAX_FREE          1024u
 
 /* ---- running ---- */
@@ -57,21 +58,30 @@ static void run_pieces(struct cpu_executor *executor, struct cpu_command *comman
         note_failure(executor, command);
 }
 
-/* Claims chunks until there are none. */
+/* The most that one claim may take, so that threads finish at about the same time. */
+static uint64_t largest_chunk(const struct cpu_executor *executor,
+                              const struct cpu_command *command) {
+    uint64_t most =
+        command->pieces / ((uint64_t)executor->device->worker_count * CHUNKS_PER_THREAD);
+    return most ? most : 1;
+}
+
+/* Claims chunks until there are none. Chunks that turn out short grow. */
 static void take_part(struct cpu_executor *executor, struct cpu_command *command) {
+    uint64_t chunk = command->chunk, most = largest_chunk(executor, command);
     uint64_t start = cpu_now();
-    for (;;) {
-        if (atomic_load_explicit(&command->failed, memory_order_relaxed))
-            return;
+    while (!atomic_load_explicit(&command->failed, memory_order_relaxed)) {
         uint64_t first =
-            atomic_fetch_add_explicit(&command->next_piece, command->chunk, memory_order_relaxed);
+            atomic_fetch_add_explicit(&command->next_piece, chunk, memory_order_relaxed);
         if (first >= command->pieces)
             return;
         uint64_t count = command->pieces - first;
-        if (count > command->chunk)
-            count = command->chunk;
+        if (count > chunk)
+            count = chunk;
         run_pieces(executor, command, first, count);
         uint64_t end = cpu_now();
+        if (end - start < CHUNK_NS / 2 && chunk <= most / 2)
+            chunk *= 2;
         if (command->kind == CPU_DISPATCH) {
             note_cost(command->u.dispatch.code, end - start, count);
             if (command->deadline && end >= command->deadline && first + count < command->pieces) {
@@ -84,19 +94,18 @@ static void take_part(struct cpu_executor *executor, struct cpu_command *command
 }
 
 /* Sets the chunk size; true when the leader should run the command alone. */
-static bool plan(struct cpu_stream *stream, struct cpu_command *command) {
-    uint64_t threads = stream->device->worker_count;
-    if (command->pieces == 1 || threads == 1)
+static bool plan(const struct cpu_executor *executor, struct cpu_command *command) {
+    if (command->pieces == 1 || executor->device->worker_count == 1)
         return true;
-    if (command->kind != CPU_DISPATCH) {
-        command->chunk = 1;
+    command->chunk = 1;
+    if (command->kind != CPU_DISPATCH)
         return false;
-    }
     uint64_t cost = atomic_load_explicit(&command->u.dispatch.code->cost, memory_order_relaxed);
-    if (cost && command->pieces <= (uint64_t)ALONE_NS * 16 / cost)
+    if (cost == 0)
+        return false;
+    if (command->pieces <= (uint64_t)ALONE_NS * 16 / cost)
         return true;
-    uint64_t chunk = cost ? (uint64_t)CHUNK_NS * 16 / cost : 1;
-    uint64_t most = command->pieces / (threads * CHUNKS_PER_THREAD);
+    uint64_t chunk = (uint64_t)CHUNK_NS * 16 / cost, most = largest_chunk(executor, command);
     if (chunk > most)
         chunk = most;
     command->chunk = chunk ? chunk : 1;
@@ -143,7 +152,6 @@ static void finish(struct cpu_stream *stream) {
     release_resources(command);
     command->next = stream->done;
     stream->done = command;
-    stream->done_count++;
     atomic_fetch_add(&stream->completed, 1);
     if (atomic_load(&stream->waiters) != 0) {
         pthread_mutex_lock(&stream->lock);
@@ -163,7 +171,6 @@ static struct cpu_command *recycle(struct cpu_stream *stream) {
     }
     struct cpu_command *surplus = stream->done;
     stream->done = NULL;
-    stream->done_count = 0;
     return surplus;
 }
 
@@ -217,9 +224,9 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
         return cpu_event_block(event, command->u.event.generation, stream) ? BLOCKED : DONE;
     }
     uint64_t start = cpu_now();
-    if (command->time_limit > 0)
+    if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT)
         command->deadline = start + (uint64_t)(command->time_limit * 1e9);
-    if (plan(stream, command)) {
+    if (plan(executor, command)) {
         run_pieces(executor, command, 0, command->pieces);
         if (command->kind == CPU_DISPATCH)
             note_cost(command->u.dispatch.code, cpu_now() - start, command->pieces);

@@ -68,7 +68,7 @@ void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
         helpers = (uint32_t)(chunks - 1);
     pthread_mutex_lock(&device->lock);
     stream->active = command;
-    stream->participants = 1;
+    atomic_store_explicit(&stream->participants, 1, memory_order_relaxed);
     atomic_store_explicit(&stream->state, CPU_STREAM_OPEN, memory_order_relaxed);
     list_add(device, stream);
     uint32_t sleepers = announce(device, helpers);
@@ -83,9 +83,21 @@ bool cpu_pool_leave(struct cpu_stream *stream) {
         atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
         list_remove(device, stream);
     }
-    bool last = --stream->participants == 0;
+    bool last = atomic_fetch_sub_explicit(&stream->participants, 1, memory_order_relaxed) == 1;
     pthread_mutex_unlock(&device->lock);
     return last;
+}
+
+bool cpu_pool_has_role(const struct cpu_stream *stream) {
+    switch (atomic_load_explicit(&stream->state, memory_order_relaxed)) {
+    case CPU_STREAM_READY:
+        return true;
+    case CPU_STREAM_OPEN:
+        return atomic_load_explicit(&stream->participants, memory_order_relaxed) <
+               stream->device->worker_count;
+    default:
+        return false;
+    }
 }
 
 /* Lock held. */
@@ -96,9 +108,9 @@ static enum cpu_role try_claim(struct cpu_device *device, struct cpu_stream *str
         atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
         return CPU_LEADER;
     case CPU_STREAM_OPEN:
-        if (stream->participants >= device->worker_count)
+        if (!cpu_pool_has_role(stream))
             return CPU_NO_ROLE;
-        stream->participants++;
+        atomic_fetch_add_explicit(&stream->participants, 1, memory_order_relaxed);
         return CPU_HELPER;
     default:
         return CPU_NO_ROLE;
@@ -106,9 +118,6 @@ static enum cpu_role try_claim(struct cpu_device *device, struct cpu_stream *str
 }
 
 enum cpu_role cpu_pool_claim(struct cpu_stream *stream) {
-    enum cpu_stream_state state = atomic_load_explicit(&stream->state, memory_order_relaxed);
-    if (state != CPU_STREAM_READY && state != CPU_STREAM_OPEN)
-        return CPU_NO_ROLE;
     pthread_mutex_lock(&stream->device->lock);
     enum cpu_role role = try_claim(stream->device, stream);
     pthread_mutex_unlock(&stream->device->lock);
@@ -154,8 +163,7 @@ done:
 static void *worker(void *argument) {
     struct cpu_executor *executor = argument;
     struct cpu_device *device = executor->device;
-    if (!cpu_thread_enter(executor))
-        return NULL;
+    cpu_thread_enter(executor);
     bool has_spun = true;
     pthread_mutex_lock(&device->lock);
     for (;;) {

@@ -1,0 +1,35 @@
+/*
+ * What Metal leaves out of C++ and clang would accept here: each use that is left after
+ * the other passes is an error at its place.
+ */
+#include "compiler/frontend/rewriter.h"
+
+static const char *const forbidden[] = {
+    "double", "dynamic_cast", "typeid", "new",     "delete",       "goto",
+    "try",    "catch",        "throw",  "virtual", "thread_local",
+};
+
+static bool is_forbidden(const struct igc_tokens *tokens, size_t i) {
+    enum igc_word before = igc_word_at(tokens, i - 1);
+    if (before == IGC_W_DOT || before == IGC_W_ARROW || before == IGC_W_SCOPE ||
+        before == IGC_W_ASSIGN || before == IGC_W_OPERATOR)
+        return false; /* x.new, = delete */
+    for (size_t k = 0; k < sizeof forbidden / sizeof *forbidden; k++)
+        if (igc_is(igc_at(tokens, i), forbidden[k]))
+            return true;
+    return false;
+}
+
+ingot_status igc_check_forbidden(struct igc_rewriter *rewriter, struct ig_error *error) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct igc_token *token = &tokens->items[i];
+        if (token->kind == IGC_IDENTIFIER &&
+            (token->word == IGC_W_NONE || token->word == IGC_W_DELETE) &&
+            !rewriter->edits[i].dead && is_forbidden(tokens, i))
+            return igc_fail_at(rewriter, i, INGOT_COMPILE_ERROR, error,
+                               "'%.*s' is not part of the Metal language", (int)token->size,
+                               token->text);
+    }
+    return INGOT_OK;
+}
