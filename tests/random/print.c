@@ -27,7 +27,7 @@ static void print_binary(const struct expression *e, FILE *out) {
         fputs(")", out);
         return;
     }
-    fputs("(", out);
+    fputs(e->value == 10 || e->value == 11 ? "uint(" : "(", out); /* comparisons give bool */
     print_expression(e->left, out);
     fprintf(out, " %s ", op);
     if (e->value == 6 || e->value == 7)

@@ -138,6 +138,7 @@ static bool build(const char *name, const char *text, const struct igv_target *t
         LLVMDumpModule(module);
         return fail_build(name, message, text);
     }
+    LLVMDisposeMessage(message);
     struct LLVMMCJITCompilerOptions options;
     LLVMInitializeMCJITCompilerOptions(&options, sizeof options);
     options.OptLevel = 2;

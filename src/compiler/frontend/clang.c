@@ -21,7 +21,10 @@
 #include "base/hash.h"
 #include "compiler/frontend/mixed_operands.h"
 
-enum { MAX_ARGUMENTS = 64 };
+enum {
+    MAX_ARGUMENTS = 64,
+    PCH_RECIPE = 2, /* counts changes of build_pch */
+};
 
 static const char *const language_flags[] = {
     "-triple",
@@ -223,6 +226,7 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
     ig_hash_u64(&hash, (uint64_t)info.st_mtime);
     ig_hash_string(&hash, options->prelude_dir);
     ig_hash_u64(&hash, cxx23);
+    ig_hash_u64(&hash, PCH_RECIPE);
     for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++)
         ig_hash_string(&hash, language_flags[i]);
     if (!hash_prelude(options->prelude_dir, &hash))
@@ -268,6 +272,7 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
     }
     begin(&arguments, options, cxx23);
     add(&arguments, "-emit-pch");
+    add(&arguments, "-fpch-instantiate-templates"); /* or every compilation does it again */
     add(&arguments, "-fno-pch-timestamp");
     add(&arguments, "-o");
     add(&arguments, temporary);

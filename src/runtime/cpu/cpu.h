@@ -116,6 +116,7 @@ struct cpu_executor {
     struct cpu_executor *next_all, *next_free; /* (pool) */
     _Atomic pid_t thread;                      /* that uses it, 0 when none */
     _Atomic uint64_t deadline;                 /* of the running kernel; 0 = none */
+    atomic_bool interrupted;                   /* a signal is on its way */
     volatile sig_atomic_t in_kernel;           /* an escape to `main` is possible */
     sigset_t saved_mask;                       /* of the thread before it entered */
 

@@ -37,6 +37,8 @@ static void needed_signals(sigset_t *set) {
 
 /* From a handler, back to cpu_run_groups. */
 static _Noreturn void leave_kernel(struct cpu_executor *executor) {
+    /* Further signals find no kernel: they must not pile up on this stack. */
+    executor->in_kernel = 0;
     sigset_t needed;
     needed_signals(&needed);
     pthread_sigmask(SIG_UNBLOCK, &needed, NULL);
@@ -79,7 +81,10 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     (void)info;
     (void)context;
     struct cpu_executor *executor = self;
-    if (!executor || !executor->in_kernel)
+    if (!executor)
+        return;
+    atomic_store_explicit(&executor->interrupted, false, memory_order_relaxed);
+    if (!executor->in_kernel)
         return;
     uint64_t deadline = atomic_load_explicit(&executor->deadline, memory_order_relaxed);
     if (deadline == 0 || cpu_now() < deadline)
@@ -104,7 +109,7 @@ ingot_status cpu_signals_install(struct ig_error *error) {
     pthread_mutex_lock(&install_lock);
     if (!installed) {
         struct sigaction action = {0};
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&action.sa_mask);
         interrupt_signal = free_signal();
         action.sa_sigaction = on_interrupt;
@@ -175,13 +180,14 @@ void cpu_thread_enter(struct cpu_executor *executor) {
     add_alternate_stack();
     ig_fiber_adopt_thread(&executor->main);
     executor->in_kernel = 0;
-    atomic_store(&executor->thread, (pid_t)syscall(SYS_gettid));
     self = executor;
+    atomic_store(&executor->interrupted, false);
+    atomic_store(&executor->thread, (pid_t)syscall(SYS_gettid));
 }
 
 void cpu_thread_leave(struct cpu_executor *executor) {
-    self = NULL;
     atomic_store(&executor->thread, 0);
+    self = NULL;
     bool changed = sigismember(&executor->saved_mask, interrupt_signal) == 1;
     for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++)
         changed = changed || sigismember(&executor->saved_mask, fault_signals[i]) == 1;
@@ -191,6 +197,7 @@ void cpu_thread_leave(struct cpu_executor *executor) {
 
 void cpu_interrupt(struct cpu_executor *executor) {
     pid_t thread = atomic_load(&executor->thread);
-    if (thread)
+    /* One at a time: real-time signals queue up while a thread does not run. */
+    if (thread && !atomic_exchange(&executor->interrupted, true))
         syscall(SYS_tgkill, getpid(), thread, interrupt_signal);
 }
