@@ -110,7 +110,7 @@ struct cli_kernel_result {
     const char *kernel;
     ingot_status status;
     const char *message;              /* diagnostics or a reason; "" if none */
-    const struct ig_archive *archive; /* NULL when it failed */
+    const struct ig_archive *archive; /* holds it, maybe among others; NULL when it failed */
     double seconds;
 };
 
@@ -133,11 +133,10 @@ struct cli_compile_request {
     const struct cli_list *constants; /* NAME_OR_INDEX=VALUE */
     /* A constant without a value gets 1 (true); otherwise its kernels fail. */
     bool assume_constants;
-    bool list_only;                       /* compile nothing */
-    size_t progress_done, progress_total; /* 0: show this compilation alone */
+    bool list_only; /* compile nothing */
 };
 
-/* Compiles each kernel in an ingotc of its own, as many at a time as there are cores. Returns
+/* Compiles the kernels, with as many runs of ingotc at a time as there are cores. Returns
  * an error when nothing could be compiled at all (no compiler, a syntax error, an unknown
  * kernel); the outcome of each kernel is in results. */
 ingot_status cli_compile(const struct cli_compile_request *request, struct cli_compilation *out,

@@ -125,10 +125,12 @@ static bool is_wanted(const struct pack *pack, const char *kernel) {
     return pack->kernels.count == 0;
 }
 
+/* Those of one kernel, or (NULL) of all that are wanted. */
 static void add_variants(struct pack *pack, struct ig_variant *variants,
-                         const struct ig_archive *from) {
+                         const struct ig_archive *from, const char *kernel) {
     for (uint32_t i = 0; i < from->variant_count; i++)
-        if (is_wanted(pack, from->variants[i].kernel))
+        if (kernel ? !strcmp(from->variants[i].kernel, kernel)
+                   : is_wanted(pack, from->variants[i].kernel))
             variants[pack->merged.variant_count++] = from->variants[i];
 }
 
@@ -143,10 +145,11 @@ static bool merge_input(struct pack *pack, struct input *input, const char **nam
             !add_kernel(pack, names, listing->kernels[k], input->path))
             return false;
     if (input->is_archive)
-        add_variants(pack, variants, listing);
+        add_variants(pack, variants, listing, NULL);
     for (size_t i = 0; i < input->compilation.result_count; i++)
         if (input->compilation.results[i].archive)
-            add_variants(pack, variants, input->compilation.results[i].archive);
+            add_variants(pack, variants, input->compilation.results[i].archive,
+                         input->compilation.results[i].kernel);
     return true;
 }
 

@@ -1,9 +1,10 @@
 /*
- * Compiles the kernels of one source file, each in an ingotc of its own.
+ * Compiles the kernels of one source file, a few in each run of ingotc.
  *
  * Requires ingotc. Provides, for each kernel, its archive or its diagnostics. First one run
  * with --list-only preprocesses the source and lists kernels and constants; then a few threads
- * take one kernel after the other. A compiler that crashes is the failure of that one kernel.
+ * take one batch of kernels after the other. When a batch fails, each of its kernels is compiled
+ * alone, so that a compiler that crashes is the failure of that one kernel.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +18,14 @@
 #include "base/scalar.h"
 #include "cli/cli.h"
 
-enum { MAX_ARGUMENTS = 512, MAX_WORKERS = 64 };
+/* A compiler built with a sanitizer maps terabytes of shadow: no limit on its addresses then. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define COMPILER_MEMORY SIZE_MAX
+#else
+#define COMPILER_MEMORY 0 /* the default limit */
+#endif
+
+enum { MAX_ARGUMENTS = 512, MAX_WORKERS = 64, MAX_BATCH = 8 };
 
 struct command_line {
     const char *items[MAX_ARGUMENTS + 1];
@@ -31,6 +39,7 @@ struct jobs {
     struct ig_arena *arena; /* of out, under lock */
     pthread_mutex_t lock;
     size_t next, done;
+    size_t batch; /* kernels for one run of the compiler */
     const char *compiler;
     const char *source;              /* preprocessed text in the temporary folder */
     struct cli_list constant_values; /* "INDEX=HEX" */
@@ -41,6 +50,11 @@ static void add(struct command_line *line, const char *item) {
         line->overflow = true;
     else
         line->items[line->count++] = item;
+}
+
+static void add_pair(struct command_line *line, const char *option, const char *value) {
+    add(line, option);
+    add(line, value);
 }
 
 static double now(void) {
@@ -71,26 +85,21 @@ static const char *find_compiler(struct ig_arena *arena) {
 
 static void add_source_options(struct command_line *line, struct ig_arena *arena,
                                const struct cli_source_options *options) {
-    for (size_t i = 0; i < options->include_dirs.count; i++) {
-        add(line, "--include");
-        add(line, options->include_dirs.items[i]);
-    }
-    for (size_t i = 0; i < options->defines.count; i++) {
-        add(line, "-D");
-        add(line, options->defines.items[i]);
-    }
+    for (size_t i = 0; i < options->include_dirs.count; i++)
+        add_pair(line, "--include", options->include_dirs.items[i]);
+    for (size_t i = 0; i < options->defines.count; i++)
+        add_pair(line, "-D", options->defines.items[i]);
     if (options->fast_math)
         add(line, "--fast-math");
-    if (options->msl_version) {
-        add(line, "--msl-version");
-        add(line, ig_arena_printf(arena, "%u", options->msl_version));
-    }
+    if (options->msl_version)
+        add_pair(line, "--msl-version", ig_arena_printf(arena, "%u", options->msl_version));
 }
 
 /* Runs ingotc; *message is its stderr (the caller frees it), also when it succeeds. */
 static ingot_status run_compiler(const struct command_line *line, char **message,
                                  struct ig_error *error) {
-    struct ig_process process = {.arguments = line->items, .seconds = 600};
+    struct ig_process process = {
+        .arguments = line->items, .seconds = 600, .memory = COMPILER_MEMORY};
     struct ig_process_result result = {0};
     *message = NULL;
     if (line->overflow)
@@ -212,69 +221,72 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
     return INGOT_OK;
 }
 
-static void compile_one(struct jobs *jobs, size_t which) {
+/* Compiles `count` kernels from `first` on in one run; false when it failed, and there is more
+ * than one to blame. */
+static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
     struct cli_compilation *out = jobs->out;
-    struct cli_kernel_result *result = &out->results[which];
     struct ig_arena scratch = {0};
     struct ig_error error = {0};
     struct command_line line = {0};
-    const char *path = ig_arena_printf(&scratch, "%s/%zu.ingot", out->folder, which);
-    add(&line, jobs->compiler);
-    add(&line, jobs->source);
-    add(&line, "--preprocessed");
-    add(&line, "--name");
-    add(&line, out->path);
-    add(&line, "-o");
-    add(&line, path);
-    add(&line, "--kernel");
-    add(&line, result->kernel);
-    for (size_t i = 0; i < jobs->request->targets->count; i++) {
-        add(&line, "--target");
-        add(&line, jobs->request->targets->items[i]);
-    }
-    for (size_t i = 0; i < jobs->constant_values.count; i++) {
-        add(&line, "--const");
-        add(&line, jobs->constant_values.items[i]);
-    }
+    const char *path = ig_arena_printf(&scratch, "%s/%zu.ingot", out->folder, first);
+    const char *const head[] = {jobs->compiler, jobs->source, "--preprocessed", "--name", out->path,
+                                "-o",           path};
+    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
+        add(&line, head[i]);
+    for (size_t i = 0; i < count; i++)
+        add_pair(&line, "--kernel", out->results[first + i].kernel);
+    for (size_t i = 0; i < jobs->request->targets->count; i++)
+        add_pair(&line, "--target", jobs->request->targets->items[i]);
+    for (size_t i = 0; i < jobs->constant_values.count; i++)
+        add_pair(&line, "--const", jobs->constant_values.items[i]);
     struct cli_source_options options = *jobs->request->options;
-    options.include_dirs = (struct cli_list){0};
+    options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
     options.defines = (struct cli_list){0};
     add_source_options(&line, &scratch, &options);
 
     double start = now();
     char *message = NULL;
     ingot_status status = path ? run_compiler(&line, &message, &error) : INGOT_OUT_OF_MEMORY;
+    const struct ig_archive *archive = NULL;
     pthread_mutex_lock(&jobs->lock);
-    result->seconds = now() - start;
     if (!status)
-        status = read_archive(out, path, &result->archive, &error);
-    result->status = status;
-    result->message =
-        ig_arena_string(&out->arena, status ? ig_error_text(&error) : (message ? message : ""));
-    if (!result->message)
-        result->message = "";
-    jobs->done++;
-    size_t total =
-        jobs->request->progress_total ? jobs->request->progress_total : out->result_count;
-    if (total > 1)
-        cli_progress(jobs->request->progress_done + jobs->done, total, result->kernel);
+        status = read_archive(out, path, &archive, &error);
+    bool settled = status == INGOT_OK || count == 1;
+    for (size_t i = 0; settled && i < count; i++) {
+        struct cli_kernel_result *result = &out->results[first + i];
+        const char *text = status ? ig_error_text(&error) : (message && i == 0 ? message : "");
+        result->seconds = (now() - start) / (double)count;
+        result->archive = archive;
+        result->status = status;
+        result->message = ig_arena_string(&out->arena, text);
+        if (!result->message)
+            result->message = "";
+        jobs->done++;
+        if (jobs->out->result_count > 1)
+            cli_progress(jobs->done, out->result_count, result->kernel);
+    }
     pthread_mutex_unlock(&jobs->lock);
     if (path)
         unlink(path);
     free(message);
     ig_error_clear(&error);
     ig_arena_free(&scratch);
+    return settled;
 }
 
 static void *worker(void *context) {
     struct jobs *jobs = context;
     for (;;) {
         pthread_mutex_lock(&jobs->lock);
-        size_t which = jobs->next < jobs->out->result_count ? jobs->next++ : SIZE_MAX;
+        size_t first = jobs->next, left = jobs->out->result_count - first;
+        size_t count = left < jobs->batch ? left : jobs->batch;
+        jobs->next += count;
         pthread_mutex_unlock(&jobs->lock);
-        if (which == SIZE_MAX)
+        if (!count)
             return NULL;
-        compile_one(jobs, which);
+        if (!compile_batch(jobs, first, count)) /* which of them is it? */
+            for (size_t i = 0; i < count; i++)
+                compile_batch(jobs, first + i, 1);
     }
 }
 
@@ -283,6 +295,12 @@ static void run_workers(struct jobs *jobs) {
     size_t count = cores < 1 ? 1 : (size_t)cores;
     pthread_t threads[MAX_WORKERS];
     size_t started = 0;
+    /* Several rounds for each core, so that all are done at about the same time. */
+    jobs->batch = jobs->out->result_count / (2 * count);
+    if (jobs->batch < 1)
+        jobs->batch = 1;
+    if (jobs->batch > MAX_BATCH)
+        jobs->batch = MAX_BATCH;
     if (count > jobs->out->result_count)
         count = jobs->out->result_count;
     if (count > MAX_WORKERS)

@@ -103,6 +103,11 @@ static const struct rewrite_case rewrites[] = {
      NULL},
     {"struct S { float v; const threadgroup float &get() const threadgroup { return v; } };",
      "const float &get() const { return v; }", "opencl", NULL},
+    {"struct S { template <class T> if_a<T> f(T x) thread { return 1; }\n"
+     "template <class T> if_b<T> f(T x) thread { return 2; } };",
+     "template <class T> if_a<T> f(T x) { return 1; } template <class T> if_b<T> f(T x) { return "
+     "2; }",
+     "this", NULL},
     {"struct S { S() = default; S() threadgroup = default; };", "struct S { S() = default; };",
      "threadgroup", NULL},
     /* expressions */

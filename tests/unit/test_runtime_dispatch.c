@@ -6,6 +6,14 @@
 
 #include "runtime_support.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#endif
+#endif
+
 static const struct ig_argument one_buffer[] = {BUFFER_ARGUMENT("out", "uint", 0, 4)};
 static const struct ig_argument buffer_and_value[] = {BUFFER_ARGUMENT("out", "uint", 0, 4),
                                                       REFERENCE_ARGUMENT("value", "uint", 1, 4)};
@@ -203,7 +211,7 @@ static void test_failures(void) {
 }
 
 static void test_time_limit(void) {
-#if !defined(__SANITIZE_THREAD__) /* which holds signals back while no system call is made */
+#if !defined(THREAD_SANITIZER) /* which holds signals back while no system call is made */
     FAILS(run_one("endless", 1, 32, 0.05), INGOT_TIMEOUT, "\"endless\"", "0.05 s");
     FAILS(run_one("endless", 64, 32, 0.05), INGOT_TIMEOUT, "\"endless\"", "0.05 s");
     FAILS(run_one("endless_barriers", 3, 256, 0.05), INGOT_TIMEOUT, "\"endless_barriers\"");

@@ -11,7 +11,7 @@
 
 enum {
     LARGE_KERNEL = 1500,      /* instructions: above, as few variants as possible */
-    HUGE_KERNEL = 4000,       /* above, only one version if one will do */
+    HUGE_KERNEL = 2000,       /* above, only one version if one will do */
     SMALL_KERNEL = 500,       /* below, also a full-mask version of the general variant */
     STACK_MARGIN = 16 * 1024, /* call frames, spills of addresses, the services' own frames */
     MAX_SPILLS = 256 * 1024,

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -208,6 +209,7 @@ static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
                                  .count = batch.count,
                                  .done = report,
                                  .context = &reporter};
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no compiler survives its caller */
         alarm(KERNEL_SECONDS);
         igc_compile_batch(s->collector.arena, &work);
         _exit(reporter.broken ? 1 : 0);

@@ -141,11 +141,26 @@ static bool same_tokens(const struct igc_tokens *tokens, size_t a, size_t a_end,
     return true;
 }
 
-/* Without the result's type, which may name the address space. */
+/* Template headers and result types, address spaces left out. */
+static bool same_result(const struct igc_tokens *tokens, const struct member *a,
+                        const struct member *b) {
+    size_t i = a->start, k = b->start;
+    for (;; i++, k++) {
+        while (i < a->name && igc_is_space_word(igc_word_at(tokens, i)))
+            i++;
+        while (k < b->name && igc_is_space_word(igc_word_at(tokens, k)))
+            k++;
+        if (i >= a->name || k >= b->name)
+            return i >= a->name && k >= b->name;
+        if (!same_tokens(tokens, i, i + 1, k, k + 1))
+            return false;
+    }
+}
+
 static bool same_signature(const struct igc_tokens *tokens, const struct member *a,
                            const struct member *b) {
     return a->is_const == b->is_const && a->is_volatile == b->is_volatile &&
-           same_tokens(tokens, a->name, a->close, b->name, b->close);
+           same_tokens(tokens, a->name, a->close, b->name, b->close) && same_result(tokens, a, b);
 }
 
 static bool same_body(const struct igc_tokens *tokens, const struct member *a,

@@ -118,6 +118,7 @@ struct cpu_executor {
     _Atomic uint64_t deadline;                 /* of the running kernel; 0 = none */
     atomic_bool interrupted;                   /* a signal is on its way */
     volatile sig_atomic_t in_kernel;           /* an escape to `main` is possible */
+    volatile sig_atomic_t expired;             /* the deadline passed in a service */
     sigset_t saved_mask;                       /* of the thread before it entered */
 
     struct ig_fiber main, abandoned;
@@ -145,6 +146,8 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
                     uint64_t count);
 /* Leaves the running kernel for cpu_run_groups, which returns false. Only with in_kernel. */
 _Noreturn void cpu_escape(struct cpu_executor *executor);
+/* After a service: back in the kernel, or out of it when its time ran out meanwhile. */
+void cpu_reenter_kernel(struct cpu_executor *executor);
 /* failure.c: the failure as an error that names kernel, place and cause. */
 void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *error);
 /* services.c */

@@ -84,10 +84,11 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     if (!executor)
         return;
     atomic_store_explicit(&executor->interrupted, false, memory_order_relaxed);
-    if (!executor->in_kernel)
-        return;
     uint64_t deadline = atomic_load_explicit(&executor->deadline, memory_order_relaxed);
     if (deadline == 0 || cpu_now() < deadline)
+        return;
+    executor->expired = 1;
+    if (!executor->in_kernel)
         return;
     executor->failure.kind = CPU_TIMEOUT;
     leave_kernel(executor);

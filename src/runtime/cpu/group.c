@@ -177,6 +177,14 @@ IG_NEVER_RETURNS void cpu_escape(struct cpu_executor *executor) {
     __builtin_unreachable();
 }
 
+void cpu_reenter_kernel(struct cpu_executor *executor) {
+    executor->in_kernel = 1;
+    if (executor->expired) {
+        executor->failure.kind = CPU_TIMEOUT;
+        cpu_escape(executor);
+    }
+}
+
 static void first_position(const struct cpu_executor *executor, uint32_t position[3]) {
     const uint32_t *groups = executor->command->u.dispatch.groups;
     uint64_t index = executor->first;
@@ -225,10 +233,9 @@ IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
         next = 0;
     }
     executor->current = next;
-    /* The watchdog tries again later: a switch is not to be left half-way. */
-    executor->in_kernel = 0;
+    executor->in_kernel = 0; /* a switch is not to be left half-way */
     ig_fiber_switch(&executor->stacks.fibers[current], &executor->stacks.fibers[next], ends);
-    executor->in_kernel = 1;
+    cpu_reenter_kernel(executor);
 }
 
 IG_NEVER_RETURNS static void run_simdgroup(void *context) {
@@ -343,6 +350,7 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
                     uint64_t count) {
     const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
     executor->failure.kind = CPU_NO_FAILURE;
+    executor->expired = 0;
     executor->first = first;
     executor->count = count;
     begin_command(executor, command);

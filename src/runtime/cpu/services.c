@@ -130,5 +130,5 @@ void cpu_service_log(const struct ingot_cpu_group *group, uint32_t level, const 
     format_message(&message, format ? format : "", count, args);
     ig_log_message((int)level, ig_text_string(&message));
     ig_text_free(&message);
-    executor->in_kernel = 1;
+    cpu_reenter_kernel(executor);
 }
