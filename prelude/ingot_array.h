@@ -2,6 +2,7 @@
  * metal::array, array_ref and uniform.
  */
 #pragma once
+#include "ingot_builtins.h"
 #include "ingot_traits.h"
 
 namespace metal {
@@ -29,6 +30,28 @@ template <class T, size_t N> struct array {
     __ingot_inline static constexpr bool empty() {
         return N == 0;
     }
+#if __cplusplus > 202002L
+#define __INGOT_ARRAY_POINTERS(SPACE)                                                              \
+    __ingot_inline constexpr SPACE T *data(this SPACE array &self) {                               \
+        return self.__elements;                                                                    \
+    }                                                                                              \
+    __ingot_inline constexpr SPACE T *begin(this SPACE array &self) {                              \
+        return self.__elements;                                                                    \
+    }                                                                                              \
+    __ingot_inline constexpr SPACE T *end(this SPACE array &self) {                                \
+        return self.__elements + N;                                                                \
+    }
+    /* The front end asks for C++23 where a source takes pointers into arrays: the pointer keeps
+     * the array's address space then. */
+    __INGOT_ARRAY_POINTERS()
+    __INGOT_ARRAY_POINTERS(const)
+    __INGOT_ARRAY_POINTERS(__ingot_device)
+    __INGOT_ARRAY_POINTERS(const __ingot_device)
+    __INGOT_ARRAY_POINTERS(__ingot_threadgroup)
+    __INGOT_ARRAY_POINTERS(const __ingot_threadgroup)
+    __INGOT_ARRAY_POINTERS(__ingot_constant)
+#undef __INGOT_ARRAY_POINTERS
+#else
     __ingot_inline constexpr T *data() {
         return __elements;
     }
@@ -47,6 +70,7 @@ template <class T, size_t N> struct array {
     __ingot_inline constexpr const T *end() const {
         return __elements + N;
     }
+#endif
     __ingot_inline constexpr T &front() {
         return __elements[0];
     }

@@ -35,7 +35,7 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
     template <class T>                                                                             \
     __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,              \
                                                     type_identity_t<T> value, memory_order) {      \
-        if constexpr (is_floating_point_v<T>) {                                                    \
+        if constexpr (__ingot_is_real<T>) {                                                        \
             volatile space __ingot_bits_t<T> *bits = (volatile space __ingot_bits_t<T> *)object;   \
             return __ingot_atomic_update<T>(bits, value, [](T a, T b) { return floating; });       \
         } else {                                                                                   \

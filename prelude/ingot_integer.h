@@ -272,13 +272,13 @@ __ingot_inline constexpr __ingot_mixed3<A, B, C> min3(A a, B b, C c) {
         return r;                                                                                  \
     }                                                                                              \
     template <class T, int N, class U>                                                             \
-    __ingot_inline constexpr enable_if_t<is_integral_v<T> && is_arithmetic_v<U>, vec<T, N>> f(     \
-        vec<T, N> x, U y) {                                                                        \
+    __ingot_inline constexpr enable_if_t<__ingot_is_integer<T> && __ingot_is_number<U>, vec<T, N>> \
+    f(vec<T, N> x, U y) {                                                                          \
         return f(x, vec<T, N>((T)y));                                                              \
     }                                                                                              \
     template <class U, class T, int N>                                                             \
-    __ingot_inline constexpr enable_if_t<is_integral_v<T> && is_arithmetic_v<U>, vec<T, N>> f(     \
-        U x, vec<T, N> y) {                                                                        \
+    __ingot_inline constexpr enable_if_t<__ingot_is_integer<T> && __ingot_is_number<U>, vec<T, N>> \
+    f(U x, vec<T, N> y) {                                                                          \
         return f(vec<T, N>((T)x), y);                                                              \
     }
 #define __INGOT_VECTOR3(f)                                                                         \
@@ -293,7 +293,7 @@ __ingot_inline constexpr __ingot_mixed3<A, B, C> min3(A a, B b, C c) {
     }                                                                                              \
     template <class T, int N, class U, class V>                                                    \
     __ingot_inline constexpr enable_if_t<                                                          \
-        is_integral_v<T> && (is_arithmetic_v<U> || is_arithmetic_v<V>), vec<T, N>>                 \
+        __ingot_is_integer<T> && (__ingot_is_number<U> || __ingot_is_number<V>), vec<T, N>>        \
     f(vec<T, N> x, U y, V z) {                                                                     \
         return f(x, vec<T, N>(y), vec<T, N>(z));                                                   \
     }

@@ -28,8 +28,8 @@ template <class T, int N> __ingot_inline constexpr vec<T, N> __ingot_plain(packe
 #define __INGOT_PACKED_OPERATOR(op)                                                                \
     template <class A, class B,                                                                    \
               enable_if_t<(is_same_v<A, packed_vec> &&                                             \
-                           (is_same_v<B, packed_vec> || is_arithmetic_v<B>)) ||                    \
-                              (is_arithmetic_v<A> && is_same_v<B, packed_vec>),                    \
+                           (is_same_v<B, packed_vec> || __ingot_is_number<B>)) ||                  \
+                              (__ingot_is_number<A> && is_same_v<B, packed_vec>),                  \
                           int> = 0>                                                                \
     friend __ingot_inline constexpr auto operator op(A a, B b) {                                   \
         return __ingot_plain(a) op __ingot_plain(b);                                               \

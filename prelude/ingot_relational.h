@@ -35,7 +35,7 @@ __INGOT_SCALARS(__INGOT_SELECT)
 #undef __INGOT_SELECT
 /* Arguments of different types. */
 template <class A, class B,
-          class = enable_if_t<is_arithmetic_v<A> && is_arithmetic_v<B> && !is_same_v<A, B>>>
+          class = enable_if_t<__ingot_is_number<A> && __ingot_is_number<B> && !is_same_v<A, B>>>
 __ingot_inline constexpr auto select(A a, B b, bool c) {
     return c ? b : a;
 }
@@ -51,16 +51,17 @@ template <class T, int N>
 __ingot_inline constexpr vec<T, N> select(vec<T, N> a, vec<T, N> b, bool c) {
     return select(a, b, vec<bool, N>(c));
 }
-template <class T, int N, class U, class = enable_if_t<is_arithmetic_v<U>>>
+template <class T, int N, class U, class = enable_if_t<__ingot_is_number<U>>>
 __ingot_inline constexpr vec<T, N> select(vec<T, N> a, U b, vec<bool, N> c) {
     return select(a, vec<T, N>((T)b), c);
 }
-template <class U, class T, int N, class = enable_if_t<is_arithmetic_v<U>>, class = void>
+template <class U, class T, int N, class = enable_if_t<__ingot_is_number<U>>, class = void>
 __ingot_inline constexpr vec<T, N> select(U a, vec<T, N> b, vec<bool, N> c) {
     return select(vec<T, N>((T)a), b, c);
 }
 /* In every component, by the component's highest bit: Metal's form for integer conditions. */
-template <class T, class I, int N, class = enable_if_t<is_integral_v<I> && !is_same_v<I, bool>>>
+template <class T, class I, int N,
+          class = enable_if_t<__ingot_is_integer<I> && !is_same_v<I, bool>>>
 __ingot_inline constexpr vec<T, N> select(vec<T, N> a, vec<T, N> b, vec<I, N> c) {
     vec<T, N> r = a;
     for (int i = 0; i < N; i++) {
@@ -101,7 +102,7 @@ __ingot_inline constexpr bool signbit(half x) {
     return __builtin_bit_cast(short, x) < 0;
 }
 #define __INGOT_QUESTION(f)                                                                        \
-    template <class T, class = enable_if_t<is_same_v<T, bfloat> || is_integral_v<T>>>              \
+    template <class T, class = enable_if_t<is_same_v<T, bfloat> || __ingot_is_integer<T>>>         \
     __ingot_inline constexpr bool f(T x) {                                                         \
         return f((float)x);                                                                        \
     }                                                                                              \
@@ -119,11 +120,11 @@ __INGOT_QUESTION(isnormal)
 __INGOT_QUESTION(signbit)
 #undef __INGOT_QUESTION
 
-template <class T, class = enable_if_t<is_floating_point_v<T>>>
+template <class T, class = enable_if_t<__ingot_is_real<T>>>
 __ingot_inline constexpr bool isunordered(T a, type_identity_t<T> b) {
     return isnan(a) || isnan(b);
 }
-template <class T, class = enable_if_t<is_floating_point_v<T>>>
+template <class T, class = enable_if_t<__ingot_is_real<T>>>
 __ingot_inline constexpr bool isordered(T a, type_identity_t<T> b) {
     return !isnan(a) && !isnan(b);
 }

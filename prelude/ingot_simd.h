@@ -114,7 +114,7 @@ template <class T> using __ingot_carrier_t = typename __ingot_carrier<T>::type;
     __INGOT_OVERLOAD(do_##op, op, ulong, u64)                                                      \
     __INGOT_OVERLOAD(do_##op, op, int, u32)                                                        \
     __INGOT_OVERLOAD(do_##op, op, long, u64)                                                       \
-    __INGOT_LIFT(op, __ingot_crosses<T> &&is_integral_v<make_scalar_t<T>>)
+    __INGOT_LIFT(op, __ingot_crosses<T> &&__ingot_is_integer<make_scalar_t<T>>)
 #define __INGOT_PREFIX(op)                                                                         \
     __INGOT_OVERLOAD(do_##op, op, float, f32)                                                      \
     __INGOT_OVERLOAD(do_##op, op, uint, u32)                                                       \
@@ -313,7 +313,7 @@ template <class C> __ingot_inline C __ingot_bottom() {
         }                                                                                          \
     }
 #define __INGOT_ANY_TYPE __ingot_crosses<T>
-#define __INGOT_INTEGER  __ingot_crosses<T> &&is_integral_v<make_scalar_t<T>>
+#define __INGOT_INTEGER  __ingot_crosses<T> &&__ingot_is_integer<make_scalar_t<T>>
 __INGOT_QUAD(sum, __INGOT_ANY_TYPE, __ingot_quad_reduce, 15u, C(0), a + b)
 __INGOT_QUAD(product, __INGOT_ANY_TYPE, __ingot_quad_reduce, 15u, C(1), a *b)
 __INGOT_QUAD(min, __INGOT_ANY_TYPE, __ingot_quad_reduce, 15u, __ingot_top<C>(),

@@ -250,6 +250,24 @@ template <class F, class... A> struct invoke_result {
 };
 template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
 
+/* T, or what the vector T consists of. */
+template <class T, int N> struct vec;
+template <class T> struct __ingot_component {
+    using type = T;
+};
+template <class T, int N> struct __ingot_component<vec<T, N>> {
+    using type = T;
+};
+template <class T, int N> struct __ingot_component<const vec<T, N>> {
+    using type = T;
+};
+template <class T> using __ingot_component_t = typename __ingot_component<T>::type;
+
+/* Scalars only: what the prelude itself chooses overloads by. */
+template <class T> constexpr bool __ingot_is_integer = __is_integral(T);
+template <class T> constexpr bool __ingot_is_real = __is_floating_point(T);
+template <class T> constexpr bool __ingot_is_number = __is_integral(T) || __is_floating_point(T);
+
 /* ---- questions ------------------------------------------------------------------------------ */
 #define __INGOT_TRAIT1(name, ...)                                                                  \
     template <class T> struct name : bool_constant<(__VA_ARGS__)> {};                              \
@@ -262,14 +280,16 @@ __INGOT_TRAIT2(is_base_of, __is_base_of(T, U))
 __INGOT_TRAIT2(is_convertible, __is_convertible(T, U))
 __INGOT_TRAIT2(is_assignable, __is_assignable(T, U))
 __INGOT_TRAIT1(is_void, __is_void(T))
-__INGOT_TRAIT1(is_integral, __is_integral(T))
-__INGOT_TRAIT1(is_floating_point, __is_floating_point(T))
-__INGOT_TRAIT1(is_arithmetic, __is_integral(T) || __is_floating_point(T))
+/* Asked of a vector, these answer for its components, as Metal's do. */
+__INGOT_TRAIT1(is_integral, __is_integral(__ingot_component_t<T>))
+__INGOT_TRAIT1(is_floating_point, __is_floating_point(__ingot_component_t<T>))
+__INGOT_TRAIT1(is_arithmetic, __ingot_is_number<__ingot_component_t<T>>)
 __INGOT_TRAIT1(is_scalar,
                __is_integral(T) || __is_floating_point(T) || __is_enum(T) || __is_pointer(T))
 __INGOT_TRAIT1(is_fundamental, __is_integral(T) || __is_floating_point(T) || __is_void(T))
-__INGOT_TRAIT1(is_signed, __is_floating_point(T) || __is_signed(T))
-__INGOT_TRAIT1(is_unsigned, __is_unsigned(T))
+__INGOT_TRAIT1(is_signed,
+               __is_floating_point(__ingot_component_t<T>) || __is_signed(__ingot_component_t<T>))
+__INGOT_TRAIT1(is_unsigned, __is_unsigned(__ingot_component_t<T>))
 __INGOT_TRAIT1(is_pointer, __is_pointer(T))
 __INGOT_TRAIT1(is_reference, __is_reference(T))
 __INGOT_TRAIT1(is_lvalue_reference, __is_lvalue_reference(T))

@@ -166,15 +166,9 @@ static void set_stack_bytes(LLVMModuleRef module, uint32_t bytes) {
 static ingot_status emit(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
                          LLVMMemoryBufferRef *out, struct ig_error *error) {
     double start = igc_time_now();
-    char *message = NULL;
-    if (LLVMTargetMachineEmitToMemoryBuffer(
-            machine, module, assembly ? LLVMAssemblyFile : LLVMObjectFile, &message, out)) {
-        ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM cannot emit code: %s", message);
-        LLVMDisposeMessage(message);
-        return INGOT_INTERNAL_ERROR;
-    }
+    ingot_status status = igc_emit_guarded(module, machine, assembly, out, error);
     igc_time_add("machine code", igc_time_now() - start);
-    return INGOT_OK;
+    return status;
 }
 
 static ingot_status vectorise(struct versions *v, struct igc_code *code,

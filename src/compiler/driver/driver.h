@@ -140,6 +140,13 @@ ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job
 void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel);
 ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_error *error);
 
+/* ---- loop_exits.c ------------------------------------------------------------------------ */
+/* Keeps what breaks out of a loop, and looks at the active lanes, in its iteration: on clang's
+ * own blocks. And back, after inlining, where it was not needed. */
+ingot_status igc_pin_loop_exits(LLVMModuleRef module, struct ig_error *error);
+ingot_status igc_release_loop_exits(LLVMModuleRef module, LLVMValueRef kernel,
+                                    struct ig_error *error);
+
 /* ---- reflect.c ------------------------------------------------------------------------------ */
 struct igc_reflection {
     uint32_t argument_count;
@@ -164,6 +171,12 @@ struct igc_code {
     LLVMMemoryBufferRef object; /* or assembly text; the caller disposes */
 };
 /* Vectorises the scalar kernel of `module` (which is used up) for one target. */
+/* Machine code in a child process with a limit of CPU time: see guarded.c. */
+ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
+                              LLVMMemoryBufferRef *out, struct ig_error *error);
+/* What to vectorise for when a target's own vectors defeat LLVM; NULL: nothing narrower. */
+const struct igv_target *igc_target_fallback(const struct igv_target *target);
+
 ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
                          const struct igv_target *target, const struct igc_job *job,
                          const struct igc_reflection *reflection, struct igc_code *code,

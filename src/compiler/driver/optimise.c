@@ -169,9 +169,15 @@ ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_e
     igc_mark_for_inlining(module, kernel);
     describe_builtins(module);
     forget_type_aliasing(module);
-    status = igc_stage(module, machine, "early", early_passes, error);
+    status = igc_pin_loop_exits(module, error);
+    if (!status) {
+        status = igc_stage(module, machine, "early", early_passes, error);
+    }
     if (!status && has_functions(module, kernel)) {
         status = igc_stage(module, machine, "recursion", recursion_passes, error);
+    }
+    if (!status) {
+        status = igc_release_loop_exits(module, kernel, error);
     }
     if (!status) {
         mark_constant_loads(kernel);

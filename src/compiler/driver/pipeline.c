@@ -19,9 +19,19 @@ static ingot_status compile_target(struct ig_arena *arena, LLVMModuleRef module,
                                    const struct igc_reflection *reflection,
                                    struct ig_variant *variant, struct ig_code *out,
                                    struct ig_error *error) {
+    const struct igv_target *narrower = igc_target_fallback(target);
+    LLVMModuleRef spare = narrower ? LLVMCloneModule(module) : NULL;
     LLVMValueRef kernel = LLVMGetNamedFunction(module, function_name);
     struct igc_code code;
     ingot_status status = igc_codegen(arena, module, kernel, target, job, reflection, &code, error);
+    if (status == INGOT_INTERNAL_ERROR && narrower) {
+        ig_error_clear(error);
+        kernel = LLVMGetNamedFunction(spare, function_name);
+        status = igc_codegen(arena, spare, kernel, narrower, job, reflection, &code, error);
+    }
+    if (spare) {
+        LLVMDisposeModule(spare);
+    }
     if (status) {
         return status;
     }

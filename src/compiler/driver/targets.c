@@ -33,6 +33,10 @@ const struct igv_target *igc_target_find(const char *name) {
     return NULL;
 }
 
+const struct igv_target *igc_target_fallback(const struct igv_target *target) {
+    return strcmp(target->name, "x86-64-v4") ? NULL : igc_target_find("x86-64-v3");
+}
+
 const char *const *igc_target_names(void) {
     return names;
 }

@@ -349,6 +349,14 @@ static void rewrite_class(struct igc_rewriter *rewriter, size_t brace, struct me
     }
 }
 
+/* `.data()` and friends of metal::array keep the array's address space in C++23 only
+ * (prelude/ingot_array.h). */
+static bool takes_array_pointer(const struct igc_tokens *tokens, size_t dot) {
+    const struct igc_token *name = igc_at(tokens, dot + 1);
+    return igc_word_at(tokens, dot + 2) == IGC_W_OPEN_PAREN &&
+           (igc_is(name, "data") || igc_is(name, "begin") || igc_is(name, "end"));
+}
+
 void igc_rewrite_members(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t depth = 0, capacity = 0, last_class = IGC_NO_TOKEN;
@@ -367,6 +375,8 @@ void igc_rewrite_members(struct igc_rewriter *rewriter) {
             open[depth++] = (uint32_t)i;
         } else if (word == IGC_W_CLOSE_BRACE && tokens->items[i].match < i && depth > 0) {
             depth--;
+        } else if (word == IGC_W_DOT && takes_array_pointer(tokens, i)) {
+            rewriter->explicit_objects = true;
         } else if (igc_is_space_word(word) && !rewriter->edits[i].dead &&
                    is_function_qualifier(tokens, i)) {
             size_t brace = depth > 0 ? open[depth - 1] : IGC_NO_TOKEN;

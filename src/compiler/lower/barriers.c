@@ -1,5 +1,5 @@
 /*
- * Barriers and fences.
+ * Barriers and fences, and the condition of edges that only hold code in its loop.
  *
  * The lanes of a SIMD-group run in lockstep and in program order, and the SIMD-groups of a
  * threadgroup on one thread, so that within a threadgroup it is enough to keep LLVM from
@@ -41,4 +41,8 @@ void igl_fence(struct igv_emit *emit, LLVMValueRef call) {
                    order <= FENCE_ORDER_ACQ_REL ? LLVMAtomicOrderingAcquireRelease
                                                 : LLVMAtomicOrderingSequentiallyConsistent,
                    false, "");
+}
+
+void igl_never(struct igv_emit *emit, LLVMValueRef call) {
+    igv_define_scalar(emit, call, LLVMConstInt(emit->i1, 0, false));
 }

@@ -1,0 +1,116 @@
+/*
+ * Machine code made in a child process with a limit of CPU time.
+ *
+ * LLVM's instruction selection can loop for ever on rare vector patterns (seen with a product of
+ * two masked values: its PMADDWD combine) and can give up on others by ending the process. Neither
+ * may end ours: the child is cut off, and the caller tries again with narrower vectors.
+ * Requires a single-threaded process (it forks).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "compiler/driver/driver.h"
+
+enum { BASE_SECONDS = 6, INSTRUCTIONS_PER_SECOND = 2000 };
+
+static unsigned cpu_seconds(LLVMModuleRef module) {
+    unsigned count = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                count++;
+    return BASE_SECONDS + count / INSTRUCTIONS_PER_SECOND;
+}
+
+static bool write_all(int fd, const char *bytes, size_t size) {
+    while (size) {
+        ssize_t wrote = write(fd, bytes, size);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        bytes += wrote;
+        size -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* In the child: exit status 0 and the code, or 1 and a message. */
+static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
+                   LLVMCodeGenFileType kind, unsigned seconds) {
+    struct rlimit limit = {seconds, seconds + 1};
+    setrlimit(RLIMIT_CPU, &limit);
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    LLVMMemoryBufferRef code;
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
+        write_all(fd, message, strlen(message));
+        return 1;
+    }
+    return !write_all(fd, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+}
+
+static void read_all(int fd, struct ig_text *out) {
+    char block[65536];
+    for (;;) {
+        ssize_t got = read(fd, block, sizeof block);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return;
+        ig_text_append(out, block, (size_t)got);
+    }
+}
+
+static ingot_status judge(int state, unsigned seconds, const struct ig_text *output,
+                          struct ig_error *error) {
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0 && output->size && !output->failed)
+        return INGOT_OK;
+    if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL))
+        return ig_fail(error, INGOT_INTERNAL_ERROR,
+                       "LLVM did not finish the machine code within %u s", seconds);
+    if (WIFSIGNALED(state))
+        return ig_fail(error, INGOT_INTERNAL_ERROR,
+                       "LLVM crashed with signal %d while making machine code", WTERMSIG(state));
+    return ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM cannot emit code: %s",
+                   ig_text_string(output));
+}
+
+ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
+                              LLVMMemoryBufferRef *out, struct ig_error *error) {
+    unsigned seconds = cpu_seconds(module);
+    int ends[2];
+    if (pipe(ends))
+        return ig_fail(error, INGOT_IO_ERROR, "no pipe for the code generator: %s",
+                       strerror(errno));
+    pid_t pid = fork();
+    if (pid < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return ig_fail(error, INGOT_IO_ERROR, "no process for the code generator: %s",
+                       strerror(errno));
+    }
+    if (pid == 0) {
+        close(ends[0]);
+        _exit(emit_to(ends[1], module, machine, assembly ? LLVMAssemblyFile : LLVMObjectFile,
+                      seconds));
+    }
+    close(ends[1]);
+    struct ig_text output = {0};
+    read_all(ends[0], &output);
+    close(ends[0]);
+    int state = 0;
+    while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
+    }
+    ingot_status status = judge(state, seconds, &output, error);
+    if (!status)
+        *out = LLVMCreateMemoryBufferWithMemoryRangeCopy(output.data, output.size, "code");
+    ig_text_free(&output);
+    return status;
+}
