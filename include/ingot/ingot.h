@@ -72,10 +72,10 @@ typedef struct ingot_event ingot_event;
 /* ---- devices ------------------------------------------------------------------ */
 
 typedef struct ingot_device_info {
-    char name[64];        /* "cpu", "cuda:0", "metal:0" */
+    char name[64];         /* "cpu", "cuda:0", "metal:0" */
     char description[128]; /* "Intel Xeon …, 8 worker threads" */
-    char target[32];      /* the code level in use: "x86-64-v4", "sm_90" */
-    uint32_t simd_width;  /* 32 on every device */
+    char target[32];       /* the code level in use: "x86-64-v4", "sm_90" */
+    uint32_t simd_width;   /* 32 on every device */
     uint32_t max_threads_per_threadgroup;
     uint32_t max_threadgroup_memory; /* bytes, static and dynamic together */
     uint32_t compute_units;          /* worker threads or multiprocessors */
@@ -85,10 +85,10 @@ typedef struct ingot_device_info {
 } ingot_device_info;
 
 typedef struct ingot_device_desc {
-    uint32_t worker_threads;       /* cpu: 0 = one per core this process may use */
-    const char *cpu_level;         /* cpu: NULL = the best; "x86-64-v3", "x86-64-v4" */
-    uint32_t threadgroup_memory;   /* 0 = 32 KiB; more where the device has it */
-    double time_limit_seconds;     /* per dispatch; 0 = the default (60 s), < 0 = none */
+    uint32_t worker_threads;     /* cpu: 0 = one per core this process may use */
+    const char *cpu_level;       /* cpu: NULL = the best; "x86-64-v3", "x86-64-v4" */
+    uint32_t threadgroup_memory; /* 0 = 32 KiB; more where the device has it */
+    double time_limit_seconds;   /* per dispatch; 0 = the default (60 s), < 0 = none */
 } ingot_device_desc;
 #define INGOT_DEVICE_DESC_INIT {0}
 
@@ -120,8 +120,8 @@ typedef struct ingot_source_desc {
     const ingot_define *defines;
     size_t define_count;
     bool fast_math;
-    uint32_t msl_version;  /* 0 = 320 for __METAL_VERSION__ 320; 310, 300, … */
-    bool no_cache;         /* neither read nor write the disk cache */
+    uint32_t msl_version; /* 0 = 320 for __METAL_VERSION__ 320; 310, 300, … */
+    bool no_cache;        /* neither read nor write the disk cache */
 } ingot_source_desc;
 #define INGOT_SOURCE_DESC_INIT {0}
 
@@ -131,8 +131,7 @@ INGOT_API ingot_status ingot_library_create_from_source(ingot_device *device,
                                                         const ingot_source_desc *desc,
                                                         ingot_library **library);
 /* The same from a .metal file; desc may be NULL, its source and name are ignored. */
-INGOT_API ingot_status ingot_library_create_from_source_file(ingot_device *device,
-                                                             const char *path,
+INGOT_API ingot_status ingot_library_create_from_source_file(ingot_device *device, const char *path,
                                                              const ingot_source_desc *desc,
                                                              ingot_library **library);
 /* An .ingot archive. Needs no compiler as long as the archive holds code for the
@@ -219,14 +218,14 @@ typedef struct ingot_argument_info {
     const char *type_name; /* as MSL spells the pointee: "float", "uint3", "Params" */
     ingot_argument_kind kind;
     ingot_address_space space;
-    uint32_t index;      /* of [[buffer(n)]] or [[threadgroup(n)]] */
-    uint64_t type_size;  /* of the pointee, in bytes */
+    uint32_t index;     /* of [[buffer(n)]] or [[threadgroup(n)]] */
+    uint64_t type_size; /* of the pointee, in bytes */
     uint64_t type_align;
     ingot_scalar_type scalar; /* element type of a scalar or vector pointee */
     uint32_t components;      /* 1 for a scalar, 2 to 4 for a vector, 0 otherwise */
-    bool is_reference;   /* exactly one value of the type, not an array of them */
-    bool writable;       /* not const */
-    bool active;         /* false: absent because of [[function_constant(…)]] */
+    bool is_reference;        /* exactly one value of the type, not an array of them */
+    bool writable;            /* not const */
+    bool active;              /* false: absent because of [[function_constant(…)]] */
 } ingot_argument_info;
 
 typedef struct ingot_kernel_info {
@@ -291,8 +290,7 @@ typedef struct ingot_dispatch_desc {
 
 /* Zero in a y or z extent means 1; in x it means nothing to do. Everything is checked
  * before anything runs; see INGOT_LAUNCH_ERROR. Retains what it needs. */
-INGOT_API ingot_status ingot_stream_dispatch(ingot_stream *stream,
-                                             const ingot_dispatch_desc *desc);
+INGOT_API ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc);
 INGOT_API ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source,
                                          uint64_t source_offset, ingot_buffer *destination,
                                          uint64_t destination_offset, uint64_t length);

@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 
-#define INGOT_CPU_ABI_VERSION 1u
-#define INGOT_SIMD_WIDTH 32u
+#define INGOT_CPU_ABI_VERSION   1u
+#define INGOT_SIMD_WIDTH        32u
 #define INGOT_CPU_KERNEL_SYMBOL "ingot_kernel"
 
 /* What kernel code may call. Never NULL entries. Called on the kernel's own stack. */
@@ -35,13 +35,13 @@ struct ingot_cpu_services {
 
 /* One threadgroup about to run. Read only for kernel code. */
 struct ingot_cpu_group {
-    void *const *buffers;          /*   0: by argument slot, see ingot_archive argument order */
-    char *threadgroup_memory;      /*   8: 128-byte aligned; statics from offset 0 */
+    void *const *buffers;     /*   0: by argument slot, see ingot_archive argument order */
+    char *threadgroup_memory; /*   8: 128-byte aligned; statics from offset 0 */
     const uint32_t *threadgroup_offsets; /* 16: dynamic [[threadgroup(i)]] → offset, by slot */
     const struct ingot_cpu_services *services; /* 24 */
-    void *runtime;                 /*  32: the device's own */
-    uint32_t group_position[3];    /*  40: threadgroup_position_in_grid */
-    uint32_t groups_per_grid[3];   /*  52: threadgroups_per_grid */
+    void *runtime;                             /*  32: the device's own */
+    uint32_t group_position[3];                /*  40: threadgroup_position_in_grid */
+    uint32_t groups_per_grid[3];               /*  52: threadgroups_per_grid */
     uint32_t group_size[3];        /*  64: this group's own extent (smaller at an edge) */
     uint32_t full_group_size[3];   /*  76: dispatch_threads_per_threadgroup */
     uint32_t threads_per_grid[3];  /*  88 */
@@ -52,7 +52,7 @@ struct ingot_cpu_group {
      * y at +lane_stride, then z; only set for the INGOT_CPU_IDS_GENERAL variant. */
     const uint32_t *lane_positions; /* 112 */
     uint64_t lane_stride;           /* 120: in elements */
-};                                  /* 128 bytes */
+}; /* 128 bytes */
 
 /* How lane positions follow from the SIMD-group's index. The device picks, per group, the
  * first variant that is present and whose condition holds. */

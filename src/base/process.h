@@ -9,13 +9,13 @@ struct ig_process {
     const char *const *arguments; /* argv, NULL-terminated; [0] is looked up in PATH */
     const char *input;            /* bytes for stdin; NULL = /dev/null */
     size_t input_size;
-    double seconds;               /* wall-clock limit; 0 = 300 */
-    size_t memory;                /* address-space limit in bytes; 0 = 16 GiB */
+    double seconds; /* wall-clock limit; 0 = 300 */
+    size_t memory;  /* address-space limit in bytes; 0 = 16 GiB */
 };
 
 struct ig_process_result {
-    int exit_code;  /* valid when signal is 0 and not timed_out */
-    int signal;     /* that ended it, or 0 */
+    int exit_code; /* valid when signal is 0 and not timed_out */
+    int signal;    /* that ended it, or 0 */
     bool timed_out;
     struct ig_text output; /* stdout */
     struct ig_text errors; /* stderr */

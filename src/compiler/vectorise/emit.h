@@ -17,17 +17,17 @@ struct igv_state; /* private to the vectoriser */
 struct igv_emit {
     LLVMContextRef context;
     LLVMModuleRef module;
-    LLVMBuilderRef builder;   /* stands where the lowered instruction goes; a lowering may
-                                 add blocks and must leave it at the end of the last one */
+    LLVMBuilderRef builder; /* stands where the lowered instruction goes; a lowering may
+                               add blocks and must leave it at the end of the last one */
     LLVMTargetDataRef layout;
-    LLVMValueRef function;    /* the new function */
-    LLVMValueRef group;       /* const struct ingot_cpu_group * */
-    LLVMValueRef simdgroup;   /* i32 */
+    LLVMValueRef function;  /* the new function */
+    LLVMValueRef group;     /* const struct ingot_cpu_group * */
+    LLVMValueRef simdgroup; /* i32 */
     const struct igv_request *request;
     unsigned lanes, chunks;
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, ptr;
     struct igv_state *state;
-    struct ig_error *error;   /* a lowering sets it to refuse (then emission stops) */
+    struct ig_error *error; /* a lowering sets it to refuse (then emission stops) */
 };
 
 /* ---- operands of the scalar kernel --------------------------------------------------- */
@@ -80,14 +80,14 @@ LLVMValueRef igv_extract(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef
 
 /* ---- the table of built-ins (compiler/lower/builtins.c) --------------------------------- */
 enum igv_builtin_flags {
-    IGV_RESULT_UNIFORM = 1,     /* whatever the operands' shapes are */
-    IGV_RESULT_VARYING = 2,     /* likewise */
-    IGV_RESULT_OPERANDS = 4,    /* uniform if all operands are, else varying */
-    IGV_RESULT_CUSTOM = 8,      /* `shape` decides */
-    IGV_SIDE_EFFECTS = 16,      /* not to be run when no lane is active */
-    IGV_USES_MASK = 32,         /* the result depends on which lanes are active */
+    IGV_RESULT_UNIFORM = 1,  /* whatever the operands' shapes are */
+    IGV_RESULT_VARYING = 2,  /* likewise */
+    IGV_RESULT_OPERANDS = 4, /* uniform if all operands are, else varying */
+    IGV_RESULT_CUSTOM = 8,   /* `shape` decides */
+    IGV_SIDE_EFFECTS = 16,   /* not to be run when no lane is active */
+    IGV_USES_MASK = 32,      /* the result depends on which lanes are active */
     IGV_BARRIER = 64,
-    IGV_RESULT_EITHER = 128,    /* uniform if at least one operand is, else varying */
+    IGV_RESULT_EITHER = 128, /* uniform if at least one operand is, else varying */
 };
 
 struct igv_builtin {

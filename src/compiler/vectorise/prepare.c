@@ -197,6 +197,15 @@ static ingot_status straighten(struct igv_prepare *prepare) {
     return status;
 }
 
+/* Induction variables are known to be in range, so most of the checks go again. */
+static ingot_status check_private(struct igv_prepare *prepare) {
+    bool changed;
+    ingot_status status = igv_prepare_private(prepare, &changed);
+    if (!status && changed)
+        status = passes(prepare, "function(instsimplify,correlated-propagation,instsimplify,adce)");
+    return status;
+}
+
 static ingot_status prepare_kernel(struct igv_prepare *prepare, uint32_t *threadgroup_bytes) {
     ingot_status status = igv_prepare_calls(prepare);
     if (!status)
@@ -209,6 +218,8 @@ static ingot_status prepare_kernel(struct igv_prepare *prepare, uint32_t *thread
         status = scalarise(prepare);
     if (!status) /* simplification may have brought some back */
         status = igv_prepare_calls(prepare);
+    if (!status)
+        status = check_private(prepare);
     if (!status)
         status = straighten(prepare);
     if (!status)

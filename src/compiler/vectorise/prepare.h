@@ -57,6 +57,8 @@ ingot_status igv_prepare_integers(struct igv_prepare *prepare); /* other than 8,
 ingot_status igv_prepare_extensions(struct igv_prepare *prepare);
 ingot_status igv_prepare_exits(struct igv_prepare *prepare);   /* unreachable → return */
 ingot_status igv_prepare_endless(struct igv_prepare *prepare); /* a way out of every loop */
+/* Unknown indices into private arrays are kept in range; `changed` if there are any. */
+ingot_status igv_prepare_private(struct igv_prepare *prepare, bool *changed);
 ingot_status igv_prepare_threadgroup(struct igv_prepare *prepare, uint32_t *bytes);
 
 #endif

@@ -17,9 +17,9 @@ struct igv_slot {
     LLVMValueRef current[IGV_MAX_CHUNKS]; /* valid while current_block is being emitted */
     LLVMValueRef flag;
     unsigned current_block;
-    bool escapes; /* used in another block */
-    bool emitted; /* a strided group has defined it already, or will store it */
-    void *group;  /* a store that ends a strided group */
+    bool escapes;                    /* used in another block */
+    bool emitted;                    /* a strided group has defined it already, or will store it */
+    void *group;                     /* a store that ends a strided group */
     const struct igv_packed *packed; /* strided.c: the loaded vectors it was picked from … */
     unsigned packed_element;         /* … as this element of each lane's */
 };

@@ -21,27 +21,27 @@ struct igv_target {
     const char *name; /* "x86-64-v4" */
     const char *cpu;  /* LLVM's name for it */
     const char *features;
-    unsigned lanes;   /* per chunk: 16 with AVX-512, 8 with AVX2 */
-    unsigned chunks;  /* 32 / lanes */
-    bool bit_masks;   /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
+    unsigned lanes;  /* per chunk: 16 with AVX-512, 8 with AVX2 */
+    unsigned chunks; /* 32 / lanes */
+    bool bit_masks;  /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
 };
 
 struct igv_request {
     LLVMModuleRef module;
-    LLVMValueRef kernel;       /* scalar, prepared */
+    LLVMValueRef kernel; /* scalar, prepared */
     LLVMTargetMachineRef machine;
     const struct igv_target *target;
     enum ingot_cpu_ids ids;
-    bool full_mask;            /* a version for mask == ~0u: assume all 32 lanes at entry */
+    bool full_mask;                    /* a version for mask == ~0u: assume all 32 lanes at entry */
     const uint32_t *buffer_slots;      /* parameter ordinal → slot in buffers */
     const uint32_t *threadgroup_slots; /* parameter ordinal → slot in threadgroup_offsets */
-    const char *name;          /* of the new function */
+    const char *name;                  /* of the new function */
 };
 
 struct igv_result {
     LLVMValueRef function;
     bool has_barriers;
-    uint32_t stack_bytes;      /* of private arrays and slots: an estimate from above */
+    uint32_t stack_bytes; /* of private arrays and slots: an estimate from above */
 };
 
 /* Turns a just-optimised scalar kernel into the form required above; also assigns static

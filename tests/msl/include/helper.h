@@ -1,2 +1,4 @@
 #pragma once
-inline int helper_value() { return 42; }
+inline int helper_value() {
+    return 42;
+}
