@@ -111,8 +111,8 @@ kernel void matvec_q4(device const uint *weights [[buffer(0)]],
 }
 
 // C = A B, square and row-major, n a multiple of 64: threadgroups of 2 x 2 SIMD-groups make
-// 64 x 64 of C from staged panels 16 deep; a SIMD-group holds 32 x 32 as 4 x 4 tiles.
-constant constexpr uint BLOCK = 64, DEPTH = 16, PAD = 4;
+// 64 x 64 of C from staged panels 32 deep; a SIMD-group holds 32 x 32 as 4 x 4 tiles.
+constant constexpr uint BLOCK = 64, DEPTH = 32, PAD = 4;
 
 kernel void matmul(device const float *a [[buffer(0)]], device const float *b [[buffer(1)]],
                    device float *c [[buffer(2)]], constant uint &n [[buffer(3)]],

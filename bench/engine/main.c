@@ -65,9 +65,11 @@ struct bench {
     char *copy_to, *copy_from;
 };
 
+static clockid_t bench_clock = CLOCK_MONOTONIC;
+
 static double now(void) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(bench_clock, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -81,8 +83,8 @@ static bool good(ingot_status status) {
 static bool engine_open(struct engine *engine, unsigned cores, const char *level) {
     ingot_device_desc desc = {.worker_threads = cores, .cpu_level = level};
     return good(ingot_device_open("cpu", &desc, &engine->device)) &&
-           good(ingot_library_create_from_source_file(
-               engine->device, BENCH_SOURCE "/kernels.metal", NULL, &engine->library)) &&
+           good(ingot_library_create_from_source_file(engine->device, BENCH_SOURCE "/kernels.metal",
+                                                      NULL, &engine->library)) &&
            good(ingot_stream_create(engine->device, &engine->stream));
 }
 
@@ -112,9 +114,8 @@ static bool engine_run(struct engine *engine, const struct bench_row *row, size_
         args[i].buffer = engine->buffers[i];
     for (size_t i = 0; i < row->scalar_count; i++)
         args[row->buffer_count + i] = (ingot_arg){.bytes = &row->scalars[i], .size = 4};
-    ingot_dispatch_desc desc = {.kernel = engine->kernel,
-                                .args = args,
-                                .arg_count = row->buffer_count + row->scalar_count};
+    ingot_dispatch_desc desc = {
+        .kernel = engine->kernel, .args = args, .arg_count = row->buffer_count + row->scalar_count};
     memcpy(desc.threadgroups, row->groups, sizeof desc.threadgroups);
     memcpy(desc.group, row->group, sizeof desc.group);
     for (size_t i = 0; i < repeats; i++)
@@ -194,12 +195,19 @@ static void blas_run(const struct bench *bench, size_t repeats) {
 static bool run(struct bench *bench, enum competitor who, size_t repeats) {
     switch (who) {
     case INGOT:
-    case INGOT_AVX2: return engine_run(&bench->engines[who], &bench->row, repeats);
-    case PLAIN: return threads_run(bench, repeats, false);
-    case MEMCPY: return threads_run(bench, repeats, true);
-    case POCL: return opencl_run(bench->opencl_kernel, &bench->row, repeats);
-    case BLAS: blas_run(bench, repeats); return true;
-    default: return false;
+    case INGOT_AVX2:
+        return engine_run(&bench->engines[who], &bench->row, repeats);
+    case PLAIN:
+        return threads_run(bench, repeats, false);
+    case MEMCPY:
+        return threads_run(bench, repeats, true);
+    case POCL:
+        return opencl_run(bench->opencl_kernel, &bench->row, repeats);
+    case BLAS:
+        blas_run(bench, repeats);
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -301,7 +309,7 @@ static void bench_one(struct bench *bench, unsigned index, struct figure *figure
     else
         strcpy(figures[MEMCPY].missing, "no memory");
     for (enum competitor who = 0; bench->only && who < COMPETITORS; who++)
-        if (who != PLAIN && strcmp(bench->only, competitor_names[who]) != 0)
+        if (who != PLAIN && who != INGOT && strcmp(bench->only, competitor_names[who]) != 0)
             strcpy(figures[who].missing, "-");
     if (check(bench, figures))
         measure(bench, figures);
@@ -360,8 +368,8 @@ static void print_ratio(const struct figure *ours, const struct figure *theirs) 
 static void print_table(const struct table *table, const struct table *single, unsigned cores) {
     printf("\n%u core%s, %s. Ratios of speed: above 1, ingot is faster.\n\n", cores,
            cores == 1 ? "" : "s", table->target);
-    printf("| %-19s | %-22s | %13s | %13s | %13s | %13s | %13s | %9s |\n", "row", "ingot", "plain C",
-           "PoCL", "memcpy", "OpenBLAS", "AVX2 / best", "/ 1 core");
+    printf("| %-19s | %-22s | %13s | %13s | %13s | %13s | %13s | %9s |\n", "row", "ingot",
+           "plain C", "PoCL", "memcpy", "OpenBLAS", "AVX2 / best", "/ 1 core");
     printf("|---|---|---|---|---|---|---|---|\n");
     for (unsigned i = 0; i < BENCH_ROWS; i++) {
         const struct figure *figures = table->figures[i];
@@ -419,6 +427,8 @@ int main(int count, char **arguments) {
             i++;
         } else if (!strcmp(arguments[i], "--best")) {
             bench.best = true;
+        } else if (!strcmp(arguments[i], "--cpu-time")) {
+            bench_clock = CLOCK_PROCESS_CPUTIME_ID;
         } else if (!strcmp(arguments[i], "--only") && value) {
             bench.only = value;
             i++;
@@ -430,14 +440,15 @@ int main(int count, char **arguments) {
             tables_wanted = 1;
             i++;
         } else {
-            fprintf(stderr, "usage: engine_bench [--json] [--rounds N] [--row 0…%d] [--cores N] "
-                            "[--best] [--only ingot|ingot_avx2|pocl|memcpy|openblas]\n",
+            fprintf(stderr,
+                    "usage: engine_bench [--json] [--rounds N] [--row 0…%d] [--cores N] "
+                    "[--best] [--cpu-time] [--only ingot|ingot_avx2|pocl|memcpy|openblas]\n",
                     BENCH_ROWS - 1);
             return 2;
         }
     }
-    struct table *tables = mmap(NULL, 2 * sizeof *tables, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct table *tables =
+        mmap(NULL, 2 * sizeof *tables, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (tables == MAP_FAILED) {
         perror("engine_bench: no memory for the results");
         return 3;

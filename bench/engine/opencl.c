@@ -158,8 +158,8 @@ struct opencl_kernel *opencl_prepare(struct opencl *opencl, const struct bench_r
         kernel->buffers[i] =
             opencl->create_buffer(opencl->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
                                   row->buffers[i].bytes, row->buffers[i].data, &status);
-        good = kernel->buffers[i] && opencl->set_argument(kernel->kernel, i, sizeof(handle),
-                                                          &kernel->buffers[i]) == 0;
+        good = kernel->buffers[i] &&
+               opencl->set_argument(kernel->kernel, i, sizeof(handle), &kernel->buffers[i]) == 0;
     }
     for (uint32_t i = 0; good && i < row->scalar_count; i++)
         good = opencl->set_argument(kernel->kernel, (uint32_t)row->buffer_count + i, 4,

@@ -136,10 +136,9 @@ static bool make_matmul(struct bench_row *row) {
 }
 
 const char *bench_row_name(unsigned index) {
-    static const char *const names[BENCH_ROWS] = {"saxpy, 16 M",        "saxpy, in cache",
-                                                  "RMSNorm 2048x4096",  "softmax 2048x4096",
-                                                  "Collatz, divergent", "4-bit matvec 4096",
-                                                  "matmul 1024, f32"};
+    static const char *const names[BENCH_ROWS] = {
+        "saxpy, 16 M",        "saxpy, in cache",   "RMSNorm 2048x4096", "softmax 2048x4096",
+        "Collatz, divergent", "4-bit matvec 4096", "matmul 1024, f32"};
     return index < BENCH_ROWS ? names[index] : "";
 }
 
@@ -147,13 +146,27 @@ bool bench_row_make(unsigned index, struct bench_row *row) {
     *row = (struct bench_row){.name = bench_row_name(index), .tolerance = 2e-4};
     bool good = false;
     switch (index) {
-    case 0: good = make_saxpy(row, LARGE); break;
-    case 1: good = make_saxpy(row, IN_CACHE); break;
-    case 2: good = make_rms_norm(row); break;
-    case 3: good = make_softmax(row); break;
-    case 4: good = make_collatz(row); break;
-    case 5: good = make_matvec(row); break;
-    case 6: good = make_matmul(row); break;
+    case 0:
+        good = make_saxpy(row, LARGE);
+        break;
+    case 1:
+        good = make_saxpy(row, IN_CACHE);
+        break;
+    case 2:
+        good = make_rms_norm(row);
+        break;
+    case 3:
+        good = make_softmax(row);
+        break;
+    case 4:
+        good = make_collatz(row);
+        break;
+    case 5:
+        good = make_matvec(row);
+        break;
+    case 6:
+        good = make_matmul(row);
+        break;
     }
     if (!good)
         bench_row_free(row);

@@ -199,5 +199,51 @@ check "a cut archive" 1 cut.ingot -- "$ingot" run cut.ingot ramp --threads 1 'f3
 check "no compiler for source" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/empty" "$ingot" run good.metal ramp --threads 1 'f32[1]'
 check "a read-only cache is no error" 0 -- env INGOT_CACHE_DIR=/proc/nowhere "$ingot" run good.metal ramp --threads 1 'f32[1]'
 
+check "no clang for source" 1 INGOT_CLANG -- env INGOT_CLANG=/nowhere INGOT_CACHE_DIR="$work/empty2" "$ingot" run good.metal ramp --threads 1 'f32[1]'
+
+# ---- the cache --------------------------------------------------------------------------
+# A write that fails half-way, as on a full disk: the limit of a file's size stands in for it.
+full_disk() {
+    (
+        trap '' XFSZ
+        ulimit -f "$blocks"
+        exec "$@"
+    ) 2>&1 | cat
+    return "${PIPESTATUS[0]}"
+}
+blocks=128 check "a full disk, the output" 1 full.npy -- full_disk "$ingot" run lib.ingot ramp --threads 4 'f32[200000]=full.npy'
+check "leaves no file" 0 "!full.npy" -- ls -A
+blocks=0 check "a full disk, an archive" 1 -- full_disk "$ingot" pack good.metal -o full.ingot
+check "leaves no archive" 0 "!full.ingot" -- ls -A
+if mkdir -p small && mount -t tmpfs -o size=16k none small 2>/dev/null; then
+    check "a full cache is no error" 0 "0 1 2 3" -- env INGOT_CACHE_DIR="$work/small" "$ingot" run good.metal ramp --threads 4 'f32[4]'
+    umount small
+else
+    echo "skipped: a full cache folder (mounting a small file system is not allowed here)"
+fi
+
+fresh=$work/fresh
+one() { env INGOT_CACHE_DIR="$fresh" "$ingot" run good.metal ramp --threads 4 'f32[4]'; }
+at_once() {
+    local first second
+    one & first=$!
+    one & second=$!
+    wait "$first" && wait "$second"
+}
+check "two processes compile the same at once" 0 "0 1 2 3" -- at_once
+for damage in 'truncate -s 100' 'truncate -s 0' 'dd if=/dev/urandom bs=64 count=1 seek=2 conv=notrunc status=none of='; do
+    find "$fresh" -name '*.ingot' | while read -r entry; do
+        case $damage in *of=) $damage"$entry" ;; *) $damage "$entry" ;; esac
+    done
+    check "a damaged cache entry ($damage) is rebuilt" 0 "0 1 2 3" "!rror" -- one
+done
+rm -rf "$fresh"
+one >/dev/null 2>&1 &
+victim=$!
+sleep 0.05
+kill -9 "$victim" 2>/dev/null
+wait "$victim" 2>/dev/null
+check "after a killed process" 0 "0 1 2 3" "!rror" -- one
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

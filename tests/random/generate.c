@@ -169,6 +169,17 @@ static struct statement *statement(struct generator *g, int depth) {
         }
         return s;
     }
+    if (roll == 14 && g->loop_depth && below(g, 2)) {
+        s = make_statement(g, S_LEAVE_IF);
+        s->value = below(g, 4) ? LEAVE_BREAK : below(g, 2) ? LEAVE_CONTINUE : LEAVE_RETURN;
+        s->expression = condition(g);
+        s->body[0] = make_statement(g, S_ASSIGN);
+        s->body[0]->value = below(g, VARIABLES);
+        s->body[0]->expression = unary(g, E_SIMD, below(g, SIMD_OPERATIONS), 2);
+        s->body[0]->next = block(g, depth - 1, (int)below(g, 3));
+        g->program->returns |= s->value == LEAVE_RETURN;
+        return s;
+    }
     if (roll == 14 && g->loop_depth) {
         s = make_statement(g, below(g, 2) ? S_BREAK_IF : S_CONTINUE_IF);
         s->expression = condition(g);

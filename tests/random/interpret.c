@@ -303,6 +303,24 @@ static uint32_t run_switch(struct simdgroup *g, const struct statement *s, uint3
     return mask & ~(g->returned | g->continued);
 }
 
+static void do_return(struct simdgroup *g, uint32_t lanes) {
+    for (unsigned l = 0; l < LANES; l++)
+        if (lanes >> l & 1)
+            g->launch->output[g->lanes[l].index] = g->lanes[l].a[0];
+    g->returned |= lanes;
+}
+
+/* Lanes leave in the iteration in which they get here; so does what they do before. */
+static void leave(struct simdgroup *g, const struct statement *s, uint32_t mask) {
+    uint32_t yes = run_block(g, s->body[0], test(g, s->expression, mask));
+    if (s->value == LEAVE_BREAK)
+        g->broken |= yes;
+    else if (s->value == LEAVE_CONTINUE)
+        g->continued |= yes;
+    else
+        do_return(g, yes);
+}
+
 /* Returns the lanes that go on with the next statement. */
 static uint32_t run_statement(struct simdgroup *g, const struct statement *s, uint32_t mask) {
     uint32_t yes;
@@ -325,11 +343,10 @@ static uint32_t run_statement(struct simdgroup *g, const struct statement *s, ui
         g->continued |= test(g, s->expression, mask);
         break;
     case S_RETURN_IF:
-        yes = test(g, s->expression, mask);
-        for (unsigned l = 0; l < LANES; l++)
-            if (yes >> l & 1)
-                g->launch->output[g->lanes[l].index] = g->lanes[l].a[0];
-        g->returned |= yes;
+        do_return(g, test(g, s->expression, mask));
+        break;
+    case S_LEAVE_IF:
+        leave(g, s, mask);
         break;
     case S_BARRIER:
         break;

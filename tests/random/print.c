@@ -172,6 +172,18 @@ static void print_jump(const struct statement *s, FILE *out) {
           out);
 }
 
+static void print_leave(const struct statement *s, FILE *out, int depth) {
+    static const char *const ends[] = {"break;\n", "continue;\n", "out[i] = a0; return;\n"};
+    fputs("if (", out);
+    print_expression(s->expression, out);
+    fputs(") {\n", out);
+    print_block(s->body[0], out, depth + 1);
+    indent(out, depth + 1);
+    fputs(ends[s->value], out);
+    indent(out, depth);
+    fputs("}\n", out);
+}
+
 static void print_switch(const struct statement *s, FILE *out, int depth) {
     fputs("switch ((", out);
     print_expression(s->expression, out);
@@ -229,6 +241,9 @@ static void print_statement(const struct statement *s, FILE *out, int depth) {
     case S_CONTINUE_IF:
     case S_RETURN_IF:
         print_jump(s, out);
+        return;
+    case S_LEAVE_IF:
+        print_leave(s, out, depth);
         return;
     case S_BARRIER:
         fputs("threadgroup_barrier(mem_flags::mem_threadgroup);\n", out);

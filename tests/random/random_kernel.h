@@ -53,9 +53,12 @@ enum statement_kind {
     S_BREAK_IF,
     S_CONTINUE_IF,
     S_RETURN_IF,
+    S_LEAVE_IF, /* if (expression) { body; break, continue or return by value }, in loops only */
     S_BLOCK,
     S_BARRIER, /* threadgroup barrier; only at top level */
 };
+
+enum leaving { LEAVE_BREAK, LEAVE_CONTINUE, LEAVE_RETURN };
 
 struct expression {
     enum expression_kind kind;

@@ -60,6 +60,8 @@ void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *t
     add_string_attribute(function, "prefer-vector-width", width);
     add_string_attribute(function, "min-legal-vector-width", width);
     add_string_attribute(function, "no-builtins", "");
+    /* without a frame pointer LLVM cannot align the stack, and spilled vectors cross cache lines */
+    add_string_attribute(function, "frame-pointer", "all");
     add_attribute(function, "nounwind");
 }
 

@@ -346,30 +346,62 @@ static bool is_never(LLVMValueRef value) {
     return LLVMIsACallInst(value) && !strcmp(callee_name(value), never_name);
 }
 
-/* Whether `from` leads to `to` without an edge that is never taken. */
-static bool leads_to(struct graph *graph, unsigned from, unsigned to) {
-    unsigned count = 0;
-    graph->generation++;
-    graph->visited[from] = graph->generation;
+/* Clang sends several ways through one block of cleanups, which then tells them apart by a phi of
+ * constants. Such a block is going to be split up: what passes through it now need not. */
+static bool tells_ways_apart(LLVMBasicBlockRef block) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+    if (LLVMGetNumSuccessors(end) < 2) {
+        return false;
+    }
+    LLVMValueRef value =
+        LLVMGetInstructionOpcode(end) == LLVMBr ? LLVMGetCondition(end) : LLVMGetOperand(end, 0);
+    if (LLVMIsAICmpInst(value)) {
+        value = LLVMGetOperand(value, 0);
+    }
+    return LLVMIsAPHINode(value) && LLVMGetInstructionParent(value) == block;
+}
+
+static bool is_pin(LLVMValueRef end) {
+    return LLVMGetNumSuccessors(end) == 2 && LLVMGetInstructionOpcode(end) == LLVMBr &&
+           is_never(LLVMGetCondition(end));
+}
+
+/* Walks from `from`, without the edges that are never taken, up to `to` and to what an earlier
+ * walk has marked with `barred`. Returns whether `to` was reached. */
+static bool walk(struct graph *graph, unsigned from, unsigned to, unsigned barred) {
+    unsigned count = 0, mark = ++graph->generation;
+    bool reached = false;
+    graph->visited[from] = mark;
     graph->list[count++] = from;
     while (count) {
         unsigned block = graph->list[--count];
-        LLVMValueRef end = LLVMGetBasicBlockTerminator(graph->blocks[block]);
+        LLVMBasicBlockRef place = graph->blocks[block];
+        if (barred && tells_ways_apart(place)) {
+            continue;
+        }
         unsigned successors = successor_count(graph, block);
-        bool pinned = successors == 2 && LLVMGetInstructionOpcode(end) == LLVMBr &&
-                      is_never(LLVMGetCondition(end));
-        for (unsigned s = pinned ? 1 : 0; s < successors; s++) {
+        for (unsigned s = successors && is_pin(LLVMGetBasicBlockTerminator(place)); s < successors;
+             s++) {
             unsigned next = successor(graph, block, s);
-            if (next == to) {
-                return true;
-            }
-            if (graph->visited[next] != graph->generation) {
-                graph->visited[next] = graph->generation;
+            reached = reached || next == to;
+            if (next != to && graph->visited[next] != mark &&
+                (!barred || graph->visited[next] != barred)) {
+                graph->visited[next] = mark;
                 graph->list[count++] = next;
             }
         }
     }
-    return false;
+    return reached;
+}
+
+/* Whether the loop of `head` holds `block` without the edge that is never taken: the block leads
+ * back to the head, and does so inside of what only the head leads to. */
+static bool is_in_loop(struct graph *graph, unsigned block, unsigned head) {
+    if (block == head || !head) {
+        return true;
+    }
+    walk(graph, 0, head, 0);
+    return walk(graph, block, head, graph->generation);
 }
 
 ingot_status igc_release_loop_exits(LLVMModuleRef module, LLVMValueRef kernel,
@@ -385,12 +417,11 @@ ingot_status igc_release_loop_exits(LLVMModuleRef module, LLVMValueRef kernel,
     LLVMValueRef no = LLVMConstInt(LLVMInt1TypeInContext(LLVMGetModuleContext(module)), 0, false);
     for (unsigned b = 0; b < graph.count; b++) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(graph.blocks[b]);
-        if (successor_count(&graph, b) != 2 || LLVMGetInstructionOpcode(end) != LLVMBr) {
+        if (!end || !is_pin(end)) {
             continue;
         }
         LLVMValueRef condition = LLVMGetCondition(end);
-        if (is_never(condition) &&
-            leads_to(&graph, successor(&graph, b, 1), successor(&graph, b, 0))) {
+        if (is_in_loop(&graph, b, successor(&graph, b, 0))) {
             LLVMReplaceAllUsesWith(condition, no);
             LLVMInstructionEraseFromParent(condition);
         }

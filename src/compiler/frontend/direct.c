@@ -5,7 +5,10 @@
  * pragmas, and macros that stand for one number.
  */
 #include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/frontend/clang.h"
 
@@ -26,8 +29,16 @@ static const char *skip_word(const char *p, const char *end, const char *word) {
     return skip_blanks(p + size, end);
 }
 
-static bool is_metal_header(const char *p, const char *end) {
-    return skip_word(p, end, "<metal_") || skip_word(p, end, "<simd/simd.h>");
+/* <metal_math>, <simd/simd.h>: one that the prelude has. clang reports the others. */
+static bool is_metal_header(const struct igc_options *options, const char *p, const char *end) {
+    if (!skip_word(p, end, "<metal_") && !skip_word(p, end, "<simd/simd.h>"))
+        return false;
+    const char *close = memchr(p, '>', (size_t)(end - p));
+    char path[PATH_MAX];
+    int size = close ? snprintf(path, sizeof path, "%s/%.*s", options->prelude_dir,
+                                (int)(close - p - 1), p + 1)
+                     : -1;
+    return size > 0 && (size_t)size < sizeof path && access(path, R_OK) == 0;
 }
 
 /* NAME and one number, nothing else. */
@@ -45,10 +56,11 @@ static bool is_number_macro(const char *p, const char *end) {
     return p >= end || *p == '\r';
 }
 
-static bool is_harmless(const char *line, const char *end, bool *defines) {
+static bool is_harmless(const struct igc_options *options, const char *line, const char *end,
+                        bool *defines) {
     const char *rest, *p = skip_blanks(line + 1, end);
     if ((rest = skip_word(p, end, "include")))
-        return is_metal_header(rest, end);
+        return is_metal_header(options, rest, end);
     if ((rest = skip_word(p, end, "define"))) {
         *defines = true;
         return is_number_macro(rest, end);
@@ -67,7 +79,7 @@ bool igc_is_direct(const struct igc_options *options, const char *text, size_t s
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *stop = newline ? newline : end;
         const char *first = skip_blanks(line, stop);
-        if (first < stop && *first == '#' && !is_harmless(first, stop, &defines))
+        if (first < stop && *first == '#' && !is_harmless(options, first, stop, &defines))
             return false;
         line = newline ? newline + 1 : end;
     }

@@ -29,6 +29,29 @@ static const struct {
     {"unsigned long", "ulong"},
 };
 
+/* Names of Metal that ingot does not have, as clang quotes them. */
+static const struct {
+    const char *word, *what;
+} absent[] = {
+    {"'texture", "textures and samplers are"},
+    {"'depth2d", "textures and samplers are"},
+    {"'depthcube", "textures and samplers are"},
+    {"'sampler", "textures and samplers are"},
+    {"'imageblock", "imageblocks are"},
+    {"'raytracing'", "ray tracing is"},
+    {"'metal_raytracing'", "ray tracing is"},
+    {"'visible_function_table'", "visible functions are"},
+    {"'metal_visible_function_table'", "visible functions are"},
+    {"'intersection_function_table'", "ray tracing is"},
+    {"'MetalPerformancePrimitives", "MetalPerformancePrimitives and tensors are"},
+    {"'mpp'", "MetalPerformancePrimitives and tensors are"},
+    {"'metal_tensor'", "MetalPerformancePrimitives and tensors are"},
+    {"'metal_cooperative_tensor'", "MetalPerformancePrimitives and tensors are"},
+    {"'tensor'", "MetalPerformancePrimitives and tensors are"},
+    {"'command_buffer'", "indirect command buffers are"},
+    {"'compute_command'", "indirect command buffers are"},
+};
+
 static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -135,8 +158,12 @@ void igc_message_words(const char *text, size_t size, struct ig_text *out) {
     }
     drop_repetitions(out);
     bool unknown = find(text, size, "unknown type name") || find(text, size, "no template named") ||
-                   find(text, size, "undeclared identifier") || find(text, size, "no type named");
-    if (unknown && (find(text, size, "'texture") || find(text, size, "'depth2d") ||
-                    find(text, size, "'depthcube") || find(text, size, "'sampler")))
-        ig_text_puts(out, "; textures and samplers are not supported");
+                   find(text, size, "undeclared identifier") || find(text, size, "no type named") ||
+                   find(text, size, "expected namespace name") ||
+                   find(text, size, "file not found");
+    for (size_t i = 0; unknown && i < sizeof absent / sizeof *absent; i++)
+        if (find(text, size, absent[i].word)) {
+            ig_text_printf(out, "; %s not supported", absent[i].what);
+            return;
+        }
 }

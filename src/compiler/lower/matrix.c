@@ -9,6 +9,8 @@
  * The mask is not looked at: Metal wants all lanes to take part. Elements of 16 bits (half,
  * bfloat) are only moved here.
  */
+#include <string.h>
+
 #include "compiler/lower/lower.h"
 
 enum { TILE = 8 };
@@ -48,21 +50,151 @@ static struct igl_pick pick_at(const struct igv_emit *emit, unsigned row, unsign
 }
 
 /* ---- multiply-add ------------------------------------------------------------------------ */
-/* Chunk by chunk within each k, so that B's row, the same for all chunks of a column half, is
- * used while it is in a register. */
+/*
+ * Multiply-adds of one block of code that share tiles are emitted together, k by k: two tiles of
+ * A and two of B make four products, whose sums stay in registers while each k's shuffles serve
+ * two of them. AVX2 has registers for one product only.
+ */
+enum { MAX_SIDE = 2, MAX_SCAN = 1024, MAX_PRODUCTS = MAX_SIDE * MAX_SIDE };
+
+struct product {
+    LLVMValueRef call[2]; /* by element; NULL: not wanted */
+    struct igl_chunks sum[2];
+};
+
+struct products {
+    LLVMValueRef first;                          /* the call that stands first in the block */
+    unsigned side;                               /* tiles of A and of B at most */
+    LLVMValueRef a[MAX_SIDE][2], b[MAX_SIDE][2]; /* the tiles' elements */
+    struct product product[MAX_SIDE][MAX_SIDE];
+    LLVMValueRef seen[MAX_SCAN]; /* what stands after the first call, up to where we look */
+    unsigned seen_count;
+};
+
+static bool is_multiply(LLVMValueRef instruction, LLVMValueRef callee, uint64_t *which) {
+    return LLVMIsACallInst(instruction) && LLVMGetCalledValue(instruction) == callee &&
+           igl_constant(igl_operand(instruction, 5), which);
+}
+
+static bool is_seen(const struct products *products, LLVMValueRef value) {
+    for (unsigned i = 0; i < products->seen_count; i++)
+        if (products->seen[i] == value)
+            return true;
+    return false;
+}
+
+/* Which of the tiles it is; a free place is taken when there is one. MAX_SIDE: none. */
+static unsigned tile_index(LLVMValueRef tiles[MAX_SIDE][2], unsigned side, LLVMValueRef call,
+                           unsigned operand) {
+    LLVMValueRef e0 = igl_operand(call, operand), e1 = igl_operand(call, operand + 1);
+    for (unsigned i = 0; i < side; i++) {
+        if (!tiles[i][0]) {
+            tiles[i][0] = e0;
+            tiles[i][1] = e1;
+        }
+        if (tiles[i][0] == e0 && tiles[i][1] == e1)
+            return i;
+    }
+    return MAX_SIDE;
+}
+
+/* A call belongs when its tiles are those of the first, or it brings a second one that it
+ * multiplies by one already known. */
+static void take_call(struct products *products, LLVMValueRef call, unsigned which) {
+    LLVMValueRef tiles_a[MAX_SIDE][2], tiles_b[MAX_SIDE][2];
+    for (unsigned i = 0; i < 5; i++)
+        if (is_seen(products, igl_operand(call, i)))
+            return;
+    memcpy(tiles_a, products->a, sizeof tiles_a);
+    memcpy(tiles_b, products->b, sizeof tiles_b);
+    unsigned a = tile_index(tiles_a, products->side, call, 0);
+    unsigned b = tile_index(tiles_b, products->side, call, 2);
+    bool new_a = a < MAX_SIDE && !products->a[a][0], new_b = b < MAX_SIDE && !products->b[b][0];
+    if (a == MAX_SIDE || b == MAX_SIDE || (call != products->first && new_a && new_b) ||
+        products->product[a][b].call[which])
+        return;
+    memcpy(products->a, tiles_a, sizeof tiles_a);
+    memcpy(products->b, tiles_b, sizeof tiles_b);
+    products->product[a][b].call[which] = call;
+}
+
+static void find_products(struct igv_emit *emit, LLVMValueRef first, struct products *products) {
+    LLVMValueRef callee = LLVMGetCalledValue(first);
+    uint64_t which;
+    *products = (struct products){.first = first, .side = emit->lanes >= 2 * TILE ? 2 : 1};
+    for (LLVMValueRef i = first; i && products->seen_count < MAX_SCAN;
+         i = LLVMGetNextInstruction(i)) {
+        if (is_multiply(i, callee, &which) && !igv_is_emitted(emit, i))
+            take_call(products, i, which & 1);
+        products->seen[products->seen_count++] = i;
+    }
+}
+
+/* A's column k, or B's row k, brought to the lanes of a chunk. */
+static LLVMValueRef operand_at(struct igv_emit *emit, const struct tile *tile, bool column,
+                               unsigned k, unsigned which, unsigned chunk) {
+    struct igl_pick picks[IGL_WIDTH];
+    for (unsigned i = 0; i < emit->lanes; i++) {
+        unsigned lane = chunk * emit->lanes + i;
+        picks[i] =
+            column ? pick_at(emit, row_of(lane), k) : pick_at(emit, k, column_of(lane, which));
+    }
+    return igl_permute(emit, tile->registers, emit->lanes, picks, emit->lanes);
+}
+
+static void add_column(struct igv_emit *emit, struct products *products, const struct tile *a,
+                       const struct tile *b, unsigned k) {
+    for (unsigned c = 0; c < emit->chunks; c++) {
+        LLVMValueRef columns[MAX_SIDE] = {NULL}, rows[MAX_SIDE][2] = {{NULL}};
+        for (unsigned n = 0; n < 2 * MAX_PRODUCTS; n++) {
+            unsigned i = n / 4, j = n / 2 % 2, which = n % 2;
+            struct product *product = &products->product[i][j];
+            if (!product->call[which])
+                continue;
+            if (!columns[i])
+                columns[i] = operand_at(emit, &a[i], true, k, 0, c);
+            if (!rows[j][which])
+                rows[j][which] = operand_at(emit, &b[j], false, k, which, c);
+            LLVMValueRef *sum = &product->sum[which].chunk[c];
+            LLVMValueRef args[] = {columns[i], rows[j][which], *sum};
+            *sum = igl_call(emit, "llvm.fma", LLVMTypeOf(*sum), args, 3);
+        }
+    }
+}
+
+static void multiply_together(struct igv_emit *emit, LLVMValueRef first) {
+    struct products products;
+    struct tile a[MAX_SIDE] = {{{NULL}}}, b[MAX_SIDE] = {{{NULL}}};
+    find_products(emit, first, &products);
+    for (unsigned i = 0; i < MAX_SIDE; i++) {
+        if (products.a[i][0])
+            a[i] = tile_of(emit, products.a[i][0], products.a[i][1]);
+        if (products.b[i][0])
+            b[i] = tile_of(emit, products.b[i][0], products.b[i][1]);
+    }
+    for (unsigned n = 0; n < 2 * MAX_PRODUCTS; n++) {
+        struct product *product = &products.product[n / 4][n / 2 % 2];
+        if (product->call[n % 2])
+            product->sum[n % 2] = igl_vectors(emit, igl_operand(product->call[n % 2], 4));
+    }
+    for (unsigned k = 0; k < TILE; k++)
+        add_column(emit, &products, a, b, k);
+    for (unsigned n = 0; n < 2 * MAX_PRODUCTS; n++) {
+        struct product *product = &products.product[n / 4][n / 2 % 2];
+        LLVMValueRef call = product->call[n % 2];
+        if (!call)
+            continue;
+        igl_define_chunks(emit, call, &product->sum[n % 2]);
+        igv_mark_emitted(emit, call);
+    }
+}
+
 static void multiply(struct igv_emit *emit, const struct tile *a, const struct tile *b,
                      unsigned which, struct igl_chunks *sum) {
     for (unsigned k = 0; k < TILE; k++)
         for (unsigned c = 0; c < emit->chunks; c++) {
-            struct igl_pick of_a[IGL_WIDTH], of_b[IGL_WIDTH];
-            for (unsigned i = 0; i < emit->lanes; i++) {
-                unsigned lane = c * emit->lanes + i;
-                of_a[i] = pick_at(emit, row_of(lane), k);
-                of_b[i] = pick_at(emit, k, column_of(lane, which));
-            }
-            LLVMValueRef args[] = {igl_permute(emit, a->registers, emit->lanes, of_a, emit->lanes),
-                                   igl_permute(emit, b->registers, emit->lanes, of_b, emit->lanes),
-                                   sum->chunk[c]};
+            LLVMValueRef args[] = {operand_at(emit, a, true, k, 0, c),
+                                   operand_at(emit, b, false, k, which, c), sum->chunk[c]};
             sum->chunk[c] = igl_call(emit, "llvm.fma", LLVMTypeOf(sum->chunk[c]), args, 3);
         }
 }
@@ -82,18 +214,17 @@ static struct igl_chunks choose(struct igv_emit *emit, LLVMValueRef which,
 }
 
 void igl_matrix_multiply(struct igv_emit *emit, LLVMValueRef call) {
-    struct tile a = tile_of(emit, igl_operand(call, 0), igl_operand(call, 1));
-    struct tile b = tile_of(emit, igl_operand(call, 2), igl_operand(call, 3));
-    struct igl_chunks result = igl_vectors(emit, igl_operand(call, 4));
     uint64_t which;
     if (igl_constant(igl_operand(call, 5), &which)) {
-        multiply(emit, &a, &b, which & 1, &result);
-    } else {
-        struct igl_chunks second = result;
-        multiply(emit, &a, &b, 0, &result);
-        multiply(emit, &a, &b, 1, &second);
-        result = choose(emit, igl_operand(call, 5), &result, &second);
+        multiply_together(emit, call);
+        return;
     }
+    struct tile a = tile_of(emit, igl_operand(call, 0), igl_operand(call, 1));
+    struct tile b = tile_of(emit, igl_operand(call, 2), igl_operand(call, 3));
+    struct igl_chunks first = igl_vectors(emit, igl_operand(call, 4)), second = first;
+    multiply(emit, &a, &b, 0, &first);
+    multiply(emit, &a, &b, 1, &second);
+    struct igl_chunks result = choose(emit, igl_operand(call, 5), &first, &second);
     igl_define_chunks(emit, call, &result);
 }
 

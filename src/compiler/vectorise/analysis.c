@@ -134,6 +134,8 @@ ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *reque
         status = scratch_create(&work);
     if (!status)
         status = igv_private_plan(&work);
+    if (!status)
+        status = igv_divergence_start(&work);
     if (status)
         return status;
     bool changed = true;
@@ -141,5 +143,6 @@ ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *reque
         changed = igv_shapes_step(&work);
         changed = igv_divergence_step(&work) || changed;
     }
-    return igv_masks_alias(&work);
+    igv_masks_alias(&work);
+    return INGOT_OK;
 }

@@ -31,6 +31,7 @@ struct igv_work {
     bool *no_signed_wrap;        /* by value: LINEAR, exact as a signed number */
     bool *branch_done;           /* by block: the effect of its divergent branch is spread */
     bool *loop_done;             /* by loop: likewise for its exits */
+    unsigned *rejoin;            /* by block: where all lanes of one iteration meet after it */
     unsigned *label, *label_of;  /* by block: scratch of divergence.c, valid if label_of matches */
     unsigned generation;
     struct ig_error *error;
@@ -63,9 +64,10 @@ ingot_status igv_loops_find(struct igv_work *work);
 ingot_status igv_loop_exits_find(struct igv_work *work);
 bool igv_is_header(const struct igv_analysis *analysis, unsigned block);
 
-/* divergence.c: true when anything changed. */
+/* divergence.c; a step is true when anything changed. */
+ingot_status igv_divergence_start(struct igv_work *work);
 bool igv_divergence_step(struct igv_work *work);
-ingot_status igv_masks_alias(struct igv_work *work);
+void igv_masks_alias(struct igv_work *work);
 
 /* shapes.c */
 bool igv_shapes_step(struct igv_work *work);

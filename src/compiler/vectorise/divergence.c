@@ -8,11 +8,53 @@
  * differs between the lanes afterwards (temporal divergence, see shapes.c), and its exits act
  * as the successors of one divergent branch in the loop around it.
  *
- * Requires: the order of emission, post-dominators, shapes of the branch conditions. Run
+ * Requires: the order of emission, loop exits, shapes of the branch conditions. Run
  * alternately with shapes.c until neither changes anything.
  */
 #include "compiler/vectorise/analysis_internal.h"
 
+/* ---- where lanes meet again ------------------------------------------------------------------ */
+/* Post-dominators of one iteration: back edges lead to the loop's exits instead, since a lane that
+ * begins another iteration does not meet those that stay in this one. The graph is then acyclic,
+ * and one pass from the last block to the first is enough. */
+static unsigned meet_after(const unsigned *ipdom, unsigned a, unsigned b) {
+    while (a != b) {
+        if (a < b)
+            a = ipdom[a];
+        else
+            b = ipdom[b];
+    }
+    return a;
+}
+
+ingot_status igv_divergence_start(struct igv_work *work) {
+    const struct igv_analysis *analysis = work->analysis;
+    unsigned *ipdom = ig_arena_array(work->arena, analysis->block_count, sizeof *ipdom);
+    if (!ipdom)
+        return igv_out_of_memory(work->error);
+    work->rejoin = ipdom;
+    const struct igv_edges *exits = &work->loop_exits;
+    for (unsigned b = analysis->block_count; b-- > 0;) {
+        const struct igv_block *block = &analysis->blocks[b];
+        unsigned best = IGV_NONE;
+        for (unsigned s = 0; s < block->successor_count; s++) {
+            unsigned to = block->successors[s];
+            if (to > b) {
+                best = best == IGV_NONE ? to : meet_after(ipdom, best, to);
+                continue;
+            }
+            unsigned loop = analysis->blocks[to].loop;
+            for (unsigned e = exits->start[loop]; e < exits->start[loop + 1]; e++)
+                best =
+                    best == IGV_NONE ? exits->target[e] : meet_after(ipdom, best, exits->target[e]);
+        }
+        ipdom[b] = best == IGV_NONE ? b : best;
+    }
+    return INGOT_OK;
+}
+
+/* ---- spreading ----------------------------------------------------------------------------------
+ */
 struct spread {
     struct igv_work *work;
     unsigned context; /* the loop whose iteration is walked, or IGV_NONE */
@@ -106,7 +148,7 @@ bool igv_divergence_step(struct igv_work *work) {
             continue;
         work->branch_done[b] = changed = true;
         block->branch_divergent = true;
-        split(work, block->loop, block->successors, 2, block->ipdom);
+        split(work, block->loop, block->successors, 2, work->rejoin[b]);
     }
     /* inner loops first, so that one round carries a divergence outwards */
     for (unsigned l = analysis->loop_count; l-- > 0;) {
@@ -115,9 +157,9 @@ bool igv_divergence_step(struct igv_work *work) {
             continue;
         work->loop_done[l] = changed = true;
         const struct igv_edges *exits = &work->loop_exits;
-        unsigned stop = analysis->blocks[loop->header].ipdom;
+        unsigned stop = work->rejoin[loop->header];
         while (igv_in_loop(loop, stop))
-            stop = analysis->blocks[stop].ipdom;
+            stop = work->rejoin[stop];
         split(work, loop->parent, exits->target + exits->start[l],
               exits->start[l + 1] - exits->start[l], stop);
     }
@@ -125,51 +167,14 @@ bool igv_divergence_step(struct igv_work *work) {
 }
 
 /* ---- blocks with the mask of a dominator ---------------------------------------------------- */
-/* Post-dominators of one iteration: back edges lead to the loop's exits instead. The graph is
- * then acyclic, and one pass from the last block to the first is enough. */
-static unsigned meet_after(const unsigned *ipdom, unsigned a, unsigned b) {
-    while (a != b) {
-        if (a < b)
-            a = ipdom[a];
-        else
-            b = ipdom[b];
-    }
-    return a;
-}
-
-static void iteration_post_dominators(struct igv_work *work, unsigned *ipdom) {
-    const struct igv_analysis *analysis = work->analysis;
-    const struct igv_edges *exits = &work->loop_exits;
-    for (unsigned b = analysis->block_count; b-- > 0;) {
-        const struct igv_block *block = &analysis->blocks[b];
-        unsigned best = IGV_NONE;
-        for (unsigned s = 0; s < block->successor_count; s++) {
-            unsigned to = block->successors[s];
-            if (to > b) {
-                best = best == IGV_NONE ? to : meet_after(ipdom, best, to);
-                continue;
-            }
-            unsigned loop = analysis->blocks[to].loop;
-            for (unsigned e = exits->start[loop]; e < exits->start[loop + 1]; e++)
-                best =
-                    best == IGV_NONE ? exits->target[e] : meet_after(ipdom, best, exits->target[e]);
-        }
-        ipdom[b] = best == IGV_NONE ? b : best;
-    }
-}
-
 static bool rejoins(const unsigned *ipdom, unsigned from, unsigned at) {
     while (from < at && ipdom[from] != from)
         from = ipdom[from];
     return from == at;
 }
 
-ingot_status igv_masks_alias(struct igv_work *work) {
+void igv_masks_alias(struct igv_work *work) {
     struct igv_analysis *analysis = work->analysis;
-    unsigned *ipdom = ig_arena_array(work->arena, analysis->block_count, sizeof *ipdom);
-    if (!ipdom)
-        return igv_out_of_memory(work->error);
-    iteration_post_dominators(work, ipdom);
     for (unsigned b = 0; b < analysis->block_count; b++) {
         struct igv_block *block = &analysis->blocks[b];
         block->mask_of = block->divergent ? b : 0; /* not divergent: whoever entered the kernel */
@@ -184,8 +189,8 @@ ingot_status igv_masks_alias(struct igv_work *work) {
         unsigned above = block->idom;
         while (analysis->blocks[above].loop != block->loop && above != 0)
             above = analysis->blocks[above].idom;
-        if (above != b && analysis->blocks[above].loop == block->loop && rejoins(ipdom, above, b))
+        if (above != b && analysis->blocks[above].loop == block->loop &&
+            rejoins(work->rejoin, above, b))
             block->mask_of = analysis->blocks[above].mask_of;
     }
-    return INGOT_OK;
 }

@@ -42,6 +42,11 @@ void igv_define_scalar(struct igv_emit *emit, LLVMValueRef instruction, LLVMValu
 void igv_define_vector(struct igv_emit *emit, LLVMValueRef instruction, unsigned chunk,
                        LLVMValueRef vector);
 
+/* A lowering may define a later instruction of the same block, whose operands are there already:
+ * it is then marked, and not lowered again. */
+void igv_mark_emitted(struct igv_emit *emit, LLVMValueRef instruction);
+bool igv_is_emitted(struct igv_emit *emit, LLVMValueRef instruction);
+
 /* ---- the active lanes of the block being emitted ------------------------------------- */
 LLVMValueRef igv_mask(struct igv_emit *emit, unsigned chunk); /* <lanes x i1> */
 LLVMValueRef igv_mask_bits(struct igv_emit *emit);            /* i32, bit i = lane i */

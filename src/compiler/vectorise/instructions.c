@@ -376,6 +376,8 @@ static void emit_call(struct igv_emit *emit, LLVMValueRef call) {
         ig_fail(emit->error, INGOT_COMPILE_ERROR, "call of \"%s\", which is not defined", name);
         return;
     }
+    if (igv_is_emitted(emit, call))
+        return;
     if (builtin->flags & IGV_BARRIER)
         emit->state->has_barriers = true;
     builtin->lower(emit, call);

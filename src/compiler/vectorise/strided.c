@@ -11,7 +11,7 @@
  * Where lanes stand anywhere, such as the float4 of a row that depends on the lane, the 2 to 16
  * neighbouring elements that one lane accesses still are one access: a cluster. Clusters of 4
  * or 8 bytes gather once, larger ones load or store lane by lane, inactive lanes at a place
- * that is not used otherwise.
+ * that is not used otherwise; or vector by vector, when a check finds the lanes of each in a row.
  */
 #include "compiler/vectorise/state.h"
 
@@ -385,8 +385,49 @@ static LLVMValueRef cluster_places(struct igv_emit *emit, const struct group *gr
                            "");
 }
 
+/* i1: the clusters of the lanes that share a vector follow one another in memory, as those of a
+ * tile's row do: each vector is then one access. (An inactive lane's place never fits.) */
+static LLVMValueRef clusters_follow(struct igv_emit *emit, const struct group *group,
+                                    LLVMValueRef places) {
+    unsigned per_vector = emit->lanes / group->stride;
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef starts[32], distances[32];
+    for (unsigned lane = 0; lane < emit->lanes; lane++) {
+        unsigned within = lane % per_vector;
+        starts[lane] = igv_u32(emit, lane - within);
+        distances[lane] = igv_u64(emit, (uint64_t)within * group->stride * (uint64_t)group->size);
+    }
+    LLVMValueRef numbers = LLVMBuildPtrToInt(b, places, igv_vector_type(emit, emit->i64), "");
+    LLVMValueRef start = LLVMBuildShuffleVector(b, numbers, LLVMGetPoison(LLVMTypeOf(numbers)),
+                                                LLVMConstVector(starts, emit->lanes), "");
+    LLVMValueRef expected = LLVMBuildAdd(b, start, LLVMConstVector(distances, emit->lanes), "");
+    return igv_all(emit, LLVMBuildICmp(b, LLVMIntEQ, numbers, expected, ""));
+}
+
+static LLVMValueRef vector_place(struct igv_emit *emit, const struct group *group,
+                                 LLVMValueRef places, unsigned vector) {
+    unsigned lane = vector * (emit->lanes / group->stride);
+    return LLVMBuildExtractElement(emit->builder, places, igv_u32(emit, lane), "");
+}
+
 static LLVMTypeRef cluster_integer(struct igv_emit *emit, const struct group *group) {
     return LLVMIntTypeInContext(emit->context, (unsigned)(8 * group->size * group->stride));
+}
+
+static void load_lane_clusters(struct igv_emit *emit, const struct group *group,
+                               LLVMValueRef places, LLVMValueRef *vectors) {
+    unsigned per_vector = emit->lanes / group->stride;
+    LLVMTypeRef type = LLVMVectorType(group->type, group->stride);
+    for (unsigned i = 0; i < group->stride; i++) {
+        LLVMValueRef clusters[MAX_STRIDE];
+        for (unsigned j = 0; j < per_vector; j++) {
+            LLVMValueRef lane = igv_u32(emit, i * per_vector + j);
+            LLVMValueRef place = LLVMBuildExtractElement(emit->builder, places, lane, "");
+            clusters[j] = LLVMBuildLoad2(emit->builder, type, place, "");
+            LLVMSetAlignment(clusters[j], group->align);
+        }
+        vectors[i] = join(emit, clusters, per_vector);
+    }
 }
 
 /* As wide_load's vectors: group->stride of them, lane after lane. */
@@ -402,17 +443,45 @@ static void load_cluster(struct igv_emit *emit, const struct group *group, unsig
             vectors[i] = section(emit, whole, i * emit->lanes, emit->lanes);
         return;
     }
-    LLVMTypeRef type = LLVMVectorType(group->type, group->stride);
     LLVMValueRef places = cluster_places(emit, group, chunk);
+    if (per_vector == 1) {
+        load_lane_clusters(emit, group, places, vectors);
+        return;
+    }
+    LLVMBasicBlockRef runs = igv_append_block(emit, "load.runs"), from[2];
+    LLVMBasicBlockRef lanes = igv_append_block(emit, "load.lanes");
+    LLVMBasicBlockRef done = igv_append_block(emit, "load.done");
+    LLVMBuildCondBr(emit->builder, clusters_follow(emit, group, places), runs, lanes);
+    LLVMPositionBuilderAtEnd(emit->builder, runs);
+    LLVMValueRef together[MAX_STRIDE];
     for (unsigned i = 0; i < group->stride; i++) {
-        LLVMValueRef clusters[MAX_STRIDE];
-        for (unsigned j = 0; j < per_vector; j++) {
-            LLVMValueRef lane = igv_u32(emit, i * per_vector + j);
-            LLVMValueRef place = LLVMBuildExtractElement(emit->builder, places, lane, "");
-            clusters[j] = LLVMBuildLoad2(emit->builder, type, place, "");
-            LLVMSetAlignment(clusters[j], group->align);
-        }
-        vectors[i] = join(emit, clusters, per_vector);
+        together[i] = LLVMBuildLoad2(emit->builder, igv_vector_type(emit, group->type),
+                                     vector_place(emit, group, places, i), "");
+        LLVMSetAlignment(together[i], group->align);
+    }
+    from[0] = runs;
+    LLVMBuildBr(emit->builder, done);
+    LLVMPositionBuilderAtEnd(emit->builder, lanes);
+    load_lane_clusters(emit, group, places, vectors);
+    from[1] = lanes;
+    LLVMBuildBr(emit->builder, done);
+    LLVMPositionBuilderAtEnd(emit->builder, done);
+    for (unsigned i = 0; i < group->stride; i++) {
+        LLVMValueRef incoming[] = {together[i], vectors[i]};
+        vectors[i] = LLVMBuildPhi(emit->builder, LLVMTypeOf(together[i]), "");
+        LLVMAddIncoming(vectors[i], incoming, from, 2);
+    }
+}
+
+static void store_lane_clusters(struct igv_emit *emit, const struct group *group,
+                                LLVMValueRef places, LLVMValueRef *vectors) {
+    unsigned per_vector = emit->lanes / group->stride;
+    for (unsigned lane = 0; lane < emit->lanes; lane++) {
+        LLVMValueRef cluster = section(emit, vectors[lane / per_vector],
+                                       lane % per_vector * group->stride, group->stride);
+        LLVMValueRef place =
+            LLVMBuildExtractElement(emit->builder, places, igv_u32(emit, lane), "");
+        LLVMSetAlignment(LLVMBuildStore(emit->builder, cluster, place), group->align);
     }
 }
 
@@ -427,13 +496,24 @@ static void store_cluster(struct igv_emit *emit, const struct group *group, unsi
         return;
     }
     LLVMValueRef places = cluster_places(emit, group, chunk);
-    for (unsigned lane = 0; lane < emit->lanes; lane++) {
-        LLVMValueRef cluster = section(emit, vectors[lane / per_vector],
-                                       lane % per_vector * group->stride, group->stride);
-        LLVMValueRef place =
-            LLVMBuildExtractElement(emit->builder, places, igv_u32(emit, lane), "");
-        LLVMSetAlignment(LLVMBuildStore(emit->builder, cluster, place), group->align);
+    if (per_vector == 1) {
+        store_lane_clusters(emit, group, places, vectors);
+        return;
     }
+    LLVMBasicBlockRef runs = igv_append_block(emit, "store.runs");
+    LLVMBasicBlockRef lanes = igv_append_block(emit, "store.lanes");
+    LLVMBasicBlockRef done = igv_append_block(emit, "store.done");
+    LLVMBuildCondBr(emit->builder, clusters_follow(emit, group, places), runs, lanes);
+    LLVMPositionBuilderAtEnd(emit->builder, runs);
+    for (unsigned i = 0; i < group->stride; i++)
+        LLVMSetAlignment(
+            LLVMBuildStore(emit->builder, vectors[i], vector_place(emit, group, places, i)),
+            group->align);
+    LLVMBuildBr(emit->builder, done);
+    LLVMPositionBuilderAtEnd(emit->builder, lanes);
+    store_lane_clusters(emit, group, places, vectors);
+    LLVMBuildBr(emit->builder, done);
+    LLVMPositionBuilderAtEnd(emit->builder, done);
 }
 
 static void clustered_load(struct igv_emit *emit, const struct group *group,

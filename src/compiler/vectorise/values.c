@@ -258,3 +258,14 @@ void igv_define_checked(struct igv_emit *emit, LLVMValueRef instruction, LLVMVal
         slot->flag_slot = igv_entry_alloca(emit, emit->i1, 0);
     LLVMBuildStore(emit->builder, wraps, slot->flag_slot);
 }
+
+void igv_mark_emitted(struct igv_emit *emit, LLVMValueRef instruction) {
+    struct igv_value *known = igv_lookup(emit, instruction);
+    if (known)
+        igv_slot_of(known)->emitted = true;
+}
+
+bool igv_is_emitted(struct igv_emit *emit, LLVMValueRef instruction) {
+    struct igv_value *known = igv_lookup(emit, instruction);
+    return known && igv_slot_of(known)->emitted;
+}

@@ -5,7 +5,9 @@
  * runs on a fiber's stack, so that a fault, a trap or a timeout can leave it by switching back
  * to the thread's own stack. Kernels without barriers, and groups of one SIMD-group, run whole
  * chunks of groups on fiber 0. Otherwise every SIMD-group is a fiber, and they take turns at
- * barriers in order: the last to arrive wakes the first.
+ * barriers from the highest to SIMD-group 0, which wakes the highest again. Many kernels have
+ * all SIMD-groups read what SIMD-group 0 has left in threadgroup memory, and let SIMD-group 0
+ * overwrite it without a barrier in between; in this order they work as on a GPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -219,9 +221,8 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
 
 /* The running SIMD-group has arrived at a barrier or ended: on to the next one. */
 IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
-    uint32_t current = executor->current, count = executor->group.simdgroup_count;
-    uint32_t next = current + 1;
-    if (next == count) {
+    uint32_t current = executor->current, next = current - 1;
+    if (current == 0) {
         if (executor->ended && executor->arrived) {
             executor->failure.kind = CPU_BARRIER_ENDED;
             executor->failure.mask = executor->ended_mask;
@@ -230,7 +231,7 @@ IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
         if (executor->ended)
             cpu_escape(executor);
         executor->arrived = 0;
-        next = 0;
+        next = executor->group.simdgroup_count - 1;
     }
     executor->current = next;
     executor->in_kernel = 0; /* a switch is not to be left half-way */
@@ -337,8 +338,9 @@ static bool run_with_barriers(struct cpu_executor *executor) {
         for (uint32_t simdgroup = 0; simdgroup < count; simdgroup++)
             ig_fiber_prepare(&executor->stacks.fibers[simdgroup], colour(simdgroup), run_simdgroup,
                              executor);
-        executor->current = executor->arrived = executor->ended = executor->ended_mask = 0;
-        ig_fiber_switch(&executor->main, &executor->stacks.fibers[0], false);
+        executor->arrived = executor->ended = executor->ended_mask = 0;
+        executor->current = count - 1;
+        ig_fiber_switch(&executor->main, &executor->stacks.fibers[count - 1], false);
         if (executor->failure.kind != CPU_NO_FAILURE)
             return false;
         step(executor->command->u.dispatch.groups, position);
