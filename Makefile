@@ -17,7 +17,7 @@ help:
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
 	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
 	@echo "make fuzz           the fuzz targets; FUZZ_SECONDS=20 for each"
-	@echo "make format, lint   format the sources; check format and layers"
+	@echo "make format, lint   format the sources and docs/language.md's tables; check them and the layers"
 	@echo "make clean          remove build folders"
 
 setup:
@@ -52,10 +52,12 @@ install: build
 
 format: setup
 	tools/format
+	tools/language-tables
 
 lint: setup
 	tools/format --check
 	tools/check-layers
+	tools/language-tables --check
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-clang

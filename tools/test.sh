@@ -82,7 +82,7 @@ format() {
 }
 
 layers() {
-    tools/check-layers
+    tools/check-layers && tools/language-tables --check
 }
 
 step() { # step FUNCTION DESCRIPTION
@@ -101,7 +101,7 @@ step() { # step FUNCTION DESCRIPTION
 
 steps=(
     "build_normal:gcc, warnings are errors"
-    "layers:the dependency rule"
+    "layers:the dependency rule, the tables of docs/language.md"
     "format:clang-format"
     "tests:unit, MSL at each CPU level, command line"
     "build_sanitized:gcc with ASan and UBSan"

@@ -28,6 +28,7 @@ struct ig_argument {
     uint32_t scalar; /* ingot_scalar_type */
     uint32_t components;
     uint32_t is_reference, writable, active;
+    uint32_t unused; /* the code never reads it: it need not be bound */
 };
 
 struct ig_constant {

@@ -1,9 +1,9 @@
 /*
  * The contract between CPU kernel code (made by ingotc) and the CPU device (libingot).
  *
- * Generated code addresses these structs by byte offset: tests/unit/test_cpu_abi.c and
- * the static assertions in the compiler pin the layout. Change INGOT_CPU_ABI_VERSION
- * with any change here; archives of another ABI version are recompiled or refused.
+ * Generated code addresses these structs by byte offset; static assertions in
+ * compiler/driver/entries.c pin the layout. Change INGOT_CPU_ABI_VERSION with any change
+ * here; archives of another ABI version are recompiled or refused.
  *
  * A kernel is one ELF shared object that exports `ingot_kernel`, a
  * struct ingot_cpu_kernel. A SIMD-group is 32 lanes; thread t of a threadgroup (x

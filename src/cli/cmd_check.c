@@ -137,6 +137,8 @@ static void check_file(struct check *check) {
     else
         for (size_t i = 0; i < compilation.result_count; i++)
             report_kernel(check, &compilation.results[i]);
+    if (!status && !compilation.result_count && !check->request.kernels->count && !check->as_json)
+        printf("%s: no compute kernels\n", check->request.path);
     if (check->as_json) {
         ig_json_array_end(&check->json);
         ig_json_object_end(&check->json);

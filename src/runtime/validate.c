@@ -222,7 +222,7 @@ static ingot_status check_arguments(const ingot_device *device, const ingot_disp
                            "kernel has no argument there; its highest index is %d",
                            kernel_name(desc), index, (int)kernel->buffer_end - 1);
         }
-        if (!argument->active)
+        if (!argument->active || (absent && argument->unused))
             continue;
         if (absent)
             return missing_argument(desc, argument, error);
@@ -234,7 +234,7 @@ static ingot_status check_arguments(const ingot_device *device, const ingot_disp
     for (size_t index = desc->arg_count; index < kernel->buffer_end; index++) {
         const struct ig_argument *argument =
             argument_at(kernel->buffer_at, IG_MAX_BUFFER_INDEX, kernel, index);
-        if (argument && argument->active)
+        if (argument && argument->active && !argument->unused)
             return missing_argument(desc, argument, error);
     }
     return INGOT_OK;
@@ -266,7 +266,7 @@ static ingot_status check_threadgroup_memory(const ingot_device *device,
                                kernel_name(desc), length, index);
             continue;
         }
-        if (!argument->active)
+        if (!argument->active || (!length && argument->unused))
             continue;
         if (length == 0 || length < argument->type_size)
             return ig_fail(error, INGOT_LAUNCH_ERROR,

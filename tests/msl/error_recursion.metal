@@ -2,7 +2,7 @@
 // RUN: kernel=k threads=1 group=1
 // ARG 0: i32[1]
 // EXPECT-STATUS: INGOT_COMPILE_ERROR
-// EXPECT-ERROR: recurs
+// EXPECT-ERROR: error_recursion.metal:9:37: error: 'fib': recursive call: Metal does not allow recursion
 #include <metal_stdlib>
 using namespace metal;
 

@@ -9,11 +9,11 @@
 
 static const struct ig_argument arguments[] = {
     {"x", "float", INGOT_ARGUMENT_BUFFER, INGOT_SPACE_DEVICE, 0, 0, 4, 4, INGOT_SCALAR_F32, 1, 0, 1,
-     1},
+     1, 0},
     {"params", "Params", INGOT_ARGUMENT_BUFFER, INGOT_SPACE_CONSTANT, 3, 1, 48, 16,
-     INGOT_SCALAR_NONE, 0, 1, 0, 0},
+     INGOT_SCALAR_NONE, 0, 1, 0, 0, 0},
     {"scratch", "half4", INGOT_ARGUMENT_THREADGROUP, INGOT_SPACE_THREADGROUP, 0, 0, 8, 8,
-     INGOT_SCALAR_F16, 4, 0, 1, 1},
+     INGOT_SCALAR_F16, 4, 0, 1, 1, 1},
 };
 static const struct ig_code codes[] = {{"x86-64-v3", "abc\0def", 7},
                                        {"x86-64-v4", "some other bytes", 16}};

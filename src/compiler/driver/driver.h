@@ -116,6 +116,8 @@ ingot_status igc_module_parse(LLVMContextRef context, const void *bitcode, size_
 /* The function with annotation "ingot.kernel:NAME". */
 ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValueRef *function,
                              struct ig_error *error);
+/* Whether any such annotation names the function. */
+bool igc_module_is_kernel(LLVMModuleRef module, LLVMValueRef function);
 /* Makes everything but the kernel internal, and drops the annotations. */
 void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel);
 /* Runs LLVM passes as one named stage: times, verifies, dumps ($INGOT_DUMP=NAME or "all") and
@@ -135,10 +137,20 @@ ingot_status igc_specialise(LLVMModuleRef module, LLVMValueRef kernel, const str
 ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job,
                                  struct ig_error *error);
 
+/* ---- calls.c --------------------------------------------------------------------------------- */
+/* Refuses recursion and calls of kernels, at their place in the source. */
+ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
+                             struct ig_error *error);
+
 /* ---- optimise.c ----------------------------------------------------------------------------- */
 /* Every function but the kernel is to be inlined wherever it is called. */
 void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel);
 ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_error *error);
+
+/* ---- recursion.c ------------------------------------------------------------------------- */
+/* Clones functions that call themselves, level by level, to a limited depth. */
+ingot_status igc_unroll_recursion(LLVMModuleRef module, LLVMValueRef kernel,
+                                  struct ig_error *error);
 
 /* ---- loop_exits.c ------------------------------------------------------------------------ */
 /* Keeps what breaks out of a loop, and looks at the active lanes, in its iteration: on clang's

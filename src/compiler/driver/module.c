@@ -51,10 +51,14 @@ static LLVMValueRef strip_casts(LLVMValueRef value) {
     return value;
 }
 
-ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValueRef *function,
-                             struct ig_error *error) {
-    static const char prefix[] = "ingot.kernel:";
-    const size_t prefix_length = sizeof prefix - 1, name_length = strlen(kernel);
+static const char kernel_prefix[] = "ingot.kernel:";
+
+/* Calls `matches` with each kernel function and its name, until it returns true. */
+static LLVMValueRef search_kernels(LLVMModuleRef module,
+                                   bool (*matches)(LLVMValueRef function, const char *name,
+                                                   size_t length, const void *wanted),
+                                   const void *wanted) {
+    const size_t prefix_length = sizeof kernel_prefix - 1;
     LLVMValueRef list = LLVMGetNamedGlobal(module, "llvm.global.annotations");
     LLVMValueRef entries = list ? LLVMGetInitializer(list) : NULL;
     int count = entries ? LLVMGetNumOperands(entries) : 0;
@@ -66,14 +70,37 @@ ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValue
             length--;
         }
         LLVMValueRef target = strip_casts(LLVMGetOperand(entry, 0));
-        if (text && length == prefix_length + name_length && !memcmp(text, prefix, prefix_length) &&
-            !memcmp(text + prefix_length, kernel, name_length) && LLVMIsAFunction(target) &&
-            !LLVMIsDeclaration(target)) {
-            *function = target;
-            return INGOT_OK;
+        if (text && length >= prefix_length && !memcmp(text, kernel_prefix, prefix_length) &&
+            LLVMIsAFunction(target) && !LLVMIsDeclaration(target) &&
+            matches(target, text + prefix_length, length - prefix_length, wanted)) {
+            return target;
         }
     }
-    return ig_fail(error, INGOT_INTERNAL_ERROR, "clang's output has no kernel named %s", kernel);
+    return NULL;
+}
+
+static bool has_name(LLVMValueRef function, const char *name, size_t length, const void *wanted) {
+    (void)function;
+    return length == strlen(wanted) && !memcmp(name, wanted, length);
+}
+
+static bool is_function(LLVMValueRef function, const char *name, size_t length,
+                        const void *wanted) {
+    (void)name;
+    (void)length;
+    return function == wanted;
+}
+
+ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValueRef *function,
+                             struct ig_error *error) {
+    *function = search_kernels(module, has_name, kernel);
+    return *function ? INGOT_OK
+                     : ig_fail(error, INGOT_INTERNAL_ERROR,
+                               "clang's output has no kernel named %s", kernel);
+}
+
+bool igc_module_is_kernel(LLVMModuleRef module, LLVMValueRef function) {
+    return search_kernels(module, is_function, function) != NULL;
 }
 
 static void delete_global(LLVMModuleRef module, const char *name) {

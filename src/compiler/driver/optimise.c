@@ -174,7 +174,11 @@ ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_e
         status = igc_stage(module, machine, "early", early_passes, error);
     }
     if (!status && has_functions(module, kernel)) {
-        status = igc_stage(module, machine, "recursion", recursion_passes, error);
+        status = igc_unroll_recursion(module, kernel, error);
+        if (!status) {
+            igc_mark_for_inlining(module, kernel);
+            status = igc_stage(module, machine, "levels", recursion_passes, error);
+        }
     }
     if (!status) {
         status = igc_release_loop_exits(module, kernel, error);

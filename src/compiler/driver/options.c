@@ -14,7 +14,7 @@ const char igc_usage[] =
     "usage: ingotc SOURCE.metal -o OUT.ingot [OPTION]...\n"
     "Compiles Metal compute kernels into an .ingot archive. SOURCE may be - for stdin.\n"
     "\n"
-    "  -o FILE               where the archive (or the text of --emit) goes\n"
+    "  -o FILE               where the archive (or the text of --emit) goes; - for stdout\n"
     "  --kernel NAME         only this kernel; may be repeated (all kernels)\n"
     "  --target LEVEL        x86-64-v3 or x86-64-v4; may be repeated (this machine's)\n"
     "  --const INDEX=HEX     the bytes of a function constant's value\n"

@@ -2,6 +2,8 @@
  * The pipeline of ingotc, to be read from top to bottom: igc_compile_module takes one kernel
  * from clang's bitcode to code, igc_run a source file to an archive.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +57,9 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
     struct igc_reflection reflection;
     LLVMValueRef kernel;
     ingot_status status = igc_module_find(module, job->kernel, &kernel, error);
+    if (!status) {
+        status = igc_check_calls(module, kernel, job, error);
+    }
     if (!status) {
         igc_module_isolate(module, kernel);
         LLVMSetValueName2(kernel, job->kernel, strlen(job->kernel));
@@ -286,6 +291,18 @@ static ingot_status check_names(const struct igc_command *command, const struct 
     return INGOT_OK;
 }
 
+/* To the file named, or to stdout. */
+static ingot_status write_output(const struct igc_command *command, const void *bytes, size_t size,
+                                 struct ig_error *error) {
+    if (strcmp(command->output, "-")) {
+        return ig_file_write(command->output, bytes, size, error);
+    }
+    bool written = fwrite(bytes, 1, size, stdout) == size && !fflush(stdout);
+    return written ? INGOT_OK
+                   : ig_fail(error, INGOT_IO_ERROR, "could not write %zu bytes to stdout: %s", size,
+                             strerror(errno));
+}
+
 static ingot_status write_archive(struct ig_arena *arena, const struct igc_command *command,
                                   const struct igc_source *source,
                                   const struct igc_batch_result *result, struct ig_error *error) {
@@ -313,7 +330,7 @@ static ingot_status write_archive(struct ig_arena *arena, const struct igc_comma
     size_t size;
     ingot_status status = ig_archive_write(&archive, &bytes, &size, error);
     if (!status) {
-        status = ig_file_write(command->output, bytes, size, error);
+        status = write_output(command, bytes, size, error);
         free(bytes);
     }
     return status;
@@ -350,7 +367,7 @@ static ingot_status emit_text(struct ig_arena *arena, struct igc_source *source,
             igc_compile_all(arena, source, command, kernels, kernel_count, &text, &result, error);
     }
     ingot_status written =
-        ig_file_write(command->output, ig_text_string(&text), text.size, status ? NULL : error);
+        write_output(command, ig_text_string(&text), text.size, status ? NULL : error);
     ig_text_free(&text);
     return status ? status : written;
 }

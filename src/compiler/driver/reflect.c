@@ -213,6 +213,20 @@ void igc_mark_references(LLVMValueRef kernel) {
     }
 }
 
+/* What no __ingot_arg_ call asks for any more, the optimised kernel does not use. */
+static bool is_unused(LLVMValueRef kernel, uint64_t ordinal) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device") ||
+                 is_call_of(in, "__ingot_arg_threadgroup")) &&
+                (!LLVMIsAConstantInt(LLVMGetOperand(in, 0)) || operand(in, 0) == ordinal)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
                          struct igc_reflection *reflection, struct ig_error *error) {
     struct igc_reflection *r = reflection;
@@ -231,6 +245,7 @@ ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char
     }
     for (uint32_t i = 0; !status && i < count; i++) {
         status = read_argument(arena, found[i].call, kernel_name, &r->arguments[i], error);
+        r->arguments[i].unused = is_unused(kernel, found[i].ordinal);
         LLVMInstructionEraseFromParent(found[i].call);
     }
     r->argument_count = count;

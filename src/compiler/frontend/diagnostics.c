@@ -172,6 +172,7 @@ struct translation {
     const char *prelude_dir;
     struct message pending; /* an error inside the prelude that waits for the user's place */
     bool has_pending;
+    bool in_warning; /* the last message was one, or is left out: notes go with it */
 };
 
 /* *behind: clang means the place right behind the token, as for a missing ';'. */
@@ -192,10 +193,31 @@ static size_t token_of_place(const struct translation *translation, const struct
     return token;
 }
 
+/* clang does not know a kernel that is not being compiled. */
+static bool names_kernel(const struct igc_rewriter *rewriter, const struct message *message,
+                         size_t token) {
+    static const char unknown[] = "use of undeclared identifier";
+    if (token == IGC_NO_TOKEN || message->text_size < sizeof unknown ||
+        memcmp(message->text, unknown, sizeof unknown - 1) != 0)
+        return false;
+    const struct igc_token *used = igc_at(&rewriter->tokens, token);
+    for (size_t i = 0; i < rewriter->kernel_count; i++) {
+        const struct igc_token *name = igc_at(&rewriter->tokens, rewriter->kernels[i].name);
+        if (name->size == used->size && memcmp(name->text, used->text, used->size) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void print_message(const struct translation *translation, const struct message *message,
                           size_t token, bool behind, struct ig_text *out) {
     struct ig_text text = {0};
-    igc_message_words(message->text, message->text_size, &text);
+    if (names_kernel(translation->rewriter, message, token))
+        ig_text_printf(&text, "'%.*s': a kernel cannot be called like a function",
+                       (int)igc_at(&translation->rewriter->tokens, token)->size,
+                       igc_at(&translation->rewriter->tokens, token)->text);
+    else
+        igc_message_words(message->text, message->text_size, &text);
     if (token != IGC_NO_TOKEN)
         print_at(translation->rewriter, token, behind, message->severity, ig_text_string(&text),
                  text.size, out);
@@ -219,7 +241,10 @@ static void translate_line(struct translation *translation, const char *line, co
         return;
     bool in_user = message.file_size == 7 && memcmp(message.file, "<stdin>", 7) == 0;
     bool is_note = strcmp(message.severity, "note") == 0;
-    struct ig_text *out = strcmp(message.severity, "warning") == 0 ? warnings : errors;
+    bool is_warning = strcmp(message.severity, "warning") == 0;
+    if (!is_note)
+        translation->in_warning = is_warning;
+    struct ig_text *out = translation->in_warning ? warnings : errors;
     if (in_user)
         token = token_of_place(translation, &message, &behind);
     if (!is_note && translation->has_pending) {
@@ -227,7 +252,7 @@ static void translate_line(struct translation *translation, const char *line, co
         translation->has_pending = false;
     }
     if (!in_user && message.line > 0) {
-        if (!is_note) {
+        if (!is_note && !is_warning) {
             translation->pending = message;
             translation->has_pending = true;
         }
@@ -238,7 +263,7 @@ static void translate_line(struct translation *translation, const char *line, co
         print_message(translation, &translation->pending, token, behind, errors);
         return;
     }
-    if (is_note && !in_user)
+    if (is_note && (!in_user || translation->in_warning))
         return;
     print_message(translation, &message, token, behind, out);
 }
@@ -269,8 +294,11 @@ void igc_format_diagnostics(const char *main_file, const char *main_text, size_t
             if (message.line > 0)
                 ig_text_printf(out, "%.*s:%u:%u: ", (int)message.file_size, message.file,
                                message.line, message.column);
-            ig_text_printf(out, "%s: %.*s\n", message.severity, (int)message.text_size,
-                           message.text);
+            struct ig_text text = {0};
+            igc_message_words(message.text, message.text_size, &text);
+            out->failed |= text.failed;
+            ig_text_printf(out, "%s: %s\n", message.severity, ig_text_string(&text));
+            ig_text_free(&text);
             const char *source = NULL;
             if (main_text && message.file_size == strlen(main_file) &&
                 memcmp(message.file, main_file, message.file_size) == 0)

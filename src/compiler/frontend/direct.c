@@ -31,7 +31,8 @@ static const char *skip_word(const char *p, const char *end, const char *word) {
 
 /* <metal_math>, <simd/simd.h>: one that the prelude has. clang reports the others. */
 static bool is_metal_header(const struct igc_options *options, const char *p, const char *end) {
-    if (!skip_word(p, end, "<metal_") && !skip_word(p, end, "<simd/simd.h>"))
+    if (!options->prelude_dir ||
+        (!skip_word(p, end, "<metal_") && !skip_word(p, end, "<simd/simd.h>")))
         return false;
     const char *close = memchr(p, '>', (size_t)(end - p));
     char path[PATH_MAX];

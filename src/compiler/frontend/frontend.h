@@ -64,4 +64,17 @@ ingot_status igc_source_compile(struct igc_source *source, const struct igc_opti
                                 const void **bitcode, size_t *bitcode_size, const char **warnings,
                                 struct ig_error *error);
 
+/* A call that is not allowed, by clang's debug location: fails with INGOT_COMPILE_ERROR and a
+ * diagnostic at the callee's name in the user's source. `source` may be NULL. */
+struct igc_call_place {
+    const char *file; /* need not end in a NUL; nor need name */
+    size_t file_size;
+    unsigned line; /* 0: unknown */
+    const char *name;
+    size_t name_size;
+};
+ingot_status igc_source_refuse_call(const struct igc_source *source,
+                                    const struct igc_call_place *place, const char *reason,
+                                    struct ig_error *error);
+
 #endif

@@ -161,3 +161,31 @@ ingot_status igc_source_compile(struct igc_source *source, const struct igc_opti
     ig_text_free(&notes);
     return status;
 }
+
+ingot_status igc_source_refuse_call(const struct igc_source *source,
+                                    const struct igc_call_place *place, const char *reason,
+                                    struct ig_error *error) {
+    const struct igc_tokens *tokens = source ? &source->rewriter->tokens : NULL;
+    size_t best = IGC_NO_TOKEN;
+    for (size_t i = 0; tokens && place->line && i < tokens->count; i++) {
+        const struct igc_token *token = &tokens->items[i];
+        const char *file = tokens->files[token->file];
+        if (token->line != place->line || strlen(file) != place->file_size ||
+            memcmp(file, place->file, place->file_size) != 0)
+            continue;
+        bool named = token->size == place->name_size &&
+                     memcmp(token->text, place->name, place->name_size) == 0;
+        bool definition = named && i > 0 && tokens->items[i - 1].kind == IGC_IDENTIFIER &&
+                          !igc_is(&tokens->items[i - 1], "return");
+        if (best == IGC_NO_TOKEN || named)
+            best = i;
+        if (named && !definition)
+            break;
+    }
+    if (best != IGC_NO_TOKEN)
+        return igc_fail_at(source->rewriter, best, INGOT_COMPILE_ERROR, error, "'%.*s': %s",
+                           (int)place->name_size, place->name, reason);
+    return ig_fail(error, INGOT_COMPILE_ERROR, "%.*s:%u: error: '%.*s': %s", (int)place->file_size,
+                   place->file ? place->file : "", place->line, (int)place->name_size, place->name,
+                   reason);
+}

@@ -1,5 +1,6 @@
 /*
- * Barriers and fences, and the condition of edges that only hold code in its loop.
+ * Barriers and fences, the condition of edges that only hold code in its loop, and the end of a
+ * recursion.
  *
  * The lanes of a SIMD-group run in lockstep and in program order, and the SIMD-groups of a
  * threadgroup on one thread, so that within a threadgroup it is enough to keep LLVM from
@@ -7,6 +8,7 @@
  * scope are real.
  */
 #include <stddef.h>
+#include <stdio.h>
 
 #include "compiler/lower/lower.h"
 
@@ -45,4 +47,17 @@ void igl_fence(struct igv_emit *emit, LLVMValueRef call) {
 
 void igl_never(struct igv_emit *emit, LLVMValueRef call) {
     igv_define_scalar(emit, call, LLVMConstInt(emit->i1, 0, false));
+}
+
+void igl_too_deep(struct igv_emit *emit, LLVMValueRef call) {
+    uint64_t levels = 0;
+    char reason[160];
+    igl_constant(igl_operand(call, 0), &levels);
+    snprintf(reason, sizeof reason,
+             "a function called itself more than %u levels deep; Metal has no recursion, and this "
+             "compiler unrolls it as far as that",
+             (unsigned)levels);
+    LLVMValueRef text = LLVMBuildGlobalStringPtr(emit->builder, reason, "");
+    igv_call_service(emit, offsetof(struct ingot_cpu_services, trap),
+                     LLVMVoidTypeInContext(emit->context), &text, 1);
 }

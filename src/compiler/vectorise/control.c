@@ -98,11 +98,26 @@ static bool needs_guard_for(struct igv_emit *emit, LLVMValueRef instruction) {
     }
 }
 
+static unsigned mask_owner(struct igv_emit *emit, unsigned block) {
+    unsigned owner = block;
+    while (block_at(emit, owner)->mask_of != owner)
+        owner = block_at(emit, owner)->mask_of;
+    return owner;
+}
+
+/* The block has the mask of one before it that never runs with none: that dominates it, so it was
+ * not skipped. */
+static bool is_never_empty(struct igv_emit *emit, unsigned block) {
+    unsigned owner = mask_owner(emit, block);
+    return is_header(emit, block) || emit->state->entry_masked[owner] ||
+           (owner != block && (is_header(emit, owner) || emit->state->guarded[owner]));
+}
+
 #define GUARD_THRESHOLD 10 /* instructions worth a test and a branch */
 
 static bool wants_guard(struct igv_emit *emit, unsigned block) {
     const struct igv_block *info = block_at(emit, block);
-    if (emit->state->entry_masked[block] || is_header(emit, block))
+    if (emit->state->entry_masked[block] || is_never_empty(emit, block))
         return false;
     if (info->successor_count == 2 && !info->branch_divergent)
         return true;
@@ -128,13 +143,6 @@ void igv_control_plan(struct igv_emit *emit) {
 
 /* ---- masks
  * -------------------------------------------------------------------------------------------- */
-
-static unsigned mask_owner(struct igv_emit *emit, unsigned block) {
-    unsigned owner = block;
-    while (block_at(emit, owner)->mask_of != owner)
-        owner = block_at(emit, owner)->mask_of;
-    return owner;
-}
 
 static LLVMValueRef mask_slot(struct igv_emit *emit, unsigned block, unsigned chunk) {
     LLVMValueRef *slot = &emit->state->mask_slots[block][chunk];

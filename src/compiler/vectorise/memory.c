@@ -19,10 +19,11 @@ static LLVMTypeRef memory_type(struct igv_emit *emit, LLVMTypeRef type) {
     return igv_mapped_type(emit, type);
 }
 
-static void copy_metadata(struct igv_emit *emit, LLVMValueRef from, LLVMValueRef to) {
-    unsigned kind = LLVMGetMDKindIDInContext(emit->context, "tbaa", 4);
+/* Loads from constant memory may leave loops that store to other memory. */
+static void copy_invariance(struct igv_emit *emit, LLVMValueRef from, LLVMValueRef to) {
+    unsigned kind = LLVMGetMDKindIDInContext(emit->context, "invariant.load", 14);
     LLVMValueRef metadata = LLVMGetMetadata(from, kind);
-    if (metadata && LLVMIsAInstruction(to))
+    if (metadata && LLVMIsALoadInst(to))
         LLVMSetMetadata(to, kind, metadata);
 }
 
@@ -254,7 +255,7 @@ static void load_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLV
         LLVMValueRef place =
             igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
         results[chunk] = igv_masked_load(emit, type, place, align, chunk);
-        copy_metadata(emit, instruction, results[chunk]);
+        copy_invariance(emit, instruction, results[chunk]);
     }
 }
 
@@ -263,7 +264,7 @@ static void load_gathered(struct igv_emit *emit, LLVMValueRef instruction, LLVMT
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef pointers = igv_vector(emit, LLVMGetOperand(instruction, 0), chunk);
         results[chunk] = igv_gather(emit, type, pointers, LLVMGetAlignment(instruction), chunk);
-        copy_metadata(emit, instruction, results[chunk]);
+        copy_invariance(emit, instruction, results[chunk]);
     }
 }
 
@@ -310,7 +311,7 @@ void igv_emit_load(struct igv_emit *emit, LLVMValueRef instruction) {
         LLVMValueRef load = LLVMBuildLoad2(emit->builder, type, igv_scalar(emit, pointer), "");
         LLVMSetAlignment(load, LLVMGetAlignment(instruction));
         LLVMSetVolatile(load, LLVMGetVolatile(instruction));
-        copy_metadata(emit, instruction, load);
+        copy_invariance(emit, instruction, load);
         igv_define_scalar(emit, instruction, load);
         return;
     }
@@ -369,7 +370,6 @@ static void store_uniform(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMValueRef store = LLVMBuildStore(emit->builder, scalar, pointer);
     LLVMSetAlignment(store, LLVMGetAlignment(instruction));
     LLVMSetVolatile(store, LLVMGetVolatile(instruction));
-    copy_metadata(emit, instruction, store);
 }
 
 static void store_checked(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type) {
