@@ -68,6 +68,16 @@ struct __ingot_raw {};
         v = (E)(v op b.v);                                                                         \
         return *this;                                                                              \
     }
+/* A shift may count in another type. */
+#define __INGOT_VEC_SHIFT(N, op)                                                                   \
+    template <class U, class = enable_if_t<!__is_same(U, T)>>                                      \
+    friend __ingot_inline constexpr vec operator op(vec a, vec<U, N> b) {                          \
+        return a op vec(b);                                                                        \
+    }                                                                                              \
+    template <class U, class = enable_if_t<!__is_same(U, T)>>                                      \
+    __ingot_inline constexpr vec &operator op##=(vec<U, N> b) {                                    \
+        return *this op##= vec(b);                                                                 \
+    }
 #define __INGOT_VEC_COMPARISON(N, op)                                                              \
     friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \
         using B = __ingot_native<uchar, N>;                                                        \
@@ -128,6 +138,8 @@ struct __ingot_raw {};
     __INGOT_VEC_ARITHMETIC(N, ^)                                                                   \
     __INGOT_VEC_ARITHMETIC(N, <<)                                                                  \
     __INGOT_VEC_ARITHMETIC(N, >>)                                                                  \
+    __INGOT_VEC_SHIFT(N, <<)                                                                       \
+    __INGOT_VEC_SHIFT(N, >>)                                                                       \
     __INGOT_VEC_COMPARISON(N, ==)                                                                  \
     __INGOT_VEC_COMPARISON(N, !=)                                                                  \
     __INGOT_VEC_COMPARISON(N, <)                                                                   \
@@ -245,6 +257,7 @@ template <class T> struct vec<T, 4> {
 #undef __INGOT_UNARY_4
 #undef __INGOT_VEC_UNARY
 #undef __INGOT_VEC_ARITHMETIC
+#undef __INGOT_VEC_SHIFT
 #undef __INGOT_VEC_COMPARISON
 #undef __INGOT_VEC_LOGIC
 #undef __INGOT_VEC_STEP

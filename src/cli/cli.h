@@ -97,6 +97,8 @@ struct cli_source_options {
 void cli_source_options_free(struct cli_source_options *options);
 /* Does the file start as an .ingot archive does? */
 bool cli_is_archive(const char *path);
+/* Does it hold a 0 byte near its start? Then it is no source. */
+bool cli_is_binary(const char *path);
 /* Opens .metal source or an archive as a library. */
 ingot_status cli_open_library(ingot_device *device, const char *path,
                               const struct cli_source_options *options, ingot_library **library);

@@ -273,8 +273,9 @@ static void report(const struct pack *pack, size_t size) {
         printf("%s\n", ig_text_string(&text));
         ig_text_free(&text);
     } else if (!pack->quiet) {
-        printf("wrote %s: %u kernels, %u with code, %s\n", pack->output, pack->merged.kernel_count,
-               pack->merged.variant_count, cli_bytes(size, buffer));
+        printf("wrote %s: %u kernel%s, %u with code, %s\n", pack->output, pack->merged.kernel_count,
+               pack->merged.kernel_count == 1 ? "" : "s", pack->merged.variant_count,
+               cli_bytes(size, buffer));
     }
     if (pack->later && !pack->quiet)
         cli_warning("%zu kernel%s no code, since function constants have no value; %s", pack->later,

@@ -128,10 +128,19 @@ static bool pad_value(struct run *run, struct bound *bound) {
     return true;
 }
 
+/* Integers of one size are alike, and a .npy file holds bf16 as u16. */
+static bool same_kind(ingot_scalar_type given, ingot_scalar_type wanted, bool from_file) {
+    bool floating = given >= INGOT_SCALAR_F16 || wanted >= INGOT_SCALAR_F16;
+    return ig_scalar_size(given) == ig_scalar_size(wanted) &&
+           (!floating || given == wanted ||
+            (from_file && given == INGOT_SCALAR_U16 && wanted == INGOT_SCALAR_BF16));
+}
+
 static void warn_of_type(const struct bound *bound) {
     size_t given = ig_scalar_size(bound->given.scalar);
     size_t wanted = ig_scalar_size(bound->info.scalar);
-    if (given > 1 && wanted > 1 && given != wanted)
+    if (given > 1 && wanted > 1 &&
+        !same_kind(bound->given.scalar, bound->info.scalar, bound->given.kind == CLI_ARGUMENT_FILE))
         cli_warning("argument %s holds %s, but %s (buffer %u) is of type %s", bound->given.text,
                     ig_scalar_name(bound->given.scalar), bound->info.name, bound->info.index,
                     bound->info.type_name);

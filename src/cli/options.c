@@ -76,7 +76,7 @@ static bool set_extent(uint32_t extent[3], const char *text) {
     char *end;
     extent[0] = extent[1] = extent[2] = 1;
     for (int i = 0; i < 3; i++) {
-        if (!parse_u32(text, &end, &extent[i]))
+        if (!parse_u32(text, &end, &extent[i]) || !extent[i])
             return false;
         if (!*end)
             return true;
@@ -102,7 +102,8 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
     case CLI_EXTENT:
         if (set_extent(option->target, value))
             return true;
-        cli_usage_error(command, "--%s %s: expected one to three whole numbers, such as 64,64",
+        cli_usage_error(command,
+                        "--%s %s: expected one to three whole numbers from 1, such as 64,64",
                         option->name, value);
         return false;
     case CLI_COUNT:

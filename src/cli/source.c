@@ -22,6 +22,16 @@ bool cli_is_archive(const char *path) {
     return length > 6 && !strcmp(path + length - 6, ".ingot");
 }
 
+bool cli_is_binary(const char *path) {
+    char start[4096];
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    size_t got = fread(start, 1, sizeof start, file);
+    fclose(file);
+    return memchr(start, 0, got) != NULL;
+}
+
 /* "NAME=VALUE" → name and value; the arena owns both. */
 static bool split_defines(struct ig_arena *arena, const struct cli_list *list,
                           ingot_define **defines) {
@@ -47,6 +57,10 @@ ingot_status cli_open_library(ingot_device *device, const char *path,
         if (status)
             cli_error("%s", ingot_error_message());
         return status;
+    }
+    if (cli_is_binary(path)) {
+        cli_error("%s is neither Metal source nor an .ingot archive", path);
+        return INGOT_INVALID_ARGUMENT;
     }
     struct ig_arena arena = {0};
     ingot_define *defines;

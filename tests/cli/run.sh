@@ -121,6 +121,10 @@ check "an include folder, short" 0 "1 passed" -- "$ingot" check include.metal -I
 printf 'kernel void k(device float *x) { x[0] = VALUE; }\n' >define.metal
 check "without the macro" 1 VALUE -- "$ingot" check define.metal
 check "with the macro" 0 "1 passed" -- "$ingot" check define.metal -D VALUE=7
+printf 'vertex float4 corner(uint i [[vertex_id]]) { return float4(i); }\n' >vertex.metal
+check "no kernels" 0 "no compute kernels" "0 passed, 0 failed" -- "$ingot" check vertex.metal
+check "neither source nor archive" 1 "neither Metal source nor" -- "$ingot" check "$ingot"
+check "the same for inspect" 1 "neither Metal source nor" -- "$ingot" inspect "$ingot"
 check "no compiler" 1 "INGOTC" -- env INGOTC=/nowhere/ingotc "$ingot" check good.metal
 
 # ---- run -------------------------------------------------------------------------------
@@ -155,6 +159,8 @@ check "run, bad shape" 1 "expected a shape" -- "$ingot" run good.metal ramp --th
 check "run, no grid" 2 "--threads or --threadgroups" -- "$ingot" run good.metal ramp 'f32[1]'
 check "run, both grids" 2 "--threads or --threadgroups" -- "$ingot" run good.metal ramp --threads 1 --threadgroups 1 'f32[1]'
 check "run, bad extent" 2 "whole numbers" -- "$ingot" run good.metal ramp --threads 1,2,3,4 'f32[1]'
+check "run, an empty grid" 2 "whole numbers from 1" -- "$ingot" run good.metal ramp --threads 0 'f32[1]'
+check "run, value of another kind" 0 "u32:2 holds u32" "type float" -- "$ingot" run good.metal scale --threads 1 'f32[1]' u32:2
 check "run, unknown device" 1 frob -- "$ingot" run good.metal ramp --device frob --threads 1 'f32[1]'
 check "run, no such output folder" 1 "nowhere" -- "$ingot" run good.metal ramp --threads 1 'f32[1]=nowhere/x.npy'
 check "run, group too large" 1 4096 1024 -- "$ingot" run good.metal ramp --threads 4096 --group 4096 'f32[4096]'

@@ -2,7 +2,7 @@
 // RUN: kernel=outer threads=1 group=1
 // ARG 0: i32[1]
 // EXPECT-STATUS: INGOT_COMPILE_ERROR
-// EXPECT-ERROR: error_kernel_called.metal:10:49: error: 'inner': a kernel cannot be called like a function
+// EXPECT-ERROR: error_kernel_called.metal:10:50: error: 'inner': a kernel cannot be called like a function
 #include <metal_stdlib>
 using namespace metal;
 

@@ -81,7 +81,8 @@ void igc_llvm_start(void) {
         "-unroll-max-iteration-count-to-analyze=128",
         "-enable-misched=false", /* it moves shuffles away from their uses, and they spill: matrix
                                     kernels lose half their speed */
-        "-scalarize-load-store", /* later versions have a parameter of the pass instead */
+        "-enable-tail-merge=false", /* seconds for kernels with many conditional stores */
+        "-scalarize-load-store",    /* later versions have a parameter of the pass instead */
     };
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);

@@ -22,8 +22,8 @@
 #include "compiler/frontend/mixed_operands.h"
 
 enum {
-    MAX_ARGUMENTS = 64,
-    PCH_RECIPE = 2, /* counts changes of build_pch */
+    MAX_ARGUMENTS = 96,
+    PCH_RECIPE = 3, /* counts changes of build_pch */
 };
 
 static const char *const language_flags[] = {
@@ -44,7 +44,24 @@ static const char *const language_flags[] = {
     "-ffp-contract=off",
     "-fno-finite-loops",
     "-fgnuc-version=4.2.1",
-    "-Wno-everything",
+    "-Wno-everything", /* but what is almost always a mistake */
+    "-Wreturn-type",
+    "-Wuninitialized",
+    "-Wsometimes-uninitialized",
+    "-Wdivision-by-zero",
+    "-Wshift-count-overflow",
+    "-Wshift-count-negative",
+    "-Wtautological-constant-compare",
+    "-Wtautological-unsigned-zero-compare",
+    "-Wtautological-overlap-compare",
+    "-Wparentheses",
+    "-Wconstant-conversion",
+    "-Wliteral-conversion",
+    "-Wliteral-range",
+    "-Wunused-comparison",
+    "-Wunused-value",
+    "-Warray-bounds",
+    "-Wself-assign",
     "-Wno-c++11-narrowing",
     "-Wno-invalid-constexpr",
     "-fno-caret-diagnostics",

@@ -199,6 +199,7 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
     if (status != INGOT_OK)
         return status;
     igc_rewrite_constants(rewriter);
+    igc_rewrite_derived(rewriter);
     igc_rewrite_members(rewriter);
     igc_rewrite_spaces(rewriter);
     igc_rewrite_expressions(rewriter);

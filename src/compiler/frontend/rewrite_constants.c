@@ -3,8 +3,9 @@
  * `extern constant T name __asm("__ingot_fc_i");`, which the driver gives a value, and
  * `is_function_constant_defined(name)` becomes `__ingot_constant_defined(i)`.
  *
- * Requires tokens; igc_rewrite_constants requires igc_find_constants. Constants that are
- * derived from these need nothing: clang gives them dynamic initialisers. Indices may be
+ * Requires tokens; igc_rewrite_constants requires igc_find_constants. Scalars that are derived
+ * from these need nothing: clang gives them dynamic initialisers (vectors: rewrite_derived.c).
+ * Indices may be
  * integer expressions, with names of constants that the source gives integer values.
  */
 #include <stdlib.h>

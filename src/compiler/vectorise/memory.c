@@ -247,15 +247,52 @@ static void store_private(struct igv_emit *emit, LLVMValueRef value, LLVMValueRe
 /* ---- loads -------------------------------------------------------------------------------------
  */
 
-static void load_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
-                            LLVMValueRef *results) {
+static void load_chunks(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
+                        bool masked, LLVMValueRef *results) {
     LLVMValueRef base = igv_scalar(emit, LLVMGetOperand(instruction, 0));
     unsigned align = LLVMGetAlignment(instruction);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef place =
             igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
-        results[chunk] = igv_masked_load(emit, type, place, align, chunk);
+        results[chunk] = masked ? igv_masked_load(emit, type, place, align, chunk)
+                                : plain_load(emit, type, place, align);
         copy_invariance(emit, instruction, results[chunk]);
+    }
+}
+
+/* i1, for sign masks: all lanes are active. Masked accesses of AVX2 take tens of cycles on some
+ * CPUs: worth a branch. */
+static LLVMValueRef all_active(struct igv_emit *emit) {
+    LLVMValueRef all = igv_mask(emit, 0);
+    for (unsigned chunk = 1; chunk < emit->chunks; chunk++)
+        all = LLVMBuildAnd(emit->builder, all, igv_mask(emit, chunk), "");
+    return igv_all(emit, all);
+}
+
+static void load_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
+                            LLVMValueRef *results) {
+    if (igv_mask_is_full(emit) || emit->request->target->bit_masks) {
+        load_chunks(emit, instruction, type, true, results);
+        return;
+    }
+    LLVMBasicBlockRef fast = igv_append_block(emit, "load.all"), from[2];
+    LLVMBasicBlockRef slow = igv_append_block(emit, "load.some");
+    LLVMBasicBlockRef join = igv_append_block(emit, "load.done");
+    LLVMValueRef some[IGV_MAX_CHUNKS];
+    LLVMBuildCondBr(emit->builder, all_active(emit), fast, slow);
+    LLVMPositionBuilderAtEnd(emit->builder, fast);
+    load_chunks(emit, instruction, type, false, results);
+    from[0] = fast;
+    LLVMBuildBr(emit->builder, join);
+    LLVMPositionBuilderAtEnd(emit->builder, slow);
+    load_chunks(emit, instruction, type, true, some);
+    from[1] = LLVMGetInsertBlock(emit->builder);
+    LLVMBuildBr(emit->builder, join);
+    LLVMPositionBuilderAtEnd(emit->builder, join);
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
+        LLVMValueRef incoming[] = {results[chunk], some[chunk]};
+        results[chunk] = LLVMBuildPhi(emit->builder, LLVMTypeOf(some[chunk]), "");
+        LLVMAddIncoming(results[chunk], incoming, from, 2);
     }
 }
 
@@ -338,14 +375,37 @@ void igv_emit_load(struct igv_emit *emit, LLVMValueRef instruction) {
 /* ---- stores ------------------------------------------------------------------------------------
  */
 
-static void store_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type) {
+static void store_chunks(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
+                         bool masked) {
     LLVMValueRef base = igv_scalar(emit, LLVMGetOperand(instruction, 1));
+    unsigned align = LLVMGetAlignment(instruction);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vector = igv_vector(emit, LLVMGetOperand(instruction, 0), chunk);
         LLVMValueRef place =
             igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
-        igv_masked_store(emit, vector, place, LLVMGetAlignment(instruction), chunk);
+        if (masked)
+            igv_masked_store(emit, vector, place, align, chunk);
+        else
+            LLVMSetAlignment(LLVMBuildStore(emit->builder, vector, place), align);
     }
+}
+
+static void store_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type) {
+    if (igv_mask_is_full(emit) || emit->request->target->bit_masks) {
+        store_chunks(emit, instruction, type, true);
+        return;
+    }
+    LLVMBasicBlockRef fast = igv_append_block(emit, "store.all");
+    LLVMBasicBlockRef slow = igv_append_block(emit, "store.some");
+    LLVMBasicBlockRef join = igv_append_block(emit, "store.done");
+    LLVMBuildCondBr(emit->builder, all_active(emit), fast, slow);
+    LLVMPositionBuilderAtEnd(emit->builder, fast);
+    store_chunks(emit, instruction, type, false);
+    LLVMBuildBr(emit->builder, join);
+    LLVMPositionBuilderAtEnd(emit->builder, slow);
+    store_chunks(emit, instruction, type, true);
+    LLVMBuildBr(emit->builder, join);
+    LLVMPositionBuilderAtEnd(emit->builder, join);
 }
 
 static void store_scattered(struct igv_emit *emit, LLVMValueRef instruction) {

@@ -11,13 +11,18 @@ void cpu_service_log(const struct ingot_cpu_group *group, uint32_t level, const 
 #define MAX_SPEC 32
 
 /* Copies flags, width and precision of a conversion and drops its length modifiers; returns
- * the conversion character, and moves *text past it. 0: not a conversion. */
-static char parse_conversion(const char **text, char spec[MAX_SPEC]) {
+ * the conversion character, and moves *text past it. 0: not a conversion. *elements: 4 for %v4f. */
+static char parse_conversion(const char **text, char spec[MAX_SPEC], unsigned *elements) {
     const char *p = *text; /* after '%' */
     size_t length = 0;
     spec[length++] = '%';
     while (*p && strchr("-+ #0123456789.", *p) && length < MAX_SPEC - 8)
         spec[length++] = *p++;
+    *elements = 1;
+    if (*p == 'v' && p[1] >= '2' && p[1] <= '4') {
+        *elements = (unsigned)(p[1] - '0');
+        p += 2;
+    }
     while (*p && strchr("hlLqjzt", *p))
         p++;
     if (!*p)
@@ -110,14 +115,20 @@ static void format_message(struct ig_text *out, const char *format, uint32_t cou
             ig_text_append(out, p++, 1);
             continue;
         }
-        char spec[MAX_SPEC];
-        char conversion = parse_conversion(&p, spec);
+        char spec[MAX_SPEC] = "";
+        unsigned elements;
+        char conversion = parse_conversion(&p, spec, &elements);
         if (!conversion)
             break;
-        if (next < count)
-            append_argument(out, spec, conversion, args[next++]);
-        else
-            ig_text_puts(out, "(missing)");
+        for (unsigned i = 0; i < elements; i++) {
+            char own[MAX_SPEC];
+            memcpy(own, spec, sizeof own);
+            ig_text_puts(out, i ? "," : "");
+            if (next < count)
+                append_argument(out, own, conversion, args[next++]);
+            else
+                ig_text_puts(out, "(missing)");
+        }
     }
 }
 
