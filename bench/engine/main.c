@@ -26,7 +26,7 @@
 enum competitor { INGOT, INGOT_AVX2, PLAIN, POCL, MEMCPY, BLAS, COMPETITORS };
 static const char *const competitor_names[] = {"ingot", "ingot_avx2", "plain",
                                                "pocl",  "memcpy",     "openblas"};
-enum { MAX_ROUNDS = 1001 };
+enum { MAX_ROUNDS = 1001, ENOUGH_SECONDS = 4 };
 
 struct figure {
     double seconds;   /* of one run of the row; 0: none */
@@ -55,7 +55,8 @@ struct bench {
     unsigned cores, rounds;
     int only_row;
     bool best;
-    const char *only; /* this competitor, besides the plain loop */
+    const char *archive; /* of kernels.metal; NULL: compile it */
+    const char *only;    /* this competitor, besides the plain loop */
     struct engine engines[2];
     struct opencl *opencl;
     struct opencl_kernel *opencl_kernel;
@@ -80,12 +81,16 @@ static bool good(ingot_status status) {
 }
 
 /* ---- ingot ------------------------------------------------------------------------------- */
-static bool engine_open(struct engine *engine, unsigned cores, const char *level) {
+static bool engine_open(struct engine *engine, unsigned cores, const char *level,
+                        const char *archive) {
     ingot_device_desc desc = {.worker_threads = cores, .cpu_level = level};
-    return good(ingot_device_open("cpu", &desc, &engine->device)) &&
-           good(ingot_library_create_from_source_file(engine->device, BENCH_SOURCE "/kernels.metal",
-                                                      NULL, &engine->library)) &&
-           good(ingot_stream_create(engine->device, &engine->stream));
+    if (!good(ingot_device_open("cpu", &desc, &engine->device)))
+        return false;
+    ingot_status status =
+        archive ? ingot_library_create_from_archive(engine->device, archive, &engine->library)
+                : ingot_library_create_from_source_file(
+                      engine->device, BENCH_SOURCE "/kernels.metal", NULL, &engine->library);
+    return good(status) && good(ingot_stream_create(engine->device, &engine->stream));
 }
 
 static bool engine_prepare(struct engine *engine, const struct bench_row *row) {
@@ -267,19 +272,23 @@ static void measure(struct bench *bench, struct figure *figures) {
                 break;
         }
     }
+    unsigned taken[COMPETITORS] = {0};
+    double spent[COMPETITORS] = {0};
     for (unsigned round = 0; round < bench->rounds; round++)
         for (enum competitor who = 0; who < COMPETITORS; who++) {
-            if (!repeats[who])
+            if (!repeats[who] || (taken[who] >= 3 && spent[who] > ENOUGH_SECONDS))
                 continue;
             double start = now();
             run(bench, who, repeats[who]);
-            samples[who][round] = (now() - start) / (double)repeats[who];
+            double seconds = now() - start;
+            samples[who][taken[who]++] = seconds / (double)repeats[who];
+            spent[who] += seconds;
         }
     for (enum competitor who = 0; who < COMPETITORS; who++) {
-        if (!repeats[who])
+        if (!taken[who])
             continue;
-        qsort(samples[who], bench->rounds, sizeof(double), by_value);
-        figures[who].seconds = samples[who][bench->best ? 0 : bench->rounds / 2];
+        qsort(samples[who], taken[who], sizeof(double), by_value);
+        figures[who].seconds = samples[who][bench->best ? 0 : taken[who] / 2];
     }
 }
 
@@ -326,13 +335,13 @@ static void bench_one(struct bench *bench, unsigned index, struct figure *figure
 static int bench_cores(struct bench *bench, struct table *table) {
     bench->opencl = opencl_open(BENCH_SOURCE "/kernels.cl", bench->cores, &bench->no_opencl);
     bench->sgemm = find_sgemm(bench->cores);
-    if (!engine_open(&bench->engines[INGOT], bench->cores, NULL))
+    if (!engine_open(&bench->engines[INGOT], bench->cores, NULL, bench->archive))
         return 1;
     ingot_device_info info;
     if (!good(ingot_device_get_info(bench->engines[INGOT].device, &info)))
         return 1;
     snprintf(table->target, sizeof table->target, "%s", info.target);
-    engine_open(&bench->engines[INGOT_AVX2], bench->cores, "x86-64-v3");
+    engine_open(&bench->engines[INGOT_AVX2], bench->cores, "x86-64-v3", bench->archive);
     for (unsigned i = 0; i < BENCH_ROWS; i++) {
         if (bench->only_row >= 0 && bench->only_row != (int)i)
             continue;
@@ -429,6 +438,9 @@ int main(int count, char **arguments) {
             bench.best = true;
         } else if (!strcmp(arguments[i], "--cpu-time")) {
             bench_clock = CLOCK_PROCESS_CPUTIME_ID;
+        } else if (!strcmp(arguments[i], "--archive") && value) {
+            bench.archive = value;
+            i++;
         } else if (!strcmp(arguments[i], "--only") && value) {
             bench.only = value;
             i++;
@@ -442,7 +454,8 @@ int main(int count, char **arguments) {
         } else {
             fprintf(stderr,
                     "usage: engine_bench [--json] [--rounds N] [--row 0…%d] [--cores N] "
-                    "[--best] [--cpu-time] [--only ingot|ingot_avx2|pocl|memcpy|openblas]\n",
+                    "[--best] [--cpu-time] [--archive FILE] "
+                    "[--only ingot|ingot_avx2|pocl|memcpy|openblas]\n",
                     BENCH_ROWS - 1);
             return 2;
         }

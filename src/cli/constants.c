@@ -51,8 +51,11 @@ ingot_status cli_parse_constant(const char *text, const ingot_constant_info *inf
         value->size += width;
         at += length;
         if (!*at) {
-            if (i + 1 == info->components)
+            if (i + 1 == info->components) {
+                if (info->components == 3) /* three components take the room of four */
+                    value->size += width;
                 return INGOT_OK;
+            }
             return ig_fail(error, INGOT_INVALID_ARGUMENT,
                            "--const %s: %s has %u components, but %u value%s given", text,
                            info->name, info->components, i + 1, i ? "s were" : " was");

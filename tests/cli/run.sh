@@ -5,7 +5,7 @@ ingot=$1
 here=$(cd "$(dirname "$0")" && pwd)
 examples=$here/../../examples
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work" 2>/dev/null || { sleep 2; rm -rf "$work"; }' EXIT
 cd "$work" || exit 1
 passed=0
 failed=0
@@ -106,6 +106,15 @@ check "inspect without a file" 2 "expected one FILE" -- "$ingot" inspect
 # ---- check -----------------------------------------------------------------------------
 check "check a good file" 0 "kernel ramp: ok" "6 passed, 0 failed" -- "$ingot" check good.metal
 check "check a bad file" 1 "bad.metal:4:" "missing_function" "^" -- "$ingot" check bad.metal
+cat >doubtful.metal <<'M'
+kernel void divide(device int *x [[buffer(0)]]) {
+    int y;
+    x[0] = x[1] / 0 + y;
+}
+M
+check "check shows warnings" 0 "doubtful.metal:3:17: warning: division by zero" "'y' is uninitialized" "1 passed" -- "$ingot" check doubtful.metal
+check "assembly" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" doubtful.metal --emit asm -o doubtful.s
+same "code has lines of the source" "$(grep -c '\.file.*doubtful\.metal' doubtful.s | sed 's/[1-9][0-9]*/some/') $(grep -cE '\.loc[[:space:]]+[0-9]+ 3 ' doubtful.s | sed 's/[1-9][0-9]*/some/')" "some some"
 check "check two files" 1 good.metal bad.metal -- "$ingot" check good.metal bad.metal
 check "check one kernel" 0 "1 passed, 0 failed" -- "$ingot" check good.metal --kernel scale
 check "check one kernel of two files" 0 "1 passed, 0 failed" -- "$ingot" check good.metal "$examples/saxpy.metal" --kernel saxpy
@@ -140,6 +149,12 @@ check "run, threadgroup memory" 0 -- "$ingot" run good.metal reverse --threadgro
 same "r.npy" "$(values r.npy d4)" "4 3 2 1 0"
 check "run, constant by name" 0 "= 1 1" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const flag=1
 check "run, constant by index" 0 "= 2 2" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const 3=false
+cat >vector.metal <<'M'
+#include <metal_stdlib>
+constant metal::float3 v [[function_constant(0)]];
+kernel void put(device float *x [[buffer(0)]]) { x[0] = v.x; x[1] = v.y; x[2] = v.z; }
+M
+check "run, constant vector of three" 0 "= 1 2.5 -3" -- "$ingot" run vector.metal put --threads 1 'f32[3]' --const v=1,2.5,-3
 check "run, timed" 0 "median" -- "$ingot" run good.metal ramp --threads 64 --time --repeat 3 'f32[64]'
 check "run as JSON" 0 '"kernel": "ramp"' '"seconds"' '"file": "j.npy"' -- "$ingot" run good.metal ramp --threads 4 --json --time 'f32[4]=j.npy'
 check "run at the lower level" 0 "x86-64-v3" -- "$ingot" run good.metal ramp --cpu x86-64-v3 --threads 4 'f32[4]'

@@ -69,6 +69,7 @@ struct versions {
     const struct igc_reflection *reflection;
     struct igv_request request;
     struct igc_entry entries[INGOT_CPU_IDS_COUNT];
+    struct igc_lines lines;
     bool has_barriers;
     uint32_t stack_bytes;
     struct ig_error *error;
@@ -88,6 +89,7 @@ static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool
         *p = isalnum((unsigned char)*p) ? *p : '_';
     }
     v->request.name = name;
+    v->request.description = igc_lines_describe(&v->lines, v->kernel_name, name);
     ingot_status status = igv_vectorise(v->arena, &v->request, &result, v->error);
     if (status) {
         return status;
@@ -198,6 +200,7 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     }
     struct shape shape = measure(r->kernel);
     start = igc_time_now();
+    igc_lines_start(&v->lines, r->module, r->kernel);
     status = add_versions(v, &shape);
     igc_time_add("vectorise", igc_time_now() - start);
     if (status) {
@@ -209,6 +212,7 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     igc_add_facts(r->module, v->reflection);
     igc_build_entries(r->module, v->entries, v->has_barriers, code->static_threadgroup_bytes,
                       v->stack_bytes, r->target);
+    igc_lines_finish(&v->lines, r->module);
     if (job->emitted && job->command->emit == IGC_EMIT_VECTORISED) {
         igc_print_module(r->module, job->emitted);
     }
@@ -242,6 +246,7 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
     LLVMSetTarget(module, triple);
     LLVMDisposeMessage(triple);
     status = vectorise(&v, code, job);
+    igc_lines_free(&v.lines);
     if (!status) {
         status = igc_stage(module, v.request.machine, "cleanup",
                            target->bit_masks ? cleanup_bit_masks : cleanup_sign_masks, error);

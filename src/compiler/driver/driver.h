@@ -194,6 +194,19 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
                          const struct igc_reflection *reflection, struct igc_code *code,
                          struct ig_error *error);
 
+/* ---- lines.c ---------------------------------------------------------------------------------- */
+struct igc_lines { /* all NULL for a kernel without debug information */
+    LLVMDIBuilderRef builder;
+    LLVMMetadataRef file, type;
+    unsigned line; /* of the kernel */
+};
+void igc_lines_start(struct igc_lines *lines, LLVMModuleRef module, LLVMValueRef kernel);
+/* What the debugger is told about one function, or NULL. */
+LLVMMetadataRef igc_lines_describe(struct igc_lines *lines, const char *name, const char *symbol);
+/* When all functions are there. */
+void igc_lines_finish(struct igc_lines *lines, LLVMModuleRef module);
+void igc_lines_free(struct igc_lines *lines);
+
 /* Comparisons and intrinsics on half become float; nothing may fold them back (half.c). */
 void igc_promote_half(LLVMModuleRef module);
 

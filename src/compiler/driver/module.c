@@ -95,8 +95,8 @@ ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValue
                              struct ig_error *error) {
     *function = search_kernels(module, has_name, kernel);
     return *function ? INGOT_OK
-                     : ig_fail(error, INGOT_INTERNAL_ERROR,
-                               "clang's output has no kernel named %s", kernel);
+                     : ig_fail(error, INGOT_INTERNAL_ERROR, "clang's output has no kernel named %s",
+                               kernel);
 }
 
 bool igc_module_is_kernel(LLVMModuleRef module, LLVMValueRef function) {

@@ -20,6 +20,17 @@ static bool is_forbidden(const struct igc_tokens *tokens, size_t i) {
     return false;
 }
 
+/* `{0}` and `{}` say nothing that a kernel could rely on, and programs have them. */
+static bool are_zeros(const struct igc_tokens *tokens, size_t i) {
+    size_t close;
+    if (igc_word_at(tokens, i) != IGC_W_OPEN_BRACE || !igc_closes(tokens, i, &close))
+        return false;
+    for (i++; i < close; i++)
+        if (!igc_is(igc_at(tokens, i), "0") && igc_word_at(tokens, i) != IGC_W_COMMA)
+            return false;
+    return true;
+}
+
 /* For `threadgroup T x[N] = …` at i: the `=`, or IGC_NO_TOKEN. */
 static size_t initial_values(const struct igc_tokens *tokens, size_t i) {
     bool array = false;
@@ -33,7 +44,7 @@ static size_t initial_values(const struct igc_tokens *tokens, size_t i) {
             array = true;
             break;
         case IGC_W_ASSIGN:
-            return array ? i : IGC_NO_TOKEN;
+            return array && !are_zeros(tokens, i + 1) ? i : IGC_NO_TOKEN;
         case IGC_W_STAR:
         case IGC_W_AMPERSAND:
         case IGC_W_AND:

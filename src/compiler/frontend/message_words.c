@@ -143,8 +143,16 @@ static void drop_repetitions(struct ig_text *text) {
     }
 }
 
+/* An assertion of the prelude about a kernel's parameters: what it asserted is of no interest. */
+static const char *skip_assertion(const char *text, size_t size) {
+    const char *reason = find(text, size, "a kernel parameter must be");
+    return reason && has_prefix(text, text + size, "static assertion failed") ? reason : text;
+}
+
 void igc_message_words(const char *text, size_t size, struct ig_text *out) {
     const char *end = text + size;
+    text = skip_assertion(text, size);
+    size = (size_t)(end - text);
     for (const char *p = text; p < end;) {
         size_t used = 0;
         if (p == text || !is_word(p[-1])) {

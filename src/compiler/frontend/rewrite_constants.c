@@ -5,8 +5,8 @@
  *
  * Requires tokens; igc_rewrite_constants requires igc_find_constants. Scalars that are derived
  * from these need nothing: clang gives them dynamic initialisers (vectors: rewrite_derived.c).
- * Indices may be
- * integer expressions, with names of constants that the source gives integer values.
+ * Indices may be integer expressions, with names of constants that the source gives integer
+ * values.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -89,15 +89,26 @@ static void rewrite_vector_constants(struct igc_rewriter *rewriter) {
 /* ---- swizzles
  * ------------------------------------------------------------------------------------
  */
-static bool is_swizzle(const struct igc_token *token) {
+enum { SWIZZLES = 2 * 4 * 256 };
+
+/* A number for each word of two to four letters out of xyzw, or out of rgba; -1 for others. */
+static int swizzle_number(const struct igc_token *token) {
+    static const char *const letters[] = {"xyzw", "rgba"};
     if (token->kind != IGC_IDENTIFIER || token->size < 2 || token->size > 4)
-        return false;
-    bool position = true, colour = true;
-    for (size_t i = 0; i < token->size; i++) {
-        position &= strchr("xyzw", token->text[i]) != NULL;
-        colour &= strchr("rgba", token->text[i]) != NULL;
+        return -1;
+    for (int set = 0; set < 2; set++) {
+        int number = 0;
+        size_t i = 0;
+        for (const char *letter; i < token->size; i++) {
+            letter = strchr(letters[set], token->text[i]);
+            if (!letter)
+                break;
+            number = 4 * number + (int)(letter - letters[set]);
+        }
+        if (i == token->size)
+            return (set * 4 + (int)token->size - 1) * 256 + number;
     }
-    return position || colour;
+    return -1;
 }
 
 static bool is_member(const struct igc_tokens *tokens, size_t i) {
@@ -116,33 +127,30 @@ static bool is_read(const struct igc_tokens *tokens, size_t i) {
     return !steps && (!ends_in_assign || compares);
 }
 
-static bool declared_by_program(const struct igc_tokens *tokens, size_t name) {
-    for (size_t i = 0; i < tokens->count; i++)
-        if (igc_at(tokens, i)->kind == IGC_IDENTIFIER && !is_member(tokens, i) &&
-            same_name(igc_at(tokens, i), igc_at(tokens, name)))
-            return true;
-    return false;
-}
-
-static bool declares_operators(const struct igc_tokens *tokens) {
-    for (size_t i = 0; i < tokens->count; i++)
-        if (igc_is(igc_at(tokens, i), "operator"))
-            return true;
-    return false;
+/* Whether the program declares operators; and which swizzle words it uses as names. */
+static bool read_program(const struct igc_tokens *tokens, bool own_names[SWIZZLES]) {
+    bool operators = false;
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct igc_token *token = igc_at(tokens, i);
+        int number = is_member(tokens, i) ? -1 : swizzle_number(token);
+        if (number >= 0)
+            own_names[number] = true;
+        operators |= token->word == IGC_W_OPERATOR;
+    }
+    return operators;
 }
 
 static void rewrite_swizzles(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
-    if (!declares_operators(tokens))
+    bool own_names[SWIZZLES] = {false};
+    if (!read_program(tokens, own_names))
         return;
-    for (size_t i = 0; i < tokens->count; i++) {
-        if (igc_word_at(tokens, i) != IGC_W_TEMPLATE)
-            continue;
-        size_t end = igc_declaration_end(tokens, i);
-        for (; i < end; i++)
-            if (is_swizzle(igc_at(tokens, i)) && is_member(tokens, i) && is_read(tokens, i) &&
-                !rewriter->edits[i].dead && !declared_by_program(tokens, i))
-                igc_after(rewriter, i, ".__ingot_self()");
+    for (size_t i = 0, end = 0; i < tokens->count; i++) {
+        if (i >= end && igc_word_at(tokens, i) == IGC_W_TEMPLATE)
+            end = igc_declaration_end(tokens, i);
+        int number = i < end && is_member(tokens, i) ? swizzle_number(igc_at(tokens, i)) : -1;
+        if (number >= 0 && !own_names[number] && is_read(tokens, i) && !rewriter->edits[i].dead)
+            igc_after(rewriter, i, ".__ingot_self()");
     }
 }
 

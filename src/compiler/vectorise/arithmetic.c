@@ -118,14 +118,38 @@ static LLVMValueRef divide_by_float(struct igv_emit *emit, LLVMValueRef left, LL
     return width < 32 ? LLVMBuildTrunc(b, result, original, "") : result;
 }
 
+/* By the CPU's own instruction, which must not trap where a GPU would not: a divisor of 0 counts
+ * as 1 (the result is undefined in Metal), and -1 negates. */
+static LLVMValueRef divide_by_integer(struct igv_emit *emit, LLVMOpcode opcode, LLVMValueRef left,
+                                      LLVMValueRef right, bool is_signed) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMTypeRef type = LLVMTypeOf(right);
+    LLVMTypeRef scalar =
+        LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
+    LLVMValueRef negates = NULL;
+    LLVMValueRef traps = LLVMBuildICmp(b, LLVMIntEQ, right, LLVMConstNull(type), "");
+    if (is_signed) {
+        negates = LLVMBuildICmp(b, LLVMIntEQ, right, LLVMConstAllOnes(type), "");
+        traps = LLVMBuildOr(b, traps, negates, "");
+    }
+    LLVMValueRef divisor =
+        LLVMBuildSelect(b, traps, constant_like(right, scalar, 1), right, "divisor");
+    LLVMValueRef result = LLVMBuildBinOp(b, opcode, left, divisor, "");
+    if (opcode == LLVMSDiv)
+        result = LLVMBuildSelect(b, negates, LLVMBuildNeg(b, left, ""), result, "");
+    return result;
+}
+
 LLVMValueRef igv_divide(struct igv_emit *emit, LLVMOpcode opcode, LLVMValueRef left,
                         LLVMValueRef right) {
     LLVMTypeRef type = LLVMTypeOf(left);
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     unsigned width = LLVMGetIntTypeWidth(vector ? LLVMGetElementType(type) : type);
-    if (!vector || width > 32 || LLVMIsConstant(right))
+    if (LLVMIsConstant(right))
         return LLVMBuildBinOp(emit->builder, opcode, left, right, "");
     bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
+    if (!vector || width > 32)
+        return divide_by_integer(emit, opcode, left, right, is_signed);
     bool remainder = opcode == LLVMURem || opcode == LLVMSRem;
     return divide_by_float(emit, left, right, width, is_signed, remainder);
 }

@@ -478,6 +478,7 @@ static void emit_block(struct igv_emit *emit, unsigned block) {
     if (state->guarded[block])
         emit_guard(emit, block);
     for (LLVMValueRef i = LLVMGetFirstInstruction(info->block); i; i = LLVMGetNextInstruction(i)) {
+        igv_lines_set(emit, i);
         igv_emit_instruction(emit, i);
         if (emit->error->status != INGOT_OK)
             return;

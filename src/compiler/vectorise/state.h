@@ -41,6 +41,7 @@ struct igv_state {
     uint64_t **exits;                  /* by loop: targets collected from a divergent loop */
     unsigned words;                    /* per bit set */
     unsigned block;                    /* being emitted */
+    LLVMMetadataRef file;              /* of the kernel, for lines; or NULL */
     bool has_barriers;
     uint64_t private_bytes;
     uint64_t slot_bytes;
@@ -110,6 +111,10 @@ LLVMValueRef igv_mask_from_slot(struct igv_emit *emit, LLVMValueRef stored);
 LLVMValueRef igv_any(struct igv_emit *emit, LLVMValueRef *masks);     /* i1 */
 LLVMValueRef igv_all(struct igv_emit *emit, LLVMValueRef mask);       /* i1, one chunk */
 LLVMValueRef igv_bits_of(struct igv_emit *emit, LLVMValueRef *masks); /* i32 */
+
+/* lines.c: what is built from now on comes from this instruction. */
+void igv_lines_start(struct igv_emit *emit);
+void igv_lines_set(struct igv_emit *emit, LLVMValueRef instruction);
 
 /* control.c */
 void igv_control_plan(struct igv_emit *emit);

@@ -533,6 +533,13 @@ static void clustered_store(struct igv_emit *emit, const struct group *group) {
     }
 }
 
+/* Where the wide form of a strided group is not right, each lane's elements may be a cluster. */
+static bool fits_cluster(struct igv_emit *emit, const struct group *group) {
+    long bytes = group->stride * group->size;
+    return group->stride <= emit->lanes && bytes >= 4 && bytes <= MAX_CLUSTER &&
+           !igv_is_pointer(group->type) && group->type != emit->i1;
+}
+
 /* i1: the wide form is right now; NULL: always. */
 static LLVMValueRef wide_condition(struct igv_emit *emit, const struct group *group) {
     LLVMValueRef condition = NULL;
@@ -600,7 +607,10 @@ bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
     from[0] = LLVMGetInsertBlock(emit->builder);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, slow);
-    gather_load(emit, &group, gathered);
+    if (fits_cluster(emit, &group))
+        clustered_load(emit, &group, NULL, gathered);
+    else
+        gather_load(emit, &group, gathered);
     from[1] = LLVMGetInsertBlock(emit->builder);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
@@ -633,7 +643,10 @@ static void emit_store_group(struct igv_emit *emit, const struct group *group) {
     wide_store(emit, group);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, slow);
-    scatter_store(emit, group);
+    if (fits_cluster(emit, group))
+        clustered_store(emit, group);
+    else
+        scatter_store(emit, group);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
 }

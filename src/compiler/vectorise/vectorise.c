@@ -128,6 +128,7 @@ static bool allocate(struct igv_state *state) {
 static void emit_function(struct igv_emit *emit) {
     struct igv_state *state = emit->state;
     make_function(emit);
+    igv_lines_start(emit);
     state->entry = igv_append_block(emit, "slots");
     LLVMBasicBlockRef setup = igv_append_block(emit, "setup");
     for (unsigned i = 0; i < state->analysis.block_count; i++)

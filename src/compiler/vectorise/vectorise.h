@@ -36,6 +36,7 @@ struct igv_request {
     const uint32_t *buffer_slots;      /* parameter ordinal → slot in buffers */
     const uint32_t *threadgroup_slots; /* parameter ordinal → slot in threadgroup_offsets */
     const char *name;                  /* of the new function */
+    LLVMMetadataRef description;       /* its DISubprogram, for line tables; or NULL */
 };
 
 struct igv_result {
