@@ -12,6 +12,7 @@
  * Requires ingot_types.h. Names that MSL does not have (log1p, erf, hypot, …) stay free.
  */
 #pragma once
+#include "ingot_integer.h"
 #include "ingot_types.h"
 
 #pragma float_control(push)
@@ -392,6 +393,22 @@ __INGOT_MATH_2(__INGOT_MATH_DEFAULT_FORMS_2)
 __INGOT_MATH_3(__INGOT_MATH_DEFAULT_FORMS_3)
 __INGOT_MATH_OTHERS(default)
 
+/* Names that integers share have one form for them, which precise:: and fast:: offer as well. */
+#define __INGOT_MATH_INTEGERS                                                                      \
+    template <class T> __ingot_inline constexpr __ingot_if_integer<T, T> abs(T x) {                \
+        return (T)metal::abs(+x);                                                                  \
+    }                                                                                              \
+    template <class T> __ingot_inline constexpr __ingot_if_integer<T, T> max(T x, T y) {           \
+        return (T)metal::max(+x, +y);                                                              \
+    }                                                                                              \
+    template <class T> __ingot_inline constexpr __ingot_if_integer<T, T> min(T x, T y) {           \
+        return (T)metal::min(+x, +y);                                                              \
+    }                                                                                              \
+    template <class T>                                                                             \
+    __ingot_inline constexpr __ingot_if_integer<T, T> clamp(T x, T low, T high) {                  \
+        return (T)metal::clamp(+x, +low, +high);                                                   \
+    }
+
 namespace precise {
 #define __INGOT_MATH_PRECISE_FORMS_1(...) __INGOT_MATH_FORMS_1(precise, __VA_ARGS__)
 #define __INGOT_MATH_PRECISE_FORMS_2(...) __INGOT_MATH_FORMS_2(precise, __VA_ARGS__)
@@ -400,6 +417,7 @@ __INGOT_MATH_1(__INGOT_MATH_PRECISE_FORMS_1)
 __INGOT_MATH_2(__INGOT_MATH_PRECISE_FORMS_2)
 __INGOT_MATH_3(__INGOT_MATH_PRECISE_FORMS_3)
 __INGOT_MATH_OTHERS(precise)
+__INGOT_MATH_INTEGERS
 } // namespace precise
 
 namespace fast {
@@ -410,6 +428,7 @@ __INGOT_MATH_1(__INGOT_MATH_FAST_FORMS_1)
 __INGOT_MATH_2(__INGOT_MATH_FAST_FORMS_2)
 __INGOT_MATH_3(__INGOT_MATH_FAST_FORMS_3)
 __INGOT_MATH_OTHERS(fast)
+__INGOT_MATH_INTEGERS
 } // namespace fast
 } // namespace metal
 

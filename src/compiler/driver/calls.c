@@ -1,7 +1,9 @@
 /*
  * Calls that Metal forbids and clang, in the mode used here, does not: recursion, and a kernel
  * called like a function. Functions of floating-point numbers may call themselves all the same:
- * real programs do so, to a small depth, to bring an argument into range (see recursion.c).
+ * real programs do so, to a small depth, to bring an argument into range (see recursion.c); and
+ * so may a function that returns nothing and starts over with its last call.
+ * Neither may a kernel write to variables of the program: Metal has none but constants.
  * Requires clang's own module, with its annotations and debug locations.
  */
 #include <llvm-c/DebugInfo.h>
@@ -29,6 +31,10 @@ struct calls {
 static const char *plain_name(const char *mangled, size_t *length) {
     const char *name = mangled, *p = mangled + 2;
     *length = strlen(mangled);
+    if (!strncmp(mangled, "_ZZ", 3)) { /* a variable of a function: _ZZ…E4name */
+        const char *last = strrchr(mangled, 'E');
+        p = last && last[1] >= '1' && last[1] <= '9' ? last + 1 : p;
+    }
     if (strncmp(mangled, "_Z", 2) != 0) {
         return name;
     }
@@ -48,21 +54,19 @@ static const char *plain_name(const char *mangled, size_t *length) {
     return name;
 }
 
-static ingot_status refuse(struct calls *calls, LLVMValueRef call, bool kernel) {
+/* `what` is named where `instruction` stands. */
+static ingot_status refuse(struct calls *calls, LLVMValueRef instruction, LLVMValueRef what,
+                           const char *reason) {
     unsigned file_size = 0;
     size_t length, name_size;
-    const char *mangled = LLVMGetValueName2(LLVMGetCalledValue(call), &length);
-    const char *name = plain_name(mangled, &name_size);
-    const char *file = LLVMGetDebugLocFilename(call, &file_size);
+    const char *name = plain_name(LLVMGetValueName2(what, &length), &name_size);
+    const char *file = LLVMGetDebugLocFilename(instruction, &file_size);
     struct igc_call_place place = {.file = file,
                                    .file_size = file ? file_size : 0,
-                                   .line = file ? LLVMGetDebugLocLine(call) : 0,
+                                   .line = file ? LLVMGetDebugLocLine(instruction) : 0,
                                    .name = name,
                                    .name_size = name_size};
-    return igc_source_refuse_call(calls->job->source, &place,
-                                  kernel ? "a kernel cannot be called like a function"
-                                         : "recursive call: Metal does not allow recursion",
-                                  calls->error);
+    return igc_source_refuse_call(calls->job->source, &place, reason, calls->error);
 }
 
 static int compare_functions(const void *a, const void *b) {
@@ -87,6 +91,51 @@ static bool takes_floats(LLVMValueRef function) {
     return false;
 }
 
+/* The program's variable that a store or atomic writes to, or NULL. */
+static LLVMValueRef written_variable(LLVMValueRef instruction) {
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+    if (opcode != LLVMStore && opcode != LLVMAtomicRMW && opcode != LLVMAtomicCmpXchg) {
+        return NULL;
+    }
+    LLVMValueRef place = LLVMGetOperand(instruction, opcode == LLVMStore ? 1 : 0);
+    for (;;) {
+        bool expression = LLVMIsAConstantExpr(place) != NULL;
+        LLVMOpcode how = expression                  ? LLVMGetConstOpcode(place)
+                         : LLVMIsAInstruction(place) ? LLVMGetInstructionOpcode(place)
+                                                     : LLVMRet;
+        if (how != LLVMGetElementPtr && how != LLVMAddrSpaceCast && how != LLVMBitCast) {
+            break;
+        }
+        place = LLVMGetOperand(place, 0);
+    }
+    return LLVMIsAGlobalVariable(place) &&
+                   LLVMGetPointerAddressSpace(LLVMTypeOf(place)) != INGOT_SPACE_THREADGROUP
+               ? place
+               : NULL;
+}
+
+/* A call by which the function, which returns nothing, starts over: a loop in disguise. */
+static bool starts_over(LLVMValueRef function, LLVMValueRef call) {
+    LLVMValueRef in = LLVMGetNextInstruction(call);
+    if (LLVMGetCalledValue(call) != function) {
+        return false;
+    }
+    for (int steps = 0; in && steps < 64; steps++) {
+        LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+        if (LLVMIsAReturnInst(in)) {
+            return LLVMGetNumOperands(in) == 0;
+        }
+        if (LLVMIsABranchInst(in) && !LLVMIsConditional(in)) {
+            in = LLVMGetFirstInstruction(LLVMGetSuccessor(in, 0));
+        } else if (callee && LLVMIsAFunction(callee) && LLVMGetIntrinsicID(callee)) {
+            in = LLVMGetNextInstruction(in); /* the end of a variable's life */
+        } else {
+            return false;
+        }
+    }
+    return false;
+}
+
 /* Depth first; the depth is that of the call graph. */
 static ingot_status visit(struct calls *calls, struct function *function) {
     ingot_status status = INGOT_OK;
@@ -95,13 +144,24 @@ static ingot_status visit(struct calls *calls, struct function *function) {
          b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef in = LLVMGetFirstInstruction(b); in && !status;
              in = LLVMGetNextInstruction(in)) {
+            LLVMValueRef variable = written_variable(in);
+            if (variable) {
+                status = refuse(calls, in, variable,
+                                "a variable outside of functions, or a static one, must be "
+                                "constant: nothing can be stored to it");
+                continue;
+            }
             struct function *callee =
                 LLVMIsACallInst(in) ? find(calls, LLVMGetCalledValue(in)) : NULL;
             if (!callee || callee->state == DONE) {
                 continue;
             }
-            if (callee->is_kernel || (callee->state == ACTIVE && !takes_floats(callee->value))) {
-                status = refuse(calls, in, callee->state != ACTIVE);
+            if (callee->is_kernel || (callee->state == ACTIVE && !takes_floats(callee->value) &&
+                                      !starts_over(function->value, in))) {
+                status = refuse(calls, in, callee->value,
+                                callee->state == ACTIVE
+                                    ? "recursive call: Metal does not allow recursion"
+                                    : "a kernel cannot be called like a function");
             } else if (callee->state != ACTIVE) {
                 status = visit(calls, callee);
             }

@@ -118,9 +118,12 @@ static size_t encode(struct cpu_command *command, const struct ig_launch *launch
     }
     for (uint32_t i = 0; i < variant->argument_count; i++) {
         const struct ig_argument *argument = &variant->arguments[i];
-        if (argument->kind != INGOT_ARGUMENT_BUFFER || !argument->active)
+        if (argument->kind != INGOT_ARGUMENT_BUFFER || !argument->active ||
+            argument->index >= launch->arg_count)
             continue;
         const ingot_arg *arg = &launch->args[argument->index];
+        if (!arg->buffer && !arg->bytes)
+            continue;
         if (!arg->buffer) {
             void *copy = take_room(base, &used, arg->size, bytes_alignment(argument));
             if (base) {
