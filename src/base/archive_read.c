@@ -107,8 +107,8 @@ static ingot_status open_table(struct reader *r, const char *what, uint32_t coun
 }
 
 static ingot_status read_kernels(struct reader *r, struct ig_archive *a) {
-    const uint8_t *p;
-    const char **kernels;
+    const uint8_t *p = NULL;
+    const char **kernels = NULL;
     ingot_status status =
         open_table(r, "kernels", a->kernel_count, IG_KERNEL_BYTES, sizeof *kernels, &p, &kernels);
     for (uint32_t i = 0; !status && i < a->kernel_count; i++, p += IG_KERNEL_BYTES) {
@@ -119,8 +119,8 @@ static ingot_status read_kernels(struct reader *r, struct ig_archive *a) {
 }
 
 static ingot_status read_constants(struct reader *r, struct ig_archive *a) {
-    const uint8_t *p;
-    struct ig_constant *constants;
+    const uint8_t *p = NULL;
+    struct ig_constant *constants = NULL;
     ingot_status status = open_table(r, "function constants", a->constant_count, IG_CONSTANT_BYTES,
                                      sizeof *constants, &p, &constants);
     for (uint32_t i = 0; !status && i < a->constant_count; i++, p += IG_CONSTANT_BYTES) {
@@ -141,8 +141,8 @@ static ingot_status read_constants(struct reader *r, struct ig_archive *a) {
 }
 
 static ingot_status read_arguments(struct reader *r, uint32_t count, struct ig_argument **out) {
-    const uint8_t *p;
-    struct ig_argument *arguments;
+    const uint8_t *p = NULL;
+    struct ig_argument *arguments = NULL;
     ingot_status status =
         open_table(r, "arguments", count, IG_ARGUMENT_BYTES, sizeof *arguments, &p, &arguments);
     for (uint32_t i = 0; !status && i < count; i++, p += IG_ARGUMENT_BYTES) {
@@ -176,8 +176,8 @@ static ingot_status read_arguments(struct reader *r, uint32_t count, struct ig_a
 }
 
 static ingot_status read_codes(struct reader *r, uint32_t count, struct ig_code **out) {
-    const uint8_t *p;
-    struct ig_code *codes;
+    const uint8_t *p = NULL;
+    struct ig_code *codes = NULL;
     ingot_status status =
         open_table(r, "pieces of code", count, IG_CODE_BYTES, sizeof *codes, &p, &codes);
     for (uint32_t i = 0; !status && i < count; i++, p += IG_CODE_BYTES) {
@@ -201,8 +201,8 @@ static ingot_status read_codes(struct reader *r, uint32_t count, struct ig_code 
 /* Reads the variants, then the arguments and codes that they are slices of. */
 static ingot_status read_variants(struct reader *r, struct ig_archive *a, uint32_t argument_count,
                                   uint32_t code_count) {
-    const uint8_t *p;
-    struct ig_variant *variants;
+    const uint8_t *p = NULL;
+    struct ig_variant *variants = NULL;
     struct ig_argument *arguments = NULL;
     struct ig_code *codes = NULL;
     ingot_status status = open_table(r, "variants", a->variant_count, IG_VARIANT_BYTES,
@@ -245,8 +245,8 @@ static ingot_status read_variants(struct reader *r, struct ig_archive *a, uint32
 }
 
 static ingot_status read_dependencies(struct reader *r, struct ig_archive *a) {
-    const uint8_t *p;
-    struct ig_dependency *dependencies;
+    const uint8_t *p = NULL;
+    struct ig_dependency *dependencies = NULL;
     ingot_status status = open_table(r, "included files", a->dependency_count, IG_DEPENDENCY_BYTES,
                                      sizeof *dependencies, &p, &dependencies);
     for (uint32_t i = 0; !status && i < a->dependency_count; i++, p += IG_DEPENDENCY_BYTES) {

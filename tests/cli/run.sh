@@ -222,6 +222,22 @@ check "a read-only cache is no error" 0 -- env INGOT_CACHE_DIR=/proc/nowhere "$i
 
 check "no clang for source" 1 INGOT_CLANG -- env INGOT_CLANG=/nowhere INGOT_CACHE_DIR="$work/empty2" "$ingot" run good.metal ramp --threads 1 'f32[1]'
 
+# ---- barriers ---------------------------------------------------------------------------
+cat >leave.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void leave(device uint *out, uint t [[thread_index_in_threadgroup]], uint n [[threads_per_threadgroup]]) {
+    threadgroup uint shared[128];
+    if (t % 64 >= 40 || t < 32) return;
+    shared[t] = t;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = shared[t == 32 ? 70 : 32];
+}
+M
+check "threads that ended, strict" 1 leave barrier -- "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]'
+check "threads that ended, lenient" 0 -- env INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]=left.npy'
+same "their values" "$(values left.npy u4 | cut -d' ' -f 31-34,65-66,104-105)" "0 0 70 32 32 32 32 0"
+
 # ---- the cache --------------------------------------------------------------------------
 # A write that fails half-way, as on a full disk: the limit of a file's size stands in for it.
 full_disk() {

@@ -192,6 +192,7 @@ struct cpu_device {
     struct cpu_executor *executors, *free_executors;   /* (pool) */
     _Atomic uint64_t work_signal;                      /* changes when a stream becomes runnable */
     uint32_t worker_count, workers_started;
+    bool lenient_barriers; /* only threads that still run count at a barrier */
     pthread_t *workers;
     struct cpu_watchdog watchdog;
 };

@@ -106,8 +106,8 @@ static bool plan(const struct cpu_executor *executor, struct cpu_command *comman
     if (command->pieces <= (uint64_t)ALONE_NS * 16 / cost)
         return true;
     uint64_t chunk = (uint64_t)CHUNK_NS * 16 / cost, most = largest_chunk(executor, command);
-    if (chunk > most)
-        chunk = most;
+    if (chunk > most) /* evenness, but not for claims that cost more than their work */
+        chunk = most > chunk / 2 ? most : chunk / 2;
     command->chunk = chunk ? chunk : 1;
     return false;
 }
