@@ -125,7 +125,7 @@ static LLVMValueRef build_simdgroup(const struct builder *b, const char *name,
                                     const struct igc_entry *entry, LLVMValueRef range) {
     LLVMValueRef f = add_function(b, name, b->simdgroup_type);
     LLVMValueRef group = LLVMGetParam(f, 0), index = LLVMGetParam(f, 1), mask = LLVMGetParam(f, 2);
-    LLVMBasicBlockRef yes, no;
+    LLVMBasicBlockRef yes = NULL, no = NULL;
     if (entry->full && entry->any) {
         branch(b, f, LLVMBuildICmp(b->ir, LLVMIntEQ, mask, u32(b, ~0u), ""), &yes, &no);
     }

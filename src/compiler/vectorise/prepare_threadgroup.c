@@ -141,7 +141,7 @@ static ingot_status place(struct igv_prepare *prepare, const struct igv_list *us
                           uint64_t *total) {
     for (int placed = 1; placed >= 0; placed--)
         for (LLVMValueRef g = LLVMGetFirstGlobal(prepare->module); g; g = LLVMGetNextGlobal(g)) {
-            uint32_t known;
+            uint32_t known = 0;
             bool has_place = igv_threadgroup_offset(g, &known);
             if (!is_threadgroup(g) || has_place != (placed == 1) || !is_used_by(users, g))
                 continue;

@@ -219,7 +219,6 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
     cpu_escape(executor);
 }
 
-/* The running SIMD-group has arrived at a barrier or ended: on to the next one. */
 /* Lenient barriers: the next SIMD-group that still runs; the barrier is complete when the round
  * is. With one left there is nobody to wait for. */
 static uint32_t next_running(struct cpu_executor *executor, uint32_t current) {
@@ -231,6 +230,7 @@ static uint32_t next_running(struct cpu_executor *executor, uint32_t current) {
     return 31 - (uint32_t)__builtin_clz(below ? below : running);
 }
 
+/* The running SIMD-group has arrived at a barrier or ended: on to the next one. */
 IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
     uint32_t current = executor->current, next = current - 1;
     if (executor->device->lenient_barriers) {
