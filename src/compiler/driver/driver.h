@@ -194,7 +194,8 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
                          const struct igc_reflection *reflection, struct igc_code *code,
                          struct ig_error *error);
 
-/* ---- lines.c ---------------------------------------------------------------------------------- */
+/* ---- lines.c ----------------------------------------------------------------------------------
+ */
 struct igc_lines { /* all NULL for a kernel without debug information */
     LLVMDIBuilderRef builder;
     LLVMMetadataRef file, type;

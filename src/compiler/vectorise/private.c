@@ -19,6 +19,7 @@ struct pointers {
     unsigned count;
     bool *member;
     unsigned granule; /* smallest access so far, 0: none yet */
+    unsigned largest; /* access, in bytes */
     uint64_t offsets; /* or of all element sizes and constant offsets that geps add */
     bool escapes;
 };
@@ -51,6 +52,8 @@ static void add_access(struct pointers *set, LLVMTypeRef type, unsigned align) {
     unsigned granule = align && align < size ? align : (unsigned)size;
     if (!set->granule || granule < set->granule)
         set->granule = granule;
+    if (size > set->largest)
+        set->largest = (unsigned)size;
 }
 
 static void add_gep(struct pointers *set, LLVMValueRef gep) {
@@ -121,6 +124,7 @@ static unsigned granule_for(struct pointers *set, unsigned alloca) {
         return 0;
     set->count = 0;
     set->granule = 0;
+    set->largest = 0;
     set->offsets = 0;
     set->escapes = false;
     add_pointer(set, values[alloca].value);
@@ -136,7 +140,8 @@ static unsigned granule_for(struct pointers *set, unsigned alloca) {
     unsigned granule = set->granule;
     while (set->offsets & (granule - 1))
         granule /= 2;
-    return granule;
+    /* More than four pieces to an access cost more than a gather. */
+    return set->largest > 4 * granule ? 0 : granule;
 }
 
 ingot_status igv_private_plan(struct igv_work *work) {
