@@ -162,6 +162,15 @@ ingot_status igc_source_compile(struct igc_source *source, const struct igc_opti
     return status;
 }
 
+/* Debug information may name a file from a folder it shares with the compiler's own. */
+static bool is_file(const char *file, const struct igc_call_place *place) {
+    size_t size = strlen(file);
+    if (size < place->file_size ||
+        memcmp(file + size - place->file_size, place->file, place->file_size) != 0)
+        return false;
+    return size == place->file_size || file[size - place->file_size - 1] == '/';
+}
+
 ingot_status igc_source_refuse_call(const struct igc_source *source,
                                     const struct igc_call_place *place, const char *reason,
                                     struct ig_error *error) {
@@ -169,9 +178,7 @@ ingot_status igc_source_refuse_call(const struct igc_source *source,
     size_t best = IGC_NO_TOKEN;
     for (size_t i = 0; tokens && place->line && i < tokens->count; i++) {
         const struct igc_token *token = &tokens->items[i];
-        const char *file = tokens->files[token->file];
-        if (token->line != place->line || strlen(file) != place->file_size ||
-            memcmp(file, place->file, place->file_size) != 0)
+        if (token->line != place->line || !is_file(tokens->files[token->file], place))
             continue;
         bool named = token->size == place->name_size &&
                      memcmp(token->text, place->name, place->name_size) == 0;
