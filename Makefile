@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 
-.PHONY: all run test build setup install format lint clean test-quick test-msl test-sanitize fuzz bench-engine help
+.PHONY: all run test build setup install format lint clean test-quick test-msl test-sanitize fuzz bench-engine bench-latency help
 
 all: build
 
@@ -17,6 +17,7 @@ help:
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
 	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
 	@echo "make fuzz           the fuzz targets; FUZZ_SECONDS=20 for each"
+	@echo "make bench-latency  compile and dispatch latencies, and the runtime's memory"
 	@echo "make bench-engine   the engine against plain C, PoCL, memcpy and OpenBLAS; ARGS='--json'"
 	@echo "make format, lint   format the sources and docs/language.md's tables; check them and the layers"
 	@echo "make clean          remove build folders"
@@ -47,6 +48,10 @@ test-sanitize: setup
 
 fuzz: setup
 	@JOBS=$(JOBS) tools/test.sh build_fuzz fuzz
+
+bench-latency: build
+	cmake --build $(BUILD) --target latency
+	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/latency
 
 bench-engine: build
 	cmake --build $(BUILD) --target engine_bench
