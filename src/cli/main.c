@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 static const struct cli_command *const commands[] = {&cli_devices, &cli_inspect, &cli_check,
-                                                     &cli_run, &cli_pack};
+                                                     &cli_run, &cli_pack, &cli_health};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_help(FILE *out) {

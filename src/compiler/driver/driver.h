@@ -48,6 +48,7 @@ struct igc_command {
     const struct igc_value *values; /* ascending index */
     size_t value_count;
     const char *constants_key; /* the values as struct ig_variant spells them */
+    const char *variants_path; /* instead of kernels and values; NULL: none */
     bool preprocessed, list_only, jit, time_report, progress, version, help;
     enum igc_emit emit;
 };
@@ -56,6 +57,8 @@ extern const char igc_usage[];
 /* INGOT_INVALID_ARGUMENT with a sentence when the command line is wrong. */
 ingot_status igc_command_parse(struct ig_arena *arena, int argc, char **argv,
                                struct igc_command *command, struct ig_error *error);
+/* "0:01;7:00008040", of values in ascending index; NULL when memory is out. */
+const char *igc_constants_key(struct ig_arena *arena, const struct igc_value *values, size_t count);
 /* $INGOT_PRELUDE, ../share/ingot/prelude beside the program, or the source tree's. */
 ingot_status igc_find_prelude(struct ig_arena *arena, const char **prelude, struct ig_error *error);
 
@@ -109,6 +112,18 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               const struct igc_command *command, const char *const *kernels,
                               size_t kernel_count, struct igc_batch_result *result,
                               struct ig_error *error);
+
+/* ---- variants.c: kernels and constants from a file ------------------------------------------ */
+struct igc_variant_group { /* the kernels that share a set of constants */
+    const char *constants_key;
+    const struct igc_value *values;
+    size_t value_count;
+    const char **kernels;
+    size_t kernel_count, capacity;
+};
+ingot_status igc_variants_read(struct ig_arena *arena, const char *path,
+                               const struct igc_source *source, struct igc_variant_group **groups,
+                               size_t *count, struct ig_error *error);
 
 /* ---- module.c ----------------------------------------------------------------------------- */
 ingot_status igc_module_parse(LLVMContextRef context, const void *bitcode, size_t size,

@@ -18,6 +18,8 @@ const char igc_usage[] =
     "  --kernel NAME         only this kernel; may be repeated (all kernels)\n"
     "  --target LEVEL        x86-64-v3 or x86-64-v4; may be repeated (this machine's)\n"
     "  --const INDEX=HEX     the bytes of a function constant's value\n"
+    "  --variants FILE       a line per variant: KERNEL [CONSTANT=VALUE]...; {a,b} is each in "
+    "turn\n"
     "  --include DIR, -I DIR a folder for #include\n"
     "  -D NAME[=VALUE]       a macro\n"
     "  --fast-math           fast maths by default\n"
@@ -141,8 +143,9 @@ static bool parse_flag(struct igc_command *c, const char *option) {
 /* Options with a value; *known is false for all else. */
 static ingot_status parse_valued(struct parser *p, const char *option, bool *known) {
     struct igc_command *c = p->command;
-    static const char *const names[] = {"-o", "--kernel",      "--target", "--const", "--include",
-                                        "-I", "--msl-version", "--name",   "--emit",  "-D"};
+    static const char *const names[] = {"-o",        "--kernel", "--target",      "--const",
+                                        "--include", "-I",       "--msl-version", "--name",
+                                        "--emit",    "-D",       "--variants"};
     const char *value = NULL, *name = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
         size_t length = strlen(names[i]);
@@ -187,6 +190,9 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
         return INGOT_OK;
     case 'e':
         return set_emit(p, value);
+    case 'v':
+        c->variants_path = value;
+        return INGOT_OK;
     case 'D':
         p->defines[c->front.define_count++] = value;
         return INGOT_OK;
@@ -200,10 +206,11 @@ static int by_index(const void *a, const void *b) {
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static const char *constants_key(struct ig_arena *arena, const struct igc_command *command) {
+const char *igc_constants_key(struct ig_arena *arena, const struct igc_value *values,
+                              size_t count) {
     struct ig_text text = {0};
-    for (size_t i = 0; i < command->value_count; i++) {
-        const struct igc_value *value = &command->values[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct igc_value *value = &values[i];
         ig_text_printf(&text, "%s%u:", i ? ";" : "", value->index);
         for (size_t k = 0; k < value->size; k++) {
             ig_text_printf(&text, "%02x", value->bytes[k]);
@@ -239,7 +246,7 @@ static ingot_status finish(struct parser *p) {
     if (!c->front.msl_version) {
         c->front.msl_version = 320;
     }
-    c->constants_key = constants_key(p->arena, c);
+    c->constants_key = igc_constants_key(p->arena, c->values, c->value_count);
     return c->constants_key ? INGOT_OK : ig_fail(p->error, INGOT_OUT_OF_MEMORY, "out of memory");
 }
 

@@ -372,6 +372,50 @@ static ingot_status emit_text(struct ig_arena *arena, struct igc_source *source,
     return status ? status : written;
 }
 
+static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *source,
+                                    const struct igc_command *command, const char *const *kernels,
+                                    size_t count, struct igc_batch_result *result,
+                                    struct ig_error *error) {
+    return count <= FEW_KERNELS
+               ? igc_compile_all(arena, source, command, kernels, count, NULL, result, error)
+               : igc_compile_many(arena, source, command, kernels, count, result, error);
+}
+
+/* The groups of --variants one after the other, all into one result. */
+static ingot_status compile_variants(struct ig_arena *arena, struct igc_source *source,
+                                     const struct igc_command *command,
+                                     struct igc_batch_result *result, struct ig_error *error) {
+    struct igc_variant_group *groups;
+    size_t count, total = 0;
+    ingot_status status =
+        igc_variants_read(arena, command->variants_path, source, &groups, &count, error);
+    for (size_t i = 0; i < count && !status; i++) {
+        total += groups[i].kernel_count;
+    }
+    result->variants = status ? NULL : ig_arena_array(arena, total + 1, sizeof *result->variants);
+    for (size_t i = 0; i < count && !status; i++) {
+        struct igc_command group = *command;
+        struct igc_batch_result part = {.warnings = ""};
+        group.kernels = groups[i].kernels;
+        group.kernel_count = groups[i].kernel_count;
+        group.values = groups[i].values;
+        group.value_count = groups[i].value_count;
+        group.constants_key = groups[i].constants_key;
+        status = check_names(&group, source, error);
+        if (!status) {
+            status = compile_kernels(arena, source, &group, group.kernels, group.kernel_count,
+                                     &part, error);
+        }
+        if (!status && result->variants) {
+            memcpy(result->variants + result->variant_count, part.variants,
+                   part.variant_count * sizeof *part.variants);
+            result->variant_count += part.variant_count;
+            result->warnings = *part.warnings ? part.warnings : result->warnings;
+        }
+    }
+    return status;
+}
+
 ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const char **warnings,
                      struct ig_error *error) {
     struct igc_source source = {0};
@@ -390,12 +434,12 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
         return emit_text(arena, &source, command, kernels, count, error);
     }
     bool list_only = command->list_only || (command->jit && count > JIT_KERNELS);
-    if (list_only || !count) {
+    if (command->variants_path) {
+        status = compile_variants(arena, &source, command, &result, error);
+    } else if (list_only || !count) {
         status = check_syntax(&source, command, &result, error);
-    } else if (count <= FEW_KERNELS) {
-        status = igc_compile_all(arena, &source, command, kernels, count, NULL, &result, error);
     } else {
-        status = igc_compile_many(arena, &source, command, kernels, count, &result, error);
+        status = compile_kernels(arena, &source, command, kernels, count, &result, error);
     }
     *warnings = result.warnings;
     /* some kernels may be fine where others are not: their code is kept */

@@ -1,0 +1,58 @@
+/* axpy on the host: y = alpha * x + y over dense tensors. */
+#include "axpy/axpy_args.h"
+#include "ops/call.h"
+
+enum { KNOB_GROUP };
+static const ingot_ops_knob knobs[] = {
+    {.name = "group",
+     .help = "threads per threadgroup",
+     .fallback = 256,
+     .minimum = 32,
+     .maximum = 1024,
+     .power_of_two = true},
+};
+
+static const struct ingot_ops_info operations[] = {
+    {.name = "axpy",
+     .family = "quick start",
+     .summary = "y = alpha * x + y",
+     .limits = "dense tensors",
+     .variants = "type",
+     .types = IGO_FLOATS,
+     .knobs = knobs,
+     .knob_count = sizeof knobs / sizeof *knobs},
+};
+
+const struct igo_library igo_library_axpy = {"axpy", operations, 1};
+
+ingot_status ingot_op_axpy(ingot_ops *ops, ingot_stream *stream, const ingot_axpy_desc *desc) {
+    struct igo_call call;
+    igo_begin(&call, ops, stream, &igo_library_axpy, &operations[0], desc);
+    if (call.failed)
+        return igo_end(&call);
+    igo_tensor(&call, "x", desc->x, IGO_FLOATS, 0, INGOT_MAX_RANK);
+    igo_tensor(&call, "y", desc->y, IGO_FLOATS, 0, INGOT_MAX_RANK);
+    if (call.failed)
+        return igo_end(&call);
+    igo_same_type(&call, "y", desc->y, "x", desc->x);
+    igo_same_shape(&call, "y", desc->y, "x", desc->x);
+    igo_dense(&call, "x", desc->x);
+    igo_dense(&call, "y", desc->y);
+    igo_no_overlap(&call, "y", desc->y, "x", desc->x, true);
+    if (call.failed || igo_count(desc->x) == 0)
+        return igo_end(&call);
+
+    struct igo_class size = {0};
+    igo_class_size(&size, "n", (uint64_t)igo_count(desc->x), 1u << 24);
+    igo_policy(&call, desc->x->type, &size);
+
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "axpy_%s", igo_type_name(desc->x->type));
+    const struct axpy_args args = {.count = (uint64_t)igo_count(desc->x), .alpha = desc->alpha};
+    igo_launch_tensor(&launch, desc->x, NULL);
+    igo_launch_tensor(&launch, desc->y, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    igo_launch_line(&launch, (args.count + 3) / 4, igo_knob(&call, KNOB_GROUP));
+    igo_dispatch(&call, &launch);
+    return igo_end(&call);
+}

@@ -1,0 +1,180 @@
+/*
+ * --variants FILE: which kernels to compile with which function constants, a line each.
+ *
+ *     # kernel             constants by name
+ *     softmax_{f32,f16}    causal={0,1} window=0
+ *
+ * Braces stand for each of their words in turn, so the line above is four variants. Provides the
+ * variants grouped by equal constants, so that a group is compiled in as few clang runs as
+ * possible.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/scalar.h"
+#include "compiler/driver/driver.h"
+
+enum { MAX_WORDS = 32, MAX_VARIANTS = 4096 };
+
+struct list {
+    struct ig_arena *arena;
+    const struct igc_source *source;
+    const char *path;
+    unsigned line;
+    struct igc_variant_group *groups;
+    size_t count;
+    struct ig_error *error;
+};
+
+static ingot_status bad(struct list *l, const char *what, const char *word) {
+    return ig_fail(l->error, INGOT_INVALID_ARGUMENT, "%s:%u: %s \"%s\"", l->path, l->line, what,
+                   word);
+}
+
+static const struct ig_constant *find_constant(const struct igc_source *source, const char *name,
+                                               size_t length) {
+    for (size_t i = 0; i < source->constant_count; i++) {
+        const char *known = source->constants[i].name;
+        if (strlen(known) == length && !strncmp(known, name, length)) {
+            return &source->constants[i];
+        }
+    }
+    return NULL;
+}
+
+static ingot_status read_value(struct list *l, const char *word, struct igc_value *value) {
+    const char *equals = strchr(word, '=');
+    const struct ig_constant *constant =
+        equals ? find_constant(l->source, word, (size_t)(equals - word)) : NULL;
+    if (!constant) {
+        return bad(
+            l, equals ? "the source has no function constant as in" : "expected NAME=VALUE, not",
+            word);
+    }
+    uint8_t *bytes = ig_arena_alloc(l->arena, 16);
+    if (!bytes) {
+        return ig_fail(l->error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
+    }
+    *value = (struct igc_value){constant->index, bytes, constant->size};
+    if (constant->components != 1 || ig_scalar_parse((ingot_scalar_type)constant->scalar,
+                                                     equals + 1, strlen(equals + 1), bytes, NULL)) {
+        return bad(l, "this value does not fit the constant:", word);
+    }
+    return INGOT_OK;
+}
+
+static int by_index(const void *a, const void *b) {
+    const struct igc_value *x = a, *y = b;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static ingot_status add_to_group(struct list *l, const char *kernel, const struct igc_value *values,
+                                 size_t value_count) {
+    const char *key = igc_constants_key(l->arena, values, value_count);
+    if (!key) {
+        return ig_fail(l->error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
+    }
+    size_t g = 0;
+    while (g < l->count && strcmp(l->groups[g].constants_key, key)) {
+        g++;
+    }
+    struct igc_variant_group *group = &l->groups[g];
+    if (g == l->count) {
+        if (g == MAX_VARIANTS) {
+            return bad(l, "too many variants at", kernel);
+        }
+        group->constants_key = key;
+        group->values = values;
+        group->value_count = value_count;
+        l->count++;
+    }
+    if (group->kernel_count == group->capacity) {
+        size_t capacity = group->capacity ? 2 * group->capacity : 8;
+        const char **kernels = ig_arena_array(l->arena, capacity, sizeof *kernels);
+        if (!kernels) {
+            return ig_fail(l->error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
+        }
+        if (group->kernel_count) {
+            memcpy(kernels, group->kernels, group->kernel_count * sizeof *kernels);
+        }
+        group->kernels = kernels;
+        group->capacity = capacity;
+    }
+    group->kernels[group->kernel_count++] = kernel;
+    return INGOT_OK;
+}
+
+static ingot_status add_variant(struct list *l, char *line) {
+    char *rest = NULL, *word;
+    const char *kernel = strtok_r(line, " \t\r", &rest);
+    struct igc_value *values = ig_arena_array(l->arena, MAX_WORDS, sizeof *values);
+    size_t count = 0;
+    if (!kernel || !values) {
+        return kernel ? ig_fail(l->error, INGOT_OUT_OF_MEMORY, "no memory for the variants")
+                      : INGOT_OK;
+    }
+    while ((word = strtok_r(NULL, " \t\r", &rest))) {
+        if (count == MAX_WORDS) {
+            return bad(l, "too many constants at", word);
+        }
+        ingot_status status = read_value(l, word, &values[count++]);
+        if (status) {
+            return status;
+        }
+    }
+    qsort(values, count, sizeof *values, by_index);
+    return add_to_group(l, kernel, values, count);
+}
+
+/* Replaces the first braces by each of their words. */
+static ingot_status expand(struct list *l, const char *line) {
+    const char *open = strchr(line, '{'), *close = open ? strchr(open, '}') : NULL;
+    if (open && !close) {
+        return bad(l, "there is no } after", open);
+    }
+    if (!open) {
+        char *copy = ig_arena_string(l->arena, line);
+        return copy ? add_variant(l, copy)
+                    : ig_fail(l->error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
+    }
+    ingot_status status = INGOT_OK;
+    for (const char *word = open + 1; word <= close && !status;) {
+        size_t length = strcspn(word, ",}");
+        char *one = ig_arena_printf(l->arena, "%.*s%.*s%s", (int)(open - line), line, (int)length,
+                                    word, close + 1);
+        status = one ? expand(l, one)
+                     : ig_fail(l->error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
+        word += length + 1;
+    }
+    return status;
+}
+
+ingot_status igc_variants_read(struct ig_arena *arena, const char *path,
+                               const struct igc_source *source, struct igc_variant_group **groups,
+                               size_t *count, struct ig_error *error) {
+    char *text = NULL;
+    size_t size;
+    ingot_status status = ig_file_read(path, 1 << 20, &text, &size, error);
+    if (status) {
+        return status;
+    }
+    struct list l = {.arena = arena, .source = source, .path = path, .error = error};
+    l.groups = ig_arena_array(arena, MAX_VARIANTS + 1, sizeof *l.groups);
+    if (!l.groups) {
+        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
+    }
+    for (char *line = text, *next; line && !status; line = next) {
+        next = strchr(line, '\n');
+        if (next) {
+            *next++ = 0;
+        }
+        l.line++;
+        line[strcspn(line, "#\r")] = 0;
+        status = expand(&l, line);
+    }
+    free(text);
+    *groups = l.groups;
+    *count = l.count;
+    return status;
+}

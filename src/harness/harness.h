@@ -1,0 +1,199 @@
+/*
+ * The harness: one table of cases per operation drives correctness, determinism, gradients,
+ * benchmarks, tuning and health, on every device. Uses the public API and base only.
+ *
+ * A suite (kernels/NAME/NAME_cases.c) says how a case's tensors look, how the operation is
+ * called, what the result is in double precision and how far from it the operation may be.
+ * Tensors of a case are numbered slots, declared in `declare`.
+ */
+#ifndef INGOT_HARNESS_H
+#define INGOT_HARNESS_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ingot/ops.h"
+
+#define IGH_TYPE(scalar) (1u << (scalar))
+#define IGH_FLOATS                                                                                 \
+    (IGH_TYPE(INGOT_SCALAR_F32) | IGH_TYPE(INGOT_SCALAR_F16) | IGH_TYPE(INGOT_SCALAR_BF16))
+
+enum { IGH_MAX_SLOTS = 16, IGH_MAX_METRICS = 24 };
+
+/* What a case is for. */
+enum {
+    IGH_CHECK = 1,    /* compared with the reference */
+    IGH_BENCH = 2,    /* a row of `ingot bench` (and of the comparison with other libraries) */
+    IGH_TUNE = 4,     /* a point that `ingot tune` sweeps */
+    IGH_SPECIALS = 8, /* also run with NaN and infinities among the inputs */
+    IGH_SLOW = 16,    /* left out unless all cases are asked for */
+};
+
+struct igh_case {
+    const char *name; /* "32x4096 causal": unique in the suite */
+    int64_t n[10];    /* sizes; their meaning is the suite's */
+    double f[4];      /* numbers, likewise */
+    uint32_t flags;   /* likewise */
+    uint32_t uses;    /* IGH_CHECK | …; 0 = IGH_CHECK */
+    uint32_t types;   /* bit per type; 0 = all of the suite's */
+};
+
+/* How an input is filled. The same seed and kind give the same values everywhere. */
+enum igh_fill_kind {
+    IGH_NORMAL,  /* mean a, standard deviation b (0, 0 = 0, 1) */
+    IGH_UNIFORM, /* a to b */
+    IGH_INTEGER, /* whole numbers, a <= x < b */
+    IGH_CONSTANT /* a */
+};
+struct igh_fill {
+    enum igh_fill_kind kind;
+    double a, b;
+};
+
+struct igh_tensor {
+    const char *name;
+    ingot_tensor tensor;
+    bool input, output; /* both: read and written */
+    bool exact;         /* gets no special values */
+    bool is_set;        /* by igh_set */
+    struct igh_fill fill;
+    double *values;         /* of inputs, rounded to their type, in dense row-major order */
+    double *expected;       /* of outputs: the reference puts them here, dense row-major */
+    ingot_buffer *pristine; /* the inputs' bytes before the run, for read-and-written ones */
+};
+
+struct igh_metric { /* one thing that was measured against its bound */
+    char name[48];
+    double value, bound; /* passes when value <= bound; a NaN fails */
+};
+
+struct igh_run {
+    ingot_ops *ops;
+    ingot_device *device;
+    ingot_stream *stream;
+    const struct igh_suite *suite;
+    const struct igh_case *test;
+    ingot_scalar_type type;
+    bool for_speed; /* no double precision copies are made */
+    bool specials;
+    uint64_t seed;
+    struct igh_tensor slots[IGH_MAX_SLOTS];
+    struct igh_metric metrics[IGH_MAX_METRICS];
+    size_t metric_count;
+    struct ig_error error;
+    void *own; /* the suite's, freed with free() */
+};
+
+struct igh_bound { /* |got - expected| <= ulps * (ulp of expected in its type) + absolute */
+    double ulps;
+    double absolute;
+};
+
+struct igh_suite {
+    const char *operation; /* its name in the registry */
+    uint32_t types;
+    const struct igh_case *cases;
+    size_t case_count;
+    /* Declares the slots with igh_input, igh_output, igh_inout. */
+    void (*declare)(struct igh_run *run);
+    /* Calls the operation on run->stream. */
+    ingot_status (*launch)(struct igh_run *run);
+    /* Fills `expected` of the outputs from `values` of the inputs. */
+    void (*reference)(struct igh_run *run);
+    /* How far the output in `slot` may be from `expected`; NULL = half an ulp and a bit. */
+    struct igh_bound (*bound)(const struct igh_run *run, int slot);
+    /* Instead of reference and bound, or besides them: adds metrics with igh_metric, from
+     * igh_got. */
+    void (*verify)(struct igh_run *run);
+    /* Bytes that must move and floating-point operations, for bench; NULL = not benched. */
+    void (*cost)(const struct igh_run *run, double *bytes, double *flops);
+
+    /* Gradients: `forward` computes the forward result from the inputs' `values` alone, into out
+     * (as many elements as slot `upstream`, which holds dL/dout). For each pair the expected
+     * values of output `gradient` are compared with central differences of L by input `by`. */
+    void (*forward)(const struct igh_run *run, double *out);
+    int upstream;
+    struct {
+        int by, gradient;
+    } gradients[8];
+    size_t gradient_count;
+};
+
+/* One folder's suites; the build makes the list of all. */
+struct igh_suites {
+    const struct igh_suite *const *suites;
+    size_t count;
+};
+extern const struct igh_suites *const igh_all_suites[];
+extern const size_t igh_all_suites_count;
+
+/* ---- for suites ---------------------------------------------------------------------------- */
+
+/* Dense tensors. `slot` is the caller's number for it. */
+void igh_input(struct igh_run *run, int slot, const char *name, ingot_scalar_type type,
+               uint32_t rank, const int64_t *shape, struct igh_fill fill);
+void igh_output(struct igh_run *run, int slot, const char *name, ingot_scalar_type type,
+                uint32_t rank, const int64_t *shape);
+void igh_inout(struct igh_run *run, int slot, const char *name, ingot_scalar_type type,
+               uint32_t rank, const int64_t *shape, struct igh_fill fill);
+/* After the declaration: other strides (in elements) and a first element further in. */
+void igh_strides(struct igh_run *run, int slot, const int64_t *strides, int64_t first);
+/* After the declaration: the slot gets no NaN or infinity when specials are put in. */
+void igh_no_specials(struct igh_run *run, int slot);
+/* The tensor for a descriptor, or NULL when the slot was not declared in this case. */
+const ingot_tensor *igh_tensor(const struct igh_run *run, int slot);
+int64_t igh_count(const struct igh_run *run, int slot);
+/* Inputs' values, outputs' expected values. */
+const double *igh_values(const struct igh_run *run, int slot);
+double *igh_expected(const struct igh_run *run, int slot);
+/* What the operation put out, as doubles, dense row-major; malloc'ed, NULL when memory is out. */
+double *igh_got(const struct igh_run *run, int slot);
+/* Custom inputs: called from `declare` after igh_input; the values are rounded to the slot's type
+ * and stored. Does nothing in runs for speed unless `always`. `values` has igh_count elements. */
+void igh_set(struct igh_run *run, int slot, const double *values, bool always);
+void igh_metric(struct igh_run *run, const char *name, double value, double bound);
+/* A value of the run's own generator, for custom inputs: uniform in [0, 1). */
+double igh_random(struct igh_run *run);
+/* Distance between neighbouring numbers of the type around x. */
+double igh_ulp(ingot_scalar_type type, double x);
+
+/* ---- for tools ------------------------------------------------------------------------------ */
+
+struct igh_result {
+    bool passed;
+    char variant[128], launch[128];
+    struct igh_metric metrics[IGH_MAX_METRICS]; /* error of each output, determinism, gradients */
+    size_t metric_count;
+    const struct igh_metric *worst; /* highest value / bound; NULL when there are none */
+    char message[1024];             /* why it failed; "" otherwise */
+    double seconds;                 /* all of it */
+};
+
+struct igh_options {
+    ingot_ops *ops;
+    ingot_stream *stream; /* of the same device */
+    uint32_t repeats;     /* runs compared bit by bit; 0 = 3 */
+    bool gradients;       /* check the reference's gradients by finite differences too */
+};
+
+/* Does the suite's case exist for the type? */
+bool igh_case_has_type(const struct igh_suite *suite, const struct igh_case *test,
+                       ingot_scalar_type type);
+/* Correctness, determinism, specials, gradients of one case. Never fails as a call. */
+void igh_check(const struct igh_options *options, const struct igh_suite *suite,
+               const struct igh_case *test, ingot_scalar_type type, struct igh_result *result);
+
+/* A run whose tensors are made, to be launched many times (bench, tune). NULL with error set on
+ * failure. `copies` independent sets are used in turn, so that caches do not flatter. */
+struct igh_bench;
+struct igh_bench *igh_bench_open(const struct igh_options *options, const struct igh_suite *suite,
+                                 const struct igh_case *test, ingot_scalar_type type,
+                                 uint64_t rotate_bytes, struct ig_error *error);
+void igh_bench_close(struct igh_bench *bench);
+void igh_bench_cost(const struct igh_bench *bench, double *bytes, double *flops);
+/* Launches once on the next set of tensors. */
+ingot_status igh_bench_launch(struct igh_bench *bench);
+/* Seconds per launch of `count` launches in a row, waited for. */
+ingot_status igh_bench_time(struct igh_bench *bench, uint32_t count, double *seconds,
+                            struct ig_error *error);
+
+#endif
