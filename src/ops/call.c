@@ -329,21 +329,6 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
 
 /* ---- memory ---- */
 
-ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes) {
-    if (call->failed)
-        return NULL;
-    ingot_buffer *buffer = NULL;
-    ingot_status status = ingot_buffer_create(call->ops->device, bytes ? bytes : 1, &buffer);
-    if (status)
-        igo_fail(call, status, "scratch memory: %s", ingot_error_message());
-    return buffer;
-}
-
-void igo_scratch_release(struct igo_call *call, ingot_buffer *scratch) {
-    (void)call;
-    ingot_buffer_release(scratch);
-}
-
 ingot_tensor igo_scratch_tensor(struct igo_call *call, ingot_scalar_type type, uint32_t rank,
                                 const int64_t *shape) {
     ingot_tensor tensor = ingot_tensor_contiguous(NULL, 0, type, rank, shape);

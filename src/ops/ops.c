@@ -60,6 +60,7 @@ static ingot_status load_policies(ingot_ops *ops, const ingot_ops_desc *desc,
 
 static void destroy(ingot_ops *ops) {
     igo_pipelines_close(&ops->pipelines);
+    igo_scratch_pool_close(&ops->scratch);
     igo_policy_free(&ops->policy);
     for (size_t i = 0; i < ops->choice_capacity; i++)
         free(ops->choices[i]);
@@ -82,6 +83,7 @@ ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
     struct ig_error error = {0};
     atomic_init(&ops->references, 1);
     pthread_rwlock_init(&ops->choices_lock, NULL);
+    igo_scratch_pool_open(&ops->scratch);
     ops->device = device;
     ingot_device_retain(device);
     ingot_device_get_info(device, &ops->info);

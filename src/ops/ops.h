@@ -69,6 +69,18 @@ ingot_status igo_pipeline_get(ingot_ops *ops, const struct igo_library *library,
                               const struct igo_launch *launch, ingot_kernel **kernel,
                               struct ig_error *error);
 
+/* ---- scratch.c --------------------------------------------------------------------------------
+ */
+
+struct igo_scratch_pool {
+    pthread_mutex_t lock;
+    ingot_buffer *buffers[32];
+    size_t count;
+    uint64_t bytes;
+};
+void igo_scratch_pool_open(struct igo_scratch_pool *pool);
+void igo_scratch_pool_close(struct igo_scratch_pool *pool);
+
 /* ---- resolved policies, by operation and subject -----------------------------------------------
  */
 
@@ -85,6 +97,7 @@ struct ingot_ops {
     ingot_device_info info;
     struct igo_policy policy;
     struct igo_pipelines pipelines;
+    struct igo_scratch_pool scratch;
     pthread_rwlock_t choices_lock;
     struct igo_choice **choices; /* open addressing */
     size_t choice_capacity, choice_count;
