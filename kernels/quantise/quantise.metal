@@ -1,0 +1,103 @@
+// Groupwise quantisation and its inverse. A thread per group when packing (it must see the whole
+// group first), a thread per 32-bit word when unpacking.
+#include <metal_stdlib>
+using namespace metal;
+#include "common/instantiate.h"
+#include "quantise/quantise_args.h"
+
+constant uint bits [[function_constant(0)]];
+constant bool has_biases [[function_constant(1)]];
+
+constant uint per_word = 32 / bits;
+constant uint largest = (1u << bits) - 1;
+constant uint middle = 1u << (bits - 1);
+
+// Scale and bias as they are stored, so that q is chosen for what will be read.
+template <typename S>
+static void choose(float low, float high, thread S &scale, thread S &bias) {
+    if (has_biases) {
+        scale = S((high - low) / float(largest));
+        bias = S(low);
+    } else {
+        // The side with the larger magnitude gets the end of the range: -middle exactly.
+        float extreme = -low > high ? low : high;
+        scale = S(extreme / -float(middle));
+        bias = S(0);
+    }
+}
+
+template <typename T, typename S>
+kernel void quantise(device const T *x [[buffer(0)]],
+                     device uint *packed [[buffer(1)]],
+                     device S *scales [[buffer(2)]],
+                     device S *biases [[buffer(3)]],
+                     constant quantise_args &args [[buffer(4)]],
+                     uint2 position [[thread_position_in_grid]],
+                     uint2 grid [[threads_per_grid]]) {
+    ulong group = ulong(position.y) * grid.x + position.x;
+    if (group >= args.groups) {
+        return;
+    }
+    const uint group_size = args.group_size;
+    device const T *from = x + group * group_size;
+    float low = INFINITY, high = -INFINITY;
+    for (uint i = 0; i < group_size; i++) {
+        low = min(low, float(from[i]));
+        high = max(high, float(from[i]));
+    }
+    S scale, bias;
+    choose<S>(low, high, scale, bias);
+    scales[group] = scale;
+    if (has_biases) {
+        biases[group] = bias;
+    }
+    float inverse = float(scale) == 0 ? 0 : 1 / float(scale);
+    float zero = has_biases ? -float(bias) * inverse : float(middle);
+    device uint *to = packed + group * (group_size / per_word);
+    for (uint w = 0; w < group_size / per_word; w++) {
+        uint word = 0;
+        for (uint i = 0; i < per_word; i++) {
+            float q = rint(fma(float(from[w * per_word + i]), inverse, zero));
+            word |= uint(clamp(q, 0.0f, float(largest))) << (i * bits);
+        }
+        to[w] = word;
+    }
+}
+
+template <typename T, typename S>
+kernel void dequantise(device const uint *packed [[buffer(0)]],
+                       device const S *scales [[buffer(1)]],
+                       device const S *biases [[buffer(2)]],
+                       device T *out [[buffer(3)]],
+                       constant quantise_args &args [[buffer(4)]],
+                       uint2 position [[thread_position_in_grid]],
+                       uint2 grid [[threads_per_grid]]) {
+    ulong at = ulong(position.y) * grid.x + position.x;
+    const uint words = args.group_size / per_word;
+    if (at >= args.groups * words) {
+        return;
+    }
+    ulong group = at / words;
+    uint word = packed[at];
+    float scale = float(scales[group]);
+    float bias = has_biases ? float(biases[group]) : -float(middle) * scale;
+    device vec<T, 4> *to = (device vec<T, 4> *)(out + at * per_word);
+    for (uint i = 0; i < per_word / 4; i++) {
+        float4 q;
+        for (uint k = 0; k < 4; k++) {
+            q[k] = float((word >> ((4 * i + k) * bits)) & largest);
+        }
+        to[i] = vec<T, 4>(fma(float4(scale), q, float4(bias)));
+    }
+}
+
+#define INSTANTIATE_PAIR(name, t, type, s, scale) \
+    INSTANTIATE_KERNEL(#name "_" #t "_" #s, name<type, scale>)
+#define INSTANTIATE_BOTH(t, type, s, scale) \
+    INSTANTIATE_PAIR(quantise, t, type, s, scale) \
+    INSTANTIATE_PAIR(dequantise, t, type, s, scale)
+INSTANTIATE_BOTH(f32, float, f32, float)
+INSTANTIATE_BOTH(f16, half, f32, float)
+INSTANTIATE_BOTH(bf16, bfloat, f32, float)
+INSTANTIATE_BOTH(f16, half, f16, half)
+INSTANTIATE_BOTH(bf16, bfloat, bf16, bfloat)

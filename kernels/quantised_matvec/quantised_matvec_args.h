@@ -1,0 +1,15 @@
+#ifndef INGOT_KERNELS_QUANTISED_MATVEC_ARGS_H
+#define INGOT_KERNELS_QUANTISED_MATVEC_ARGS_H
+
+#include "common/args.h"
+
+struct quantised_matvec_args {
+    uint64_t x_stride, out_stride; /* from one vector to the next, in elements */
+    uint32_t rows, columns;        /* of the weights: n and k */
+    uint32_t vectors;              /* of this launch */
+    uint32_t group_shift;          /* a group is 32 << group_shift elements */
+    uint32_t has_bias;             /* the output's */
+    uint32_t reserved;
+};
+
+#endif
