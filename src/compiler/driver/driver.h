@@ -48,6 +48,7 @@ struct igc_command {
     const struct igc_value *values; /* ascending index */
     size_t value_count;
     const char *constants_key; /* the values as struct ig_variant spells them */
+    const char *depfile;       /* where the included files are listed; NULL: nowhere */
     const char *variants_path; /* instead of kernels and values; NULL: none */
     bool preprocessed, list_only, jit, time_report, progress, version, help;
     enum igc_emit emit;

@@ -29,6 +29,7 @@ const char igc_usage[] =
     "  --list-only           kernels, constants and a syntax check; no code\n"
     "  --jit                 code only when there are at most 4 kernels without constants\n"
     "  --emit KIND           cpp, bitcode, prepared, shapes, vectorised, optimised or asm\n"
+    "  --depfile FILE        write the included files there, as make and ninja read them\n"
     "  --time-report         where the time went, on stderr\n"
     "  --progress            one line per kernel on stderr\n"
     "  --version, --help\n";
@@ -145,7 +146,7 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
     struct igc_command *c = p->command;
     static const char *const names[] = {"-o",        "--kernel", "--target",      "--const",
                                         "--include", "-I",       "--msl-version", "--name",
-                                        "--emit",    "-D",       "--variants"};
+                                        "--emit",    "-D",       "--variants",    "--depfile"};
     const char *value = NULL, *name = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
         size_t length = strlen(names[i]);
@@ -190,6 +191,9 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
         return INGOT_OK;
     case 'e':
         return set_emit(p, value);
+    case 'd':
+        c->depfile = value;
+        return INGOT_OK;
     case 'v':
         c->variants_path = value;
         return INGOT_OK;

@@ -336,6 +336,26 @@ static ingot_status write_archive(struct ig_arena *arena, const struct igc_comma
     return status;
 }
 
+/* "OUT: SOURCE INCLUDED...", with spaces escaped. */
+static ingot_status write_depfile(const struct igc_command *command,
+                                  const struct igc_source *source, struct ig_error *error) {
+    struct ig_text text = {0};
+    ig_text_printf(&text, "%s: %s", command->output, command->source_path);
+    for (size_t i = 0; i < source->dependency_count; i++) {
+        ig_text_puts(&text, " \\\n  ");
+        for (const char *c = source->dependencies[i].path; *c; c++) {
+            ig_text_append(&text, "\\", *c == ' ' || *c == '#');
+            ig_text_append(&text, c, 1);
+        }
+    }
+    ig_text_puts(&text, "\n");
+    ingot_status status =
+        text.failed ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %s", command->depfile)
+                    : ig_file_write(command->depfile, text.data, text.size, error);
+    ig_text_free(&text);
+    return status;
+}
+
 /* Clang's opinion of the source, without code: of every kernel if there are not too many. */
 static ingot_status check_syntax(struct igc_source *source, const struct igc_command *command,
                                  struct igc_batch_result *result, struct ig_error *error) {
@@ -447,6 +467,9 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
         ingot_status written =
             write_archive(arena, command, &source, &result, status ? NULL : error);
         status = status ? status : written;
+    }
+    if (!status && command->depfile) {
+        status = write_depfile(command, &source, error);
     }
     return status;
 }
