@@ -15,7 +15,21 @@ static const ingot_ops_knob knobs[] = {
      .power_of_two = true},
 };
 
-enum { QUANTISE, DEQUANTISE };
+enum { KNOB_PANEL, KNOB_FEW };
+static const ingot_ops_knob matmul_knobs[] = {
+    [KNOB_PANEL] = {.name = "panel",
+                    .help = "rows of the weights that are turned into numbers at once",
+                    .fallback = 1024,
+                    .minimum = 64,
+                    .maximum = 65536},
+    [KNOB_FEW] = {.name = "few",
+                  .help = "up to this many rows of x, quantised_matvec does it",
+                  .fallback = 8,
+                  .minimum = 0,
+                  .maximum = 64},
+};
+
+enum { QUANTISE, DEQUANTISE, MATMUL };
 static const struct ingot_ops_info operations[] = {
     [QUANTISE] = {.name = "quantise",
                   .family = "quantised",
@@ -33,9 +47,17 @@ static const struct ingot_ops_info operations[] = {
                     .types = IGO_FLOATS,
                     .knobs = knobs,
                     .knob_count = 1},
+    [MATMUL] = {.name = "quantised_matmul",
+                .family = "quantised",
+                .summary = "x times quantised weights, with bias and epilogue",
+                .limits = "as quantised_matvec; one stride from row to row",
+                .variants = "quantised_matvec's for few rows; dequantise's and matmul's for more",
+                .types = IGO_FLOATS,
+                .knobs = matmul_knobs,
+                .knob_count = 2},
 };
 
-const struct igo_library igo_library_quantise = {"quantise", operations, 2};
+const struct igo_library igo_library_quantise = {"quantise", operations, 3};
 
 #define PACKED_TYPES (IGO_TYPE(INGOT_SCALAR_U32) | IGO_TYPE(INGOT_SCALAR_U8))
 
@@ -159,5 +181,125 @@ ingot_status ingot_op_dequantise(ingot_ops *ops, ingot_stream *stream,
     igo_launch_bytes(&launch, &args, sizeof args);
     igo_launch_line(&launch, args.groups * (q->group * q->bits / 32), igo_knob(&call, KNOB_GROUP));
     igo_dispatch(&call, &launch);
+    return igo_end(&call);
+}
+
+/* ---- many rows ---- */
+
+struct product {
+    const ingot_quantised_matmul_desc *desc;
+    ingot_tensor x, out; /* as matrices [m, k] and [m, n] */
+    int64_t m, n, k;
+};
+
+static ingot_tensor as_matrix(const ingot_tensor *t, int64_t rows, int64_t stride) {
+    ingot_tensor matrix = *t;
+    matrix.rank = 2;
+    matrix.shape[1] = t->shape[t->rank - 1];
+    matrix.shape[0] = rows;
+    matrix.strides[0] = stride;
+    matrix.strides[1] = 1;
+    return matrix;
+}
+
+static bool check_product(struct igo_call *call, struct product *p) {
+    const ingot_quantised_matmul_desc *d = p->desc;
+    int64_t x_stride = 0, out_stride = 0;
+    igo_tensor(call, "x", d->x, IGO_FLOATS, 1, INGOT_MAX_RANK);
+    igo_tensor(call, "out", d->out, IGO_FLOATS, 1, INGOT_MAX_RANK);
+    if (call->failed)
+        return false;
+    p->m = igo_rows(d->x);
+    p->k = d->x->shape[d->x->rank - 1];
+    p->n = d->out->shape[d->out->rank - 1];
+    igo_same_type(call, "out", d->out, "x", d->x);
+    IGO_REQUIRE(call, igo_rows(d->out) == p->m, "out has %lld rows, but x has %lld",
+                (long long)igo_rows(d->out), (long long)p->m);
+    IGO_REQUIRE(call, igo_row_stride(d->x, &x_stride) && igo_row_stride(d->out, &out_stride),
+                "x and out must have one stride from row to row, and neighbours within a row");
+    IGO_REQUIRE(call, d->epilogue <= INGOT_EPILOGUE_GELU_TANH, "epilogue is %d; it must be 0 to %d",
+                (int)d->epilogue, (int)INGOT_EPILOGUE_GELU_TANH);
+    igo_quantised(call, "weights.", &d->weights, p->n, p->k);
+    igo_no_overlap(call, "out", d->out, "x", d->x, false);
+    p->x = as_matrix(d->x, p->m, x_stride);
+    p->out = as_matrix(d->out, p->m, out_stride);
+    return !call->failed;
+}
+
+/* Rows `first` to `first + rows` of a dense matrix. */
+static ingot_tensor rows_of(const ingot_tensor *t, int64_t first, int64_t rows, size_t element) {
+    ingot_tensor part = *t;
+    part.offset += (uint64_t)(first * t->strides[0]) * element;
+    part.shape[0] = rows;
+    return part;
+}
+
+static size_t float_size(ingot_scalar_type type) {
+    return type == INGOT_SCALAR_F32 ? 4 : 2;
+}
+
+static ingot_status multiply_panel(struct igo_call *call, const struct product *p, int64_t first,
+                                   int64_t rows, const ingot_tensor *room) {
+    const ingot_quantised *w = &p->desc->weights;
+    const size_t element = float_size(p->x.type), scale = float_size(w->scales->type);
+    ingot_tensor packed =
+        rows_of(w->packed, first, rows, w->packed->type == INGOT_SCALAR_U8 ? 1 : 4);
+    ingot_tensor scales = rows_of(w->scales, first, rows, scale), biases = {0}, bias = {0};
+    if (w->biases)
+        biases = rows_of(w->biases, first, rows, scale);
+    ingot_tensor numbers = *room, out = p->out;
+    numbers.shape[0] = out.shape[1] = rows;
+    out.offset += (uint64_t)first * element;
+    if (p->desc->bias) {
+        bias = *p->desc->bias;
+        bias.offset += (uint64_t)first * element;
+        bias.shape[0] = rows;
+    }
+    const ingot_dequantise_desc turn = {.x = {.packed = &packed,
+                                              .scales = &scales,
+                                              .biases = w->biases ? &biases : NULL,
+                                              .bits = w->bits,
+                                              .group = w->group},
+                                        .out = &numbers};
+    const ingot_matmul_desc product = {.a = &p->x,
+                                       .b = &numbers,
+                                       .bias = p->desc->bias ? &bias : NULL,
+                                       .out = &out,
+                                       .transpose_b = true,
+                                       .epilogue = p->desc->epilogue};
+    ingot_status status = ingot_op_dequantise(call->ops, call->stream, &turn);
+    return status ? status : ingot_op_matmul(call->ops, call->stream, &product);
+}
+
+static ingot_status multiply_few(struct igo_call *call, const struct product *p) {
+    const ingot_quantised_matvec_desc desc = {
+        .x = &p->x, .weights = p->desc->weights, .bias = p->desc->bias, .out = &p->out};
+    return ingot_op_quantised_matvec(call->ops, call->stream, &desc);
+}
+
+ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
+                                       const ingot_quantised_matmul_desc *desc) {
+    struct igo_call call;
+    struct product p = {.desc = desc};
+    igo_begin(&call, ops, stream, &igo_library_quantise, &operations[MATMUL], desc);
+    if (call.failed || !check_product(&call, &p) || !igo_count(desc->out))
+        return igo_end(&call);
+    struct igo_class words = {0};
+    igo_class_size(&words, "m", (uint64_t)p.m, 4096);
+    igo_class_size(&words, "k", (uint64_t)p.k, 1u << 16);
+    igo_policy(&call, desc->x->type, &words);
+    const int64_t panel = igo_knob(&call, KNOB_PANEL);
+    if (p.m <= igo_knob(&call, KNOB_FEW) && desc->epilogue == INGOT_EPILOGUE_NONE)
+        return multiply_few(&call, &p);
+    ingot_tensor room = igo_scratch_tensor(&call, desc->x->type, 2,
+                                           (const int64_t[]){p.n < panel ? p.n : panel, p.k});
+    ingot_status status = INGOT_OK;
+    for (int64_t first = 0; first < p.n && !status && !call.failed; first += panel)
+        status = multiply_panel(&call, &p, first, p.n - first < panel ? p.n - first : panel, &room);
+    igo_scratch_release(&call, room.buffer);
+    if (status)
+        igo_fail(&call, status, "%s", ingot_error_message());
+    if (!call.failed)
+        snprintf(call.launch, sizeof call.launch, "%s", ingot_ops_last_launch());
     return igo_end(&call);
 }

@@ -142,5 +142,8 @@ static const struct igh_suite dequantise = {
     .cost = cost,
 };
 
-static const struct igh_suite *const suites[] = {&quantise, &dequantise};
-const struct igh_suites igh_suites_quantise = {suites, 2};
+extern const struct igh_suite igh_suite_quantised_matmul; /* quantise_cases_matmul.c */
+
+static const struct igh_suite *const suites[] = {&quantise, &dequantise,
+                                                 &igh_suite_quantised_matmul};
+const struct igh_suites igh_suites_quantise = {suites, 3};

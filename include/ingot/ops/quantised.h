@@ -15,6 +15,7 @@
 #define INGOT_OPS_QUANTISED_H
 
 #include "ingot/ops.h"
+#include "ingot/ops/matrix.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +58,20 @@ typedef struct ingot_quantised_matvec_desc {
 } ingot_quantised_matvec_desc;
 INGOT_API ingot_status ingot_op_quantised_matvec(ingot_ops *ops, ingot_stream *stream,
                                                  const ingot_quantised_matvec_desc *desc);
+
+/* The same product for many rows of x: out [..., n] = epilogue(x [..., k] by the transposed weights
+ * + bias). The weights are turned into numbers of x's type by panels of rows that stay in the
+ * cache, each multiplied at once; few rows go to quantised_matvec. x and out have one stride from
+ * row to row. */
+typedef struct ingot_quantised_matmul_desc {
+    const ingot_tensor *x;
+    ingot_quantised weights;
+    const ingot_tensor *bias; /* [n], NULL: none */
+    const ingot_tensor *out;
+    ingot_epilogue epilogue;
+} ingot_quantised_matmul_desc;
+INGOT_API ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
+                                                 const ingot_quantised_matmul_desc *desc);
 
 #ifdef __cplusplus
 }
