@@ -93,6 +93,17 @@ INGOT_API ingot_status ingot_ops_describe(size_t index, ingot_ops_info *info);
 #endif
 
 /* ---- the operations, by family ------------------------------------------------------ */
+#include "ingot/ops/attention.h"
+#include "ingot/ops/convert.h"
+#include "ingot/ops/embedding.h"
+#include "ingot/ops/matrix.h"
+#include "ingot/ops/pointwise.h"
+#include "ingot/ops/position.h"
+#include "ingot/ops/linalg.h"
+#include "ingot/ops/quantised.h"
 #include "ingot/ops/quickstart.h"
+#include "ingot/ops/rows.h"
+#include "ingot/ops/spectral.h"
+#include "ingot/ops/training.h"
 
 #endif

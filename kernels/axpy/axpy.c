@@ -1,26 +1,18 @@
 /* axpy on the host: y = alpha * x + y over dense tensors. */
 #include "axpy/axpy_args.h"
-#include "ops/call.h"
+#include "ops/line.h"
 
-enum { KNOB_GROUP };
-static const ingot_ops_knob knobs[] = {
-    {.name = "group",
-     .help = "threads per threadgroup",
-     .fallback = 256,
-     .minimum = 32,
-     .maximum = 1024,
-     .power_of_two = true},
-};
+static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
 
 static const struct ingot_ops_info operations[] = {
     {.name = "axpy",
      .family = "quick start",
      .summary = "y = alpha * x + y",
      .limits = "dense tensors",
-     .variants = "type",
+     .variants = "type; vectors of four where memory is aligned",
      .types = IGO_FLOATS,
      .knobs = knobs,
-     .knob_count = sizeof knobs / sizeof *knobs},
+     .knob_count = IGO_LINE_KNOBS},
 };
 
 const struct igo_library igo_library_axpy = {"axpy", operations, 1};
@@ -44,15 +36,22 @@ ingot_status ingot_op_axpy(ingot_ops *ops, ingot_stream *stream, const ingot_axp
 
     struct igo_class size = {0};
     igo_class_size(&size, "n", (uint64_t)igo_count(desc->x), 1u << 24);
-    igo_policy(&call, desc->x->type, &size);
+    if (!igo_policy(&call, desc->x->type, &size))
+        return igo_end(&call);
 
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "axpy_%s", igo_type_name(desc->x->type));
-    const struct axpy_args args = {.count = (uint64_t)igo_count(desc->x), .alpha = desc->alpha};
+    const struct axpy_args args = {.count = (uint64_t)igo_count(desc->x),
+                                   .block = igo_knob(&call, IGO_LINE_BLOCK),
+                                   .alpha = desc->alpha};
+    igo_launch_constant_bool(&launch, "line_wide",
+                             igo_knob(&call, IGO_LINE_WIDE) && igo_line_aligned(desc->x) &&
+                                 igo_line_aligned(desc->y));
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_tensor(&launch, desc->y, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_line(&launch, (args.count + 3) / 4, igo_knob(&call, KNOB_GROUP));
+    igo_launch_simdgroups(&launch, (args.count + args.block - 1) / args.block,
+                          igo_knob(&call, IGO_LINE_SIMD));
     igo_dispatch(&call, &launch);
     return igo_end(&call);
 }

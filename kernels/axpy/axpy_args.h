@@ -3,10 +3,11 @@
 
 #include "common/args.h"
 
+/* A SIMD-group takes `block` elements. */
 struct axpy_args {
     uint64_t count; /* elements */
+    uint32_t block; /* a multiple of 128 */
     float alpha;
-    uint32_t reserved;
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* The cases of axpy. n[0] = elements, f[0] = alpha. */
+/* The cases of axpy. n = elements, first element; f[0] = alpha. */
 #include "harness/harness.h"
 
 enum { X, Y };
@@ -7,13 +7,21 @@ static const struct igh_case cases[] = {
     {.name = "0", .n = {0}, .f = {2}},
     {.name = "1", .n = {1}, .f = {2}},
     {.name = "1023", .n = {1023}, .f = {-0.5}, .uses = IGH_CHECK | IGH_SPECIALS},
+    {.name = "5001 shifted", .n = {5001, 1}, .f = {3}},
     {.name = "1M", .n = {1 << 20}, .f = {1.5}, .uses = IGH_CHECK | IGH_BENCH | IGH_TUNE},
     {.name = "16M", .n = {1 << 24}, .f = {1.5}, .uses = IGH_BENCH | IGH_TUNE},
 };
 
+static const char *const size_names[] = {"count", "first", NULL};
+static const char *const number_names[] = {"alpha", NULL};
+
 static void declare(struct igh_run *run) {
     igh_input(run, X, "x", run->type, 1, run->test->n, (struct igh_fill){IGH_NORMAL, 0, 1});
     igh_inout(run, Y, "y", run->type, 1, run->test->n, (struct igh_fill){IGH_NORMAL, 0, 1});
+    if (run->test->n[1]) {
+        igh_strides(run, X, (int64_t[]){1}, run->test->n[1]);
+        igh_strides(run, Y, (int64_t[]){1}, run->test->n[1]);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -40,6 +48,8 @@ static const struct igh_suite axpy = {
     .types = IGH_FLOATS,
     .cases = cases,
     .case_count = sizeof cases / sizeof *cases,
+    .size_names = size_names,
+    .number_names = number_names,
     .declare = declare,
     .launch = launch,
     .reference = reference,

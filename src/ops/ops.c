@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "ops/ops.h"
 #include "runtime/objects.h"
 
@@ -27,19 +26,12 @@ static ingot_status add_policy_file(struct igo_policy *policy, const char *path,
 /* The user's own file, malloc'ed; NULL when there is none. One that INGOT_POLICY names must
  * exist. */
 static char *user_policy(void) {
-    const char *named = getenv("INGOT_POLICY"), *config = getenv("XDG_CONFIG_HOME"),
-               *home = getenv("HOME");
-    if (named)
-        return *named ? strdup(named) : NULL;
-    struct ig_text path = {0};
-    if (config && *config)
-        ig_text_printf(&path, "%s/ingot/policy", config);
-    else if (home && *home)
-        ig_text_printf(&path, "%s/.config/ingot/policy", home);
-    if (path.size && !path.failed && access(path.data, R_OK) == 0)
-        return path.data;
-    ig_text_free(&path);
-    return NULL;
+    char *path = ig_policy_path();
+    if (path && !getenv("INGOT_POLICY") && access(path, R_OK)) {
+        free(path);
+        return NULL;
+    }
+    return path;
 }
 
 static ingot_status load_policies(ingot_ops *ops, const ingot_ops_desc *desc,

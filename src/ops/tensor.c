@@ -12,7 +12,9 @@ ingot_tensor ingot_tensor_contiguous(ingot_buffer *buffer, uint64_t offset, ingo
     for (uint32_t i = rank < INGOT_MAX_RANK ? rank : INGOT_MAX_RANK; i-- > 0;) {
         tensor.shape[i] = shape[i];
         tensor.strides[i] = stride;
-        stride *= shape[i] > 0 ? shape[i] : 1;
+        /* A shape that is too large is refused by the operation that gets it. */
+        if (shape[i] > 0 && __builtin_mul_overflow(stride, shape[i], &stride))
+            stride = INT64_MAX;
     }
     return tensor;
 }

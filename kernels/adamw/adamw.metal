@@ -1,0 +1,149 @@
+// Adam and AdamW over a table of parameters, and the norm of all their gradients. The SIMD-groups of
+// one launch share the blocks of all parameters; each finds its block's parameter by bisection.
+#include <metal_stdlib>
+using namespace metal;
+#include "adamw/adamw_args.h"
+#include "common/instantiate.h"
+#include "common/line.h"
+
+constant bool adam_master [[function_constant(1)]];  // float32 copies of the parameters
+constant bool adam_amsgrad [[function_constant(2)]]; // the largest second moment so far
+
+// The last entry that begins at or before the block.
+static constant adam_entry &entry_of(constant adam_entry *table, ulong entries, ulong number) {
+    ulong low = 0, high = entries;
+    while (high - low > 1) {
+        ulong middle = (low + high) / 2;
+        if (table[middle].first_block <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    return table[low];
+}
+
+template <typename V> struct adam_state {
+    V param, exp_avg, exp_avg_sq, max_exp_avg_sq;
+};
+
+template <typename V>
+static void adam_step(thread adam_state<V> &a, V grad, float scale, constant adam_args &args) {
+    grad = fma(V(args.l2), a.param, grad * scale);
+    V param = a.param * args.decay;
+    a.exp_avg = fma(V(args.beta1_rest), grad - a.exp_avg, a.exp_avg);
+    a.exp_avg_sq = fma(V(args.beta2), a.exp_avg_sq, args.beta2_rest * grad * grad);
+    V second = a.exp_avg_sq;
+    if (adam_amsgrad) {
+        a.max_exp_avg_sq = max(a.max_exp_avg_sq, second);
+        second = a.max_exp_avg_sq;
+    }
+    a.param = param - args.step_size * (a.exp_avg / (sqrt(second * args.bias2) + args.eps));
+}
+
+template <typename P, typename G>
+kernel void adam(constant adam_entry *table [[buffer(0)]], device const float *norm [[buffer(1)]],
+                 constant adam_args &args [[buffer(2)]],
+                 uint2 group [[threadgroup_position_in_grid]],
+                 uint2 groups [[threadgroups_per_grid]],
+                 uint simd [[simdgroup_index_in_threadgroup]],
+                 uint simds [[simdgroups_per_threadgroup]],
+                 uint lane [[thread_index_in_simdgroup]]) {
+    ulong number = line_number(group, groups, simd, simds);
+    if (number >= args.blocks)
+        return;
+    constant adam_entry &entry = entry_of(table, args.entries, number);
+    device P *param = (device P *)entry.param;
+    device const G *grad = (device const G *)entry.grad;
+    device float *exp_avg = entry.exp_avg, *exp_avg_sq = entry.exp_avg_sq;
+    device float *largest = entry.max_exp_avg_sq, *master = entry.master;
+    float scale = args.grad_scale;
+    if (args.max_norm > 0)
+        scale *= min(1.0f, args.max_norm / (norm[0] + ADAM_NORM_EPS));
+    ulong at = (number - entry.first_block) * args.block;
+    ulong end = min(at + args.block, ulong(entry.count));
+    for (; at + LINE_STEP <= end; at += LINE_STEP) {
+        adam_state<float4> a;
+        a.param = adam_master ? line_load(master + at, lane) : line_load(param + at, lane);
+        a.exp_avg = line_load(exp_avg + at, lane);
+        a.exp_avg_sq = line_load(exp_avg_sq + at, lane);
+        if (adam_amsgrad)
+            a.max_exp_avg_sq = line_load(largest + at, lane);
+        adam_step(a, line_load(grad + at, lane), scale, args);
+        if (adam_master)
+            line_store(master + at, lane, a.param);
+        line_store(param + at, lane, a.param);
+        line_store(exp_avg + at, lane, a.exp_avg);
+        line_store(exp_avg_sq + at, lane, a.exp_avg_sq);
+        if (adam_amsgrad)
+            line_store(largest + at, lane, a.max_exp_avg_sq);
+    }
+    for (at += lane; at < end; at += 32) {
+        adam_state<float> a;
+        a.param = adam_master ? master[at] : float(param[at]);
+        a.exp_avg = exp_avg[at];
+        a.exp_avg_sq = exp_avg_sq[at];
+        if (adam_amsgrad)
+            a.max_exp_avg_sq = largest[at];
+        adam_step(a, float(grad[at]), scale, args);
+        if (adam_master)
+            master[at] = a.param;
+        param[at] = P(a.param);
+        exp_avg[at] = a.exp_avg;
+        exp_avg_sq[at] = a.exp_avg_sq;
+        if (adam_amsgrad)
+            largest[at] = a.max_exp_avg_sq;
+    }
+}
+INSTANTIATE_KERNEL("adam_f32_f32", adam<float, float>)
+INSTANTIATE_KERNEL("adam_f16_f16", adam<half, half>)
+INSTANTIATE_KERNEL("adam_f16_f32", adam<half, float>)
+INSTANTIATE_KERNEL("adam_bf16_bf16", adam<bfloat, bfloat>)
+INSTANTIATE_KERNEL("adam_bf16_f32", adam<bfloat, float>)
+
+template <typename G>
+static float sum_of_squares(device const uchar *bytes, ulong at, ulong end, uint lane) {
+    device const G *grad = (device const G *)bytes;
+    float4 sums = 0;
+    for (; at + LINE_STEP <= end; at += LINE_STEP) {
+        float4 g = line_load(grad + at, lane);
+        sums = fma(g, g, sums);
+    }
+    float sum = (sums.x + sums.y) + (sums.z + sums.w);
+    for (at += lane; at < end; at += 32)
+        sum = fma(float(grad[at]), float(grad[at]), sum);
+    return simd_sum(sum);
+}
+
+// The sum of squares of each block.
+kernel void grad_norm_blocks(constant adam_entry *table [[buffer(0)]],
+                             device float *sums [[buffer(1)]],
+                             constant adam_args &args [[buffer(2)]],
+                             uint2 group [[threadgroup_position_in_grid]],
+                             uint2 groups [[threadgroups_per_grid]],
+                             uint simd [[simdgroup_index_in_threadgroup]],
+                             uint simds [[simdgroups_per_threadgroup]],
+                             uint lane [[thread_index_in_simdgroup]]) {
+    ulong number = line_number(group, groups, simd, simds);
+    if (number >= args.blocks)
+        return;
+    constant adam_entry &entry = entry_of(table, args.entries, number);
+    ulong at = (number - entry.first_block) * args.block;
+    ulong end = min(at + args.block, ulong(entry.count));
+    float sum = entry.grad_type == 0   ? sum_of_squares<float>(entry.grad, at, end, lane)
+                : entry.grad_type == 1 ? sum_of_squares<half>(entry.grad, at, end, lane)
+                                       : sum_of_squares<bfloat>(entry.grad, at, end, lane);
+    if (lane == 0)
+        sums[number] = sum;
+}
+
+// The root of the sum of the blocks, by one SIMD-group in a fixed order.
+kernel void grad_norm_end(device const float *sums [[buffer(0)]], device float *norm [[buffer(1)]],
+                          constant adam_args &args [[buffer(2)]],
+                          uint lane [[thread_index_in_simdgroup]]) {
+    float sum = 0;
+    for (ulong i = lane; i < args.blocks; i += 32)
+        sum += sums[i];
+    sum = simd_sum(sum);
+    if (lane == 0)
+        norm[0] = sqrt(sum);
+}

@@ -1,0 +1,151 @@
+/* Activations of a float or a vector of floats, each with its slope: F::value(x), and
+ * F::both(x, value, slope), which shares the exponential. Every finite number gives a finite
+ * result. Infinities follow the formulas, where infinity times zero is NaN, except that gelu of
+ * minus infinity is 0. */
+#ifndef INGOT_KERNELS_COMMON_ACTIVATION_H
+#define INGOT_KERNELS_COMMON_ACTIVATION_H
+
+#include <metal_stdlib>
+using namespace metal;
+
+/* 1 / (1 + exp(-x)), and one minus that without its cancellation. */
+template <typename V> inline void sigmoids(V x, thread V &s, thread V &rest) {
+    V e = exp(-abs(x));
+    V near = V(1) / (V(1) + e), far = e * near;
+    s = select(near, far, x < V(0));
+    rest = select(far, near, x < V(0));
+}
+
+/* x * sigmoid(x) */
+struct silu_function {
+    template <typename V> static V value(V x) {
+        return x / (V(1) + exp(-x));
+    }
+    template <typename V> static void both(V x, thread V &value, thread V &slope) {
+        V s, rest;
+        sigmoids(x, s, rest);
+        value = x * s;
+        slope = fma(value, rest, s);
+    }
+};
+
+/* x * Phi(x), Phi the normal distribution. Phi(-t) = exp(-t*t/2) * R(t) for t >= 0, where R is
+ * smooth and falls like 1/t: a polynomial in s = 1/(1 + c t). So the tail keeps its digits, which
+ * 1 + erf(x) would lose; and x * Phi(x) = max(x, 0) - |x| * Phi(-|x|). TAIL has R, the exponential, and where
+ * it has gone to nothing. */
+template <typename TAIL> struct gelu_by {
+    template <typename V> static V value(V x) {
+        V t = min(abs(x), V(TAIL::END));
+        V q = TAIL::exponential(V(-0.5f) * t * t) * TAIL::ratio(t);
+        return fma(-t, q, select(x, V(0), x < V(0)));
+    }
+    template <typename V> static void both(V x, thread V &value, thread V &slope) {
+        V t = min(abs(x), V(TAIL::END));
+        V density = TAIL::exponential(V(-0.5f) * t * t);
+        V q = density * TAIL::ratio(t);
+        value = fma(-t, q, select(x, V(0), x < V(0)));
+        slope = fma(x, V(0.398942280f) * density, select(V(1) - q, q, x < V(0)));
+    }
+};
+
+/* R to 2e-8 of its value. */
+struct gelu_tail_single {
+    static constexpr constant float END = 15;
+    template <typename V> static V exponential(V x) {
+        return fast::exp(x);
+    }
+    template <typename V> static V ratio(V t) {
+        V s = V(1) / fma(t, V(0.345f), V(1));
+        V r = fma(s, V(-0.0282887910f), V(0.144857660f));
+        r = fma(s, r, V(-0.270355612f));
+        r = fma(s, r, V(0.186329171f));
+        r = fma(s, r, V(-0.0370488688f));
+        r = fma(s, r, V(0.111583695f));
+        r = fma(s, r, V(0.117288597f));
+        r = fma(s, r, V(0.138014510f));
+        return fma(s, r, V(0.137619630f)) * s;
+    }
+};
+
+/* R to 4e-5, which is enough for values in half and bfloat; slopes cancel, and need the other. */
+struct gelu_tail_half {
+    static constexpr constant float END = 15;
+    template <typename V> static V exponential(V x) {
+        return fast::exp(x);
+    }
+    template <typename V> static V ratio(V t) {
+        V s = V(1) / fma(t, V(0.38f), V(1));
+        V r = fma(s, V(-0.0899293125f), V(0.188878804f));
+        r = fma(s, r, V(0.0919777974f));
+        r = fma(s, r, V(0.157830119f));
+        return fma(s, r, V(0.151225075f)) * s;
+    }
+};
+
+/* For devices without an instruction for exponentials: 2^n * e^r, for arguments from -87 to 0. */
+struct gelu_tail_plain {
+    static constexpr constant float END = 13.19f;
+    static float power(float p, float n) {
+        return as_type<float>(as_type<int>(p) + (as_type<int>(n) << 23));
+    }
+    static float4 power(float4 p, float4 n) {
+        return as_type<float4>(as_type<int4>(p) + (as_type<int4>(n) << 23));
+    }
+    /* r, and n in the low bits of `rounded` */
+    template <typename V> static V reduce(V x, thread V &rounded) {
+        rounded = fma(x, V(1.44269504f), V(0x1.8p23f));
+        return fma(rounded - V(0x1.8p23f), V(-0.693147181f), x);
+    }
+};
+
+/* e^r to 3e-6 */
+struct gelu_tail_half_plain : gelu_tail_plain {
+    template <typename V> static V exponential(V x) {
+        V n, r = reduce(x, n);
+        V p = fma(r, V(0.0414581560f), V(0.167911544f));
+        p = fma(p, r, V(0.500043750f));
+        p = fma(p, r, V(0.999963284f));
+        return power(fma(p, r, V(0.999999285f)), n);
+    }
+    template <typename V> static V ratio(V t) {
+        return gelu_tail_half::ratio(t);
+    }
+};
+
+/* e^r to 8e-5, R to 3e-4 */
+struct gelu_tail_bfloat_plain : gelu_tail_plain {
+    template <typename V> static V exponential(V x) {
+        V n, r = reduce(x, n);
+        V p = fma(r, V(0.165666208f), V(0.504973114f));
+        p = fma(p, r, V(1.00016487f));
+        return power(fma(p, r, V(0.999927819f)), n);
+    }
+    template <typename V> static V ratio(V t) {
+        V s = V(1) / fma(t, V(0.3f), V(1));
+        V r = fma(s, V(0.208846688f), V(0.0355841666f));
+        r = fma(s, r, V(0.137480184f));
+        return fma(s, r, V(0.118204057f)) * s;
+    }
+};
+
+using gelu_function = gelu_by<gelu_tail_single>;
+using gelu_half_function = gelu_by<gelu_tail_half>;
+using gelu_half_plain_function = gelu_by<gelu_tail_half_plain>;
+using gelu_bfloat_plain_function = gelu_by<gelu_tail_bfloat_plain>;
+
+/* x/2 * (1 + tanh(u)) = x * sigmoid(2u), u = sqrt(2/pi) * (x + 0.044715 x^3) */
+struct gelu_tanh_function {
+    template <typename V> static V value(V x) {
+        V u = x * fma(x * x, V(0.0713548163f), V(1.59576912f));
+        return x / (V(1) + exp(-u));
+    }
+    template <typename V> static void both(V x, thread V &value, thread V &slope) {
+        V square = min(x * x, V(1024)); /* beyond, the sigmoid is 0 or 1 */
+        V s, rest;
+        sigmoids(x * fma(square, V(0.0713548163f), V(1.59576912f)), s, rest);
+        value = x * s;
+        slope = fma(value * rest, fma(square, V(0.214064449f), V(1.59576912f)), s);
+    }
+};
+
+#endif

@@ -1,0 +1,37 @@
+/* How a SIMD-group walks a line of elements, 128 at a time: each lane takes four, either side by
+ * side (one vector of four, which must be aligned) or 32 apart (no demands, and what CPUs like). */
+#ifndef INGOT_KERNELS_COMMON_LINE_H
+#define INGOT_KERNELS_COMMON_LINE_H
+
+#include <metal_stdlib>
+using namespace metal;
+
+constant bool line_wide [[function_constant(0)]]; /* side by side */
+
+constexpr constant uint LINE_STEP = 128;
+
+/* The number of a SIMD-group in the grid: groups of one dimension in rows (see igo_launch_groups).
+ * The same in all lanes. */
+inline ulong line_number(uint2 group, uint2 groups, uint simd, uint simds) {
+    return (ulong(group.y) * groups.x + group.x) * simds + simd;
+}
+
+/* `at` is where the step begins. */
+template <typename T> inline float4 line_load(device const T *at, uint lane) {
+    if (line_wide)
+        return float4(((device const vec<T, 4> *)at)[lane]);
+    return float4(at[lane], at[lane + 32], at[lane + 64], at[lane + 96]);
+}
+
+template <typename T> inline void line_store(device T *at, uint lane, float4 value) {
+    if (line_wide) {
+        ((device vec<T, 4> *)at)[lane] = vec<T, 4>(value);
+    } else {
+        at[lane] = T(value.x);
+        at[lane + 32] = T(value.y);
+        at[lane + 64] = T(value.z);
+        at[lane + 96] = T(value.w);
+    }
+}
+
+#endif

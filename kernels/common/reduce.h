@@ -1,0 +1,50 @@
+/* Reductions over the threads that share a row: one SIMD-group, or several of a threadgroup. With one
+ * the barriers fold away. `shared` has 32 elements, and every thread gets the result. */
+#ifndef INGOT_KERNELS_COMMON_REDUCE_H
+#define INGOT_KERNELS_COMMON_REDUCE_H
+
+#include <metal_stdlib>
+using namespace metal;
+
+/* Leaves the SIMD-groups' values in shared, for all to read. */
+inline void share_value(float value, threadgroup float *shared, uint simd, uint lane) {
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (lane == 0) {
+        shared[simd] = value;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+inline float sum_over(uint simds, float value, threadgroup float *shared, uint simd, uint lane) {
+    value = simd_sum(value);
+    if (simds > 1) {
+        share_value(value, shared, simd, lane);
+        value = simd_sum(lane < simds ? shared[lane] : 0.0f);
+    }
+    return value;
+}
+
+inline float max_over(uint simds, float value, threadgroup float *shared, uint simd, uint lane) {
+    value = simd_max(value);
+    if (simds > 1) {
+        share_value(value, shared, simd, lane);
+        value = simd_max(lane < simds ? shared[lane] : -INFINITY);
+    }
+    return value;
+}
+
+inline float sum4(float4 v) {
+    return (v.x + v.y) + (v.z + v.w);
+}
+
+/* The greater of two; `old` when the new one is NaN. */
+inline float greater(float fresh, float old) {
+    return fresh > old ? fresh : old;
+}
+
+/* The greatest of four; anything when one is NaN. */
+inline float max4(float4 v) {
+    return greater(greater(v.x, v.y), greater(v.z, v.w));
+}
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * Kernels over the rows of a matrix whose rows are dense. ROW_SIMDS SIMD-groups share a row, and
+ * each thread takes four elements of it per block: four neighbours (ROW_VECTOR, for
+ * devices with vector loads and rows aligned to them), or four that are ROW_SIMDS * 32 apart. A
+ * last block that is not full is done element by element, always in the second way.
+ *
+ * With one SIMD-group per row a threadgroup has as many rows as SIMD-groups; with more it
+ * has one row. Host code: ops/rows.h.
+ */
+#ifndef INGOT_KERNELS_COMMON_ROWS_H
+#define INGOT_KERNELS_COMMON_ROWS_H
+
+#include "common/args.h"
+#include "common/reduce.h"
+#include "common/row_parts_args.h"
+
+constant uint ROW_SIMDS [[function_constant(0)]];
+constant bool ROW_VECTOR [[function_constant(1)]];
+constant uint ROW_THREADS = ROW_SIMDS * 32;
+constant uint ROW_STEP = ROW_SIMDS * 128; /* elements of a block */
+
+/* The positions that a row kernel asks for. */
+#define ROW_POSITIONS                                                                              \
+    uint2 row_group [[threadgroup_position_in_grid]], uint2 row_groups [[threadgroups_per_grid]],  \
+        uint row_simds [[simdgroups_per_threadgroup]],                                             \
+        uint row_simd [[simdgroup_index_in_threadgroup]],                                          \
+        uint row_lane [[thread_index_in_simdgroup]]
+#define ROW_NUMBER row_number(row_group, row_groups, row_simds, row_simd)
+#define ROW_THREAD (ROW_SIMDS == 1 ? row_lane : row_simd * 32 + row_lane)
+#define ROW_SUM(value) sum_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
+#define ROW_MAX(value) max_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
+
+inline ulong row_number(uint2 group, uint2 groups, uint simds, uint simd) {
+    ulong at = ulong(group.y) * groups.x + group.x;
+    return ROW_SIMDS == 1 ? at * simds + simd : at;
+}
+
+inline uint row_blocks(uint columns) {
+    return (columns + (ROW_STEP - 1)) / ROW_STEP;
+}
+
+/* Blocks that a loop over the row takes. A kernel that keeps few blocks (in registers) takes all of them, so
+ * that the loop can be unrolled; those past the end of the row are `fill` and are not stored. */
+template <int KEEP> inline uint row_loop(uint columns) {
+    return KEEP > 0 && KEEP <= 8 ? uint(KEEP) : row_blocks(columns);
+}
+
+template <typename T>
+inline float4 row_load_part(device const T *row, uint columns, uint first, float fill) {
+    float4 v = fill;
+    for (uint i = 0; i < 4; i++) {
+        uint at = first + i * ROW_THREADS;
+        if (at < columns) {
+            v[i] = float(row[at]);
+        }
+    }
+    return v;
+}
+
+/* Block number `block` of the row, with `fill` past its end. */
+template <typename T>
+inline float4 row_load(device const T *row, uint columns, uint block, uint me, float fill) {
+    uint first = block * ROW_STEP;
+    if (first + ROW_STEP > columns) {
+        return row_load_part(row, columns, first + me, fill);
+    }
+    if (ROW_VECTOR) {
+        return float4(*(device const vec<T, 4> *)(row + first + me * 4));
+    }
+    device const T *at = row + first + me;
+    return float4(float(at[0]), float(at[ROW_THREADS]), float(at[2 * ROW_THREADS]),
+                  float(at[3 * ROW_THREADS]));
+}
+
+template <typename T>
+inline void row_store(device T *row, uint columns, uint block, uint me, float4 v) {
+    uint first = block * ROW_STEP;
+    if (first + ROW_STEP > columns) {
+        for (uint i = 0; i < 4; i++) {
+            uint at = first + me + i * ROW_THREADS;
+            if (at < columns) {
+                row[at] = T(v[i]);
+            }
+        }
+    } else if (ROW_VECTOR) {
+        *(device vec<T, 4> *)(row + first + me * 4) = vec<T, 4>(v);
+    } else {
+        device T *at = row + first + me;
+        at[0] = T(v.x);
+        at[ROW_THREADS] = T(v.y);
+        at[2 * ROW_THREADS] = T(v.z);
+        at[3 * ROW_THREADS] = T(v.w);
+    }
+}
+
+/* The column of element i of a thread's block. */
+inline uint row_column(uint columns, uint block, uint me, uint i) {
+    uint first = block * ROW_STEP;
+    return ROW_VECTOR && first + ROW_STEP <= columns ? first + me * 4 + i
+                                                     : first + me + i * ROW_THREADS;
+}
+
+/* A block with `fill` from column `length` on. */
+inline float4 row_before(float4 v, uint columns, uint length, uint block, uint me, float fill) {
+    if (block * ROW_STEP + ROW_STEP > length) {
+        for (uint i = 0; i < 4; i++) {
+            if (row_column(columns, block, me, i) >= length) {
+                v[i] = fill;
+            }
+        }
+    }
+    return v;
+}
+
+/* Partial sums along columns: a part's first row stores, the others add. */
+inline void row_accumulate(device float *sums, uint columns, uint block, uint me, float4 v,
+                           bool first) {
+    if (!first) {
+        v += row_load((device const float *)sums, columns, block, me, 0);
+    }
+    row_store(sums, columns, block, me, v);
+}
+
+/* out[c] = the sum over parts of partial[part][c], in their order. A thread per column. Instantiated by
+ * those that need it. */
+template <typename T>
+kernel void row_parts(device const float *partial [[buffer(0)]], device T *out [[buffer(1)]],
+                      constant row_parts_args &args [[buffer(2)]],
+                      uint column [[thread_position_in_grid]]) {
+    float sum = 0;
+    for (uint part = 0; part < args.parts; part++) {
+        sum += partial[ulong(part) * args.columns + column];
+    }
+    out[column] = T(sum);
+}
+
+#endif

@@ -1,0 +1,130 @@
+// Activations and their gradients, alone and times a second input. The arithmetic is in float, and
+// results are rounded once. A SIMD-group walks its block of a row in steps of 128 elements, and the
+// rest of it 32 at a time.
+#include <metal_stdlib>
+using namespace metal;
+#include "common/activation.h"
+#include "common/instantiate.h"
+#include "common/line.h"
+#include "pointwise/pointwise_args.h"
+
+struct pointwise_block {
+    ulong row, start, end;
+};
+
+static pointwise_block block_of(constant pointwise_args &args, ulong number) {
+    pointwise_block b;
+    b.row = args.blocks == 1 ? number : args.rows == 1 ? 0 : number / args.blocks;
+    b.start = (number - b.row * args.blocks) * args.block;
+    b.end = b.row < args.rows ? min(b.start + args.block, ulong(args.row)) : 0;
+    return b;
+}
+
+#define POSITIONS                                                                                  \
+    uint2 group [[threadgroup_position_in_grid]], uint2 groups [[threadgroups_per_grid]],          \
+        uint simd [[simdgroup_index_in_threadgroup]],                                              \
+        uint simds [[simdgroups_per_threadgroup]], uint lane [[thread_index_in_simdgroup]]
+
+template <typename T, typename F>
+kernel void forward(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
+                    constant pointwise_args &args [[buffer(2)]], POSITIONS) {
+    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    x += b.row * args.strides[0];
+    out += b.row * args.strides[1];
+    ulong at = b.start;
+    for (; at + LINE_STEP <= b.end; at += LINE_STEP)
+        line_store(out + at, lane, F::value(line_load(x + at, lane)));
+    for (at += lane; at < b.end; at += 32)
+        out[at] = T(F::value(float(x[at])));
+}
+
+template <typename F, typename V> static V gradient(V x, V d_out) {
+    V value, slope;
+    F::both(x, value, slope);
+    return d_out * slope;
+}
+
+template <typename T, typename F>
+kernel void backward(device const T *x [[buffer(0)]], device const T *d_out [[buffer(1)]],
+                     device T *d_x [[buffer(2)]], constant pointwise_args &args [[buffer(3)]],
+                     POSITIONS) {
+    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    x += b.row * args.strides[0];
+    d_out += b.row * args.strides[1];
+    d_x += b.row * args.strides[2];
+    ulong at = b.start;
+    for (; at + LINE_STEP <= b.end; at += LINE_STEP)
+        line_store(d_x + at, lane, gradient<F>(line_load(x + at, lane), line_load(d_out + at, lane)));
+    for (at += lane; at < b.end; at += 32)
+        d_x[at] = T(gradient<F>(float(x[at]), float(d_out[at])));
+}
+
+template <typename T, typename F>
+kernel void mul_forward(device const T *gate [[buffer(0)]], device const T *up [[buffer(1)]],
+                        device T *out [[buffer(2)]], constant pointwise_args &args [[buffer(3)]],
+                        POSITIONS) {
+    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    gate += b.row * args.strides[0];
+    up += b.row * args.strides[1];
+    out += b.row * args.strides[2];
+    ulong at = b.start;
+    for (; at + LINE_STEP <= b.end; at += LINE_STEP)
+        line_store(out + at, lane, F::value(line_load(gate + at, lane)) * line_load(up + at, lane));
+    for (at += lane; at < b.end; at += 32)
+        out[at] = T(F::value(float(gate[at])) * float(up[at]));
+}
+
+template <typename F, typename V>
+static void mul_gradient(V gate, V up, V d_out, thread V &d_gate, thread V &d_up) {
+    V value, slope;
+    F::both(gate, value, slope);
+    d_gate = d_out * up * slope;
+    d_up = d_out * value;
+}
+
+template <typename T, typename F>
+kernel void mul_backward(device const T *gate [[buffer(0)]], device const T *up [[buffer(1)]],
+                         device const T *d_out [[buffer(2)]], device T *d_gate [[buffer(3)]],
+                         device T *d_up [[buffer(4)]], constant pointwise_args &args [[buffer(5)]],
+                         POSITIONS) {
+    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    gate += b.row * args.strides[0];
+    up += b.row * args.strides[1];
+    d_out += b.row * args.strides[2];
+    d_gate += b.row * args.strides[3];
+    d_up += b.row * args.strides[4];
+    ulong at = b.start;
+    for (; at + LINE_STEP <= b.end; at += LINE_STEP) {
+        float4 by_gate, by_up;
+        mul_gradient<F>(line_load(gate + at, lane), line_load(up + at, lane),
+                        line_load(d_out + at, lane), by_gate, by_up);
+        line_store(d_gate + at, lane, by_gate);
+        line_store(d_up + at, lane, by_up);
+    }
+    for (at += lane; at < b.end; at += 32) {
+        float by_gate, by_up;
+        mul_gradient<F>(float(gate[at]), float(up[at]), float(d_out[at]), by_gate, by_up);
+        d_gate[at] = T(by_gate);
+        d_up[at] = T(by_up);
+    }
+}
+
+// gelu's values of half and bfloat: devices that do not want vectors are CPUs, and compute exp
+template <typename PLAIN> struct gelu_value {
+    template <typename V> static V value(V x) {
+        return line_wide ? gelu_half_function::value(x) : PLAIN::value(x);
+    }
+};
+
+#define ACTIVATION(name, value, both, type, suffix)                                                \
+    INSTANTIATE_KERNEL(#name "_" #suffix, forward<type, value>)                                    \
+    INSTANTIATE_KERNEL(#name "_backward_" #suffix, backward<type, both>)                           \
+    INSTANTIATE_KERNEL(#name "_mul_" #suffix, mul_forward<type, value>)                            \
+    INSTANTIATE_KERNEL(#name "_mul_backward_" #suffix, mul_backward<type, both>)
+#define ACTIVATIONS(gelu_value, type, suffix)                                                      \
+    ACTIVATION(silu, silu_function, silu_function, type, suffix)                                   \
+    ACTIVATION(gelu, gelu_value, gelu_function, type, suffix)                                      \
+    ACTIVATION(gelu_tanh, gelu_tanh_function, gelu_tanh_function, type, suffix)
+ACTIVATIONS(gelu_function, float, f32)
+ACTIVATIONS(gelu_value<gelu_half_plain_function>, half, f16)
+ACTIVATIONS(gelu_value<gelu_bfloat_plain_function>, bfloat, bf16)

@@ -1,0 +1,185 @@
+/* Host code that operations over rows share. */
+#include <math.h>
+
+#include "ops/rows.h"
+
+#include "base/scalar.h"
+#include "common/row_parts_args.h"
+
+enum { MOST_COLUMNS = INT32_MAX - 4096, MIN_GROUPS = 16, MIN_PART = 16384 /* elements */ };
+
+static uint64_t rows_of(struct igo_call *call, struct igo_matrix *matrix, const char *name,
+                        const ingot_tensor *tensor, bool output) {
+    int64_t stride = 0;
+    char text[160];
+    if (call->failed || !igo_count(tensor))
+        return 0;
+    if (!igo_dense_tail(call, name, tensor, 1))
+        return 0;
+    if (!igo_row_stride(tensor, &stride)) {
+        igo_fail(call, INGOT_INVALID_ARGUMENT,
+                 "%s has shape %s, and its rows do not lie one stride apart", name,
+                 igo_shape_text(tensor, text));
+        return 0;
+    }
+    int64_t columns = tensor->shape[tensor->rank - 1];
+    if (output && stride < columns && igo_rows(tensor) > 1) {
+        igo_fail(call, INGOT_INVALID_ARGUMENT,
+                 "the rows of %s are %lld elements apart, but %lld long", name, (long long)stride,
+                 (long long)columns);
+        return 0;
+    }
+    matrix->aligned =
+        matrix->aligned && igo_aligned(tensor, 4 * (uint32_t)ig_scalar_size(tensor->type));
+    return (uint64_t)stride;
+}
+
+uint64_t igo_matrix_begin(struct igo_call *call, struct igo_matrix *matrix, const char *name,
+                          const ingot_tensor *tensor, uint32_t types, bool output) {
+    *matrix = (struct igo_matrix){.name = name, .tensor = tensor, .aligned = true};
+    if (!igo_tensor(call, name, tensor, types, 1, INGOT_MAX_RANK))
+        return 0;
+    int64_t columns = tensor->shape[tensor->rank - 1];
+    if (!IGO_REQUIRE(call, columns <= MOST_COLUMNS, "%s has rows of %lld elements; at most %d fit",
+                     name, (long long)columns, MOST_COLUMNS))
+        return 0;
+    matrix->rows = (uint64_t)igo_rows(tensor);
+    matrix->columns = (uint32_t)columns;
+    return rows_of(call, matrix, name, tensor, output);
+}
+
+uint64_t igo_matrix_more(struct igo_call *call, struct igo_matrix *matrix, const char *name,
+                         const ingot_tensor *tensor, uint32_t types, bool output) {
+    if (call->failed ||
+        !igo_tensor(call, name, tensor, types ? types : IGO_TYPE(matrix->tensor->type), 1,
+                    INGOT_MAX_RANK) ||
+        !igo_same_shape(call, name, tensor, matrix->name, matrix->tensor))
+        return 0;
+    return rows_of(call, matrix, name, tensor, output);
+}
+
+bool igo_matrix_vector(struct igo_call *call, struct igo_matrix *matrix, const char *name,
+                       const ingot_tensor *tensor) {
+    if (call->failed ||
+        !igo_tensor(call, name, tensor, IGO_TYPE(matrix->tensor->type) | IGO_TYPE(INGOT_SCALAR_F32),
+                    1, 1) ||
+        !igo_extent(call, name, tensor, 0, matrix->columns, "the length of a row") ||
+        !igo_dense(call, name, tensor))
+        return false;
+    matrix->aligned =
+        matrix->aligned &&
+        (!matrix->columns || igo_aligned(tensor, 4 * (uint32_t)ig_scalar_size(tensor->type)));
+    return true;
+}
+
+bool igo_matrix_column(struct igo_call *call, const struct igo_matrix *matrix, const char *name,
+                       const ingot_tensor *tensor) {
+    if (call->failed)
+        return false;
+    ingot_tensor rows = *matrix->tensor;
+    rows.rank--;
+    char a[160], b[160];
+    if (!igo_tensor(call, name, tensor, IGO_TYPE(INGOT_SCALAR_F32), 0, INGOT_MAX_RANK) ||
+        !igo_dense(call, name, tensor))
+        return false;
+    bool same = tensor->rank == rows.rank;
+    for (uint32_t i = 0; i < rows.rank && same; i++)
+        same = tensor->shape[i] == rows.shape[i];
+    return same || igo_fail(call, INGOT_INVALID_ARGUMENT,
+                            "%s has shape %s, but %s has %s without its last dimension", name,
+                            igo_shape_text(tensor, a), matrix->name, igo_shape_text(&rows, b));
+}
+
+bool igo_apart(struct igo_call *call, const struct igo_named *outputs, size_t output_count,
+               const struct igo_named *inputs, size_t input_count) {
+    for (size_t o = 0; o < output_count; o++) {
+        for (size_t i = 0; i < input_count; i++)
+            igo_no_overlap(call, outputs[o].name, outputs[o].tensor, inputs[i].name,
+                           inputs[i].tensor, inputs[i].in_place);
+        for (size_t i = 0; i < o; i++)
+            igo_no_overlap(call, outputs[o].name, outputs[o].tensor, outputs[i].name,
+                           outputs[i].tensor, false);
+    }
+    return !call->failed;
+}
+
+float igo_row_eps(struct igo_call *call, float given, float fallback) {
+    IGO_REQUIRE(call, given >= 0 && isfinite(given),
+                "eps is %g; it must be a finite number that is not negative", (double)given);
+    return given == 0 ? fallback : given;
+}
+
+bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix) {
+    struct igo_class size = {0};
+    igo_class_size(&size, "row", matrix->columns, 1u << 20);
+    return igo_policy(call, matrix->tensor->type, &size);
+}
+
+uint32_t igo_matrix_keep(const struct igo_call *call, const struct igo_matrix *matrix,
+                         const uint32_t *numbers, size_t count) {
+    uint32_t allowed = igo_knob(call, IGO_ROW_KEEP), step = 128 * igo_knob(call, IGO_ROW_SIMD);
+    for (size_t i = count; i-- > 0;)
+        if (numbers[i] <= allowed)
+            return matrix->columns <= (uint64_t)numbers[i] * step ? numbers[i] : 0;
+    return 0;
+}
+
+struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix) {
+    uint64_t parts = igo_knob(call, IGO_ROW_PARTS), rows = (matrix->rows + parts - 1) / parts;
+    uint64_t least = MIN_PART / (matrix->columns ? matrix->columns : 1) + 1;
+    if (rows < least)
+        rows = least;
+    return (struct igo_parts){rows, (matrix->rows + rows - 1) / rows};
+}
+
+ingot_tensor igo_parts_begin(struct igo_call *call, const struct igo_parts *parts,
+                             const ingot_tensor *out) {
+    if (!out)
+        return (ingot_tensor){0};
+    if (parts->count == 1 && out->type == INGOT_SCALAR_F32)
+        return *out;
+    return igo_scratch_tensor(call, INGOT_SCALAR_F32, 2,
+                              (const int64_t[]){(int64_t)parts->count, out->shape[0]});
+}
+
+void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
+                     const struct igo_matrix *matrix, uint64_t items) {
+    const uint64_t line = 1u << 24;
+    uint32_t simds = igo_knob(call, IGO_ROW_SIMD), rows = igo_knob(call, IGO_ROW_ROWS);
+    while (rows > 1 && (simds > 1 || items / rows < MIN_GROUPS))
+        rows /= 2;
+    igo_launch_constant_u32(launch, "ROW_SIMDS", simds);
+    igo_launch_constant_bool(launch, "ROW_VECTOR",
+                             igo_knob(call, IGO_ROW_VEC) == 4 && matrix->aligned);
+    uint64_t groups = (items + rows - 1) / rows, lines = (groups + line - 1) / line;
+    launch->threadgroups[0] = (uint32_t)(lines > 1 ? line : groups);
+    launch->threadgroups[1] = (uint32_t)lines;
+    launch->threadgroups[2] = 1;
+    launch->group[0] = 32 * simds * rows;
+    launch->group[1] = launch->group[2] = 1;
+    launch->whole_simdgroups = true;
+}
+
+void igo_launch_optional(struct igo_launch *launch, const ingot_tensor *tensor) {
+    static const uint64_t nothing[2];
+    if (tensor && tensor->buffer)
+        igo_launch_tensor(launch, tensor, NULL);
+    else
+        igo_launch_bytes(launch, nothing, sizeof nothing);
+}
+
+void igo_parts_end(struct igo_call *call, const struct igo_library *library,
+                   const ingot_tensor *partial, const ingot_tensor *out) {
+    if (!out || partial->buffer == out->buffer)
+        return;
+    const struct row_parts_args args = {.columns = (uint32_t)partial->shape[1],
+                                        .parts = (uint32_t)partial->shape[0]};
+    struct igo_launch launch = {.library = library};
+    igo_launch_kernel(&launch, "row_parts_%s", igo_type_name(out->type));
+    igo_launch_tensor(&launch, partial, NULL);
+    igo_launch_tensor(&launch, out, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    igo_launch_line(&launch, args.columns, 256);
+    igo_dispatch(call, &launch);
+    igo_scratch_release(call, partial->buffer);
+}

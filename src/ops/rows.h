@@ -1,0 +1,106 @@
+/*
+ * For the host code of operations over rows (kernels/common/rows.h): checks of matrices whose rows
+ * are dense, the knobs that all of them have, and the grid.
+ */
+#ifndef INGOT_OPS_ROWS_H
+#define INGOT_OPS_ROWS_H
+
+#include "ops/call.h"
+
+/* The knobs of a row operation: these three, and then `keep` or `parts`. */
+enum { IGO_ROW_SIMD, IGO_ROW_ROWS, IGO_ROW_VEC, IGO_ROW_KEEP, IGO_ROW_PARTS = IGO_ROW_KEEP };
+#define IGO_ROW_KNOBS                                                                              \
+    {.name = "simd",                                                                               \
+     .help = "SIMD-groups that share a row",                                                       \
+     .fallback = 1,                                                                                \
+     .minimum = 1,                                                                                 \
+     .maximum = 32,                                                                                \
+     .power_of_two = true},                                                                        \
+        {.name = "rows",                                                                           \
+         .help = "rows of a threadgroup, when a SIMD-group does a whole one",                      \
+         .fallback = 4,                                                                            \
+         .minimum = 1,                                                                             \
+         .maximum = 32,                                                                            \
+         .power_of_two = true},                                                                    \
+    {                                                                                              \
+        .name = "vec",                                                                             \
+        .help = "4: a thread loads four neighbours at once where rows are aligned; 1: it does "    \
+                "not",                                                                             \
+        .fallback = 1, .minimum = 1, .maximum = 4, .power_of_two = true                            \
+    }
+#define IGO_ROW_KNOB_KEEP(most)                                                                    \
+    {.name = "keep",                                                                               \
+     .help = "blocks of four elements that a thread keeps, so that a row of so many is read once", \
+     .fallback = 0,                                                                                \
+     .minimum = 0,                                                                                 \
+     .maximum = most}
+#define IGO_ROW_KNOB_PARTS                                                                         \
+    {.name = "parts",                                                                              \
+     .help = "parts of the rows that are summed apart and then together",                          \
+     .fallback = 32,                                                                               \
+     .minimum = 1,                                                                                 \
+     .maximum = 4096,                                                                              \
+     .power_of_two = true}
+
+/* The rows that an operation walks, described by its first tensor. */
+struct igo_matrix {
+    const char *name;
+    const ingot_tensor *tensor;
+    uint64_t rows;
+    uint32_t columns;
+    bool aligned; /* the rows of all tensors so far start at a multiple of four elements */
+};
+
+/* Checks the tensor and takes its last dimension as the row. Returns the stride of its rows in
+ * elements; those of an output may not overlap. */
+uint64_t igo_matrix_begin(struct igo_call *call, struct igo_matrix *matrix, const char *name,
+                          const ingot_tensor *tensor, uint32_t types, bool output);
+/* Another tensor of the same shape and of one of the types (0: of the same). */
+uint64_t igo_matrix_more(struct igo_call *call, struct igo_matrix *matrix, const char *name,
+                         const ingot_tensor *tensor, uint32_t types, bool output);
+/* A dense vector along the row, of the matrix's type or float32. */
+bool igo_matrix_vector(struct igo_call *call, struct igo_matrix *matrix, const char *name,
+                       const ingot_tensor *tensor);
+/* A dense float32 number per row, in the matrix's shape without the last dimension. */
+bool igo_matrix_column(struct igo_call *call, const struct igo_matrix *matrix, const char *name,
+                       const ingot_tensor *tensor);
+/* Tensors by name, NULLs skipped: every output is apart from the other outputs and from the inputs,
+ * or the same view as an input that is `in_place`. */
+struct igo_named {
+    const char *name;
+    const ingot_tensor *tensor;
+    bool in_place;
+};
+bool igo_apart(struct igo_call *call, const struct igo_named *outputs, size_t output_count,
+               const struct igo_named *inputs, size_t input_count);
+/* The eps of a norm: `given`, or `fallback` when that is 0; it must not be negative or infinite. */
+float igo_row_eps(struct igo_call *call, float given, float fallback);
+
+/* Looks the knobs up for the class "rowN". */
+bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix);
+/* How many blocks to keep: the largest of the kernel's numbers (ascending) that the knob allows, if
+ * the row fits, or 0. */
+uint32_t igo_matrix_keep(const struct igo_call *call, const struct igo_matrix *matrix,
+                         const uint32_t *numbers, size_t count);
+/* The rows are summed in parts, and then the parts: from the knob and the shape alone, so that
+ * results do not depend on the machine's load. */
+struct igo_parts {
+    uint64_t rows;  /* of a part */
+    uint64_t count; /* parts */
+};
+struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix);
+/* Where the parts of `out` (a vector along the row) are summed: scratch memory of a row per part,
+ * or `out` itself when there is one part and the type is right. All zero when out is NULL. */
+ingot_tensor igo_parts_begin(struct igo_call *call, const struct igo_parts *parts,
+                             const ingot_tensor *out);
+/* Adds the parts up into `out` with row_parts of the library (kernels/common/rows.h), if that is
+ * left to do, and releases the memory. */
+void igo_parts_end(struct igo_call *call, const struct igo_library *library,
+                   const ingot_tensor *partial, const ingot_tensor *out);
+/* Constants ROW_SIMDS and ROW_VECTOR, and the grid for `items` rows (or parts). */
+void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
+                     const struct igo_matrix *matrix, uint64_t items);
+/* An optional tensor, or some bytes in its place which the kernel does not look at. */
+void igo_launch_optional(struct igo_launch *launch, const ingot_tensor *tensor);
+
+#endif

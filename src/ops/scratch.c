@@ -1,0 +1,94 @@
+/*
+ * Scratch memory that is used again. The pool keeps one reference to each of its buffers; the call
+ * and the stream's queued work hold the others, so a buffer whose count is down to the pool's own
+ * is free. Fresh pages cost more than most kernels, so what was used once is kept, up to a limit.
+ */
+#include <stdlib.h>
+
+#include "ops/ops.h"
+#include "runtime/objects.h"
+
+enum { POOL_BUFFERS = 32 };
+#define POOL_BYTES ((uint64_t)512 << 20)
+
+void igo_scratch_pool_open(struct igo_scratch_pool *pool) {
+    pthread_mutex_init(&pool->lock, NULL);
+}
+
+void igo_scratch_pool_close(struct igo_scratch_pool *pool) {
+    for (size_t i = 0; i < pool->count; i++)
+        ingot_buffer_release(pool->buffers[i]);
+    pthread_mutex_destroy(&pool->lock);
+}
+
+/* Sizes with three significant bits: little is wasted, and the next call's size often fits. */
+static uint64_t rounded(uint64_t bytes) {
+    uint64_t step = bytes < 4096 ? 512 : (uint64_t)1 << (61 - __builtin_clzll(bytes));
+    return (bytes + step - 1) / step * step;
+}
+
+static bool is_free(const ingot_buffer *buffer) {
+    return atomic_load_explicit(&buffer->references, memory_order_acquire) == 1;
+}
+
+/* A free buffer of at least `bytes`, and of no more than twice that. */
+static ingot_buffer *take(struct igo_scratch_pool *pool, uint64_t bytes) {
+    ingot_buffer *best = NULL;
+    for (size_t i = 0; i < pool->count; i++) {
+        ingot_buffer *buffer = pool->buffers[i];
+        if (buffer->length >= bytes && buffer->length <= 2 * bytes + 4096 && is_free(buffer) &&
+            (!best || buffer->length < best->length))
+            best = buffer;
+    }
+    if (best)
+        ingot_buffer_retain(best);
+    return best;
+}
+
+/* Makes room by letting free buffers go, the oldest first. */
+static bool make_room(struct igo_scratch_pool *pool, uint64_t bytes) {
+    for (size_t i = 0;
+         i < pool->count && (pool->count == POOL_BUFFERS || pool->bytes + bytes > POOL_BYTES);) {
+        ingot_buffer *buffer = pool->buffers[i];
+        if (!is_free(buffer)) {
+            i++;
+            continue;
+        }
+        pool->bytes -= buffer->length;
+        pool->count--;
+        for (size_t k = i; k < pool->count; k++)
+            pool->buffers[k] = pool->buffers[k + 1];
+        ingot_buffer_release(buffer);
+    }
+    return pool->count < POOL_BUFFERS && pool->bytes + bytes <= POOL_BYTES;
+}
+
+ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes) {
+    if (call->failed)
+        return NULL;
+    struct igo_scratch_pool *pool = &call->ops->scratch;
+    uint64_t size = rounded(bytes ? bytes : 1);
+    pthread_mutex_lock(&pool->lock);
+    ingot_buffer *buffer = take(pool, size);
+    pthread_mutex_unlock(&pool->lock);
+    if (buffer)
+        return buffer;
+    ingot_status status = ingot_buffer_create(call->ops->device, size, &buffer);
+    if (status) {
+        igo_fail(call, status, "scratch memory: %s", ingot_error_message());
+        return NULL;
+    }
+    pthread_mutex_lock(&pool->lock);
+    if (make_room(pool, size)) {
+        ingot_buffer_retain(buffer);
+        pool->buffers[pool->count++] = buffer;
+        pool->bytes += size;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return buffer;
+}
+
+void igo_scratch_release(struct igo_call *call, ingot_buffer *scratch) {
+    (void)call;
+    ingot_buffer_release(scratch);
+}
