@@ -4,12 +4,12 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 
-.PHONY: all run test build setup install format lint clean test-quick test-msl test-sanitize fuzz bench-engine bench-latency help
+.PHONY: all run test build setup install format lint clean test-quick test-msl test-sanitize fuzz health bench tune bench-torch bench-engine bench-latency help
 
 all: build
 
 help:
-	@echo "make run            build, and run the tour of examples/"
+	@echo "make run            build, run the tour of examples/, and check every operation (ingot health)"
 	@echo "make test           build, and run every test (about ten minutes on two cores)"
 	@echo "make build          build/bin/ingot, build/bin/ingotc, build/lib/libingot.{so,a}"
 	@echo "make install        install into PREFIX ($(PREFIX)); DESTDIR is honoured"
@@ -17,9 +17,13 @@ help:
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
 	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
 	@echo "make fuzz           the fuzz targets; FUZZ_SECONDS=20 for each"
+	@echo "make health         every operation against its reference, with a page; ARGS='softmax --verbose'"
+	@echo "make bench          the operations' speed; ARGS='softmax --type f32'"
+	@echo "make tune           better launch policies for this machine; ARGS='rms_norm --dry-run'"
+	@echo "make bench-torch    the operations against PyTorch on the CPU; ARGS='--only softmax'"
 	@echo "make bench-latency  compile and dispatch latencies, and the runtime's memory"
 	@echo "make bench-engine   the engine against plain C, PoCL, memcpy and OpenBLAS; ARGS='--json'"
-	@echo "make format, lint   format the sources and docs/language.md's tables; check them and the layers"
+	@echo "make format, lint   format the sources, write the generated documents; check them and the layers"
 	@echo "make clean          remove build folders"
 
 setup:
@@ -33,6 +37,19 @@ build: setup $(BUILD)/build.ninja
 
 run: build
 	@examples/tour.sh $(BUILD)
+	@INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/ingot health --device cpu --html $(BUILD)/health.html --junit $(BUILD)/health.xml
+
+health: build
+	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/ingot health --html $(BUILD)/health.html $(ARGS)
+
+bench: build
+	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/ingot bench $(ARGS)
+
+tune: build
+	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/ingot tune $(ARGS)
+
+bench-torch: build
+	INGOTC=$(BUILD)/bin/ingotc python3 bench/torch_compare.py --build $(BUILD) $(ARGS)
 
 test: setup
 	@JOBS=$(JOBS) tools/test.sh
@@ -63,11 +80,13 @@ install: build
 format: setup
 	tools/format
 	tools/language-tables
+	tools/ops-table $(BUILD)
 
-lint: setup
+lint: build
 	tools/format --check
 	tools/check-layers
 	tools/language-tables --check
+	tools/ops-table --check $(BUILD)
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-clang

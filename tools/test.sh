@@ -32,8 +32,14 @@ tests() {
     run_ctest build
 }
 
+# Other builds take the kernels that the normal one has compiled.
+with_kernels() { # with_kernels FOLDER OPTION...
+    [ -f build/kernels/axpy.ingot ] || build_normal || return 1
+    configure "$@" "-DINGOT_KERNEL_ARCHIVES=$PWD/build/kernels"
+}
+
 build_sanitized() {
-    configure build-asan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=address,undefined &&
+    with_kernels build-asan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=address,undefined &&
         cmake --build build-asan -j "$jobs"
 }
 
@@ -42,16 +48,16 @@ tests_sanitized() {
 }
 
 build_threads() {
-    configure build-tsan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=thread -DINGOT_COMPILER=OFF \
+    with_kernels build-tsan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=thread -DINGOT_COMPILER=OFF \
         -DINGOT_TEST_COMPILER="$PWD/build/bin/ingotc" && cmake --build build-tsan -j "$jobs"
 }
 
 tests_threads() {
-    run_ctest build-tsan -R 'test_runtime'
+    run_ctest build-tsan -R 'test_runtime|test_ops|ops.broken'
 }
 
 build_fuzz() {
-    configure build-fuzz "-DCMAKE_C_COMPILER=clang-$version" -DINGOT_FUZZ=ON \
+    with_kernels build-fuzz "-DCMAKE_C_COMPILER=clang-$version" -DINGOT_FUZZ=ON \
         -DINGOT_SANITIZE=address,undefined,fuzzer-no-link && cmake --build build-fuzz -j "$jobs" --target fuzzers
 }
 
@@ -74,7 +80,7 @@ fuzz() {
 }
 
 build_clang() {
-    configure build-clang "-DCMAKE_C_COMPILER=clang-$version" && cmake --build build-clang -j "$jobs"
+    with_kernels build-clang "-DCMAKE_C_COMPILER=clang-$version" && cmake --build build-clang -j "$jobs"
 }
 
 format() {
@@ -82,7 +88,7 @@ format() {
 }
 
 layers() {
-    tools/check-layers && tools/language-tables --check
+    tools/check-layers && tools/language-tables --check && tools/ops-table --check
 }
 
 step() { # step FUNCTION DESCRIPTION
@@ -101,13 +107,13 @@ step() { # step FUNCTION DESCRIPTION
 
 steps=(
     "build_normal:gcc, warnings are errors"
-    "layers:the dependency rule, the tables of docs/language.md"
+    "layers:the dependency rule, the tables of docs/language.md, docs/ops.md"
     "format:clang-format"
-    "tests:unit, MSL at each CPU level, command line"
+    "tests:unit, MSL and operations at each CPU level, command line"
     "build_sanitized:gcc with ASan and UBSan"
     "tests_sanitized:all of the tests with ASan and UBSan"
     "build_threads:the runtime with TSan"
-    "tests_threads:the runtime's tests with TSan"
+    "tests_threads:the tests of runtime and operations with TSan"
     "build_fuzz:the fuzz targets with clang"
     "fuzz:each parser, briefly"
     "build_clang:clang, warnings are errors"

@@ -258,3 +258,13 @@ char *ig_cache_folder(void) {
     }
     return usable(name);
 }
+
+char *ig_policy_path(void) {
+    const char *named = getenv("INGOT_POLICY"), *config = getenv("XDG_CONFIG_HOME"),
+               *home = getenv("HOME");
+    if (named)
+        return *named ? strdup(named) : NULL;
+    if (config && *config)
+        return join(config, "/ingot/policy");
+    return home && *home ? join(home, "/.config/ingot/policy") : NULL;
+}

@@ -22,5 +22,9 @@ void ig_folder_remove(const char *path);
  * under $TMPDIR; malloc'ed; NULL when none can be had. Does not create it. A folder that
  * another user owns or can write is not used. */
 char *ig_cache_folder(void);
+/* The user's launch policy: $INGOT_POLICY, or $XDG_CONFIG_HOME/ingot/policy, or
+ * ~/.config/ingot/policy; malloc'ed; NULL when INGOT_POLICY is empty or there is no home. The
+ * file need not exist. */
+char *ig_policy_path(void);
 
 #endif

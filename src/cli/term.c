@@ -95,11 +95,17 @@ void cli_diagnostics(const char *text) {
 }
 
 void cli_progress(size_t done, size_t total, const char *what) {
+    enum { WIDTH = 24 };
+    static const char full[] = "████████████████████████", empty[] = "░░░░░░░░░░░░░░░░░░░░░░░░";
+    const int bytes = (int)(sizeof full - 1) / WIDTH; /* of one block */
     const char *term = getenv("TERM");
     if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb"))
         return;
+    int filled = total ? (int)(done * WIDTH / total) : 0;
+    filled = filled > WIDTH ? WIDTH : filled;
     pthread_mutex_lock(&progress_lock);
-    fprintf(stderr, "\r\033[K[%zu/%zu] %.60s", done, total, what);
+    fprintf(stderr, "\r\033[K%.*s%.*s %zu/%zu %.48s", filled * bytes, full,
+            (WIDTH - filled) * bytes, empty, done, total, what);
     fflush(stderr);
     progress_shown = true;
     pthread_mutex_unlock(&progress_lock);

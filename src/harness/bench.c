@@ -1,15 +1,47 @@
 /* Runs for speed: several sets of tensors in turn, no reference. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "harness/internal.h"
 
-enum { MAX_SETS = 16 };
+enum { MAX_SETS = 64, MIN_SAMPLES = 5, MAX_SAMPLES = 500 };
+static const double sample_seconds = 1e-3, warm_seconds = 0.02;
 
 struct igh_bench {
     struct igh_run sets[MAX_SETS];
     size_t count, next;
 };
+
+double igh_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What a core reaches of the last cache. sysconf adds up all there are, so it comes second. */
+static uint64_t cache_bytes(void) {
+    unsigned long long kib = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    bool known = file && fscanf(file, "%lluK", &kib) == 1;
+    if (file)
+        fclose(file);
+    if (known)
+        return (uint64_t)kib << 10;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return bytes > 0 ? (uint64_t)bytes : 0;
+#else
+    return 0;
+#endif
+}
+
+uint64_t igh_rotate_bytes(void) {
+    const uint64_t least = (uint64_t)64 << 20, most = (uint64_t)1 << 30;
+    uint64_t bytes = 2 * cache_bytes();
+    return bytes < least ? least : bytes > most ? most : bytes;
+}
 
 static uint64_t set_bytes(const struct igh_run *run) {
     uint64_t bytes = 0;
@@ -22,8 +54,10 @@ static uint64_t set_bytes(const struct igh_run *run) {
 static bool open_set(struct igh_bench *bench, const struct igh_options *options,
                      const struct igh_suite *suite, const struct igh_case *test,
                      ingot_scalar_type type, struct ig_error *error) {
-    struct igh_run *run = &bench->sets[bench->count++];
-    ingot_status status = igh_run_open(run, options, suite, test, type, true, false);
+    struct igh_run *run = &bench->sets[bench->count];
+    const struct igh_run *like = bench->count ? &bench->sets[0] : NULL;
+    bench->count++;
+    ingot_status status = igh_run_open(run, options, suite, test, type, true, like, false);
     if (status)
         ig_fail(error, status, "%s", ig_error_text(&run->error));
     return !status;
@@ -38,8 +72,8 @@ struct igh_bench *igh_bench_open(const struct igh_options *options, const struct
         return NULL;
     }
     bool fine = open_set(bench, options, suite, test, type, error);
-    uint64_t bytes = set_bytes(&bench->sets[0]);
-    while (fine && bench->count < MAX_SETS && bytes * bench->count < rotate_bytes)
+    size_t sets = igh_bench_sets_for(bench, rotate_bytes);
+    while (fine && bench->count < sets)
         fine = open_set(bench, options, suite, test, type, error);
     if (fine)
         return bench;
@@ -51,6 +85,26 @@ void igh_bench_close(struct igh_bench *bench) {
     for (size_t i = 0; bench && i < bench->count; i++)
         igh_run_close(&bench->sets[i]);
     free(bench);
+}
+
+void igh_bench_use(struct igh_bench *bench, ingot_ops *ops) {
+    for (size_t i = 0; i < bench->count; i++)
+        bench->sets[i].ops = ops;
+}
+
+const struct igh_run *igh_bench_run(const struct igh_bench *bench) {
+    return &bench->sets[0];
+}
+
+size_t igh_bench_sets(const struct igh_bench *bench) {
+    return bench->count;
+}
+
+size_t igh_bench_sets_for(const struct igh_bench *bench, uint64_t rotate_bytes) {
+    uint64_t bytes = set_bytes(&bench->sets[0]), sets = 1;
+    while (sets < MAX_SETS && bytes * sets < rotate_bytes)
+        sets++;
+    return (size_t)sets;
 }
 
 void igh_bench_cost(const struct igh_bench *bench, double *bytes, double *flops) {
@@ -67,18 +121,62 @@ ingot_status igh_bench_launch(struct igh_bench *bench) {
 
 ingot_status igh_bench_time(struct igh_bench *bench, uint32_t count, double *seconds,
                             struct ig_error *error) {
-    struct timespec start, end;
     ingot_status status = INGOT_OK;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    double start = igh_now();
     for (uint32_t i = 0; i < count && !status; i++)
         status = igh_bench_launch(bench);
     if (!status)
         status = ingot_stream_wait(bench->sets[0].stream);
-    clock_gettime(CLOCK_MONOTONIC, &end);
     if (status)
         return ig_fail(error, status, "%s", ingot_error_message());
-    *seconds =
-        ((double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec)) /
-        (count ? count : 1);
+    *seconds = (igh_now() - start) / (count ? count : 1);
+    return INGOT_OK;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double percentile(const double *sorted, uint32_t count, double share) {
+    double at = share * (count - 1);
+    uint32_t low = (uint32_t)at, high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+/* Every set is used once (pages are touched, kernels loaded), then until the clock is warm. */
+static ingot_status warm_up(struct igh_bench *bench, double *seconds, struct ig_error *error) {
+    double start = igh_now(), once = 0;
+    ingot_status status = igh_bench_time(bench, 1, &once, error);
+    if (!status && once < 1)
+        status = igh_bench_time(bench, (uint32_t)bench->count, &once, error);
+    while (!status && igh_now() - start < warm_seconds)
+        status = igh_bench_time(bench, 1, &once, error);
+    *seconds = once;
+    return status;
+}
+
+ingot_status igh_bench_measure(struct igh_bench *bench, double seconds, struct igh_timing *timing,
+                               struct ig_error *error) {
+    double samples[MAX_SAMPLES], once = 0;
+    *timing = (struct igh_timing){.launches = 1};
+    ingot_status status = warm_up(bench, &once, error);
+    if (!status && once < sample_seconds) {
+        double launches = once > 0 ? sample_seconds / once : 1e4;
+        timing->launches = launches < 1 ? 1 : launches > 1e4 ? 10000 : (uint32_t)(launches + 0.5);
+    }
+    double start = igh_now();
+    /* A launch of seconds is measured thrice, whatever was asked for. */
+    uint32_t least = once > 0.5 ? 3 : MIN_SAMPLES;
+    while (!status && timing->samples < MAX_SAMPLES &&
+           (timing->samples < least || igh_now() - start < seconds))
+        status = igh_bench_time(bench, timing->launches, &samples[timing->samples++], error);
+    if (status)
+        return status;
+    qsort(samples, timing->samples, sizeof *samples, compare_doubles);
+    timing->median = percentile(samples, timing->samples, 0.5);
+    timing->p10 = percentile(samples, timing->samples, 0.1);
+    timing->p90 = percentile(samples, timing->samples, 0.9);
+    timing->best = samples[0];
     return INGOT_OK;
 }

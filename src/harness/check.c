@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/scalar.h"
 #include "harness/internal.h"
@@ -12,12 +11,6 @@ bool igh_case_has_type(const struct igh_suite *suite, const struct igh_case *tes
                        ingot_scalar_type type) {
     uint32_t types = test->types ? test->types & suite->types : suite->types;
     return types & IGH_TYPE(type);
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Outputs start as a pattern that no kernel writes, so that an element left out is seen; what is
@@ -129,12 +122,15 @@ static void check_with(const struct igh_options *options, const struct igh_suite
                        struct igh_result *result) {
     struct igh_run run;
     uint32_t repeats = specials ? 1 : options->repeats ? options->repeats : 3;
-    bool ran = !igh_run_open(&run, options, suite, test, type, false, specials) &&
+    bool ran = !igh_run_open(&run, options, suite, test, type, false, NULL, specials) &&
                run_and_compare(&run, repeats, options->gradients);
     if (ran && !specials) {
         snprintf(result->variant, sizeof result->variant, "%s", ingot_ops_last_variant());
         snprintf(result->launch, sizeof result->launch, "%s", ingot_ops_last_launch());
     }
+    for (int i = 0; i < IGH_MAX_SLOTS; i++)
+        result->is_empty |= run.slots[i].name && !igh_count(&run, i);
+    result->has_specials |= specials;
     take_metrics(&run, result);
     if (run.error.status) {
         result->passed = false;
@@ -147,11 +143,11 @@ static void check_with(const struct igh_options *options, const struct igh_suite
 
 void igh_check(const struct igh_options *options, const struct igh_suite *suite,
                const struct igh_case *test, ingot_scalar_type type, struct igh_result *result) {
-    double start = now();
+    double start = igh_now();
     *result = (struct igh_result){.passed = true};
     check_with(options, suite, test, type, false, result);
     if (test->uses & IGH_SPECIALS)
         check_with(options, suite, test, type, true, result);
     judge(result);
-    result->seconds = now() - start;
+    result->seconds = igh_now() - start;
 }

@@ -80,7 +80,8 @@ struct igh_run {
     struct igh_metric metrics[IGH_MAX_METRICS];
     size_t metric_count;
     struct ig_error error;
-    void *own; /* the suite's, freed with free() */
+    void *own;                  /* the suite's, freed with free() */
+    const struct igh_run *like; /* in runs for speed: the first set, whose inputs are copied */
 };
 
 struct igh_bound { /* |got - expected| <= ulps * (ulp of expected in its type) + absolute */
@@ -93,6 +94,8 @@ struct igh_suite {
     uint32_t types;
     const struct igh_case *cases;
     size_t case_count;
+    /* What n, f and the bits of flags are called in reports, NULL at the end; may be NULL. */
+    const char *const *size_names, *const *number_names, *const *flag_names;
     /* Declares the slots with igh_input, igh_output, igh_inout. */
     void (*declare)(struct igh_run *run);
     /* Calls the operation on run->stream. */
@@ -160,6 +163,8 @@ double igh_ulp(ingot_scalar_type type, double x);
 
 struct igh_result {
     bool passed;
+    bool is_empty;     /* one of its tensors has no elements */
+    bool has_specials; /* NaN and infinities were tried too */
     char variant[128], launch[128];
     struct igh_metric metrics[IGH_MAX_METRICS]; /* error of each output, determinism, gradients */
     size_t metric_count;
@@ -183,17 +188,47 @@ void igh_check(const struct igh_options *options, const struct igh_suite *suite,
                const struct igh_case *test, ingot_scalar_type type, struct igh_result *result);
 
 /* A run whose tensors are made, to be launched many times (bench, tune). NULL with error set on
- * failure. `copies` independent sets are used in turn, so that caches do not flatter. */
+ * failure. As many independent sets of tensors are used in turn as make up `rotate_bytes`, so
+ * that caches do not flatter. */
 struct igh_bench;
 struct igh_bench *igh_bench_open(const struct igh_options *options, const struct igh_suite *suite,
                                  const struct igh_case *test, ingot_scalar_type type,
                                  uint64_t rotate_bytes, struct ig_error *error);
 void igh_bench_close(struct igh_bench *bench);
+/* From now on launches with these operations, of the same device: another policy. */
+void igh_bench_use(struct igh_bench *bench, ingot_ops *ops);
+/* Tensors and sizes of the first set, for reports. */
+const struct igh_run *igh_bench_run(const struct igh_bench *bench);
+size_t igh_bench_sets(const struct igh_bench *bench);
+/* How many sets it would take to pass `rotate_bytes`. */
+size_t igh_bench_sets_for(const struct igh_bench *bench, uint64_t rotate_bytes);
 void igh_bench_cost(const struct igh_bench *bench, double *bytes, double *flops);
 /* Launches once on the next set of tensors. */
 ingot_status igh_bench_launch(struct igh_bench *bench);
 /* Seconds per launch of `count` launches in a row, waited for. */
 ingot_status igh_bench_time(struct igh_bench *bench, uint32_t count, double *seconds,
                             struct ig_error *error);
+
+struct igh_timing { /* seconds per launch */
+    double median, p10, p90, best;
+    uint32_t samples, launches; /* samples, and launches in each */
+};
+/* Warms up, then takes samples for about `seconds`; each sample is a number of launches in a row
+ * that takes about a millisecond, waited for. */
+ingot_status igh_bench_measure(struct igh_bench *bench, double seconds, struct igh_timing *timing,
+                               struct ig_error *error);
+/* More than the last-level cache holds: what rotates past it. */
+uint64_t igh_rotate_bytes(void);
+
+/* What the device does at best, by kernels that only copy or only multiply and add. */
+struct igh_ceilings {
+    double bytes_per_second; /* read and written */
+    double flops_per_second; /* float32; a multiply-add counts two */
+};
+ingot_status igh_ceilings_measure(const struct igh_options *options, struct igh_ceilings *ceilings,
+                                  struct ig_error *error);
+/* The share of the ceiling that limits this work, and which it is; 0 when nothing is counted. */
+double igh_ceiling_share(const struct igh_ceilings *ceilings, double bytes, double flops,
+                         double seconds, bool *by_bytes);
 
 #endif

@@ -219,19 +219,41 @@ static void put_specials(struct igh_tensor *slot, double *values, int64_t count)
         values[(count / 4 * (i + 1) + i) % count] = specials[i];
 }
 
+/* For speed the values need not be all different: a period of them, or a copy of the first set. */
+static void fill_quickly(struct igh_run *run, struct igh_tensor *slot, uint64_t *state) {
+    enum { PERIOD = 8191 };
+    struct walk w = {.tensor = &slot->tensor};
+    size_t size = ig_scalar_size(slot->tensor.type);
+    char *at = first_element(slot);
+    const struct igh_tensor *like = run->like ? &run->like->slots[slot - run->slots] : NULL;
+    uint64_t length = ingot_buffer_length(slot->tensor.buffer);
+    if (like && !like->output && ingot_buffer_length(like->tensor.buffer) == length) {
+        memcpy(ingot_buffer_contents(slot->tensor.buffer),
+               ingot_buffer_contents(like->tensor.buffer), length);
+        return;
+    }
+    unsigned char period[PERIOD][8];
+    int64_t count = count_of(&slot->tensor), first = count < PERIOD ? count : PERIOD;
+    for (int64_t i = 0; i < first; i++)
+        igh_store(slot->tensor.type, period[i], fill_value(&slot->fill, state));
+    bool dense = at - (char *)ingot_buffer_contents(slot->tensor.buffer) + count * (int64_t)size ==
+                 (int64_t)length;
+    for (int64_t i = 0; i < (dense ? first : count); i++, walk_next(&w))
+        memcpy(at + w.element * (int64_t)size, period[i % PERIOD], size);
+    for (int64_t done = first, step; dense && done < count; done += step) {
+        step = count - done < first ? count - done : first;
+        memcpy(at + done * (int64_t)size, at, (size_t)step * size);
+    }
+}
+
 static void fill_input(struct igh_run *run, struct igh_tensor *slot) {
     int64_t count = count_of(&slot->tensor);
     if (!count)
         return;
     uint64_t state = run->seed;
     run->seed = run->seed * 6364136223846793005u + 1442695040888963407u;
-    if (run->for_speed) { /* straight to memory; a period is enough */
-        struct walk w = {.tensor = &slot->tensor};
-        size_t size = ig_scalar_size(slot->tensor.type);
-        char *at = first_element(slot);
-        for (int64_t i = 0; i < count; i++, walk_next(&w))
-            igh_store(slot->tensor.type, at + w.element * (int64_t)size,
-                      fill_value(&slot->fill, &state));
+    if (run->for_speed) {
+        fill_quickly(run, slot, &state);
         return;
     }
     double *values = malloc((size_t)count * sizeof *values);
@@ -343,7 +365,8 @@ void igh_metric(struct igh_run *run, const char *name, double value, double boun
 
 ingot_status igh_run_open(struct igh_run *run, const struct igh_options *options,
                           const struct igh_suite *suite, const struct igh_case *test,
-                          ingot_scalar_type type, bool for_speed, bool specials) {
+                          ingot_scalar_type type, bool for_speed, const struct igh_run *like,
+                          bool specials) {
     *run = (struct igh_run){.ops = options->ops,
                             .device = ingot_ops_device(options->ops),
                             .stream = options->stream,
@@ -352,6 +375,7 @@ ingot_status igh_run_open(struct igh_run *run, const struct igh_options *options
                             .type = type,
                             .for_speed = for_speed,
                             .specials = specials,
+                            .like = like,
                             .seed = 0x1234567};
     for (const char *c = test->name; *c; c++)
         run->seed = run->seed * 31 + (unsigned char)*c;

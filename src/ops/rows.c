@@ -51,8 +51,8 @@ uint64_t igo_matrix_begin(struct igo_call *call, struct igo_matrix *matrix, cons
 uint64_t igo_matrix_more(struct igo_call *call, struct igo_matrix *matrix, const char *name,
                          const ingot_tensor *tensor, uint32_t types, bool output) {
     if (call->failed ||
-        !igo_tensor(call, name, tensor, types ? types : IGO_TYPE(matrix->tensor->type), 1,
-                    INGOT_MAX_RANK) ||
+        !igo_tensor(call, name, tensor, types ? types : IGO_FLOATS, 1, INGOT_MAX_RANK) ||
+        (!types && !igo_same_type(call, name, tensor, matrix->name, matrix->tensor)) ||
         !igo_same_shape(call, name, tensor, matrix->name, matrix->tensor))
         return 0;
     return rows_of(call, matrix, name, tensor, output);

@@ -7,51 +7,14 @@ examples=$here/../../examples
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work" 2>/dev/null || { sleep 2; rm -rf "$work"; }' EXIT
 cd "$work" || exit 1
-passed=0
-failed=0
-
-# check NAME EXPECTED_EXIT TEXT... -- COMMAND: runs it, and looks at the status and for each TEXT
-# in what it prints; a TEXT that starts with ! must not be there.
-check() {
-    local name=$1 status=$2 texts=() got text good=1
-    shift 2
-    while [ "$1" != -- ]; do
-        texts+=("$1")
-        shift
-    done
-    shift
-    "$@" >out.txt 2>&1 </dev/null
-    got=$?
-    [ "$got" = "$status" ] || good=0
-    for text in "${texts[@]}"; do
-        case $text in
-        !*) grep -qF -- "${text#!}" out.txt && good=0 ;;
-        *) grep -qF -- "$text" out.txt || good=0 ;;
-        esac
-    done
-    if [ "$good" = 1 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: status $got (expected $status), texts: ${texts[*]}"
-        sed 's/^/    /' out.txt | head -40
-    fi
-}
+# shellcheck source=tests/cli/checks.sh
+. "$here/checks.sh"
 
 # values FILE TYPE: the data of a .npy file, by od
 values() {
     local header
     header=$(($(od -An -tu2 -j8 -N2 "$1") + 10))
     od -An -v -w1000000 "-t$2" -j"$header" "$1" | tr -s ' ' | sed 's/^ //;s/ $//'
-}
-
-same() { # same NAME GOT EXPECTED
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAIL $1: got \"$2\", expected \"$3\""
-    fi
 }
 
 cat >good.metal <<'M'

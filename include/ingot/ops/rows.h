@@ -131,7 +131,8 @@ typedef enum ingot_reduction {
 } ingot_reduction;
 
 /* loss = -(1 - s) * log p[target] - s / V * sum(log p) per row, s the label smoothing. A target
- * outside of [0, V) that is not ignored makes its row NaN. */
+ * outside of [0, V) that is not ignored makes its row NaN. At least one of loss and dlogits is
+ * there. */
 typedef struct ingot_cross_entropy_desc {
     const ingot_tensor *logits;  /* [N, V] */
     const ingot_tensor *targets; /* [N] int32 or int64, dense */

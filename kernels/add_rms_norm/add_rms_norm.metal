@@ -1,0 +1,60 @@
+// sum = x + residual, rounded to the type; out = rms_norm(sum). The second pass takes the sum from
+// where the first left it: the cache, or the thread itself when it keeps KEEP blocks.
+#include <metal_stdlib>
+using namespace metal;
+#include "add_rms_norm/add_rms_norm_args.h"
+#include "common/instantiate.h"
+#include "common/rows.h"
+
+constant bool HAS_WEIGHT [[function_constant(2)]];
+
+template <typename T, typename W, int KEEP>
+kernel void add_rms_norm(device const T *x [[buffer(0)]],
+                         device const T *residual [[buffer(1)]],
+                         device const W *weight [[buffer(2)]],
+                         device T *sum [[buffer(3)]],
+                         device T *out [[buffer(4)]],
+                         device float *rstd_out [[buffer(5)]],
+                         constant add_rms_norm_args &args [[buffer(6)]],
+                         ROW_POSITIONS) {
+    threadgroup float row_shared[32];
+    ulong row = ROW_NUMBER;
+    if (row >= args.rows) {
+        return;
+    }
+    x += row * args.x_stride;
+    residual += row * args.residual_stride;
+    sum += row * args.sum_stride;
+    out += row * args.out_stride;
+    uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
+    float4 kept[KEEP ? KEEP : 1], squares = 0;
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = row_load(x, columns, b, me, 0) + row_load(residual, columns, b, me, 0);
+        v = float4(vec<T, 4>(v));
+        row_store(sum, columns, b, me, v);
+        squares = fma(v, v, squares);
+        if (KEEP) {
+            kept[b] = v;
+        }
+    }
+    float rstd = rsqrt(ROW_SUM(sum4(squares)) / columns + args.eps);
+    if (args.save_rstd && me == 0) {
+        rstd_out[row] = rstd;
+    }
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = (KEEP ? kept[b] : row_load((device const T *)sum, columns, b, me, 0)) * rstd;
+        if (HAS_WEIGHT) {
+            v *= row_load(weight, columns, b, me, 0);
+        }
+        row_store(out, columns, b, me, v);
+    }
+}
+
+#define INSTANTIATE_ADD_RMS_NORM(types, ...)                                                       \
+    INSTANTIATE_KERNEL("add_rms_norm_" types "_k0", add_rms_norm<__VA_ARGS__, 0>)                  \
+    INSTANTIATE_KERNEL("add_rms_norm_" types "_k8", add_rms_norm<__VA_ARGS__, 8>)
+INSTANTIATE_ADD_RMS_NORM("f32_f32", float, float)
+INSTANTIATE_ADD_RMS_NORM("f16_f16", half, half)
+INSTANTIATE_ADD_RMS_NORM("f16_f32", half, float)
+INSTANTIATE_ADD_RMS_NORM("bf16_bf16", bfloat, bfloat)
+INSTANTIATE_ADD_RMS_NORM("bf16_f32", bfloat, float)

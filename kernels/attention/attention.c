@@ -1,0 +1,123 @@
+/* Attention forward on the host: few queries go to the two-phase kernels of attention_decode,
+ * others to one of the two kernels here. */
+#include "attention/attention_problem.h"
+
+enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES };
+enum { TILE = 8, TILE_KEYS = 32 };
+static const ingot_ops_knob knobs[] = {
+    {.name = "decode",
+     .help = "up to so many queries go to the two-phase kernels",
+     .fallback = 8,
+     .minimum = 0,
+     .maximum = 64},
+    {.name = "partition",
+     .help = "decoding: keys to a partition",
+     .fallback = 256,
+     .minimum = 32,
+     .maximum = 65536,
+     .power_of_two = true},
+    {.name = "step",
+     .help = "rows that a lane takes at once",
+     .fallback = 8,
+     .minimum = 2,
+     .maximum = 8,
+     .power_of_two = true},
+    {.name = "tiles",
+     .help = "SIMD-groups to a threadgroup of the simdgroup_matrix kernel; 0: a query to a lane",
+     .fallback = 4,
+     .minimum = 0,
+     .maximum = 16},
+};
+
+static const struct ingot_ops_info operations[] = {
+    {.name = "attention",
+     .family = "attention",
+     .summary = "softmax(scale q kT + bias) v: causal, window, mask, ALiBi, grouped heads",
+     .limits = "head sizes up to 256; dense last dimensions",
+     .variants = "type; head size up to 64, 128, 256; few queries: two-phase kernels; else "
+                 "simdgroup_matrix tiles or a query to a lane",
+     .types = IGO_FLOATS,
+     .knobs = knobs,
+     .knob_count = sizeof knobs / sizeof *knobs},
+};
+
+const struct igo_library igo_library_attention = {"attention", operations, 1};
+
+/* Rows of a SIMD-group of the simdgroup_matrix kernel. */
+static uint32_t tile_queries(const struct attention_args *args) {
+    return igo_attention_depth_class(args) > 128 ? TILE : 2 * TILE;
+}
+
+/* The simdgroup_matrix kernel takes whole tiles, and may read q after it has written out. */
+static bool tiles_apply(const struct attention_problem *p) {
+    const struct attention_args *args = &p->args;
+    return args->depth > 0 && args->depth % TILE == 0 && args->value_depth % TILE == 0 &&
+           args->queries >= tile_queries(args) && args->keys >= TILE_KEYS &&
+           p->q->buffer != p->out->buffer;
+}
+
+static void launch_forward(struct igo_call *call, const struct attention_problem *p) {
+    uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
+    struct igo_launch launch = {0};
+    if (together && tiles_apply(p)) {
+        rows = together * tile_queries(&p->args);
+        igo_launch_kernel(&launch, "attention_tiles_%u_%s", igo_attention_depth_class(&p->args),
+                          igo_type_name(p->q->type));
+    } else {
+        together = 1;
+        igo_launch_kernel(&launch, "attention_lanes_%u_%s", igo_knob(call, KNOB_STEP),
+                          igo_type_name(p->q->type));
+    }
+    const ingot_tensor *tensors[] = {p->q, p->k, p->v, p->out, p->lse, p->mask, p->slopes};
+    for (int i = 0; i < 7; i++)
+        igo_attention_bind(&launch, tensors[i]);
+    igo_launch_bytes(&launch, &p->args, sizeof p->args);
+    launch.threadgroups[0] = (p->args.queries + rows - 1) / rows;
+    launch.threadgroups[1] = p->args.heads;
+    launch.threadgroups[2] = p->batches;
+    launch.group[0] = together * ATTENTION_LANES;
+    launch.whole_simdgroups = true;
+    igo_dispatch(call, &launch);
+}
+
+ingot_status ingot_op_attention(ingot_ops *ops, ingot_stream *stream,
+                                const ingot_attention_desc *desc) {
+    struct igo_call call;
+    igo_begin(&call, ops, stream, &igo_library_attention, &operations[0], desc);
+    if (call.failed)
+        return igo_end(&call);
+    struct attention_problem p = {.q = desc->q,
+                                  .k = desc->k,
+                                  .v = desc->v,
+                                  .out = desc->out,
+                                  .lse = desc->lse,
+                                  .mask = desc->mask,
+                                  .slopes = desc->slopes,
+                                  .scale = desc->scale,
+                                  .causal = desc->causal,
+                                  .window = desc->window};
+    if (igo_attention_check(&call, &p)) {
+        const ingot_tensor *inputs[] = {p.q, p.k, p.v, p.mask, p.slopes};
+        static const char *const names[] = {"q", "k", "v", "mask", "slopes"};
+        for (int i = 0; i < 5; i++) {
+            igo_no_overlap(&call, "out", p.out, names[i], inputs[i], i == 0);
+            igo_no_overlap(&call, "lse", p.lse, names[i], inputs[i], false);
+        }
+        igo_no_overlap(&call, "lse", p.lse, "out", p.out, false);
+    }
+    if (call.failed || p.nothing)
+        return igo_end(&call);
+
+    struct igo_class shape = {0};
+    igo_class_number(&shape, "d", igo_attention_depth_class(&p.args));
+    igo_class_size(&shape, "s", p.args.queries, 1u << 16);
+    igo_class_size(&shape, "t", p.args.keys, 1u << 20);
+    igo_policy(&call, p.q->type, &shape);
+    const struct attention_decode decode = {.problem = &p,
+                                            .partition = igo_knob(&call, KNOB_PARTITION)};
+    if (p.args.queries <= igo_knob(&call, KNOB_DECODE))
+        igo_attention_decode(&call, &decode);
+    else
+        launch_forward(&call, &p);
+    return igo_end(&call);
+}

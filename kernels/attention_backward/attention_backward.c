@@ -1,0 +1,179 @@
+/* The gradients of attention on the host: three launches, the row sums first. */
+#include "attention/attention_problem.h"
+
+enum { KNOB_STEP, KNOB_TILES };
+enum {
+    TILE = 8,
+    OTHERS = 32
+}; /* of the simdgroup_matrix kernels: own rows, and other rows at once */
+static const ingot_ops_knob knobs[] = {
+    {.name = "step",
+     .help = "rows that a lane takes at once",
+     .fallback = 8,
+     .minimum = 2,
+     .maximum = 8,
+     .power_of_two = true},
+    {.name = "tiles",
+     .help = "SIMD-groups to a threadgroup of the simdgroup_matrix kernels; 0: a row to a lane",
+     .fallback = 4,
+     .minimum = 0,
+     .maximum = 16},
+};
+
+static const struct ingot_ops_info operations[] = {
+    {.name = "attention_backward",
+     .family = "attention",
+     .summary = "the gradients of attention by q, k and v, summed in a fixed order",
+     .limits = "head sizes up to 256; dense last dimensions",
+     .variants = "type; simdgroup_matrix tiles (head size up to 64, 128, 256) or a row to a lane",
+     .types = IGO_FLOATS,
+     .knobs = knobs,
+     .knob_count = sizeof knobs / sizeof *knobs},
+};
+
+const struct igo_library igo_library_attention_backward = {"attention_backward", operations, 1};
+
+struct backward {
+    const ingot_attention_backward_desc *desc;
+    struct attention_problem problem;
+    struct attention_backward_args args;
+};
+
+static bool check_gradient(struct igo_call *call, const struct backward *b, const char *name,
+                           const ingot_tensor *gradient, const char *of_name,
+                           const ingot_tensor *of, int64_t strides[3]) {
+    if (!igo_tensor(call, name, gradient, IGO_FLOATS, 4, 4))
+        return false;
+    igo_same_type(call, name, gradient, of_name, of);
+    igo_same_shape(call, name, gradient, of_name, of);
+    igo_dense_tail(call, name, gradient, 1);
+    igo_attention_strides(strides, gradient);
+    if (gradient == b->desc->dout)
+        return !call->failed;
+    const ingot_attention_backward_desc *desc = b->desc;
+    const ingot_tensor *inputs[] = {desc->q,   desc->k,    desc->v,    desc->out,
+                                    desc->lse, desc->dout, desc->mask, desc->slopes};
+    static const char *const names[] = {"q", "k", "v", "out", "lse", "dout", "mask", "slopes"};
+    for (int i = 0; i < 8; i++)
+        igo_no_overlap(call, name, gradient, names[i], inputs[i], false);
+    return !call->failed;
+}
+
+static bool check(struct igo_call *call, struct backward *b) {
+    const ingot_attention_backward_desc *desc = b->desc;
+    IGO_REQUIRE(call, desc->lse, "lse is missing");
+    IGO_REQUIRE(call, !desc->dk == !desc->dv, "%s is missing, but %s is there",
+                desc->dk ? "dv" : "dk", desc->dk ? "dk" : "dv");
+    if (!igo_attention_check(call, &b->problem))
+        return false;
+    check_gradient(call, b, "dout", desc->dout, "out", desc->out, b->args.dout_stride);
+    if (desc->dq)
+        check_gradient(call, b, "dq", desc->dq, "q", desc->q, b->args.dq_stride);
+    if (desc->dk)
+        check_gradient(call, b, "dk", desc->dk, "k", desc->k, b->args.dk_stride);
+    if (desc->dv)
+        check_gradient(call, b, "dv", desc->dv, "v", desc->v, b->args.dv_stride);
+    igo_no_overlap(call, "dk", desc->dk, "dq", desc->dq, false);
+    igo_no_overlap(call, "dv", desc->dv, "dq", desc->dq, false);
+    igo_no_overlap(call, "dv", desc->dv, "dk", desc->dk, false);
+    return !call->failed;
+}
+
+static void launch_delta(struct igo_call *call, const struct backward *b,
+                         const ingot_tensor *delta) {
+    const struct attention_problem *p = &b->problem;
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "attention_delta_%s", igo_type_name(p->q->type));
+    igo_attention_bind(&launch, p->out);
+    igo_attention_bind(&launch, b->desc->dout);
+    igo_attention_bind(&launch, delta);
+    igo_launch_bytes(&launch, &p->args, sizeof p->args);
+    igo_launch_bytes(&launch, &b->args, sizeof b->args);
+    launch.threadgroups[0] = p->args.queries;
+    launch.threadgroups[1] = p->args.heads;
+    launch.threadgroups[2] = p->batches;
+    launch.group[0] = ATTENTION_LANES;
+    launch.whole_simdgroups = true;
+    igo_dispatch(call, &launch);
+}
+
+/* The simdgroup_matrix kernels take whole tiles. */
+static bool tiles_apply(const struct attention_args *args) {
+    return args->depth > 0 && args->depth % TILE == 0 && args->value_depth % TILE == 0 &&
+           args->queries >= OTHERS && args->keys >= OTHERS;
+}
+
+/* dq, or dk and dv. */
+static void launch_gradient(struct igo_call *call, const struct backward *b,
+                            const ingot_tensor *delta, bool by_keys) {
+    const struct attention_problem *p = &b->problem;
+    uint32_t rows = by_keys ? p->args.keys : p->args.queries, block = ATTENTION_LANES;
+    uint32_t together = igo_knob(call, KNOB_TILES), depth = igo_attention_depth_class(&p->args);
+    struct igo_launch launch = {0};
+    if (rows == 0)
+        return;
+    if (together && tiles_apply(&p->args)) {
+        block = together * (by_keys || depth > 128 ? TILE : 2 * TILE);
+        igo_launch_kernel(&launch, "attention_%s_tiles_%u_%s", by_keys ? "dkv" : "dq", depth,
+                          igo_type_name(p->q->type));
+    } else {
+        together = 1;
+        igo_launch_kernel(&launch, "attention_%s_%u_%s", by_keys ? "dkv" : "dq",
+                          igo_knob(call, KNOB_STEP), igo_type_name(p->q->type));
+    }
+    const ingot_tensor *inputs[] = {p->q,   p->k,  p->v,    b->desc->dout,
+                                    p->lse, delta, p->mask, p->slopes};
+    for (int i = 0; i < 8; i++)
+        igo_attention_bind(&launch, inputs[i]);
+    igo_attention_bind(&launch, by_keys ? b->desc->dk : b->desc->dq);
+    if (by_keys)
+        igo_attention_bind(&launch, b->desc->dv);
+    igo_launch_bytes(&launch, &p->args, sizeof p->args);
+    igo_launch_bytes(&launch, &b->args, sizeof b->args);
+    launch.threadgroups[0] = (rows + block - 1) / block;
+    launch.threadgroups[1] = by_keys ? p->key_heads : p->args.heads;
+    launch.threadgroups[2] = p->batches;
+    launch.group[0] = together * ATTENTION_LANES;
+    launch.whole_simdgroups = true;
+    igo_dispatch(call, &launch);
+}
+
+ingot_status ingot_op_attention_backward(ingot_ops *ops, ingot_stream *stream,
+                                         const ingot_attention_backward_desc *desc) {
+    struct igo_call call;
+    igo_begin(&call, ops, stream, &igo_library_attention_backward, &operations[0], desc);
+    if (call.failed)
+        return igo_end(&call);
+    struct backward b = {.desc = desc,
+                         .problem = {.q = desc->q,
+                                     .k = desc->k,
+                                     .v = desc->v,
+                                     .out = desc->out,
+                                     .lse = desc->lse,
+                                     .mask = desc->mask,
+                                     .slopes = desc->slopes,
+                                     .scale = desc->scale,
+                                     .causal = desc->causal,
+                                     .window = desc->window}};
+    if (!check(&call, &b) || b.problem.batches == 0)
+        return igo_end(&call);
+
+    const struct attention_args *args = &b.problem.args;
+    struct igo_class shape = {0};
+    igo_class_number(&shape, "d", igo_attention_depth_class(args));
+    igo_class_size(&shape, "s", args->queries, 1u << 16);
+    igo_class_size(&shape, "t", args->keys, 1u << 20);
+    igo_policy(&call, desc->q->type, &shape);
+    const int64_t rows = (int64_t)b.problem.batches * args->heads * args->queries;
+    const int64_t delta_rows =
+        rows ? rows : 1; /* without queries, dk and dv are still filled with 0 */
+    ingot_tensor delta = igo_scratch_tensor(&call, INGOT_SCALAR_F32, 1, &delta_rows);
+    if (rows)
+        launch_delta(&call, &b, &delta);
+    if (desc->dq)
+        launch_gradient(&call, &b, &delta, false);
+    if (desc->dk)
+        launch_gradient(&call, &b, &delta, true);
+    igo_scratch_release(&call, delta.buffer);
+    return igo_end(&call);
+}

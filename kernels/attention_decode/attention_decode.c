@@ -1,0 +1,68 @@
+/* The launches of attention for few queries, which attention and attention_paged share. */
+#include "attention/attention_problem.h"
+
+/* No operation of its own: attention and attention_paged launch these kernels. */
+const struct igo_library igo_library_attention_decode = {"attention_decode", NULL, 0};
+
+static uint32_t rows_at_once(uint32_t rows) {
+    return rows == 1 ? 1 : rows <= 4 ? 4 : 8;
+}
+
+bool igo_attention_decode(struct igo_call *call, const struct attention_decode *decode) {
+    const struct attention_problem *p = decode->problem;
+    struct attention_args args = p->args;
+    uint32_t rows = args.group * args.queries, together = rows_at_once(rows);
+    uint32_t row_groups = (rows + together - 1) / together;
+    args.partition = decode->partition;
+    args.partitions = args.keys / decode->partition + (args.keys % decode->partition > 0);
+    args.partitions += args.partitions == 0;
+
+    int64_t parts = (int64_t)p->batches * args.heads * args.queries * args.partitions;
+    bool whole = args.partitions == 1;
+    const int64_t partial_shape[] = {whole ? 1 : parts, whole ? 1 : args.value_depth};
+    const int64_t extremes_shape[] = {whole ? 1 : parts, 2};
+    ingot_tensor partial = igo_scratch_tensor(call, INGOT_SCALAR_F32, 2, partial_shape);
+    ingot_tensor extremes = igo_scratch_tensor(call, INGOT_SCALAR_F32, 2, extremes_shape);
+
+    struct igo_launch launch = {.library = &igo_library_attention_decode};
+    igo_launch_kernel(&launch, "attention_decode_%u_%u_%s",
+                      igo_attention_depth_class(&args) > 128 ? 8 : 4, together,
+                      igo_type_name(p->q->type));
+    igo_attention_bind(&launch, p->q);
+    igo_attention_bind(&launch, p->k);
+    igo_attention_bind(&launch, p->v);
+    igo_attention_bind(&launch, p->out);
+    igo_attention_bind(&launch, p->lse);
+    igo_attention_bind(&launch, p->mask);
+    igo_attention_bind(&launch, p->slopes);
+    igo_attention_bind(&launch, decode->block_table);
+    igo_attention_bind(&launch, decode->lengths);
+    igo_launch_tensor(&launch, &partial, NULL);
+    igo_launch_tensor(&launch, &extremes, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch.threadgroups[0] = args.partitions;
+    launch.threadgroups[1] = p->key_heads * row_groups;
+    launch.threadgroups[2] = p->batches;
+    launch.group[0] = ATTENTION_LANES;
+    launch.whole_simdgroups = true;
+    igo_dispatch(call, &launch);
+
+    if (!whole) {
+        struct igo_launch reduce = {.library = &igo_library_attention_decode};
+        igo_launch_kernel(&reduce, "attention_reduce_%s", igo_type_name(p->q->type));
+        igo_attention_bind(&reduce, p->out);
+        igo_attention_bind(&reduce, p->lse);
+        igo_launch_tensor(&reduce, &partial, NULL);
+        igo_launch_tensor(&reduce, &extremes, NULL);
+        igo_launch_bytes(&reduce, &args, sizeof args);
+        reduce.threadgroups[0] = args.queries;
+        reduce.threadgroups[1] = args.heads;
+        reduce.threadgroups[2] = p->batches;
+        reduce.group[0] = ATTENTION_LANES;
+        reduce.whole_simdgroups = true;
+        igo_dispatch(call, &reduce);
+    }
+    igo_scratch_release(call, partial.buffer);
+    igo_scratch_release(call, extremes.buffer);
+    return !call->failed;
+}

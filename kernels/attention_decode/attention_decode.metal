@@ -1,0 +1,240 @@
+// Attention for few queries, in two phases: a SIMD-group takes one partition of the keys of one
+// key head for up to ROWS rows (queries of the heads that share the key head), so that keys and values are
+// read once for all of them; then the partitions' results are put together.
+//
+// Lanes lie along the rows of q, k and v: lane l has elements l, l + 32, and so on.
+#include <metal_stdlib>
+using namespace metal;
+#include "common/attention_args.h"
+#include "common/instantiate.h"
+
+constant constexpr uint LANES = ATTENTION_LANES;
+
+// The row of a key in k or v, or in a paged cache.
+template <typename T>
+inline device const T *row_of(device const T *cache, constant attention_args &args,
+                              constant const int64_t *stride, device const int *table, uint key) {
+    if (args.flags & ATTENTION_PAGED) {
+        uint block = key / args.block;
+        uint number = min(uint(table[block]), args.blocks - 1); // never outside the cache
+        return cache + number * stride[0] + (key - block * args.block) * stride[2];
+    }
+    return cache + key * stride[2];
+}
+
+template <typename T, uint SLICES, uint ROWS>
+kernel void attention_decode(device const T *q [[buffer(0)]],
+                             device const T *k [[buffer(1)]],
+                             device const T *v [[buffer(2)]],
+                             device T *out [[buffer(3)]],
+                             device float *lse [[buffer(4)]],
+                             device const uchar *mask [[buffer(5)]],
+                             device const float *slopes [[buffer(6)]],
+                             device const int *tables [[buffer(7)]],
+                             device const int *lengths [[buffer(8)]],
+                             device float *partial [[buffer(9)]],  // [rows, partitions, value_depth]
+                             device float2 *extremes [[buffer(10)]], // [rows, partitions]: maximum and sum
+                             constant attention_args &args [[buffer(11)]],
+                             uint3 group [[threadgroup_position_in_grid]],
+                             uint3 groups [[threadgroups_per_grid]],
+                             uint lane [[thread_index_in_simdgroup]]) {
+    threadgroup float weight[ROWS][LANES];
+    uint rows = args.group * args.queries;
+    uint row_groups = (rows + ROWS - 1) / ROWS;
+    uint batch = group.z, key_head = group.y / row_groups, first_row = group.y % row_groups * ROWS;
+    uint keys = args.keys;
+    if (args.flags & ATTENTION_PAGED) {
+        keys = uint(clamp(lengths[batch], 0, int(args.keys)));
+        tables += ulong(batch) * args.max_blocks;
+        k += key_head * args.k_stride[1];
+        v += key_head * args.v_stride[1];
+    } else {
+        k += batch * args.k_stride[0] + key_head * args.k_stride[1];
+        v += batch * args.v_stride[0] + key_head * args.v_stride[1];
+    }
+
+    float query[ROWS][SLICES], sum[ROWS][SLICES], largest[ROWS], total[ROWS];
+    float factor = args.scale * M_LOG2E_F;
+    int lowest = ATTENTION_NO_LIMIT, highest = -1; // seen by any row
+#pragma unroll
+    for (uint r = 0; r < ROWS; r++) {
+        uint row = min(first_row + r, rows - 1);
+        uint i = row % args.queries, head = key_head * args.group + row / args.queries;
+        device const T *from =
+            q + batch * args.q_stride[0] + head * args.q_stride[1] + i * args.q_stride[2];
+        int position = int(i + keys - args.queries);
+        lowest = min(lowest, position - args.left);
+        highest = max(highest, position + args.right);
+#pragma unroll
+        for (uint s = 0; s < SLICES; s++) {
+            uint d = s * LANES + lane;
+            query[r][s] = d < args.depth ? float(from[d]) * factor : 0.0f;
+            sum[r][s] = 0.0f;
+        }
+        largest[r] = -INFINITY;
+        total[r] = 0.0f;
+    }
+    uint slices = (args.depth + LANES - 1) / LANES, value_slices = (args.value_depth + LANES - 1) / LANES;
+    int begin = max(int(group.x * args.partition), lowest);
+    int end = min(min(int(group.x * args.partition + args.partition), int(keys)), highest + 1);
+
+    for (int t = begin; t < end; t += LANES) {
+        uint count = min(LANES, uint(end - t));
+        float score[ROWS];
+#pragma unroll
+        for (uint r = 0; r < ROWS; r++)
+            score[r] = 0.0f;
+        for (uint j = 0; j < count; j++) {
+            device const T *row = row_of(k, args, args.k_stride, tables, uint(t) + j);
+            float part[ROWS];
+#pragma unroll
+            for (uint r = 0; r < ROWS; r++)
+                part[r] = 0.0f;
+#pragma unroll
+            for (uint s = 0; s < SLICES; s++) {
+                uint d = s * LANES + lane;
+                if (s < slices) {
+                    float x = d < args.depth ? float(row[d]) : 0.0f;
+#pragma unroll
+                    for (uint r = 0; r < ROWS; r++)
+                        part[r] = fma(query[r][s], x, part[r]);
+                }
+            }
+#pragma unroll
+            for (uint r = 0; r < ROWS; r++) {
+                float dot = simd_sum(part[r]);
+                score[r] = lane == j ? dot : score[r];
+            }
+        }
+        int key = t + int(lane);
+        float correction[ROWS];
+#pragma unroll
+        for (uint r = 0; r < ROWS; r++) {
+            uint row = min(first_row + r, rows - 1);
+            uint i = row % args.queries, head = key_head * args.group + row / args.queries;
+            int position = int(i + keys - args.queries);
+            bool seen = lane < count && key >= position - args.left && key <= position + args.right;
+            float s = score[r];
+            if (args.flags & ATTENTION_ALIBI)
+                s -= slopes[batch * args.slope_stride + head] * M_LOG2E_F * abs(float(position - key));
+            if (args.flags & (ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME)) {
+                long at = batch * args.mask_stride[0] + head * args.mask_stride[1] +
+                          i * args.mask_stride[2] + key * args.mask_stride[3];
+                if (lane >= count)
+                    at = 0;
+                if (args.flags & ATTENTION_MASK_BOOL)
+                    seen = seen && mask[at];
+                else if (args.flags & ATTENTION_MASK_F32)
+                    s = fma(((device const float *)mask)[at], M_LOG2E_F, s);
+                else
+                    s = fma(float(((device const T *)mask)[at]), M_LOG2E_F, s);
+            }
+            s = seen ? s : -INFINITY;
+            float top = max(largest[r], simd_max(s));
+            float base = top == -INFINITY ? 0.0f : top;
+            float p = exp2(s - base);
+            correction[r] = exp2(largest[r] - base);
+            total[r] = total[r] * correction[r] + simd_sum(p);
+            largest[r] = top;
+            weight[r][lane] = p;
+        }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+        for (uint s = 0; s < SLICES; s++) {
+            if (s < value_slices) {
+                uint d = s * LANES + lane;
+                float part[ROWS];
+#pragma unroll
+                for (uint r = 0; r < ROWS; r++)
+                    part[r] = sum[r][s] * correction[r];
+                for (uint j = 0; j < count; j++) {
+                    device const T *row = row_of(v, args, args.v_stride, tables, uint(t) + j);
+                    float x = d < args.value_depth ? float(row[d]) : 0.0f;
+#pragma unroll
+                    for (uint r = 0; r < ROWS; r++)
+                        part[r] = fma(weight[r][j], x, part[r]);
+                }
+#pragma unroll
+                for (uint r = 0; r < ROWS; r++)
+                    sum[r][s] = part[r];
+            }
+        }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+    }
+
+#pragma unroll
+    for (uint r = 0; r < ROWS; r++) {
+        uint row = first_row + r;
+        if (row < rows) {
+            uint i = row % args.queries, head = key_head * args.group + row / args.queries;
+            ulong index = (ulong(batch) * args.heads + head) * args.queries + i;
+            bool whole = args.partitions == 1;
+            float inverse = !whole ? 1.0f : total[r] == 0.0f ? 0.0f : 1.0f / total[r];
+            device T *to =
+                out + batch * args.out_stride[0] + head * args.out_stride[1] + i * args.out_stride[2];
+            ulong part = index * args.partitions + group.x;
+#pragma unroll
+            for (uint s = 0; s < SLICES; s++) {
+                uint d = s * LANES + lane;
+                if (d < args.value_depth) {
+                    if (whole)
+                        to[d] = T(sum[r][s] * inverse);
+                    else
+                        partial[part * args.value_depth + d] = sum[r][s];
+                }
+            }
+            if (lane == 0 && !whole)
+                extremes[part] = float2(largest[r], total[r]);
+            if (lane == 0 && whole && (args.flags & ATTENTION_LSE))
+                lse[index] = total[r] == 0.0f ? -INFINITY : (largest[r] + log2(total[r])) * M_LN2_F;
+        }
+    }
+}
+
+// One SIMD-group to a row: the partitions' sums, each corrected by its maximum.
+template <typename T>
+kernel void attention_reduce(device T *out [[buffer(0)]],
+                             device float *lse [[buffer(1)]],
+                             device const float *partial [[buffer(2)]],
+                             device const float2 *extremes [[buffer(3)]],
+                             constant attention_args &args [[buffer(4)]],
+                             uint3 group [[threadgroup_position_in_grid]],
+                             uint lane [[thread_index_in_simdgroup]]) {
+    uint i = group.x, head = group.y, batch = group.z;
+    ulong index = (ulong(batch) * args.heads + head) * args.queries + i;
+    partial += index * args.partitions * args.value_depth;
+    extremes += index * args.partitions;
+    float largest = -INFINITY, total = 0.0f;
+    for (uint p = lane; p < args.partitions; p += LANES)
+        largest = max(largest, extremes[p].x);
+    largest = simd_max(largest);
+    float base = largest == -INFINITY ? 0.0f : largest;
+    for (uint p = lane; p < args.partitions; p += LANES)
+        total += extremes[p].y * exp2(extremes[p].x - base);
+    total = simd_sum(total);
+    float inverse = total == 0.0f ? 0.0f : 1.0f / total;
+    out += batch * args.out_stride[0] + head * args.out_stride[1] + i * args.out_stride[2];
+    for (uint d = lane; d < args.value_depth; d += LANES) {
+        float sum = 0.0f;
+        for (uint p = 0; p < args.partitions; p++)
+            sum = fma(partial[p * args.value_depth + d], exp2(extremes[p].x - base), sum);
+        out[d] = T(sum * inverse);
+    }
+    if (lane == 0 && (args.flags & ATTENTION_LSE))
+        lse[index] = total == 0.0f ? -INFINITY : (largest + log2(total)) * M_LN2_F;
+}
+INSTANTIATE_FLOATS(attention_reduce)
+
+#define INSTANTIATE_DECODE(slices, rows)                                                           \
+    INSTANTIATE_KERNEL("attention_decode_" #slices "_" #rows "_f32",                               \
+                       attention_decode<float, slices, rows>)                                      \
+    INSTANTIATE_KERNEL("attention_decode_" #slices "_" #rows "_f16",                               \
+                       attention_decode<half, slices, rows>)                                       \
+    INSTANTIATE_KERNEL("attention_decode_" #slices "_" #rows "_bf16",                              \
+                       attention_decode<bfloat, slices, rows>)
+#define INSTANTIATE_ROWS(slices)                                                                   \
+    INSTANTIATE_DECODE(slices, 1)                                                                  \
+    INSTANTIATE_DECODE(slices, 4)                                                                  \
+    INSTANTIATE_DECODE(slices, 8)
+INSTANTIATE_ROWS(4)
+INSTANTIATE_ROWS(8)

@@ -1,0 +1,33 @@
+/* Host-side checks and counts for operations on batches of matrices, [..., rows, columns]. */
+#ifndef INGOT_KERNELS_MATRICES_H
+#define INGOT_KERNELS_MATRICES_H
+
+#include "ops/call.h"
+
+enum { IGO_MAX_MATRIX = 1 << 24 };
+
+static inline int64_t igo_matrix_rows(const ingot_tensor *t) {
+    return t->shape[t->rank - 2];
+}
+static inline int64_t igo_matrix_columns(const ingot_tensor *t) {
+    return t->shape[t->rank - 1];
+}
+/* The product of all dimensions but the last `inner`. */
+int64_t igo_batch(const ingot_tensor *t, uint32_t inner);
+
+/* A float tensor of rank 2 or more whose extents are within limits. */
+bool igo_matrix(struct igo_call *call, const char *name, const ingot_tensor *t);
+/* The same, with the given extents, and the batch and type of `a`. */
+bool igo_matrix_like(struct igo_call *call, const char *name, const ingot_tensor *t,
+                     const char *a_name, const ingot_tensor *a, int64_t rows, int64_t columns);
+/* int32, dense, of a's batch with `inner` more dimension (extent) when inner is 1. May be NULL when
+ * `optional`. */
+bool igo_batch_integers(struct igo_call *call, const char *name, const ingot_tensor *t,
+                        const ingot_tensor *a, uint32_t inner, int64_t extent, bool optional);
+/* At least `groups` threadgroups, wrapped into rows: the kernel finds its number as
+ * position.y * groups.x + position.x, and must ignore those past the end. */
+void igo_groups_line(struct igo_launch *launch, uint64_t groups);
+/* No dimension of stride 0. */
+bool igo_distinct(struct igo_call *call, const char *name, const ingot_tensor *t);
+
+#endif

@@ -1,0 +1,159 @@
+// layer_norm over the last dimension, and its backward.
+//
+// Statistics in two passes: the mean, then the squares of the deviations from it. The mean is a
+// float and so off by a rounding; the second pass sums the deviations too, and what is left of them is
+// the mean's error, which is taken out of the variance and of the result. Deviations are nearly exact
+// however far the mean is from 0. A row is read three times, twice from the cache, or once when KEEP
+// blocks of it stay with the thread.
+#include <metal_stdlib>
+using namespace metal;
+#include "common/instantiate.h"
+#include "common/rows.h"
+#include "layer_norm/layer_norm_args.h"
+
+constant bool HAS_WEIGHT [[function_constant(2)]];
+
+struct statistics {
+    float mean, error; // the mean is their sum
+    float rstd;
+};
+
+inline statistics finish_statistics(float mean, float drift, float squares, uint columns,
+                                    float eps) {
+    float error = drift / columns, variance = fma(-error, error, squares / columns);
+    return {mean, error, rsqrt(max(variance, 0.0f) + eps)};
+}
+
+template <typename T, typename W, int KEEP>
+kernel void layer_norm(device const T *x [[buffer(0)]],
+                       device const W *weight [[buffer(1)]],
+                       device const W *bias [[buffer(2)]],
+                       device T *out [[buffer(3)]],
+                       device float *mean_out [[buffer(4)]],
+                       device float *rstd_out [[buffer(5)]],
+                       constant layer_norm_args &args [[buffer(6)]],
+                       ROW_POSITIONS) {
+    threadgroup float row_shared[32];
+    ulong row = ROW_NUMBER;
+    if (row >= args.rows) {
+        return;
+    }
+    x += row * args.x_stride;
+    out += row * args.out_stride;
+    uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
+    float4 kept[KEEP ? KEEP : 1], sum = 0;
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = row_load(x, columns, b, me, 0);
+        sum += v;
+        if (KEEP) {
+            kept[b] = v;
+        }
+    }
+    float mean = ROW_SUM(sum4(sum)) / columns;
+    float4 drift = 0, squares = 0;
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = KEEP ? row_before(kept[b], columns, columns, b, me, mean)
+                        : row_load(x, columns, b, me, mean);
+        float4 d = v - mean;
+        drift += d;
+        squares = fma(d, d, squares);
+    }
+    float drifts = ROW_SUM(sum4(drift));
+    statistics s = finish_statistics(mean, drifts, ROW_SUM(sum4(squares)), columns, args.eps);
+    if (me == 0) {
+        if (args.save_mean) {
+            mean_out[row] = s.mean + s.error;
+        }
+        if (args.save_rstd) {
+            rstd_out[row] = s.rstd;
+        }
+    }
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = KEEP ? kept[b] : row_load(x, columns, b, me, 0);
+        v = ((v - s.mean) - s.error) * s.rstd;
+        if (HAS_WEIGHT) {
+            v *= row_load(weight, columns, b, me, 0);
+        }
+        if (args.has_bias) {
+            v += row_load(bias, columns, b, me, 0);
+        }
+        row_store(out, columns, b, me, v);
+    }
+}
+
+// With g = dy * weight and n the normalised x: dx = rstd * (g - mean(g) - n * mean(g * n)); dweight and
+// dbias are the sums of dy * n and dy over the rows, first over those of a part.
+template <typename T, typename W>
+kernel void layer_norm_backward(device const T *x [[buffer(0)]],
+                                device const W *weight [[buffer(1)]],
+                                device const T *dy [[buffer(2)]],
+                                device const float *mean_in [[buffer(3)]],
+                                device const float *rstd_in [[buffer(4)]],
+                                device T *dx [[buffer(5)]],
+                                device float *weight_sums [[buffer(6)]],
+                                device float *bias_sums [[buffer(7)]],
+                                constant layer_norm_backward_args &args [[buffer(8)]],
+                                ROW_POSITIONS) {
+    threadgroup float row_shared[32];
+    ulong part = ROW_NUMBER, first = part * args.part, end = min(first + args.part, args.rows);
+    uint columns = args.columns, blocks = row_blocks(columns), me = ROW_THREAD;
+    weight_sums += part * columns;
+    bias_sums += part * columns;
+    for (ulong row = first; row < end; row++) {
+        device const T *xs = x + row * args.x_stride, *dys = dy + row * args.dy_stride;
+        statistics s;
+        if (args.has_statistics) {
+            s = {mean_in[row], 0, rstd_in[row]};
+        } else {
+            float4 sum = 0, drift = 0, squares = 0;
+            for (uint b = 0; b < blocks; b++) {
+                sum += row_load(xs, columns, b, me, 0);
+            }
+            float mean = ROW_SUM(sum4(sum)) / columns;
+            for (uint b = 0; b < blocks; b++) {
+                float4 d = row_load(xs, columns, b, me, mean) - mean;
+                drift += d;
+                squares = fma(d, d, squares);
+            }
+            float drifts = ROW_SUM(sum4(drift));
+            s = finish_statistics(mean, drifts, ROW_SUM(sum4(squares)), columns, args.eps);
+        }
+        float4 sums = 0, products = 0;
+        for (uint b = 0; b < blocks; b++) {
+            float4 n = ((row_load(xs, columns, b, me, 0) - s.mean) - s.error) * s.rstd;
+            float4 g = row_load(dys, columns, b, me, 0);
+            if (HAS_WEIGHT) {
+                g *= row_load(weight, columns, b, me, 0);
+            }
+            sums += g;
+            products = fma(n, g, products);
+        }
+        float mean_g = ROW_SUM(sum4(sums)) / columns, mean_gn = ROW_SUM(sum4(products)) / columns;
+        device T *dxs = dx + row * args.dx_stride;
+        for (uint b = 0; b < blocks; b++) {
+            float4 n = ((row_load(xs, columns, b, me, 0) - s.mean) - s.error) * s.rstd;
+            float4 d = row_load(dys, columns, b, me, 0), g = d;
+            if (HAS_WEIGHT) {
+                g *= row_load(weight, columns, b, me, 0);
+            }
+            row_store(dxs, columns, b, me, s.rstd * fma(n, -mean_gn, g - mean_g));
+            if (args.sum_weight) {
+                row_accumulate(weight_sums, columns, b, me, d * n, row == first);
+            }
+            if (args.sum_bias) {
+                row_accumulate(bias_sums, columns, b, me, d, row == first);
+            }
+        }
+    }
+}
+
+#define INSTANTIATE_LAYER_NORM(types, ...)                                                         \
+    INSTANTIATE_KERNEL("layer_norm_" types "_k0", layer_norm<__VA_ARGS__, 0>)                      \
+    INSTANTIATE_KERNEL("layer_norm_" types "_k8", layer_norm<__VA_ARGS__, 8>)                      \
+    INSTANTIATE_KERNEL("layer_norm_backward_" types, layer_norm_backward<__VA_ARGS__>)
+INSTANTIATE_LAYER_NORM("f32_f32", float, float)
+INSTANTIATE_LAYER_NORM("f16_f16", half, half)
+INSTANTIATE_LAYER_NORM("f16_f32", half, float)
+INSTANTIATE_LAYER_NORM("bf16_bf16", bfloat, bfloat)
+INSTANTIATE_LAYER_NORM("bf16_f32", bfloat, float)
+INSTANTIATE_FLOATS(row_parts)

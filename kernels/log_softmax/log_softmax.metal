@@ -1,0 +1,72 @@
+// log_softmax over the last dimension, and its backward. The maximum and the sum are found in one pass
+// and the row is read again, from the cache, or once when KEEP blocks of it stay with the thread.
+#include <metal_stdlib>
+using namespace metal;
+#include "common/instantiate.h"
+#include "common/online.h"
+#include "log_softmax/log_softmax_args.h"
+
+template <typename T, int KEEP>
+kernel void log_softmax(device const T *x [[buffer(0)]],
+                        device T *out [[buffer(1)]],
+                        constant log_softmax_args &args [[buffer(2)]],
+                        ROW_POSITIONS) {
+    threadgroup float row_shared[32];
+    ulong row = ROW_NUMBER;
+    if (row >= args.rows) {
+        return;
+    }
+    x += row * args.x_stride;
+    out += row * args.out_stride;
+    uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
+    float4 kept[KEEP ? KEEP : 1];
+    online o = {-INFINITY, 0};
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = row_load(x, columns, b, me, -INFINITY);
+        online_add(o, v);
+        if (KEEP) {
+            kept[b] = v;
+        }
+    }
+    float top = ROW_MAX(o.top), base = online_base(top);
+    float rest = log(ROW_SUM(online_sum(o, top)));
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = KEEP ? kept[b] : row_load(x, columns, b, me, 0);
+        row_store(out, columns, b, me, (v - base) - rest);
+    }
+}
+
+// dx = dy - exp(y) * sum(dy)
+template <typename T>
+kernel void log_softmax_backward(device const T *y [[buffer(0)]],
+                                 device const T *dy [[buffer(1)]],
+                                 device T *dx [[buffer(2)]],
+                                 constant log_softmax_backward_args &args [[buffer(3)]],
+                                 ROW_POSITIONS) {
+    threadgroup float row_shared[32];
+    ulong row = ROW_NUMBER;
+    if (row >= args.rows) {
+        return;
+    }
+    y += row * args.y_stride;
+    dy += row * args.dy_stride;
+    dx += row * args.dx_stride;
+    uint columns = args.columns, blocks = row_blocks(columns), me = ROW_THREAD;
+    float4 sums = 0;
+    for (uint b = 0; b < blocks; b++) {
+        sums += row_load(dy, columns, b, me, 0);
+    }
+    float sum = ROW_SUM(sum4(sums));
+    for (uint b = 0; b < blocks; b++) {
+        float4 p = fast::exp(row_load(y, columns, b, me, 0));
+        row_store(dx, columns, b, me, fma(p, -sum, row_load(dy, columns, b, me, 0)));
+    }
+}
+
+#define INSTANTIATE_LOG_SOFTMAX(name, T)                                                           \
+    INSTANTIATE_KERNEL("log_softmax_" name "_k0", log_softmax<T, 0>)                               \
+    INSTANTIATE_KERNEL("log_softmax_" name "_k8", log_softmax<T, 8>)
+INSTANTIATE_LOG_SOFTMAX("f32", float)
+INSTANTIATE_LOG_SOFTMAX("f16", half)
+INSTANTIATE_LOG_SOFTMAX("bf16", bfloat)
+INSTANTIATE_FLOATS(log_softmax_backward)

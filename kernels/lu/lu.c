@@ -1,0 +1,384 @@
+/* lu and solve on the host: one matrix per SIMD-group, or the blocked form in panels of 32 columns.
+ */
+#include "lu/lu_args.h"
+
+#include "convert/convert.h"
+#include "convert/matrices.h"
+#include "triangular/triangular.h"
+
+enum { KNOB_SIMD, KNOB_PANEL, KNOB_TINY };
+static const ingot_ops_knob knobs[] = {
+    {.name = "simd",
+     .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
+     .fallback = 1,
+     .minimum = 1,
+     .maximum = 8,
+     .power_of_two = true},
+    {.name = "panel",
+     .help = "SIMD-groups that share a panel of the blocked form",
+     .fallback = 1,
+     .minimum = 1,
+     .maximum = 32,
+     .power_of_two = true},
+    {.name = "tiny", /* of solve */
+     .help = "the largest n for which a lane takes a system, in batches of 32 or more",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = LU_TINY},
+};
+
+enum { LU, SOLVE };
+static const struct ingot_ops_info operations[] = {
+    {.name = "lu",
+     .family = "linear algebra",
+     .summary = "p a = l u with partial pivoting",
+     .limits = "extents up to 2^24",
+     .variants = "small (up to 64, in threadgroup memory) or blocked",
+     .types = IGO_FLOATS,
+     .knobs = knobs,
+     .knob_count = KNOB_TINY},
+    {.name = "solve",
+     .family = "linear algebra",
+     .summary = "a x = b by lu with partial pivoting",
+     .limits = "extents up to 2^24",
+     .variants =
+         "one lane per system (up to 16), small (up to 64, in threadgroup memory) or blocked",
+     .types = IGO_FLOATS,
+     .knobs = knobs,
+     .knob_count = sizeof knobs / sizeof *knobs},
+};
+
+extern const struct igo_library igo_library_lu;
+const struct igo_library igo_library_lu = {"lu", operations, 2};
+
+enum { SMALL = 64, GROUP_BYTES = 32768 };
+
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+static uint32_t chunks(int64_t extent) {
+    return (uint32_t)(extent + 31) / 32;
+}
+
+/* One matrix per SIMD-group, `floats` of threadgroup memory each. */
+static void launch_small(struct igo_call *call, struct igo_launch *launch, uint64_t batch,
+                         uint32_t floats) {
+    const uint32_t bytes = floats * (uint32_t)sizeof(float);
+    uint32_t simds = igo_knob(call, KNOB_SIMD);
+    while (simds > 1 && simds * bytes > GROUP_BYTES)
+        simds /= 2;
+    launch->whole_simdgroups = true;
+    launch->group[0] = 32 * simds;
+    launch->group[1] = launch->group[2] = 1;
+    igo_groups_line(launch, (batch + simds - 1) / simds);
+    launch->threadgroup_lengths[0] = simds * bytes;
+    launch->threadgroup_length_count = 1;
+    igo_dispatch(call, launch);
+}
+
+static void lu_small(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *lu,
+                     const ingot_arg *pivots, const ingot_arg *info) {
+    const struct lu_small_args args = {.batch = (uint64_t)igo_batch(a, 2),
+                                       .rows = (uint32_t)igo_matrix_rows(a),
+                                       .columns = (uint32_t)igo_matrix_columns(a)};
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "lu_small_%u", chunks(args.rows));
+    igo_launch_tensor(&launch, a, NULL);
+    igo_launch_tensor(&launch, lu, NULL);
+    igo_launch_buffer(&launch, pivots->buffer, pivots->offset);
+    igo_launch_buffer(&launch, info->buffer, info->offset);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch_small(call, &launch, args.batch, args.columns * chunks(args.rows) * 32 + 192);
+}
+
+static void solve_small(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
+                        const ingot_tensor *x, const ingot_arg *info) {
+    struct lu_small_args args = {.batch = (uint64_t)igo_batch(a, 2),
+                                 .rows = (uint32_t)igo_matrix_rows(a),
+                                 .columns = (uint32_t)igo_matrix_rows(a),
+                                 .right_sides = (uint32_t)igo_matrix_columns(x)};
+    const uint32_t side = chunks(args.rows);
+    args.group_floats = (args.rows + LU_FEW_SIDES) * side * 32 + 64 +
+                        (args.right_sides > LU_FEW_SIDES ? args.rows * 32 : 0);
+    const bool tiny = args.rows <= igo_knob(call, KNOB_TINY) && args.batch >= 32 &&
+                      args.right_sides <= LU_FEW_SIDES;
+    struct igo_launch launch = {0};
+    if (tiny)
+        launch.kernel = "solve_tiny";
+    else
+        igo_launch_kernel(&launch, "solve_small_%u", side);
+    igo_launch_tensor(&launch, a, NULL);
+    igo_launch_tensor(&launch, args.right_sides ? b : a, NULL);
+    igo_launch_tensor(&launch, args.right_sides ? x : a, NULL);
+    igo_launch_buffer(&launch, info->buffer, info->offset);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    if (!tiny) {
+        launch_small(call, &launch, args.batch, args.group_floats);
+        return;
+    }
+    launch.group[0] = 32;
+    launch.group[1] = launch.group[2] = 1;
+    launch.whole_simdgroups = true;
+    igo_groups_line(&launch, (args.batch + 31) / 32);
+    igo_dispatch(call, &launch);
+}
+
+/* ---- the blocked form ---- */
+
+struct factoring {
+    const ingot_tensor *lu; /* dense float32, factored in place */
+    ingot_arg pivots, info;
+    ingot_buffer *turned;
+    uint32_t batch;
+    struct lu_step_args args;
+};
+
+static void launch_panel(struct igo_call *call, const struct factoring *f) {
+    const uint32_t simds = igo_knob(call, KNOB_PANEL);
+    struct igo_launch launch = {.whole_simdgroups = true};
+    igo_launch_kernel(&launch, simds > 1 ? "lu_panel_shared" : "lu_panel_alone");
+    igo_launch_tensor(&launch, f->lu, NULL);
+    igo_launch_buffer(&launch, f->turned, 0);
+    igo_launch_buffer(&launch, f->pivots.buffer, f->pivots.offset);
+    igo_launch_buffer(&launch, f->info.buffer, f->info.offset);
+    igo_launch_bytes(&launch, &f->args, sizeof f->args);
+    launch.group[0] = 32 * simds;
+    launch.group[1] = launch.group[2] = 1;
+    launch.threadgroups[0] = f->batch;
+    launch.threadgroups[1] = launch.threadgroups[2] = 1;
+    igo_dispatch(call, &launch);
+}
+
+static void launch_rows(struct igo_call *call, const struct factoring *f) {
+    const uint32_t strips = chunks(f->args.columns);
+    const uint32_t simds = least(igo_knob(call, KNOB_SIMD), strips);
+    if (f->args.columns <= f->args.width)
+        return;
+    struct igo_launch launch = {.kernel = "lu_rows", .whole_simdgroups = true};
+    igo_launch_tensor(&launch, f->lu, NULL);
+    igo_launch_buffer(&launch, f->pivots.buffer, f->pivots.offset);
+    igo_launch_bytes(&launch, &f->args, sizeof f->args);
+    launch.group[0] = 32 * simds;
+    launch.group[1] = launch.group[2] = 1;
+    launch.threadgroups[0] = f->batch;
+    launch.threadgroups[1] = (strips + simds - 1) / simds;
+    launch.threadgroups[2] = 1;
+    launch.threadgroup_lengths[0] = simds * 32 * 32 * (uint32_t)sizeof(float);
+    launch.threadgroup_length_count = 1;
+    igo_dispatch(call, &launch);
+}
+
+static void launch_update(struct igo_call *call, const struct factoring *f) {
+    const uint32_t start = f->args.first + f->args.width;
+    if (start >= f->args.rows || start >= f->args.columns)
+        return;
+    const uint32_t strips = chunks(f->args.columns - start);
+    const uint32_t simds = least(igo_knob(call, KNOB_SIMD), strips);
+    struct igo_launch launch = {.kernel = "lu_update", .whole_simdgroups = true};
+    igo_launch_tensor(&launch, f->lu, NULL);
+    igo_launch_bytes(&launch, &f->args, sizeof f->args);
+    launch.group[0] = 32 * simds;
+    launch.group[1] = launch.group[2] = 1;
+    launch.threadgroups[0] = f->batch;
+    launch.threadgroups[1] = (strips + simds - 1) / simds;
+    launch.threadgroups[2] = (f->args.rows - start + LU_TILE_ROWS - 1) / LU_TILE_ROWS;
+    igo_dispatch(call, &launch);
+}
+
+/* Factors `lu` in place. */
+static void lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingot_arg *pivots,
+                       const ingot_arg *info) {
+    const uint32_t rows = (uint32_t)igo_matrix_rows(lu), columns = (uint32_t)igo_matrix_columns(lu);
+    struct factoring f = {
+        .lu = lu,
+        .pivots = *pivots,
+        .info = *info,
+        .batch = (uint32_t)igo_batch(lu, 2),
+        .args = {.rows = rows, .columns = columns, .steps = least(rows, columns)}};
+    f.turned = igo_scratch(call, sizeof(float) * (uint64_t)f.batch * rows * LU_PANEL);
+    for (; f.args.first < f.args.steps && !call->failed; f.args.first += LU_PANEL) {
+        f.args.width = least(LU_PANEL, f.args.steps - f.args.first);
+        launch_panel(call, &f);
+        launch_rows(call, &f);
+        launch_update(call, &f);
+    }
+    if (f.turned)
+        igo_scratch_release(call, f.turned);
+}
+
+/* A kernel with a lane for each column of x, and a matrix's pivots or info. */
+static void launch_columns(struct igo_call *call, const char *kernel, const ingot_tensor *x,
+                           const ingot_arg *integers) {
+    const struct lu_permute_args args = {.rows = (uint32_t)igo_matrix_rows(x),
+                                         .columns = (uint32_t)igo_matrix_columns(x),
+                                         .steps = (uint32_t)igo_matrix_rows(x)};
+    struct igo_launch launch = {.kernel = kernel};
+    igo_launch_tensor(&launch, x, NULL);
+    igo_launch_buffer(&launch, integers->buffer, integers->offset);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch.group[0] = 32;
+    launch.group[1] = launch.group[2] = 1;
+    launch.threadgroups[0] = (uint32_t)igo_batch(x, 2);
+    launch.threadgroups[1] = chunks(args.columns);
+    launch.threadgroups[2] = 1;
+    launch.whole_simdgroups = true;
+    igo_dispatch(call, &launch);
+}
+
+static bool same_memory(const ingot_tensor *a, const ingot_tensor *b) {
+    return a->buffer == b->buffer && a->offset == b->offset;
+}
+
+static void solve_blocked(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
+                          const ingot_tensor *x, const ingot_arg *info) {
+    const int64_t n = igo_matrix_rows(a);
+    ingot_tensor lu = igo_scratch_tensor(call, INGOT_SCALAR_F32, a->rank, a->shape);
+    const ingot_arg pivots = {
+        .buffer = igo_scratch(call, sizeof(int32_t) * (uint64_t)(igo_batch(a, 2) * n))};
+    if (!call->failed) {
+        igo_convert(call, a, &lu);
+        lu_blocked(call, &lu, &pivots, info);
+    }
+    if (!call->failed && igo_count(x)) {
+        if (!same_memory(x, b))
+            igo_convert(call, b, x);
+        launch_columns(call, "lu_permute", x, &pivots);
+        struct igo_triangular system = {
+            .a = &lu, .b = x, .x = x, .n = n, .unit = true, .simds = igo_knob(call, KNOB_SIMD)};
+        igo_triangular_solve(call, &system);
+        system.unit = false;
+        system.upper = true;
+        igo_triangular_solve(call, &system);
+        launch_columns(call, "solve_clear", x, info);
+    }
+    if (lu.buffer)
+        igo_scratch_release(call, lu.buffer);
+    if (pivots.buffer)
+        igo_scratch_release(call, pivots.buffer);
+}
+
+/* ---- the operations ---- */
+
+static ingot_arg info_memory(struct igo_call *call, const ingot_tensor *info, int64_t batch,
+                             ingot_buffer **own) {
+    *own = info ? NULL : igo_scratch(call, sizeof(int32_t) * (uint64_t)batch);
+    return (ingot_arg){.buffer = info ? info->buffer : *own, .offset = info ? info->offset : 0};
+}
+
+static bool check_lu(struct igo_call *call, const ingot_lu_desc *desc) {
+    if (!igo_matrix(call, "a", desc->a))
+        return false;
+    const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
+    if (!igo_matrix_like(call, "lu", desc->lu, "a", desc->a, m, n) ||
+        !igo_batch_integers(call, "pivots", desc->pivots, desc->a, 1, m < n ? m : n, false) ||
+        !igo_batch_integers(call, "info", desc->info, desc->a, 0, 0, true))
+        return false;
+    igo_distinct(call, "lu", desc->lu);
+    igo_no_overlap(call, "lu", desc->lu, "a", desc->a, true);
+    const ingot_tensor *const floats[] = {desc->a, desc->lu};
+    const char *const names[] = {"a", "lu"};
+    for (int i = 0; i < 2 && !call->failed; i++) {
+        igo_no_overlap(call, "pivots", desc->pivots, names[i], floats[i], false);
+        if (desc->info && !call->failed)
+            igo_no_overlap(call, "info", desc->info, names[i], floats[i], false);
+    }
+    if (desc->info && !call->failed)
+        igo_no_overlap(call, "info", desc->info, "pivots", desc->pivots, false);
+    return !call->failed;
+}
+
+static void choose(struct igo_call *call, const ingot_tensor *a, bool small) {
+    struct igo_class class_text = {0};
+    igo_class_word(&class_text, small ? "small" : "blocked");
+    igo_class_size(&class_text, "m", (uint64_t)igo_matrix_rows(a), 4096);
+    igo_class_size(&class_text, "n", (uint64_t)igo_matrix_columns(a), 4096);
+    igo_policy(call, a->type, &class_text);
+}
+
+ingot_status ingot_op_lu(ingot_ops *ops, ingot_stream *stream, const ingot_lu_desc *desc) {
+    struct igo_call call;
+    igo_begin(&call, ops, stream, &igo_library_lu, &operations[LU], desc);
+    if (call.failed || !check_lu(&call, desc) || igo_batch(desc->a, 2) == 0)
+        return igo_end(&call);
+    const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
+    if (m == 0 || n == 0) {
+        if (desc->info)
+            igo_blit_fill(&call, desc->info, 0);
+        return igo_end(&call);
+    }
+    const bool small = m <= SMALL && n <= SMALL;
+    choose(&call, desc->a, small);
+    struct igo_float_view a = {0}, lu = {0};
+    ingot_buffer *own;
+    const ingot_arg info = info_memory(&call, desc->info, igo_batch(desc->a, 2), &own);
+    const ingot_arg pivots = {.buffer = desc->pivots->buffer, .offset = desc->pivots->offset};
+    igo_view_output(&call, desc->lu, &lu);
+    if (small) {
+        igo_view_input(&call, desc->a, &a);
+        if (!call.failed)
+            lu_small(&call, &a.tensor, &lu.tensor, &pivots, &info);
+    } else if (!call.failed) {
+        if (lu.copied || !same_memory(desc->a, desc->lu))
+            igo_convert(&call, desc->a, &lu.tensor);
+        lu_blocked(&call, &lu.tensor, &pivots, &info);
+    }
+    igo_view_store(&call, &lu);
+    igo_view_release(&call, &a);
+    igo_view_release(&call, &lu);
+    if (own)
+        igo_scratch_release(&call, own);
+    return igo_end(&call);
+}
+
+static bool check_solve(struct igo_call *call, const ingot_solve_desc *desc) {
+    char text[160];
+    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b))
+        return false;
+    const int64_t n = igo_matrix_rows(desc->a), k = igo_matrix_columns(desc->b);
+    IGO_REQUIRE(call, igo_matrix_columns(desc->a) == n,
+                "a has shape %s; its matrices must be square", igo_shape_text(desc->a, text));
+    if (!igo_matrix_like(call, "b", desc->b, "a", desc->a, n, k) ||
+        !igo_matrix_like(call, "x", desc->x, "a", desc->a, n, k) ||
+        !igo_batch_integers(call, "info", desc->info, desc->a, 0, 0, true))
+        return false;
+    igo_distinct(call, "x", desc->x);
+    igo_no_overlap(call, "x", desc->x, "a", desc->a, false);
+    igo_no_overlap(call, "x", desc->x, "b", desc->b, true);
+    const ingot_tensor *const floats[] = {desc->a, desc->b, desc->x};
+    const char *const names[] = {"a", "b", "x"};
+    for (int i = 0; i < 3 && !call->failed && desc->info; i++)
+        igo_no_overlap(call, "info", desc->info, names[i], floats[i], false);
+    return !call->failed;
+}
+
+ingot_status ingot_op_solve(ingot_ops *ops, ingot_stream *stream, const ingot_solve_desc *desc) {
+    struct igo_call call;
+    igo_begin(&call, ops, stream, &igo_library_lu, &operations[SOLVE], desc);
+    if (call.failed || !check_solve(&call, desc) || igo_batch(desc->a, 2) == 0)
+        return igo_end(&call);
+    const int64_t n = igo_matrix_rows(desc->a);
+    if (n == 0) {
+        if (desc->info)
+            igo_blit_fill(&call, desc->info, 0);
+        return igo_end(&call);
+    }
+    choose(&call, desc->a, n <= SMALL);
+    struct igo_float_view a = {0}, b = {0}, x = {0};
+    ingot_buffer *own;
+    const ingot_arg info = info_memory(&call, desc->info, igo_batch(desc->a, 2), &own);
+    igo_view_input(&call, desc->a, &a);
+    igo_view_input(&call, desc->b, &b);
+    igo_view_output(&call, desc->x, &x);
+    if (!call.failed && n <= SMALL)
+        solve_small(&call, &a.tensor, &b.tensor, &x.tensor, &info);
+    else if (!call.failed)
+        solve_blocked(&call, &a.tensor, &b.tensor, &x.tensor, &info);
+    igo_view_store(&call, &x);
+    igo_view_release(&call, &a);
+    igo_view_release(&call, &b);
+    igo_view_release(&call, &x);
+    if (own)
+        igo_scratch_release(&call, own);
+    return igo_end(&call);
+}

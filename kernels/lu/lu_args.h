@@ -1,0 +1,35 @@
+#ifndef INGOT_KERNELS_LU_ARGS_H
+#define INGOT_KERNELS_LU_ARGS_H
+
+#include "common/args.h"
+
+/* Columns of a panel of the blocked form; rows that one SIMD-group updates at once. */
+#define LU_PANEL     32
+#define LU_TILE_ROWS 128
+/* The largest system that one lane takes. */
+#define LU_TINY 16
+/* Right-hand sides that a small system carries through the factorisation. */
+#define LU_FEW_SIDES 4
+
+struct lu_small_args {
+    uint64_t batch;
+    uint32_t rows, columns;
+    uint32_t right_sides;  /* of solve */
+    uint32_t group_floats; /* of threadgroup memory per SIMD-group, likewise */
+};
+
+/* A panel starts at row and column `first` and has `width` columns. */
+struct lu_step_args {
+    uint32_t rows, columns;
+    uint32_t first, width;
+    uint32_t steps; /* min(rows, columns): pivots per matrix */
+    uint32_t reserved;
+};
+
+struct lu_permute_args {
+    uint32_t rows, columns; /* of b */
+    uint32_t steps;
+    uint32_t reserved;
+};
+
+#endif

@@ -1,0 +1,449 @@
+/*
+ * matmul on the host: the operands as rows in memory, which kernel, how many parts of k.
+ *
+ * A product with one column is made as one with one row, of the transposes; a batch that shares b
+ * and lies in one piece is one tall matrix.
+ */
+#include "matmul/matmul_args.h"
+#include "ops/call.h"
+
+enum { KNOB_TILE, KNOB_FEW, KNOB_TURN, KNOB_PACK, KNOB_SIMD, KNOB_FILL, KNOB_DEPTH };
+static const ingot_ops_knob knobs[] = {
+    [KNOB_TILE] = {.name = "tile",
+                   .help =
+                       "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
+                       "number of columns",
+                   .fallback = 1,
+                   .minimum = 1,
+                   .maximum = 2},
+    [KNOB_FEW] = {.name = "few",
+                  .help = "up to this many rows, b is read straight from memory, four rows of a at "
+                          "a time; 0 = never",
+                  .fallback = 4,
+                  .minimum = 0,
+                  .maximum = 64},
+    [KNOB_TURN] = {.name = "turn",
+                   .help = "up to this many rows, with b transposed, the transposed result is made",
+                   .fallback = 0,
+                   .minimum = 0,
+                   .maximum = 4096},
+    [KNOB_PACK] = {.name = "pack",
+                   .help = "from this many rows on, the operands are laid out anew; 0 = never",
+                   .fallback = 0,
+                   .minimum = 0,
+                   .maximum = 1u << 20},
+    [KNOB_SIMD] = {.name = "simd",
+                   .help = "SIMD-groups per threadgroup for few rows",
+                   .fallback = 4,
+                   .minimum = 1,
+                   .maximum = 32,
+                   .power_of_two = true},
+    [KNOB_FILL] = {.name = "fill",
+                   .help = "threadgroups that there should be: with fewer, k is split into parts",
+                   .fallback = 128,
+                   .minimum = 1,
+                   .maximum = 65536},
+    [KNOB_DEPTH] = {.name = "depth",
+                    .help = "what a part has of k at least",
+                    .fallback = 1024,
+                    .minimum = 32,
+                    .maximum = 1u << 20},
+};
+
+static const struct ingot_ops_info operations[] = {
+    {.name = "matmul",
+     .family = "matrix",
+     .summary = "out = epilogue(a b + bias), batched, either operand transposed",
+     .limits = "m, n and k below 2^31; elements of a row (or of a column) are neighbours",
+     .variants = "type; tiles by the size, or the kernel for few rows; parts of k",
+     .types = IGO_FLOATS,
+     .knobs = knobs,
+     .knob_count = sizeof knobs / sizeof *knobs},
+};
+
+const struct igo_library igo_library_matmul = {"matmul", operations, 1};
+
+static const struct tile_shape {
+    uint32_t rows, columns, simds;
+} square = {64, 64, 4}, by_columns[] = {{192, 16, 8}, {128, 48, 4}, {48, 96, 2}};
+
+/* What the kernels for few rows take at once. */
+enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
+
+/* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
+enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
+
+/* A matrix as it lies in memory: rows of neighbours, `stride` apart. */
+struct operand {
+    const ingot_tensor *tensor;
+    uint64_t stride, batch;
+    bool transposed;
+};
+
+struct plan {
+    struct operand a, b, out;
+    const ingot_tensor *bias;
+    struct matmul_args args;
+};
+
+/* ---- checks ---- */
+
+/* All dimensions before the last two with one stride (0 for a batch of 1). */
+static bool batch_stride(const ingot_tensor *t, int64_t *count, uint64_t *stride) {
+    *count = 1;
+    *stride = 0;
+    for (int d = (int)t->rank - 3; d >= 0; d--) {
+        if (t->shape[d] == 1)
+            continue;
+        if (*count > 1 && t->strides[d] != (int64_t)(*stride * (uint64_t)*count))
+            return false;
+        if (*count == 1)
+            *stride = (uint64_t)t->strides[d];
+        *count *= t->shape[d];
+    }
+    return true;
+}
+
+/* Finds rows of neighbours in the last two dimensions, or in their transpose. */
+static void find_rows(struct igo_call *call, const char *name, const ingot_tensor *t,
+                      bool transposed, bool may_turn, struct operand *operand) {
+    const int64_t rows = t->shape[t->rank - 2], columns = t->shape[t->rank - 1];
+    const int64_t down = t->strides[t->rank - 2], along = t->strides[t->rank - 1];
+    int64_t count;
+    *operand = (struct operand){.tensor = t, .transposed = transposed};
+    if (call->failed)
+        return;
+    if (!batch_stride(t, &count, &operand->batch)) {
+        igo_fail(call, INGOT_INVALID_ARGUMENT,
+                 "the batch dimensions of %s cannot be walked with one stride", name);
+    } else if (along == 1 || columns <= 1) {
+        operand->stride = rows > 1 ? (uint64_t)down : (uint64_t)columns;
+        /* a column of single elements, `down` apart, is a row of the transpose when they touch */
+        if (columns == 1 && rows > 1 && down == 1 && may_turn) {
+            operand->stride = (uint64_t)rows;
+            operand->transposed = !transposed;
+        }
+    } else if (may_turn && (down == 1 || rows <= 1)) {
+        operand->stride = (uint64_t)along;
+        operand->transposed = !transposed;
+    } else {
+        igo_fail(call, INGOT_INVALID_ARGUMENT,
+                 "%s has strides %lld and %lld in its last two dimensions; %s must be 1", name,
+                 (long long)down, (long long)along, may_turn ? "one of them" : "the last");
+    }
+}
+
+/* The operand's batch is out's, or nothing. */
+static void check_batch(struct igo_call *call, const char *name, const ingot_tensor *t,
+                        const ingot_tensor *out) {
+    char shape[160], other[160];
+    bool single = true, same = t->rank == out->rank;
+    for (uint32_t d = 0; d + 2 < t->rank; d++) {
+        single &= t->shape[d] == 1;
+        same = same && t->shape[d] == out->shape[d];
+    }
+    IGO_REQUIRE(call, single || same,
+                "%s has shape %s, whose batch is neither that of out (%s) nor 1", name,
+                igo_shape_text(t, shape), igo_shape_text(out, other));
+}
+
+static void check_sizes(struct igo_call *call, const ingot_matmul_desc *d, struct plan *plan) {
+    const ingot_tensor *a = d->a, *b = d->b, *out = d->out;
+    const int64_t m = out->shape[out->rank - 2], n = out->shape[out->rank - 1];
+    const int64_t k = a->shape[a->rank - (d->transpose_a ? 2 : 1)];
+    igo_extent(call, "a", a, d->transpose_a ? -1 : -2, m, "the rows of out");
+    igo_extent(call, "b", b, d->transpose_b ? -2 : -1, n, "the columns of out");
+    igo_extent(call, "b", b, d->transpose_b ? -1 : -2, k, "what a is summed over");
+    check_batch(call, "a", a, out);
+    check_batch(call, "b", b, out);
+    int64_t batch = 1;
+    uint64_t ignored;
+    if (!batch_stride(out, &batch, &ignored))
+        batch = 1; /* refused later, by find_rows */
+    IGO_REQUIRE(call, m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && batch <= INT32_MAX,
+                "m = %lld, n = %lld, k = %lld, batch %lld: each must be below 2^31", (long long)m,
+                (long long)n, (long long)k, (long long)batch);
+    plan->args = (struct matmul_args){.m = (uint32_t)m,
+                                      .n = (uint32_t)n,
+                                      .k = (uint32_t)k,
+                                      .batch = (uint32_t)batch,
+                                      .epilogue = (uint32_t)d->epilogue,
+                                      .has_bias = d->bias != NULL,
+                                      .bias_step = 1};
+}
+
+/* Elements of the result must not share memory. */
+static void check_apart(struct igo_call *call, const struct plan *plan) {
+    const struct matmul_args *args = &plan->args;
+    const uint64_t row = args->n, matrix = args->m ? (args->m - 1) * plan->out.stride + row : 0;
+    IGO_REQUIRE(call, args->m <= 1 || plan->out.stride >= row,
+                "the rows of out are %lld elements apart, but have %u each",
+                (long long)plan->out.stride, args->n);
+    IGO_REQUIRE(call, args->batch <= 1 || plan->out.batch >= matrix,
+                "the matrices of out are %lld elements apart, but take %lld each",
+                (long long)plan->out.batch, (long long)matrix);
+}
+
+static bool check(struct igo_call *call, const ingot_matmul_desc *d, struct plan *plan) {
+    igo_tensor(call, "a", d->a, IGO_FLOATS, 2, INGOT_MAX_RANK);
+    igo_tensor(call, "b", d->b, IGO_FLOATS, 2, INGOT_MAX_RANK);
+    igo_tensor(call, "out", d->out, IGO_FLOATS, 2, INGOT_MAX_RANK);
+    if (call->failed)
+        return false;
+    igo_same_type(call, "b", d->b, "a", d->a);
+    igo_same_type(call, "out", d->out, "a", d->a);
+    IGO_REQUIRE(call, d->epilogue >= INGOT_EPILOGUE_NONE && d->epilogue <= INGOT_EPILOGUE_GELU_TANH,
+                "epilogue is %d, which is none of ingot_epilogue", (int)d->epilogue);
+    check_sizes(call, d, plan);
+    if (d->bias && igo_tensor(call, "bias", d->bias, IGO_FLOATS, 1, 1)) {
+        igo_same_type(call, "bias", d->bias, "a", d->a);
+        igo_extent(call, "bias", d->bias, 0, plan->args.n, "the columns of out");
+        igo_dense(call, "bias", d->bias);
+        igo_no_overlap(call, "out", d->out, "bias", d->bias, false);
+    }
+    igo_no_overlap(call, "out", d->out, "a", d->a, false);
+    igo_no_overlap(call, "out", d->out, "b", d->b, false);
+    find_rows(call, "a", d->a, d->transpose_a, true, &plan->a);
+    find_rows(call, "b", d->b, d->transpose_b, true, &plan->b);
+    find_rows(call, "out", d->out, false, false, &plan->out);
+    check_apart(call, plan);
+    plan->bias = d->bias;
+    return !call->failed;
+}
+
+/* ---- simpler shapes ---- */
+
+/* (a b)' = b' a' */
+static void swap_operands(struct plan *plan) {
+    struct matmul_args *args = &plan->args;
+    const struct operand a = plan->a;
+    const uint32_t m = args->m;
+    plan->a = plan->b;
+    plan->b = a;
+    plan->a.transposed = !plan->a.transposed;
+    plan->b.transposed = !plan->b.transposed;
+    args->m = args->n;
+    args->n = m;
+}
+
+/* One column becomes one row, which is its own transpose in memory. */
+static void turn_single_column(struct plan *plan) {
+    if (plan->args.n != 1 || plan->args.m == 1 || plan->out.stride != 1)
+        return;
+    swap_operands(plan);
+    plan->out.stride = plan->args.n;
+    plan->args.bias_step = 0;
+}
+
+/* Rows of a transposed b are read as they lie when b stands on the left. */
+static void turn_few_rows(struct igo_call *call, struct plan *plan) {
+    const uint32_t m = plan->args.m;
+    if (!plan->b.transposed || m <= igo_knob(call, KNOB_FEW) || m > igo_knob(call, KNOB_TURN) ||
+        plan->args.n <= m)
+        return;
+    swap_operands(plan);
+    plan->args.out_transposed = 1;
+}
+
+static void merge_batch(struct plan *plan) {
+    struct matmul_args *args = &plan->args;
+    if (args->batch == 1 || plan->b.batch != 0 || plan->a.transposed ||
+        plan->a.batch != args->m * plan->a.stride ||
+        plan->out.batch != args->m * plan->out.stride ||
+        (uint64_t)args->m * args->batch > INT32_MAX)
+        return;
+    args->m *= args->batch;
+    args->batch = 1;
+}
+
+/* ---- launches ---- */
+
+static uint32_t blocks(uint32_t extent, uint32_t size) {
+    return extent / size + (extent % size != 0);
+}
+
+/* Worth it where what is packed is used many times. */
+static bool is_packed(const struct igo_call *call, const struct matmul_args *args) {
+    const uint32_t least = igo_knob(call, KNOB_PACK);
+    return least && args->m >= least && args->n >= least && args->k >= 64;
+}
+
+/* 48 at a time are a little faster, unless many of them are past the end. */
+static uint32_t packed_columns(const struct matmul_args *args) {
+    const uint64_t wide = blocks(args->n, 48) * 48ull, narrow = blocks(args->n, 32) * 32ull;
+    return wide * 15 > narrow * 16 ? 32 : 48;
+}
+
+static const struct tile_shape *tile_for(const struct igo_call *call,
+                                         const struct matmul_args *args) {
+    if (igo_knob(call, KNOB_TILE) == 1)
+        return &square;
+    size_t i = 0;
+    while (i + 1 < sizeof by_columns / sizeof *by_columns && args->n > by_columns[i].columns)
+        i++;
+    return &by_columns[i];
+}
+
+static void choose_kernel(struct igo_call *call, const struct plan *plan,
+                          struct igo_launch *launch) {
+    const struct matmul_args *args = &plan->args;
+    const char *type = igo_type_name(plan->a.tensor->type);
+    if (args->m <= igo_knob(call, KNOB_FEW)) {
+        const uint32_t rows = args->m == 1 ? 1 : FEW_ROWS, simds = igo_knob(call, KNOB_SIMD);
+        igo_launch_kernel(launch, "matmul_%s_%u_%s", plan->b.transposed ? "dots" : "columns", rows,
+                          type);
+        const uint32_t columns = plan->b.transposed ? FEW_DOTS
+                                 : rows == 1        ? SINGLE_COLUMNS
+                                                    : FEW_COLUMNS;
+        launch->threadgroups[0] = blocks(args->n, simds * columns);
+        launch->threadgroups[1] = blocks(args->m, rows);
+        launch->group[0] = 32 * simds;
+        return;
+    }
+    if (is_packed(call, args)) {
+        igo_launch_kernel(launch, "matmul_packed_%u_%s", packed_columns(args), type);
+        launch->threadgroups[0] = blocks(args->n, packed_columns(args));
+        launch->threadgroups[1] = blocks(args->m, PACKED_ROWS);
+        launch->group[0] = 32;
+        return;
+    }
+    const struct tile_shape *shape = tile_for(call, args);
+    igo_launch_kernel(launch, "matmul_tiles_%ux%u_%s", shape->rows, shape->columns, type);
+    launch->threadgroups[0] = blocks(args->n, shape->columns);
+    launch->threadgroups[1] = blocks(args->m, shape->rows);
+    launch->group[0] = 32 * shape->simds;
+}
+
+/* Parts of k, so that there is enough to do for all of the device. */
+static void split(struct igo_call *call, struct plan *plan, const struct igo_launch *launch) {
+    struct matmul_args *args = &plan->args;
+    const uint64_t there =
+        (uint64_t)launch->threadgroups[0] * launch->threadgroups[1] * args->batch;
+    uint64_t parts = igo_knob(call, KNOB_FILL) / (there ? there : 1);
+    const uint64_t most = args->k / igo_knob(call, KNOB_DEPTH);
+    parts = parts < most ? parts : most;
+    parts = parts > 1 ? parts : 1;
+    const uint64_t depth = (args->k + parts - 1) / parts;
+    args->part_depth = parts > 1 ? (uint32_t)((depth + 31) / 32 * 32) : args->k;
+    args->parts = args->k ? blocks(args->k, args->part_depth) : 1;
+}
+
+/* A matrix without elements has no memory; any other is bound in its place and not read. */
+static const ingot_tensor *memory_of(const struct plan *plan, const struct operand *operand) {
+    return plan->args.k ? operand->tensor : plan->out.tensor;
+}
+
+static void multiply(struct igo_call *call, const struct plan *plan, struct igo_launch *launch,
+                     const ingot_tensor *a, const ingot_tensor *b, ingot_buffer *sums) {
+    launch->threadgroups[2] = plan->args.batch * plan->args.parts;
+    launch->group[1] = launch->group[2] = 1;
+    launch->whole_simdgroups = true;
+    igo_launch_tensor(launch, a, NULL);
+    igo_launch_tensor(launch, b, NULL);
+    igo_launch_tensor(launch, plan->bias, plan->out.tensor);
+    igo_launch_tensor(launch, plan->out.tensor, NULL);
+    if (sums)
+        igo_launch_buffer(launch, sums, 0);
+    else
+        igo_launch_tensor(launch, plan->out.tensor, NULL);
+    igo_launch_bytes(launch, &plan->args, sizeof plan->args);
+    igo_dispatch(call, launch);
+}
+
+/* One operand anew, in scratch memory: `lines` of `width` rows or columns each. */
+static ingot_tensor pack(struct igo_call *call, const struct plan *plan, const char *kernel,
+                         const struct operand *operand, uint32_t lines, uint32_t width,
+                         uint64_t *batch) {
+    const uint64_t depth = blocks(plan->args.k, PACK_ROWS) * (uint64_t)PACK_ROWS;
+    const uint32_t count = operand->batch ? plan->args.batch : 1;
+    const int64_t size = (int64_t)(count * lines * width * depth);
+    ingot_tensor packed = igo_scratch_tensor(call, INGOT_SCALAR_F32, 1, &size);
+    *batch = operand->batch ? lines * width * depth : 0;
+    struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
+    igo_launch_kernel(&launch, "%s_%s", kernel, igo_type_name(operand->tensor->type));
+    igo_launch_tensor(&launch, operand->tensor, NULL);
+    igo_launch_tensor(&launch, &packed, NULL);
+    igo_launch_bytes(&launch, &plan->args, sizeof plan->args);
+    launch.threadgroups[0] = blocks((uint32_t)depth, PACK_DEPTH);
+    launch.threadgroups[1] = lines;
+    launch.threadgroups[2] = count;
+    igo_dispatch(call, &launch);
+    return packed;
+}
+
+static void multiply_packed(struct igo_call *call, struct plan *plan, struct igo_launch *launch,
+                            ingot_buffer *sums) {
+    struct matmul_args *args = &plan->args;
+    uint64_t a_batch = 0, b_batch = 0;
+    const uint32_t columns = packed_columns(args);
+    ingot_tensor a = pack(call, plan, "matmul_pack_a", &plan->a, blocks(args->m, PACK_ROWS),
+                          PACK_ROWS, &a_batch);
+    ingot_tensor b = pack(call, plan, columns == 48 ? "matmul_pack_b_48" : "matmul_pack_b_32",
+                          &plan->b, blocks(args->n, columns), columns, &b_batch);
+    args->a_batch = a_batch;
+    args->b_batch = b_batch;
+    if (args->parts == 1)
+        args->part_depth = blocks(args->k, PACK_ROWS) * PACK_ROWS;
+    multiply(call, plan, launch, &a, &b, sums);
+    igo_scratch_release(call, a.buffer);
+    igo_scratch_release(call, b.buffer);
+}
+
+static void reduce(struct igo_call *call, const struct plan *plan, ingot_buffer *sums) {
+    const struct matmul_args *args = &plan->args;
+    struct igo_launch launch = {.threads = {args->n, args->m, args->batch}};
+    igo_launch_kernel(&launch, "matmul_reduce_%s", igo_type_name(plan->a.tensor->type));
+    igo_launch_buffer(&launch, sums, 0);
+    igo_launch_tensor(&launch, plan->bias, plan->out.tensor);
+    igo_launch_tensor(&launch, plan->out.tensor, NULL);
+    igo_launch_bytes(&launch, args, sizeof *args);
+    launch.group[0] = args->n < 256 ? (args->n + 31) / 32 * 32 : 256;
+    launch.group[1] = launch.group[2] = 1;
+    igo_dispatch(call, &launch);
+}
+
+static void set_strides(struct plan *plan) {
+    struct matmul_args *args = &plan->args;
+    args->a_stride = plan->a.stride;
+    args->b_stride = plan->b.stride;
+    args->out_stride = plan->out.stride;
+    args->a_batch = plan->a.batch;
+    args->b_batch = plan->b.batch;
+    args->out_batch = plan->out.batch;
+    args->a_transposed = plan->a.transposed;
+    args->b_transposed = plan->b.transposed;
+}
+
+ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_matmul_desc *desc) {
+    struct igo_call call;
+    struct plan plan = {0};
+    igo_begin(&call, ops, stream, &igo_library_matmul, &operations[0], desc);
+    if (call.failed || !check(&call, desc, &plan) || !igo_count(desc->out))
+        return igo_end(&call);
+    turn_single_column(&plan);
+    merge_batch(&plan);
+    struct matmul_args *args = &plan.args;
+    struct igo_class words = {0};
+    igo_class_size(&words, "m", args->m, 4096);
+    igo_class_size(&words, "n", args->n, 4096);
+    igo_class_size(&words, "k", args->k, 1u << 16);
+    igo_policy(&call, desc->a->type, &words);
+    if (call.failed)
+        return igo_end(&call);
+    turn_few_rows(&call, &plan);
+    set_strides(&plan);
+    struct igo_launch launch = {0};
+    choose_kernel(&call, &plan, &launch);
+    split(&call, &plan, &launch);
+    ingot_buffer *sums = NULL;
+    if (args->parts > 1)
+        sums = igo_scratch(&call, 4ull * args->parts * args->batch * args->m * args->n);
+    if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args))
+        multiply_packed(&call, &plan, &launch, sums);
+    else
+        multiply(&call, &plan, &launch, memory_of(&plan, &plan.a), memory_of(&plan, &plan.b), sums);
+    if (args->parts > 1)
+        reduce(&call, &plan, sums);
+    igo_scratch_release(&call, sums);
+    return igo_end(&call);
+}

@@ -1,0 +1,134 @@
+// softmax(x * scale + mask) over the last dimension, and its backward. A row that fits into KEEP blocks
+// is read once and its exponentials are computed once; a longer one is read again, from the cache.
+#include <metal_stdlib>
+using namespace metal;
+#include "common/instantiate.h"
+#include "common/online.h"
+#include "softmax/softmax_args.h"
+
+struct no_mask {};
+
+// How many columns of the row take part.
+inline uint row_length(constant softmax_args &args, ulong row) {
+    if (!args.causal) {
+        return args.columns;
+    }
+    long end = long(row % args.queries) + args.causal_offset + 1;
+    return uint(clamp(end, 0L, long(args.columns)));
+}
+
+inline ulong mask_offset(constant softmax_args &args, ulong row) {
+    ulong c = row % args.mask_extents[1], rest = row / args.mask_extents[1];
+    ulong b = rest % args.mask_extents[0], a = rest / args.mask_extents[0];
+    return a * args.mask_strides[0] + b * args.mask_strides[1] + c * args.mask_strides[2];
+}
+
+// A block of scores, -infinity where nothing takes part.
+template <typename T, typename M>
+inline float4 load_scores(device const T *x, device const M *mask, constant softmax_args &args,
+                          uint length, uint block, uint me) {
+    float4 v = row_load(x, args.columns, block, me, 0) * args.scale;
+    if constexpr (is_same_v<M, bool>) {
+        float4 allowed = row_load(mask, args.columns, block, me, 0);
+        v = select(float4(-INFINITY), v, allowed != 0.0f);
+    } else if constexpr (!is_same_v<M, no_mask>) {
+        v += row_load(mask, args.columns, block, me, 0);
+    }
+    return row_before(v, args.columns, length, block, me, -INFINITY);
+}
+
+template <typename T, typename M, int KEEP>
+kernel void softmax(device const T *x [[buffer(0)]],
+                    device const M *mask [[buffer(1)]],
+                    device T *out [[buffer(2)]],
+                    constant softmax_args &args [[buffer(3)]],
+                    ROW_POSITIONS) {
+    threadgroup float row_shared[32];
+    ulong row = ROW_NUMBER;
+    if (row >= args.rows) {
+        return;
+    }
+    x += row * args.x_stride;
+    out += row * args.out_stride;
+    if (!is_same_v<M, no_mask>) {
+        mask += mask_offset(args, row);
+    }
+    uint columns = args.columns, length = row_length(args, row), me = ROW_THREAD;
+    uint blocks = row_loop<KEEP>(length), all = row_blocks(columns);
+    float4 kept[KEEP ? KEEP : 1];
+    float base, scale;
+    if (KEEP) {
+        float top = -INFINITY;
+        for (uint b = 0; b < blocks; b++) {
+            float4 v = load_scores(x, mask, args, length, b, me);
+            top = greater(max4(v), top);
+            kept[b] = v;
+        }
+        base = online_base(ROW_MAX(top));
+        float4 sum = 0;
+        for (uint b = 0; b < blocks; b++) {
+            float4 e = fast::exp(kept[b] - base);
+            sum += e;
+            kept[b] = e;
+        }
+        scale = 1 / ROW_SUM(sum4(sum));
+    } else {
+        online o = {-INFINITY, 0};
+        for (uint b = 0; b < blocks; b++) {
+            online_add(o, load_scores(x, mask, args, length, b, me));
+        }
+        float top = ROW_MAX(o.top);
+        base = online_base(top);
+        scale = 1 / ROW_SUM(online_sum(o, top));
+    }
+    for (uint b = 0; b < blocks; b++) {
+        float4 e = KEEP ? kept[b] : fast::exp(load_scores(x, mask, args, length, b, me) - base);
+        row_store(out, columns, b, me, e * scale);
+    }
+    float4 rest = length ? 0.0f : NAN;
+    for (uint b = blocks; b < all; b++) {
+        row_store(out, columns, b, me, rest);
+    }
+}
+
+// dx = scale * y * (dy - sum(y * dy))
+template <typename T>
+kernel void softmax_backward(device const T *y [[buffer(0)]],
+                             device const T *dy [[buffer(1)]],
+                             device T *dx [[buffer(2)]],
+                             constant softmax_backward_args &args [[buffer(3)]],
+                             ROW_POSITIONS) {
+    threadgroup float row_shared[32];
+    ulong row = ROW_NUMBER;
+    if (row >= args.rows) {
+        return;
+    }
+    y += row * args.y_stride;
+    dy += row * args.dy_stride;
+    dx += row * args.dx_stride;
+    uint columns = args.columns, blocks = row_blocks(columns), me = ROW_THREAD;
+    float4 products = 0;
+    for (uint b = 0; b < blocks; b++) {
+        products = fma(row_load(y, columns, b, me, 0), row_load(dy, columns, b, me, 0), products);
+    }
+    float product = ROW_SUM(sum4(products));
+    for (uint b = 0; b < blocks; b++) {
+        float4 p = row_load(y, columns, b, me, 0), g = row_load(dy, columns, b, me, 0);
+        row_store(dx, columns, b, me, p * ((g - product) * args.scale));
+    }
+}
+
+#define INSTANTIATE_SOFTMAX(names, ...)                                                            \
+    INSTANTIATE_KERNEL("softmax_" names "_k0", softmax<__VA_ARGS__, 0>)                            \
+    INSTANTIATE_KERNEL("softmax_" names "_k8", softmax<__VA_ARGS__, 8>)                            \
+    INSTANTIATE_KERNEL("softmax_" names "_k64", softmax<__VA_ARGS__, 64>)
+#define INSTANTIATE_SOFTMAX_TYPE(name, T)                                                          \
+    INSTANTIATE_SOFTMAX(name "_none", T, no_mask)                                                  \
+    INSTANTIATE_SOFTMAX(name "_bool", T, bool)                                                     \
+    INSTANTIATE_SOFTMAX(name "_f32", T, float)
+INSTANTIATE_SOFTMAX_TYPE("f32", float)
+INSTANTIATE_SOFTMAX_TYPE("f16", half)
+INSTANTIATE_SOFTMAX_TYPE("bf16", bfloat)
+INSTANTIATE_SOFTMAX("f16_f16", half, half)
+INSTANTIATE_SOFTMAX("bf16_bf16", bfloat, bfloat)
+INSTANTIATE_FLOATS(softmax_backward)

@@ -1,0 +1,85 @@
+#!/bin/bash
+# `ingot health` on kernels that are wrong on purpose: it must turn red and name the right cases.
+# usage: tests/ops/run.sh PATH_OF_INGOT_BROKEN
+set -u
+ingot=$1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export NO_COLOR=1
+passed=0
+failed=0
+
+say() { # say NAME GOOD
+    if [ "$2" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $1"
+        sed 's/^/    /' out.txt | head -60
+    fi
+}
+
+# health NAME STATUS OPTION...: runs it, and looks at the exit status
+health() {
+    local name=$1 status=$2 got
+    shift 2
+    "$ingot" health --device cpu "$@" >out.txt 2>&1 </dev/null
+    got=$?
+    [ "$got" = "$status" ]
+    say "$name: exit status $got, expected $status" $?
+}
+
+# The cases that a JUnit file says have failed, as OPERATION:CASE
+failures() {
+    awk -F'"' '/<testcase/ { at = $2 ":" $4 } /<failure/ { print at }' "$1" | sed 's/^cpu\.//' | sort | tr '\n' ';'
+}
+
+health "the right kernel" 0 row_sum --junit right.xml
+grep -q '4 passed, 0 failed' out.txt
+say "the right kernel passes all cases" $?
+[ -z "$(failures right.xml)" ]
+say "no failure in JUnit" $?
+
+health "all kernels" 1 'row_sum*' --junit all.xml --html all.html --no-bench
+[ "$(failures all.xml)" = 'row_sum_no_nan:f32 2x96 specials;row_sum_no_tail:f32 3x33;row_sum_unsteady:f32 2x96 specials;row_sum_unsteady:f32 3x33;row_sum_unsteady:f32 4x64;' ]
+say "JUnit names the right cases: $(failures all.xml)" $?
+grep -q '11 passed, 5 failed' out.txt
+say "the counts" $?
+grep -qE '^row_sum_no_tail .* 3/4 .*FAILED$' out.txt
+say "the table marks row_sum_no_tail" $?
+grep -qE '^row_sum_no_nan .* yes +NO +yes ' out.txt && grep -qE '^row_sum_unsteady .* NO +yes +yes ' out.txt
+say "the table says what is wrong with them" $?
+grep -qE '^row_sum  .* 4/4 ' out.txt && ! grep -qE '^row_sum  .*FAILED' out.txt
+say "the table leaves row_sum alone" $?
+grep -A1 -F 'FAILED row_sum_no_tail f32 3x33 on cpu' out.txt | grep -qE 'out\[[0-9]+\] is [0-9.]+; expected [0-9.]+, within'
+say "the wrong element is named" $?
+grep -A1 -F 'FAILED row_sum_no_nan f32 2x96 specials' out.txt | grep -qE 'specials: out\[[0-9]+\] is 0; expected -?(nan|inf)'
+say "a swallowed NaN is named" $?
+grep -A9 -F 'FAILED row_sum_unsteady f32 4x64' out.txt | grep -qF 'runs that differ is 2; at most 0'
+say "runs that differ are named" $?
+grep -qF "again: ingot health row_sum_no_tail --type f32 --case '=3x33'" out.txt
+say "the command that repeats it" $?
+grep -qF 'id="verdict">failing<' all.html && grep -qF '<b>row_sum_no_tail f32 3x33</b>' all.html
+say "the page is red and names the case" $?
+
+health "one case that is right" 0 row_sum_no_tail --case 4x64
+health "JSON" 1 row_sum_no_tail --json
+grep -qF '"failed": 1' out.txt && grep -qF '"passed": false' out.txt
+say "JSON counts the failure" $?
+health "an operation that is not there" 2 row_product
+grep -qF 'there is no operation "row_product"' out.txt
+say "and its message" $?
+
+# tune: what is refused or wrong must not win, however fast it is.
+"$ingot" tune axpy --device cpu --time 0.002 --verbose --output tuned.policy >out.txt 2>&1 </dev/null
+say "tune: exit status" $?
+grep -qE '\([0-9]+ tried, [1-9][0-9]* refused, [1-9][0-9]* wrong\)' out.txt
+say "tune refuses and finds wrong results" $?
+grep -qE 'wrong: .*runs that differ|wrong: .*y\[[0-9]+\] is' out.txt
+say "tune says what is wrong" $?
+! grep -qE 'wide=1|simd=32' out.txt && ! grep -qsE 'wide=1|simd=32' tuned.policy
+say "neither wins" $?
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
