@@ -270,10 +270,13 @@ bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct ig
 }
 
 /* ---- products that are emitted together ------------------------------------------------------ */
+/* May memory that tiles were loaded from be another after it? */
 static bool may_write(LLVMValueRef instruction) {
     if (LLVMIsAStoreInst(instruction) || LLVMIsAAtomicRMWInst(instruction) ||
         LLVMIsAAtomicCmpXchgInst(instruction))
         return true;
+    if (LLVMIsAFenceInst(instruction)) /* others may write; not while this SIMD-group runs */
+        return !LLVMIsAtomicSingleThread(instruction);
     if (!LLVMIsACallInst(instruction) || igt_is_call_of(instruction, IGT_LOAD) ||
         igt_is_call_of(instruction, IGT_MULTIPLY))
         return false;
