@@ -30,7 +30,7 @@ static const char scalar_passes[] =
     ",reassociate,loop-mssa(loop-instsimplify,loop-simplifycfg,licm<no-allowspeculation>,"
     "loop-rotate<header-duplication;no-prepare-for-lto>,licm<allowspeculation>)," SIMPLIFYCFG
     ",instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-full)"
-    ",sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>,gvn<>,sccp,bdce"
+    ",sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>,gvn<no-pre>,sccp,bdce"
     ",instcombine<no-verify-fixpoint>,dse,loop-mssa(licm<allowspeculation>),adce," SIMPLIFYCFG
     ",instcombine<no-verify-fixpoint>)"
     ",globalopt,globaldce,strip-dead-prototypes";

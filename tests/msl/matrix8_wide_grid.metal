@@ -1,0 +1,31 @@
+// 2 x 7 products in a loop: an odd number of columns, more than the registers hold; the left
+// side is transposed in memory, and one tile of the result is transposed on its way out.
+// RUN: kernel=k threads=32 group=32
+// ARG 0: f32[384] = i % 7 - 3
+// ARG 1: f32[1344] = i % 5 - 2
+// ARG 2: f32[896]
+// EXPECT 2: f32[896] = idiv(i, 56) < 8 && i % 56 >= 48 ? sum(j, 0, 24, ((16 * j + i % 56 - 48) % 7 - 3) * ((56 * j + 48 + idiv(i, 56)) % 5 - 2)) : sum(j, 0, 24, ((16 * j + idiv(i, 56)) % 7 - 3) * ((56 * j + i % 56) % 5 - 2))
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device const float *a [[buffer(0)]], device const float *b [[buffer(1)]],
+              device float *c [[buffer(2)]]) {
+    simdgroup_float8x8 sum[2][7];
+    for (uint i = 0; i < 2; i++)
+        for (uint j = 0; j < 7; j++)
+            sum[i][j] = simdgroup_float8x8(0.0f);
+#pragma clang loop unroll(disable)
+    for (uint k = 0; k < 24; k += 8) {
+        simdgroup_float8x8 left[2], right[7];
+        for (uint i = 0; i < 2; i++)
+            simdgroup_load(left[i], a + k * 16 + 8 * i, 16, ulong2(0), true);
+        for (uint j = 0; j < 7; j++)
+            simdgroup_load(right[j], b + k * 56 + 8 * j, 56);
+        for (uint i = 0; i < 2; i++)
+            for (uint j = 0; j < 7; j++)
+                simdgroup_multiply_accumulate(sum[i][j], left[i], right[j], sum[i][j]);
+    }
+    for (uint i = 0; i < 2; i++)
+        for (uint j = 0; j < 7; j++)
+            simdgroup_store(sum[i][j], c + 8 * i * 56 + 8 * j, 56, ulong2(0), i == 0 && j == 6);
+}
