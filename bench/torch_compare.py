@@ -35,6 +35,8 @@ def arguments():
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both (all cores)")
     parser.add_argument("--time", type=float, default=0.2, help="seconds per measurement (0.2)")
     parser.add_argument("--rounds", type=int, default=2, help="turns of each (2)")
+    parser.add_argument("--best", action="store_true", help="compare the fastest samples: for a machine that is not quiet")
+    parser.add_argument("--largest", action="store_true", help="only the last case of each operation and type")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--output", default="bench/results/ops-cpu.md", help="the table; - for none")
     return parser.parse_args()
@@ -71,7 +73,7 @@ def ingot_bench(options, *more):
 def measure_ingot(options, row):
     result = ingot_bench(options, row["operation"], "--type", row["type"], "--case", "=" + row["case"],
                          "--time", str(options.time))["rows"][0]
-    return result["seconds"] if "error" not in result else math.nan
+    return result["best" if options.best else "seconds"] if "error" not in result else math.nan
 
 
 # ---- the same in torch -----------------------------------------------------------------------------
@@ -526,14 +528,14 @@ class Turns:
             function(*values)
         return (time.perf_counter() - start) / count
 
-    def measure(self, seconds):
+    def measure(self, seconds, best):
         self.run(1)
         once = self.run(min(len(self.calls), 8))
         count = max(1, min(10000, round(1e-3 / max(once, 1e-7))))
         samples, end = [], time.perf_counter() + seconds
         while len(samples) < 3 or (time.perf_counter() < end and len(samples) < 500):
             samples.append(self.run(count))
-        return statistics.median(samples)
+        return min(samples) if best else statistics.median(samples)
 
 
 def torch_turns(options, case):
@@ -564,9 +566,9 @@ def compare(options, row):
     for _ in range(options.rounds):
         ours.append(measure_ingot(options, row))
         try:
-            theirs.append(eager.measure(options.time))
+            theirs.append(eager.measure(options.time, options.best))
             if compiled is not None:
-                best.append(compiled.measure(options.time))
+                best.append(compiled.measure(options.time, options.best))
         except (RuntimeError, NotImplementedError, ValueError) as error:
             note = f"torch: {str(error).splitlines()[0][:80]}"
             break
@@ -621,21 +623,26 @@ def main():
     if options.case:
         selection += ["--case", options.case]
     listing = ingot_bench(options, *selection, "--list")
+    rows = listing["rows"]
+    if options.largest:
+        rows = list({(r["operation"], r["type"]): r for r in rows}.values())
     command = "bench/torch_compare.py " + " ".join(
         [*(f"--only '{name}'" for name in options.only), *(f"--type {name}" for name in options.type),
-         *([f"--case '{options.case}'"] if options.case else []), *(["--no-compile"] if options.no_compile else []),
+         *([f"--case '{options.case}'"] if options.case else []), 
+         *(f"--{flag}" for flag in ("no-compile", "best", "largest") if getattr(options, flag.replace("-", "_"))),
          f"--threads {options.threads} --time {options.time} --rounds {options.rounds}"])
     head = (f"# The operations against PyTorch on the CPU\n\n"
             f"`{command}` (or `make bench-torch`), {datetime.date.today()}, {machine()}, {options.threads} threads each, "
-            f"{listing['device']['target']}, torch {torch.__version__}, ingot {listing['ingot']}.\n\n"
-            f"Medians of a call, best of {options.rounds} turns, tensors rotated past the cache. `torch ÷ ingot` is "
+            f"{listing['device']['target']}, torch {torch.__version__}, ingot {listing['ingot']}; "
+            f"load of the machine at the start: {os.getloadavg()[0]:.1f}.\n\n"
+            f"{'Fastest samples' if options.best else 'Medians'} of a call, best of {options.rounds} turns, tensors rotated past the cache. `torch ÷ ingot` is "
             f"against the faster of eager and torch.compile: above 1, ingot is faster. Empty: torch does not have it.\n"
             f"torch.compile is tried where a call moves at least {COMPILE_BYTES >> 20} MiB. "
             f"4-bit and 8-bit products are against torch's float32 product of the same shape; paged attention "
             f"against attention over a cache in one piece.\n\n")
     print(head + HEAD, end="", flush=True)
     lines, met, total, missed = [], 0, 0, []
-    for number, row in enumerate(listing["rows"], 1):
+    for number, row in enumerate(rows, 1):
         if "error" in row:
             lines.append(f"| {row['operation']} | {row['type']} | {row['case']} | | | | | | {row['error'][:80]} |")
         else:
@@ -650,8 +657,8 @@ def main():
         print(lines[-1], flush=True)
         tail = f"\n{met} of {total} rows with a target reach it."
         tail += " Short of it: " + ", ".join(missed) + "." if missed else ""
-        if number < len(listing["rows"]):
-            tail += f" {number} of {len(listing['rows'])} rows were measured."
+        if number < len(rows):
+            tail += f" {number} of {len(rows)} rows were measured."
         save(options, head + HEAD + "\n".join(lines) + "\n" + tail + "\n")
     print(tail)
 

@@ -4,7 +4,7 @@
 using namespace metal;
 #include "add_rms_norm/add_rms_norm_args.h"
 #include "common/instantiate.h"
-#include "common/rows.h"
+#include "common/rms.h"
 
 constant bool HAS_WEIGHT [[function_constant(2)]];
 
@@ -37,12 +37,14 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
             kept[b] = v;
         }
     }
-    float rstd = rsqrt(ROW_SUM(sum4(squares)) / columns + args.eps);
+    row_rms rms = find_rms(ROW_SUM(sum4(squares)), (device const T *)sum, columns, blocks, me,
+                           args.eps, row_shared, row_simd, row_lane);
     if (args.save_rstd && me == 0) {
-        rstd_out[row] = rstd;
+        rstd_out[row] = rms.rstd * rms.scale;
     }
     for (uint b = 0; b < blocks; b++) {
-        float4 v = (KEEP ? kept[b] : row_load((device const T *)sum, columns, b, me, 0)) * rstd;
+        float4 v = KEEP ? kept[b] : row_load((device const T *)sum, columns, b, me, 0);
+        v = v * rms.scale * rms.rstd;
         if (HAS_WEIGHT) {
             v *= row_load(weight, columns, b, me, 0);
         }

@@ -1,5 +1,5 @@
-// Attention forward with online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): keys are taken
-// in blocks; the running maximum and sum of each query correct what was summed before.
+// Attention forward with online softmax (Milakov and Gimelshein 2018; Dao et al. 2022): keys are
+// taken in blocks; the running maximum and sum of each query correct what was summed before.
 //
 // attention_lanes: a SIMD-group has 32 queries, one to a lane.
 // attention_tiles: a SIMD-group has ROWS * 8 queries as simdgroup_matrix tiles.
@@ -28,28 +28,30 @@ kernel void attention_lanes(device const T *q [[buffer(0)]],
     uint first = (groups.x - 1 - group.x) * ATTENTION_LANES; // those with most causal keys first
     uint last = min(first + ATTENTION_LANES, args.queries) - 1;
     uint i = min(first + lane, last);
-    q += batch * args.q_stride[0] + head * args.q_stride[1] + i * args.q_stride[2];
-    k += batch * args.k_stride[0] + head / args.group * args.k_stride[1];
-    v += batch * args.v_stride[0] + head / args.group * args.v_stride[1];
+    q += attention_at(args.q_stride, batch, head, i);
+    k += attention_at(args.k_stride, batch, head / args.group, 0);
+    v += attention_at(args.v_stride, batch, head / args.group, 0);
     float factor = args.scale * M_LOG2E_F;
     for (uint d = 0; d < args.depth; d++)
         query[d] = float(q[d]) * factor;
     for (uint d = 0; d < args.value_depth; d++)
         sum[d] = 0.0f;
 
-    long mask_at = batch * args.mask_stride[0] + head * args.mask_stride[1] + i * args.mask_stride[2];
-    float slope = args.flags & ATTENTION_ALIBI ? slopes[batch * args.slope_stride + head] : 0.0f;
+    long mask_at = attention_at(args.mask_stride, batch, head, i);
+    float slope = attention_slope(args, slopes, batch, head);
     int position = int(i + args.keys - args.queries);
     int lowest = position - args.left, highest = position + args.right;
     float largest = -INFINITY, total = 0.0f;
-    attention_range seen = attention_seen(args, first, last), inner = attention_seen(args, last, first);
+    attention_range seen = attention_seen(args, first, last);
+    attention_range inner = attention_seen(args, last, first);
     uint block = rows::block(max(args.depth, args.value_depth));
     for (uint t = seen.begin; t < seen.end; t += block) {
         uint count = min(block, seen.end - t);
         attention_scores<STEP>(query,
                                rows::bring(k + t * args.k_stride[2], args.k_stride[2], args.depth,
                                            count, lane, stage),
-                               rows::stride_of(args.k_stride[2], args.depth), args.depth, count, score);
+                               rows::stride_of(args.k_stride[2], args.depth), args.depth, count,
+                               score);
         if (t < inner.begin || t + count > inner.end)
             for (uint j = 0; j < count; j++)
                 score[j] = int(t + j) >= lowest && int(t + j) <= highest ? score[j] : -INFINITY;
@@ -72,17 +74,18 @@ kernel void attention_lanes(device const T *q [[buffer(0)]],
         attention_add<STEP>(sum, correction, score,
                             rows::bring(v + t * args.v_stride[2], args.v_stride[2],
                                         args.value_depth, count, lane, stage),
-                            rows::stride_of(args.v_stride[2], args.value_depth), args.value_depth, count);
+                            rows::stride_of(args.v_stride[2], args.value_depth), args.value_depth,
+                            count);
     }
     if (first + lane > last)
         return;
     // a query that sees nothing gets 0, and -infinity as the logarithm of its sum
     float inverse = total == 0.0f ? 0.0f : 1.0f / total;
-    out += batch * args.out_stride[0] + head * args.out_stride[1] + i * args.out_stride[2];
+    out += attention_at(args.out_stride, batch, head, i);
     for (uint d = 0; d < args.value_depth; d++)
         out[d] = T(sum[d] * inverse);
     if (args.flags & ATTENTION_LSE)
-        lse[(ulong(batch) * args.heads + head) * args.queries + i] =
+        lse[attention_row(args, batch, head, i)] =
             total == 0.0f ? -INFINITY : (largest + log2(total)) * M_LN2_F;
 }
 
@@ -106,10 +109,10 @@ kernel void attention_tiles(device const T *q [[buffer(0)]],
     if (block * QUERIES >= args.queries)
         return;
     uint first = min(block * QUERIES, args.queries - QUERIES), last = first + QUERIES - 1;
-    q += batch * args.q_stride[0] + head * args.q_stride[1] + first * args.q_stride[2];
-    k += batch * args.k_stride[0] + head / args.group * args.k_stride[1];
-    v += batch * args.v_stride[0] + head / args.group * args.v_stride[1];
-    out += batch * args.out_stride[0] + head * args.out_stride[1] + first * args.out_stride[2];
+    q += attention_at(args.q_stride, batch, head, first);
+    k += attention_at(args.k_stride, batch, head / args.group, 0);
+    v += attention_at(args.v_stride, batch, head / args.group, 0);
+    out += attention_at(args.out_stride, batch, head, first);
 
     attention_tile_sums<ROWS, TILES> sum;
     attention_tile_sums<ROWS, ATTENTION_COLUMNS> score;
@@ -119,11 +122,12 @@ kernel void attention_tiles(device const T *q [[buffer(0)]],
         largest[r] = -INFINITY;
         total[r] = 0.0f;
     }
-    long mask_at = batch * args.mask_stride[0] + head * args.mask_stride[1];
-    float slope = args.flags & ATTENTION_ALIBI ? slopes[batch * args.slope_stride + head] : 0.0f;
+    long mask_at = attention_at(args.mask_stride, batch, head, 0);
+    float slope = attention_slope(args, slopes, batch, head);
     float factor = args.scale * M_LOG2E_F;
-    attention_range seen = attention_seen(args, first, last), inner = attention_seen(args, last, first);
-    for (uint at = seen.begin; at < seen.end; at += KEYS) {
+    attention_range seen = attention_seen(args, first, last);
+    attention_range inner = attention_seen(args, last, first);
+    for (uint at = seen.begin & ~(KEYS - 1); at < seen.end; at += KEYS) {
         uint t = min(at, args.keys - KEYS); // keys before `at` have been taken
         bool partly = at != t || t < inner.begin || t + KEYS > inner.end;
         score.product(q, args.q_stride[2], k + t * args.k_stride[2], args.k_stride[2], args.depth);
@@ -173,7 +177,7 @@ kernel void attention_tiles(device const T *q [[buffer(0)]],
         float all = tile_row_sum(total[r]);
         inverse[r] = all == 0.0f ? 0.0f : 1.0f / all;
         if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0)
-            lse[(ulong(batch) * args.heads + head) * args.queries + first + 8 * r + tile_row(lane)] =
+            lse[attention_row(args, batch, head, first + 8 * r + tile_row(lane))] =
                 all == 0.0f ? -INFINITY : (largest[r] + log2(all)) * M_LN2_F;
     }
     sum.store(out, args.out_stride[2], args.value_depth, inverse);

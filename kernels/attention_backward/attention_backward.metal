@@ -1,5 +1,5 @@
-// The gradients of attention. Probabilities are computed again from q, k and the forward pass's log of
-// sums (Dao et al. 2022); with d = rowsum(dout * out) the gradient of a score is p * (dout . v - d).
+// The gradients of attention. Probabilities are computed again from q, k and the forward pass's log
+// of sums (Dao et al. 2022); with d = dout . out the gradient of a score is p * (dout . v - d).
 // Every result has one writer that sums in a fixed order: queries for dq, keys for dk and dv.
 #include <metal_stdlib>
 using namespace metal;
@@ -18,14 +18,14 @@ kernel void attention_delta(device const T *out [[buffer(0)]],
                             uint3 group [[threadgroup_position_in_grid]],
                             uint lane [[thread_index_in_simdgroup]]) {
     uint i = group.x, head = group.y, batch = group.z;
-    out += batch * args.out_stride[0] + head * args.out_stride[1] + i * args.out_stride[2];
-    dout += batch * back.dout_stride[0] + head * back.dout_stride[1] + i * back.dout_stride[2];
+    out += attention_at(args.out_stride, batch, head, i);
+    dout += attention_at(back.dout_stride, batch, head, i);
     float sum = 0.0f;
     for (uint d = lane; d < args.value_depth; d += LANES)
         sum = fma(float(out[d]), float(dout[d]), sum);
     sum = simd_sum(sum);
     if (lane == 0)
-        delta[(ulong(batch) * args.heads + head) * args.queries + i] = sum;
+        delta[attention_row(args, batch, head, i)] = sum;
 }
 INSTANTIATE_FLOATS(attention_delta)
 
@@ -54,10 +54,10 @@ kernel void attention_dq(device const T *q [[buffer(0)]],
     uint first = (groups.x - 1 - group.x) * LANES; // those with most causal keys first
     uint last = min(first + LANES, args.queries) - 1;
     uint i = min(first + lane, last);
-    q += batch * args.q_stride[0] + head * args.q_stride[1] + i * args.q_stride[2];
-    dout += batch * back.dout_stride[0] + head * back.dout_stride[1] + i * back.dout_stride[2];
-    k += batch * args.k_stride[0] + head / args.group * args.k_stride[1];
-    v += batch * args.v_stride[0] + head / args.group * args.v_stride[1];
+    q += attention_at(args.q_stride, batch, head, i);
+    dout += attention_at(back.dout_stride, batch, head, i);
+    k += attention_at(args.k_stride, batch, head / args.group, 0);
+    v += attention_at(args.v_stride, batch, head / args.group, 0);
     float factor = args.scale * M_LOG2E_F;
     for (uint d = 0; d < args.depth; d++) {
         query[d] = float(q[d]) * factor;
@@ -66,13 +66,14 @@ kernel void attention_dq(device const T *q [[buffer(0)]],
     for (uint d = 0; d < args.value_depth; d++)
         above[d] = float(dout[d]);
 
-    ulong row = (ulong(batch) * args.heads + head) * args.queries + i;
+    ulong row = attention_row(args, batch, head, i);
     float base = lse[row] == -INFINITY ? 0.0f : lse[row] * M_LOG2E_F, total = delta[row];
-    long mask_at = batch * args.mask_stride[0] + head * args.mask_stride[1] + i * args.mask_stride[2];
-    float slope = args.flags & ATTENTION_ALIBI ? slopes[batch * args.slope_stride + head] : 0.0f;
+    long mask_at = attention_at(args.mask_stride, batch, head, i);
+    float slope = attention_slope(args, slopes, batch, head);
     int position = int(i + args.keys - args.queries);
     int lowest = position - args.left, highest = position + args.right;
-    attention_range seen = attention_seen(args, first, last), inner = attention_seen(args, last, first);
+    attention_range seen = attention_seen(args, first, last);
+    attention_range inner = attention_seen(args, last, first);
     uint block = rows::block(max(args.depth, args.value_depth));
     long k_stride = rows::stride_of(args.k_stride[2], args.depth);
     long v_stride = rows::stride_of(args.v_stride[2], args.value_depth);
@@ -98,7 +99,7 @@ kernel void attention_dq(device const T *q [[buffer(0)]],
     }
     if (first + lane > last)
         return;
-    dq += batch * back.dq_stride[0] + head * back.dq_stride[1] + i * back.dq_stride[2];
+    dq += attention_at(back.dq_stride, batch, head, i);
     for (uint d = 0; d < args.depth; d++)
         dq[d] = T(sum[d] * args.scale);
 }
@@ -127,27 +128,28 @@ kernel void attention_dq_tiles(device const T *q [[buffer(0)]],
     if (block * QUERIES >= args.queries)
         return;
     uint first = min(block * QUERIES, args.queries - QUERIES), last = first + QUERIES - 1;
-    q += batch * args.q_stride[0] + head * args.q_stride[1] + first * args.q_stride[2];
-    dout += batch * back.dout_stride[0] + head * back.dout_stride[1] + first * back.dout_stride[2];
-    k += batch * args.k_stride[0] + head / args.group * args.k_stride[1];
-    v += batch * args.v_stride[0] + head / args.group * args.v_stride[1];
-    dq += batch * back.dq_stride[0] + head * back.dq_stride[1] + first * back.dq_stride[2];
+    q += attention_at(args.q_stride, batch, head, first);
+    dout += attention_at(back.dout_stride, batch, head, first);
+    k += attention_at(args.k_stride, batch, head / args.group, 0);
+    v += attention_at(args.v_stride, batch, head / args.group, 0);
+    dq += attention_at(back.dq_stride, batch, head, first);
 
     attention_tile_sums<ROWS, DEPTH / 8> sum;
     attention_tile_sums<ROWS, ATTENTION_COLUMNS> score, change;
     float base[ROWS], total[ROWS], scales[ROWS];
     sum.clear();
     for (uint r = 0; r < ROWS; r++) {
-        ulong row = (ulong(batch) * args.heads + head) * args.queries + first + 8 * r + tile_row(lane);
+        ulong row = attention_row(args, batch, head, first + 8 * r + tile_row(lane));
         base[r] = lse[row] == -INFINITY ? 0.0f : lse[row] * M_LOG2E_F;
         total[r] = delta[row];
         scales[r] = args.scale;
     }
-    long mask_at = batch * args.mask_stride[0] + head * args.mask_stride[1];
-    float slope = args.flags & ATTENTION_ALIBI ? slopes[batch * args.slope_stride + head] : 0.0f;
+    long mask_at = attention_at(args.mask_stride, batch, head, 0);
+    float slope = attention_slope(args, slopes, batch, head);
     float factor = args.scale * M_LOG2E_F;
-    attention_range seen = attention_seen(args, first, last), inner = attention_seen(args, last, first);
-    for (uint at = seen.begin; at < seen.end; at += KEYS) {
+    attention_range seen = attention_seen(args, first, last);
+    attention_range inner = attention_seen(args, last, first);
+    for (uint at = seen.begin & ~(KEYS - 1); at < seen.end; at += KEYS) {
         uint t = min(at, args.keys - KEYS);
         bool partly = at != t || t < inner.begin || t + KEYS > inner.end;
         score.product(q, args.q_stride[2], k + t * args.k_stride[2], args.k_stride[2], args.depth);
@@ -218,8 +220,8 @@ kernel void attention_dkv(device const T *q [[buffer(0)]],
     uint key_head = group.y, batch = group.z;
     uint first = group.x * LANES, last = min(first + LANES, args.keys) - 1;
     uint j = min(first + lane, last);
-    k += batch * args.k_stride[0] + key_head * args.k_stride[1] + j * args.k_stride[2];
-    v += batch * args.v_stride[0] + key_head * args.v_stride[1] + j * args.v_stride[2];
+    k += attention_at(args.k_stride, batch, key_head, j);
+    v += attention_at(args.v_stride, batch, key_head, j);
     float factor = args.scale * M_LOG2E_F;
     for (uint d = 0; d < args.depth; d++) {
         key[d] = float(k[d]) * factor;
@@ -236,12 +238,12 @@ kernel void attention_dkv(device const T *q [[buffer(0)]],
     long q_stride = rows::stride_of(args.q_stride[2], args.depth);
     long dout_stride = rows::stride_of(back.dout_stride[2], args.value_depth);
     for (uint head = key_head * args.group; head < (key_head + 1) * args.group; head++) {
-        device const T *queries = q + batch * args.q_stride[0] + head * args.q_stride[1];
-        device const T *above = dout + batch * back.dout_stride[0] + head * back.dout_stride[1];
-        ulong row = (ulong(batch) * args.heads + head) * args.queries;
+        device const T *queries = q + attention_at(args.q_stride, batch, head, 0);
+        device const T *above = dout + attention_at(back.dout_stride, batch, head, 0);
+        ulong row = attention_row(args, batch, head, 0);
         long mask_at =
             batch * args.mask_stride[0] + head * args.mask_stride[1] + j * args.mask_stride[3];
-        float slope = args.flags & ATTENTION_ALIBI ? slopes[batch * args.slope_stride + head] : 0.0f;
+        float slope = attention_slope(args, slopes, batch, head);
         for (uint t = seen.begin; t < seen.end; t += block) {
             uint count = min(block, seen.end - t);
             attention_scores<STEP>(key,
@@ -256,8 +258,8 @@ kernel void attention_dkv(device const T *q [[buffer(0)]],
                 }
             if (args.flags & ATTENTION_BIASED)
                 for (uint n = 0; n < count; n++)
-                    score[n] += attention_bias<T>(args, mask, mask_at + (t + n) * args.mask_stride[2],
-                                                  slope, t + n, j);
+                    score[n] += attention_bias<T>(
+                        args, mask, mask_at + (t + n) * args.mask_stride[2], slope, t + n, j);
             for (uint n = 0; n < count; n++) {
                 float base = lse[row + t + n] == -INFINITY ? 0.0f : lse[row + t + n] * M_LOG2E_F;
                 score[n] = exp2(score[n] - base);
@@ -266,7 +268,8 @@ kernel void attention_dkv(device const T *q [[buffer(0)]],
                 rows::bring(above + t * back.dout_stride[2], back.dout_stride[2], args.value_depth,
                             count, lane, stage);
             attention_scores<STEP>(value, gradients, dout_stride, args.value_depth, count, change);
-            attention_add<STEP>(dvalue, 1.0f, score, gradients, dout_stride, args.value_depth, count);
+            attention_add<STEP>(dvalue, 1.0f, score, gradients, dout_stride, args.value_depth,
+                                count);
             for (uint n = 0; n < count; n++)
                 change[n] = score[n] * (change[n] - delta[row + t + n]);
             attention_add<STEP>(dkey, 1.0f, change,
@@ -277,8 +280,8 @@ kernel void attention_dkv(device const T *q [[buffer(0)]],
     }
     if (first + lane > last)
         return;
-    dk += batch * back.dk_stride[0] + key_head * back.dk_stride[1] + j * back.dk_stride[2];
-    dv += batch * back.dv_stride[0] + key_head * back.dv_stride[1] + j * back.dv_stride[2];
+    dk += attention_at(back.dk_stride, batch, key_head, j);
+    dv += attention_at(back.dv_stride, batch, key_head, j);
     for (uint d = 0; d < args.depth; d++)
         dk[d] = T(dkey[d] * args.scale);
     for (uint d = 0; d < args.value_depth; d++)
@@ -309,10 +312,10 @@ kernel void attention_dkv_tiles(device const T *q [[buffer(0)]],
         return;
     uint first = min(block * KEYS, args.keys - KEYS), last = first + KEYS - 1;
     uint j = first + tile_row(lane);
-    k += batch * args.k_stride[0] + key_head * args.k_stride[1] + first * args.k_stride[2];
-    v += batch * args.v_stride[0] + key_head * args.v_stride[1] + first * args.v_stride[2];
-    dk += batch * back.dk_stride[0] + key_head * back.dk_stride[1] + first * back.dk_stride[2];
-    dv += batch * back.dv_stride[0] + key_head * back.dv_stride[1] + first * back.dv_stride[2];
+    k += attention_at(args.k_stride, batch, key_head, first);
+    v += attention_at(args.v_stride, batch, key_head, first);
+    dk += attention_at(back.dk_stride, batch, key_head, first);
+    dv += attention_at(back.dv_stride, batch, key_head, first);
 
     attention_tile_sums<1, DEPTH / 8> dkey, dvalue;
     attention_tile_sums<1, ATTENTION_COLUMNS> score, change;
@@ -321,13 +324,13 @@ kernel void attention_dkv_tiles(device const T *q [[buffer(0)]],
     attention_queries seen = attention_seen_by(args, first, last);
     float factor = args.scale * M_LOG2E_F;
     for (uint head = key_head * args.group; head < (key_head + 1) * args.group; head++) {
-        device const T *queries = q + batch * args.q_stride[0] + head * args.q_stride[1];
-        device const T *above = dout + batch * back.dout_stride[0] + head * back.dout_stride[1];
-        ulong row = (ulong(batch) * args.heads + head) * args.queries;
+        device const T *queries = q + attention_at(args.q_stride, batch, head, 0);
+        device const T *above = dout + attention_at(back.dout_stride, batch, head, 0);
+        ulong row = attention_row(args, batch, head, 0);
         long mask_at =
             batch * args.mask_stride[0] + head * args.mask_stride[1] + j * args.mask_stride[3];
-        float slope = args.flags & ATTENTION_ALIBI ? slopes[batch * args.slope_stride + head] : 0.0f;
-        for (uint at = seen.begin; at < seen.end; at += QUERIES) {
+        float slope = attention_slope(args, slopes, batch, head);
+        for (uint at = seen.begin & ~(QUERIES - 1); at < seen.end; at += QUERIES) {
             uint t = min(at, args.queries - QUERIES);
             bool partly =
                 at != t || int(t) < seen.inner_begin || int(t + QUERIES) > seen.inner_end;
@@ -344,8 +347,8 @@ kernel void attention_dkv_tiles(device const T *q [[buffer(0)]],
                     uint i = t + 8 * c + tile_column(lane) + e;
                     float x = s[e], sums = lse[row + i];
                     if (args.flags & ATTENTION_BIASED)
-                        x += attention_bias<T>(args, mask, mask_at + i * args.mask_stride[2], slope, i,
-                                               j);
+                        x += attention_bias<T>(args, mask, mask_at + i * args.mask_stride[2], slope,
+                                               i, j);
                     if (partly) {
                         int position = int(i + args.keys - args.queries);
                         bool sees = i >= at && int(j) >= position - args.left &&

@@ -127,10 +127,11 @@ static struct igh_bound bound(const struct igh_run *run, int slot) {
         slot == DK || slot == DV
             ? (double)(run->test->n[N_QUERIES] * run->test->n[N_HEADS] / run->test->n[N_KEY_HEADS])
             : 1;
+    double spread = fmax(1, run->test->f[0] * sqrt((double)run->test->n[N_DEPTH])); /* of scores */
     double absolute = 4e-6 * sqrt(rows < 1 ? 1 : rows);
-    if (run->type != INGOT_SCALAR_F32 && slot >= DQ) /* times the scores' deviation */
-        absolute += igh_ulp(run->type, 1) * 2 *
-                    fmax(1, run->test->f[0] * sqrt((double)run->test->n[N_DEPTH]));
+    if (run->type != INGOT_SCALAR_F32 && slot >= DQ)
+        absolute += igh_ulp(run->type, 1) * 2;
+    absolute *= spread;
     return (struct igh_bound){.ulps = 1, .absolute = absolute};
 }
 

@@ -1,11 +1,12 @@
 // Attention for few queries, in two phases: a SIMD-group takes one partition of the keys of one
-// key head for up to ROWS rows (queries of the heads that share the key head), so that keys and values are
-// read once for all of them; then the partitions' results are put together.
+// key head for up to ROWS rows (queries of the heads that share the key head), so that keys and
+// values are read once for all of them; then the partitions' results are put together.
 //
-// Lanes lie along the rows of q, k and v: lane l has elements l, l + 32, and so on.
+// Lanes lie along the rows of q, k and v: lane l has elements l, l + 32, and so on. `partial` is
+// [rows, partitions, value_depth]; `extremes`, [rows, partitions], has maximum and sum of each.
 #include <metal_stdlib>
 using namespace metal;
-#include "common/attention_args.h"
+#include "common/attention_lanes.h"
 #include "common/instantiate.h"
 
 constant constexpr uint LANES = ATTENTION_LANES;
@@ -32,8 +33,8 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
                              device const float *slopes [[buffer(6)]],
                              device const int *tables [[buffer(7)]],
                              device const int *lengths [[buffer(8)]],
-                             device float *partial [[buffer(9)]],  // [rows, partitions, value_depth]
-                             device float2 *extremes [[buffer(10)]], // [rows, partitions]: maximum and sum
+                             device float *partial [[buffer(9)]],
+                             device float2 *extremes [[buffer(10)]],
                              constant attention_args &args [[buffer(11)]],
                              uint3 group [[threadgroup_position_in_grid]],
                              uint3 groups [[threadgroups_per_grid]],
@@ -49,8 +50,8 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
         k += key_head * args.k_stride[1];
         v += key_head * args.v_stride[1];
     } else {
-        k += batch * args.k_stride[0] + key_head * args.k_stride[1];
-        v += batch * args.v_stride[0] + key_head * args.v_stride[1];
+        k += attention_at(args.k_stride, batch, key_head, 0);
+        v += attention_at(args.v_stride, batch, key_head, 0);
     }
 
     float query[ROWS][SLICES], sum[ROWS][SLICES], largest[ROWS], total[ROWS];
@@ -60,8 +61,7 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
     for (uint r = 0; r < ROWS; r++) {
         uint row = min(first_row + r, rows - 1);
         uint i = row % args.queries, head = key_head * args.group + row / args.queries;
-        device const T *from =
-            q + batch * args.q_stride[0] + head * args.q_stride[1] + i * args.q_stride[2];
+        device const T *from = q + attention_at(args.q_stride, batch, head, i);
         int position = int(i + keys - args.queries);
         lowest = min(lowest, position - args.left);
         highest = max(highest, position + args.right);
@@ -74,7 +74,8 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
         largest[r] = -INFINITY;
         total[r] = 0.0f;
     }
-    uint slices = (args.depth + LANES - 1) / LANES, value_slices = (args.value_depth + LANES - 1) / LANES;
+    uint slices = (args.depth + LANES - 1) / LANES;
+    uint value_slices = (args.value_depth + LANES - 1) / LANES;
     int begin = max(int(group.x * args.partition), lowest);
     int end = min(min(int(group.x * args.partition + args.partition), int(keys)), highest + 1);
 
@@ -116,7 +117,8 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
             bool seen = lane < count && key >= position - args.left && key <= position + args.right;
             float s = score[r];
             if (args.flags & ATTENTION_ALIBI)
-                s -= slopes[batch * args.slope_stride + head] * M_LOG2E_F * abs(float(position - key));
+                s -= attention_slope(args, slopes, batch, head) * M_LOG2E_F *
+                     abs(float(position - key));
             if (args.flags & (ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME)) {
                 long at = batch * args.mask_stride[0] + head * args.mask_stride[1] +
                           i * args.mask_stride[2] + key * args.mask_stride[3];
@@ -167,11 +169,10 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
         uint row = first_row + r;
         if (row < rows) {
             uint i = row % args.queries, head = key_head * args.group + row / args.queries;
-            ulong index = (ulong(batch) * args.heads + head) * args.queries + i;
+            ulong index = attention_row(args, batch, head, i);
             bool whole = args.partitions == 1;
             float inverse = !whole ? 1.0f : total[r] == 0.0f ? 0.0f : 1.0f / total[r];
-            device T *to =
-                out + batch * args.out_stride[0] + head * args.out_stride[1] + i * args.out_stride[2];
+            device T *to = out + attention_at(args.out_stride, batch, head, i);
             ulong part = index * args.partitions + group.x;
 #pragma unroll
             for (uint s = 0; s < SLICES; s++) {
@@ -201,7 +202,7 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
                              uint3 group [[threadgroup_position_in_grid]],
                              uint lane [[thread_index_in_simdgroup]]) {
     uint i = group.x, head = group.y, batch = group.z;
-    ulong index = (ulong(batch) * args.heads + head) * args.queries + i;
+    ulong index = attention_row(args, batch, head, i);
     partial += index * args.partitions * args.value_depth;
     extremes += index * args.partitions;
     float largest = -INFINITY, total = 0.0f;
@@ -213,7 +214,7 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
         total += extremes[p].y * exp2(extremes[p].x - base);
     total = simd_sum(total);
     float inverse = total == 0.0f ? 0.0f : 1.0f / total;
-    out += batch * args.out_stride[0] + head * args.out_stride[1] + i * args.out_stride[2];
+    out += attention_at(args.out_stride, batch, head, i);
     for (uint d = lane; d < args.value_depth; d += LANES) {
         float sum = 0.0f;
         for (uint p = 0; p < args.partitions; p++)

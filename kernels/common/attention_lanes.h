@@ -7,6 +7,19 @@
 
 #include "common/attention_args.h"
 
+// Offset of a row, from strides of batch, head and row
+inline long attention_at(constant const int64_t *stride, uint batch, uint head, uint row) {
+    return batch * stride[0] + head * stride[1] + row * stride[2];
+}
+// Number of a query's row in what is dense, such as lse
+inline ulong attention_row(constant attention_args &args, uint batch, uint head, uint i) {
+    return (ulong(batch) * args.heads + head) * args.queries + i;
+}
+inline float attention_slope(constant attention_args &args, device const float *slopes, uint batch,
+                             uint head) {
+    return args.flags & ATTENTION_ALIBI ? slopes[batch * args.slope_stride + head] : 0.0f;
+}
+
 // scores[j] = own . rows[j] for `count` rows, STEP at a time
 template <uint STEP, typename Rows>
 inline void attention_dots(thread const float *own, Rows rows, long stride, uint depth,

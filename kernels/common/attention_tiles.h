@@ -1,9 +1,10 @@
 // What the attention kernels by simdgroup_matrix are made of. A SIMD-group has ROWS tiles of 8 rows
 // (queries, or keys) and takes the rows of the other side 32 at a time; nothing is shared between
 // SIMD-groups. Sizes that are no multiple of a tile are reached by moving the last block back over
-// its neighbour: its own rows are computed twice to the same result, and those of the other side
-// that were taken before are masked. So there must be at least as many rows as a block has, and
-// head sizes that are multiples of 8.
+// its neighbour: its own rows are computed twice, and those of the other side that were taken
+// before are masked. So there must be at least as many rows as a block has, and head sizes that
+// are multiples of 8. Blocks of the other side begin at multiples of 32: what is masked adds
+// exactly 0, so that both computations of a row give the same bits.
 #ifndef INGOT_KERNELS_COMMON_ATTENTION_TILES_H
 #define INGOT_KERNELS_COMMON_ATTENTION_TILES_H
 

@@ -1,7 +1,7 @@
 /*
- * The maximum of a row and the sum of exp(x - maximum), in one pass (Milakov and Gimelshein, "Online
- * normalizer calculation for softmax"). The maximum so far belongs to the SIMD-group, and the sums are
- * scaled when it grows, which is rare after the first blocks.
+ * The maximum of a row and the sum of exp(x - maximum), in one pass (Milakov and Gimelshein,
+ * "Online normalizer calculation for softmax"). The maximum so far belongs to the SIMD-group, and
+ * the sums are scaled when it grows, which is rare after the first blocks.
  *
  * NaN goes into the sum. A row of -infinity alone has the sum 0.
  */

@@ -1,5 +1,5 @@
-/* Reductions over the threads that share a row: one SIMD-group, or several of a threadgroup. With one
- * the barriers fold away. `shared` has 32 elements, and every thread gets the result. */
+/* Reductions over the threads that share a row: one SIMD-group, or several of a threadgroup. With
+ * one the barriers fold away. `shared` has 32 elements, and every thread gets the result. */
 #ifndef INGOT_KERNELS_COMMON_REDUCE_H
 #define INGOT_KERNELS_COMMON_REDUCE_H
 

@@ -25,8 +25,8 @@ constant uint ROW_STEP = ROW_SIMDS * 128; /* elements of a block */
         uint row_simds [[simdgroups_per_threadgroup]],                                             \
         uint row_simd [[simdgroup_index_in_threadgroup]],                                          \
         uint row_lane [[thread_index_in_simdgroup]]
-#define ROW_NUMBER row_number(row_group, row_groups, row_simds, row_simd)
-#define ROW_THREAD (ROW_SIMDS == 1 ? row_lane : row_simd * 32 + row_lane)
+#define ROW_NUMBER     row_number(row_group, row_groups, row_simds, row_simd)
+#define ROW_THREAD     (ROW_SIMDS == 1 ? row_lane : row_simd * 32 + row_lane)
 #define ROW_SUM(value) sum_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
 #define ROW_MAX(value) max_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
 
@@ -39,8 +39,9 @@ inline uint row_blocks(uint columns) {
     return (columns + (ROW_STEP - 1)) / ROW_STEP;
 }
 
-/* Blocks that a loop over the row takes. A kernel that keeps few blocks (in registers) takes all of them, so
- * that the loop can be unrolled; those past the end of the row are `fill` and are not stored. */
+/* Blocks that a loop over the row takes. A kernel that keeps few blocks (in registers) takes all of
+ * them, so that the loop can be unrolled; those past the end of the row are `fill` and are not
+ * stored. */
 template <int KEEP> inline uint row_loop(uint columns) {
     return KEEP > 0 && KEEP <= 8 ? uint(KEEP) : row_blocks(columns);
 }
@@ -121,8 +122,8 @@ inline void row_accumulate(device float *sums, uint columns, uint block, uint me
     row_store(sums, columns, block, me, v);
 }
 
-/* out[c] = the sum over parts of partial[part][c], in their order. A thread per column. Instantiated by
- * those that need it. */
+/* out[c] = the sum over parts of partial[part][c], in their order. A thread per column.
+ * Instantiated by those that need it. */
 template <typename T>
 kernel void row_parts(device const float *partial [[buffer(0)]], device T *out [[buffer(1)]],
                       constant row_parts_args &args [[buffer(2)]],

@@ -56,8 +56,8 @@ inline void fill_row(device T *row, uint columns, uint blocks, uint me, float va
     }
 }
 
-// With p = softmax(logits), s the smoothing and g what comes from above: dlogits = g * (p - s / V), less
-// g * (1 - s) at the target.
+// With p = softmax(logits), s the smoothing and g what comes from above: dlogits = g * (p - s /
+// V), less g * (1 - s) at the target.
 template <typename T, typename L>
 kernel void cross_entropy(device const T *logits [[buffer(0)]],
                           device const int *targets [[buffer(1)]],

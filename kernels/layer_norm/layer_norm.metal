@@ -1,10 +1,10 @@
 // layer_norm over the last dimension, and its backward.
 //
 // Statistics in two passes: the mean, then the squares of the deviations from it. The mean is a
-// float and so off by a rounding; the second pass sums the deviations too, and what is left of them is
-// the mean's error, which is taken out of the variance and of the result. Deviations are nearly exact
-// however far the mean is from 0. A row is read three times, twice from the cache, or once when KEEP
-// blocks of it stay with the thread.
+// float and so off by a rounding; the second pass sums the deviations too, and what is left of
+// them is the mean's error, which is taken out of the variance and of the result. Deviations are
+// nearly exact however far the mean is from 0. A row is read three times, twice from the cache, or
+// once when KEEP blocks of it stay with the thread.
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
@@ -81,8 +81,8 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     }
 }
 
-// With g = dy * weight and n the normalised x: dx = rstd * (g - mean(g) - n * mean(g * n)); dweight and
-// dbias are the sums of dy * n and dy over the rows, first over those of a part.
+// With g = dy * weight and n the normalised x: dx = rstd * (g - mean(g) - n * mean(g * n));
+// dweight and dbias are the sums of dy * n and dy over the rows, first over those of a part.
 template <typename T, typename W>
 kernel void layer_norm_backward(device const T *x [[buffer(0)]],
                                 device const W *weight [[buffer(1)]],

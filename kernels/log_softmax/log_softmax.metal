@@ -1,5 +1,6 @@
-// log_softmax over the last dimension, and its backward. The maximum and the sum are found in one pass
-// and the row is read again, from the cache, or once when KEEP blocks of it stay with the thread.
+// log_softmax over the last dimension, and its backward. The maximum and the sum are found in one
+// pass and the row is read again, from the cache, or once when KEEP blocks of it stay with the
+// thread.
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"

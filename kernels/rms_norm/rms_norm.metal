@@ -1,9 +1,9 @@
-// rms_norm over the last dimension, and its backward. A row is read twice, the second time from the
-// cache, or once when KEEP blocks of it stay with the thread.
+// rms_norm over the last dimension, and its backward. A row is read twice, the second time from
+// the cache, or once when KEEP blocks of it stay with the thread.
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
-#include "common/rows.h"
+#include "common/rms.h"
 #include "rms_norm/rms_norm_args.h"
 
 constant bool HAS_WEIGHT [[function_constant(2)]];
@@ -31,12 +31,13 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
             kept[b] = v;
         }
     }
-    float rstd = rsqrt(ROW_SUM(sum4(squares)) / columns + args.eps);
+    row_rms rms = find_rms(ROW_SUM(sum4(squares)), x, columns, blocks, me, args.eps, row_shared,
+                           row_simd, row_lane);
     if (args.save_rstd && me == 0) {
-        rstd_out[row] = rstd;
+        rstd_out[row] = rms.rstd * rms.scale;
     }
     for (uint b = 0; b < blocks; b++) {
-        float4 v = (KEEP ? kept[b] : row_load(x, columns, b, me, 0)) * rstd;
+        float4 v = (KEEP ? kept[b] : row_load(x, columns, b, me, 0)) * rms.scale * rms.rstd;
         if (HAS_WEIGHT) {
             v *= row_load(weight, columns, b, me, 0);
         }
@@ -44,9 +45,9 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     }
 }
 
-// With g = dy * weight and n = x * rstd: dx = rstd * (g - n * mean(g * n)) + add, and dweight is the sum of
-// dy * n over the rows. A SIMD-group (or ROW_SIMDS of them) does the rows of one part and
-// leaves their sum in `partial`, a row of it for each part.
+// With g = dy * weight and n = x * rstd: dx = rstd * (g - n * mean(g * n)) + add, and dweight is
+// the sum of dy * n over the rows. A SIMD-group (or ROW_SIMDS of them) does the rows of one part
+// and leaves their sum in `partial`, a row of it for each part.
 template <typename T, typename W>
 kernel void rms_norm_backward(device const T *x [[buffer(0)]],
                               device const W *weight [[buffer(1)]],

@@ -1,5 +1,6 @@
-// softmax(x * scale + mask) over the last dimension, and its backward. A row that fits into KEEP blocks
-// is read once and its exponentials are computed once; a longer one is read again, from the cache.
+// softmax(x * scale + mask) over the last dimension, and its backward. A row that fits into KEEP
+// blocks is read once and its exponentials are computed once; a longer one is read again, from the
+// cache.
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"

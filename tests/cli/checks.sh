@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts beside it: checks that count themselves in $passed and $failed.
 passed=0
 failed=0

@@ -16,7 +16,7 @@ check "ops, JSON" 0 '"name": "axpy"' '"power_of_two": true' -- "$ingot" ops axpy
 check "ops, Markdown" 0 "# The operations" '| `axpy` |' -- "$ingot" ops --markdown
 check "ops, unknown" 2 'there is no operation "axpo"' -- "$ingot" ops axpo
 
-quick=(--case =1M --type f32 --time 0.01 --device cpu)
+quick=(--case "=1M" --type f32 --time 0.01 --device cpu)
 check "bench" 0 "GFLOP/s of multiply-adds" "axpy" "1M" "axpy/f32/n1048576/simd" "groups of" "copy" "!bf16" \
     -- "$ingot" bench axpy "${quick[@]}"
 check "bench, JSON" 0 '"ceilings"' '"bytes": 12582912' '"flops": 2097152' '"variant": "axpy/f32' '"shape": [' '"p90"' \
@@ -45,7 +45,7 @@ check "bench, a baseline that is not there" 1 "nowhere.csv" -- "$ingot" bench ax
 check "bench, a policy that is wrong" 1 "policy:2: block of axpy is 7; it must be 128 to 65536" -- \
     env INGOT_POLICY="$work/policy" bash -c 'printf "# mine\ncpu axpy block=7\n" >"$INGOT_POLICY"; '"'$ingot' bench axpy --case =1M"
 
-tune=(axpy --case =1M --type f32 --time 0.002 --device cpu)
+tune=(axpy --case "=1M" --type f32 --time 0.002 --device cpu)
 check "tune, dry run" 0 "axpy/f32/n1048576" "tried" "classes are faster" -- "$ingot" tune "${tune[@]}" --dry-run --output dry.policy
 same "a dry run writes nothing" "$(ls dry.policy 2>/dev/null)" ""
 # Knobs that are surely bad for this class, so that something better is found.

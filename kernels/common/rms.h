@@ -1,0 +1,30 @@
+/* 1 / sqrt(mean(x²) + eps) of a row, from the sum of its squares. */
+#ifndef INGOT_KERNELS_COMMON_RMS_H
+#define INGOT_KERNELS_COMMON_RMS_H
+
+#include "common/rows.h"
+
+struct row_rms {
+    float scale; /* 1, or a power of two that keeps the squares finite */
+    float rstd;  /* of the row times scale */
+};
+
+/* Squares beyond float32 (elements past 10^19, which float16 has not) are summed again, scaled. */
+template <typename T>
+inline row_rms find_rms(float squares, device const T *row, uint columns, uint blocks, uint me,
+                        float eps, threadgroup float *row_shared, uint row_simd, uint row_lane) {
+    float scale = 1;
+    if (!is_same_v<T, half> && squares == INFINITY) {
+        scale = 0x1p-80f;
+        float4 sums = 0;
+        for (uint b = 0; b < blocks; b++) {
+            float4 v = row_load(row, columns, b, me, 0) * scale;
+            sums = fma(v, v, sums);
+        }
+        squares = ROW_SUM(sum4(sums));
+        eps = eps * scale * scale;
+    }
+    return {scale, rsqrt(squares / columns + eps)};
+}
+
+#endif
