@@ -31,8 +31,8 @@ struct silu_function {
 
 /* x * Phi(x), Phi the normal distribution. Phi(-t) = exp(-t*t/2) * R(t) for t >= 0, where R is
  * smooth and falls like 1/t: a polynomial in s = 1/(1 + c t). So the tail keeps its digits, which
- * 1 + erf(x) would lose; and x * Phi(x) = max(x, 0) - |x| * Phi(-|x|). TAIL has R, the exponential, and where
- * it has gone to nothing. */
+ * 1 + erf(x) would lose; and x * Phi(x) = max(x, 0) - |x| * Phi(-|x|). TAIL has R, the exponential,
+ * and where it has gone to nothing. */
 template <typename TAIL> struct gelu_by {
     template <typename V> static V value(V x) {
         V t = min(abs(x), V(TAIL::END));

@@ -5,8 +5,8 @@
 #ifndef INGOT_KERNELS_COMMON_TILE_H
 #define INGOT_KERNELS_COMMON_TILE_H
 
-#include <metal_stdlib>
 #include <metal_simdgroup_matrix>
+#include <metal_stdlib>
 using namespace metal;
 
 constexpr constant uint TILE = 8;
@@ -17,8 +17,8 @@ struct panel_place {
     uint simd, simds, lane;
 };
 
-/* panel[r][c] = source[r * stride + c] for ROWS by COLUMNS; lanes along the columns. Only as many rows
- * are written as there are in whole tiles. */
+/* panel[r][c] = source[r * stride + c] for ROWS by COLUMNS; lanes along the columns. Only as many
+ * rows are written as there are in whole tiles. */
 template <uint ROWS, uint COLUMNS, uint STRIDE, typename P, typename T>
 inline void stage_panel(threadgroup P *panel, device const T *source, ulong stride,
                         panel_place place) {
