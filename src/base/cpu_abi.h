@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define INGOT_CPU_ABI_VERSION   1u
+#define INGOT_CPU_ABI_VERSION   2u
 #define INGOT_SIMD_WIDTH        32u
 #define INGOT_CPU_KERNEL_SYMBOL "ingot_kernel"
 
@@ -52,7 +52,9 @@ struct ingot_cpu_group {
      * y at +lane_stride, then z; only set for the INGOT_CPU_IDS_GENERAL variant. */
     const uint32_t *lane_positions; /* 112 */
     uint64_t lane_stride;           /* 120: in elements */
-}; /* 128 bytes */
+    /* y and z in the grid of the row that a row function runs; else not set. */
+    uint32_t row[2]; /* 128 */
+}; /* 136 bytes */
 
 /* How lane positions follow from the SIMD-group's index. The device picks, per group, the
  * first variant that is present and whose condition holds. */
@@ -65,7 +67,9 @@ enum ingot_cpu_ids {
     INGOT_CPU_IDS_LINEAR = 1,
     /* anything: from lane_positions */
     INGOT_CPU_IDS_GENERAL = 2,
-    INGOT_CPU_IDS_COUNT = 3,
+    /* only for row functions: SIMD-group n is x from 32 n on, in the row that `row` names */
+    INGOT_CPU_IDS_ROW = 3,
+    INGOT_CPU_IDS_COUNT = 4,
 };
 
 /* Runs one SIMD-group, whose active lanes are `mask` (never 0). */
@@ -73,6 +77,11 @@ typedef void ingot_cpu_simdgroup_fn(const struct ingot_cpu_group *group, uint32_
                                     uint32_t mask);
 /* Runs SIMD-groups 0 … simdgroup_count-1 of a group in turn; only without barriers. */
 typedef void ingot_cpu_group_fn(const struct ingot_cpu_group *group);
+/* Runs the threads with first <= x < end of one row of the grid, whatever threadgroups they
+ * belong to. Only of kernels that cannot tell: they use positions in the grid, no threadgroup
+ * memory, no barriers and no operations between lanes. Of the group's fields those of the
+ * whole grid and `row` are used. */
+typedef void ingot_cpu_row_fn(const struct ingot_cpu_group *group, uint32_t first, uint32_t end);
 
 enum ingot_cpu_kernel_flags {
     INGOT_CPU_KERNEL_BARRIERS = 1u << 0, /* calls services->barrier: needs fibers */
@@ -85,6 +94,7 @@ struct ingot_cpu_kernel {
     uint32_t stack_bytes;              /* an upper bound for one SIMD-group's frames */
     ingot_cpu_simdgroup_fn *simdgroup[INGOT_CPU_IDS_COUNT]; /* absent variants NULL */
     ingot_cpu_group_fn *group[INGOT_CPU_IDS_COUNT];         /* NULL if BARRIERS is set */
+    ingot_cpu_row_fn *row; /* or NULL; the only function if there is no other */
 };
 
 #endif

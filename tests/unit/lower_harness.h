@@ -102,6 +102,9 @@ static bool vectorise(LLVMModuleRef module, const struct igv_target *target, enu
                 !igv_vectorise(&arena, &request, &result, error);
     if (good) {
         LLVMDeleteFunction(kernel);
+        good = !igv_lower_tiles(module, machine, target, error);
+    }
+    if (good) {
         LLVMAddTargetDependentFunctionAttr(result.function, "target-cpu", target->cpu);
         LLVMAddTargetDependentFunctionAttr(result.function, "min-legal-vector-width", "512");
         LLVMAddTargetDependentFunctionAttr(result.function, "prefer-vector-width", "512");

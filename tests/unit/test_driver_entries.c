@@ -13,7 +13,7 @@
 #include "compiler/driver/driver.h"
 
 /* full: calls[simdgroup] += 1; any: calls[simdgroup] += mask | 1 << 31, where `calls` is
- * group->runtime. */
+ * group->runtime. declining: as full, but not for SIMD-group 3. */
 static const char source[] = "target triple = \"x86_64-unknown-linux-gnu\"\n"
                              "define void @full(ptr %group, i32 %simdgroup, i32 %mask) {\n"
                              "  %p = getelementptr i8, ptr %group, i64 32\n"
@@ -24,6 +24,14 @@ static const char source[] = "target triple = \"x86_64-unknown-linux-gnu\"\n"
                              "  %new = add i32 %old, 1\n"
                              "  store i32 %new, ptr %slot\n"
                              "  ret void }\n"
+                             "define i1 @declining(ptr %group, i32 %simdgroup, i32 %mask) {\n"
+                             "  %is3 = icmp eq i32 %simdgroup, 3\n"
+                             "  br i1 %is3, label %no, label %yes\n"
+                             "no:\n"
+                             "  ret i1 false\n"
+                             "yes:\n"
+                             "  call void @full(ptr %group, i32 %simdgroup, i32 %mask)\n"
+                             "  ret i1 true }\n"
                              "define void @any(ptr %group, i32 %simdgroup, i32 %mask) {\n"
                              "  %p = getelementptr i8, ptr %group, i64 32\n"
                              "  %calls = load ptr, ptr %p\n"
@@ -58,8 +66,32 @@ static struct loaded load(const void *bytes, size_t size) {
     return result;
 }
 
-/* Builds entries from `full` and `any` (either may be left out), links and loads them. */
-static struct loaded build(bool full, bool any, bool barriers) {
+/* What the exported struct is to have. */
+struct wanted {
+    bool full, any, barriers;
+    bool row, declining; /* the row function alone, of versions `full` (or declining) and `any` */
+};
+
+static void fill_entries(LLVMModuleRef module, struct wanted wanted,
+                         struct igc_entry entries[INGOT_CPU_IDS_COUNT]) {
+    struct igc_entry entry = {
+        .full = wanted.full ? LLVMGetNamedFunction(module, "full") : NULL,
+        .any = wanted.any ? LLVMGetNamedFunction(module, "any") : NULL,
+    };
+    if (wanted.declining) {
+        entry.full = LLVMGetNamedFunction(module, "declining");
+        entry.full_may_decline = true;
+    }
+    if (wanted.row) {
+        entries[INGOT_CPU_IDS_ROW] = entry;
+        return;
+    }
+    entries[INGOT_CPU_IDS_ALIGNED] = entry;
+    entries[INGOT_CPU_IDS_GENERAL] = entry;
+}
+
+/* Builds entries from the versions (any may be left out), links and loads them. */
+static struct loaded build(struct wanted wanted) {
     const struct igv_target *target = igc_target_find("x86-64-v3");
     struct ig_arena arena = {0};
     struct ig_error error = {0};
@@ -76,10 +108,8 @@ static struct loaded build(bool full, bool any, bool barriers) {
         exit(1);
     }
     struct igc_entry entries[INGOT_CPU_IDS_COUNT] = {0};
-    entries[INGOT_CPU_IDS_ALIGNED].full = full ? LLVMGetNamedFunction(module, "full") : NULL;
-    entries[INGOT_CPU_IDS_ALIGNED].any = any ? LLVMGetNamedFunction(module, "any") : NULL;
-    entries[INGOT_CPU_IDS_GENERAL] = entries[INGOT_CPU_IDS_ALIGNED];
-    igc_build_entries(module, entries, barriers, 48, 1000, target);
+    fill_entries(module, wanted, entries);
+    igc_build_entries(module, entries, wanted.barriers, 48, 1000, target);
     CHECK(!igc_stage(module, machine, "test", "always-inline,function(instcombine)", &error));
     CHECK(!LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object));
     const void *shared = NULL;
@@ -97,7 +127,7 @@ static struct loaded build(bool full, bool any, bool barriers) {
 }
 
 static void test_groups(bool full, bool any) {
-    struct loaded loaded = build(full, any, false);
+    struct loaded loaded = build((struct wanted){.full = full, .any = any});
     const struct ingot_cpu_kernel *k = loaded.kernel;
     CHECK(k);
     if (!k) {
@@ -136,7 +166,7 @@ static void test_groups(bool full, bool any) {
 }
 
 static void test_barriers(void) {
-    struct loaded loaded = build(true, true, true);
+    struct loaded loaded = build((struct wanted){.full = true, .any = true, .barriers = true});
     const struct ingot_cpu_kernel *k = loaded.kernel;
     CHECK(k && k->flags == INGOT_CPU_KERNEL_BARRIERS && !k->group[0] && k->simdgroup[0]);
     uint32_t calls[8] = {0};
@@ -147,11 +177,42 @@ static void test_barriers(void) {
     dlclose(loaded.library);
 }
 
+/* Every part of a row once: by `full` where a SIMD-group is whole and not declined. */
+static void test_rows(bool declining) {
+    struct loaded loaded =
+        build((struct wanted){.full = true, .any = true, .row = true, .declining = declining});
+    const struct ingot_cpu_kernel *k = loaded.kernel;
+    CHECK(k && k->row && !k->group[0] && !k->simdgroup[0]);
+    for (uint32_t first = 0; k && first < 200; first += 1 + first % 7) {
+        for (uint32_t end = first + 1; end <= 200; end++) {
+            uint32_t calls[8] = {0};
+            struct ingot_cpu_group group = {.runtime = calls};
+            k->row(&group, first, end);
+            bool right = true;
+            for (uint32_t i = 0; i < 8; i++) {
+                uint32_t mask = 0;
+                for (uint32_t lane = 0; lane < 32; lane++) {
+                    uint32_t x = i * 32 + lane;
+                    mask |= x >= first && x < end ? 1u << lane : 0;
+                }
+                bool whole = mask == ~0u && !(declining && i == 3);
+                right &= calls[i] == (!mask ? 0 : whole ? 1 : mask | 1u << 31);
+            }
+            CHECK(right);
+        }
+    }
+    if (loaded.library) {
+        dlclose(loaded.library);
+    }
+}
+
 int main(void) {
     igc_llvm_start();
     test_groups(true, true);
     test_groups(true, false);
     test_groups(false, true);
     test_barriers();
+    test_rows(false);
+    test_rows(true);
     return check_report();
 }

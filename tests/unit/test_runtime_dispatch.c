@@ -20,16 +20,41 @@ static const struct ig_argument buffer_and_value[] = {BUFFER_ARGUMENT("out", "ui
 static const struct ig_argument reduce_arguments[] = {BUFFER_ARGUMENT("out", "uint", 0, 4),
                                                       THREADGROUP_ARGUMENT("shared", "uint", 0, 4)};
 
+#define MARK_LANES                                                                                 \
+    "static void run(G *g, uint32_t s, uint32_t mask) {\n"                                         \
+    "  uint32_t *out = g->buffers[0], value = *(uint32_t *)g->buffers[1];\n"                       \
+    "  LANES(mask) { uint32_t i = (gid_z(g, s, lane) * g->threads_per_grid[1] +\n"                 \
+    "    gid_y(g, s, lane)) * g->threads_per_grid[0] + gid_x(g, s, lane);\n"                       \
+    "    out[i] += i + value; } }\n"
+#define MARK_ROW                                                                                   \
+    "static void row(G *g, uint32_t first, uint32_t end) {\n"                                      \
+    "  uint32_t *out = g->buffers[0], value = *(uint32_t *)g->buffers[1];\n"                       \
+    "  for (uint32_t x = first; x < end; x++) {\n"                                                 \
+    "    uint32_t i = (g->row[1] * g->threads_per_grid[1] + g->row[0]) *\n"                        \
+    "      g->threads_per_grid[0] + x;\n"                                                          \
+    "    out[i] += i + value; } }\n"
+
 static const struct test_kernel kernels[] = {
     {.name = "mark", /* out[z][y][x] = id + value, for every thread of the grid */
      .arguments = buffer_and_value,
      .argument_count = 2,
-     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
-             "  uint32_t *out = g->buffers[0], value = *(uint32_t *)g->buffers[1];\n"
-             "  LANES(mask) { uint32_t i = (gid_z(g, s, lane) * g->threads_per_grid[1] +\n"
-             "    gid_y(g, s, lane)) * g->threads_per_grid[0] + gid_x(g, s, lane);\n"
-             "    out[i] += i + value; } }\n"
-             "KERNEL(0, 0, run)\n"},
+     .code = MARK_LANES "KERNEL(0, 0, run)\n"},
+    {.name = "mark_rows", /* the same by rows of the grid */
+     .arguments = buffer_and_value,
+     .argument_count = 2,
+     .code = MARK_ROW
+     "const struct ingot_cpu_kernel ingot_kernel = {INGOT_CPU_ABI_VERSION, 0, 0, 4096,\n"
+     "  {0}, {0}, row};\n"},
+    {.name = "mark_either", /* the same both ways */
+     .arguments = buffer_and_value,
+     .argument_count = 2,
+     .code = MARK_LANES
+     "static void all(G *g) {\n"
+     "  for (uint32_t s = 0; s < g->simdgroup_count; s++) {\n"
+     "    uint32_t left = g->thread_count - s * 32;\n"
+     "    run(g, s, left >= 32 ? 0xffffffffu : (1u << left) - 1); } }\n" MARK_ROW
+     "const struct ingot_cpu_kernel ingot_kernel = {INGOT_CPU_ABI_VERSION, 0, 0, 4096,\n"
+     "  {0, 0, run}, {0, 0, all}, row};\n"},
     {.name = "reduce", /* out[group] = sum of thread numbers, through two barriers */
      .arguments = reduce_arguments,
      .argument_count = 2,
@@ -120,14 +145,14 @@ static bool check_marks(const uint32_t *out, uint32_t count, uint32_t value) {
     return true;
 }
 
-static void test_grids(void) {
+static void test_grids(const char *name) {
     static const uint32_t cases[][6] = {
         {1, 1, 1, 1, 1, 1},    {1000, 1, 1, 64, 1, 1},  {1000, 1, 1, 256, 1, 1},
         {37, 1, 1, 100, 1, 1}, {33, 7, 1, 8, 4, 1},     {64, 64, 1, 32, 8, 1},
         {65, 33, 5, 16, 4, 2}, {7, 5, 3, 3, 3, 3},      {100000, 1, 1, 32, 1, 1},
         {3, 1, 200, 4, 1, 5},  {1, 1000, 1, 1, 128, 1}, {1024, 2, 1, 1024, 1, 1},
     };
-    ingot_kernel *kernel = get("mark");
+    ingot_kernel *kernel = get(name);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const uint32_t *c = cases[i];
         uint32_t count = c[0] * c[1] * c[2], value = (uint32_t)i * 3;
@@ -302,6 +327,31 @@ static void test_queue(void) {
     ingot_kernel_release(kernel);
 }
 
+/* Work proceeds though nobody waits for it, whether the workers spin, doze or sleep. */
+static void test_unattended(void) {
+    ingot_kernel *kernel = get("mark");
+    ingot_buffer *out = NULL;
+    ingot_event *event = NULL;
+    uint32_t value = 0;
+    OK(ingot_buffer_create(device, 32 * 4, &out));
+    OK(ingot_event_create(device, &event));
+    ingot_arg args[] = {{.buffer = out}, {.bytes = &value, .size = 4}};
+    ingot_dispatch_desc desc = {.kernel = kernel, .threads = {32}, .args = args, .arg_count = 2};
+    for (int round = 0; round < 30; round++) {
+        usleep(round % 3 == 0 ? 0 : round % 3 == 1 ? 1000 : 12000);
+        OK(ingot_stream_dispatch(stream, &desc));
+        OK(ingot_stream_record(stream, event));
+        int looks = 0;
+        for (; looks < 50000 && !ingot_event_done(event); looks++)
+            usleep(100);
+        CHECK(looks < 50000);
+    }
+    OK(ingot_stream_wait(stream));
+    ingot_event_release(event);
+    ingot_buffer_release(out);
+    ingot_kernel_release(kernel);
+}
+
 static void test_events(void) {
     ingot_stream *other = NULL;
     ingot_event *start = NULL, *end = NULL;
@@ -415,7 +465,9 @@ static void test_everything(uint32_t workers) {
     free(bytes);
     CHECK(ingot_library_kernel_count(library) == KERNEL_COUNT);
     OK(ingot_stream_create(device, &stream));
-    test_grids();
+    test_grids("mark");
+    test_grids("mark_rows");
+    test_grids("mark_either");
     test_barriers();
     test_failures();
     test_time_limit();
@@ -423,6 +475,7 @@ static void test_everything(uint32_t workers) {
     test_copies();
     test_log();
     test_queue();
+    test_unattended();
     test_events();
     test_threads();
     test_wrapping();

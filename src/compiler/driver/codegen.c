@@ -37,18 +37,88 @@ static const char cleanup_sign_masks[] =
 struct shape {
     unsigned instructions;
     bool positions[3]; /* a thread position in this dimension is used */
+    bool grid_only;    /* nothing tells which threadgroup and SIMD-group a thread is in */
+    bool has_loops, narrow_accesses; /* narrow: of elements of less than 32 bits */
+    unsigned accesses, operations;   /* loads and stores; what computes */
 };
 
+bool igc_is_grid_builtin(const char *name) {
+    static const char *const names[] = {
+        "__ingot_arg_device",
+        "__ingot_arg_constant",
+        "__ingot_thread_position_in_grid",
+        "__ingot_threads_per_grid",
+        "__ingot_threadgroups_per_grid",
+        "__ingot_dispatch_threads_per_threadgroup",
+        "__ingot_dispatch_simdgroups_per_threadgroup",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a kernel that runs by rows may call. Positions by a dimension that is not constant are
+ * left to the other variants. */
+static bool fits_rows(LLVMValueRef call, const char *name) {
+    if (!strcmp(name, "__ingot_thread_position_in_grid")) {
+        return LLVMIsAConstantInt(LLVMGetOperand(call, 0)) != NULL;
+    }
+    return igc_is_grid_builtin(name) || !strncmp(name, "llvm.", 5) ||
+           !strcmp(name, "__ingot_too_deep") || !strcmp(name, "__ingot_never");
+}
+
+/* Counts an instruction as access or operation; addresses and control are neither. */
+static void weigh(struct shape *shape, LLVMValueRef in) {
+    LLVMTypeRef type = LLVMTypeOf(in);
+    switch (LLVMGetInstructionOpcode(in)) {
+    case LLVMStore:
+        type = LLVMTypeOf(LLVMGetOperand(in, 0));
+        /* fall through */
+    case LLVMLoad:
+        shape->accesses++;
+        shape->narrow_accesses |=
+            LLVMGetTypeKind(type) == LLVMHalfTypeKind ||
+            LLVMGetTypeKind(type) == LLVMBFloatTypeKind ||
+            (LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 32);
+        break;
+    case LLVMPHI:
+        shape->has_loops = true; /* or joins, which are as good a reason */
+        break;
+    case LLVMGetElementPtr:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMBr:
+    case LLVMRet:
+        break;
+    default:
+        shape->operations += !LLVMIsACallInst(in) || !LLVMIsAFunction(LLVMGetCalledValue(in)) ||
+                             LLVMGetIntrinsicID(LLVMGetCalledValue(in)) != 0;
+        break;
+    }
+}
+
+/* Time goes to memory accesses, one after the other. */
+static bool is_streaming(const struct shape *shape) {
+    return shape->grid_only && !shape->has_loops && !shape->narrow_accesses &&
+           shape->operations <= 2 * shape->accesses;
+}
+
 static struct shape measure(LLVMValueRef kernel) {
-    struct shape shape = {0};
+    struct shape shape = {.grid_only = true};
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
             shape.instructions++;
-            if (!LLVMIsACallInst(in) || !LLVMIsAFunction(LLVMGetCalledValue(in))) {
+            weigh(&shape, in);
+            if (!LLVMIsACallInst(in)) {
                 continue;
             }
             size_t length;
-            const char *name = LLVMGetValueName2(LLVMGetCalledValue(in), &length);
+            LLVMValueRef callee = LLVMGetCalledValue(in);
+            const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
+            shape.grid_only &= fits_rows(in, name);
             if (strcmp(name, "__ingot_thread_position_in_grid") &&
                 strcmp(name, "__ingot_thread_position_in_threadgroup")) {
                 continue;
@@ -70,16 +140,17 @@ struct versions {
     struct igv_request request;
     struct igc_entry entries[INGOT_CPU_IDS_COUNT];
     struct igc_lines lines;
-    bool has_barriers;
+    bool has_barriers, has_bounds;
     uint32_t stack_bytes;
     struct ig_error *error;
 };
 
 static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool full) {
-    static const char *const names[] = {"aligned", "linear", "general"};
+    static const char *const names[] = {"aligned", "linear", "general", "row"};
     struct igv_result result = {0};
     v->request.ids = ids;
     v->request.full_mask = full;
+    v->request.may_decline = full && v->has_bounds && ids == INGOT_CPU_IDS_ROW;
     char *name =
         ig_arena_printf(v->arena, "%s_%s_%s", v->kernel_name, names[ids], full ? "full" : "any");
     if (!name) {
@@ -97,9 +168,19 @@ static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool
     igc_set_target_attributes(result.function, v->request.target);
     LLVMSetLinkage(result.function, LLVMInternalLinkage);
     *(full ? &v->entries[ids].full : &v->entries[ids].any) = result.function;
+    v->entries[ids].full_may_decline |= v->request.may_decline;
     v->has_barriers |= result.has_barriers;
     v->stack_bytes = v->stack_bytes > result.stack_bytes ? v->stack_bytes : result.stack_bytes;
     return INGOT_OK;
+}
+
+/* Rows of the grid, where threadgroups do not matter. They serve every launch; but groups that
+ * are narrow in x, one beside the other in y only, waste lanes, so kernels of more than one
+ * dimension have the general variant as well. */
+static ingot_status add_row_versions(struct versions *v) {
+    v->has_bounds = igc_mark_bounds(v->request.module, v->request.kernel);
+    ingot_status status = add_version(v, INGOT_CPU_IDS_ROW, true);
+    return status ? status : add_version(v, INGOT_CPU_IDS_ROW, false);
 }
 
 /* Full SIMD-groups are the usual case, but code for them is extra; the aligned variant knows
@@ -117,6 +198,10 @@ static ingot_status add_versions(struct versions *v, const struct shape *shape) 
         v->entries[INGOT_CPU_IDS_LINEAR] = v->entries[INGOT_CPU_IDS_ALIGNED];
         v->entries[INGOT_CPU_IDS_GENERAL] = v->entries[INGOT_CPU_IDS_ALIGNED];
         return status;
+    }
+    if (shape->grid_only && (!y_or_z || !large)) {
+        status = add_row_versions(v);
+        return status || !y_or_z ? status : add_version(v, INGOT_CPU_IDS_GENERAL, false);
     }
     status = add_version(v, INGOT_CPU_IDS_ALIGNED, true);
     if (!status && !y_or_z && !large) {
@@ -156,13 +241,13 @@ static uint32_t stack_bound(LLVMModuleRef module) {
 
 static void set_stack_bytes(LLVMModuleRef module, uint32_t bytes) {
     LLVMValueRef global = LLVMGetNamedGlobal(module, INGOT_CPU_KERNEL_SYMBOL);
-    LLVMValueRef old = LLVMGetInitializer(global), fields[6];
+    LLVMValueRef old = LLVMGetInitializer(global), fields[7];
     LLVMContextRef context = LLVMGetModuleContext(module);
-    for (unsigned i = 0; i < 6; i++) {
+    for (unsigned i = 0; i < 7; i++) {
         fields[i] = LLVMGetAggregateElement(old, i);
     }
     fields[3] = LLVMConstInt(LLVMInt32TypeInContext(context), bytes, false);
-    LLVMSetInitializer(global, LLVMConstStructInContext(context, fields, 6, false));
+    LLVMSetInitializer(global, LLVMConstStructInContext(context, fields, 7, false));
 }
 
 static ingot_status emit(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
@@ -199,6 +284,10 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
         igv_analysis_print(&analysis, job->emitted);
     }
     struct shape shape = measure(r->kernel);
+    shape.grid_only &= code->static_threadgroup_bytes == 0;
+    if (is_streaming(&shape)) {
+        r->target = igc_target_streaming(r->target);
+    }
     start = igc_time_now();
     igc_lines_start(&v->lines, r->module, r->kernel);
     status = add_versions(v, &shape);
@@ -216,7 +305,8 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     if (job->emitted && job->command->emit == IGC_EMIT_VECTORISED) {
         igc_print_module(r->module, job->emitted);
     }
-    return igc_stage(r->module, r->machine, "vectorised", NULL, v->error);
+    status = igc_stage(r->module, r->machine, "vectorised", NULL, v->error);
+    return status ? status : igv_lower_tiles(r->module, r->machine, r->target, v->error);
 }
 
 ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,

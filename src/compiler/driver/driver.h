@@ -204,6 +204,8 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
                               LLVMMemoryBufferRef *out, struct ig_error *error);
 /* What to vectorise for when a target's own vectors defeat LLVM; NULL: nothing narrower. */
 const struct igv_target *igc_target_fallback(const struct igv_target *target);
+/* The same level, with the width of vectors that suits kernels which mostly load and store. */
+const struct igv_target *igc_target_streaming(const struct igv_target *target);
 
 ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
                          const struct igv_target *target, const struct igc_job *job,
@@ -230,9 +232,16 @@ void igc_promote_half(LLVMModuleRef module);
 /* Tells LLVM which loads of the vectorised functions cannot fault (facts.c). */
 void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection);
 
+/* Marks leading bounds checks of a prepared kernel; true if there are any (bounds.c). */
+bool igc_mark_bounds(LLVMModuleRef module, LLVMValueRef kernel);
+/* A built-in that depends on the thread's place in the grid only, not on its threadgroup,
+ * SIMD-group or neighbours (codegen.c). */
+bool igc_is_grid_builtin(const char *name);
+
 /* How the functions of one ids variant are put together (entries.c). */
 struct igc_entry {
     LLVMValueRef full, any; /* igv_vectorise's results; either may be NULL */
+    bool full_may_decline;  /* then `any` is there too */
 };
 /* Adds the dispatcher, the loop over SIMD-groups and the exported struct. Entries without any
  * function are absent variants. */

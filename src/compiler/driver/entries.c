@@ -3,6 +3,7 @@
  * of igv_vectorise; provides for each ids variant
  *   simdgroup(group, simdgroup, mask)   the full-mask version when mask is ~0, else the other
  *   group(group)                        without barriers: a loop over the SIMD-groups
+ *   row(group, first, end)              instead, for the ROW variant: threads of one row
  * and the exported struct ingot_cpu_kernel. Without barriers the full-mask version lives inside
  * a loop over a range of SIMD-groups, which both functions call, so that what does not change
  * between SIMD-groups leaves the loop and no code exists twice.
@@ -16,14 +17,17 @@
 _Static_assert(offsetof(struct ingot_cpu_group, thread_count) == 100, "cpu_abi.h");
 _Static_assert(offsetof(struct ingot_cpu_group, simdgroup_count) == 104, "cpu_abi.h");
 _Static_assert(offsetof(struct ingot_cpu_kernel, simdgroup) == 16, "cpu_abi.h");
-_Static_assert(offsetof(struct ingot_cpu_kernel, group) == 40, "cpu_abi.h");
+_Static_assert(offsetof(struct ingot_cpu_kernel, group) == 48, "cpu_abi.h");
+_Static_assert(offsetof(struct ingot_cpu_kernel, row) == 80, "cpu_abi.h");
+_Static_assert(offsetof(struct ingot_cpu_group, row) == 128, "cpu_abi.h");
 
 struct builder {
     LLVMModuleRef module;
     LLVMContextRef context;
     LLVMBuilderRef ir;
     LLVMTypeRef i32, ptr, nothing;
-    LLVMTypeRef simdgroup_type, group_type; /* (ptr, i32, i32) and (ptr) */
+    LLVMTypeRef simdgroup_type, group_type;           /* (ptr, i32, i32) and (ptr) */
+    LLVMTypeRef declining_type, declining_range_type; /* likewise, returning i1 and i32 */
     const struct igv_target *target;
 };
 
@@ -89,29 +93,6 @@ static LLVMValueRef load_field(const struct builder *b, LLVMValueRef group, size
     return LLVMBuildLoad2(b->ir, b->i32, address, "");
 }
 
-/* void range(group, first, end): `function` with all lanes for SIMD-groups [first, end), of
- * which there is at least one. */
-static LLVMValueRef build_range(const struct builder *b, const char *name, LLVMValueRef function) {
-    LLVMValueRef f = add_function(b, name, b->simdgroup_type);
-    LLVMValueRef group = LLVMGetParam(f, 0), first = LLVMGetParam(f, 1), end = LLVMGetParam(f, 2);
-    LLVMBasicBlockRef entry = LLVMGetInsertBlock(b->ir);
-    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(b->context, f, "loop");
-    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(b->context, f, "done");
-    LLVMBuildBr(b->ir, loop);
-    LLVMPositionBuilderAtEnd(b->ir, loop);
-    LLVMValueRef index = LLVMBuildPhi(b->ir, b->i32, "simdgroup");
-    call(b, function, group, index, u32(b, ~0u));
-    LLVMValueRef next = LLVMBuildAdd(b->ir, index, u32(b, 1), "");
-    LLVMBuildCondBr(b->ir, LLVMBuildICmp(b->ir, LLVMIntULT, next, end, ""), loop, done);
-    LLVMValueRef values[] = {first, next};
-    LLVMBasicBlockRef blocks[] = {entry, loop};
-    LLVMAddIncoming(index, values, blocks, 2);
-    LLVMPositionBuilderAtEnd(b->ir, done);
-    LLVMBuildRetVoid(b->ir);
-    add_attribute(f, "noinline");
-    return f;
-}
-
 /* Branches on condition; the builder is then in the first of the two blocks. */
 static void branch(const struct builder *b, LLVMValueRef f, LLVMValueRef condition,
                    LLVMBasicBlockRef *yes, LLVMBasicBlockRef *no) {
@@ -119,6 +100,46 @@ static void branch(const struct builder *b, LLVMValueRef f, LLVMValueRef conditi
     *no = LLVMAppendBasicBlockInContext(b->context, f, "no");
     LLVMBuildCondBr(b->ir, condition, *yes, *no);
     LLVMPositionBuilderAtEnd(b->ir, *yes);
+}
+
+/* range(group, first, end): all lanes of SIMD-groups [first, end), of which there is at least
+ * one. Returns nothing, or, where the version may decline, the SIMD-group that it declined, else
+ * end: a call of another version inside the loop would cost the others registers. */
+static LLVMValueRef build_range(const struct builder *b, const char *name,
+                                const struct igc_entry *entry) {
+    const bool declines = entry->full_may_decline;
+    LLVMValueRef f = add_function(b, name, declines ? b->declining_range_type : b->simdgroup_type);
+    LLVMValueRef group = LLVMGetParam(f, 0), first = LLVMGetParam(f, 1), end = LLVMGetParam(f, 2);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(b->ir), declined = NULL;
+    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(b->context, f, "loop");
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(b->context, f, "done");
+    LLVMBuildBr(b->ir, loop);
+    LLVMPositionBuilderAtEnd(b->ir, loop);
+    LLVMValueRef index = LLVMBuildPhi(b->ir, b->i32, "simdgroup");
+    if (declines) {
+        LLVMValueRef args[] = {group, index, u32(b, ~0u)};
+        LLVMBasicBlockRef ran;
+        branch(b, f, LLVMBuildCall2(b->ir, b->declining_type, entry->full, args, 3, ""), &ran,
+               &declined);
+    } else {
+        call(b, entry->full ? entry->full : entry->any, group, index, u32(b, ~0u));
+    }
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(b->ir);
+    LLVMValueRef next = LLVMBuildAdd(b->ir, index, u32(b, 1), "");
+    LLVMBuildCondBr(b->ir, LLVMBuildICmp(b->ir, LLVMIntULT, next, end, ""), loop, done);
+    LLVMValueRef values[] = {first, next};
+    LLVMBasicBlockRef blocks[] = {before, latch};
+    LLVMAddIncoming(index, values, blocks, 2);
+    LLVMPositionBuilderAtEnd(b->ir, done);
+    if (declines) {
+        LLVMBuildRet(b->ir, end);
+        LLVMPositionBuilderAtEnd(b->ir, declined);
+        LLVMBuildRet(b->ir, index);
+    } else {
+        LLVMBuildRetVoid(b->ir);
+    }
+    add_attribute(f, "noinline");
+    return f;
 }
 
 static LLVMValueRef build_simdgroup(const struct builder *b, const char *name,
@@ -176,9 +197,67 @@ static LLVMValueRef build_group(const struct builder *b, const char *name,
     return f;
 }
 
+/* void row(group, first, end): the threads [first, end) of a row, of which there is at least one;
+ * the first and the last SIMD-group may be cut. */
+static LLVMValueRef build_row(const struct builder *b, const char *name,
+                              const struct igc_entry *entry, LLVMValueRef range) {
+    LLVMValueRef f = add_function(b, name, b->simdgroup_type);
+    LLVMValueRef group = LLVMGetParam(f, 0), first = LLVMGetParam(f, 1), end = LLVMGetParam(f, 2);
+    LLVMBasicBlockRef start = LLVMGetInsertBlock(b->ir), yes, no;
+    LLVMValueRef five = u32(b, 5), none = u32(b, 0), one = u32(b, 1);
+    LLVMValueRef from = LLVMBuildLShr(b->ir, first, five, "");
+    LLVMValueRef to = LLVMBuildLShr(b->ir, end, five, "");
+    LLVMValueRef cut = LLVMBuildAnd(b->ir, first, u32(b, 31), "");
+    LLVMValueRef rest = LLVMBuildAnd(b->ir, end, u32(b, 31), "");
+    LLVMValueRef below = LLVMBuildSub(b->ir, LLVMBuildShl(b->ir, one, rest, ""), one, "");
+    branch(b, f, LLVMBuildICmp(b->ir, LLVMIntNE, cut, none, ""), &yes, &no);
+    LLVMBasicBlockRef head = LLVMGetInsertBlock(b->ir), whole = no;
+    LLVMValueRef above = LLVMBuildShl(b->ir, u32(b, ~0u), cut, "");
+    LLVMValueRef same = LLVMBuildICmp(b->ir, LLVMIntEQ, from, to, "");
+    LLVMValueRef both = LLVMBuildAnd(b->ir, above, below, "");
+    call(b, entry->any, group, from, LLVMBuildSelect(b->ir, same, both, above, ""));
+    LLVMValueRef next = LLVMBuildAdd(b->ir, from, one, "");
+    branch(b, f, same, &yes, &no);
+    LLVMBuildRetVoid(b->ir);
+    LLVMPositionBuilderAtEnd(b->ir, no);
+    LLVMBuildBr(b->ir, whole);
+    head = no;
+    LLVMPositionBuilderAtEnd(b->ir, whole);
+    LLVMValueRef begin = LLVMBuildPhi(b->ir, b->i32, "");
+    LLVMValueRef values[] = {from, next};
+    LLVMBasicBlockRef blocks[] = {start, head};
+    LLVMAddIncoming(begin, values, blocks, 2);
+    LLVMBasicBlockRef middle = LLVMGetInsertBlock(b->ir);
+    branch(b, f, LLVMBuildICmp(b->ir, LLVMIntULT, begin, to, ""), &yes, &no);
+    if (entry->full_may_decline) {
+        LLVMValueRef args[] = {group, begin, to};
+        LLVMValueRef stopped =
+            LLVMBuildCall2(b->ir, b->declining_range_type, range, args, 3, "stopped");
+        LLVMBasicBlockRef declined, finished = no;
+        branch(b, f, LLVMBuildICmp(b->ir, LLVMIntNE, stopped, to, ""), &declined, &no);
+        call(b, entry->any, group, stopped, u32(b, ~0u));
+        LLVMValueRef after = LLVMBuildAdd(b->ir, stopped, one, "");
+        LLVMAddIncoming(begin, &after, &declined, 1);
+        LLVMBuildBr(b->ir, middle);
+        LLVMPositionBuilderAtEnd(b->ir, no);
+        LLVMBuildBr(b->ir, finished);
+        no = finished;
+    } else {
+        call(b, range, group, begin, to);
+        LLVMBuildBr(b->ir, no);
+    }
+    LLVMPositionBuilderAtEnd(b->ir, no);
+    branch(b, f, LLVMBuildICmp(b->ir, LLVMIntNE, rest, none, ""), &yes, &no);
+    call(b, entry->any, group, to, below);
+    LLVMBuildBr(b->ir, no);
+    LLVMPositionBuilderAtEnd(b->ir, no);
+    LLVMBuildRetVoid(b->ir);
+    return f;
+}
+
 /* The exported struct; the arrays hold NULL for absent variants. */
 static void build_struct(const struct builder *b, LLVMValueRef *simdgroups, LLVMValueRef *groups,
-                         const uint32_t words[4]) {
+                         LLVMValueRef row, const uint32_t words[4]) {
     LLVMValueRef none = LLVMConstNull(b->ptr);
     for (int i = 0; i < INGOT_CPU_IDS_COUNT; i++) {
         simdgroups[i] = simdgroups[i] ? simdgroups[i] : none;
@@ -191,8 +270,9 @@ static void build_struct(const struct builder *b, LLVMValueRef *simdgroups, LLVM
         u32(b, words[3]),
         LLVMConstArray2(b->ptr, simdgroups, INGOT_CPU_IDS_COUNT),
         LLVMConstArray2(b->ptr, groups, INGOT_CPU_IDS_COUNT),
+        row ? row : none,
     };
-    LLVMValueRef value = LLVMConstStructInContext(b->context, fields, 6, false);
+    LLVMValueRef value = LLVMConstStructInContext(b->context, fields, 7, false);
     LLVMValueRef global = LLVMAddGlobal(b->module, LLVMTypeOf(value), INGOT_CPU_KERNEL_SYMBOL);
     LLVMSetInitializer(global, value);
     LLVMSetGlobalConstant(global, true);
@@ -215,9 +295,12 @@ void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGO
     };
     LLVMTypeRef params[] = {b.ptr, b.i32, b.i32};
     b.simdgroup_type = LLVMFunctionType(b.nothing, params, 3, false);
+    b.declining_type = LLVMFunctionType(LLVMInt1TypeInContext(context), params, 3, false);
+    b.declining_range_type = LLVMFunctionType(b.i32, params, 3, false);
     b.group_type = LLVMFunctionType(b.nothing, params, 1, false);
     LLVMValueRef simdgroups[INGOT_CPU_IDS_COUNT] = {0}, groups[INGOT_CPU_IDS_COUNT] = {0};
-    static const char *const ids[] = {"aligned", "linear", "general"};
+    LLVMValueRef row = NULL;
+    static const char *const ids[] = {"aligned", "linear", "general", "row"};
     for (int i = 0; i < INGOT_CPU_IDS_COUNT; i++) {
         const struct igc_entry *entry = &entries[i];
         if (!entry->full && !entry->any) {
@@ -235,9 +318,13 @@ void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGO
         }
         if (!has_barriers) {
             snprintf(name, sizeof name, "ingot_range_%s", ids[i]);
-            range = build_range(&b, name, entry->full ? entry->full : entry->any);
+            range = build_range(&b, name, entry);
             if (entry->full) {
                 add_attribute(entry->full, "alwaysinline");
+            }
+            if (i == INGOT_CPU_IDS_ROW) {
+                row = build_row(&b, "ingot_row", entry, range);
+                continue;
             }
             snprintf(name, sizeof name, "ingot_group_%s", ids[i]);
             groups[i] = build_group(&b, name, entry, range);
@@ -246,7 +333,7 @@ void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGO
         simdgroups[i] = build_simdgroup(&b, name, entry, entry->full ? range : NULL);
     }
     uint32_t flags = has_barriers ? INGOT_CPU_KERNEL_BARRIERS : 0;
-    build_struct(&b, simdgroups, groups,
+    build_struct(&b, simdgroups, groups, row,
                  (uint32_t[]){INGOT_CPU_ABI_VERSION, flags, static_bytes, stack_bytes});
     LLVMDisposeBuilder(b.ir);
 }

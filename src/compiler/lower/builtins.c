@@ -102,6 +102,7 @@ static const struct igv_builtin table[] = {
     {"__ingot_log", EFFECT, igl_log},
     {"__ingot_too_deep", EFFECT, igl_too_deep}, /* see driver/recursion.c */
     {"__ingot_never", FIXED, igl_never},        /* the driver's own: see driver/loop_exits.c */
+    {"__ingot_in_bounds", SHAPED(igv_shape_in_bounds), igv_emit_in_bounds}, /* driver/bounds.c */
 };
 
 const struct igv_builtin *igv_builtin_find(const char *name) {

@@ -1,7 +1,7 @@
 /*
  * Where a thread stands in its SIMD-group, threadgroup and grid.
  *
- * Provides the shapes and the code of the position built-ins for the three variants of
+ * Provides the shapes and the code of the position built-ins for the variants of
  * ingot_cpu_ids. Requires at most 1024 threads in a threadgroup, which the launch checks.
  */
 #include <stddef.h>
@@ -87,7 +87,7 @@ static enum igv_shape shape_of_position(const struct igv_request *request, LLVMV
     if (dim != 0)
         return IGV_UNIFORM;
     *stride = 1;
-    if (!in_grid || request->ids == INGOT_CPU_IDS_ALIGNED)
+    if (!in_grid || request->ids != INGOT_CPU_IDS_LINEAR)
         *align_log2 = LANE_ALIGN_LOG2;
     return IGV_LINEAR;
 }
@@ -120,6 +120,11 @@ struct position {
     size_t field;
 };
 
+/* Lane 0's position in the grid in the ROW variant. */
+static LLVMValueRef row_position(struct igv_emit *emit, unsigned dim) {
+    return dim == 0 ? first_thread(emit) : field_of(emit, GROUP_FIELD(row), dim - 1);
+}
+
 static LLVMValueRef grid_origin(struct igv_emit *emit, unsigned dim) {
     return LLVMBuildMul(emit->builder, field_of(emit, GROUP_FIELD(group_position), dim),
                         field_of(emit, GROUP_FIELD(full_group_size), dim), "");
@@ -130,6 +135,8 @@ static LLVMValueRef position_scalar(struct igv_emit *emit, const struct position
                                     unsigned dim) {
     if (!position->of_thread)
         return field_of(emit, position->field, dim);
+    if (emit->request->ids == INGOT_CPU_IDS_ROW)
+        return row_position(emit, dim);
     LLVMValueRef first = first_position(emit, dim);
     return position->in_grid ? LLVMBuildAdd(emit->builder, grid_origin(emit, dim), first, "")
                              : first;

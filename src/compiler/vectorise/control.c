@@ -484,7 +484,10 @@ static void emit_block(struct igv_emit *emit, unsigned block) {
             return;
     }
     if (info->successor_count == 0) {
-        LLVMBuildRetVoid(emit->builder);
+        if (emit->request->may_decline)
+            LLVMBuildRet(emit->builder, LLVMConstAllOnes(emit->i1));
+        else
+            LLVMBuildRetVoid(emit->builder);
         return;
     }
     LLVMValueRef end = LLVMGetBasicBlockTerminator(info->block);

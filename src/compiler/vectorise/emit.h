@@ -111,4 +111,11 @@ const struct igv_builtin *igv_builtin_find(const char *name); /* NULL if unknown
  * defined itself (it is a struct): its extractvalue users are, so emission skips those. */
 void igv_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction);
 
+/* bounds.c: __ingot_in_bounds(condition, wanted), which the driver puts around the conditions of
+ * leading bounds checks. It is the condition itself, unless the version may decline: then it
+ * declines if a lane's condition is not what is wanted, and is the constant `wanted`. */
+enum igv_shape igv_shape_in_bounds(const struct igv_request *request, LLVMValueRef call,
+                                   long *stride, unsigned *align_log2);
+void igv_emit_in_bounds(struct igv_emit *emit, LLVMValueRef call);
+
 #endif

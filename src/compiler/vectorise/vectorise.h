@@ -32,7 +32,9 @@ struct igv_request {
     LLVMTargetMachineRef machine;
     const struct igv_target *target;
     enum ingot_cpu_ids ids;
-    bool full_mask;                    /* a version for mask == ~0u: assume all 32 lanes at entry */
+    bool full_mask;   /* a version for mask == ~0u: assume all 32 lanes at entry */
+    bool may_decline; /* with full_mask: the function is of type i1 (ptr, i32, i32), and returns
+                         false, having done nothing, if a lane fails an __ingot_in_bounds */
     const uint32_t *buffer_slots;      /* parameter ordinal → slot in buffers */
     const uint32_t *threadgroup_slots; /* parameter ordinal → slot in threadgroup_offsets */
     const char *name;                  /* of the new function */
@@ -52,5 +54,9 @@ ingot_status igv_prepare(LLVMModuleRef module, LLVMValueRef kernel, LLVMTargetMa
                          uint32_t *threadgroup_bytes, struct ig_error *error);
 ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *request,
                            struct igv_result *result, struct ig_error *error);
+/* Makes code of the simdgroup_matrix calls that igv_vectorise left in the module's functions; slots
+ * become SSA values on the way. In compiler/lower/tiles.c. */
+ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                             const struct igv_target *target, struct ig_error *error);
 
 #endif

@@ -3,8 +3,10 @@
  *
  * A stream is a FIFO of commands. One thread at a time leads a stream: it takes commands
  * off, runs small ones itself and opens large ones to other threads, which claim chunks of
- * threadgroups from a counter. Whoever finishes the last chunk leads on. Leaders and helpers
- * are the device's worker threads and the threads that wait for a stream.
+ * threadgroups. Each begins in a share of its own, the same one in every dispatch, so that it
+ * finds in its cache what it left there, and then helps with the others. Whoever finishes the
+ * last chunk leads on. Leaders and helpers are the device's worker threads and the threads that
+ * wait for a stream.
  *
  * Locks, never nested in each other: cpu_device.lock guards the list of runnable streams and
  * the fields marked (pool); cpu_stream.lock its queue and (queue); cpu_event.lock an event.
@@ -27,6 +29,8 @@
 #define CPU_STACK_MARGIN   ((size_t)256 << 10) /* for services, log functions, signal frames */
 #define CPU_INLINE_BYTES   768u
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
+#define CPU_UNKNOWN_WORK   UINT64_MAX
+#define CPU_DEFER_NS       15000u /* of work may wait for who waits for it */
 
 struct cpu_device;
 struct cpu_stream;
@@ -53,9 +57,10 @@ struct cpu_event;
 struct cpu_command {
     struct cpu_command *next;
     enum cpu_command_kind kind;
-    uint64_t pieces; /* threadgroups, or blocks of a copy or fill */
-    uint64_t chunk;  /* pieces claimed at a time */
-    _Atomic uint64_t next_piece;
+    uint64_t pieces;    /* threadgroups, or blocks of a copy or fill */
+    uint64_t chunk;     /* pieces claimed at a time */
+    uint64_t work;      /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
+    uint32_t shares;    /* of the pieces, when open */
     atomic_bool failed; /* set once, by whoever then writes error */
     struct ig_error error;
     uint64_t deadline; /* ns; 0 = none; set when it starts */
@@ -113,6 +118,7 @@ struct cpu_lane_shape {
 
 struct cpu_executor {
     struct cpu_device *device;
+    uint32_t index;                            /* workers come first */
     struct cpu_executor *next_all, *next_free; /* (pool) */
     _Atomic pid_t thread;                      /* that uses it, 0 when none */
     _Atomic uint64_t deadline;                 /* of the running kernel; 0 = none */
@@ -130,6 +136,8 @@ struct cpu_executor {
 
     struct cpu_command *command;
     uint64_t first, count; /* groups of the running chunk */
+    uint32_t alone_count;  /* commands run alone so far */
+    uint32_t run;          /* of them, beside each other in x, those that run as one */
     struct ingot_cpu_group group;
     ingot_cpu_simdgroup_fn *simdgroup_function;
     uint32_t last_mask; /* of the group's last SIMD-group */
@@ -171,6 +179,9 @@ void cpu_watchdog_stop(struct cpu_device *device);
 void cpu_watchdog_poke(struct cpu_device *device);
 
 uint64_t cpu_now(void); /* nanoseconds, monotonic */
+/* The same, where a limit of so many seconds counts from: up to some ms early when it is long,
+ * for a fraction of the cost. */
+uint64_t cpu_now_for(double limit);
 
 /* ---- device and pool ---- */
 
@@ -188,9 +199,13 @@ struct cpu_device {
     pthread_cond_t wake;
     struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
-    bool closing;                                      /* (pool) */
-    struct cpu_executor *executors, *free_executors;   /* (pool) */
-    _Atomic uint64_t work_signal;                      /* changes when a stream becomes runnable */
+    uint32_t to_wake;     /* (pool) sleepers that those who wake wake in turn */
+    bool dozing;          /* (pool) one of the sleeping looks for work now and then */
+    bool closing;         /* (pool) */
+    atomic_uint deferred; /* (pool) listed streams for which nobody was woken */
+    struct cpu_executor *executors, *free_executors; /* (pool) */
+    uint32_t executor_count;                         /* (pool) */
+    _Atomic uint64_t work_signal;                    /* changes when a stream becomes runnable */
     uint32_t worker_count, workers_started;
     bool lenient_barriers; /* only threads that still run count at a barrier */
     pthread_t *workers;
@@ -205,13 +220,21 @@ enum cpu_stream_state {
     CPU_STREAM_BLOCKED, /* on an event */
 };
 
+/* What is left of a share of the active command. */
+struct cpu_share {
+    _Alignas(64) _Atomic uint64_t next;
+    uint64_t end;
+};
+
 struct cpu_stream {
     struct cpu_device *device;
+    struct cpu_share *shares; /* one per worker */
 
     _Atomic(enum cpu_stream_state) state;                 /* (pool) */
     struct cpu_stream *runnable_next, *runnable_previous; /* (pool) */
     atomic_uint participants;                             /* (pool) */
     struct cpu_command *active;                           /* (pool) while open */
+    atomic_bool deferred;                                 /* (pool) ready, but nobody was woken */
 
     pthread_mutex_t lock;
     pthread_cond_t progress;
@@ -219,15 +242,18 @@ struct cpu_stream {
     struct cpu_command *queue_last;            /* (queue) */
     struct cpu_command *free_commands;         /* (queue) */
     uint32_t free_count;                       /* (queue) */
-    uint64_t submitted;                        /* (queue) */
+    _Atomic uint64_t submitted;                /* (queue) */
     bool busy;                                 /* (queue) someone is responsible for it */
+    uint64_t deferred_ns;                      /* (queue) of work since it was idle */
     struct ig_error error;                     /* (queue) */
     atomic_bool failed;                        /* error is set: drop work */
     atomic_uint waiters;
-    _Atomic uint64_t completed;
 
-    struct cpu_command *batch; /* (leader) taken off the queue */
-    struct cpu_command *done;  /* (leader) finished, to be reused */
+    /* On a line of its own: who waits polls it. */
+    _Alignas(64) _Atomic uint64_t completed;
+
+    _Alignas(64) struct cpu_command *batch; /* (leader) taken off the queue */
+    struct cpu_command *done;               /* (leader) finished, to be reused */
 
     struct cpu_stream *blocked_next; /* cpu_event.lock */
 };
@@ -235,8 +261,11 @@ struct cpu_stream {
 /* pool.c */
 ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error);
 void cpu_pool_stop(struct cpu_device *device);
-/* The stream has work and nobody leads it. */
-void cpu_pool_ready(struct cpu_stream *stream);
+/* The stream has work, of so many ns if that is known, and nobody leads it. Little work wakes
+ * nobody while a worker dozes: it is found soon, or run by the thread that waits for it. */
+void cpu_pool_ready(struct cpu_stream *stream, uint64_t work);
+/* Wakes a worker if there are streams for which none was woken. */
+void cpu_pool_ring(struct cpu_device *device);
 /* Opens the active command to helpers; the caller takes part itself. */
 void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command);
 /* The caller found nothing left to claim. True: it was the last and leads on. */
@@ -249,7 +278,9 @@ enum cpu_role cpu_pool_claim(struct cpu_stream *stream);
 struct cpu_executor *cpu_pool_borrow(struct cpu_device *device);
 void cpu_pool_return(struct cpu_executor *executor);
 
-/* lead.c: runs the stream's commands until there are none or `until` are completed. */
+/* lead.c: what a command costs one thread, judged by what its kernel cost before. */
+uint64_t cpu_expected_work(const struct cpu_command *command);
+/* Runs the stream's commands until there are none or `until` are completed. */
 void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
 /* Helps with the open command; leads on if it was the last to leave. */
 void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);

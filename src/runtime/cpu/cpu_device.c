@@ -202,7 +202,11 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&device->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
-    pthread_cond_init(&device->wake, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&device->wake, &clock);
+    pthread_condattr_destroy(&clock);
     status = cpu_watchdog_start(device, error);
     if (status == INGOT_OK)
         status = cpu_pool_start(device, error);

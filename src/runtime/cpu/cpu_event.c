@@ -7,6 +7,7 @@
 #include "runtime/cpu/cpu.h"
 
 struct cpu_event {
+    struct cpu_device *device;
     pthread_mutex_t lock;
     pthread_cond_t done;
     uint64_t recorded, completed; /* generations */
@@ -15,10 +16,10 @@ struct cpu_event {
 };
 
 ingot_status cpu_event_open(ingot_device *device, void **result, struct ig_error *error) {
-    (void)device;
     struct cpu_event *event = calloc(1, sizeof *event);
     if (!event)
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an event");
+    event->device = (struct cpu_device *)device;
     pthread_mutex_init(&event->lock, NULL);
     pthread_cond_init(&event->done, NULL);
     *result = event;
@@ -59,7 +60,7 @@ void cpu_event_complete(struct cpu_event *event, uint64_t generation) {
     /* Those that wait for a later generation block again. */
     while (blocked) {
         struct cpu_stream *next = blocked->blocked_next;
-        cpu_pool_ready(blocked);
+        cpu_pool_ready(blocked, CPU_UNKNOWN_WORK);
         blocked = next;
     }
 }
@@ -78,6 +79,7 @@ bool cpu_event_block(struct cpu_event *event, uint64_t generation, struct cpu_st
 
 ingot_status cpu_event_wait(void *handle, struct ig_error *error) {
     struct cpu_event *event = handle;
+    cpu_pool_ring(event->device);
     pthread_mutex_lock(&event->lock);
     uint64_t target = event->recorded;
     while (event->completed < target)

@@ -10,14 +10,24 @@
 #include "runtime/cpu/cpu.h"
 
 #define WAIT_SPIN_NS 50000u
+#define OFTEN        16
+#define SELDOM       64
 #define BLIT_BLOCK   ((uint64_t)1 << 20)
 #define MAX_PENDING  65536u
 
 ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_error *error) {
-    struct cpu_stream *stream = calloc(1, sizeof *stream);
+    struct cpu_stream *stream = aligned_alloc(_Alignof(struct cpu_stream), sizeof *stream);
     if (!stream)
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
+    memset(stream, 0, sizeof *stream);
     stream->device = (struct cpu_device *)device;
+    size_t shares = stream->device->worker_count * sizeof *stream->shares;
+    stream->shares = aligned_alloc(_Alignof(struct cpu_share), shares);
+    if (!stream->shares) {
+        free(stream);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
+    }
+    memset(stream->shares, 0, shares);
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
@@ -43,6 +53,7 @@ void cpu_stream_close(void *handle) {
     ig_error_clear(&stream->error);
     pthread_cond_destroy(&stream->progress);
     pthread_mutex_destroy(&stream->lock);
+    free(stream->shares);
     free(stream);
 }
 
@@ -76,12 +87,21 @@ static void submit(struct cpu_stream *stream, struct cpu_command *command) {
     else
         atomic_store_explicit(&stream->queue_first, command, memory_order_relaxed);
     stream->queue_last = command;
-    stream->submitted++;
+    uint64_t work = cpu_expected_work(command);
+    atomic_store_explicit(&stream->submitted,
+                          atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     bool start = !stream->busy;
     stream->busy = true;
+    if (start)
+        stream->deferred_ns = 0;
+    bool known = !__builtin_add_overflow(stream->deferred_ns, work, &stream->deferred_ns);
+    bool enough = !known || stream->deferred_ns > CPU_DEFER_NS;
     pthread_mutex_unlock(&stream->lock);
     if (start)
-        cpu_pool_ready(stream);
+        cpu_pool_ready(stream, work);
+    else if (enough && atomic_load_explicit(&stream->deferred, memory_order_relaxed))
+        cpu_pool_ring(stream->device);
 }
 
 /* Takes room for `size` bytes from the command's payload. */
@@ -139,16 +159,21 @@ static size_t encode(struct cpu_command *command, const struct ig_launch *launch
     return used;
 }
 
+/* The older of the two counts is read first, so that the difference is not negative. */
+static uint64_t pending(struct cpu_stream *stream) {
+    uint64_t completed = atomic_load(&stream->completed);
+    return atomic_load(&stream->submitted) - completed;
+}
+
 /* A bound on memory for callers that never wait: let the queue shrink first. */
 static void limit_pending(struct cpu_stream *stream) {
+    if (pending(stream) < MAX_PENDING)
+        return;
     pthread_mutex_lock(&stream->lock);
-    uint64_t pending = stream->submitted - atomic_load(&stream->completed);
-    if (pending >= MAX_PENDING) {
-        atomic_fetch_add(&stream->waiters, 1);
-        while (stream->submitted - atomic_load(&stream->completed) >= MAX_PENDING)
-            pthread_cond_wait(&stream->progress, &stream->lock);
-        atomic_fetch_sub(&stream->waiters, 1);
-    }
+    atomic_fetch_add(&stream->waiters, 1);
+    while (pending(stream) >= MAX_PENDING)
+        pthread_cond_wait(&stream->progress, &stream->lock);
+    atomic_fetch_sub(&stream->waiters, 1);
     pthread_mutex_unlock(&stream->lock);
 }
 
@@ -283,17 +308,28 @@ static void help_stream(struct cpu_stream *stream, uint64_t target) {
     cpu_pool_return(executor);
 }
 
+/* Looks often for the last command only: every look takes the counter away from who counts. */
+static void spin_briefly(struct cpu_stream *stream, uint64_t target) {
+    uint64_t done = atomic_load_explicit(&stream->completed, memory_order_acquire);
+    if (done + 1 < target) {
+        for (int i = 0; i < SELDOM; i++)
+            cpu_relax();
+        return;
+    }
+    for (int i = 0; i < OFTEN && !reached(stream, target); i++)
+        cpu_relax();
+}
+
 static void wait_until(struct cpu_stream *stream, uint64_t target) {
     help_stream(stream, target);
     if (reached(stream, target))
         return;
+    cpu_pool_ring(stream->device); /* what it waits for may be on other streams */
     uint64_t end = cpu_now() + WAIT_SPIN_NS;
     do {
-        for (int i = 0; i < 16; i++) {
-            cpu_relax();
-            if (reached(stream, target))
-                return;
-        }
+        spin_briefly(stream, target);
+        if (reached(stream, target))
+            return;
         help_stream(stream, target);
     } while (cpu_now() < end);
     pthread_mutex_lock(&stream->lock);
@@ -306,9 +342,7 @@ static void wait_until(struct cpu_stream *stream, uint64_t target) {
 
 ingot_status cpu_stream_wait(void *handle, struct ig_error *error) {
     struct cpu_stream *stream = handle;
-    pthread_mutex_lock(&stream->lock);
-    uint64_t target = stream->submitted;
-    pthread_mutex_unlock(&stream->lock);
+    uint64_t target = atomic_load(&stream->submitted);
     if (!reached(stream, target))
         wait_until(stream, target);
     if (!atomic_load(&stream->failed))

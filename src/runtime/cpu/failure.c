@@ -84,8 +84,12 @@ void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *
     const uint32_t *at = executor->group.group_position;
     struct ig_text text = {0};
     ingot_status status = INGOT_KERNEL_FAULT;
-    ig_text_printf(&text, "kernel \"%s\", threadgroup (%u, %u, %u): ",
-                   command->u.dispatch.kernel->variant->kernel, at[0], at[1], at[2]);
+    ig_text_printf(&text, "kernel \"%s\", threadgroup%s (%u, %u, %u)",
+                   command->u.dispatch.kernel->variant->kernel, executor->run > 1 ? "s" : "", at[0],
+                   at[1], at[2]);
+    if (executor->run > 1)
+        ig_text_printf(&text, " to (%u, %u, %u)", at[0] + executor->run - 1, at[1], at[2]);
+    ig_text_puts(&text, ": ");
     switch (failure->kind) {
     case CPU_FAULT:
         ig_text_printf(&text, "stopped by signal %d (%s) at address 0x%llx", failure->signal,

@@ -17,6 +17,7 @@
 #include "runtime/cpu/cpu.h"
 
 #define GROUP_MEMORY_ALIGNMENT 128u
+#define ROW_BLOCK              128u /* threads of a row, when there are more rows to a group */
 
 /* ---- executors ---- */
 
@@ -98,6 +99,7 @@ static enum ingot_cpu_ids choose_ids(const struct ingot_cpu_group *group,
             group->group_size[0] % 32 == 0 && group->full_group_size[0] % 32 == 0,
         [INGOT_CPU_IDS_LINEAR] = group->group_size[1] == 1 && group->group_size[2] == 1,
         [INGOT_CPU_IDS_GENERAL] = true,
+        [INGOT_CPU_IDS_ROW] = false,
     };
     for (int ids = 0; ids < INGOT_CPU_IDS_COUNT; ids++)
         if (holds[ids] && (kernel->simdgroup[ids] || kernel->group[ids]))
@@ -142,9 +144,12 @@ static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
     return true;
 }
 
-static void step(const uint32_t groups[3], uint32_t position[3]) {
-    if (++position[0] < groups[0])
+/* On by `count` groups, which are all in one row of groups. */
+static void step(const uint32_t groups[3], uint32_t position[3], uint32_t count) {
+    if (count < groups[0] - position[0]) {
+        position[0] += count;
         return;
+    }
     position[0] = 0;
     if (++position[1] < groups[1])
         return;
@@ -195,6 +200,61 @@ static void first_position(const struct cpu_executor *executor, uint32_t positio
     position[2] = (uint32_t)(index / groups[0] / groups[1]);
 }
 
+/* The rows [y, y_end) x [z, z_end) of the threads [x, x_end), block by block, so that what the
+ * rows of a group share stays in the cache. */
+static void run_rows(struct cpu_executor *executor, ingot_cpu_row_fn *row, const uint32_t from[3],
+                     const uint32_t end[3]) {
+    struct ingot_cpu_group *group = &executor->group;
+    bool one_row = end[1] - from[1] == 1 && end[2] - from[2] == 1;
+    for (uint32_t x = from[0], next; x < end[0]; x = next) {
+        next = end[0];
+        if (!one_row && end[0] - x > ROW_BLOCK + INGOT_SIMD_WIDTH)
+            next = (x + ROW_BLOCK) & ~(INGOT_SIMD_WIDTH - 1);
+        for (uint32_t z = from[2]; z < end[2]; z++)
+            for (uint32_t y = from[1]; y < end[1]; y++) {
+                group->row[0] = y;
+                group->row[1] = z;
+                row(group, x, next);
+            }
+    }
+}
+
+/* Groups beside each other in x, at most `most`, row by row. How many; 0: they are so narrow
+ * that the variant for any shape wastes fewer lanes. */
+static uint32_t run_in_rows(struct cpu_executor *executor, const uint32_t position[3],
+                            uint64_t most) {
+    const struct cpu_command *command = executor->command;
+    const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
+    uint32_t in_row = command->u.dispatch.groups[0] - position[0];
+    uint32_t count = most < in_row ? (uint32_t)most : in_row, from[3], end[3];
+    for (int axis = 0; axis < 3; axis++) {
+        uint32_t full = command->u.dispatch.group[axis];
+        uint64_t past = ((uint64_t)position[axis] + (axis == 0 ? count : 1)) * full;
+        uint32_t threads = command->u.dispatch.threads[axis];
+        from[axis] = position[axis] * full;
+        end[axis] = past < threads ? (uint32_t)past : threads;
+    }
+    bool one_row = end[1] - from[1] == 1 && end[2] - from[2] == 1;
+    if (!one_row && end[0] - from[0] < INGOT_SIMD_WIDTH && kernel->group[INGOT_CPU_IDS_GENERAL])
+        return 0;
+    memcpy(executor->group.group_position, position, sizeof executor->group.group_position);
+    executor->run = count;
+    run_rows(executor, kernel->row, from, end);
+    return count;
+}
+
+static void run_group(struct cpu_executor *executor, const struct ingot_cpu_kernel *kernel,
+                      enum ingot_cpu_ids ids) {
+    executor->run = 1;
+    if (ids < INGOT_CPU_IDS_COUNT && kernel->group[ids]) {
+        kernel->group[ids](&executor->group);
+        return;
+    }
+    for (uint32_t simdgroup = 0; simdgroup < executor->group.simdgroup_count; simdgroup++)
+        executor->simdgroup_function(&executor->group, simdgroup,
+                                     simdgroup_mask(executor, simdgroup));
+}
+
 /* A chunk of groups, SIMD-groups in turn. */
 IG_NEVER_RETURNS static void run_chunk(void *context) {
     struct cpu_executor *executor = context;
@@ -204,17 +264,16 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
     first_position(executor, position);
     executor->in_kernel = 1;
-    for (uint64_t i = 0; i < executor->count; i++) {
-        if (!set_group(executor, position, &ids))
-            break;
-        if (ids < INGOT_CPU_IDS_COUNT && kernel->group[ids]) {
-            kernel->group[ids](&executor->group);
-        } else {
-            for (uint32_t simdgroup = 0; simdgroup < executor->group.simdgroup_count; simdgroup++)
-                executor->simdgroup_function(&executor->group, simdgroup,
-                                             simdgroup_mask(executor, simdgroup));
+    for (uint64_t left = executor->count; left > 0;) {
+        uint32_t count = kernel->row ? run_in_rows(executor, position, left) : 0;
+        if (count == 0) {
+            if (!set_group(executor, position, &ids))
+                break;
+            run_group(executor, kernel, ids);
+            count = 1;
         }
-        step(command->u.dispatch.groups, position);
+        left -= count;
+        step(command->u.dispatch.groups, position, count);
     }
     cpu_escape(executor);
 }
@@ -343,6 +402,7 @@ static size_t colour(uint32_t fiber) {
 }
 
 static bool run_with_barriers(struct cpu_executor *executor) {
+    executor->run = 1;
     uint32_t position[3];
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
     first_position(executor, position);
@@ -358,7 +418,7 @@ static bool run_with_barriers(struct cpu_executor *executor) {
         ig_fiber_switch(&executor->main, &executor->stacks.fibers[count - 1], false);
         if (executor->failure.kind != CPU_NO_FAILURE)
             return false;
-        step(executor->command->u.dispatch.groups, position);
+        step(executor->command->u.dispatch.groups, position, 1);
     }
     return true;
 }

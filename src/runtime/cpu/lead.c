@@ -5,18 +5,22 @@
  * judged by what its kernel cost before, runs on the leader alone; others are opened to
  * helpers. A failed stream drops commands, but events still complete.
  */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cpu/cpu.h"
 
-#define ALONE_NS          6000u /* less work than this is not worth waking anyone */
-#define CHUNK_NS          4000u /* what a claim should cost at least */
+#define ALONE_NS          10000u /* less work than this is not worth sharing */
+#define CHUNK_NS          4000u  /* what a claim should cost at least */
 #define CHUNKS_PER_THREAD 8u
 #define LINGER_NS         2000u /* a leader waits this long for the next command */
 #define BLIT_BLOCK        ((uint64_t)1 << 20)
 #define LONGEST_LIMIT     1e9 /* seconds; beyond is none */
 #define MAX_FREE          1024u
+#define BLIT_BYTES_PER_NS 8u
+#define ROW_THREADS       64u
+#define TIMED_EVERY       8u /* commands that run on one thread */
 
 /* ---- running ---- */
 
@@ -66,25 +70,64 @@ static uint64_t largest_chunk(const struct cpu_executor *executor,
     return most ? most : 1;
 }
 
+/* Cuts an open command into shares, at most one per worker and one per chunk. */
+static void make_shares(struct cpu_stream *stream, struct cpu_command *command) {
+    uint64_t chunks = (command->pieces + command->chunk - 1) / command->chunk;
+    uint32_t count = stream->device->worker_count;
+    if (chunks < count)
+        count = (uint32_t)chunks;
+    command->shares = count;
+    uint64_t each = command->pieces / count, more = command->pieces % count, at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        atomic_store_explicit(&stream->shares[i].next, at, memory_order_relaxed);
+        at += each + (i < more);
+        stream->shares[i].end = at;
+    }
+}
+
+/* Claims up to *count pieces: of share *share, or else of the next one that has some. */
+static bool claim(struct cpu_stream *stream, const struct cpu_command *command, uint32_t *share,
+                  uint64_t *first, uint64_t *count) {
+    for (uint32_t tries = 0; tries < command->shares; tries++) {
+        struct cpu_share *from = &stream->shares[*share];
+        if (atomic_load_explicit(&from->next, memory_order_relaxed) < from->end) {
+            *first = atomic_fetch_add_explicit(&from->next, *count, memory_order_relaxed);
+            if (*first < from->end) {
+                if (*count > from->end - *first)
+                    *count = from->end - *first;
+                return true;
+            }
+        }
+        *share = *share + 1 == command->shares ? 0 : *share + 1;
+    }
+    return false;
+}
+
+static bool work_left(struct cpu_stream *stream, const struct cpu_command *command) {
+    for (uint32_t i = 0; i < command->shares; i++)
+        if (atomic_load_explicit(&stream->shares[i].next, memory_order_relaxed) <
+            stream->shares[i].end)
+            return true;
+    return false;
+}
+
 /* Claims chunks until there are none. Chunks that turn out short grow. */
-static void take_part(struct cpu_executor *executor, struct cpu_command *command) {
+static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
+                      struct cpu_command *command) {
     uint64_t chunk = command->chunk, most = largest_chunk(executor, command);
+    uint32_t share = executor->index % command->shares;
     uint64_t start = cpu_now();
     while (!atomic_load_explicit(&command->failed, memory_order_relaxed)) {
-        uint64_t first =
-            atomic_fetch_add_explicit(&command->next_piece, chunk, memory_order_relaxed);
-        if (first >= command->pieces)
+        uint64_t first, count = chunk;
+        if (!claim(stream, command, &share, &first, &count))
             return;
-        uint64_t count = command->pieces - first;
-        if (count > chunk)
-            count = chunk;
         run_pieces(executor, command, first, count);
         uint64_t end = cpu_now();
         if (end - start < CHUNK_NS / 2 && chunk <= most / 2)
             chunk *= 2;
         if (command->kind == CPU_DISPATCH) {
             note_cost(command->u.dispatch.code, end - start, count);
-            if (command->deadline && end >= command->deadline && first + count < command->pieces) {
+            if (command->deadline && end >= command->deadline && work_left(stream, command)) {
                 executor->failure.kind = CPU_TIMEOUT;
                 note_failure(executor, command);
             }
@@ -93,22 +136,49 @@ static void take_part(struct cpu_executor *executor, struct cpu_command *command
     }
 }
 
+uint64_t cpu_expected_work(const struct cpu_command *command) {
+    uint64_t work;
+    switch (command->kind) {
+    case CPU_DISPATCH: {
+        uint64_t cost = atomic_load_explicit(&command->u.dispatch.code->cost, memory_order_relaxed);
+        if (cost == 0 || __builtin_mul_overflow(cost, command->pieces, &work))
+            return CPU_UNKNOWN_WORK;
+        return work / 16;
+    }
+    case CPU_COPY:
+    case CPU_FILL:
+        return command->u.blit.length / BLIT_BYTES_PER_NS;
+    default:
+        return 0;
+    }
+}
+
+/* Groups that are narrow in x, and run by rows, need others beside them to fill SIMD-groups. */
+static uint64_t smallest_chunk(const struct cpu_command *command) {
+    if (command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row)
+        return 1;
+    uint64_t groups = ROW_THREADS / command->u.dispatch.group[0];
+    if (groups > command->u.dispatch.groups[0])
+        groups = command->u.dispatch.groups[0];
+    return groups ? groups : 1;
+}
+
 /* Sets the chunk size; true when the leader should run the command alone. */
 static bool plan(const struct cpu_executor *executor, struct cpu_command *command) {
     if (command->pieces == 1 || executor->device->worker_count == 1)
         return true;
-    command->chunk = 1;
-    if (command->kind != CPU_DISPATCH)
+    command->chunk = smallest_chunk(command);
+    command->work = cpu_expected_work(command);
+    if (command->work == CPU_UNKNOWN_WORK || command->kind != CPU_DISPATCH)
         return false;
-    uint64_t cost = atomic_load_explicit(&command->u.dispatch.code->cost, memory_order_relaxed);
-    if (cost == 0)
-        return false;
-    if (command->pieces <= (uint64_t)ALONE_NS * 16 / cost)
+    if (command->work <= ALONE_NS)
         return true;
-    uint64_t chunk = (uint64_t)CHUNK_NS * 16 / cost, most = largest_chunk(executor, command);
+    uint64_t cost = command->work / command->pieces + 1; /* of one threadgroup */
+    uint64_t chunk = CHUNK_NS / cost, most = largest_chunk(executor, command);
     if (chunk > most) /* evenness, but not for claims that cost more than their work */
         chunk = most > chunk / 2 ? most : chunk / 2;
-    command->chunk = chunk ? chunk : 1;
+    if (command->chunk < chunk)
+        command->chunk = chunk;
     return false;
 }
 
@@ -208,6 +278,26 @@ static bool take_batch(struct cpu_stream *stream, bool linger) {
 
 /* ---- the loop ---- */
 
+/* Whoever submitted the next command has it in its cache. */
+static void prefetch(const struct cpu_command *command) {
+    if (!command)
+        return;
+    const char *bytes = (const char *)command;
+    for (size_t at = 0; at <= offsetof(struct cpu_command, payload); at += 64)
+        __builtin_prefetch(bytes + at);
+}
+
+/* Reading the clock costs as much as a small threadgroup: once in a while is enough. */
+static void run_alone(struct cpu_executor *executor, struct cpu_command *command) {
+    struct cpu_code *code = command->kind == CPU_DISPATCH ? command->u.dispatch.code : NULL;
+    bool timed = code && (executor->alone_count++ % TIMED_EVERY == 0 ||
+                          !atomic_load_explicit(&code->cost, memory_order_relaxed));
+    uint64_t start = timed ? cpu_now() : 0;
+    run_pieces(executor, command, 0, command->pieces);
+    if (timed)
+        note_cost(code, cpu_now() - start, command->pieces);
+}
+
 enum outcome { DONE, HELPERS_GO_ON, BLOCKED };
 
 static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *stream) {
@@ -223,17 +313,17 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
         struct cpu_event *event = command->u.event.event->state;
         return cpu_event_block(event, command->u.event.generation, stream) ? BLOCKED : DONE;
     }
-    uint64_t start = cpu_now();
+    prefetch(command->next);
     if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT)
-        command->deadline = start + (uint64_t)(command->time_limit * 1e9);
+        command->deadline =
+            cpu_now_for(command->time_limit) + (uint64_t)(command->time_limit * 1e9);
     if (plan(executor, command)) {
-        run_pieces(executor, command, 0, command->pieces);
-        if (command->kind == CPU_DISPATCH)
-            note_cost(command->u.dispatch.code, cpu_now() - start, command->pieces);
+        run_alone(executor, command);
         return DONE;
     }
+    make_shares(stream, command);
     cpu_pool_open(stream, command);
-    take_part(executor, command);
+    take_part(executor, stream, command);
     return cpu_pool_leave(stream) ? DONE : HELPERS_GO_ON;
 }
 
@@ -242,7 +332,7 @@ void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t
         if (!stream->batch && !take_batch(stream, until == UINT64_MAX))
             return;
         if (atomic_load_explicit(&stream->completed, memory_order_relaxed) >= until) {
-            cpu_pool_ready(stream);
+            cpu_pool_ready(stream, CPU_UNKNOWN_WORK);
             return;
         }
         if (run_front(executor, stream) != DONE)
@@ -252,7 +342,7 @@ void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t
 }
 
 void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
-    take_part(executor, stream->active);
+    take_part(executor, stream, stream->active);
     if (!cpu_pool_leave(stream))
         return;
     finish(stream);

@@ -122,7 +122,7 @@ static ingot_status check_kernel(const struct ingot_cpu_kernel *kernel, const ch
         return ig_fail(error, INGOT_BAD_ARCHIVE,
                        "the code of kernel \"%s\" has CPU ABI version %u, but this runtime has %u",
                        name, kernel->abi_version, INGOT_CPU_ABI_VERSION);
-    bool any = false;
+    bool any = kernel->row != NULL;
     for (int ids = 0; ids < INGOT_CPU_IDS_COUNT; ids++)
         any = any || kernel->simdgroup[ids] || kernel->group[ids];
     if (!any)

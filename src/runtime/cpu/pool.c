@@ -4,13 +4,22 @@
  * A stream is listed while it wants a leader (ready) or takes helpers (open). At most
  * worker_count threads take part in one command, so a waiting thread that helps stands in for
  * a worker rather than adding to the load. Idle workers spin for a moment, then sleep.
+ *
+ * Waking a sleeper is a system call of some microseconds. So for a few milliseconds one of the
+ * sleeping workers dozes: it looks for work now and then. Meanwhile a short command on an idle
+ * stream wakes nobody: the dozing worker finds it, or the thread that waits for it runs it.
  */
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/cpu/cpu.h"
 
 #define SPIN_NS            30000u
+#define DOZE_NS            5000000u /* a worker without work looks for it so long */
+#define DOZE_STEP_NS       50000u   /* so often */
+#define WAKE_NS            15000u   /* of work are worth waking one more worker */
 #define WORKER_STACK_BYTES ((size_t)256 << 10)
 
 static void list_add(struct cpu_device *device, struct cpu_stream *stream) {
@@ -35,29 +44,60 @@ static void list_remove(struct cpu_device *device, struct cpu_stream *stream) {
     stream->runnable_next = stream->runnable_previous = NULL;
 }
 
-/* Lock held. How many sleepers to wake: spinning workers look for themselves. */
-static uint32_t announce(struct cpu_device *device, uint32_t wanted) {
+/* Lock held. True when a sleeper is to be woken, who wakes others in turn: spinning workers look
+ * for themselves, and waking takes longer than little work. */
+static bool announce(struct cpu_device *device, uint32_t wanted, uint64_t work) {
     atomic_fetch_add_explicit(&device->work_signal, 1, memory_order_release);
     if (wanted <= device->spinning)
-        return 0;
+        return false;
     wanted -= device->spinning;
-    return wanted < device->sleeping ? wanted : device->sleeping;
+    if (wanted > device->sleeping)
+        wanted = device->sleeping;
+    if (work / WAKE_NS < wanted)
+        wanted = (uint32_t)(work / WAKE_NS);
+    if (wanted == 0)
+        return false;
+    if (device->to_wake < wanted - 1)
+        device->to_wake = wanted - 1;
+    return true;
 }
 
 /* Lock released: who is woken wants it. */
-static void wake_workers(struct cpu_device *device, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
+static void wake_worker(struct cpu_device *device, bool wanted) {
+    if (wanted)
         pthread_cond_signal(&device->wake);
 }
 
-void cpu_pool_ready(struct cpu_stream *stream) {
+void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
     struct cpu_device *device = stream->device;
     pthread_mutex_lock(&device->lock);
     atomic_store_explicit(&stream->state, CPU_STREAM_READY, memory_order_relaxed);
     list_add(device, stream);
-    uint32_t sleepers = announce(device, 1);
+    bool wake = announce(device, 1, CPU_UNKNOWN_WORK);
+    if (wake && device->dozing && work <= CPU_DEFER_NS) {
+        wake = false;
+        atomic_store_explicit(&stream->deferred, true, memory_order_relaxed);
+        atomic_fetch_add_explicit(&device->deferred, 1, memory_order_relaxed);
+    }
     pthread_mutex_unlock(&device->lock);
-    wake_workers(device, sleepers);
+    wake_worker(device, wake);
+}
+
+void cpu_pool_ring(struct cpu_device *device) {
+    if (atomic_load_explicit(&device->deferred, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&device->lock);
+    bool wake = announce(device, 1, CPU_UNKNOWN_WORK);
+    pthread_mutex_unlock(&device->lock);
+    wake_worker(device, wake);
+}
+
+/* Lock held: the stream has a leader. */
+static void undefer(struct cpu_device *device, struct cpu_stream *stream) {
+    if (!atomic_load_explicit(&stream->deferred, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&stream->deferred, false, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&device->deferred, 1, memory_order_relaxed);
 }
 
 void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
@@ -71,9 +111,9 @@ void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
     atomic_store_explicit(&stream->participants, 1, memory_order_relaxed);
     atomic_store_explicit(&stream->state, CPU_STREAM_OPEN, memory_order_relaxed);
     list_add(device, stream);
-    uint32_t sleepers = announce(device, helpers);
+    bool wake = announce(device, helpers, command->work);
     pthread_mutex_unlock(&device->lock);
-    wake_workers(device, sleepers);
+    wake_worker(device, wake);
 }
 
 bool cpu_pool_leave(struct cpu_stream *stream) {
@@ -82,6 +122,8 @@ bool cpu_pool_leave(struct cpu_stream *stream) {
     if (atomic_load_explicit(&stream->state, memory_order_relaxed) == CPU_STREAM_OPEN) {
         atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
         list_remove(device, stream);
+        if (!device->runnable_first)
+            device->to_wake = 0; /* they would come too late */
     }
     bool last = atomic_fetch_sub_explicit(&stream->participants, 1, memory_order_relaxed) == 1;
     pthread_mutex_unlock(&device->lock);
@@ -106,6 +148,7 @@ static enum cpu_role try_claim(struct cpu_device *device, struct cpu_stream *str
     case CPU_STREAM_READY:
         list_remove(device, stream);
         atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
+        undefer(device, stream);
         return CPU_LEADER;
     case CPU_STREAM_OPEN:
         if (!cpu_pool_has_role(stream))
@@ -160,11 +203,50 @@ done:
     device->spinning--;
 }
 
+/* Lock held on entry and return. Wakes two more if more are wanted: a tree of wakers is done
+ * sooner than one that wakes them all. */
+static void woken(struct cpu_device *device) {
+    uint32_t more = device->to_wake < 2 ? device->to_wake : 2;
+    device->to_wake -= more;
+    for (uint32_t i = 0; i < more; i++)
+        pthread_cond_signal(&device->wake);
+}
+
+/* What a worker without work remembers. */
+struct rest {
+    uint64_t signal, end; /* the last work_signal it has seen; when to sleep */
+};
+
+/* Lock held. True for a few milliseconds after there was work, whoever did it. */
+static bool may_doze(struct cpu_device *device, struct rest *rest) {
+    uint64_t signal = atomic_load_explicit(&device->work_signal, memory_order_relaxed);
+    uint64_t now = cpu_now();
+    if (signal != rest->signal)
+        *rest = (struct rest){signal, now + DOZE_NS};
+    return now < rest->end;
+}
+
+/* Lock held on entry and return. Sleeps for a moment, or until woken. */
+static void doze(struct cpu_device *device) {
+    uint64_t end = cpu_now() + DOZE_STEP_NS;
+    struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
+                             .tv_nsec = (long)(end % 1000000000u)};
+    device->dozing = true;
+    device->sleeping++;
+    bool signalled = pthread_cond_timedwait(&device->wake, &device->lock, &until) == 0;
+    device->sleeping--;
+    device->dozing = false;
+    if (signalled)
+        woken(device);
+}
+
 static void *worker(void *argument) {
     struct cpu_executor *executor = argument;
     struct cpu_device *device = executor->device;
     cpu_thread_enter(executor);
+    prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
     bool has_spun = true;
+    struct rest rest = {0};
     pthread_mutex_lock(&device->lock);
     for (;;) {
         struct cpu_stream *stream = NULL;
@@ -182,10 +264,13 @@ static void *worker(void *argument) {
         } else if (!has_spun && device->spinning < device->max_spinning) {
             spin(device);
             has_spun = true;
+        } else if (!device->dozing && may_doze(device, &rest)) {
+            doze(device);
         } else {
             device->sleeping++;
             pthread_cond_wait(&device->wake, &device->lock);
             device->sleeping--;
+            woken(device);
             has_spun = false;
         }
     }
@@ -196,6 +281,7 @@ static void *worker(void *argument) {
 
 /* Lock held or no other thread there yet. */
 static void register_executor(struct cpu_device *device, struct cpu_executor *executor) {
+    executor->index = device->executor_count++;
     executor->next_all = device->executors;
     device->executors = executor;
 }

@@ -8,12 +8,21 @@
 #include "runtime/cpu/cpu.h"
 
 #define PERIOD_NS     5000000u
-#define QUIET_PERIODS 20 /* without a running kernel, until the watchdog sleeps */
+#define LONG_LIMIT    1.0 /* seconds */
+#define QUIET_PERIODS 20  /* without a running kernel, until the watchdog sleeps */
+
+static uint64_t read_clock(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 uint64_t cpu_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t cpu_now_for(double limit) {
+    return read_clock(limit >= LONG_LIMIT ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC);
 }
 
 /* True when any executor has a deadline; interrupts those past it. */
