@@ -248,7 +248,8 @@ INGOT_API ingot_status ingot_kernel_argument_info(const ingot_kernel *kernel, si
 
 INGOT_API ingot_status ingot_buffer_create(ingot_device *device, uint64_t length,
                                            ingot_buffer **buffer);
-/* Wraps the caller's memory without a copy. It must outlive the buffer and every
+/* Wraps the caller's memory without a copy: host memory, or on a GPU without unified
+ * memory a pointer to its own. It must outlive the buffer and every
  * dispatch that uses it; `on_release`, if any, is called once when ingot is done. */
 INGOT_API ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
                                          void (*on_release)(void *context), void *context,
@@ -267,6 +268,10 @@ INGOT_API uint64_t ingot_buffer_address(const ingot_buffer *buffer);
  * independently of each other. The first failure stops the stream: later work is
  * dropped until ingot_stream_wait has returned the error once. */
 INGOT_API ingot_status ingot_stream_create(ingot_device *device, ingot_stream **stream);
+/* Work goes to a stream of another library, such as a CUstream (NULL: CUDA's default
+ * stream), in order with what that puts there; it must outlive the ingot_stream. The time
+ * limit does not hold there. INGOT_UNSUPPORTED on devices without such streams. */
+INGOT_API ingot_status ingot_stream_wrap(ingot_device *device, void *native, ingot_stream **stream);
 INGOT_API void ingot_stream_retain(ingot_stream *stream);
 INGOT_API void ingot_stream_release(ingot_stream *stream); /* waits for the work */
 
@@ -299,6 +304,13 @@ INGOT_API ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *sou
                                          uint64_t destination_offset, uint64_t length);
 INGOT_API ingot_status ingot_stream_fill(ingot_stream *stream, ingot_buffer *buffer,
                                          uint64_t offset, uint64_t length, uint8_t value);
+/* Between the caller's memory and a buffer, on every device, in order with the stream's
+ * work. The bytes have been taken, or are there, when the call returns; an error of earlier
+ * work may be returned instead, as by ingot_stream_wait. */
+INGOT_API ingot_status ingot_stream_upload(ingot_stream *stream, ingot_buffer *buffer,
+                                           uint64_t offset, const void *host, uint64_t length);
+INGOT_API ingot_status ingot_stream_download(ingot_stream *stream, ingot_buffer *buffer,
+                                             uint64_t offset, void *host, uint64_t length);
 /* Blocks until all work so far is done; returns the stream's first error, and clears it. */
 INGOT_API ingot_status ingot_stream_wait(ingot_stream *stream);
 

@@ -12,6 +12,7 @@ struct bound {
     struct cli_argument given;
     ingot_argument_info info;
     ingot_buffer *buffer; /* NULL: given by bytes */
+    uint8_t *result;      /* the buffer's bytes after the run */
 };
 
 struct run {
@@ -152,16 +153,8 @@ static bool make_buffer(struct run *run, struct bound *bound) {
         return true;
     if (!api(ingot_buffer_create(run->device, given->size, &bound->buffer)))
         return false;
-    void *contents = ingot_buffer_contents(bound->buffer);
-    if (!contents) {
-        cli_error("device %s has no memory that the host can reach", run->device_info.name);
-        return false;
-    }
-    if (given->bytes)
-        memcpy(contents, given->bytes, given->size);
-    else
-        memset(contents, 0, given->size);
-    return true;
+    return !given->bytes ||
+           api(ingot_stream_upload(run->stream, bound->buffer, 0, given->bytes, given->size));
 }
 
 static bool wrong_count(const struct run *run, const ingot_argument_info *infos, size_t count,
@@ -244,6 +237,25 @@ static ingot_dispatch_desc dispatch_of(const struct run *run) {
     return desc;
 }
 
+/* What the device has in its buffers, to `result` of each. */
+static bool read_back(struct run *run) {
+    for (size_t i = 0; i < run->bound_count; i++) {
+        struct bound *bound = &run->bound[i];
+        if (!bound->buffer)
+            continue;
+        if (!bound->result)
+            bound->result = ig_arena_array(&run->arena, bound->given.size + 1, 1);
+        if (!bound->result) {
+            cli_error("no memory for %zu bytes of results", (size_t)bound->given.size);
+            return false;
+        }
+        if (!api(ingot_stream_download(run->stream, bound->buffer, 0, bound->result,
+                                       bound->given.size)))
+            return false;
+    }
+    return true;
+}
+
 static bool write_outputs(const struct run *run) {
     for (size_t i = 0; i < run->bound_count; i++) {
         const struct bound *bound = &run->bound[i];
@@ -251,7 +263,7 @@ static bool write_outputs(const struct run *run) {
             continue;
         struct ig_npy array = {.scalar = bound->given.scalar, .rank = bound->given.rank};
         memcpy(array.shape, bound->given.shape, sizeof array.shape);
-        array.data = ingot_buffer_contents(bound->buffer);
+        array.data = bound->result;
         array.data_size = bound->given.size;
         struct ig_error error = {0};
         if (!base(ig_npy_write(bound->given.output, &array, &error), &error))
@@ -294,7 +306,7 @@ static void print_preview(const struct bound *bound) {
     ig_npy_shape_text(&array, shape, sizeof shape);
     printf("  buffer(%u) %s: %s%s", bound->info.index, bound->info.name,
            ig_scalar_name(bound->given.scalar), shape);
-    const uint8_t *contents = ingot_buffer_contents(bound->buffer);
+    const uint8_t *contents = bound->result;
     size_t width = ig_scalar_size(bound->given.scalar);
     uint64_t count = width ? bound->given.size / width : 0;
     for (uint64_t i = 0; i < count && i < 8; i++) {
@@ -375,14 +387,14 @@ static bool execute(struct run *run, const char *const *arguments, size_t argume
         return false;
     if (*ingot_library_warnings(run->library) && !run->quiet)
         cli_diagnostics(ingot_library_warnings(run->library));
-    if (!make_kernel(run) || !bind_arguments(run, arguments, argument_count) ||
-        !api(ingot_stream_create(run->device, &run->stream)))
+    if (!make_kernel(run) || !api(ingot_stream_create(run->device, &run->stream)) ||
+        !bind_arguments(run, arguments, argument_count))
         return false;
     ingot_dispatch_desc desc = dispatch_of(run);
     if (!api(ingot_stream_dispatch(run->stream, &desc)) || !api(ingot_stream_wait(run->stream)) ||
-        !write_outputs(run))
+        !read_back(run) || !write_outputs(run))
         return false;
-    if (run->timed && !measure(run))
+    if (run->timed && (!measure(run) || !read_back(run)))
         return false;
     if (run->as_json)
         write_result(run);

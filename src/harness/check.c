@@ -20,20 +20,21 @@ static bool reset_outputs(struct igh_run *run) {
         struct igh_tensor *slot = &run->slots[i];
         if (!slot->output || !slot->tensor.buffer)
             continue;
-        uint64_t length = ingot_buffer_length(slot->tensor.buffer);
-        if (!slot->input) {
-            if (length <= (uint64_t)1 << 30) /* larger ones are mostly never touched */
-                memset(ingot_buffer_contents(slot->tensor.buffer), 0xff, length);
-            continue;
-        }
-        bool first = !slot->pristine;
-        if (first && ingot_buffer_create(run->device, length, &slot->pristine)) {
-            ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "%s", ingot_error_message());
+        ingot_buffer *live = slot->tensor.buffer;
+        uint64_t length = ingot_buffer_length(live);
+        bool first = slot->input && !slot->pristine;
+        ingot_status status = INGOT_OK;
+        if (first)
+            status = ingot_buffer_create(run->device, length, &slot->pristine);
+        if (!status && slot->input)
+            status = ingot_stream_copy(run->stream, first ? live : slot->pristine, 0,
+                                       first ? slot->pristine : live, 0, length);
+        else if (!status && length <= (uint64_t)1 << 30) /* larger ones are mostly never touched */
+            status = ingot_stream_fill(run->stream, live, 0, length, 0xff);
+        if (status) {
+            ig_fail(&run->error, status, "%s: %s", slot->name, ingot_error_message());
             return false;
         }
-        void *kept = ingot_buffer_contents(slot->pristine),
-             *live = ingot_buffer_contents(slot->tensor.buffer);
-        memcpy(first ? kept : live, first ? live : kept, length);
     }
     return true;
 }
@@ -56,9 +57,9 @@ static uint64_t hash_outputs(const struct igh_run *run) {
         if (!slot->output || !slot->tensor.buffer ||
             ingot_buffer_length(slot->tensor.buffer) > (uint64_t)1 << 30)
             continue;
-        const unsigned char *bytes = ingot_buffer_contents(slot->tensor.buffer);
-        for (uint64_t k = 0, n = ingot_buffer_length(slot->tensor.buffer); k < n; k++)
-            hash = (hash ^ bytes[k]) * 1099511628211u;
+        const char *bytes = igh_bytes(run, i);
+        for (uint64_t k = 0, n = ingot_buffer_length(slot->tensor.buffer); bytes && k < n; k++)
+            hash = (hash ^ (unsigned char)bytes[k]) * 1099511628211u;
     }
     return hash;
 }

@@ -59,6 +59,7 @@ struct igh_tensor {
     double *values;         /* of inputs, rounded to their type, in dense row-major order */
     double *expected;       /* of outputs: the reference puts them here, dense row-major */
     ingot_buffer *pristine; /* the inputs' bytes before the run, for read-and-written ones */
+    char *host;             /* the buffer's contents, or a copy where the host cannot reach them */
 };
 
 struct igh_metric { /* one thing that was measured against its bound */
@@ -150,6 +151,9 @@ const double *igh_values(const struct igh_run *run, int slot);
 double *igh_expected(const struct igh_run *run, int slot);
 /* What the operation put out, as doubles, dense row-major; malloc'ed, NULL when memory is out. */
 double *igh_got(const struct igh_run *run, int slot);
+/* The bytes of the slot's buffer as the device has them now; NULL when they cannot be had. Lives
+ * as long as the run. */
+const char *igh_bytes(const struct igh_run *run, int slot);
 /* Custom inputs: called from `declare` after igh_input; the values are rounded to the slot's type
  * and stored. Does nothing in runs for speed unless `always`. `values` has igh_count elements. */
 void igh_set(struct igh_run *run, int slot, const double *values, bool always);

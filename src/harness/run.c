@@ -163,7 +163,7 @@ static void walk_next(struct walk *w) {
 }
 
 static char *first_element(const struct igh_tensor *slot) {
-    return (char *)ingot_buffer_contents(slot->tensor.buffer) + slot->tensor.offset;
+    return slot->host + slot->tensor.offset;
 }
 
 static void store_all(struct igh_tensor *slot, const double *values) {
@@ -178,6 +178,41 @@ static void store_all(struct igh_tensor *slot, const double *values) {
     }
 }
 
+/* ---- the device's memory ---- */
+
+static bool has_copy(const struct igh_tensor *slot) {
+    return slot->host && slot->host != ingot_buffer_contents(slot->tensor.buffer);
+}
+
+static void free_memory(struct igh_tensor *slot) {
+    if (has_copy(slot))
+        free(slot->host);
+    slot->host = NULL;
+    ingot_buffer_release(slot->tensor.buffer);
+    slot->tensor.buffer = NULL;
+}
+
+const char *igh_bytes(const struct igh_run *run, int index) {
+    const struct igh_tensor *slot = &run->slots[index];
+    if (has_copy(slot) && ingot_stream_download(run->stream, slot->tensor.buffer, 0, slot->host,
+                                                ingot_buffer_length(slot->tensor.buffer)))
+        return NULL;
+    return slot->host;
+}
+
+/* What was put into `host` goes to the device. */
+static void send_inputs(struct igh_run *run) {
+    for (int i = 0; i < IGH_MAX_SLOTS && !run->error.status; i++) {
+        const struct igh_tensor *slot = &run->slots[i];
+        if (!slot->input || !has_copy(slot))
+            continue;
+        ingot_status status = ingot_stream_upload(run->stream, slot->tensor.buffer, 0, slot->host,
+                                                  ingot_buffer_length(slot->tensor.buffer));
+        if (status)
+            ig_fail(&run->error, status, "%s: %s", slot->name, ingot_error_message());
+    }
+}
+
 double *igh_got(const struct igh_run *run, int index) {
     const struct igh_tensor *slot = &run->slots[index];
     int64_t count = count_of(&slot->tensor);
@@ -186,6 +221,10 @@ double *igh_got(const struct igh_run *run, int index) {
     size_t size = ig_scalar_size(slot->tensor.type);
     if (!values || !count)
         return values;
+    if (!igh_bytes(run, index)) {
+        free(values);
+        return NULL;
+    }
     const char *at = first_element(slot);
     for (int64_t i = 0; i < count; i++, walk_next(&w))
         values[i] = igh_load(slot->tensor.type, at + w.element * (int64_t)size);
@@ -206,8 +245,15 @@ static void fail_memory(struct igh_run *run, const char *name, int64_t count) {
 static void allocate(struct igh_run *run, struct igh_tensor *slot, uint64_t elements) {
     uint64_t bytes = elements * ig_scalar_size(slot->tensor.type);
     ingot_status status = ingot_buffer_create(run->device, bytes ? bytes : 1, &slot->tensor.buffer);
-    if (status)
+    if (status) {
         ig_fail(&run->error, status, "%s: %s", slot->name, ingot_error_message());
+        return;
+    }
+    slot->host = ingot_buffer_contents(slot->tensor.buffer);
+    if (!slot->host)
+        slot->host = calloc(1, bytes ? bytes : 1);
+    if (!slot->host)
+        fail_memory(run, slot->name, (int64_t)elements);
 }
 
 static void put_specials(struct igh_tensor *slot, double *values, int64_t count) {
@@ -228,16 +274,14 @@ static void fill_quickly(struct igh_run *run, struct igh_tensor *slot, uint64_t 
     const struct igh_tensor *like = run->like ? &run->like->slots[slot - run->slots] : NULL;
     uint64_t length = ingot_buffer_length(slot->tensor.buffer);
     if (like && !like->output && ingot_buffer_length(like->tensor.buffer) == length) {
-        memcpy(ingot_buffer_contents(slot->tensor.buffer),
-               ingot_buffer_contents(like->tensor.buffer), length);
+        memcpy(slot->host, like->host, length);
         return;
     }
     unsigned char period[PERIOD][8];
     int64_t count = count_of(&slot->tensor), first = count < PERIOD ? count : PERIOD;
     for (int64_t i = 0; i < first; i++)
         igh_store(slot->tensor.type, period[i], fill_value(&slot->fill, state));
-    bool dense = at - (char *)ingot_buffer_contents(slot->tensor.buffer) + count * (int64_t)size ==
-                 (int64_t)length;
+    bool dense = at - slot->host + count * (int64_t)size == (int64_t)length;
     for (int64_t i = 0; i < (dense ? first : count); i++, walk_next(&w))
         memcpy(at + w.element * (int64_t)size, period[i % PERIOD], size);
     for (int64_t done = first, step; dense && done < count; done += step) {
@@ -317,8 +361,7 @@ void igh_strides(struct igh_run *run, int index, const int64_t *strides, int64_t
         if (slot->tensor.shape[i] > 0)
             reach += (uint64_t)(slot->tensor.shape[i] - 1) * (uint64_t)strides[i];
     }
-    ingot_buffer_release(slot->tensor.buffer);
-    slot->tensor.buffer = NULL;
+    free_memory(slot);
     allocate(run, slot, reach);
     slot->tensor.offset = (uint64_t)first * ig_scalar_size(slot->tensor.type);
 }
@@ -383,6 +426,7 @@ ingot_status igh_run_open(struct igh_run *run, const struct igh_options *options
     for (int i = 0; i < IGH_MAX_SLOTS && !failed(run); i++)
         if (run->slots[i].input && !run->slots[i].is_set)
             fill_input(run, &run->slots[i]);
+    send_inputs(run);
     return run->error.status;
 }
 
@@ -390,7 +434,7 @@ void igh_run_close(struct igh_run *run) {
     for (int i = 0; i < IGH_MAX_SLOTS; i++) {
         free(run->slots[i].values);
         free(run->slots[i].expected);
-        ingot_buffer_release(run->slots[i].tensor.buffer);
+        free_memory(&run->slots[i]);
         ingot_buffer_release(run->slots[i].pristine);
     }
     ig_error_clear(&run->error);

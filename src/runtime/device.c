@@ -5,7 +5,7 @@
 
 #include "runtime/objects.h"
 
-static const struct ig_device_kind *const kinds[] = {&ig_cpu_device_kind};
+static const struct ig_device_kind *const kinds[] = {&ig_cpu_device_kind, &ig_cuda_device_kind};
 #define KIND_COUNT (sizeof kinds / sizeof kinds[0])
 
 size_t ingot_device_count(void) {
@@ -64,15 +64,20 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
     size_t index;
     const struct ig_device_kind *kind = find_kind(chosen, &index);
     if (!kind)
-        return ig_api_fail(INGOT_NOT_FOUND, "there is no device called \"%s\"; this build has: cpu",
-                           chosen);
-    if (index >= kind->count())
+        return ig_api_fail(INGOT_NOT_FOUND,
+                           "there is no device called \"%s\"; this build has: cpu, cuda", chosen);
+    struct ig_error error = {0};
+    size_t count = kind->count();
+    if (!count && kind->absence) {
+        kind->absence(&error);
+        return ig_api_result(&error);
+    }
+    if (index >= count)
         return ig_api_fail(INGOT_NOT_FOUND,
                            "there is no device \"%s\": this machine has %zu of "
                            "kind \"%s\"",
-                           chosen, kind->count(), kind->name);
+                           chosen, count, kind->name);
     const ingot_device_desc defaults = INGOT_DEVICE_DESC_INIT;
-    struct ig_error error = {0};
     kind->open(index, desc ? desc : &defaults, device, &error);
     return ig_api_result(&error);
 }

@@ -4,7 +4,8 @@
  * The runtime (library.c, kernel.c, buffer.c, stream.c, event.c) checks arguments, counts
  * references and encodes launches; a device owns code, memory and queues. No lock of the
  * runtime is held during any call below, and every entry may be called from any thread at
- * any time; calls that name the same stream may overlap. All entries are required.
+ * any time; calls that name the same stream may overlap. All entries are required but those
+ * that say when they may be NULL.
  */
 #ifndef INGOT_RUNTIME_DEVICE_H
 #define INGOT_RUNTIME_DEVICE_H
@@ -33,6 +34,8 @@ struct ig_device_ops {
      * the thread that released it, never from one of the device's own threads. */
     void (*close)(ingot_device *device);
 
+    /* The code of `variant` that suits the device best, or NULL. */
+    const struct ig_code *(*code_find)(ingot_device *device, const struct ig_variant *variant);
     /* Makes `code` of `variant` ready to run; *loaded is the device's own. */
     ingot_status (*code_load)(ingot_device *device, const struct ig_variant *variant,
                               const struct ig_code *code, void **loaded, struct ig_error *error);
@@ -42,14 +45,19 @@ struct ig_device_ops {
     ingot_status (*buffer_allocate)(ingot_device *device, ingot_buffer *buffer,
                                     struct ig_error *error);
     void (*buffer_free)(ingot_device *device, ingot_buffer *buffer);
-    /* The same for caller memory, which `contents` holds. */
+    /* The same for caller memory, which `contents` holds: a pointer that the host can use, or,
+     * where the device has memory of its own, one of that, and `contents` becomes NULL. */
     ingot_status (*buffer_wrap)(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
     void (*buffer_unwrap)(ingot_device *device, ingot_buffer *buffer);
 
     ingot_status (*stream_open)(ingot_device *device, void **stream, struct ig_error *error);
+    /* A queue of another library; NULL where there are none. */
+    ingot_status (*stream_wrap)(ingot_device *device, void *native, void **stream,
+                                struct ig_error *error);
     /* Waits for the work, whose errors are lost. */
     void (*stream_close)(void *stream);
-    /* Queue work and return. What the work uses is retained until it is done. */
+    /* Queue work and return. What the work uses is retained until it is done, or whoever frees
+     * it (code_unload, buffer_free, buffer_unwrap) waits. */
     ingot_status (*stream_dispatch)(void *stream, const struct ig_launch *launch,
                                     struct ig_error *error);
     ingot_status (*stream_copy)(void *stream, ingot_buffer *source, uint64_t source_offset,
@@ -57,6 +65,12 @@ struct ig_device_ops {
                                 uint64_t length, struct ig_error *error);
     ingot_status (*stream_fill)(void *stream, ingot_buffer *buffer, uint64_t offset,
                                 uint64_t length, uint8_t value, struct ig_error *error);
+    /* Between host memory and a buffer without contents, after the stream's earlier work. The
+     * bytes have left or reached `host` on return. Both are NULL where memory is unified. */
+    ingot_status (*stream_upload)(void *stream, ingot_buffer *buffer, uint64_t offset,
+                                  const void *host, uint64_t length, struct ig_error *error);
+    ingot_status (*stream_download)(void *stream, ingot_buffer *buffer, uint64_t offset, void *host,
+                                    uint64_t length, struct ig_error *error);
     ingot_status (*stream_record)(void *stream, ingot_event *event, struct ig_error *error);
     ingot_status (*stream_wait_event)(void *stream, ingot_event *event, struct ig_error *error);
     /* Blocks; moves the stream's first error, if any, to *error and clears it. */
@@ -66,8 +80,8 @@ struct ig_device_ops {
     void (*event_close)(void *event);
     ingot_status (*event_wait)(void *event, struct ig_error *error);
     bool (*event_done)(void *event);
-    /* Nanoseconds on the device's clock; false while it was never recorded or not done. */
-    bool (*event_time)(void *event, uint64_t *nanoseconds);
+    /* On the device's clock; false while one was never recorded or is not done. */
+    bool (*event_elapsed)(void *start, void *end, double *seconds);
 };
 
 /* Devices embed this as their first member. */
@@ -82,11 +96,14 @@ struct ingot_device {
 struct ig_device_kind {
     const char *name; /* "cpu": devices are "cpu" or "cpu:N" */
     size_t (*count)(void);
+    /* Why the count is 0; NULL where that cannot be. */
+    void (*absence)(struct ig_error *error);
     ingot_status (*describe)(size_t index, ingot_device_info *info, struct ig_error *error);
     ingot_status (*open)(size_t index, const ingot_device_desc *desc, ingot_device **device,
                          struct ig_error *error);
 };
 
 extern const struct ig_device_kind ig_cpu_device_kind;
+extern const struct ig_device_kind ig_cuda_device_kind;
 
 #endif

@@ -90,12 +90,10 @@ ingot_status ingot_event_elapsed(const ingot_event *start, const ingot_event *en
     if (start->device != end->device)
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_event_elapsed: the events belong to two opened devices");
-    uint64_t from, to;
-    bool started = start->device->ops->event_time(start->state, &from);
-    if (!started || !end->device->ops->event_time(end->state, &to))
+    bool started = start->device->ops->event_done(start->state);
+    if (!started || !start->device->ops->event_elapsed(start->state, end->state, seconds))
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_event_elapsed: the %s event has not been recorded or is not done",
                            started ? "end" : "start");
-    *seconds = ((double)to - (double)from) * 1e-9;
     return INGOT_OK;
 }

@@ -38,7 +38,7 @@ static ingot_status no_such_kernel(const ingot_library *library, const char *nam
 static bool use_blob(ingot_kernel *kernel, struct ig_blob *blob, const char *name,
                      const char *constants) {
     const struct ig_variant *variant = ig_archive_find(&blob->archive, name, constants);
-    if (!variant || !ig_variant_code(variant, kernel->device->info.target))
+    if (!variant || !kernel->device->ops->code_find(kernel->device, variant))
         return false;
     ig_blob_retain(blob);
     kernel->blob = blob;
@@ -213,7 +213,7 @@ static ingot_status load_code(ingot_kernel *kernel, struct ig_error *error) {
     ingot_status status = fill_launch_tables(kernel, error);
     if (status != INGOT_OK)
         return status;
-    const struct ig_code *code = ig_variant_code(kernel->variant, device->info.target);
+    const struct ig_code *code = device->ops->code_find(device, kernel->variant);
     return device->ops->code_load(device, kernel->variant, code, &kernel->loaded, error);
 }
 

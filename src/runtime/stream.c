@@ -1,26 +1,47 @@
 /* Streams: argument checks in front of the device's queues. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/objects.h"
 
-ingot_status ingot_stream_create(ingot_device *device, ingot_stream **result) {
-    if (!device || !result)
-        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_create: %s is NULL",
-                           device ? "stream" : "device");
-    *result = NULL;
+/* With `wrap`, of the queue `native`. */
+static ingot_status make_stream(ingot_device *device, bool wrap, void *native,
+                                ingot_stream **result) {
     ingot_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a stream object");
     atomic_init(&stream->references, 1);
     stream->device = device;
     struct ig_error error = {0};
-    if (device->ops->stream_open(device, &stream->queue, &error) != INGOT_OK) {
+    ingot_status status = wrap ? device->ops->stream_wrap(device, native, &stream->queue, &error)
+                               : device->ops->stream_open(device, &stream->queue, &error);
+    if (status != INGOT_OK) {
         free(stream);
         return ig_api_result(&error);
     }
     ingot_device_retain(device);
     *result = stream;
     return INGOT_OK;
+}
+
+ingot_status ingot_stream_create(ingot_device *device, ingot_stream **result) {
+    if (!device || !result)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_create: %s is NULL",
+                           device ? "stream" : "device");
+    *result = NULL;
+    return make_stream(device, false, NULL, result);
+}
+
+ingot_status ingot_stream_wrap(ingot_device *device, void *native, ingot_stream **result) {
+    if (!device || !result)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_wrap: %s is NULL",
+                           device ? "stream" : "device");
+    *result = NULL;
+    if (!device->ops->stream_wrap)
+        return ig_api_fail(INGOT_UNSUPPORTED,
+                           "ingot_stream_wrap: device \"%s\" has no streams of other libraries",
+                           device->info.name);
+    return make_stream(device, true, native, result);
 }
 
 void ingot_stream_retain(ingot_stream *stream) {
@@ -99,6 +120,53 @@ ingot_status ingot_stream_fill(ingot_stream *stream, ingot_buffer *buffer, uint6
     struct ig_error error = {0};
     stream->device->ops->stream_fill(stream->queue, buffer, offset, length, value, &error);
     return ig_api_result(&error);
+}
+
+/* The checks of both transfers. */
+static ingot_status check_transfer(const char *function, const ingot_stream *stream,
+                                   const ingot_buffer *buffer, uint64_t offset, const void *host,
+                                   uint64_t length) {
+    if (!stream)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: stream is NULL", function);
+    if (!host && length)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "%s: host is NULL, but %llu bytes are to be moved", function,
+                           (unsigned long long)length);
+    return check_range(function, "buffer", stream, buffer, offset, length);
+}
+
+ingot_status ingot_stream_upload(ingot_stream *stream, ingot_buffer *buffer, uint64_t offset,
+                                 const void *host, uint64_t length) {
+    ingot_status status =
+        check_transfer("ingot_stream_upload", stream, buffer, offset, host, length);
+    if (status != INGOT_OK || length == 0)
+        return status;
+    struct ig_error error = {0};
+    if (!buffer->contents) {
+        stream->device->ops->stream_upload(stream->queue, buffer, offset, host, length, &error);
+        return ig_api_result(&error);
+    }
+    status = ingot_stream_wait(stream);
+    if (status == INGOT_OK)
+        memcpy((char *)buffer->contents + offset, host, length);
+    return status;
+}
+
+ingot_status ingot_stream_download(ingot_stream *stream, ingot_buffer *buffer, uint64_t offset,
+                                   void *host, uint64_t length) {
+    ingot_status status =
+        check_transfer("ingot_stream_download", stream, buffer, offset, host, length);
+    if (status != INGOT_OK || length == 0)
+        return status;
+    struct ig_error error = {0};
+    if (!buffer->contents) {
+        stream->device->ops->stream_download(stream->queue, buffer, offset, host, length, &error);
+        return ig_api_result(&error);
+    }
+    status = ingot_stream_wait(stream);
+    if (status == INGOT_OK)
+        memcpy(host, (const char *)buffer->contents + offset, length);
+    return status;
 }
 
 ingot_status ingot_stream_wait(ingot_stream *stream) {

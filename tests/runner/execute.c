@@ -12,6 +12,7 @@ struct launch {
     ingot_buffer *buffers[MAX_ARGUMENTS];
     ingot_arg args[MAX_ARGUMENTS];
     size_t arg_count;
+    const char *message; /* instead of ingot_error_message */
 };
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -86,10 +87,10 @@ static ingot_status bind(ingot_device *device, const struct test_case *test,
             ingot_buffer_create(device, a->data.size + a->offset, &launch->buffers[i]);
         if (status)
             return status;
-        char *contents = ingot_buffer_contents(launch->buffers[i]);
-        if (!contents)
-            return INGOT_UNSUPPORTED;
-        memcpy(contents + a->offset, a->data.bytes, a->data.size);
+        status = ingot_stream_upload(launch->stream, launch->buffers[i], a->offset, a->data.bytes,
+                                     a->data.size);
+        if (status)
+            return status;
     }
     for (uint32_t i = 0; i < MAX_ARGUMENTS; i++) {
         const struct argument *a = &test->arguments[i];
@@ -99,8 +100,10 @@ static ingot_status bind(ingot_device *device, const struct test_case *test,
             uint64_t address = 0;
             if (a->addresses[k].argument < MAX_ARGUMENTS)
                 address = ingot_buffer_address(launch->buffers[a->addresses[k].argument]);
-            memcpy((char *)ingot_buffer_contents(launch->buffers[i]) + a->addresses[k].at, &address,
-                   sizeof address);
+            ingot_status status = ingot_stream_upload(launch->stream, launch->buffers[i],
+                                                      a->addresses[k].at, &address, sizeof address);
+            if (status)
+                return status;
         }
         if (launch->buffers[i])
             launch->args[i] = (ingot_arg){.buffer = launch->buffers[i], .offset = a->offset};
@@ -141,8 +144,10 @@ static void drop_indirect(const struct test_case *test, struct launch *launch) {
 }
 
 static ingot_status run(ingot_device *device, const struct test_file *file,
-                        const struct test_case *test, struct launch *launch) {
-    ingot_status status = open_library(device, file, test, launch);
+                        const struct test_case *test, const char *packed, struct launch *launch) {
+    ingot_status status =
+        packed ? test_packed_open(device, file, test, packed, &launch->library, &launch->message)
+               : open_library(device, file, test, launch);
     if (!status)
         status = make_kernel(test, launch);
     if (!status)
@@ -209,7 +214,13 @@ static bool check_results(const struct test_file *file, const struct test_case *
             good = false;
             continue;
         }
-        const uint8_t *got = (const uint8_t *)ingot_buffer_contents(buffer) + a->offset;
+        uint8_t *got = ig_arena_array(file->arena, a->data.size + 1, 1);
+        if (!got || ingot_stream_download(launch->stream, buffer, a->offset, got, a->data.size)) {
+            ig_text_printf(report, "  EXPECT %u cannot be read: %s\n", x->argument,
+                           ingot_error_message());
+            good = false;
+            continue;
+        }
         if (test_compare(x, got, report))
             continue;
         good = false;
@@ -224,14 +235,14 @@ static bool check_results(const struct test_file *file, const struct test_case *
 }
 
 bool test_case_run(ingot_device *device, const struct test_file *file, const struct test_case *test,
-                   struct ig_text *report, const char **update) {
+                   const char *packed, struct ig_text *report, const char **update) {
     struct launch launch = {0};
     pthread_mutex_lock(&log_lock);
     ig_text_free(&log_messages);
     pthread_mutex_unlock(&log_lock);
     ingot_set_log_function(collect_log, NULL);
-    ingot_status status = run(device, file, test, &launch);
-    char *message = strdup(status ? ingot_error_message() : "");
+    ingot_status status = run(device, file, test, packed, &launch);
+    char *message = strdup(!status ? "" : launch.message ? launch.message : ingot_error_message());
     bool good = message && check_failure(test, status, message, report);
     if (good && !status)
         good = check_results(file, test, &launch, report, update);

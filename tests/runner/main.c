@@ -1,6 +1,11 @@
 /*
- * run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--update] [--verbose] FILE_OR_FOLDER...
- * [FILTER]
+ * run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--seconds N] [--update] [--verbose]
+ *         FILE_OR_FOLDER... [FILTER]
+ * run-msl --pack FOLDER [--target NAME]... FILE_OR_FOLDER... [FILTER]
+ * run-msl --packed FOLDER --device NAME FILE_OR_FOLDER... [FILTER]
+ *
+ * --pack compiles the kernels of all cases into archives (with $INGOTC, for sm_80 and sm_90 unless
+ * targets are named) and runs nothing; --packed runs with those, where there is no compiler.
  *
  * Runs each file in a process of its own, so that a crash is the failure of one file. Exits 0
  * when all passed, 1 when not, 77 when the CPU level is not there.
@@ -20,7 +25,7 @@
 #include "base/file.h"
 #include "runner.h"
 
-enum { MAX_FILES = 4096, MAX_JOBS = 64, FILE_SECONDS = 240 };
+enum { MAX_FILES = 4096, MAX_JOBS = 64, MAX_TARGETS = 8 };
 
 struct counts {
     int passed, failed;
@@ -29,9 +34,12 @@ struct counts {
 struct options {
     const char *device;
     ingot_device_desc desc;
-    int jobs;
+    int jobs, seconds; /* of a file */
     bool update, verbose;
     const char *filter;
+    const char *pack, *packed; /* folders */
+    const char *targets[MAX_TARGETS];
+    size_t target_count;
     char *files[MAX_FILES];
     size_t file_count;
 };
@@ -79,6 +87,19 @@ static void update_file(const struct test_file *file, const char *text,
     ig_text_free(&out);
 }
 
+/* A case that must fail may have lost the device. */
+static bool reopen_when_lost(const struct options *options, const char *device_name,
+                             ingot_device **device) {
+    ingot_stream *stream;
+    ingot_status status = ingot_stream_create(*device, &stream);
+    if (status != INGOT_DEVICE_LOST) {
+        ingot_stream_release(stream);
+        return true;
+    }
+    ingot_device_release(*device);
+    return !ingot_device_open(device_name, &options->desc, device);
+}
+
 static void run_on_device(const struct options *options, const char *device_name,
                           const struct test_file *file, const char *text, struct counts *counts) {
     ingot_device *device;
@@ -88,9 +109,14 @@ static void run_on_device(const struct options *options, const char *device_name
         return;
     }
     for (size_t i = 0; i < file->case_count; i++) {
+        if (i && !reopen_when_lost(options, device_name, &device)) {
+            printf("%s: %s\n", file->path, ingot_error_message());
+            counts->failed++;
+            return;
+        }
         struct ig_text report = {0};
         const char *update[MAX_EXPECTATIONS] = {0};
-        bool good = test_case_run(device, file, &file->cases[i], &report, update);
+        bool good = test_case_run(device, file, &file->cases[i], options->packed, &report, update);
         if (good)
             counts->passed++;
         else
@@ -107,6 +133,23 @@ static void run_on_device(const struct options *options, const char *device_name
     ingot_device_release(device);
 }
 
+static void pack_file(const struct options *options, const struct test_file *file,
+                      struct counts *counts) {
+    for (size_t i = 0; i < file->case_count; i++) {
+        struct ig_text report = {0};
+        bool good = test_case_pack(file, &file->cases[i], options->pack, options->targets,
+                                   options->target_count, &report);
+        if (good)
+            counts->passed++;
+        else
+            counts->failed++;
+        if (!good)
+            printf("FAIL %s:%d kernel %s does not compile\n%s", file->path, file->cases[i].line,
+                   file->cases[i].kernel, ig_text_string(&report));
+        ig_text_free(&report);
+    }
+}
+
 static void run_file(const struct options *options, const char *path, struct counts *counts) {
     struct ig_arena arena = {0};
     struct ig_error error = {0};
@@ -117,6 +160,8 @@ static void run_file(const struct options *options, const char *path, struct cou
         test_file_parse(&arena, path, text, &file, &error)) {
         printf("FAIL %s\n", ig_error_text(&error));
         counts->failed++;
+    } else if (options->pack) {
+        pack_file(options, &file, counts);
     } else if (options->device) {
         run_on_device(options, options->device, &file, text, counts);
     } else {
@@ -138,7 +183,7 @@ static bool start_job(const struct options *options, struct job *job, size_t whi
     fflush(stdout);
     job->file = which;
     job->output = tmpfile();
-    job->deadline = now() + FILE_SECONDS;
+    job->deadline = now() + options->seconds;
     job->pid = job->output ? fork() : -1;
     if (job->pid < 0) {
         perror("run-msl");
@@ -164,7 +209,7 @@ static void finish_job(const struct options *options, struct job *job, int statu
     fclose(job->output);
     const char *path = options->files[job->file];
     if (timed_out)
-        printf("FAIL %s: ran longer than %d s\n", path, FILE_SECONDS);
+        printf("FAIL %s: ran longer than %d s\n", path, options->seconds);
     else if (WIFSIGNALED(status))
         printf("FAIL %s: crashed (%s)\n", path, strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status))
@@ -276,30 +321,55 @@ static void apply_filter(struct options *options) {
     options->file_count = kept;
 }
 
-int main(int argc, char **argv) {
-    static struct options options;
-    options.jobs = 2;
+static bool parse_arguments(struct options *options, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--cpu") && more)
-            options.desc.cpu_level = argv[++i];
+            options->desc.cpu_level = argv[++i];
         else if (!strcmp(argv[i], "--device") && more)
-            options.device = argv[++i];
+            options->device = argv[++i];
         else if (!strcmp(argv[i], "--jobs") && more)
-            options.jobs = atoi(argv[++i]);
+            options->jobs = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--seconds") && more)
+            options->seconds = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--pack") && more)
+            options->pack = argv[++i];
+        else if (!strcmp(argv[i], "--packed") && more)
+            options->packed = argv[++i];
+        else if (!strcmp(argv[i], "--target") && more && options->target_count < MAX_TARGETS)
+            options->targets[options->target_count++] = argv[++i];
         else if (!strcmp(argv[i], "--update"))
-            options.update = true;
+            options->update = true;
         else if (!strcmp(argv[i], "--verbose"))
-            options.verbose = true;
-        else if (argv[i][0] != '-' && add_path(&options, argv[i]))
+            options->verbose = true;
+        else if (argv[i][0] != '-' && add_path(options, argv[i]))
             continue;
         else if (argv[i][0] != '-')
-            options.filter = argv[i];
+            options->filter = argv[i];
         else {
-            fprintf(stderr, "usage: run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--update] "
-                            "[--verbose] FILE_OR_FOLDER... [FILTER]\n");
-            return 2;
+            fprintf(stderr,
+                    "usage: run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--seconds N] "
+                    "[--update] [--verbose] [--pack FOLDER [--target NAME]...] [--packed FOLDER] "
+                    "FILE_OR_FOLDER... [FILTER]\n");
+            return false;
         }
+    }
+    return true;
+}
+
+int main(int argc, char **argv) {
+    static struct options options;
+    options.jobs = 2;
+    options.seconds = 240;
+    if (!parse_arguments(&options, argc, argv))
+        return 2;
+    if (options.pack && !options.target_count) {
+        options.targets[options.target_count++] = "sm_80";
+        options.targets[options.target_count++] = "sm_90";
+    }
+    if (options.pack && ig_folder_make(options.pack, NULL)) {
+        fprintf(stderr, "run-msl: the folder %s cannot be made\n", options.pack);
+        return 1;
     }
     if (options.jobs < 1 || options.jobs > MAX_JOBS)
         options.jobs = 2;

@@ -102,8 +102,17 @@ void test_print_values(const struct array *array, const uint8_t *bytes, size_t f
                        struct ig_text *out);
 
 /* execute.c: runs one case on one device; the report holds what went wrong. `update` receives
- * the new text of list expectations that failed, by expectation. */
+ * the new text of list expectations that failed, by expectation. `packed`, if any, is a folder of
+ * archives to use instead of a compiler. */
 bool test_case_run(ingot_device *device, const struct test_file *file, const struct test_case *test,
-                   struct ig_text *report, const char **update);
+                   const char *packed, struct ig_text *report, const char **update);
+
+/* pack.c: makes the archive of one case in a folder; a case that must not compile is fine. */
+bool test_case_pack(const struct test_file *file, const struct test_case *test, const char *folder,
+                    const char *const *targets, size_t target_count, struct ig_text *report);
+/* Opens it. `message` receives what the compiler said, with INGOT_COMPILE_ERROR. */
+ingot_status test_packed_open(ingot_device *device, const struct test_file *file,
+                              const struct test_case *test, const char *folder,
+                              ingot_library **library, const char **message);
 
 #endif

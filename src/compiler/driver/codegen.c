@@ -253,7 +253,7 @@ static void set_stack_bytes(LLVMModuleRef module, uint32_t bytes) {
 static ingot_status emit(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
                          LLVMMemoryBufferRef *out, struct ig_error *error) {
     double start = igc_time_now();
-    ingot_status status = igc_emit_guarded(module, machine, assembly, out, error);
+    ingot_status status = igc_emit_guarded(module, machine, NULL, assembly, out, error);
     igc_time_add("machine code", igc_time_now() - start);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "compiler/vectorise/vectorise.h"
 
 /* ---- targets.c ------------------------------------------------------------------------ */
-/* The CPU levels that ingotc can make code for; NULL-terminated names. */
+/* The CPU and GPU levels that ingotc can make code for; NULL-terminated names. */
 const struct igv_target *igc_target_find(const char *name); /* NULL if unknown */
 const char *const *igc_target_names(void);
 const struct igv_target *igc_target_host(void); /* the best this CPU runs; NULL if none */
@@ -199,9 +199,12 @@ struct igc_code {
     LLVMMemoryBufferRef object; /* or assembly text; the caller disposes */
 };
 /* Vectorises the scalar kernel of `module` (which is used up) for one target. */
-/* Machine code in a child process with a limit of CPU time: see guarded.c. */
-ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
-                              LLVMMemoryBufferRef *out, struct ig_error *error);
+/* Machine code in a child process with a limit of CPU time: see guarded.c. There, `choose` (or
+ * NULL) may set LLVM up differently and return another machine. */
+typedef LLVMTargetMachineRef igc_machine_fn(LLVMModuleRef module, LLVMTargetMachineRef machine);
+ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                              igc_machine_fn *choose, bool assembly, LLVMMemoryBufferRef *out,
+                              struct ig_error *error);
 /* What to vectorise for when a target's own vectors defeat LLVM; NULL: nothing narrower. */
 const struct igv_target *igc_target_fallback(const struct igv_target *target);
 /* The same level, with the width of vectors that suits kernels which mostly load and store. */
@@ -211,6 +214,16 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
                          const struct igv_target *target, const struct igc_job *job,
                          const struct igc_reflection *reflection, struct igc_code *code,
                          struct ig_error *error);
+
+/* The same for a GPU: code->object is PTX text (compiler/nvptx/nvptx.c). */
+ingot_status igc_codegen_nvptx(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
+                               const struct igv_target *target, const struct igc_job *job,
+                               const struct igc_reflection *reflection, struct igc_code *code,
+                               struct ig_error *error);
+
+/* Before optimisation: approximations of the hardware in the fast forms of the maths library
+ * (compiler/nvptx/maths.c). */
+void igc_use_gpu_maths(LLVMModuleRef module);
 
 /* ---- lines.c ----------------------------------------------------------------------------------
  */

@@ -42,13 +42,15 @@ static bool write_all(int fd, const char *bytes, size_t size) {
 
 /* In the child: exit status 0 and the code, or 1 and a message. */
 static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                   LLVMCodeGenFileType kind, unsigned seconds) {
+                   igc_machine_fn *choose, LLVMCodeGenFileType kind, unsigned seconds) {
     struct rlimit limit = {seconds, seconds + 1};
     setrlimit(RLIMIT_CPU, &limit);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     LLVMMemoryBufferRef code;
     char *message = NULL;
+    if (choose)
+        machine = choose(module, machine);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
         write_all(fd, message, strlen(message));
         return 1;
@@ -82,8 +84,9 @@ static ingot_status judge(int state, unsigned seconds, const struct ig_text *out
                    ig_text_string(output));
 }
 
-ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine, bool assembly,
-                              LLVMMemoryBufferRef *out, struct ig_error *error) {
+ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                              igc_machine_fn *choose, bool assembly, LLVMMemoryBufferRef *out,
+                              struct ig_error *error) {
     unsigned seconds = cpu_seconds(module);
     int ends[2];
     if (pipe(ends))
@@ -98,8 +101,8 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
     }
     if (pid == 0) {
         close(ends[0]);
-        _exit(emit_to(ends[1], module, machine, assembly ? LLVMAssemblyFile : LLVMObjectFile,
-                      seconds));
+        _exit(emit_to(ends[1], module, machine, choose,
+                      assembly ? LLVMAssemblyFile : LLVMObjectFile, seconds));
     }
     close(ends[1]);
     struct ig_text output = {0};

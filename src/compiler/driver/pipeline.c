@@ -15,6 +15,40 @@ enum { JIT_KERNELS = 4, FEW_KERNELS = 4, CHECKED_KERNELS = 32 };
 
 /* ---- one kernel ---- */
 
+/* The most that any target's code needs. */
+static void note_threadgroup_bytes(struct ig_variant *variant, const struct igc_code *code) {
+    if (variant->static_threadgroup_bytes < code->static_threadgroup_bytes) {
+        variant->static_threadgroup_bytes = code->static_threadgroup_bytes;
+    }
+}
+
+/* PTX, with a NUL at its end in archives. */
+static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
+                                const char *function_name, const struct igv_target *target,
+                                const struct igc_job *job, const struct igc_reflection *reflection,
+                                struct ig_variant *variant, struct ig_code *out,
+                                struct ig_error *error) {
+    struct igc_code code;
+    ingot_status status =
+        igc_codegen_nvptx(arena, module, LLVMGetNamedFunction(module, function_name), target, job,
+                          reflection, &code, error);
+    if (status) {
+        return status;
+    }
+    size_t size = LLVMGetBufferSize(code.object);
+    out->target = target->name;
+    out->bytes = ig_arena_copy(arena, LLVMGetBufferStart(code.object), size);
+    out->size = size + 1;
+    if (!out->bytes) {
+        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of PTX", size);
+    } else if (job->command->emit == IGC_EMIT_ASM && job->emitted) {
+        ig_text_append(job->emitted, out->bytes, size);
+    }
+    note_threadgroup_bytes(variant, &code);
+    LLVMDisposeMemoryBuffer(code.object);
+    return status;
+}
+
 static ingot_status compile_target(struct ig_arena *arena, LLVMModuleRef module,
                                    const char *function_name, const struct igv_target *target,
                                    const struct igc_job *job,
@@ -45,8 +79,48 @@ static ingot_status compile_target(struct ig_arena *arena, LLVMModuleRef module,
     } else if (job->command->emit == IGC_EMIT_ARCHIVE) {
         status = igc_link(arena, bytes, size, &out->bytes, &out->size, error);
     }
-    variant->static_threadgroup_bytes = code.static_threadgroup_bytes;
+    note_threadgroup_bytes(variant, &code);
     LLVMDisposeMemoryBuffer(code.object);
+    return status;
+}
+
+/* What the host must know is known, and the rest is one scalar function. */
+static ingot_status optimise(struct ig_arena *arena, LLVMModuleRef module, const char *name,
+                             const struct igc_job *job, struct igc_reflection *reflection,
+                             struct ig_error *error) {
+    LLVMValueRef kernel = LLVMGetNamedFunction(module, name);
+    ingot_status status = igc_optimise(module, kernel, error);
+    if (!status) {
+        status = igc_check_constants(module, job, error);
+    }
+    return status ? status : igc_reflect(arena, kernel, job->kernel, reflection, error);
+}
+
+/* Code for the CPUs, or for the GPUs, of the command line. */
+static ingot_status compile_targets(struct ig_arena *arena, LLVMModuleRef module, const char *name,
+                                    const struct igc_job *job, bool gpu, struct ig_variant *variant,
+                                    struct ig_code *codes, struct ig_error *error) {
+    const struct igc_command *command = job->command;
+    struct igc_reflection reflection;
+    ingot_status status = optimise(arena, module, name, job, &reflection, error);
+    if (status) {
+        return status;
+    }
+    for (uint32_t i = 0; i < variant->argument_count; i++) { /* of the CPUs' code */
+        reflection.arguments[i].unused &= variant->arguments[i].unused;
+    }
+    variant->max_threads = reflection.max_threads;
+    variant->argument_count = reflection.argument_count;
+    variant->arguments = reflection.arguments;
+    for (size_t i = 0; i < command->target_count && !status; i++) {
+        if (command->targets[i]->is_gpu == gpu) {
+            LLVMModuleRef copy = LLVMCloneModule(module);
+            status =
+                (gpu ? compile_gpu : compile_target)(arena, copy, name, command->targets[i], job,
+                                                     &reflection, variant, &codes[i], error);
+            LLVMDisposeModule(copy);
+        }
+    }
     return status;
 }
 
@@ -54,7 +128,6 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
                                 const struct igc_job *job, struct ig_variant *variant,
                                 struct ig_error *error) {
     const struct igc_command *command = job->command;
-    struct igc_reflection reflection;
     LLVMValueRef kernel;
     ingot_status status = igc_module_find(module, job->kernel, &kernel, error);
     if (!status) {
@@ -65,41 +138,34 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
         LLVMSetValueName2(kernel, job->kernel, strlen(job->kernel));
         status = igc_specialise(module, kernel, job, error);
     }
-    if (!status) {
-        status = igc_optimise(module, kernel, error);
-    }
-    if (!status) {
-        status = igc_check_constants(module, job, error);
-    }
-    if (!status) {
-        status = igc_reflect(arena, kernel, job->kernel, &reflection, error);
-    }
     if (status) {
         return status;
     }
     struct ig_code *codes = ig_arena_array(arena, command->target_count, sizeof *codes);
-    size_t length;
+    size_t length, gpus = 0;
     const char *name = ig_arena_string(arena, LLVMGetValueName2(kernel, &length));
     if (!codes || !name) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for kernel %s", job->kernel);
     }
+    for (size_t i = 0; i < command->target_count; i++) {
+        gpus += command->targets[i]->is_gpu;
+    }
     *variant = (struct ig_variant){
         .kernel = job->kernel,
         .constants = command->constants_key,
-        .max_threads = reflection.max_threads,
-        .argument_count = reflection.argument_count,
-        .arguments = reflection.arguments,
         .code_count = (uint32_t)command->target_count,
         .codes = codes,
     };
-    for (size_t i = 0; i < command->target_count && !status; i++) {
-        bool last = i + 1 == command->target_count;
-        LLVMModuleRef copy = last ? module : LLVMCloneModule(module);
-        status = compile_target(arena, copy, name, command->targets[i], job, &reflection, variant,
-                                &codes[i], error);
-        if (!last) {
-            LLVMDisposeModule(copy);
-        }
+    LLVMModuleRef for_gpus = gpus ? LLVMCloneModule(module) : NULL;
+    if (gpus < command->target_count) {
+        status = compile_targets(arena, module, name, job, false, variant, codes, error);
+    }
+    if (!status && gpus) {
+        igc_use_gpu_maths(for_gpus);
+        status = compile_targets(arena, for_gpus, name, job, true, variant, codes, error);
+    }
+    if (for_gpus) {
+        LLVMDisposeModule(for_gpus);
     }
     return status;
 }

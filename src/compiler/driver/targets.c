@@ -1,4 +1,4 @@
-/* The table of CPU levels, and LLVM's set-up for them. */
+/* The table of CPU and GPU levels, and LLVM's set-up for them. */
 #include <llvm-c/ErrorHandling.h>
 #include <llvm-c/Support.h>
 #include <stdio.h>
@@ -20,9 +20,12 @@ static const struct igv_target targets[] = {
      .lanes = 8,
      .chunks = 4,
      .bit_masks = false},
+    /* cvta.param and the instructions for tiles need PTX 7.8 */
+    {.name = "sm_90", .cpu = "sm_90", .features = "+ptx78", .is_gpu = true},
+    {.name = "sm_80", .cpu = "sm_80", .features = "+ptx78", .is_gpu = true},
 };
 
-static const char *const names[] = {"x86-64-v4", "x86-64-v3", NULL};
+static const char *const names[] = {"x86-64-v4", "x86-64-v3", "sm_90", "sm_80", NULL};
 
 const struct igv_target *igc_target_find(const char *name) {
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
@@ -85,6 +88,10 @@ void igc_llvm_start(void) {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
     LLVMInstallFatalErrorHandler(on_fatal_error);
     static const char *const options[] = {
         "ingotc",
@@ -104,7 +111,7 @@ void igc_llvm_start(void) {
 
 ingot_status igc_machine_create(const struct igv_target *target, LLVMTargetMachineRef *machine,
                                 struct ig_error *error) {
-    static const char triple[] = "x86_64-unknown-linux-gnu";
+    const char *triple = target->is_gpu ? "nvptx64-nvidia-cuda" : "x86_64-unknown-linux-gnu";
     igc_llvm_start();
     LLVMTargetRef llvm_target;
     char *message = NULL;
@@ -115,7 +122,7 @@ ingot_status igc_machine_create(const struct igv_target *target, LLVMTargetMachi
     }
     *machine = LLVMCreateTargetMachine(llvm_target, triple, target->cpu, target->features,
                                        LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
-    return *machine
-               ? INGOT_OK
-               : ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM does not know the CPU %s", target->cpu);
+    return *machine ? INGOT_OK
+                    : ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM does not know the processor %s",
+                              target->cpu);
 }

@@ -24,6 +24,7 @@ struct igv_target {
     unsigned lanes;  /* per chunk: 16 with AVX-512, 8 with AVX2 */
     unsigned chunks; /* 32 / lanes */
     bool bit_masks;  /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
+    bool is_gpu;     /* an NVIDIA level: not vectorised, lanes and chunks are 0 */
 };
 
 struct igv_request {

@@ -150,8 +150,13 @@ static void device_close(ingot_device *base) {
     free(device);
 }
 
+static const struct ig_code *code_find(ingot_device *device, const struct ig_variant *variant) {
+    return ig_variant_code(variant, device->info.target);
+}
+
 static const struct ig_device_ops cpu_ops = {
     .close = device_close,
+    .code_find = code_find,
     .code_load = cpu_code_load,
     .code_unload = cpu_code_unload,
     .buffer_allocate = buffer_allocate,
@@ -170,7 +175,7 @@ static const struct ig_device_ops cpu_ops = {
     .event_close = cpu_event_close,
     .event_wait = cpu_event_wait,
     .event_done = cpu_event_done,
-    .event_time = cpu_event_time,
+    .event_elapsed = cpu_event_elapsed,
 };
 
 static ingot_status device_open(size_t index, const ingot_device_desc *desc, ingot_device **result,

@@ -99,11 +99,19 @@ bool cpu_event_done(void *handle) {
     return done;
 }
 
-bool cpu_event_time(void *handle, uint64_t *nanoseconds) {
+static bool event_time(void *handle, uint64_t *nanoseconds) {
     struct cpu_event *event = handle;
     pthread_mutex_lock(&event->lock);
     bool done = event->recorded > 0 && event->completed >= event->recorded;
     *nanoseconds = event->time;
     pthread_mutex_unlock(&event->lock);
     return done;
+}
+
+bool cpu_event_elapsed(void *start, void *end, double *seconds) {
+    uint64_t from, to;
+    if (!event_time(start, &from) || !event_time(end, &to))
+        return false;
+    *seconds = ((double)to - (double)from) * 1e-9;
+    return true;
 }

@@ -1,0 +1,85 @@
+#!/bin/sh
+# Everything about the CUDA device in one go.
+#
+#   bench/gpu.sh pack FOLDER         where the compiler is: archives of the kernels, of tests/msl and of the
+#                                    benches go to FOLDER. INGOTC names ingotc, RUN_MSL the runner.
+#   bench/gpu.sh run FOLDER OUTPUT   on the machine with the GPU, which needs gcc, cmake and Python: builds the
+#                                    runtime, runs tests/msl, health and bench, and writes a table (stdout)
+#                                    and OUTPUT/gpu.json.
+#
+# TARGETS: code levels (sm_90). KERNELS: folders of kernels/ (*). DEVICE: cuda. BENCH_TIME: seconds per row.
+# JOBS: processes of the build and of tests/msl.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+command=${1:-} folder=${2:-} output=${3:-}
+[ -n "$folder" ] || { sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2; }
+mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || exit 1
+targets=${TARGETS:-sm_90}
+device=${DEVICE:-cuda}
+jobs=${JOBS:-$(nproc)}
+options=
+for target in $targets; do options="$options --target $target"; done
+
+# archive NAME SOURCE [VARIANTS]
+archive() {
+    "${INGOTC:-ingotc}" "$2" -o "$folder/kernels/$1.ingot" --name "$1.metal" --include "$root/kernels" \
+        --include "$(dirname "$2")" ${3:+--variants "$3"} $options || { echo "gpu.sh: $1 does not compile" >&2; return 1; }
+}
+
+pack() {
+    INGOT_PRELUDE=${INGOT_PRELUDE:-$root/prelude}
+    export INGOT_PRELUDE
+    mkdir -p "$folder/kernels" "$folder/msl"
+    failed=0
+    for source in "$root"/kernels/${KERNELS:-*}/*.metal; do
+        name=$(basename "$source" .metal)
+        [ "$(basename "$(dirname "$source")")" = "$name" ] || continue
+        variants=${source%.metal}.variants
+        [ -e "$variants" ] || variants=
+        archive "$name" "$source" "$variants" || failed=$((failed + 1))
+    done
+    [ ! -e "$root/src/harness/ceilings.metal" ] || archive ceilings "$root/src/harness/ceilings.metal" || failed=$((failed + 1))
+    archive gpu_launch "$root/bench/gpu_launch.metal" || failed=$((failed + 1))
+    "${RUN_MSL:-run-msl}" --pack "$folder/msl" $options --jobs "$jobs" "$root/tests/msl" || failed=$((failed + 1))
+    echo "gpu.sh: packed into $folder ($(du -sh "$folder" | cut -f1)), $failed failed"
+    [ "$failed" -eq 0 ]
+}
+
+# step NAME COMMAND...: runs it, keeps its output and status.
+step() {
+    name=$1
+    shift
+    started=$(date +%s)
+    "$@" >"$output/$name.out" 2>"$output/$name.err"
+    echo "$?" >"$output/$name.status"
+    echo "$name: status $(cat "$output/$name.status"), $(($(date +%s) - started)) s; $(tail -n 1 "$output/$name.out" | cut -c1-150)"
+}
+
+run() {
+    [ -n "$output" ] || { echo "gpu.sh: run needs an OUTPUT folder" >&2; exit 2; }
+    mkdir -p "$output" && output=$(cd "$output" && pwd) || exit 1
+    build=${BUILD:-$root/build-gpu}
+    # Only folders of kernels that were packed.
+    kernels=
+    for packed in "$folder"/kernels/*.ingot; do
+        name=$(basename "$packed" .ingot)
+        [ ! -d "$root/kernels/$name" ] || kernels="$kernels${kernels:+;}$name"
+    done
+    step configure cmake -S "$root" -B "$build" -DINGOT_COMPILER=OFF -DINGOT_KERNEL_ARCHIVES="$folder/kernels" \
+        -DINGOT_KERNELS="${kernels:-none}"
+    step build cmake --build "$build" -j "$jobs" --target run-msl test_runtime_cuda fake_cuda gpu_launch ingot_command
+    [ "$(cat "$output/build.status")" = 0 ] || { tail -n 40 "$output/build.out" "$output/build.err" "$output/configure.err"; exit 1; }
+    step devices "$build/bin/ingot" devices
+    step fake "$build/bin/test_runtime_cuda"
+    step launch "$build/bin/gpu_launch" "$folder/kernels/gpu_launch.ingot" "$device"
+    step msl "$build/bin/run-msl" --packed "$folder/msl" --device "$device" --jobs "$jobs" --seconds 60 "$root/tests/msl"
+    step health "$build/bin/ingot" health --device "$device" --jobs 1 --json
+    step bench "$build/bin/ingot" bench --device "$device" --time "${BENCH_TIME:-0.1}" --json
+    python3 "$root/bench/gpu_table.py" "$output"
+}
+
+case $command in
+pack) pack ;;
+run) run ;;
+*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 2 ;;
+esac

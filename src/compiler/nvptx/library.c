@@ -1,0 +1,341 @@
+/*
+ * The built-ins of prelude/ingot_builtins.h for NVIDIA GPUs, as LLVM IR: arguments, positions,
+ * synchronisation, tiles in memory. What passes between lanes is in library_lanes.c.
+ *
+ * Functions named nv.b (the parameter block), nv.t (the thread's index in its threadgroup), nv.x,
+ * nv.y, nv.z, nv.size.D, nv.count, nv.present, nv.whole and nv.read.N have no body: they stand for
+ * values of the entry point (entry.c), which nvptx.c puts in their place once all is inlined.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "compiler/nvptx/nvptx.h"
+
+#define INLINE "alwaysinline nounwind"
+#define LANES  "convergent alwaysinline nounwind"
+
+/* ---- what the others are written with ---- */
+static const char common[] =
+    "declare ptr addrspace(101) @nv.b() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.t() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.x() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.y() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.z() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.size.0() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.size.1() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.size.2() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.count() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.present() memory(none) nounwind willreturn\n"
+    "declare i1 @nv.whole() memory(none) nounwind willreturn\n"
+    "@ingot_dynamic = external addrspace(3) global [0 x i8], align 16\n"
+    "!ingot.empty = !{!90000}\n"
+    "!90000 = !{}\n"
+    "define internal i32 @nv.word(i64 %at) " INLINE " {\n"
+    "  %b = call ptr addrspace(101) @nv.b()\n"
+    "  %p = getelementptr i8, ptr addrspace(101) %b, i64 %at\n"
+    "  %v = load i32, ptr addrspace(101) %p, align 4, !invariant.load !90000\n"
+    "  ret i32 %v\n}\n"
+    /* one of three words */
+    "define internal i32 @nv.word3(i64 %at, i32 %dim) " INLINE " {\n"
+    "  %d = zext i32 %dim to i64\n"
+    "  %o = shl i64 %d, 2\n"
+    "  %w = add i64 %at, %o\n"
+    "  %v = call i32 @nv.word(i64 %w)\n"
+    "  ret i32 %v\n}\n"
+    "define internal i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z) " INLINE " {\n"
+    "  %is0 = icmp eq i32 %d, 0\n"
+    "  %is1 = icmp eq i32 %d, 1\n"
+    "  %yz = select i1 %is1, i32 %y, i32 %z\n"
+    "  %v = select i1 %is0, i32 %x, i32 %yz\n"
+    "  ret i32 %v\n}\n"
+    "define internal i32 @nv.ctaid(i32 %d) " INLINE " {\n"
+    "  %x = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
+    "  %y = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()\n"
+    "  %z = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()\n"
+    "  %v = call i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z)\n"
+    "  ret i32 %v\n}\n"
+    "define internal i32 @nv.lane() " INLINE " {\n"
+    "  %t = call i32 @nv.t()\n"
+    "  %l = and i32 %t, 31\n"
+    "  ret i32 %l\n}\n";
+
+/* Lanes as Metal numbers them, and the hardware's: see matrix.c. */
+static const char same_lanes[] =
+    "define internal i32 @nv.hw(i32 %m) " INLINE " {\n  ret i32 %m\n}\n"
+    "define internal i32 @nv.metal_mask(i32 %h) " INLINE " {\n  ret i32 %h\n}\n";
+static const char permuted_lanes[] =
+    "define internal i32 @nv.hw(i32 %m) " INLINE " {\n"
+    "  %a = and i32 %m, 17\n"
+    "  %b = and i32 %m, 6\n"
+    "  %c = and i32 %m, 8\n"
+    "  %bs = shl i32 %b, 1\n"
+    "  %cs = lshr i32 %c, 2\n"
+    "  %ab = or i32 %a, %bs\n"
+    "  %h = or i32 %ab, %cs\n"
+    "  ret i32 %h\n}\n"
+    "define internal i32 @nv.swap(i32 %x, i32 %by, i32 %which) " INLINE " {\n"
+    "  %s = lshr i32 %x, %by\n"
+    "  %d = xor i32 %s, %x\n"
+    "  %t = and i32 %d, %which\n"
+    "  %u = shl i32 %t, %by\n"
+    "  %v = xor i32 %t, %u\n"
+    "  %r = xor i32 %x, %v\n"
+    "  ret i32 %r\n}\n"
+    "define internal i32 @nv.metal_mask(i32 %h) " INLINE " {\n"
+    "  %a = call i32 @nv.swap(i32 %h, i32 2, i32 202116108)\n"
+    "  %b = call i32 @nv.swap(i32 %a, i32 4, i32 15728880)\n"
+    "  ret i32 %b\n}\n";
+
+/* ---- arguments ---- */
+static void write_arguments(const struct igp_kernel *k, struct ig_text *out) {
+    const struct igc_reflection *r = k->reflection;
+    ig_text_printf(out,
+                   "define internal i64 @nv.address(i32 %%slot) " INLINE " {\n"
+                   "  %%b = call ptr addrspace(101) @nv.b()\n"
+                   "  %%s = zext i32 %%slot to i64\n"
+                   "  %%o = shl i64 %%s, 3\n"
+                   "  %%w = add i64 %%o, %u\n"
+                   "  %%p = getelementptr i8, ptr addrspace(101) %%b, i64 %%w\n"
+                   "  %%v = load i64, ptr addrspace(101) %%p, align 8, !invariant.load !90000\n"
+                   "  ret i64 %%v\n}\n",
+                   ingot_cuda_buffers_at());
+    ig_text_puts(out, "define internal ptr addrspace(1) @nv.buffer(i32 %slot) " INLINE " {\n"
+                      "  %v = call i64 @nv.address(i32 %slot)\n"
+                      "  %p = inttoptr i64 %v to ptr addrspace(1)\n"
+                      "  ret ptr addrspace(1) %p\n}\n"
+                      "define internal ptr @nv.constant_buffer(i32 %slot) " INLINE " {\n"
+                      "  %p = call ptr addrspace(1) @nv.buffer(i32 %slot)\n"
+                      "  %g = addrspacecast ptr addrspace(1) %p to ptr\n"
+                      "  ret ptr %g\n}\n"
+                      /* bytes of the block, or a buffer */
+                      "define internal ptr @nv.constant(i32 %slot) " INLINE " {\n"
+                      "  %v = call i64 @nv.address(i32 %slot)\n"
+                      "  %here = icmp ult i64 %v, 65536\n"
+                      "  %base = call i64 asm \"cvta.param.u64 $0, " INGOT_CUDA_KERNEL_SYMBOL
+                      "_param_0;\", \"=l\"()\n"
+                      "  %in = add i64 %base, %v\n"
+                      "  %at = select i1 %here, i64 %in, i64 %v\n"
+                      "  %p = inttoptr i64 %at to ptr\n"
+                      "  ret ptr %p\n}\n");
+    ig_text_printf(out,
+                   "define internal ptr addrspace(3) @nv.threadgroup(i32 %%slot) " INLINE " {\n"
+                   "  %%s = zext i32 %%slot to i64\n"
+                   "  %%o = shl i64 %%s, 2\n"
+                   "  %%w = add i64 %%o, %u\n"
+                   "  %%v = call i32 @nv.word(i64 %%w)\n"
+                   "  %%p = getelementptr i8, ptr addrspace(3) @ingot_dynamic, i32 %%v\n"
+                   "  ret ptr addrspace(3) %%p\n}\n",
+                   ingot_cuda_threadgroups_at(r->arguments, r->argument_count));
+}
+
+/* ---- positions ---- */
+#define WORD3(field) "  %v = call i32 @nv.word3(i64 " field ", i32 %d)\n  ret i32 %v\n"
+#define THREADS      "0"
+#define GROUP        "12"
+#define GROUPS       "24"
+_Static_assert(offsetof(struct ingot_cuda_launch, group) == 12, "GROUP");
+_Static_assert(offsetof(struct ingot_cuda_launch, groups) == 24, "GROUPS");
+_Static_assert(offsetof(struct ingot_cuda_launch, flags) == 36, "flags, in entry.c");
+_Static_assert(offsetof(struct ingot_cuda_launch, zero) == 40, "the zero of __ingot_never");
+
+#define POSITION                                                                                   \
+    "  %x = call i32 @nv.x()\n"                                                                    \
+    "  %y = call i32 @nv.y()\n"                                                                    \
+    "  %z = call i32 @nv.z()\n"                                                                    \
+    "  %p = call i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z)\n"
+
+static const struct {
+    const char *name, *head, *body;
+} functions[] = {
+    {"__ingot_thread_position_in_threadgroup", "i32 @%s(i32 %%d) " INLINE,
+     POSITION "  ret i32 %p\n"},
+    {"__ingot_thread_position_in_grid", "i32 @%s(i32 %%d) " INLINE,
+     POSITION "  %c = call i32 @nv.ctaid(i32 %d)\n"
+              "  %g = call i32 @nv.word3(i64 " GROUP ", i32 %d)\n"
+              "  %o = mul i32 %c, %g\n"
+              "  %v = add i32 %o, %p\n"
+              "  ret i32 %v\n"},
+    {"__ingot_threadgroup_position_in_grid", "i32 @%s(i32 %%d) " INLINE,
+     "  %v = call i32 @nv.ctaid(i32 %d)\n  ret i32 %v\n"},
+    {"__ingot_threads_per_threadgroup", "i32 @%s(i32 %%d) " INLINE,
+     "  %x = call i32 @nv.size.0()\n"
+     "  %y = call i32 @nv.size.1()\n"
+     "  %z = call i32 @nv.size.2()\n"
+     "  %v = call i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z)\n"
+     "  ret i32 %v\n"},
+    {"__ingot_dispatch_threads_per_threadgroup", "i32 @%s(i32 %%d) " INLINE, WORD3(GROUP)},
+    {"__ingot_threads_per_grid", "i32 @%s(i32 %%d) " INLINE, WORD3(THREADS)},
+    {"__ingot_threadgroups_per_grid", "i32 @%s(i32 %%d) " INLINE, WORD3(GROUPS)},
+    {"__ingot_thread_index_in_threadgroup", "i32 @%s() " INLINE,
+     "  %v = call i32 @nv.t()\n  ret i32 %v\n"},
+    {"__ingot_thread_index_in_simdgroup", "i32 @%s() " INLINE,
+     "  %v = call i32 @nv.lane()\n  ret i32 %v\n"},
+    {"__ingot_simdgroup_index_in_threadgroup", "i32 @%s() " INLINE,
+     "  %t = call i32 @nv.t()\n  %v = lshr i32 %t, 5\n  ret i32 %v\n"},
+    {"__ingot_simdgroups_per_threadgroup", "i32 @%s() " INLINE,
+     "  %n = call i32 @nv.count()\n"
+     "  %m = add i32 %n, 31\n"
+     "  %v = lshr i32 %m, 5\n"
+     "  ret i32 %v\n"},
+    {"__ingot_dispatch_simdgroups_per_threadgroup", "i32 @%s() " INLINE,
+     "  %n = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()\n"
+     "  %m = add i32 %n, 31\n"
+     "  %v = lshr i32 %m, 5\n"
+     "  ret i32 %v\n"},
+
+    {"__ingot_barrier.all", "void @%s(i32 %%scope, i32 %%flags) " LANES,
+     "  %s = icmp eq i32 %scope, 1\n"
+     "  br i1 %s, label %simd, label %group\n"
+     "simd:\n"
+     "  call void @llvm.nvvm.bar.warp.sync(i32 -1)\n"
+     "  ret void\n"
+     "group:\n"
+     "  call void @llvm.nvvm.barrier0()\n"
+     "  ret void\n"},
+    {"__ingot_barrier.some", "void @%s(i32 %%scope, i32 %%flags) " LANES,
+     "  %s = icmp eq i32 %scope, 1\n"
+     "  br i1 %s, label %simd, label %group\n"
+     "simd:\n"
+     "  %m = call i32 @llvm.nvvm.activemask()\n"
+     "  call void @llvm.nvvm.bar.warp.sync(i32 %m)\n"
+     "  ret void\n"
+     "group:\n"
+     "  call void @llvm.nvvm.barrier.sync(i32 0)\n"
+     "  ret void\n"},
+    /* order 0 is relaxed; scopes: 2 device, 3 system, the others within the threadgroup */
+    {"__ingot_fence", "void @%s(i32 %%flags, i32 %%order, i32 %%scope) " INLINE,
+     "  %relaxed = icmp eq i32 %order, 0\n"
+     "  br i1 %relaxed, label %done, label %real\n"
+     "real:\n"
+     "  %a = icmp eq i32 %scope, 2\n"
+     "  br i1 %a, label %device, label %other\n"
+     "other:\n"
+     "  %b = icmp eq i32 %scope, 3\n"
+     "  br i1 %b, label %system, label %group\n"
+     "device:\n"
+     "  call void @llvm.nvvm.membar.gl()\n"
+     "  ret void\n"
+     "system:\n"
+     "  call void @llvm.nvvm.membar.sys()\n"
+     "  ret void\n"
+     "group:\n"
+     "  call void @llvm.nvvm.membar.cta()\n"
+     "  ret void\n"
+     "done:\n"
+     "  ret void\n"},
+
+    {"__ingot_log", "void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
+     "  ret void\n"},
+    {"__ingot_too_deep", "void @%s(i32 %%levels) " INLINE,
+     "  call void @llvm.trap()\n  ret void\n"},
+    /* false, but ptxas does not know: edges with this condition hold code in its loop */
+    {"__ingot_never", "i1 @%s() " INLINE,
+     "  %z = call i32 @nv.word(i64 40)\n"
+     "  %v = icmp ne i32 %z, 0\n"
+     "  ret i1 %v\n"},
+};
+
+/* ---- tiles in memory: two elements per lane, in Apple's layout ---- */
+static const char tile_place[] =
+    "define internal i64 @nv.tile(i64 %stride, i1 %transpose) " INLINE " {\n"
+    "  %l = call i32 @nv.lane()\n"
+    "  %r2 = lshr i32 %l, 2\n"
+    "  %r2b = and i32 %r2, 4\n"
+    "  %r1 = lshr i32 %l, 1\n"
+    "  %r1b = and i32 %r1, 3\n"
+    "  %row = or i32 %r2b, %r1b\n"
+    "  %c2 = lshr i32 %l, 1\n"
+    "  %c2b = and i32 %c2, 4\n"
+    "  %c1 = shl i32 %l, 1\n"
+    "  %c1b = and i32 %c1, 2\n"
+    "  %column = or i32 %c2b, %c1b\n"
+    "  %far = select i1 %transpose, i32 %column, i32 %row\n"
+    "  %near = select i1 %transpose, i32 %row, i32 %column\n"
+    "  %farw = zext i32 %far to i64\n"
+    "  %nearw = zext i32 %near to i64\n"
+    "  %o = mul i64 %farw, %stride\n"
+    "  %v = add i64 %o, %nearw\n"
+    "  ret i64 %v\n}\n";
+
+/* The second element is beside the first, or below it when the tile is transposed. */
+static void write_tile_function(const char *name, struct ig_text *out) {
+    const unsigned space = strstr(name, "_device_") ? 1 : 3;
+    const unsigned bits = strstr(name, "_b16") ? 16 : 32;
+    if (strstr(name, "_load_")) {
+        ig_text_printf(out,
+                       "define internal i%u @%s(ptr addrspace(%u) %%p, i64 %%stride, i1 %%t, i32 "
+                       "%%which) " INLINE " {\n"
+                       "  %%at = call i64 @nv.tile(i64 %%stride, i1 %%t)\n"
+                       "  %%w = zext i32 %%which to i64\n"
+                       "  %%s = select i1 %%t, i64 %%stride, i64 1\n"
+                       "  %%ws = mul i64 %%w, %%s\n"
+                       "  %%q = getelementptr i%u, ptr addrspace(%u) %%p, i64 %%at\n"
+                       "  %%e = getelementptr i%u, ptr addrspace(%u) %%q, i64 %%ws\n"
+                       "  %%v = load i%u, ptr addrspace(%u) %%e, align %u\n"
+                       "  ret i%u %%v\n}\n",
+                       bits, name, space, bits, space, bits, space, bits, space, bits / 8, bits);
+        return;
+    }
+    ig_text_printf(out,
+                   "define internal void @%s(ptr addrspace(%u) %%p, i64 %%stride, i1 %%t, i%u "
+                   "%%e0, i%u %%e1) " INLINE " {\n"
+                   "  %%at = call i64 @nv.tile(i64 %%stride, i1 %%t)\n"
+                   "  %%s = select i1 %%t, i64 %%stride, i64 1\n"
+                   "  %%q = getelementptr i%u, ptr addrspace(%u) %%p, i64 %%at\n"
+                   "  %%r = getelementptr i%u, ptr addrspace(%u) %%q, i64 %%s\n"
+                   "  store i%u %%e0, ptr addrspace(%u) %%q, align %u\n"
+                   "  store i%u %%e1, ptr addrspace(%u) %%r, align %u\n"
+                   "  ret void\n}\n",
+                   name, space, bits, bits, bits, space, bits, space, bits, space, bits / 8, bits,
+                   space, bits / 8);
+}
+
+/* ---- all of it ---- */
+static void write_function(const struct igp_kernel *k, const char *name, struct ig_text *out) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (!strcmp(functions[i].name, name)) {
+            ig_text_puts(out, "define internal ");
+            /* the heads are constants of this file with one %s */
+            const char *head = functions[i].head;
+            for (const char *c = head; *c; c++) {
+                if (c[0] == '%' && c[1] == 's') {
+                    ig_text_puts(out, name);
+                    c++;
+                } else if (c[0] == '%' && c[1] == '%') {
+                    ig_text_puts(out, "%");
+                    c++;
+                } else {
+                    ig_text_append(out, c, 1);
+                }
+            }
+            ig_text_printf(out, " {\n%s}\n", functions[i].body);
+            return;
+        }
+    }
+    if (strstr(name, "__ingot_simdgroup_load_") || strstr(name, "__ingot_simdgroup_store_")) {
+        write_tile_function(name, out);
+    } else {
+        igp_write_lane_function(k, name, out);
+    }
+}
+
+void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {
+    ig_text_puts(out, common);
+    ig_text_puts(out, kernel->permuted ? permuted_lanes : same_lanes);
+    ig_text_puts(out, tile_place);
+    write_arguments(kernel, out);
+    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        const char *name = LLVMGetValueName2(f, &length);
+        if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) && !strncmp(name, "nv.read.", 8)) {
+            char *type = LLVMPrintTypeToString(LLVMGetReturnType(LLVMGlobalGetValueType(f)));
+            ig_text_printf(out, "declare %s @%s() memory(none) nounwind willreturn\n", type, name);
+            LLVMDisposeMessage(type);
+        } else if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) &&
+                   (!strncmp(name, "__ingot_", 8) || !strcmp(name, "nv.row") ||
+                    !strcmp(name, "nv.columns") || !strncmp(name, "nv.mma.", 7) ||
+                    !strcmp(name, "nv.turn"))) {
+            write_function(kernel, name, out);
+        }
+    }
+}

@@ -1,0 +1,432 @@
+/*
+ * What passes between the lanes of a SIMD-group, as LLVM IR: shuffles, votes, reductions, prefixes
+ * and products of tiles.
+ *
+ * Only active lanes take part. Functions with the suffix ".all" are called where every lane that
+ * exists gets to them together: the active lanes are then those of the (perhaps partial)
+ * SIMD-group. Those with ".some" ask the hardware. Masks are in Metal's order of lanes.
+ *
+ * Reductions have the order of the halving tree that prelude/ingot_builtins.h wants. With all 32
+ * lanes that is a butterfly. With fewer, after the step of distance d each active lane j holds the
+ * value of tree node j mod d, and what it needs next, the value of node (j xor d/2) mod d, is held
+ * by any active lane of that class; an empty class is the identity.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/nvptx/nvptx.h"
+
+#define INLINE "alwaysinline nounwind"
+#define LANES  "convergent alwaysinline nounwind"
+
+enum { WIDTH = 32 };
+
+struct scalar {
+    const char *suffix, *type;
+    bool floating;
+};
+static const struct scalar scalars[] = {
+    {"_f32", "float", true}, {"_i32", "i32", false}, {"_u32", "i32", false},
+    {"_i64", "i64", false},  {"_u64", "i64", false},
+};
+
+static const struct scalar *scalar_of(const char *name) {
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        if (strstr(name, scalars[i].suffix)) {
+            return &scalars[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_partial(const char *name) {
+    return strstr(name, ".some") != NULL;
+}
+
+/* %hm, the hardware's mask for .sync, and %m, the active lanes in Metal's order. */
+static void write_masks(const char *name, struct ig_text *out) {
+    ig_text_puts(out, is_partial(name) ? "  %hm = call i32 @llvm.nvvm.activemask()\n"
+                                         "  %m = call i32 @nv.metal_mask(i32 %hm)\n"
+                                       : "  %hm = add i32 0, -1\n"
+                                         "  %m = call i32 @nv.present()\n");
+}
+
+/* %full: whether all 32 lanes are active. For ".all", a condition that is the same for the whole
+ * threadgroup, so that ptxas sees that the branch on it is uniform. */
+static void write_full(const char *name, struct ig_text *out) {
+    ig_text_puts(out, is_partial(name) ? "  %full = icmp eq i32 %m, -1\n"
+                                       : "  %full = call i1 @nv.whole()\n");
+}
+
+/* A value of any type from the hardware lane %from, or by a butterfly: nv.KIND.TYPE. */
+static void write_moves(struct ig_text *out) {
+    static const char *const kinds[] = {"idx", "bfly", "up"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *kind = kinds[i];
+        const int clamp = strcmp(kind, "up") ? 31 : 0;
+        ig_text_printf(out,
+                       "define internal i32 @nv.%s.i32(i32 %%m, i32 %%x, i32 %%by) " LANES " {\n"
+                       "  %%v = call i32 @llvm.nvvm.shfl.sync.%s.i32(i32 %%m, i32 %%x, i32 %%by, "
+                       "i32 %d)\n"
+                       "  ret i32 %%v\n}\n"
+                       "define internal float @nv.%s.float(i32 %%m, float %%x, i32 %%by) " LANES
+                       " {\n"
+                       "  %%v = call float @llvm.nvvm.shfl.sync.%s.f32(i32 %%m, float %%x, i32 "
+                       "%%by, i32 %d)\n"
+                       "  ret float %%v\n}\n"
+                       "define internal i64 @nv.%s.i64(i32 %%m, i64 %%x, i32 %%by) " LANES " {\n"
+                       "  %%a = trunc i64 %%x to i32\n"
+                       "  %%s = lshr i64 %%x, 32\n"
+                       "  %%b = trunc i64 %%s to i32\n"
+                       "  %%c = call i32 @nv.%s.i32(i32 %%m, i32 %%a, i32 %%by)\n"
+                       "  %%d = call i32 @nv.%s.i32(i32 %%m, i32 %%b, i32 %%by)\n"
+                       "  %%cw = zext i32 %%c to i64\n"
+                       "  %%dw = zext i32 %%d to i64\n"
+                       "  %%ds = shl i64 %%dw, 32\n"
+                       "  %%v = or i64 %%cw, %%ds\n"
+                       "  ret i64 %%v\n}\n",
+                       kind, kind, clamp, kind, kind, clamp, kind, kind, kind);
+    }
+}
+
+/* ---- shuffles and votes ---- */
+static void write_shuffle(const char *name, struct ig_text *out) {
+    bool half = strstr(name, "_b16") != NULL;
+    const char *type = half                   ? "i16"
+                       : strstr(name, "_f32") ? "float"
+                       : strstr(name, "_b64") ? "i64"
+                                              : "i32";
+    ig_text_printf(out, "define internal %s @%s(%s %%x, i32 %%lane) " LANES " {\n", type, name,
+                   type);
+    write_masks(name, out);
+    ig_text_printf(out, "  %%l = and i32 %%lane, 31\n"
+                        "  %%h = call i32 @nv.hw(i32 %%l)\n");
+    if (half) {
+        ig_text_puts(out, "  %w = zext i16 %x to i32\n"
+                          "  %v = call i32 @nv.idx.i32(i32 %hm, i32 %w, i32 %h)\n"
+                          "  %r = trunc i32 %v to i16\n"
+                          "  ret i16 %r\n}\n");
+    } else {
+        ig_text_printf(out,
+                       "  %%v = call %s @nv.idx.%s(i32 %%hm, %s %%x, i32 %%h)\n"
+                       "  ret %s %%v\n}\n",
+                       type, type, type, type);
+    }
+}
+
+static void write_ballot(const char *name, struct ig_text *out) {
+    ig_text_printf(out, "define internal i32 @%s(i1 %%p) " LANES " {\n", name);
+    write_masks(name, out);
+    ig_text_puts(out, "  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 %hm, i1 %p)\n"
+                      "  %r = call i32 @nv.metal_mask(i32 %b)\n"
+                      "  ret i32 %r\n}\n");
+}
+
+/* ---- operators ---- */
+/* "%TO = OP %A, %B" for the operator that the name holds. */
+static void write_operator(const char *name, const struct scalar *s, const char *to, const char *a,
+                           const char *b, struct ig_text *out) {
+    const bool is_signed = strstr(name, "_i32") || strstr(name, "_i64");
+    const char *type = s->type;
+    const char *plain = strstr(name, "_sum")       ? s->floating ? "fadd" : "add"
+                        : strstr(name, "_product") ? s->floating ? "fmul" : "mul"
+                        : strstr(name, "_and")     ? "and"
+                        : strstr(name, "_or")      ? "or"
+                        : strstr(name, "_xor")     ? "xor"
+                                                   : NULL;
+    if (plain) {
+        ig_text_printf(out, "  %%%s = %s %s %%%s, %%%s\n", to, plain, type, a, b);
+        return;
+    }
+    const char *what = strstr(name, "_min") ? "min" : "max";
+    ig_text_printf(out, "  %%%s = call %s @llvm.%s%s%s.%s(%s %%%s, %s %%%s)\n", to, type,
+                   s->floating ? ""
+                   : is_signed ? "s"
+                               : "u",
+                   what, s->floating ? "num" : "", s->floating ? "f32" : type, type, a, type, b);
+}
+
+/* One instruction for integers of 32 bits. */
+static const char *redux_of(const char *name, const struct scalar *s) {
+    if (strcmp(s->type, "i32")) {
+        return NULL;
+    }
+    const bool is_signed = strstr(name, "_i32") != NULL;
+    return strstr(name, "_sum")   ? "add"
+           : strstr(name, "_min") ? is_signed ? "min" : "umin"
+           : strstr(name, "_max") ? is_signed ? "max" : "umax"
+           : strstr(name, "_and") ? "and"
+           : strstr(name, "_or")  ? "or"
+           : strstr(name, "_xor") ? "xor"
+                                  : NULL;
+}
+
+/* ---- reductions ---- */
+static unsigned hardware_distance(const struct igp_kernel *k, unsigned distance) {
+    if (!k->permuted) {
+        return distance;
+    }
+    return (distance & 17) | (distance & 6) << 1 | (distance & 8) >> 2;
+}
+
+static void write_reduction(const struct igp_kernel *k, const char *name, const struct scalar *s,
+                            struct ig_text *out) {
+    const char *type = s->type, *redux = redux_of(name, s);
+    ig_text_printf(out, "define internal %s @%s(%s %%x) " LANES " {\n", type, name, type);
+    write_masks(name, out);
+    if (redux) {
+        /* the operands of LLVM's intrinsic are the value and the mask */
+        ig_text_printf(out,
+                       "  %%r = call i32 @llvm.nvvm.redux.sync.%s(i32 %%x, i32 %%hm)\n"
+                       "  ret i32 %%r\n}\n",
+                       redux);
+        return;
+    }
+    write_full(name, out);
+    ig_text_puts(out, "  br i1 %full, label %fast, label %slow\n"
+                      "fast:\n");
+    char from[16] = "x", moved[16], to[16];
+    for (unsigned d = WIDTH / 2, n = 0; d; d /= 2, n++) {
+        snprintf(moved, sizeof moved, "y%u", n);
+        snprintf(to, sizeof to, "f%u", n);
+        ig_text_printf(out, "  %%%s = call %s @nv.bfly.%s(i32 -1, %s %%%s, i32 %u)\n", moved, type,
+                       type, type, from, hardware_distance(k, d));
+        write_operator(name, s, to, from, moved, out);
+        strcpy(from, to);
+    }
+    ig_text_printf(out,
+                   "  ret %s %%%s\n"
+                   "slow:\n"
+                   "  %%lane = call i32 @nv.lane()\n",
+                   type, from);
+    static const uint32_t classes[] = {0x1, 0x10001, 0x01010101, 0x11111111, 0x55555555};
+    strcpy(from, "x");
+    for (unsigned d = WIDTH / 2, n = 0; d; d /= 2, n++) {
+        char with[16];
+        snprintf(moved, sizeof moved, "s%u", n);
+        snprintf(with, sizeof with, "t%u", n);
+        snprintf(to, sizeof to, "v%u", n);
+        ig_text_printf(out,
+                       "  %%a%u = xor i32 %%lane, %u\n"
+                       "  %%b%u = and i32 %%a%u, %u\n"
+                       "  %%c%u = shl i32 %u, %%b%u\n"
+                       "  %%d%u = and i32 %%m, %%c%u\n"
+                       "  %%r%u = call i32 @llvm.bitreverse.i32(i32 %%d%u)\n"
+                       "  %%e%u = call i32 @llvm.ctlz.i32(i32 %%r%u, i1 false)\n"
+                       "  %%g%u = and i32 %%e%u, 31\n"
+                       "  %%h%u = call i32 @nv.hw(i32 %%g%u)\n"
+                       "  %%%s = call %s @nv.idx.%s(i32 %%hm, %s %%%s, i32 %%h%u)\n",
+                       n, d, n, n, 2 * d - 1, n, classes[n], n, n, n, n, n, n, n, n, n, n, n, moved,
+                       type, type, type, from, n);
+        write_operator(name, s, with, from, moved, out);
+        ig_text_printf(out,
+                       "  %%i%u = icmp ne i32 %%d%u, 0\n"
+                       "  %%%s = select i1 %%i%u, %s %%%s, %s %%%s\n",
+                       n, n, to, n, type, with, type, from);
+        strcpy(from, to);
+    }
+    ig_text_printf(out, "  ret %s %%%s\n}\n", type, from);
+}
+
+/* ---- prefixes ---- */
+static void write_prefix_end(const char *name, const struct scalar *s, const char *from,
+                             struct ig_text *out) {
+    const char *type = s->type;
+    if (strstr(name, "_inclusive_")) {
+        ig_text_printf(out, "  ret %s %%%s\n", type, from);
+        return;
+    }
+    const char *identity = strstr(name, "_product") ? s->floating ? "1.0" : "1"
+                           : s->floating            ? "0.0"
+                                                    : "0";
+    ig_text_printf(out,
+                   "  %%%s_last = call %s @nv.idx.%s(i32 %%hm, %s %%%s, i32 %%hp)\n"
+                   "  %%%s_out = select i1 %%has, %s %%%s_last, %s %s\n"
+                   "  ret %s %%%s_out\n",
+                   from, type, type, type, from, from, type, from, type, identity, type, from);
+}
+
+/* Lanes add what the lane below has, then what the lane that that one added has, and so on:
+ * the distance in active lanes doubles. */
+static void write_prefix(const struct igp_kernel *k, const char *name, const struct scalar *s,
+                         struct ig_text *out) {
+    const char *type = s->type;
+    ig_text_printf(out, "define internal %s @%s(%s %%x) " LANES " {\n", type, name, type);
+    write_masks(name, out);
+    ig_text_printf(out, "  %%lane = call i32 @nv.lane()\n"
+                        "  %%one = shl i32 1, %%lane\n"
+                        "  %%below = sub i32 %%one, 1\n"
+                        "  %%lower = and i32 %%m, %%below\n"
+                        "  %%zeros = call i32 @llvm.ctlz.i32(i32 %%lower, i1 false)\n"
+                        "  %%p0 = sub i32 31, %%zeros\n"
+                        "  %%has = icmp ne i32 %%lower, 0\n"
+                        "  %%p31 = and i32 %%p0, 31\n"
+                        "  %%hp = call i32 @nv.hw(i32 %%p31)\n");
+    if (k->permuted) {
+        ig_text_puts(out, "  %full = icmp eq i32 %m, 0\n"); /* never: lanes are not in order */
+    } else {
+        write_full(name, out);
+    }
+    ig_text_puts(out, "  br i1 %full, label %fast, label %slow\n"
+                      "fast:\n");
+    char from[16] = "x", to[16], moved[16], with[16];
+    for (unsigned d = 1, n = 0; d < WIDTH; d *= 2, n++) {
+        snprintf(moved, sizeof moved, "u%u", n);
+        snprintf(with, sizeof with, "w%u", n);
+        snprintf(to, sizeof to, "f%u", n);
+        ig_text_printf(out, "  %%%s = call %s @nv.up.%s(i32 -1, %s %%%s, i32 %u)\n", moved, type,
+                       type, type, from, d);
+        write_operator(name, s, with, moved, from, out);
+        ig_text_printf(out,
+                       "  %%k%u = icmp uge i32 %%lane, %u\n"
+                       "  %%%s = select i1 %%k%u, %s %%%s, %s %%%s\n",
+                       n, d, to, n, type, with, type, from);
+        strcpy(from, to);
+    }
+    write_prefix_end(name, s, from, out);
+    ig_text_puts(out, "slow:\n");
+    strcpy(from, "x");
+    for (unsigned n = 0; n < 5; n++) {
+        snprintf(moved, sizeof moved, "s%u", n);
+        snprintf(with, sizeof with, "t%u", n);
+        snprintf(to, sizeof to, "v%u", n);
+        ig_text_printf(out,
+                       "  %%a%u = and i32 %%p%u, 31\n"
+                       "  %%h%u = call i32 @nv.hw(i32 %%a%u)\n"
+                       "  %%%s = call %s @nv.idx.%s(i32 %%hm, %s %%%s, i32 %%h%u)\n"
+                       "  %%q%u = call i32 @nv.idx.i32(i32 %%hm, i32 %%p%u, i32 %%h%u)\n",
+                       n, n, n, n, moved, type, type, type, from, n, n, n, n);
+        write_operator(name, s, with, moved, from, out);
+        ig_text_printf(out,
+                       "  %%i%u = icmp sge i32 %%p%u, 0\n"
+                       "  %%%s = select i1 %%i%u, %s %%%s, %s %%%s\n"
+                       "  %%p%u = select i1 %%i%u, i32 %%q%u, i32 -1\n",
+                       n, n, to, n, type, with, type, from, n + 1, n, n);
+        strcpy(from, to);
+    }
+    write_prefix_end(name, s, from, out);
+    ig_text_puts(out, "}\n");
+}
+
+/* ---- products of tiles ---- */
+/* Returns %x0 … as one struct. */
+static void write_struct(unsigned count, struct ig_text *out) {
+    struct ig_text type = {0};
+    for (unsigned i = 0; i < count; i++) {
+        ig_text_puts(&type, i ? ", float" : "float");
+    }
+    const char *types = ig_text_string(&type);
+    for (unsigned i = 0; i < count; i++) {
+        ig_text_printf(out, "  %%r%u = insertvalue {%s} ", i, types);
+        if (i) {
+            ig_text_printf(out, "%%r%u, float %%x%u, %u\n", i - 1, i, i);
+        } else {
+            ig_text_puts(out, "poison, float %x0, 0\n");
+        }
+    }
+    ig_text_printf(out, "  ret {%s} %%r%u\n}\n", types, count - 1);
+    out->failed |= type.failed;
+    ig_text_free(&type);
+}
+
+/* The elements of A of this lane's row, from the lanes that hold them. */
+static void write_row(struct ig_text *out) {
+    ig_text_puts(out, "define internal {float, float, float, float, float, float, float, float} "
+                      "@nv.row(float %e0, float %e1) " LANES " {\n"
+                      "  %lane = call i32 @nv.lane()\n"
+                      "  %row = and i32 %lane, 22\n");
+    for (unsigned p = 0; p < 4; p++) { /* columns 2 p and 2 p + 1 */
+        ig_text_printf(out,
+                       "  %%l%u = or i32 %%row, %u\n"
+                       "  %%h%u = call i32 @nv.hw(i32 %%l%u)\n"
+                       "  %%x%u = call float @nv.idx.float(i32 -1, float %%e0, i32 %%h%u)\n"
+                       "  %%x%u = call float @nv.idx.float(i32 -1, float %%e1, i32 %%h%u)\n",
+                       p, (p >> 1) << 3 | (p & 1), p, p, 2 * p, p, 2 * p + 1, p);
+    }
+    write_struct(8, out);
+}
+
+/* The elements of B of this lane's two columns, row by row. */
+static void write_columns(struct ig_text *out) {
+    ig_text_puts(out, "define internal {float, float, float, float, float, float, float, float, "
+                      "float, float, float, float, float, float, float, float} "
+                      "@nv.columns(float %e0, float %e1) " LANES " {\n"
+                      "  %lane = call i32 @nv.lane()\n"
+                      "  %column = and i32 %lane, 9\n");
+    for (unsigned j = 0; j < 8; j++) {
+        ig_text_printf(out,
+                       "  %%l%u = or i32 %%column, %u\n"
+                       "  %%h%u = call i32 @nv.hw(i32 %%l%u)\n"
+                       "  %%x%u = call float @nv.idx.float(i32 -1, float %%e0, i32 %%h%u)\n"
+                       "  %%x%u = call float @nv.idx.float(i32 -1, float %%e1, i32 %%h%u)\n",
+                       j, (j >> 2) << 4 | ((j >> 1) & 1) << 2 | (j & 1) << 1, j, j, 2 * j, j,
+                       2 * j + 1, j);
+    }
+    write_struct(16, out);
+}
+
+/* Two tiles of A, one above the other, times one tile of B, turned, on tensor cores. */
+static void write_tensor_product(const char *name, const char *type, struct ig_text *out) {
+    ig_text_printf(
+        out,
+        "define internal {float, float, float, float} @%s(i32 %%a0, i32 %%a1, i32 %%b, float %%c0, "
+        "float %%c1, float %%c2, float %%c3) " LANES " {\n"
+        "  %%r = call {float, float, float, float} asm "
+        "\"mma.sync.aligned.m16n8k8.row.col.f32.%s.%s.f32 {$0,$1,$2,$3}, {$4,$5}, {$6}, "
+        "{$7,$8,$9,$10};\", \"=f,=f,=f,=f,r,r,r,f,f,f,f\"(i32 %%a0, i32 %%a1, i32 %%b, float "
+        "%%c0, float %%c1, float %%c2, float %%c3) convergent\n"
+        "  ret {float, float, float, float} %%r\n}\n",
+        name, type, type);
+}
+
+/* Two by two tiles of A times two of B, one above the other. */
+static void write_long_tensor_product(const char *name, const char *type, struct ig_text *out) {
+    ig_text_printf(
+        out,
+        "define internal {float, float, float, float} @%s(i32 %%a0, i32 %%a1, i32 %%a2, i32 %%a3, "
+        "i32 %%b0, i32 %%b1, float %%c0, float %%c1, float %%c2, float %%c3) " LANES " {\n"
+        "  %%r = call {float, float, float, float} asm "
+        "\"mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 {$0,$1,$2,$3}, {$4,$5,$6,$7}, "
+        "{$8,$9}, {$10,$11,$12,$13};\", \"=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f\"(i32 %%a0, i32 %%a1, "
+        "i32 %%a2, i32 %%a3, i32 %%b0, i32 %%b1, float %%c0, float %%c1, float %%c2, float %%c3) "
+        "convergent\n"
+        "  ret {float, float, float, float} %%r\n}\n",
+        name, type, type);
+}
+
+static const char turn[] =
+    "define internal i32 @nv.turn(i32 %b) " LANES " {\n"
+    "  %t = call i32 asm \"movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;\", \"=r,r\"(i32 %b) "
+    "convergent\n"
+    "  ret i32 %t\n}\n";
+
+void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
+                             struct ig_text *out) {
+    const struct scalar *s = scalar_of(name);
+    if (!out->size || !strstr(out->data, "@nv.idx.i32(")) {
+        write_moves(out);
+    }
+    if (!strcmp(name, "nv.row")) {
+        write_row(out);
+    } else if (!strcmp(name, "nv.columns")) {
+        write_columns(out);
+    } else if (!strcmp(name, "nv.mma.f16")) {
+        write_tensor_product(name, "f16", out);
+    } else if (!strcmp(name, "nv.mma.bf16")) {
+        write_tensor_product(name, "bf16", out);
+    } else if (!strcmp(name, "nv.mma.k16.f16")) {
+        write_long_tensor_product(name, "f16", out);
+    } else if (!strcmp(name, "nv.mma.k16.bf16")) {
+        write_long_tensor_product(name, "bf16", out);
+    } else if (!strcmp(name, "nv.turn")) {
+        ig_text_puts(out, turn);
+    } else if (strstr(name, "_shuffle_")) {
+        write_shuffle(name, out);
+    } else if (strstr(name, "_ballot")) {
+        write_ballot(name, out);
+    } else if (strstr(name, "_prefix_") && s) {
+        write_prefix(kernel, name, s, out);
+    } else if (s) {
+        write_reduction(kernel, name, s, out);
+    }
+}

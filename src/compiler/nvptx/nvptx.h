@@ -1,0 +1,89 @@
+/*
+ * From an optimised scalar kernel to PTX: the kernel as it is before the vectoriser, retargeted.
+ * The pieces, in the order in which nvptx.c uses them; all work on one module with one kernel.
+ */
+#ifndef INGOT_COMPILER_NVPTX_H
+#define INGOT_COMPILER_NVPTX_H
+
+#include "base/cuda_abi.h"
+#include "compiler/driver/driver.h"
+
+struct igp_kernel {
+    struct ig_arena *arena;
+    LLVMModuleRef module;
+    LLVMValueRef body; /* the kernel */
+    LLVMContextRef context;
+    LLVMBuilderRef builder;
+    const struct igc_reflection *reflection;
+    bool permuted; /* lanes are numbered so that Apple's tiles are the tensor cores' (matrix.c) */
+    bool released; /* loops may have become simpler (uniform.c) */
+    struct igp_read *reads; /* of `constant` references, hoisted to the entry */
+    unsigned read_count;
+    struct ig_error *error;
+};
+
+struct igp_read {
+    uint32_t argument, offset; /* index in the reflection; bytes from the argument's start */
+    LLVMTypeRef type;
+    unsigned align;
+};
+
+/* The name of the function that a call calls; "" when it is not known. */
+const char *igp_callee(LLVMValueRef instruction);
+/* The function of that name and type, declared if it is not there; pure: no memory effects. */
+LLVMValueRef igp_declare(struct igp_kernel *kernel, const char *name, LLVMTypeRef type, bool pure);
+LLVMValueRef igp_call(struct igp_kernel *kernel, const char *name, LLVMTypeRef result,
+                      LLVMValueRef *args, unsigned count, bool pure);
+/* Every instruction for which `wanted`, in order; the arena's, NULL-terminated. */
+LLVMValueRef *igp_collect(struct igp_kernel *kernel, bool (*wanted)(LLVMValueRef instruction));
+void igp_replace(LLVMValueRef instruction, LLVMValueRef value);
+
+/* ---- uniform.c ---- */
+/* Calls that look at the active lanes get the suffix ".all" where every lane of the SIMD-group
+ * that exists gets to them together, and ".some" where branches depend on the lane. */
+ingot_status igp_mark_lanes(struct igp_kernel *kernel);
+/* Before that: lanes that leave a loop in different iterations do not meet at the code before its
+ * end, */
+ingot_status igp_open_loops(struct igp_kernel *kernel, LLVMTargetMachineRef machine);
+/* and loops that all lanes leave together need nothing to hold code in them. Sets `released` if
+ * there were any such. */
+ingot_status igp_release_loops(struct igp_kernel *kernel);
+/* Whether the suffixes are for this function. */
+bool igp_uses_lanes(const char *name);
+
+/* ---- arguments.c ---- */
+/* Arguments by slot; reads of `constant` references become calls of nv.read.N. */
+ingot_status igp_lower_arguments(struct igp_kernel *kernel);
+
+/* ---- copies.c ---- */
+ingot_status igp_lower_copies(struct igp_kernel *kernel);
+
+/* ---- atomics.c ---- */
+/* Loops of compare and exchange that add floats become atomic additions. */
+void igp_lower_atomics(struct igp_kernel *kernel);
+
+/* ---- matrix.c ---- */
+/* Products of tiles, on tensor cores where the elements are half or bfloat. */
+ingot_status igp_lower_matrix(struct igp_kernel *kernel);
+
+/* ---- library.c, library_lanes.c, entry.c: LLVM IR as text ---- */
+/* The built-ins that the module calls. */
+void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out);
+void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
+                             struct ig_text *out);
+/* The entry point, which calls the body. */
+void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out);
+
+/* ---- wide.c ---- */
+/* Neighbouring narrow loads and stores of the finished entry point become words. */
+ingot_status igp_widen(LLVMModuleRef module, struct ig_error *error);
+
+/* ---- short_pointers.c ---- */
+igc_machine_fn igp_short_pointers;
+
+/* ---- respace.c ---- */
+/* LLVM IR with the constant address space generic, and, on request, without declarations of what
+ * the library defines. */
+void igp_respace(const char *text, bool drop_library, struct ig_text *out);
+
+#endif

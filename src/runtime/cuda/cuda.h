@@ -1,0 +1,169 @@
+/*
+ * The CUDA device, between its files.
+ *
+ * One opened device holds the primary context of its GPU, which it shares with other libraries
+ * of the process. One lock per device guards its streams; it is held while work is queued, never
+ * while something is waited for: waits ask again and again, and give the lock back in between.
+ *
+ * A fault loses the context: everything that is freed later is only forgotten, every call says
+ * INGOT_DEVICE_LOST, and opening the device again makes a new context.
+ */
+#ifndef INGOT_RUNTIME_CUDA_H
+#define INGOT_RUNTIME_CUDA_H
+
+#include <pthread.h>
+
+#include "runtime/cuda/driver.h"
+#include "runtime/objects.h"
+
+struct cuda_device {
+    struct ingot_device base;
+    const struct cuda_driver *driver;
+    cu_device handle;
+    int ordinal;
+    unsigned generation; /* of the GPU's context, counted over resets */
+    cu_context context;
+    cu_stream own_stream; /* for zeroing */
+    int capability;       /* 90 for 9.0 */
+    uint32_t max_grid[3];
+    bool is_blocking; /* $INGOT_CUDA_BLOCKING: every dispatch is waited for */
+
+    pthread_mutex_t lock; /* recursive */
+    atomic_bool is_lost;
+    ingot_status lost_status; /* under lock, as all below */
+    char *lost_reason;
+    struct cuda_stream *streams;
+};
+
+/* Where an argument goes in the parameter block. */
+struct cuda_place {
+    uint32_t index;          /* [[buffer(index)]] */
+    uint32_t at;             /* of its address */
+    uint32_t bytes_at, room; /* of inline bytes */
+    bool is_constant_reference;
+};
+
+struct cuda_code {
+    cu_module module;
+    cu_function function;
+    char *kernel;
+    uint32_t block_bytes;
+    uint32_t threadgroups_at, threadgroup_slots;
+    uint32_t static_bytes; /* rounded up to 16 */
+    uint32_t max_threads;
+    uint32_t place_count;
+    struct cuda_place places[];
+};
+
+enum { CUDA_RECENT = 4 };
+
+/* Work that is not known to be done. */
+struct cuda_pending {
+    const struct cuda_code *recent[CUDA_RECENT]; /* different kernels, the latest first */
+    uint32_t recent_count;
+    uint64_t dispatches;
+    double since, allowed; /* seconds: from the first dispatch on, for all of them */
+    bool is_unlimited;
+};
+
+struct cuda_stream {
+    struct cuda_device *device;
+    struct cuda_stream *next;
+    cu_stream handle;
+    bool is_wrapped;
+    bool is_busy;
+    uint64_t queued; /* counts everything */
+    struct cuda_pending pending;
+    struct ig_error error;
+    cu_pointer staging; /* for bytes that the block has no room for */
+    uint64_t staging_size;
+};
+
+/* ---- cuda_failure.c: what went wrong, and waiting ---- */
+
+double cuda_now(void);
+/* Makes the device's context current for the scope; fails when the device is lost. */
+struct cuda_scope {
+    bool is_pushed, is_relaxed;
+    int mode;
+};
+ingot_status cuda_enter(struct cuda_device *device, struct cuda_scope *scope,
+                        struct ig_error *error);
+/* The same, and what must not be done while some stream is captured is allowed. */
+ingot_status cuda_enter_relaxed(struct cuda_device *device, struct cuda_scope *scope,
+                                struct ig_error *error);
+void cuda_leave(struct cuda_device *device, struct cuda_scope *scope);
+
+bool cuda_is_lost(struct cuda_device *device);
+/* INGOT_DEVICE_LOST with the reason, or INGOT_OK. */
+ingot_status cuda_check_lost(struct cuda_device *device, struct ig_error *error);
+/* The error of a failed call; a fault loses the device. */
+ingot_status cuda_fail(struct cuda_device *device, cu_result result, struct ig_error *error,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The GPU's context has failed, or has to be given up. */
+void cuda_lose(struct cuda_device *device, cu_result result);
+void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *pending);
+/* How often the GPU's context was reset; whether it has failed. */
+unsigned cuda_generation(int ordinal);
+bool cuda_context_failed(int ordinal);
+void cuda_context_replaced(int ordinal);
+bool cuda_result_is_fatal(cu_result result);
+
+/* One look at a stream: CU_SUCCESS, CU_NOT_READY or what is wrong. With the lock held. */
+cu_result cuda_stream_look(struct cuda_stream *stream);
+/* A pause between two looks that grows with `round`. */
+void cuda_pause(unsigned round);
+/* Until no stream has work, or the device is lost. Without the lock. */
+void cuda_drain(struct cuda_device *device);
+
+/* ---- the others ---- */
+
+const struct ig_code *cuda_code_find(ingot_device *device, const struct ig_variant *variant);
+ingot_status cuda_code_load(ingot_device *device, const struct ig_variant *variant,
+                            const struct ig_code *code, void **loaded, struct ig_error *error);
+void cuda_code_unload(ingot_device *device, void *loaded);
+
+ingot_status cuda_buffer_allocate(ingot_device *device, ingot_buffer *buffer,
+                                  struct ig_error *error);
+void cuda_buffer_free(ingot_device *device, ingot_buffer *buffer);
+ingot_status cuda_buffer_wrap(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
+void cuda_buffer_unwrap(ingot_device *device, ingot_buffer *buffer);
+
+ingot_status cuda_stream_open(ingot_device *device, void **stream, struct ig_error *error);
+ingot_status cuda_stream_wrap(ingot_device *device, void *native, void **stream,
+                              struct ig_error *error);
+void cuda_stream_close(void *stream);
+ingot_status cuda_stream_dispatch(void *stream, const struct ig_launch *launch,
+                                  struct ig_error *error);
+ingot_status cuda_stream_copy(void *stream, ingot_buffer *source, uint64_t source_offset,
+                              ingot_buffer *destination, uint64_t destination_offset,
+                              uint64_t length, struct ig_error *error);
+ingot_status cuda_stream_fill(void *stream, ingot_buffer *buffer, uint64_t offset, uint64_t length,
+                              uint8_t value, struct ig_error *error);
+ingot_status cuda_stream_upload(void *stream, ingot_buffer *buffer, uint64_t offset,
+                                const void *host, uint64_t length, struct ig_error *error);
+ingot_status cuda_stream_download(void *stream, ingot_buffer *buffer, uint64_t offset, void *host,
+                                  uint64_t length, struct ig_error *error);
+ingot_status cuda_stream_record(void *stream, ingot_event *event, struct ig_error *error);
+ingot_status cuda_stream_wait_event(void *stream, ingot_event *event, struct ig_error *error);
+ingot_status cuda_stream_wait(void *stream, struct ig_error *error);
+
+/* cuda_launch.c: the parameter block of a dispatch and its launch, with the lock held and the
+ * context current. */
+ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *launch,
+                         struct ig_error *error);
+
+/* Brackets around queued work: false when it is dropped (INGOT_OK) or refused (*status). */
+bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ingot_status *status,
+                       struct ig_error *error);
+/* Turns the result of a call into the status of the operation `what`. */
+ingot_status cuda_stream_end(struct cuda_stream *stream, struct cuda_scope *scope, cu_result result,
+                             const char *what, struct ig_error *error);
+
+ingot_status cuda_event_open(ingot_device *device, void **event, struct ig_error *error);
+void cuda_event_close(void *event);
+ingot_status cuda_event_wait(void *event, struct ig_error *error);
+bool cuda_event_done(void *event);
+bool cuda_event_elapsed(void *start, void *end, double *seconds);
+
+#endif

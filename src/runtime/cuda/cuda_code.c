@@ -1,0 +1,197 @@
+/* Code for the GPU: PTX or a cubin of an archive → a module of the context. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cuda_abi.h"
+#include "runtime/cuda/cuda.h"
+
+enum { LOG_SIZE = 8192, STATIC_LIMIT = 48 << 10 };
+
+static const struct {
+    int capability;
+    const char *target;
+} levels[] = {{90, "sm_90"}, {80, "sm_80"}};
+#define LEVEL_COUNT (sizeof levels / sizeof levels[0])
+
+/* Machine code for exactly this card, else the best PTX. */
+const struct ig_code *cuda_code_find(ingot_device *base, const struct ig_variant *variant) {
+    const struct cuda_device *device = (struct cuda_device *)base;
+    char exact[32];
+    snprintf(exact, sizeof exact, "sm_%d.cubin", device->capability);
+    const struct ig_code *code = ig_variant_code(variant, exact);
+    for (size_t i = 0; i < LEVEL_COUNT && !code; i++)
+        if (device->capability >= levels[i].capability)
+            code = ig_variant_code(variant, levels[i].target);
+    return code;
+}
+
+/* ---- the parameter block's layout ---- */
+
+static ingot_status bad_slot(const struct ig_variant *variant, const struct ig_argument *argument,
+                             uint32_t slots, struct ig_error *error) {
+    return ig_fail(error, INGOT_BAD_ARCHIVE,
+                   "kernel \"%s\", argument \"%s\": slot %u is not one of the %u there are",
+                   variant->kernel, argument->name, argument->slot, slots);
+}
+
+static ingot_status lay_out(const struct ig_variant *variant, struct cuda_code *code,
+                            struct ig_error *error) {
+    const struct ig_argument *arguments = variant->arguments;
+    uint32_t count = variant->argument_count;
+    uint32_t buffers = ingot_cuda_slots(arguments, count, INGOT_ARGUMENT_BUFFER);
+    code->threadgroup_slots = ingot_cuda_slots(arguments, count, INGOT_ARGUMENT_THREADGROUP);
+    code->threadgroups_at = ingot_cuda_threadgroups_at(arguments, count);
+    code->block_bytes = ingot_cuda_block_bytes(arguments, count);
+    code->static_bytes = (variant->static_threadgroup_bytes + 15u) & ~15u;
+    if (code->block_bytes > INGOT_CUDA_MAX_BLOCK)
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "kernel \"%s\": its %u arguments take %u bytes of parameters; the limit is "
+                       "%u",
+                       variant->kernel, count, code->block_bytes, INGOT_CUDA_MAX_BLOCK);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ig_argument *argument = &arguments[i];
+        bool is_buffer = argument->kind == INGOT_ARGUMENT_BUFFER;
+        uint32_t slots = is_buffer ? buffers : code->threadgroup_slots;
+        if (argument->slot >= slots)
+            return bad_slot(variant, argument, slots, error);
+        if (!is_buffer || !argument->active)
+            continue;
+        struct cuda_place *place = &code->places[code->place_count++];
+        place->index = argument->index;
+        place->at = ingot_cuda_buffers_at() + 8u * argument->slot;
+        place->bytes_at = ingot_cuda_inline_offset(arguments, count, i, &place->room);
+        place->is_constant_reference = argument->is_reference && place->room;
+    }
+    return INGOT_OK;
+}
+
+/* ---- loading ---- */
+
+static ingot_status load_failed(struct cuda_device *device, const char *kernel,
+                                const struct ig_code *code, cu_result result, const char *log,
+                                struct ig_error *error) {
+    ingot_status status =
+        cuda_fail(device, result, error, "the %s code of kernel \"%s\" cannot be loaded on \"%s\"",
+                  code->target, kernel, device->base.info.description);
+    if (!*log)
+        return status;
+    char *message = strdup(ig_error_text(error));
+    ig_fail(error, status, "%s\n%s", message ? message : kernel, log);
+    free(message);
+    return status;
+}
+
+static ingot_status load_module(struct cuda_device *device, const char *kernel,
+                                const struct ig_code *code, struct cuda_code *result,
+                                struct ig_error *error) {
+    const struct cuda_driver *driver = device->driver;
+    const char *image = code->bytes;
+    char *copy = NULL, *log = calloc(1, LOG_SIZE + 1);
+    bool is_text = !strstr(code->target, ".cubin");
+    if (is_text && (!code->size || image[code->size - 1])) {
+        copy = malloc(code->size + 1);
+        if (copy) {
+            memcpy(copy, image, code->size);
+            copy[code->size] = 0;
+        }
+        image = copy;
+    }
+    if (!log || !image) {
+        free(log);
+        free(copy);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to load kernel \"%s\"", kernel);
+    }
+    int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
+    void *values[] = {log, (void *)(uintptr_t)LOG_SIZE};
+    cu_result loaded = driver->module_load(&result->module, image, 2, options, values);
+    if (loaded == CU_SUCCESS)
+        loaded =
+            driver->module_function(&result->function, result->module, INGOT_CUDA_KERNEL_SYMBOL);
+    ingot_status status = INGOT_OK;
+    if (loaded == CU_NOT_FOUND)
+        status = ig_fail(error, INGOT_BAD_ARCHIVE, "the code of kernel \"%s\" has no entry \"%s\"",
+                         kernel, INGOT_CUDA_KERNEL_SYMBOL);
+    else if (loaded != CU_SUCCESS)
+        status = load_failed(device, kernel, code, loaded, log, error);
+    free(log);
+    free(copy);
+    return status;
+}
+
+static ingot_status set_limits(struct cuda_device *device, struct cuda_code *code,
+                               struct ig_error *error) {
+    int threads = 0;
+    cu_result result =
+        device->driver->function_get(&threads, CU_FUNCTION_MAX_THREADS, code->function);
+    if (result == CU_SUCCESS)
+        code->max_threads = (uint32_t)threads;
+    uint32_t memory = device->base.info.max_threadgroup_memory;
+    if (result == CU_SUCCESS && code->threadgroup_slots && memory > STATIC_LIMIT &&
+        memory > code->static_bytes)
+        result = device->driver->function_set(code->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
+                                              (int)(memory - code->static_bytes));
+    if (result != CU_SUCCESS)
+        return cuda_fail(device, result, error, "the limits of kernel \"%s\" cannot be set",
+                         code->kernel);
+    return INGOT_OK;
+}
+
+ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant,
+                            const struct ig_code *code, void **loaded, struct ig_error *error) {
+    struct cuda_device *device = (struct cuda_device *)base;
+    struct cuda_scope scope;
+    struct cuda_code *result =
+        calloc(1, sizeof *result + variant->argument_count * sizeof result->places[0]);
+    char *name = strdup(variant->kernel);
+    if (!result || !name) {
+        free(result);
+        free(name);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to load kernel \"%s\"",
+                       variant->kernel);
+    }
+    result->kernel = name;
+    ingot_status status = lay_out(variant, result, error);
+    if (status == INGOT_OK && (status = cuda_enter_relaxed(device, &scope, error)) == INGOT_OK) {
+        status = load_module(device, name, code, result, error);
+        if (status == INGOT_OK)
+            status = set_limits(device, result, error);
+        if (status != INGOT_OK && result->module && !cuda_is_lost(device))
+            device->driver->module_unload(result->module);
+        cuda_leave(device, &scope);
+    }
+    if (status != INGOT_OK) {
+        free(name);
+        free(result);
+        return status;
+    }
+    *loaded = result;
+    return INGOT_OK;
+}
+
+static void forget(struct cuda_device *device, const struct cuda_code *code) {
+    pthread_mutex_lock(&device->lock);
+    for (struct cuda_stream *s = device->streams; s; s = s->next) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < s->pending.recent_count; i++)
+            if (s->pending.recent[i] != code)
+                s->pending.recent[kept++] = s->pending.recent[i];
+        s->pending.recent_count = kept;
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* The code may still run: waits first. */
+void cuda_code_unload(ingot_device *base, void *loaded) {
+    struct cuda_device *device = (struct cuda_device *)base;
+    struct cuda_code *code = loaded;
+    struct cuda_scope scope;
+    cuda_drain(device);
+    forget(device, code);
+    if (cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK) {
+        device->driver->module_unload(code->module);
+        cuda_leave(device, &scope);
+    }
+    free(code->kernel);
+    free(code);
+}

@@ -1,0 +1,183 @@
+/*
+ * One dispatch: the kernel's parameter block (base/cuda_abi.h), then its launch.
+ *
+ * Bytes go into the block where the kernel looks for them there. Others are copied to the
+ * stream's staging memory: the stream runs in order, so what an earlier dispatch had there is
+ * done with when the copy happens.
+ */
+#include <string.h>
+
+#include "base/cuda_abi.h"
+#include "runtime/cuda/cuda.h"
+
+enum { STAGING_ALIGNMENT = 256, FIRST_STAGING = 64 << 10 };
+
+static uint64_t staged_size(size_t size) {
+    return ((uint64_t)size + STAGING_ALIGNMENT - 1) & ~(uint64_t)(STAGING_ALIGNMENT - 1);
+}
+
+static const ingot_arg *argument_of(const struct ig_launch *launch,
+                                    const struct cuda_place *place) {
+    static const ingot_arg absent = {0};
+    return place->index < launch->arg_count ? &launch->args[place->index] : &absent;
+}
+
+static bool is_staged(const struct cuda_place *place, const ingot_arg *arg) {
+    return !arg->buffer && arg->size > place->room;
+}
+
+static ingot_status reserve_staging(struct cuda_stream *stream, const char *kernel, uint64_t size,
+                                    struct ig_error *error) {
+    const struct cuda_driver *driver = stream->device->driver;
+    if (size <= stream->staging_size)
+        return INGOT_OK;
+    uint64_t wanted = size < FIRST_STAGING ? FIRST_STAGING : size;
+    cu_pointer memory = 0;
+    cu_result result = driver->memory_allocate(&memory, wanted);
+    if (result != CU_SUCCESS)
+        return cuda_fail(stream->device, result, error,
+                         "kernel \"%s\": no memory for %llu bytes of arguments", kernel,
+                         (unsigned long long)size);
+    if (stream->staging)
+        driver->memory_free(stream->staging);
+    stream->staging = memory;
+    stream->staging_size = wanted;
+    return INGOT_OK;
+}
+
+static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_launch *launch,
+                                const struct cuda_code *code, unsigned char *block,
+                                struct ig_error *error) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < code->place_count; i++) {
+        const ingot_arg *arg = argument_of(launch, &code->places[i]);
+        total += is_staged(&code->places[i], arg) ? staged_size(arg->size) : 0;
+    }
+    if (!total)
+        return INGOT_OK;
+    ingot_status status = reserve_staging(stream, code->kernel, total, error);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < code->place_count && status == INGOT_OK; i++) {
+        const ingot_arg *arg = argument_of(launch, &code->places[i]);
+        if (!is_staged(&code->places[i], arg))
+            continue;
+        uint64_t address = stream->staging + at;
+        cu_result result =
+            stream->device->driver->memory_upload(address, arg->bytes, arg->size, stream->handle);
+        if (result != CU_SUCCESS)
+            status = cuda_fail(stream->device, result, error,
+                               "kernel \"%s\": %zu bytes of argument %u cannot be copied",
+                               code->kernel, arg->size, code->places[i].index);
+        memcpy(block + code->places[i].at, &address, sizeof address);
+        at += staged_size(arg->size);
+    }
+    return status;
+}
+
+/* Everything but staged bytes; says whether there are any. */
+static bool fill_block(const struct ig_launch *launch, const struct cuda_code *code,
+                       unsigned char *block) {
+    struct ingot_cuda_launch header = {.flags = INGOT_CUDA_REFERENCES_INLINE};
+    bool staged = false;
+    memset(block, 0, code->block_bytes);
+    memcpy(header.threads, launch->threads, sizeof header.threads);
+    memcpy(header.group, launch->group, sizeof header.group);
+    memcpy(header.groups, launch->groups, sizeof header.groups);
+    if (launch->group[1] == 1 && launch->group[2] == 1)
+        header.flags |= INGOT_CUDA_ONE_DIMENSION;
+    for (uint32_t i = 0; i < code->place_count; i++) {
+        const struct cuda_place *place = &code->places[i];
+        const ingot_arg *arg = argument_of(launch, place);
+        uint64_t address = 0;
+        if (arg->buffer) {
+            address = arg->buffer->address + arg->offset;
+        } else if (arg->size && arg->size <= place->room) {
+            address = place->bytes_at;
+            memcpy(block + place->bytes_at, arg->bytes, arg->size);
+        } else {
+            staged |= arg->size != 0;
+        }
+        if (place->is_constant_reference && address != place->bytes_at)
+            header.flags &= ~(uint32_t)INGOT_CUDA_REFERENCES_INLINE;
+        memcpy(block + place->at, &address, sizeof address);
+    }
+    for (uint32_t i = 0; i < code->threadgroup_slots && i < launch->threadgroup_slots; i++) {
+        uint32_t offset = launch->threadgroup_offsets[i];
+        offset -= offset < code->static_bytes ? offset : code->static_bytes;
+        memcpy(block + code->threadgroups_at + 4 * i, &offset, sizeof offset);
+    }
+    memcpy(block, &header, sizeof header);
+    return staged;
+}
+
+static ingot_status check_limits(const struct cuda_device *device, const struct ig_launch *launch,
+                                 const struct cuda_code *code, uint32_t threads,
+                                 struct ig_error *error) {
+    for (int axis = 0; axis < 3; axis++)
+        if (launch->groups[axis] > device->max_grid[axis])
+            return ig_fail(error, INGOT_LAUNCH_ERROR,
+                           "kernel \"%s\": %u threadgroups along axis %d are more than the %u that "
+                           "device \"%s\" allows",
+                           code->kernel, launch->groups[axis], axis, device->max_grid[axis],
+                           device->base.info.name);
+    if (threads > code->max_threads)
+        return ig_fail(error, INGOT_LAUNCH_ERROR,
+                       "kernel \"%s\": a threadgroup of %u threads is more than the %u that its "
+                       "code for device \"%s\" can have",
+                       code->kernel, threads, code->max_threads, device->base.info.name);
+    return INGOT_OK;
+}
+
+static void note_pending(struct cuda_stream *stream, const struct cuda_code *code, double limit) {
+    struct cuda_pending *pending = &stream->pending;
+    if (!pending->dispatches++ && !stream->is_wrapped)
+        pending->since = cuda_now();
+    pending->allowed += limit;
+    pending->is_unlimited |= limit <= 0;
+    stream->is_busy = true;
+    stream->queued++;
+    uint32_t at = 0;
+    while (at < pending->recent_count && pending->recent[at] != code)
+        at++;
+    if (at == pending->recent_count) {
+        if (pending->recent_count < CUDA_RECENT)
+            pending->recent_count++;
+        else
+            at--;
+    }
+    for (; at; at--)
+        pending->recent[at] = pending->recent[at - 1];
+    pending->recent[0] = code;
+}
+
+ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *launch,
+                         struct ig_error *error) {
+    struct cuda_device *device = stream->device;
+    const struct cuda_code *code = launch->kernel->loaded;
+    _Alignas(16) unsigned char block[INGOT_CUDA_MAX_BLOCK];
+    uint32_t threads = launch->group[0] * launch->group[1] * launch->group[2];
+    uint32_t dynamic = launch->threadgroup_bytes > code->static_bytes
+                           ? launch->threadgroup_bytes - code->static_bytes
+                           : 0;
+    ingot_status status = check_limits(device, launch, code, threads, error);
+    if (status == INGOT_OK && fill_block(launch, code, block))
+        status = stage_bytes(stream, launch, code, block, error);
+    if (status != INGOT_OK)
+        return status;
+    void *parameters[] = {block};
+    cu_result result = device->driver->launch(code->function, launch->groups[0], launch->groups[1],
+                                              launch->groups[2], threads, 1, 1, dynamic,
+                                              stream->handle, parameters, NULL);
+    if (result != CU_SUCCESS)
+        return cuda_fail(device, result, error,
+                         "kernel \"%s\": the launch of %u x %u x %u groups of %u threads with %u "
+                         "bytes of dynamic threadgroup memory failed",
+                         code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
+                         threads, dynamic);
+    note_pending(stream, code, launch->time_limit_seconds);
+    if (!device->is_blocking)
+        return INGOT_OK;
+    result = device->driver->stream_synchronize(stream->handle);
+    return result == CU_SUCCESS ? INGOT_OK
+                                : cuda_fail(device, result, error, "kernel \"%s\"", code->kernel);
+}

@@ -1,0 +1,213 @@
+/* Streams of the CUDA device: the driver's own, or one of another library that is wrapped. */
+#include <stdlib.h>
+
+#include "runtime/cuda/cuda.h"
+
+enum { AT_ONCE = 64 << 10 }; /* bytes that the driver takes without waiting */
+
+static ingot_status new_stream(struct cuda_device *device, cu_stream handle, bool is_wrapped,
+                               void **result, struct ig_error *error) {
+    struct cuda_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
+    stream->device = device;
+    stream->handle = handle;
+    stream->is_wrapped = is_wrapped;
+    pthread_mutex_lock(&device->lock);
+    stream->next = device->streams;
+    device->streams = stream;
+    pthread_mutex_unlock(&device->lock);
+    *result = stream;
+    return INGOT_OK;
+}
+
+ingot_status cuda_stream_open(ingot_device *base, void **result, struct ig_error *error) {
+    struct cuda_device *device = (struct cuda_device *)base;
+    struct cuda_scope scope;
+    cu_stream handle = NULL;
+    ingot_status status = cuda_enter_relaxed(device, &scope, error);
+    if (status != INGOT_OK)
+        return status;
+    cu_result made = device->driver->stream_create(&handle, CU_STREAM_NON_BLOCKING);
+    if (made != CU_SUCCESS)
+        status = cuda_fail(device, made, error, "a stream on device \"%s\" cannot be made",
+                           base->info.name);
+    else
+        status = new_stream(device, handle, false, result, error);
+    if (made == CU_SUCCESS && status != INGOT_OK)
+        device->driver->stream_destroy(handle);
+    cuda_leave(device, &scope);
+    return status;
+}
+
+ingot_status cuda_stream_wrap(ingot_device *base, void *native, void **result,
+                              struct ig_error *error) {
+    struct cuda_device *device = (struct cuda_device *)base;
+    ingot_status status = cuda_check_lost(device, error);
+    return status == INGOT_OK ? new_stream(device, native, true, result, error) : status;
+}
+
+void cuda_stream_close(void *handle) {
+    struct cuda_stream *stream = handle;
+    struct cuda_device *device = stream->device;
+    struct cuda_scope scope;
+    /* Work on a stream of another library goes on without us, unless it needs our memory. */
+    if (!stream->is_wrapped || stream->staging)
+        cuda_stream_wait(stream, NULL);
+    pthread_mutex_lock(&device->lock);
+    struct cuda_stream **link = &device->streams;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    pthread_mutex_unlock(&device->lock);
+    if (cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK) {
+        if (stream->staging)
+            device->driver->memory_free(stream->staging);
+        if (!stream->is_wrapped)
+            device->driver->stream_destroy(stream->handle);
+        cuda_leave(device, &scope);
+    }
+    ig_error_clear(&stream->error);
+    free(stream);
+}
+
+/* ---- queueing ---- */
+
+bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ingot_status *status,
+                       struct ig_error *error) {
+    pthread_mutex_lock(&stream->device->lock);
+    bool is_stopped = stream->error.status != INGOT_OK;
+    *status = is_stopped ? INGOT_OK : cuda_enter(stream->device, scope, error);
+    if (!is_stopped && *status == INGOT_OK)
+        return true;
+    pthread_mutex_unlock(&stream->device->lock);
+    return false;
+}
+
+/* An error that has become the stream's is for ingot_stream_wait to return. */
+static ingot_status finish(struct cuda_stream *stream, struct cuda_scope *scope,
+                           ingot_status status, struct ig_error *error) {
+    cuda_leave(stream->device, scope);
+    if (status == INGOT_DEVICE_LOST && stream->error.status != INGOT_OK) {
+        if (error)
+            ig_error_clear(error);
+        status = INGOT_OK;
+    }
+    pthread_mutex_unlock(&stream->device->lock);
+    return status;
+}
+
+ingot_status cuda_stream_end(struct cuda_stream *stream, struct cuda_scope *scope, cu_result result,
+                             const char *what, struct ig_error *error) {
+    ingot_status status = INGOT_OK;
+    if (result != CU_SUCCESS)
+        status = cuda_fail(stream->device, result, error, "%s on device \"%s\" failed", what,
+                           stream->device->base.info.name);
+    else
+        stream->is_busy = true;
+    stream->queued++;
+    return finish(stream, scope, status, error);
+}
+
+ingot_status cuda_stream_dispatch(void *handle, const struct ig_launch *launch,
+                                  struct ig_error *error) {
+    struct cuda_stream *stream = handle;
+    struct cuda_scope scope;
+    ingot_status status;
+    if (!cuda_stream_begin(stream, &scope, &status, error))
+        return status;
+    return finish(stream, &scope, cuda_launch(stream, launch, error), error);
+}
+
+ingot_status cuda_stream_copy(void *handle, ingot_buffer *source, uint64_t source_offset,
+                              ingot_buffer *destination, uint64_t destination_offset,
+                              uint64_t length, struct ig_error *error) {
+    struct cuda_stream *stream = handle;
+    struct cuda_scope scope;
+    ingot_status status;
+    if (!cuda_stream_begin(stream, &scope, &status, error))
+        return status;
+    cu_result result = stream->device->driver->memory_copy(
+        destination->address + destination_offset, source->address + source_offset, length,
+        stream->handle);
+    return cuda_stream_end(stream, &scope, result, "ingot_stream_copy", error);
+}
+
+ingot_status cuda_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offset, uint64_t length,
+                              uint8_t value, struct ig_error *error) {
+    struct cuda_stream *stream = handle;
+    struct cuda_scope scope;
+    ingot_status status;
+    if (!cuda_stream_begin(stream, &scope, &status, error))
+        return status;
+    cu_result result = stream->device->driver->memory_fill(buffer->address + offset, value, length,
+                                                           stream->handle);
+    return cuda_stream_end(stream, &scope, result, "ingot_stream_fill", error);
+}
+
+/* The driver reads pageable memory before it returns; what is page-locked it reads later. */
+ingot_status cuda_stream_upload(void *handle, ingot_buffer *buffer, uint64_t offset,
+                                const void *host, uint64_t length, struct ig_error *error) {
+    struct cuda_stream *stream = handle;
+    const struct cuda_driver *driver = stream->device->driver;
+    struct cuda_scope scope;
+    ingot_status status = INGOT_OK;
+    /* The driver waits for the stream inside a large copy: with our lock held, without a limit. */
+    if (length > AT_ONCE)
+        status = cuda_stream_wait(stream, error);
+    if (status != INGOT_OK || !cuda_stream_begin(stream, &scope, &status, error))
+        return status;
+    unsigned type = 0;
+    bool is_locked =
+        driver->pointer_attribute(&type, CU_POINTER_MEMORY_TYPE, (uintptr_t)host) == CU_SUCCESS &&
+        type == CU_MEMORY_HOST;
+    cu_result result =
+        driver->memory_upload(buffer->address + offset, host, length, stream->handle);
+    status = cuda_stream_end(stream, &scope, result, "ingot_stream_upload", error);
+    return status == INGOT_OK && is_locked ? cuda_stream_wait(stream, error) : status;
+}
+
+ingot_status cuda_stream_download(void *handle, ingot_buffer *buffer, uint64_t offset, void *host,
+                                  uint64_t length, struct ig_error *error) {
+    struct cuda_stream *stream = handle;
+    struct cuda_scope scope;
+    /* As for uploads, of any size. */
+    ingot_status status = cuda_stream_wait(stream, error);
+    if (status != INGOT_OK || !cuda_stream_begin(stream, &scope, &status, error))
+        return status;
+    cu_result result = stream->device->driver->memory_download(host, buffer->address + offset,
+                                                               length, stream->handle);
+    status = cuda_stream_end(stream, &scope, result, "ingot_stream_download", error);
+    return status == INGOT_OK ? cuda_stream_wait(stream, error) : status;
+}
+
+ingot_status cuda_stream_wait(void *handle, struct ig_error *error) {
+    struct cuda_stream *stream = handle;
+    struct cuda_device *device = stream->device;
+    ingot_status status = INGOT_OK;
+    cu_result result = CU_SUCCESS;
+    for (unsigned round = 0;; round++) {
+        pthread_mutex_lock(&device->lock);
+        if (stream->error.status != INGOT_OK || cuda_is_lost(device))
+            break;
+        result = cuda_stream_look(stream);
+        if (result != CU_NOT_READY)
+            break;
+        pthread_mutex_unlock(&device->lock);
+        cuda_pause(round);
+    }
+    if (stream->error.status != INGOT_OK) {
+        status = stream->error.status;
+        ig_fail(error, status, "%s", ig_error_text(&stream->error));
+        ig_error_clear(&stream->error);
+        stream->pending = (struct cuda_pending){0};
+        stream->is_busy = false;
+    } else if (cuda_is_lost(device)) {
+        status = cuda_check_lost(device, error);
+    } else if (result != CU_SUCCESS) {
+        status = cuda_fail(device, result, error, "waiting for a stream of device \"%s\" failed",
+                           device->base.info.name);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}

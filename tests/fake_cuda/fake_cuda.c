@@ -1,0 +1,524 @@
+/* A CUDA driver over host memory, for tests: see fake_cuda.h. */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum {
+    OK = 0,
+    INVALID_VALUE = 1,
+    NO_MEMORY = 2,
+    NOT_INITIALIZED = 3,
+    NO_DEVICE = 100,
+    INVALID_CONTEXT = 201,
+    INVALID_PTX = 218,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    ILLEGAL_ADDRESS = 700,
+    MAX_KERNELS = 32,
+    MAX_ALLOCATIONS = 1024,
+    MAX_OBJECTS = 4096,
+    LOOKS_BEFORE_DONE = 3,
+};
+#define MEMORY_BYTES ((size_t)1 << 30)
+
+struct module {
+    char name[64];
+};
+struct stream {
+    int delay; /* looks until its work is done; -1: never */
+};
+struct event {
+    double time;
+    struct stream *stream;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    char name[64];
+    fake_cuda_kernel kernel;
+} kernels[MAX_KERNELS];
+static struct {
+    char *memory;
+    size_t size;
+} allocations[MAX_ALLOCATIONS];
+static char log_text[1 << 16];
+static size_t log_size, objects, memory_used;
+static char fail_function[64];
+static unsigned fail_after;
+static int fail_result, sticky, retained, context_object, context_number;
+static double clock_ms;
+static _Thread_local void *current[8];
+static _Thread_local int depth;
+
+/* ---- steering ---- */
+
+static void add_kernel(const char *name, fake_cuda_kernel kernel) {
+    for (int i = 0; i < MAX_KERNELS; i++)
+        if (!kernels[i].kernel || !strcmp(kernels[i].name, name)) {
+            snprintf(kernels[i].name, sizeof kernels[i].name, "%s", name);
+            kernels[i].kernel = kernel;
+            return;
+        }
+}
+
+static void fail(const char *function, unsigned nth, int result) {
+    snprintf(fail_function, sizeof fail_function, "%s", function);
+    fail_after = nth;
+    fail_result = result;
+}
+
+static const char *get_log(void) {
+    return log_text;
+}
+
+static void clear_log(void) {
+    log_size = 0;
+    log_text[0] = 0;
+}
+
+static size_t live(void) {
+    size_t count = objects;
+    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+        count += allocations[i].memory != NULL;
+    return count;
+}
+
+EXPORT const struct fake_cuda_control *fake_cuda_control(void);
+const struct fake_cuda_control *fake_cuda_control(void) {
+    static const struct fake_cuda_control control = {add_kernel, fail, get_log, clear_log, live};
+    return &control;
+}
+
+/* Objects stay to the end, so that one that is used too long is not memory of something else. */
+static void *all_objects[MAX_OBJECTS];
+static int all_count;
+
+static void *new_object(size_t size) {
+    void *object = all_count < MAX_OBJECTS ? calloc(1, size) : NULL;
+    if (object)
+        all_objects[all_count++] = object;
+    objects += object != NULL;
+    return object;
+}
+
+__attribute__((destructor)) static void free_objects(void) {
+    while (all_count)
+        free(all_objects[--all_count]);
+}
+
+/* ---- every call ---- */
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(log_text + log_size, sizeof log_text - log_size, format, list);
+    va_end(list);
+    if (length > 0 && log_size + (size_t)length < sizeof log_text)
+        log_size += (size_t)length;
+    else
+        clear_log();
+}
+
+static int begin(const char *name) {
+    pthread_mutex_lock(&lock);
+    note("%s\n", name);
+    if (fail_after && !strcmp(name, fail_function) && !--fail_after)
+        return fail_result;
+    return OK;
+}
+
+static int end(int result) {
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+/* A call that needs a context which has not failed. */
+static int begin_in_context(const char *name) {
+    int result = begin(name);
+    if (result == OK && (!depth || !current[depth - 1]))
+        result = INVALID_CONTEXT;
+    return result == OK ? sticky : result;
+}
+
+#define API(name, ...)                                                                             \
+    EXPORT int name(__VA_ARGS__);                                                                  \
+    int name(__VA_ARGS__)
+#define BEGIN(name)                                                                                \
+    int failed = begin(name);                                                                      \
+    if (failed)                                                                                    \
+        return end(failed);
+#define BEGIN_IN_CONTEXT(name)                                                                     \
+    int failed = begin_in_context(name);                                                           \
+    if (failed)                                                                                    \
+        return end(failed);
+
+static int number_from(const char *variable, int otherwise) {
+    const char *text = getenv(variable);
+    return text && *text ? atoi(text) : otherwise;
+}
+
+API(cuInit, unsigned flags) {
+    (void)flags;
+    const char *text = getenv("FAKE_CUDA_FAIL");
+    unsigned nth = 1;
+    int result = 999;
+    if (text && sscanf(text, "%63[^:]:%u:%d", fail_function, &nth, &result) >= 1) {
+        fail_after = nth;
+        fail_result = result;
+    }
+    BEGIN("cuInit");
+    return end(number_from("FAKE_CUDA_DEVICES", 1) ? OK : NO_DEVICE);
+}
+
+API(cuGetErrorName, int result, const char **text) {
+    *text = result == NO_MEMORY         ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : result == NO_DEVICE       ? "CUDA_ERROR_NO_DEVICE"
+            : result == INVALID_PTX     ? "CUDA_ERROR_INVALID_PTX"
+            : result == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                        : "CUDA_ERROR_OTHER";
+    return OK;
+}
+
+API(cuGetErrorString, int result, const char **text) {
+    *text = result == ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "a fake error";
+    return OK;
+}
+
+/* ---- devices and contexts ---- */
+
+API(cuDeviceGetCount, int *count) {
+    BEGIN("cuDeviceGetCount");
+    *count = number_from("FAKE_CUDA_DEVICES", 1);
+    return end(OK);
+}
+
+API(cuDeviceGet, int *device, int ordinal) {
+    BEGIN("cuDeviceGet");
+    *device = ordinal;
+    return end(OK);
+}
+
+API(cuDeviceGetName, char *name, int size, int device) {
+    BEGIN("cuDeviceGetName");
+    snprintf(name, (size_t)size, "Fake GPU %d", device);
+    return end(OK);
+}
+
+API(cuDeviceTotalMem_v2, size_t *bytes, int device) {
+    BEGIN("cuDeviceTotalMem");
+    (void)device;
+    *bytes = 8 * MEMORY_BYTES;
+    return end(OK);
+}
+
+API(cuDeviceGetAttribute, int *value, int attribute, int device) {
+    BEGIN("cuDeviceGetAttribute");
+    (void)device;
+    int capability = number_from("FAKE_CUDA_CAPABILITY", 90);
+    *value = attribute == 1    ? 1024
+             : attribute == 5  ? 2147483647
+             : attribute == 6  ? 65535
+             : attribute == 7  ? 65535
+             : attribute == 16 ? 132
+             : attribute == 75 ? capability / 10
+             : attribute == 76 ? capability % 10
+             : attribute == 97 ? 227 << 10
+                               : 0;
+    return end(OK);
+}
+
+API(cuDevicePrimaryCtxRetain, void **context, int device) {
+    BEGIN("cuDevicePrimaryCtxRetain");
+    (void)device;
+    retained++;
+    *context = &context_object;
+    return end(OK);
+}
+
+static void destroy_context(void) {
+    sticky = OK;
+    objects = 0;
+    memory_used = 0;
+    context_number++;
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+        free(allocations[i].memory);
+        allocations[i].memory = NULL;
+    }
+}
+
+API(cuDevicePrimaryCtxRelease_v2, int device) {
+    BEGIN("cuDevicePrimaryCtxRelease");
+    (void)device;
+    if (!retained)
+        return end(INVALID_CONTEXT);
+    if (!--retained)
+        destroy_context();
+    return end(OK);
+}
+
+API(cuDevicePrimaryCtxReset_v2, int device) {
+    BEGIN("cuDevicePrimaryCtxReset");
+    (void)device;
+    destroy_context();
+    return end(OK);
+}
+
+API(cuCtxGetCurrent, void **context) {
+    *context = depth ? current[depth - 1] : NULL;
+    return OK;
+}
+
+API(cuCtxPushCurrent_v2, void *context) {
+    current[depth++] = context;
+    return OK;
+}
+
+API(cuCtxPopCurrent_v2, void **context) {
+    if (!depth)
+        return INVALID_CONTEXT;
+    *context = current[--depth];
+    return OK;
+}
+
+API(cuThreadExchangeStreamCaptureMode, int *mode) {
+    static _Thread_local int now;
+    int before = now;
+    now = *mode;
+    *mode = before;
+    return OK;
+}
+
+/* ---- code ---- */
+
+API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *options,
+    void **values) {
+    BEGIN_IN_CONTEXT("cuModuleLoadDataEx");
+    char name[64];
+    if (sscanf(image, "// fake %63s", name) != 1) {
+        for (unsigned i = 0; i < count; i++)
+            if (options[i] == 5)
+                snprintf(values[i], 64, "ptxas application ptx input, line 1; fatal: no version");
+        return end(INVALID_PTX);
+    }
+    struct module *made = new_object(sizeof *made);
+    if (!made)
+        return end(NO_MEMORY);
+    memcpy(made->name, name, sizeof made->name);
+    *module = made;
+    return end(OK);
+}
+
+API(cuModuleUnload, void *module) {
+    BEGIN_IN_CONTEXT("cuModuleUnload");
+    (void)module;
+    objects--;
+    return end(OK);
+}
+
+API(cuModuleGetFunction, void **function, void *module, const char *name) {
+    BEGIN_IN_CONTEXT("cuModuleGetFunction");
+    *function = module;
+    return end(strcmp(name, "ingot_kernel") ? NOT_FOUND : OK);
+}
+
+API(cuFuncGetAttribute, int *value, int attribute, void *function) {
+    BEGIN_IN_CONTEXT("cuFuncGetAttribute");
+    (void)function;
+    *value = attribute == 0 ? 1024 : 0;
+    return end(OK);
+}
+
+API(cuFuncSetAttribute, void *function, int attribute, int value) {
+    BEGIN_IN_CONTEXT("cuFuncSetAttribute");
+    (void)function;
+    note("  attribute %d = %d\n", attribute, value);
+    return end(OK);
+}
+
+API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *stream,
+    void **parameters, void **extra) {
+    BEGIN_IN_CONTEXT("cuLaunchKernel");
+    const struct module *module = function;
+    const unsigned grid[3] = {grid_x, grid_y, grid_z};
+    if (extra || block_y != 1 || block_z != 1)
+        return end(INVALID_VALUE);
+    int result = OK;
+    clock_ms += 1;
+    for (int i = 0; i < MAX_KERNELS; i++)
+        if (kernels[i].kernel && !strcmp(kernels[i].name, module->name))
+            result = kernels[i].kernel(parameters[0], grid, block_x, shared);
+    struct stream *queue = stream;
+    if (queue)
+        queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
+    if (result != NOT_READY)
+        sticky = result; /* the launch itself is fine: a fault is seen later */
+    return end(OK);
+}
+
+/* ---- memory ---- */
+
+API(cuMemGetInfo_v2, size_t *left, size_t *total) {
+    BEGIN_IN_CONTEXT("cuMemGetInfo");
+    *left = MEMORY_BYTES - memory_used;
+    *total = MEMORY_BYTES;
+    return end(OK);
+}
+
+API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
+    BEGIN_IN_CONTEXT("cuMemAlloc");
+    if (bytes > MEMORY_BYTES - memory_used)
+        return end(NO_MEMORY);
+    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+        if (!allocations[i].memory) {
+            allocations[i].memory = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
+            if (!allocations[i].memory)
+                break;
+            memset(allocations[i].memory, 0xab, bytes);
+            allocations[i].size = bytes;
+            memory_used += bytes;
+            *pointer = (uintptr_t)allocations[i].memory;
+            return end(OK);
+        }
+    return end(NO_MEMORY);
+}
+
+API(cuMemFree_v2, uint64_t pointer) {
+    BEGIN_IN_CONTEXT("cuMemFree");
+    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+        if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer) {
+            memory_used -= allocations[i].size;
+            free(allocations[i].memory);
+            allocations[i].memory = NULL;
+            return end(OK);
+        }
+    return end(INVALID_VALUE);
+}
+
+API(cuMemsetD8Async, uint64_t pointer, unsigned char value, size_t bytes, void *stream) {
+    BEGIN_IN_CONTEXT("cuMemsetD8Async");
+    (void)stream;
+    memset((void *)(uintptr_t)pointer, value, bytes);
+    return end(OK);
+}
+
+API(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t bytes, void *stream) {
+    BEGIN_IN_CONTEXT("cuMemcpyDtoDAsync");
+    (void)stream;
+    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    return end(OK);
+}
+
+API(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t bytes, void *stream) {
+    BEGIN_IN_CONTEXT("cuMemcpyHtoDAsync");
+    (void)stream;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return end(OK);
+}
+
+API(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t bytes, void *stream) {
+    BEGIN_IN_CONTEXT("cuMemcpyDtoHAsync");
+    (void)stream;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return end(OK);
+}
+
+API(cuPointerGetAttribute, void *value, int attribute, uint64_t at) {
+    BEGIN_IN_CONTEXT("cuPointerGetAttribute");
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+        uintptr_t start = (uintptr_t)allocations[i].memory;
+        if (!start || at < start || at >= start + allocations[i].size)
+            continue;
+        *(int *)value = attribute == 2 ? 2 : 0;
+        return end(OK);
+    }
+    return end(INVALID_VALUE);
+}
+
+/* ---- streams and events ---- */
+
+API(cuStreamCreate, void **stream, unsigned flags) {
+    BEGIN_IN_CONTEXT("cuStreamCreate");
+    (void)flags;
+    *stream = new_object(sizeof(struct stream));
+    return end(*stream ? OK : NO_MEMORY);
+}
+
+API(cuStreamDestroy_v2, void *stream) {
+    BEGIN_IN_CONTEXT("cuStreamDestroy");
+    (void)stream;
+    objects--;
+    return end(OK);
+}
+
+API(cuStreamQuery, void *stream) {
+    BEGIN_IN_CONTEXT("cuStreamQuery");
+    struct stream *queue = stream;
+    if (!queue || !queue->delay)
+        return end(OK);
+    if (queue->delay > 0)
+        queue->delay--;
+    return end(NOT_READY);
+}
+
+API(cuStreamSynchronize, void *stream) {
+    BEGIN_IN_CONTEXT("cuStreamSynchronize");
+    if (stream)
+        ((struct stream *)stream)->delay = 0;
+    return end(OK);
+}
+
+API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
+    BEGIN_IN_CONTEXT("cuStreamWaitEvent");
+    (void)stream;
+    (void)event;
+    (void)flags;
+    return end(OK);
+}
+
+API(cuStreamIsCapturing, void *stream, int *status) {
+    BEGIN_IN_CONTEXT("cuStreamIsCapturing");
+    (void)stream;
+    *status = 0;
+    return end(OK);
+}
+
+API(cuEventCreate, void **event, unsigned flags) {
+    BEGIN_IN_CONTEXT("cuEventCreate");
+    (void)flags;
+    *event = new_object(sizeof(struct event));
+    return end(*event ? OK : NO_MEMORY);
+}
+
+API(cuEventDestroy_v2, void *event) {
+    BEGIN_IN_CONTEXT("cuEventDestroy");
+    (void)event;
+    objects--;
+    return end(OK);
+}
+
+API(cuEventRecord, void *event, void *stream) {
+    BEGIN_IN_CONTEXT("cuEventRecord");
+    ((struct event *)event)->time = clock_ms;
+    ((struct event *)event)->stream = stream;
+    return end(OK);
+}
+
+API(cuEventQuery, void *event) {
+    BEGIN_IN_CONTEXT("cuEventQuery");
+    const struct event *e = event;
+    return end(e->stream && e->stream->delay < 0 ? NOT_READY : OK);
+}
+
+API(cuEventElapsedTime, float *milliseconds, void *start, void *finish) {
+    BEGIN_IN_CONTEXT("cuEventElapsedTime");
+    *milliseconds = (float)(((struct event *)finish)->time - ((struct event *)start)->time);
+    return end(OK);
+}

@@ -1,0 +1,31 @@
+/*
+ * How a test steers the fake CUDA driver (fake_cuda.c), which stands in for libcuda.so.1 when
+ * $INGOT_CUDA_LIBRARY names it. Memory is the host's, work runs when it is queued, and a kernel
+ * is a C function: the "code" of a module is text of which the first line is "// fake NAME".
+ */
+#ifndef INGOT_TESTS_FAKE_CUDA_H
+#define INGOT_TESTS_FAKE_CUDA_H
+
+#include <stddef.h>
+
+/* The driver result that the kernel ends with: 0, a fault such as 700, which the context keeps,
+ * or 600 for a kernel that never ends. */
+typedef int (*fake_cuda_kernel)(const void *block, const unsigned grid[3], unsigned threads,
+                                unsigned dynamic_shared);
+
+struct fake_cuda_control {
+    void (*add_kernel)(const char *name, fake_cuda_kernel kernel);
+    /* The nth call from now on (from 1) of e.g. "cuMemAlloc" gives `result`.
+     * $FAKE_CUDA_FAIL=NAME:NTH:RESULT does the same from the start. */
+    void (*fail)(const char *function, unsigned nth, int result);
+    /* The calls since the last clear_log, a line each. */
+    const char *(*log)(void);
+    void (*clear_log)(void);
+    /* Allocations, modules, streams and events that exist. */
+    size_t (*live)(void);
+};
+
+/* The library exports: const struct fake_cuda_control *fake_cuda_control(void); also
+ * $FAKE_CUDA_DEVICES (1) and $FAKE_CUDA_CAPABILITY (90). */
+
+#endif

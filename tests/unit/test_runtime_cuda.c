@@ -1,0 +1,617 @@
+/*
+ * The CUDA device against a fake driver (tests/fake_cuda): absence, loading, the parameter block,
+ * memory, streams, events, and every way to fail. Each group of checks runs in a process of its
+ * own, since a process loads the driver once.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cuda_abi.h"
+#include "fake_cuda.h"
+#include "runtime_support.h"
+
+struct params {
+    uint32_t count;
+    float scale;
+    uint32_t more[2];
+};
+
+static const struct ig_argument scale_arguments[] = {
+    BUFFER_ARGUMENT("data", "float", 0, 4),
+    REFERENCE_ARGUMENT("params", "Params", 1, sizeof(struct params)),
+    {.name = "table",
+     .type_name = "float",
+     .kind = INGOT_ARGUMENT_BUFFER,
+     .space = INGOT_SPACE_CONSTANT,
+     .index = 2,
+     .slot = 2,
+     .type_size = 4,
+     .type_align = 4,
+     .active = 1},
+    BUFFER_ARGUMENT("extra", "float", 3, 4),
+    THREADGROUP_ARGUMENT("shared", "float", 0, 4),
+};
+static const struct ig_argument one_argument[] = {BUFFER_ARGUMENT("data", "uint", 0, 4)};
+
+#define SCALE_COUNT (sizeof scale_arguments / sizeof scale_arguments[0])
+
+/* ---- kernels of the fake ---- */
+
+static unsigned char seen_block[INGOT_CUDA_MAX_BLOCK];
+static unsigned seen_grid[3], seen_threads, seen_shared;
+static float seen_extra[2];
+
+static const struct ingot_cuda_launch *seen_header(void) {
+    return (const void *)seen_block;
+}
+
+static uint64_t seen_buffer(uint32_t slot) {
+    uint64_t address;
+    memcpy(&address, seen_block + ingot_cuda_buffers_at() + 8 * slot, sizeof address);
+    return address;
+}
+
+static int kernel_scale(const void *block, const unsigned grid[3], unsigned threads,
+                        unsigned shared) {
+    memcpy(seen_block, block, ingot_cuda_block_bytes(scale_arguments, SCALE_COUNT));
+    memcpy(seen_grid, grid, sizeof seen_grid);
+    seen_threads = threads;
+    seen_shared = shared;
+    memcpy(seen_extra, (const void *)(uintptr_t)seen_buffer(3), sizeof seen_extra);
+    struct params params;
+    uint64_t at = seen_buffer(1);
+    memcpy(&params, at < INGOT_CUDA_INLINE_LIMIT ? seen_block + at : (void *)(uintptr_t)at,
+           sizeof params);
+    float *data = (float *)(uintptr_t)seen_buffer(0);
+    for (uint32_t i = 0; i < params.count; i++)
+        data[i] *= params.scale;
+    return 0;
+}
+
+static int kernel_mark(const void *block, const unsigned grid[3], unsigned threads,
+                       unsigned shared) {
+    uint64_t address;
+    (void)shared;
+    memcpy(&address, (const char *)block + ingot_cuda_buffers_at(), sizeof address);
+    for (uint32_t i = 0; i < grid[0] * threads; i++)
+        ((uint32_t *)(uintptr_t)address)[i] = i + 1;
+    return 0;
+}
+
+static int kernel_fault(const void *block, const unsigned grid[3], unsigned threads,
+                        unsigned shared) {
+    (void)block;
+    (void)grid;
+    (void)threads;
+    (void)shared;
+    return 700;
+}
+
+static int kernel_hang(const void *block, const unsigned grid[3], unsigned threads,
+                       unsigned shared) {
+    kernel_fault(block, grid, threads, shared);
+    return 600;
+}
+
+/* ---- what every group starts from ---- */
+
+static const struct fake_cuda_control *fake;
+static ingot_device *device;
+static ingot_library *library;
+static ingot_stream *stream;
+
+static struct {
+    const char *name, *target, *code;
+    const struct ig_argument *arguments;
+    uint32_t argument_count, static_bytes;
+} kernels[] = {
+    {"scale", "sm_90", "// fake scale", scale_arguments, SCALE_COUNT, 40},
+    {"mark", "sm_80", "// fake mark", one_argument, 1, 0},
+    {"fault", "sm_90", "// fake fault", one_argument, 1, 0},
+    {"hang", "sm_90", "// fake hang", one_argument, 1, 0},
+    {"wrong", "sm_90", "not ptx", one_argument, 1, 0},
+    {"elsewhere", "x86-64-v3", "elf", one_argument, 1, 0},
+};
+#define KERNEL_COUNT (sizeof kernels / sizeof kernels[0])
+
+static void make_library(void) {
+    struct ig_variant variants[KERNEL_COUNT] = {0};
+    struct ig_code codes[KERNEL_COUNT] = {0};
+    const char *names[KERNEL_COUNT];
+    for (size_t i = 0; i < KERNEL_COUNT; i++) {
+        names[i] = kernels[i].name;
+        codes[i] = (struct ig_code){.target = kernels[i].target,
+                                    .bytes = kernels[i].code,
+                                    .size = strlen(kernels[i].code) + 1};
+        variants[i] = (struct ig_variant){.kernel = kernels[i].name,
+                                          .constants = "",
+                                          .max_threads = 1024,
+                                          .static_threadgroup_bytes = kernels[i].static_bytes,
+                                          .argument_count = kernels[i].argument_count,
+                                          .arguments = kernels[i].arguments,
+                                          .code_count = 1,
+                                          .codes = &codes[i]};
+    }
+    const struct ig_archive archive = {.compiler = "hand-made",
+                                       .source_name = "test.metal",
+                                       .source = "",
+                                       .options = "",
+                                       .warnings = "",
+                                       .kernel_count = KERNEL_COUNT,
+                                       .kernels = names,
+                                       .variant_count = KERNEL_COUNT,
+                                       .variants = variants};
+    void *bytes = NULL;
+    size_t size = 0;
+    CHECK(ig_archive_write(&archive, &bytes, &size, NULL) == INGOT_OK);
+    OK(ingot_library_create_from_memory(device, bytes, size, &library));
+    free(bytes);
+}
+
+static void open_with(const ingot_device_desc *desc) {
+    OK(ingot_device_open("cuda", desc, &device));
+    make_library();
+    OK(ingot_stream_create(device, &stream));
+}
+
+static void close_all(void) {
+    ingot_stream_release(stream);
+    ingot_library_release(library);
+    ingot_device_release(device);
+}
+
+static bool load_fake(void) {
+    setenv("INGOT_CUDA_LIBRARY", FAKE_CUDA_LIBRARY, 1);
+    void *handle = dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    void *address = handle ? dlsym(handle, "fake_cuda_control") : NULL;
+    const struct fake_cuda_control *(*control)(void);
+    memcpy(&control, &address, sizeof control);
+    CHECK(address != NULL);
+    if (!address)
+        return false;
+    fake = control();
+    fake->add_kernel("scale", kernel_scale);
+    fake->add_kernel("mark", kernel_mark);
+    fake->add_kernel("fault", kernel_fault);
+    fake->add_kernel("hang", kernel_hang);
+    return true;
+}
+
+static ingot_kernel *kernel_named(const char *name) {
+    ingot_kernel *kernel = NULL;
+    OK(ingot_kernel_create(library, &(ingot_kernel_desc){.name = name}, &kernel));
+    return kernel;
+}
+
+static ingot_status run_one(ingot_kernel *kernel, ingot_buffer *buffer, double limit) {
+    const ingot_arg arg = {.buffer = buffer};
+    const ingot_dispatch_desc desc = {.kernel = kernel,
+                                      .threads = {64},
+                                      .group = {32},
+                                      .args = &arg,
+                                      .arg_count = 1,
+                                      .time_limit_seconds = limit};
+    return ingot_stream_dispatch(stream, &desc);
+}
+
+/* ---- the groups ---- */
+
+static void no_library(void) {
+    setenv("INGOT_CUDA_LIBRARY", "libthere-is-no-such-driver.so.1", 1);
+    CHECK(ingot_device_count() == 1);
+    FAILS(ingot_device_open("cuda", NULL, &device), INGOT_NOT_FOUND, "no CUDA device",
+          "libthere-is-no-such-driver.so.1");
+    /* Transfers work on every device; streams of other libraries do not. */
+    ingot_buffer *buffer;
+    const uint32_t sent[2] = {3, 4};
+    uint32_t got[2] = {0};
+    OK(ingot_device_open("cpu", NULL, &device));
+    OK(ingot_stream_create(device, &stream));
+    OK(ingot_buffer_create(device, 64, &buffer));
+    OK(ingot_stream_upload(stream, buffer, 8, sent, sizeof sent));
+    OK(ingot_stream_download(stream, buffer, 8, got, sizeof got));
+    CHECK(got[0] == 3 && got[1] == 4);
+    CHECK(((uint32_t *)ingot_buffer_contents(buffer))[2] == 3);
+    ingot_stream *none;
+    FAILS(ingot_stream_wrap(device, NULL, &none), INGOT_UNSUPPORTED, "cpu");
+    ingot_buffer_release(buffer);
+    ingot_stream_release(stream);
+    ingot_device_release(device);
+}
+
+static void no_device(void) {
+    setenv("FAKE_CUDA_DEVICES", "0", 1);
+    load_fake();
+    CHECK(ingot_device_count() == 1);
+    FAILS(ingot_device_open("cuda:0", NULL, &device), INGOT_NOT_FOUND, "no CUDA device",
+          "CUDA_ERROR_NO_DEVICE");
+}
+
+static void old_device(void) {
+    setenv("FAKE_CUDA_CAPABILITY", "75", 1);
+    load_fake();
+    FAILS(ingot_device_open("cuda", NULL, &device), INGOT_UNSUPPORTED, "7.5", "8.0", "Fake GPU 0");
+}
+
+static void opening(void) {
+    ingot_device_info info;
+    load_fake();
+    CHECK(ingot_device_count() == 2);
+    OK(ingot_device_describe(1, &info));
+    CHECK(!strcmp(info.name, "cuda:0") && !strcmp(info.target, "sm_90"));
+    CHECK(strstr(info.description, "Fake GPU 0") && !info.unified_memory);
+    CHECK(info.simd_width == 32 && info.max_threadgroup_memory == 32768);
+    FAILS(ingot_device_open("cuda:3", NULL, &device), INGOT_NOT_FOUND, "cuda:3", "has 1");
+    FAILS(ingot_device_open("cuda", &(ingot_device_desc){.threadgroup_memory = 300000}, &device),
+          INGOT_UNSUPPORTED, "300000", "232448");
+    fake->fail("cuDevicePrimaryCtxRetain", 1, 2);
+    FAILS(ingot_device_open("cuda", NULL, &device), INGOT_OUT_OF_MEMORY, "no context", "cuda:0");
+    OK(ingot_device_open("cuda", NULL, &device));
+    ingot_device_release(device);
+    CHECK(fake->live() == 0);
+}
+
+static void code(void) {
+    ingot_kernel *kernel = NULL;
+    load_fake();
+    open_with(&(ingot_device_desc){.threadgroup_memory = 100000});
+    FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = "wrong"}, &kernel),
+          INGOT_BAD_ARCHIVE, "wrong", "CUDA_ERROR_INVALID_PTX", "ptxas application ptx input");
+    FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = "elsewhere"}, &kernel),
+          INGOT_UNSUPPORTED, "elsewhere", "sm_90");
+    fake->fail("cuModuleLoadDataEx", 1, 2);
+    FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = "mark"}, &kernel),
+          INGOT_OUT_OF_MEMORY, "mark", "sm_80");
+    fake->fail("cuModuleGetFunction", 1, 500);
+    FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = "mark"}, &kernel),
+          INGOT_BAD_ARCHIVE, "mark", "ingot_kernel");
+    fake->clear_log();
+    kernel = kernel_named("scale");
+    CHECK(strstr(fake->log(), "attribute 8 = 99952") != NULL); /* 100000 - 48 static */
+    ingot_kernel_release(kernel);
+    kernel = kernel_named("mark");
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+static void check_block(const struct params *params, bool inline_reference, bool one_dimension) {
+    const struct ingot_cuda_launch *header = seen_header();
+    CHECK(header->threads[0] == 100 && header->threads[1] == 3 && header->threads[2] == 1);
+    CHECK(header->groups[0] * header->group[0] >= 100 && seen_grid[0] == header->groups[0]);
+    CHECK(seen_grid[1] == header->groups[1] && seen_grid[2] == 1);
+    CHECK(seen_threads == header->group[0] * header->group[1] * header->group[2]);
+    CHECK(!(header->flags & INGOT_CUDA_REFERENCES_INLINE) == !inline_reference);
+    CHECK(!(header->flags & INGOT_CUDA_ONE_DIMENSION) == !one_dimension);
+    uint32_t room, at = ingot_cuda_inline_offset(scale_arguments, SCALE_COUNT, 1, &room);
+    CHECK(at % 16 == 0 && room >= sizeof *params);
+    if (inline_reference) {
+        CHECK(seen_buffer(1) == at);
+        CHECK(!memcmp(seen_block + at, params, sizeof *params));
+    }
+    uint32_t offset;
+    memcpy(&offset, seen_block + ingot_cuda_threadgroups_at(scale_arguments, SCALE_COUNT), 4);
+    CHECK(offset == 0 && seen_shared == 208); /* 200 bytes, rounded; the static part is apart */
+}
+
+static void parameter_block(void) {
+    load_fake();
+    open_with(NULL);
+    size_t before = fake->live();
+    ingot_kernel *kernel = kernel_named("scale");
+    ingot_buffer *data, *in_memory;
+    OK(ingot_buffer_create(device, 4096, &data));
+    OK(ingot_buffer_create(device, 256, &in_memory));
+    CHECK(ingot_buffer_contents(data) == NULL && ingot_buffer_address(data) != 0);
+    const float start[3] = {1, 2, 3}, table[4] = {5, 6, 7, 8}, extra[2] = {9, 10};
+    float large[64] = {1, 2, 3}, got[3];
+    const struct params params = {3, 2, {1, 2}};
+    OK(ingot_stream_upload(stream, data, 16, start, sizeof start));
+    OK(ingot_stream_upload(stream, in_memory, 0, &params, sizeof params));
+    const uint32_t lengths[] = {200};
+    ingot_arg args[] = {{.buffer = data, .offset = 16},
+                        {.bytes = &params, .size = sizeof params},
+                        {.bytes = table, .size = sizeof table},
+                        {.bytes = extra, .size = sizeof extra}};
+    ingot_dispatch_desc desc = {.kernel = kernel,
+                                .threads = {100, 3},
+                                .group = {32},
+                                .args = args,
+                                .arg_count = 4,
+                                .threadgroup_lengths = lengths,
+                                .threadgroup_length_count = 1};
+    OK(ingot_stream_dispatch(stream, &desc));
+    OK(ingot_stream_download(stream, data, 16, got, sizeof got));
+    CHECK(got[0] == 2 && got[1] == 4 && got[2] == 6);
+    check_block(&params, true, true);
+    CHECK(seen_buffer(0) == ingot_buffer_address(data) + 16);
+    uint32_t room, at = ingot_cuda_inline_offset(scale_arguments, SCALE_COUNT, 2, &room);
+    CHECK(room == INGOT_CUDA_POINTER_ROOM && seen_buffer(2) == at);
+    CHECK(!memcmp(seen_block + at, table, sizeof table));
+    /* Bytes for a device argument are in device memory. */
+    CHECK(seen_buffer(3) > INGOT_CUDA_INLINE_LIMIT && seen_extra[0] == 9 && seen_extra[1] == 10);
+
+    args[1] = (ingot_arg){.buffer = in_memory};
+    args[2] = (ingot_arg){.bytes = large, .size = sizeof large}; /* more than there is room for */
+    desc.group[1] = 2;
+    OK(ingot_stream_dispatch(stream, &desc));
+    OK(ingot_stream_wait(stream));
+    check_block(&params, false, false);
+    CHECK(seen_buffer(1) == ingot_buffer_address(in_memory));
+    float kept[3];
+    CHECK(seen_buffer(2) > INGOT_CUDA_INLINE_LIMIT && seen_buffer(2) % 256 == seen_buffer(3) % 256);
+    memcpy(kept, (const void *)(uintptr_t)seen_buffer(2), sizeof kept);
+    CHECK(!memcmp(kept, large, sizeof kept) && seen_extra[1] == 10);
+
+    fake->fail("cuLaunchKernel", 1, 701);
+    FAILS(ingot_stream_dispatch(stream, &desc), INGOT_LAUNCH_ERROR, "scale", "64 threads",
+          "208 bytes");
+    OK(ingot_stream_dispatch(stream, &desc));
+    const uint32_t too_many[3] = {1, 70000, 1};
+    memcpy(desc.threads, too_many, sizeof too_many);
+    desc.group[1] = 1;
+    FAILS(ingot_stream_dispatch(stream, &desc), INGOT_LAUNCH_ERROR, "scale", "70000", "65535");
+    OK(ingot_stream_wait(stream));
+    ingot_buffer_release(data);
+    ingot_buffer_release(in_memory);
+    ingot_kernel_release(kernel);
+    CHECK(fake->live() == before + 1); /* the stream's staging memory */
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+static void released(void *context) {
+    ++*(int *)context;
+}
+
+static void memory(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_buffer *a, *b, *wrapped, *none;
+    unsigned char bytes[256], host[64] = {0};
+    OK(ingot_buffer_create(device, 256, &a));
+    OK(ingot_buffer_create(device, 256, &b));
+    OK(ingot_stream_download(stream, a, 0, bytes, 256));
+    bool zeroed = true;
+    for (int i = 0; i < 256; i++)
+        zeroed &= bytes[i] == 0;
+    CHECK(zeroed);
+    OK(ingot_stream_fill(stream, a, 16, 32, 7));
+    OK(ingot_stream_copy(stream, a, 16, b, 100, 32));
+    OK(ingot_stream_download(stream, b, 99, bytes, 34));
+    CHECK(bytes[0] == 0 && bytes[1] == 7 && bytes[32] == 7 && bytes[33] == 0);
+    FAILS(ingot_stream_upload(stream, a, 250, bytes, 7), INGOT_INVALID_ARGUMENT, "250", "256");
+    FAILS(ingot_stream_download(stream, a, 0, NULL, 7), INGOT_INVALID_ARGUMENT, "host is NULL");
+    fake->fail("cuMemcpyHtoDAsync", 1, 1);
+    FAILS(ingot_stream_upload(stream, a, 0, bytes, 7), INGOT_LAUNCH_ERROR, "ingot_stream_upload");
+
+    int releases = 0;
+    void *address = (void *)(uintptr_t)ingot_buffer_address(a);
+    OK(ingot_buffer_wrap(device, address, 128, released, &releases, &wrapped));
+    CHECK(ingot_buffer_contents(wrapped) == NULL);
+    CHECK(ingot_buffer_address(wrapped) == (uintptr_t)address);
+    ingot_buffer_release(wrapped);
+    CHECK(releases == 1);
+    FAILS(ingot_buffer_wrap(device, host, sizeof host, NULL, NULL, &none), INGOT_INVALID_ARGUMENT,
+          "cuda:0", "can reach");
+
+    FAILS(ingot_buffer_create(device, (uint64_t)3 << 30, &none), INGOT_OUT_OF_MEMORY, "3221225472",
+          "1073741824");
+    fake->fail("cuMemAlloc", 1, 2);
+    FAILS(ingot_buffer_create(device, 64, &none), INGOT_OUT_OF_MEMORY, "64 bytes", "cuda:0");
+    size_t before = fake->live();
+    fake->fail("cuMemsetD8Async", 1, 1);
+    CHECK(ingot_buffer_create(device, 64, &none) != INGOT_OK);
+    CHECK(fake->live() == before);
+
+    ingot_device *other;
+    ingot_buffer *foreign;
+    OK(ingot_device_open("cpu", NULL, &other));
+    OK(ingot_buffer_create(other, 256, &foreign));
+    ingot_kernel *kernel = kernel_named("mark");
+    FAILS(run_one(kernel, foreign, 0), INGOT_LAUNCH_ERROR, "mark", "\"cpu\"", "\"cuda:0\"");
+    FAILS(ingot_stream_copy(stream, foreign, 0, a, 0, 4), INGOT_INVALID_ARGUMENT, "another");
+    ingot_kernel_release(kernel);
+    ingot_buffer_release(foreign);
+    ingot_device_release(other);
+    ingot_buffer_release(a);
+    ingot_buffer_release(b);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+static void events(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_event *start, *end;
+    ingot_buffer *out;
+    double seconds = 0;
+    ingot_kernel *kernel = kernel_named("mark");
+    OK(ingot_buffer_create(device, 256, &out));
+    OK(ingot_event_create(device, &start));
+    OK(ingot_event_create(device, &end));
+    CHECK(!ingot_event_done(start));
+    FAILS(ingot_event_wait(start), INGOT_INVALID_ARGUMENT, "never recorded");
+    FAILS(ingot_event_elapsed(start, end, &seconds), INGOT_INVALID_ARGUMENT, "start");
+    OK(ingot_stream_record(stream, start));
+    OK(run_one(kernel, out, 0));
+    OK(run_one(kernel, out, 0));
+    FAILS(ingot_event_elapsed(start, end, &seconds), INGOT_INVALID_ARGUMENT, "end");
+    OK(ingot_stream_record(stream, end));
+    OK(ingot_stream_wait_event(stream, end));
+    OK(ingot_event_wait(end));
+    CHECK(ingot_event_done(start) && ingot_event_done(end));
+    OK(ingot_event_elapsed(start, end, &seconds));
+    CHECK(seconds > 0.0019 && seconds < 0.0021);
+    uint32_t marks[64];
+    OK(ingot_stream_download(stream, out, 0, marks, sizeof marks));
+    CHECK(marks[0] == 1 && marks[63] == 64);
+
+    /* A stream of another library, here the default one. */
+    ingot_stream *own = stream;
+    OK(ingot_stream_wrap(device, NULL, &stream));
+    OK(run_one(kernel, out, 0));
+    OK(ingot_stream_wait(stream));
+    ingot_stream_release(stream);
+    stream = own;
+    ingot_event_release(start);
+    ingot_event_release(end);
+    ingot_buffer_release(out);
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+/* After a fault: the stream's error, then a lost device, then a new one that works. */
+static void check_lost(ingot_kernel *kernel, ingot_buffer *out, ingot_status status,
+                       const char *name) {
+    ingot_buffer *none;
+    OK(run_one(kernel, out, 0)); /* dropped */
+    FAILS(ingot_stream_wait(stream), status, name);
+    FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "cuda:0", name);
+    FAILS(run_one(kernel, out, 0), INGOT_DEVICE_LOST, name, "open it again");
+    FAILS(ingot_buffer_create(device, 64, &none), INGOT_DEVICE_LOST, name);
+
+    ingot_device *old_device = device;
+    ingot_library *old_library = library;
+    ingot_stream *old_stream = stream;
+    ingot_buffer *fresh;
+    uint32_t marks[64];
+    fake->clear_log();
+    open_with(NULL);
+    CHECK(strstr(fake->log(), "cuDevicePrimaryCtxReset") != NULL);
+    ingot_kernel *mark = kernel_named("mark");
+    OK(ingot_buffer_create(device, 256, &fresh));
+    OK(run_one(mark, fresh, 0));
+    OK(ingot_stream_download(stream, fresh, 0, marks, sizeof marks));
+    CHECK(marks[0] == 1 && marks[63] == 64);
+    /* What belonged to the old context is only forgotten. */
+    fake->clear_log();
+    ingot_kernel_release(kernel);
+    ingot_buffer_release(out);
+    ingot_stream_release(old_stream);
+    ingot_library_release(old_library);
+    ingot_device_release(old_device);
+    CHECK(strstr(fake->log(), "cuMemFree") == NULL && strstr(fake->log(), "Destroy") == NULL);
+    ingot_buffer_release(fresh);
+    ingot_kernel_release(mark);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+static void fault(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_buffer *out;
+    ingot_event *event;
+    OK(ingot_buffer_create(device, 256, &out));
+    OK(ingot_event_create(device, &event));
+    ingot_kernel *mark = kernel_named("mark"), *bad = kernel_named("fault");
+    OK(run_one(mark, out, 0));
+    OK(run_one(bad, out, 0));
+    OK(ingot_stream_fill(stream, out, 0, 4, 1)); /* finds the fault; the stream has it */
+    OK(ingot_stream_record(stream, event));
+    OK(ingot_event_wait(event)); /* events still complete */
+    ingot_event_release(event);
+    ingot_kernel_release(mark);
+    check_lost(bad, out, INGOT_KERNEL_FAULT, "\"fault\"");
+}
+
+static void fault_when_blocking(void) {
+    setenv("INGOT_CUDA_BLOCKING", "1", 1);
+    load_fake();
+    open_with(NULL);
+    ingot_buffer *out;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *bad = kernel_named("fault");
+    OK(run_one(bad, out, 0));
+    check_lost(bad, out, INGOT_KERNEL_FAULT, "kernel \"fault\" failed: CUDA_ERROR_ILLEGAL_ADDRESS");
+}
+
+static void time_limit(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_buffer *out;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *hang = kernel_named("hang");
+    OK(run_one(hang, out, 0.02));
+    FAILS(ingot_stream_wait(stream), INGOT_TIMEOUT, "kernel \"hang\"", "0.02 s");
+    FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "hang");
+    ingot_kernel_release(hang);
+    ingot_buffer_release(out);
+    close_all();
+}
+
+/* Works on a stream of its own and on the shared one; returns how many calls failed. */
+static void *work(void *kernel) {
+    ingot_stream *own = NULL;
+    ingot_buffer *buffer = NULL;
+    size_t wrong = ingot_stream_create(device, &own) != INGOT_OK;
+    wrong += ingot_buffer_create(device, 256, &buffer) != INGOT_OK;
+    const ingot_arg arg = {.buffer = buffer};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    for (int i = 0; i < 100; i++) {
+        uint32_t marks[64] = {0};
+        wrong += ingot_stream_dispatch(own, &desc) != INGOT_OK;
+        wrong += ingot_stream_dispatch(stream, &desc) != INGOT_OK;
+        wrong += ingot_stream_download(own, buffer, 0, marks, sizeof marks) != INGOT_OK;
+        wrong += marks[63] != 64;
+        wrong += i % 10 == 0 && ingot_stream_wait(stream) != INGOT_OK;
+    }
+    ingot_stream_release(own);
+    ingot_buffer_release(buffer);
+    return (void *)(uintptr_t)wrong;
+}
+
+static void threads(void) {
+    pthread_t workers[4];
+    load_fake();
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named("mark");
+    for (int i = 0; i < 4; i++)
+        CHECK(!pthread_create(&workers[i], NULL, work, kernel));
+    for (int i = 0; i < 4; i++) {
+        void *wrong = NULL;
+        pthread_join(workers[i], &wrong);
+        CHECK(wrong == NULL);
+    }
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+static void run_group(void (*group)(void)) {
+    int counts[2] = {0, 1}, channel[2];
+    fflush(stderr);
+    if (pipe(channel))
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        check_passed = check_failed = 0;
+        group();
+        int own[2] = {check_passed, check_failed};
+        ssize_t written = write(channel[1], own, sizeof own);
+        exit(written == sizeof own ? 0 : 1);
+    }
+    close(channel[1]);
+    int status = 0;
+    bool good = child > 0 && read(channel[0], counts, sizeof counts) == sizeof counts;
+    close(channel[0]);
+    if (child > 0)
+        waitpid(child, &status, 0);
+    CHECK(good && status == 0);
+    check_passed += counts[0];
+    check_failed += counts[1];
+}
+
+int main(void) {
+    void (*const groups[])(void) = {
+        no_library,      no_device, old_device,          opening,    code,   memory, events,
+        parameter_block, fault,     fault_when_blocking, time_limit, threads};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        run_group(groups[i]);
+    return check_report();
+}
