@@ -76,7 +76,7 @@ static struct igh_bound bound(const struct igh_run *run, int slot) {
     double k = (double)run->test->n[2] + 32, weight = igh_ulp(run->type, 1.5);
     return (struct igh_bound){.ulps = run->type == INGOT_SCALAR_F32 ? 2 : 0.51,
                               .absolute =
-                                  8 * sqrt(k) * 0x1p-23 +
+                                  16 * sqrt(k) * 0x1p-23 +
                                   (run->type == INGOT_SCALAR_F32 ? 0 : 2 * sqrt(k) * weight)};
 }
 
