@@ -134,8 +134,7 @@ static void bind(struct igo_launch *launch, const ingot_tensor *t, const ingot_t
 
 static void launch_forward(struct igo_call *call, const struct plan *plan,
                            const ingot_embedding_bag_desc *d, const ingot_tensor *none) {
-    const uint32_t simd = igo_knob(call, KNOB_SIMD),
-                   size = d->table->type == INGOT_SCALAR_F32 ? 4 : 2;
+    const uint32_t simd = igo_knob(call, KNOB_SIMD);
     struct igo_launch launch = {.group = {32 * simd, 1, 1}, .whole_simdgroups = true};
     igo_launch_kernel(&launch, "embedding_bag_%s_%s", igo_type_name(plan->type), index_name(plan));
     igo_launch_constant_i32(&launch, "mode", (int32_t)plan->bags->mode);
@@ -143,8 +142,6 @@ static void launch_forward(struct igo_call *call, const struct plan *plan,
     igo_launch_constant_bool(&launch, "has_weights", plan->bags->sample_weights != NULL);
     igo_launch_constant_bool(&launch, "has_largest", d->largest != NULL);
     igo_launch_constant_bool(&launch, "has_errors", d->errors != NULL);
-    igo_launch_constant_bool(&launch, "in_fours",
-                             !igo_count(d->table) || igo_aligned(d->table, 4 * size));
     bind(&launch, d->table, none);
     bind(&launch, plan->bags->indices, none);
     bind(&launch, plan->bags->offsets, none);

@@ -10,7 +10,6 @@ constant bool has_offsets [[function_constant(1)]];
 constant bool has_weights [[function_constant(2)]];
 constant bool has_largest [[function_constant(3)]];
 constant bool has_errors [[function_constant(4)]];
-constant bool in_fours [[function_constant(5)]]; // rows start at multiples of four elements
 
 template <typename I>
 static ulong2 bag_range(device const I *offsets, constant embedding_bag_args &args, uint bag) {
@@ -20,6 +19,29 @@ static ulong2 bag_range(device const I *offsets, constant embedding_bag_args &ar
     ulong end = bag + 1 < args.bags ? ulong(offsets[bag + 1]) : args.entries;
     return ulong2(min(ulong(offsets[bag]), args.entries), min(end, args.entries));
 }
+
+// What a lane has of a bag: WIDTH columns, 32 apart.
+template <uint WIDTH>
+struct bag_columns {
+    float sum[WIDTH];
+    int from[WIDTH]; // rows that the maxima come from
+
+    template <typename T>
+    void add(device const T *row, uint columns, uint lane, int index, float weight, bool whole) {
+        for (uint k = 0; k < WIDTH; k++) {
+            const bool inside = whole || k * 32 + lane < columns;
+            const float value = inside ? float(row[k * 32 + lane]) : 0.0f;
+            if (mode == 2) {
+                // the first of equal ones wins; a NaN wins over all
+                const bool more = !isnan(sum[k]) && (value > sum[k] || isnan(value) || from[k] < 0);
+                sum[k] = select(sum[k], value, more);
+                from[k] = select(from[k], index, more);
+            } else {
+                sum[k] = has_weights ? fma(value, weight, sum[k]) : sum[k] + value;
+            }
+        }
+    }
+};
 
 template <typename T, typename I>
 kernel void embedding_bag(device const T *table [[buffer(0)]],
@@ -34,15 +56,20 @@ kernel void embedding_bag(device const T *table [[buffer(0)]],
                           uint2 size [[threads_per_threadgroup]],
                           uint lane [[thread_index_in_simdgroup]],
                           uint simd [[simdgroup_index_in_threadgroup]]) {
+    constexpr uint WIDTH = 4;
     const uint bag = group.x * (size.x / 32) + simd;
-    const uint column = group.y * 128 + lane * 4;
+    const uint first = group.y * (32 * WIDTH);
     if (bag >= args.bags) {
         return;
     }
+    const uint columns = args.columns - first;
+    const bool whole = columns >= 32 * WIDTH;
     const ulong2 range = bag_range(offsets, args, bag);
-    const bool whole = column + 4 <= args.columns;
-    float4 sum = mode == 2 ? float4(-INFINITY) : float4(0);
-    int4 from = int4(-1);
+    bag_columns<WIDTH> mine;
+    for (uint k = 0; k < WIDTH; k++) {
+        mine.sum[k] = 0;
+        mine.from[k] = -1;
+    }
     uint count = 0;
     for (ulong i = range.x; i < range.y; i++) {
         const long index = long(indices[i]);
@@ -56,38 +83,21 @@ kernel void embedding_bag(device const T *table [[buffer(0)]],
             continue;
         }
         count++;
-        device const T *row = table + ulong(index) * args.table_stride + column;
-        float4 value = 0;
-        if (in_fours && whole) {
-            value = float4(*(device const vec<T, 4> *)row);
+        const float weight = has_weights ? float(weights[i]) : 1.0f;
+        device const T *row = table + ulong(index) * args.table_stride + first;
+        if (whole) {
+            mine.add(row, columns, lane, int(index), weight, true);
         } else {
-            for (uint k = 0; k < 4; k++) {
-                value[k] = column + k < args.columns ? float(row[k]) : 0.0f;
-            }
-        }
-        if (mode == 2) {
-            // the first of equal ones wins; a NaN wins over all
-            bool4 more = value > sum || isnan(value) || (from < 0);
-            more = more && !isnan(sum);
-            sum = select(sum, value, more);
-            from = select(from, int4(int(index)), more);
-        } else if (has_weights) {
-            sum = fma(value, float4(float(weights[i])), sum);
-        } else {
-            sum += value;
+            mine.add(row, columns, lane, int(index), weight, false);
         }
     }
-    if (mode == 1 && count > 1) {
-        sum /= float(count);
-    }
-    if (mode == 2 && count == 0) {
-        sum = 0;
-    }
-    for (uint k = 0; k < 4; k++) {
-        if (column + k < args.columns) {
-            out[ulong(bag) * args.out_stride + column + k] = T(sum[k]);
+    for (uint k = 0; k < WIDTH; k++) {
+        if (k * 32 + lane < columns) {
+            const ulong column = first + k * 32 + lane;
+            const float result = mode == 1 && count > 1 ? mine.sum[k] / float(count) : mine.sum[k];
+            out[ulong(bag) * args.out_stride + column] = T(result);
             if (has_largest) {
-                largest[ulong(bag) * args.columns + column + k] = from[k];
+                largest[ulong(bag) * args.columns + column] = mine.from[k];
             }
         }
     }
