@@ -26,6 +26,11 @@
  * from the start of that array (statics not included) and is a multiple of 16; its total is the
  * launch's dynamic shared memory.
  *
+ * Registers. A kernel with [[max_total_threads_per_threadgroup(n)]] can be launched with n threads;
+ * another has as many registers as it can use, and its function's attribute
+ * MAX_THREADS_PER_BLOCK says how many threads may have them. For more, load the PTX again with
+ * fewer registers (CU_JIT_MAX_REGISTERS).
+ *
  * Nothing is logged: os_log is left out of the code. Faults are the driver's.
  */
 #ifndef INGOT_BASE_CUDA_ABI_H

@@ -7,6 +7,9 @@
 
 #include "compiler/nvptx/nvptx.h"
 
+/* What the reflection says where the source says nothing. */
+enum { UNLIMITED_THREADS = 1024 };
+
 /* The thread's index in its threadgroup: %tid.x, or with the lanes of Apple's tiles (matrix.c). */
 static const char same_index[] = "  %nv.t = add i32 %tid, 0\n";
 static const char permuted_index[] = "  %ta = and i32 %tid, -15\n"
@@ -155,9 +158,12 @@ void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out) {
         write_reads(kernel, out);
     }
     write_call(kernel, out);
+    /* Told only a limit, ptxas would make room for two threadgroups of that size. */
+    ig_text_printf(out, "!nvvm.annotations = !{!90001%s}\n",
+                   r->max_threads < UNLIMITED_THREADS ? ", !90002, !90003" : "");
     ig_text_printf(out,
-                   "!nvvm.annotations = !{!90001, !90002}\n"
                    "!90001 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"kernel\", i32 1}\n"
-                   "!90002 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"maxntidx\", i32 %u}\n",
+                   "!90002 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"maxntidx\", i32 %u}\n"
+                   "!90003 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"minctasm\", i32 1}\n",
                    r->max_threads);
 }
