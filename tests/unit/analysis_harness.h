@@ -32,7 +32,7 @@ struct analysed {
     ingot_status status;
 };
 
-static const struct igv_target analysis_target = {"x86-64-v4", "x86-64-v4", "", 16, 2, true};
+static const struct igv_target analysis_target = {"x86-64-v4", "x86-64-v4", "", 16, 2, true, false};
 
 static inline void analysed_free(struct analysed *a) {
     ig_arena_free(&a->arena);
