@@ -1,20 +1,24 @@
 # ingot. `make run` shows it at work, `make test` tests it; both install what is missing.
 BUILD  ?= build
+TORCH  ?=
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 
-.PHONY: all run test build setup install format lint clean test-quick test-msl test-sanitize fuzz health bench tune bench-torch bench-engine bench-latency help
+.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-sanitize fuzz health bench tune bench-torch bench-engine bench-latency help
 
 all: build
 
 help:
 	@echo "make run            build, run the tour of examples/, and check every operation (ingot health)"
-	@echo "make test           build, and run every test (about thirteen minutes on two idle cores)"
+	@echo "make test           build, and run every test (below twenty minutes on two idle cores)"
 	@echo "make build          build/bin/ingot, build/bin/ingotc, build/lib/libingot.{so,a}"
 	@echo "make install        install into PREFIX ($(PREFIX)); DESTDIR is honoured"
 	@echo "make test-quick     unit, MSL and command-line tests of the normal build"
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
+	@echo "make venv           $(BUILD)/venv: a virtual environment with torch (current release), NumPy, pytest"
+	@echo "make test-python    the Python package's tests; ARGS='-k rms_norm' goes to pytest"
+	@echo "make test-torch     the same with another torch: make test-torch TORCH='2.7.*'"
 	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
 	@echo "make fuzz           the fuzz targets; FUZZ_SECONDS=20 for each"
 	@echo "make health         every operation against its reference, with a page; ARGS='softmax --verbose'"
@@ -57,6 +61,16 @@ test: setup
 test-quick: setup
 	@JOBS=$(JOBS) tools/test.sh build_normal tests
 
+venv: setup
+	@tools/venv $(BUILD)/venv
+
+test-python: setup
+	@JOBS=$(JOBS) PYTEST_ADDOPTS="$(ARGS)" tools/test.sh build_normal venv python_tests
+
+test-torch: setup
+	@[ -n '$(TORCH)' ] || { echo "which torch? make test-torch TORCH='2.7.*'"; exit 2; }
+	@JOBS=$(JOBS) TORCH='$(TORCH)' PYTEST_ADDOPTS="$(ARGS)" tools/test.sh build_normal venv python_tests
+
 test-msl: build
 	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/run-msl tests/msl $(ARGS)
 
@@ -87,6 +101,8 @@ lint: build
 	tools/check-layers
 	tools/language-tables --check
 	tools/ops-table --check $(BUILD)
+	@if [ -x $(BUILD)/venv/bin/ruff ]; then $(BUILD)/venv/bin/ruff check --no-cache .; \
+	    else echo "the Python sources were not checked: make venv brings ruff"; fi
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-clang

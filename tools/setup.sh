@@ -10,7 +10,7 @@ need() { # need PACKAGE COMMAND
 }
 
 if [ "$(uname -s)" = Darwin ]; then
-    for pair in cmake:cmake ninja:ninja; do need "${pair%%:*}" "${pair##*:}"; done
+    for pair in cmake:cmake ninja:ninja python@3:python3; do need "${pair%%:*}" "${pair##*:}"; done
     [ -d "$(brew --prefix llvm@19 2>/dev/null || echo /none)" ] || missing="$missing llvm@19 lld@19"
     if [ -n "$missing" ]; then
         echo "ingot needs these packages; install them with: brew install$missing"
@@ -22,6 +22,15 @@ fi
 need gcc gcc
 need cmake cmake
 need ninja-build ninja
+need g++ g++ # torch.compile uses it
+need python3 python3
+# The package needs Python's headers, its tests a virtual environment.
+if command -v python3 >/dev/null 2>&1; then
+    [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] || missing="$missing python3-dev"
+    python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+else
+    missing="$missing python3-dev python3-venv"
+fi
 # A bare gcc may lack the C library's headers.
 [ -f /usr/include/stdio.h ] || missing="$missing libc6-dev"
 if version=$("$here/llvm-version"); then

@@ -8,6 +8,8 @@ mkdir -p build/test-logs
 version=$(tools/llvm-version) || exit 1
 jobs=${JOBS:-$(nproc)}
 fuzz_seconds=${FUZZ_SECONDS:-20}
+torch=${TORCH:-} # a version of torch, such as 2.7.*; empty: the current release
+venv=build/venv${torch:+-torch-${torch%.\*}}
 passed=0
 failed=0
 failures=""
@@ -39,7 +41,7 @@ with_kernels() { # with_kernels FOLDER OPTION...
 }
 
 build_sanitized() {
-    with_kernels build-asan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=address,undefined &&
+    with_kernels build-asan -DCMAKE_C_COMPILER=gcc -DINGOT_PYTHON=OFF -DINGOT_SANITIZE=address,undefined &&
         cmake --build build-asan -j "$jobs"
 }
 
@@ -48,8 +50,8 @@ tests_sanitized() {
 }
 
 build_threads() {
-    with_kernels build-tsan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=thread -DINGOT_COMPILER=OFF \
-        -DINGOT_TEST_COMPILER="$PWD/build/bin/ingotc" && cmake --build build-tsan -j "$jobs"
+    with_kernels build-tsan -DCMAKE_C_COMPILER=gcc -DINGOT_SANITIZE=thread -DINGOT_PYTHON=OFF \
+        -DINGOT_COMPILER=OFF -DINGOT_TEST_COMPILER="$PWD/build/bin/ingotc" && cmake --build build-tsan -j "$jobs"
 }
 
 tests_threads() {
@@ -57,7 +59,7 @@ tests_threads() {
 }
 
 build_fuzz() {
-    with_kernels build-fuzz "-DCMAKE_C_COMPILER=clang-$version" -DINGOT_FUZZ=ON \
+    with_kernels build-fuzz "-DCMAKE_C_COMPILER=clang-$version" -DINGOT_FUZZ=ON -DINGOT_PYTHON=OFF \
         -DINGOT_SANITIZE=address,undefined,fuzzer-no-link && cmake --build build-fuzz -j "$jobs" --target fuzzers
 }
 
@@ -83,6 +85,31 @@ build_clang() {
     with_kernels build-clang "-DCMAKE_C_COMPILER=clang-$version" && cmake --build build-clang -j "$jobs"
 }
 
+# The download takes no processor time to speak of: it begins with the first step.
+venv_log=build/test-logs/venv-install.log
+venv_start() {
+    tools/venv "$venv" "$torch" >"$venv_log" 2>&1 &
+    venv_process=$!
+}
+
+venv() {
+    local status
+    wait "$venv_process"
+    status=$?
+    cat "$venv_log"
+    return "$status"
+}
+
+python_tests() { # against the package in build/python, not an installed one
+    PYTHONPATH="$PWD/build/python" PYTHONPYCACHEPREFIX="$PWD/build/pycache" INGOTC="$PWD/build/bin/ingotc" \
+        INGOT_CACHE_DIR="$PWD/build/python-cache" INGOT_BUILD="$PWD/build" \
+        "$venv/bin/python" -m pytest tests/python -q -ra --durations=15 -p no:cacheprovider
+}
+
+python_lint() {
+    "$venv/bin/ruff" check --no-cache .
+}
+
 format() {
     tools/format --check
 }
@@ -96,7 +123,7 @@ step() { # step FUNCTION DESCRIPTION
     printf '%-16s %s … ' "$1" "$2"
     if "$1" >"$log" 2>&1; then
         passed=$((passed + 1))
-        printf 'ok (%s s)%s\n' "$((SECONDS - start))" "$(grep -E '^[0-9]+% tests passed' "$log" | tail -1 | sed 's/^/: /')"
+        printf 'ok (%s s)%s\n' "$((SECONDS - start))" "$(grep -E '^([0-9]+% tests|[0-9]+) passed' "$log" | tail -1 | sed 's/^/: /')"
     else
         failed=$((failed + 1))
         failures="$failures $1"
@@ -110,6 +137,9 @@ steps=(
     "layers:the dependency rule, the tables of docs/language.md, docs/ops.md"
     "format:clang-format"
     "tests:unit, MSL and operations at each CPU level, command line"
+    "venv:a virtual environment with torch, NumPy and pytest"
+    "python_lint:ruff"
+    "python_tests:the Python package, its examples, and a wheel"
     "build_sanitized:gcc with ASan and UBSan"
     "tests_sanitized:all of the tests with ASan and UBSan"
     "build_threads:the runtime with TSan"
@@ -118,6 +148,9 @@ steps=(
     "fuzz:each parser, briefly"
     "build_clang:clang, warnings are errors"
 )
+if [ $# = 0 ] || [[ " $* " == *" venv "* ]]; then
+    venv_start
+fi
 for entry in "${steps[@]}"; do
     name=${entry%%:*}
     if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then

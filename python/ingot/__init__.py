@@ -1,4 +1,64 @@
-"""ingot: run Metal compute kernels anywhere."""
-from ingot import _C
+"""ingot: run Metal compute kernels anywhere.
 
-__version__ = _C.version
+    import ingot
+    lib = ingot.compile_shader(source)
+    lib.kernel(x, y, 3.0)
+
+compile_shader needs no torch; what does is imported on first use.
+"""
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+try:
+    from ingot import _C
+    from ingot._C import Argument, ArgumentError, Error, Kernel, ShaderLibrary
+
+    __version__ = _C.version
+except ImportError:  # a Mac needs only what forwards to torch.mps
+    if sys.platform != "darwin":
+        raise
+    __version__ = "0.1.0"
+
+from ingot.shader import check_errors, compile_shader, load_metallib, synchronize
+
+__all__ = [
+    "Argument", "ArgumentError", "Error", "Kernel", "ShaderLibrary", "__version__",
+    "check_errors", "compile_shader", "disable_overrides", "enable_overrides", "load_metallib", "metal_kernel",
+    "mlx", "mps", "nn", "ops", "optim", "override_counts", "override_report",
+    "overrides", "patch", "reset_override_counts", "synchronize", "unpatch",
+]
+
+# Imported on first use: the module, and the name in it (None: the module itself).
+_LAZY = {
+    "disable_overrides": ("ingot._overrides", "disable_overrides"),
+    "enable_overrides": ("ingot._overrides", "enable_overrides"),
+    "metal_kernel": ("ingot.mlx", "metal_kernel"),
+    "mlx": ("ingot.mlx", None),
+    "mps": ("ingot.mps", None),
+    "nn": ("ingot.nn", None),
+    "ops": ("ingot.ops", None),
+    "optim": ("ingot.optim", None),
+    "override_counts": ("ingot._overrides", "override_counts"),
+    "override_report": ("ingot._overrides", "override_report"),
+    "overrides": ("ingot._overrides", "overrides"),
+    "patch": ("ingot._patch", "patch"),
+    "reset_override_counts": ("ingot._overrides", "reset_override_counts"),
+    "unpatch": ("ingot._patch", "unpatch"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'ingot' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    loaded = import_module(module)
+    value = getattr(loaded, attribute) if attribute else loaded
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(_LAZY))

@@ -57,6 +57,7 @@ static void destroy(ingot_ops *ops) {
     for (size_t i = 0; i < ops->choice_capacity; i++)
         free(ops->choices[i]);
     free(ops->choices);
+    ig_fork_remove(&ops->choices_fork);
     pthread_rwlock_destroy(&ops->choices_lock);
     ingot_device_release(ops->device);
     free(ops);
@@ -75,6 +76,7 @@ ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
     struct ig_error error = {0};
     atomic_init(&ops->references, 1);
     pthread_rwlock_init(&ops->choices_lock, NULL);
+    ig_fork_guard_rwlock(&ops->choices_fork, &ops->choices_lock);
     igo_scratch_pool_open(&ops->scratch);
     ops->device = device;
     ingot_device_retain(device);

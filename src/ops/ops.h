@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "ops/call.h"
+#include "runtime/fork.h"
 
 /* ---- made by the build from the folders of kernels/ (registry.c.in) ---------------------- */
 
@@ -58,6 +59,7 @@ bool igo_policy_matches(const char *pattern, const char *subject);
 struct igo_pipeline;
 struct igo_pipelines {
     pthread_rwlock_t lock;
+    struct ig_fork_hook fork;
     struct igo_pipeline **slots; /* open addressing */
     size_t capacity, count;
     ingot_library **libraries; /* by archive, made on first use */
@@ -74,6 +76,7 @@ ingot_status igo_pipeline_get(ingot_ops *ops, const struct igo_library *library,
 
 struct igo_scratch_pool {
     pthread_mutex_t lock;
+    struct ig_fork_hook fork;
     ingot_buffer *buffers[32];
     size_t count;
     uint64_t bytes;
@@ -99,6 +102,7 @@ struct ingot_ops {
     struct igo_pipelines pipelines;
     struct igo_scratch_pool scratch;
     pthread_rwlock_t choices_lock;
+    struct ig_fork_hook choices_fork;
     struct igo_choice **choices; /* open addressing */
     size_t choice_capacity, choice_count;
 };

@@ -163,6 +163,7 @@ ingot_status igo_pipelines_open(struct igo_pipelines *pipelines, struct ig_error
     if (!pipelines->libraries)
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the kernel library");
     pthread_rwlock_init(&pipelines->lock, NULL);
+    ig_fork_guard_rwlock(&pipelines->fork, &pipelines->lock);
     return INGOT_OK;
 }
 
@@ -174,8 +175,10 @@ void igo_pipelines_close(struct igo_pipelines *pipelines) {
     }
     for (size_t i = 0; pipelines->libraries && i < igo_archive_count; i++)
         ingot_library_release(pipelines->libraries[i]);
-    if (pipelines->libraries)
+    if (pipelines->libraries) {
+        ig_fork_remove(&pipelines->fork);
         pthread_rwlock_destroy(&pipelines->lock);
+    }
     free(pipelines->slots);
     free(pipelines->libraries);
     *pipelines = (struct igo_pipelines){0};

@@ -13,11 +13,13 @@ enum { POOL_BUFFERS = 32 };
 
 void igo_scratch_pool_open(struct igo_scratch_pool *pool) {
     pthread_mutex_init(&pool->lock, NULL);
+    ig_fork_guard_mutex(&pool->fork, &pool->lock);
 }
 
 void igo_scratch_pool_close(struct igo_scratch_pool *pool) {
     for (size_t i = 0; i < pool->count; i++)
         ingot_buffer_release(pool->buffers[i]);
+    ig_fork_remove(&pool->fork);
     pthread_mutex_destroy(&pool->lock);
 }
 

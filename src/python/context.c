@@ -1,6 +1,8 @@
 /* The devices that Python's side works on, opened on first use, and a stream per thread. */
 #include "context.h"
 
+#include "memory.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -13,10 +15,18 @@ static void release_stream(void *stream) {
     ingot_stream_release(stream);
 }
 
+/* INGOT_THREADS, or as many as torch uses, or one per core (0). */
+static uint32_t worker_threads(void) {
+    const char *wanted = getenv("INGOT_THREADS");
+    long count = wanted && *wanted ? strtol(wanted, NULL, 10) : 0;
+    return count > 0 && count <= UINT16_MAX ? (uint32_t)count : tensor_thread_count();
+}
+
 static void open_cpu(void) {
     if (pthread_key_create(&stream_key, release_stream) != 0)
         return;
-    if (ingot_device_open("cpu", NULL, &cpu_device) != INGOT_OK)
+    ingot_device_desc desc = {.worker_threads = worker_threads()};
+    if (ingot_device_open("cpu", &desc, &cpu_device) != INGOT_OK)
         return;
     if (ingot_ops_create(cpu_device, NULL, &cpu_ops) != INGOT_OK)
         cpu_ops = NULL;

@@ -1,19 +1,68 @@
 /* The extension module ingot._C: Python's stable ABI of 3.10. */
 #include "python.h"
 
-#include "ingot/ingot.h"
+#include "call.h"
+#include "context.h"
+#include "mps.h"
+#include "torch/torch.h"
+
+/* Waits for the calling thread's queued work; its error is raised. */
+static PyObject *synchronize(PyObject *module, PyObject *nothing) {
+    (void)module;
+    (void)nothing;
+    context cpu;
+    ingot_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = context_cpu(&cpu);
+    if (status == INGOT_OK)
+        status = ingot_stream_wait(cpu.stream);
+    Py_END_ALLOW_THREADS;
+    pending_collect();
+    if (status != INGOT_OK)
+        return raise_status(status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *thread_count(PyObject *module, PyObject *nothing) {
+    (void)module;
+    (void)nothing;
+    context cpu;
+    ingot_device_info info;
+    ingot_status status = context_cpu(&cpu);
+    if (status == INGOT_OK)
+        status = ingot_device_get_info(cpu.device, &info);
+    if (status != INGOT_OK)
+        return raise_status(status);
+    return PyLong_FromUnsignedLong(info.compute_units);
+}
+
+static PyMethodDef functions[] = {
+    {"compile", (PyCFunction)(void (*)(void))library_compile, METH_VARARGS | METH_KEYWORDS,
+     "A ShaderLibrary from Metal source; see ingot.compile_shader."},
+    {"load", (PyCFunction)(void (*)(void))library_load, METH_VARARGS | METH_KEYWORDS,
+     "A ShaderLibrary from an .ingot archive, in memory or by path."},
+    {"synchronize", synchronize, METH_NOARGS,
+     "Waits for the calling thread's queued work and raises its first error."},
+    {"thread_count", thread_count, METH_NOARGS, "How many threads run kernels on the CPU."},
+    {"take_reports", reports_take, METH_NOARGS,
+     "What kernels reported through TORCH_REPORT_ERROR since the last call."},
+    {0}};
 
 static struct PyModuleDef module_definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "ingot._C",
     .m_doc = "ingot's C side: libraries, kernels and PyTorch operators. Use the ingot package.",
     .m_size = 0,
+    .m_methods = functions,
 };
 
 PyMODINIT_FUNC PyInit__C(void);
 PyMODINIT_FUNC PyInit__C(void) {
     PyObject *module = PyModule_Create(&module_definition);
-    if (module && PyModule_AddStringConstant(module, "version", ingot_version()) != 0) {
+    if (module && (PyModule_AddStringConstant(module, "version", ingot_version()) != 0 ||
+                   errors_init(module) != 0 || memory_init() != 0 || pending_init(module) != 0 ||
+                   library_init(module) != 0 || kernel_init(module) != 0 ||
+                   mps_add_to_module(module) != 0 || torch_add_to_module(module) != 0)) {
         Py_DECREF(module);
         return NULL;
     }

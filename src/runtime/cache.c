@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "runtime/fork.h"
 #include "runtime/objects.h"
 
 #define MEMO_ENTRIES 64
@@ -128,6 +129,11 @@ struct memo_entry {
 static pthread_mutex_t memo_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct memo_entry memo[MEMO_ENTRIES];
 static size_t memo_next, memo_bytes;
+
+__attribute__((constructor)) static void memo_guard(void) {
+    static struct ig_fork_hook hook;
+    ig_fork_guard_mutex(&hook, &memo_lock);
+}
 
 struct ig_blob *ig_memo_load(const char *hex) {
     struct ig_blob *blob = NULL;

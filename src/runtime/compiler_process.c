@@ -176,6 +176,12 @@ static ingot_status judge(const struct ig_process_result *result, const char *pa
         return ig_fail(error, INGOT_COMPILE_ERROR, "%s", said);
     case 3:
         return ig_fail(error, INGOT_NO_COMPILER, "%s", said);
+    case 127: /* the dynamic linker's: a library is missing */
+        return ig_fail(
+            error, INGOT_NO_COMPILER,
+            "the compiler %s cannot start: %s\nIt uses the system's LLVM and clang, 19 to "
+            "21: apt-get install clang-19 lld-19, or brew install llvm@19 lld@19",
+            path, said);
     default:
         return ig_fail(error, INGOT_INTERNAL_ERROR,
                        "the compiler %s ended with status %d; it "

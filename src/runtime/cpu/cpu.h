@@ -22,6 +22,7 @@
 
 #include "base/cpu_abi.h"
 #include "runtime/cpu/fiber.h"
+#include "runtime/fork.h"
 #include "runtime/objects.h"
 
 #define CPU_MAX_THREADS    1024u
@@ -170,6 +171,8 @@ bool cpu_thread_can_enter(void);
 /* The calling thread runs kernels with `executor` from now on. */
 void cpu_thread_enter(struct cpu_executor *executor);
 void cpu_thread_leave(struct cpu_executor *executor);
+/* True when the calling thread runs a kernel with `executor`. */
+bool cpu_thread_uses(const struct cpu_executor *executor);
 /* Signals the executor's thread, which leaves its kernel if the deadline has passed. */
 void cpu_interrupt(struct cpu_executor *executor);
 
@@ -210,6 +213,10 @@ struct cpu_device {
     bool lenient_barriers; /* only threads that still run count at a barrier */
     pthread_t *workers;
     struct cpu_watchdog watchdog;
+    struct cpu_stream *streams; /* (pool) all of them */
+    struct cpu_event *events;   /* (pool) all of them */
+    struct ig_fork_hook fork;
+    atomic_bool restart; /* in a forked child: the workers are to be started */
 };
 
 enum cpu_stream_state {
@@ -255,12 +262,15 @@ struct cpu_stream {
     _Alignas(64) struct cpu_command *batch; /* (leader) taken off the queue */
     struct cpu_command *done;               /* (leader) finished, to be reused */
 
-    struct cpu_stream *blocked_next; /* cpu_event.lock */
+    struct cpu_stream *blocked_next;                        /* cpu_event.lock */
+    struct cpu_stream *next_of_device, *previous_of_device; /* (pool) */
 };
 
 /* pool.c */
 ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error);
 void cpu_pool_stop(struct cpu_device *device);
+/* Starts the workers once more, in a forked child. */
+ingot_status cpu_pool_resume(struct cpu_device *device, struct ig_error *error);
 /* The stream has work, of so many ns if that is known, and nobody leads it. Little work wakes
  * nobody while a worker dozes: it is found soon, or run by the thread that waits for it. */
 void cpu_pool_ready(struct cpu_stream *stream, uint64_t work);
@@ -312,6 +322,18 @@ void cpu_event_complete(struct cpu_event *event, uint64_t generation);
 /* True: not yet done, and the stream will be made ready when it is. The caller no longer
  * leads the stream then. */
 bool cpu_event_block(struct cpu_event *event, uint64_t generation, struct cpu_stream *stream);
+
+/* cpu_fork.c */
+void cpu_fork_watch(struct cpu_device *device);
+/* Starts what a forked child's device needs; does nothing the second time. */
+void cpu_fork_restart(struct cpu_device *device);
+/* Initialise the locks, at first or again. */
+void cpu_device_locks(struct cpu_device *device);
+void cpu_stream_locks(struct cpu_stream *stream);
+/* All events of the device: locked and unlocked around a fork, and made anew in the child. */
+void cpu_events_lock(struct cpu_device *device);
+void cpu_events_unlock(struct cpu_device *device);
+void cpu_events_renew(struct cpu_device *device);
 
 /* level.c: the best code level of this CPU, or the lower one that was asked for. */
 ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,

@@ -136,8 +136,23 @@ static void buffer_unwrap(ingot_device *device, ingot_buffer *buffer) {
 
 /* ---- opening and closing ---- */
 
+void cpu_device_locks(struct cpu_device *device) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&device->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&device->wake, &clock);
+    pthread_condattr_destroy(&clock);
+}
+
 static void device_close(ingot_device *base) {
     struct cpu_device *device = (struct cpu_device *)base;
+    if (device->fork.prepare)
+        ig_fork_remove(&device->fork);
     cpu_watchdog_stop(device);
     cpu_pool_stop(device);
     while (device->executors) {
@@ -202,16 +217,7 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     /* One CPU stays free for the thread that submits. */
     uint32_t spare = usable_cpus() - 1;
     device->max_spinning = spare < device->worker_count ? spare : device->worker_count;
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(&device->lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&device->wake, &clock);
-    pthread_condattr_destroy(&clock);
+    cpu_device_locks(device);
     status = cpu_watchdog_start(device, error);
     if (status == INGOT_OK)
         status = cpu_pool_start(device, error);
@@ -219,6 +225,7 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
         device_close(&device->base);
         return status;
     }
+    cpu_fork_watch(device);
     *result = &device->base;
     return INGOT_OK;
 }

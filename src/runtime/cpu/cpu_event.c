@@ -13,7 +13,49 @@ struct cpu_event {
     uint64_t recorded, completed; /* generations */
     uint64_t time;
     struct cpu_stream *blocked;
+    struct cpu_event *next_of_device, *previous_of_device; /* cpu_device.lock */
 };
+
+static void list_event(struct cpu_event *event) {
+    struct cpu_device *device = event->device;
+    pthread_mutex_lock(&device->lock);
+    event->next_of_device = device->events;
+    if (device->events)
+        device->events->previous_of_device = event;
+    device->events = event;
+    pthread_mutex_unlock(&device->lock);
+}
+
+static void unlist_event(struct cpu_event *event) {
+    struct cpu_device *device = event->device;
+    pthread_mutex_lock(&device->lock);
+    if (event->previous_of_device)
+        event->previous_of_device->next_of_device = event->next_of_device;
+    else
+        device->events = event->next_of_device;
+    if (event->next_of_device)
+        event->next_of_device->previous_of_device = event->previous_of_device;
+    pthread_mutex_unlock(&device->lock);
+}
+
+void cpu_events_lock(struct cpu_device *device) {
+    for (struct cpu_event *event = device->events; event; event = event->next_of_device)
+        pthread_mutex_lock(&event->lock);
+}
+
+void cpu_events_unlock(struct cpu_device *device) {
+    for (struct cpu_event *event = device->events; event; event = event->next_of_device)
+        pthread_mutex_unlock(&event->lock);
+}
+
+void cpu_events_renew(struct cpu_device *device) {
+    for (struct cpu_event *event = device->events; event; event = event->next_of_device) {
+        pthread_mutex_init(&event->lock, NULL);
+        pthread_cond_init(&event->done, NULL);
+        event->completed = event->recorded;
+        event->blocked = NULL;
+    }
+}
 
 ingot_status cpu_event_open(ingot_device *device, void **result, struct ig_error *error) {
     struct cpu_event *event = calloc(1, sizeof *event);
@@ -22,12 +64,14 @@ ingot_status cpu_event_open(ingot_device *device, void **result, struct ig_error
     event->device = (struct cpu_device *)device;
     pthread_mutex_init(&event->lock, NULL);
     pthread_cond_init(&event->done, NULL);
+    list_event(event);
     *result = event;
     return INGOT_OK;
 }
 
 void cpu_event_close(void *handle) {
     struct cpu_event *event = handle;
+    unlist_event(event);
     pthread_cond_destroy(&event->done);
     pthread_mutex_destroy(&event->lock);
     free(event);

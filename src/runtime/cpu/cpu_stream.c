@@ -15,6 +15,37 @@
 #define BLIT_BLOCK   ((uint64_t)1 << 20)
 #define MAX_PENDING  65536u
 
+void cpu_stream_locks(struct cpu_stream *stream) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    pthread_mutex_init(&stream->lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    pthread_cond_init(&stream->progress, NULL);
+}
+
+static void list_stream(struct cpu_stream *stream) {
+    struct cpu_device *device = stream->device;
+    pthread_mutex_lock(&device->lock);
+    stream->next_of_device = device->streams;
+    if (device->streams)
+        device->streams->previous_of_device = stream;
+    device->streams = stream;
+    pthread_mutex_unlock(&device->lock);
+}
+
+static void unlist_stream(struct cpu_stream *stream) {
+    struct cpu_device *device = stream->device;
+    pthread_mutex_lock(&device->lock);
+    if (stream->previous_of_device)
+        stream->previous_of_device->next_of_device = stream->next_of_device;
+    else
+        device->streams = stream->next_of_device;
+    if (stream->next_of_device)
+        stream->next_of_device->previous_of_device = stream->previous_of_device;
+    pthread_mutex_unlock(&device->lock);
+}
+
 ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_error *error) {
     struct cpu_stream *stream = aligned_alloc(_Alignof(struct cpu_stream), sizeof *stream);
     if (!stream)
@@ -28,12 +59,8 @@ ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_erro
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
     }
     memset(stream->shares, 0, shares);
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
-    pthread_mutex_init(&stream->lock, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-    pthread_cond_init(&stream->progress, NULL);
+    cpu_stream_locks(stream);
+    list_stream(stream);
     *result = stream;
     return INGOT_OK;
 }
@@ -45,6 +72,7 @@ void cpu_stream_close(void *handle) {
     while (stream->busy)
         pthread_cond_wait(&stream->progress, &stream->lock);
     pthread_mutex_unlock(&stream->lock);
+    unlist_stream(stream);
     for (struct cpu_command *command = stream->free_commands; command;) {
         struct cpu_command *next = command->next;
         free(command);
@@ -81,6 +109,8 @@ static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_comma
 }
 
 static void submit(struct cpu_stream *stream, struct cpu_command *command) {
+    if (atomic_load_explicit(&stream->device->restart, memory_order_relaxed))
+        cpu_fork_restart(stream->device);
     pthread_mutex_lock(&stream->lock);
     if (stream->queue_last)
         stream->queue_last->next = command;

@@ -128,6 +128,11 @@ ingot_status cpu_signals_install(struct ig_error *error) {
     return status;
 }
 
+__attribute__((constructor)) static void guard_install_lock(void) {
+    static struct ig_fork_hook hook;
+    ig_fork_guard_mutex(&hook, &install_lock);
+}
+
 /* ---- threads that run kernels ---- */
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -167,6 +172,10 @@ static void add_alternate_stack(void) {
         pthread_setspecific(key, NULL);
         munmap(memory, ALTERNATE_STACK_BYTES);
     }
+}
+
+bool cpu_thread_uses(const struct cpu_executor *executor) {
+    return self == executor;
 }
 
 bool cpu_thread_can_enter(void) {

@@ -286,11 +286,25 @@ static void register_executor(struct cpu_device *device, struct cpu_executor *ex
     device->executors = executor;
 }
 
-ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error) {
-    device->workers = calloc(device->worker_count, sizeof *device->workers);
-    if (!device->workers)
-        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %u worker threads",
-                       device->worker_count);
+static struct cpu_executor *executor_at(struct cpu_device *device, uint32_t index) {
+    struct cpu_executor *executor = device->executors;
+    while (executor && executor->index != index)
+        executor = executor->next_all;
+    return executor;
+}
+
+/* Makes an executor for every worker that has none yet; no other thread is there. */
+static bool make_executors(struct cpu_device *device) {
+    while (device->executor_count < device->worker_count) {
+        struct cpu_executor *executor = cpu_executor_create(device);
+        if (!executor)
+            return false;
+        register_executor(device, executor);
+    }
+    return true;
+}
+
+ingot_status cpu_pool_resume(struct cpu_device *device, struct ig_error *error) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK_BYTES);
@@ -299,13 +313,8 @@ ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int code = 0;
     for (uint32_t i = 0; i < device->worker_count && code == 0; i++) {
-        struct cpu_executor *executor = cpu_executor_create(device);
-        if (!executor) {
-            code = -1;
-            break;
-        }
-        pthread_mutex_lock(&device->lock);
-        register_executor(device, executor);
+        pthread_mutex_lock(&device->lock); /* threads that wait add executors of their own */
+        struct cpu_executor *executor = executor_at(device, i);
         pthread_mutex_unlock(&device->lock);
         code = pthread_create(&device->workers[i], &attributes, worker, executor);
         if (code == 0)
@@ -317,6 +326,14 @@ ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "only %u of %u worker threads could be started",
                        device->workers_started, device->worker_count);
     return INGOT_OK;
+}
+
+ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error) {
+    device->workers = calloc(device->worker_count, sizeof *device->workers);
+    if (!device->workers || !make_executors(device))
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %u worker threads",
+                       device->worker_count);
+    return cpu_pool_resume(device, error);
 }
 
 void cpu_pool_stop(struct cpu_device *device) {

@@ -1,0 +1,142 @@
+"""Overrides: torch's own operators carried out by ingot.
+
+enable_overrides() routes operators such as F.silu, softmax and torch.linalg.qr on CPU tensors to
+ingot's kernels; disable_overrides() restores torch's exactly. See docs/overrides.md.
+"""
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, Iterator, NamedTuple
+
+import ingot.ops  # registers torch.ops.ingot  # noqa: F401
+from ingot._overrides import attention, embedding, limits, linalg, optimizers, pointwise, rows  # noqa: F401
+from ingot._overrides.dispatch import REPLACEMENTS, Replacement
+
+__all__ = [
+    "OverrideCount",
+    "disable_overrides",
+    "enable_overrides",
+    "override_counts",
+    "override_report",
+    "overrides",
+    "reset_override_counts",
+]
+
+# The operations of limits.py that a group is about.
+OPERATIONS = {
+    "activations": ("silu", "silu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"),
+    "embedding_bag": ("embedding_bag", "embedding_bag_backward"),
+    "normalization": ("layer_norm", "rms_norm"),
+    "softmax": ("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"),
+    "cross_entropy": ("cross_entropy",),
+    "attention": ("attention", "attention_backward", "attention_backward_causal"),
+    "linalg": ("qr", "cholesky", "lu", "solve", "triangular_solve", "eigh", "svd"),
+    "optimizers": ("adamw", "fused_adamw"),
+}
+Mode = bool | str
+
+_lock = threading.RLock()
+_modes: dict[str, Mode] = dict.fromkeys(OPERATIONS, False)
+
+
+class OverrideCount(NamedTuple):
+    """How often an operator was called while it was overridden."""
+
+    replaced: int  # carried out by ingot
+    passed: int  # handed on to torch
+
+
+def enable_overrides(
+    *,
+    activations: Mode = True,
+    embedding_bag: Mode = True,
+    normalization: Mode = True,
+    softmax: Mode = True,
+    cross_entropy: Mode = True,
+    attention: Mode = True,
+    linalg: Mode = True,
+    optimizers: Mode = True,
+) -> None:
+    """Let ingot carry out torch's operators on CPU tensors, by groups.
+
+    Each group is True (where ingot was measured to be faster: by operator, type and size),
+    "always" (whatever ingot can do) or False (left to torch). What ingot does not take, such as
+    double, complex numbers, other layouts or subclasses of Tensor, goes to torch's own kernel.
+
+    A second call replaces the configuration of the first. The dispatcher is one for the whole
+    process: call this, and disable_overrides(), while no other thread runs torch operators.
+    """
+    wanted = dict(locals())
+    for group, mode in wanted.items():
+        if not (isinstance(mode, bool) or mode == "always"):
+            raise ValueError(f"enable_overrides({group}={mode!r}): expected True, False or 'always'.")
+    _configure(wanted)
+
+
+def disable_overrides() -> None:
+    """Put all of torch's operators back."""
+    _configure(dict.fromkeys(OPERATIONS, False))
+
+
+@contextlib.contextmanager
+def overrides(**groups: Mode) -> Iterator[None]:
+    """enable_overrides() for a `with` block; what was configured before comes back after it."""
+    with _lock:
+        before = dict(_modes)
+    enable_overrides(**groups)
+    try:
+        yield
+    finally:
+        _configure(before)
+
+
+def _configure(modes: dict[str, Mode]) -> None:
+    """Installs and removes what the new modes need; on an error the old ones stay."""
+    with _lock:
+        before = dict(_modes)
+        try:
+            _install(modes)
+        except BaseException:
+            _install(before)
+            raise
+        _modes.update(modes)
+
+
+def _install(modes: dict[str, Mode]) -> None:
+    always = [name for group, names in OPERATIONS.items() if modes[group] == "always" for name in names]
+    limits.set_always(frozenset(always))
+    for replacement in REPLACEMENTS.values():
+        wanted = bool(modes[replacement.group]) and replacement.available()
+        if wanted and not replacement.installed:
+            replacement.install()
+        elif not wanted and replacement.installed:
+            replacement.remove()
+
+
+def override_counts() -> dict[str, OverrideCount]:
+    """By operator, how many calls ingot carried out and how many it handed on to torch."""
+    return {r.name: OverrideCount(r.replaced, r.passed) for r in REPLACEMENTS.values() if r.replaced or r.passed}
+
+
+def reset_override_counts() -> None:
+    """Start counting anew."""
+    for replacement in REPLACEMENTS.values():
+        replacement.replaced = replacement.passed = 0
+
+
+def override_report() -> str:
+    """The state of all overrides and their counts, as a table."""
+    lines = [f"{'operator':<58}{'group':<15}{'state':<13}{'replaced':>10}{'passed on':>11}"]
+    for r in REPLACEMENTS.values():
+        lines.append(f"{r.name:<58}{r.group:<15}{_state(r):<13}{r.replaced:>10}{r.passed:>11}")
+    return "\n".join(lines)
+
+
+def _state(replacement: Replacement) -> str:
+    if not replacement.available():
+        return "not in torch"
+    if not replacement.installed:
+        return "off"
+    mode: Any = _modes[replacement.group]
+    return "always" if mode == "always" else "if faster"

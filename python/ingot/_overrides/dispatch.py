@@ -1,0 +1,150 @@
+"""How a torch operator is replaced and put back.
+
+Three kinds of replacement, all undone exactly:
+
+* `leaf`: an operator with a CPU kernel of its own. torch.library puts ingot's function over that
+  kernel; autograd, autocast and the rest of the dispatcher stay as they are. What ingot does not
+  take goes to the kernel underneath: by torch.library.get_kernel where this torch has it, else
+  the function sits at BackendSelect, one step above the backends, and redispatches.
+* `composite`: an operator that torch composes of others. ingot's function goes to AutogradCPU and
+  CPU; torch's composition stays reachable through OpOverload.decompose.
+* `function`: a Python function of torch that no operator stands for, replaced in its module.
+
+A replacement returns NotImplemented for what it does not take.
+"""
+from __future__ import annotations
+
+import functools
+import importlib
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import torch
+
+__all__ = ["Replacement", "REPLACEMENTS", "composite", "function", "leaf"]
+
+
+@dataclass
+class Replacement:
+    """One operator or function that ingot can stand in for."""
+
+    group: str
+    name: str  # "aten::silu", or "torch.optim.adam.adam"
+    kind: str
+    run: Callable[..., Any]
+    replaced: int = 0
+    passed: int = 0
+    _undo: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def installed(self) -> bool:
+        return bool(self._undo)
+
+    def available(self) -> bool:
+        """Whether this torch has the operator."""
+        if self.kind == "function":
+            return _find(self.name)[2] is not None
+        return hasattr(torch.ops.aten, self._operator_name)
+
+    @property
+    def _operator_name(self) -> str:
+        return self.name.partition("::")[2]
+
+    def install(self) -> None:
+        getattr(self, f"_install_{self.kind}")()
+
+    def remove(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _attempt(self, args: Any, kwargs: Any) -> Any:
+        if torch.is_autocast_enabled("cpu"):  # its casts are done when a kernel is reached
+            with torch.autocast("cpu", enabled=False):
+                result = self.run(*args, **kwargs)
+        else:
+            result = self.run(*args, **kwargs)
+        if result is NotImplemented:
+            self.passed += 1
+        else:
+            self.replaced += 1
+        return result
+
+    def _register(self, implementation: Callable[..., Any], key: str) -> None:
+        library = torch.library.Library("aten", "IMPL")
+        self._undo.append(library._destroy)
+        library.impl(self._operator_name, implementation, key, with_keyset=True)
+
+    def _install_leaf(self) -> None:
+        if hasattr(torch.library, "get_kernel"):
+            underneath = torch.library.get_kernel(self.name, "CPU")
+
+            def implementation(keys: Any, *args: Any, **kwargs: Any) -> Any:
+                result = self._attempt(args, kwargs)
+                return underneath.call_boxed(keys, *args, **kwargs) if result is NotImplemented else result
+
+            self._register(implementation, "CPU")
+            return
+        operator = getattr(torch.ops.aten, self._operator_name).default
+        select = torch._C.DispatchKey.BackendSelect
+
+        def above_backends(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            result = self._attempt(args, kwargs)
+            return operator.redispatch(keys.remove(select), *args, **kwargs) if result is NotImplemented else result
+
+        self._register(above_backends, "BackendSelect")
+
+    def _install_composite(self) -> None:
+        operator = getattr(torch.ops.aten, self._operator_name).default
+
+        def implementation(keys: Any, *args: Any, **kwargs: Any) -> Any:
+            result = self._attempt(args, kwargs)
+            return operator.decompose(*args, **kwargs) if result is NotImplemented else result
+
+        self._register(implementation, "AutogradCPU")
+        self._register(implementation, "CPU")
+
+    def _install_function(self) -> None:
+        owner, attribute, original = _find(self.name)
+
+        @functools.wraps(original)
+        def implementation(*args: Any, **kwargs: Any) -> Any:
+            if torch.compiler.is_compiling():
+                return original(*args, **kwargs)
+            result = self._attempt(args, kwargs)
+            return original(*args, **kwargs) if result is NotImplemented else result
+
+        setattr(owner, attribute, implementation)
+        self._undo.append(lambda: setattr(owner, attribute, original))
+
+
+def _find(name: str) -> tuple[Any, str, Any]:
+    """The module of a dotted name, its last part, and what is there (None: nothing)."""
+    module, _, attribute = name.rpartition(".")
+    owner = importlib.import_module(module)
+    return owner, attribute, getattr(owner, attribute, None)
+
+
+REPLACEMENTS: dict[str, Replacement] = {}
+
+
+def _declare(kind: str, group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def declared(run: Callable[..., Any]) -> Callable[..., Any]:
+        REPLACEMENTS[name] = Replacement(group, name, kind, run)
+        return run
+
+    return declared
+
+
+def leaf(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares a function as ingot's stand-in for the CPU kernel of aten::name."""
+    return _declare("leaf", group, f"aten::{name}")
+
+
+def composite(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares a function as ingot's stand-in for aten::name, which torch composes of others."""
+    return _declare("composite", group, f"aten::{name}")
+
+
+def function(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declares a function as ingot's stand-in for a Python function of torch, by dotted name."""
+    return _declare("function", group, name)

@@ -1,0 +1,95 @@
+"""Where ingot was measured to be faster, by operator and type.
+
+MEASURED follows bench/results/ops-cpu.md: (least, most) number of elements, counted over the
+largest input. The least is where the gain is worth the 3 to 6 µs that a replacement adds to a
+call (30 for composites with gradients). What is not listed was not faster, or not measured, and stays with torch.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+__all__ = ["MEASURED", "fits", "plain", "set_always", "within"]
+
+ANY = 1 << 62
+F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
+FLOATS = (F32, F16, BF16)
+
+MEASURED: dict[str, dict[torch.dtype, tuple[int, int]]] = {
+    # activations
+    "silu": {F32: (1 << 18, 1 << 24), BF16: (1 << 18, ANY)},
+    "silu_backward": {F32: (1 << 19, ANY), BF16: (1 << 17, ANY)},
+    "gelu_tanh": {F32: (1 << 14, ANY), BF16: (1 << 14, ANY)},
+    "gelu_backward": {F32: (1 << 15, ANY), BF16: (1 << 15, 1 << 24)},
+    "gelu_tanh_backward": {F32: (1 << 14, ANY), BF16: (1 << 14, ANY)},
+    "silu_mul": {F32: (1 << 15, ANY), BF16: (1 << 15, ANY)},
+    "gelu_mul": {F32: (1 << 15, ANY), BF16: (1 << 15, ANY)},
+    "gelu_tanh_mul": {F32: (1 << 14, ANY), BF16: (1 << 14, ANY)},
+    # rows
+    "softmax": {F32: (1 << 18, 1 << 24), BF16: (1 << 17, ANY)},
+    "log_softmax": {F32: (1 << 18, ANY), BF16: (1 << 18, ANY)},
+    "log_softmax_backward": {F32: (1 << 22, ANY), BF16: (1 << 18, ANY)},
+    "layer_norm": {BF16: (1 << 19, ANY)},
+    "rms_norm": {F32: (1 << 16, ANY), BF16: (1 << 16, ANY)},
+    "cross_entropy": {F32: (1 << 15, ANY), BF16: (1 << 15, ANY)},
+    # embedding_bag: indices times row length
+    "embedding_bag": {F32: (1 << 19, ANY), BF16: (1 << 19, ANY)},
+    "embedding_bag_backward": {F32: (1 << 19, ANY)},
+    # attention: queries times keys times heads
+    "attention": {F32: (1 << 17, ANY), BF16: (1 << 17, ANY)},
+    "attention_backward_causal": {F32: (1 << 17, ANY)},
+    # linear algebra: elements of a; LARGEST bounds the matrix
+    "qr": {F32: (1 << 12, ANY)},
+    "cholesky": {F32: (1 << 14, ANY)},
+    "lu": {F32: (1 << 16, ANY)},
+    "solve": {F32: (1 << 14, ANY)},
+    "triangular_solve": {F32: (1 << 14, ANY)},
+    "eigh": {F32: (1 << 13, ANY)},
+    "svd": {F32: (1 << 13, ANY)},
+    # optimizers: elements of all parameters
+    "adamw": {F32: (0, ANY)},
+    # torch's fused step is faster on large parameters: elements of the mean parameter
+    "fused_adamw": {F32: (0, 1 << 16)},
+}
+
+# Matrices of more rows or columns than this stay with torch.
+LARGEST_MEASURED = {"eigh": 64, "lu": 256, "solve": 256}
+
+# torch has no half types here, so there is nothing to replace.
+_FLOAT32_ONLY = frozenset(
+    ("qr", "cholesky", "lu", "solve", "triangular_solve", "eigh", "svd", "adamw", "fused_adamw")
+)
+
+_always: frozenset[str] = frozenset()
+
+
+def set_always(names: frozenset[str]) -> None:
+    """The operations that take every input they can, whether that is faster or not."""
+    global _always
+    _always = names
+
+
+def plain(*tensors: Any) -> bool:
+    """Whether all (None is let through) are ordinary tensors on the CPU, not a subclass with ways of its own."""
+    for x in tensors:
+        if x is None:
+            continue
+        if type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter:
+            return False
+        if x.device.type != "cpu":
+            return False
+    return True
+
+
+def within(name: str, dtype: torch.dtype, elements: int, extent: int = 0, always: bool = False) -> bool:
+    """Whether an operation takes this much of this type, in matrices of at most `extent`."""
+    if always or name in _always:
+        return elements > 0 and dtype in ((F32,) if name in _FLOAT32_ONLY else FLOATS)
+    span = MEASURED.get(name, {}).get(dtype)
+    return span is not None and span[0] <= elements <= span[1] and extent <= LARGEST_MEASURED.get(name, ANY)
+
+
+def fits(name: str, x: Any, always: bool = False) -> bool:
+    """within() for a single plain, contiguous tensor."""
+    return within(name, x.dtype, x.numel(), always=always) and x.is_contiguous() and plain(x)

@@ -1,0 +1,95 @@
+"""torch.linalg: qr, cholesky, lu, solve, triangular solve, eigh and svd.
+
+torch returns matrices in column-major order. Where an identity allows it, ingot is called on the
+transposed problem, whose row-major results are the column-major ones of the problem; else they
+are copied.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ingot._overrides.dispatch import composite, leaf
+from ingot._overrides.limits import plain, within
+
+ops = torch.ops.ingot
+
+
+def _matrices(name: str, a: Any, square: bool = True) -> bool:
+    if a.ndim < 2 or not plain(a) or (square and a.shape[-1] != a.shape[-2]):
+        return False
+    return within(name, a.dtype, a.numel(), max(a.shape[-2:]))
+
+
+def _column_major(x: Any) -> Any:
+    return x.mT.contiguous().mT
+
+
+def _finite(a: Any) -> bool:
+    """torch raises for NaN and infinity in some of these; what it says is left to it."""
+    return bool(torch.isfinite(a.sum())) or bool(torch.isfinite(a).all())
+
+
+@leaf("linalg", "linalg_qr")
+def qr(a: Any, mode: str = "reduced") -> Any:
+    if mode not in ("reduced", "complete") or not _matrices("qr", a, square=False):
+        return NotImplemented
+    q, r = ops.qr(a, mode == "complete")
+    return _column_major(q), _column_major(r)
+
+
+@leaf("linalg", "linalg_cholesky_ex")
+def cholesky(a: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    if check_errors or not _matrices("cholesky", a):
+        return NotImplemented
+    factor, info = ops.cholesky(a.mT, not upper)
+    return (factor.mT, info) if not bool(info.any()) else NotImplemented
+
+
+@leaf("linalg", "linalg_lu_factor_ex")
+def lu_factor(a: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    if not pivot or check_errors or not _matrices("lu", a, square=False):
+        return NotImplemented
+    lu, pivots, info = ops.lu(a)
+    return _column_major(lu), pivots + 1, info
+
+
+@composite("linalg", "linalg_solve")
+def solve(a: Any, b: Any, *, left: bool = True) -> Any:
+    if not left or not _matrices("solve", a) or not plain(b) or a.dtype != b.dtype:
+        return NotImplemented
+    if b.ndim != a.ndim or b.shape[:-1] != a.shape[:-1] or b.shape[-1] == 0:
+        return NotImplemented
+    x, info = ops.solve(a, b)
+    return _column_major(x) if not bool(info.any()) else NotImplemented
+
+
+@leaf("linalg", "linalg_solve_triangular")
+def solve_triangular(
+    a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    if not _matrices("triangular_solve", a) or not plain(b) or a.dtype != b.dtype or b.numel() == 0:
+        return NotImplemented
+    if b.ndim != a.ndim or b.shape[:-2] != a.shape[:-2] or b.shape[-2 if left else -1] != a.shape[-1]:
+        return NotImplemented
+    # a x = b is x' a' = b'
+    return ops.triangular_solve(a.mT, b.mT, not upper, False, unitriangular, left).mT
+
+
+@leaf("linalg", "_linalg_eigh")
+def eigh(a: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
+    if UPLO not in "LlUu" or not compute_v or not _matrices("eigh", a) or not _finite(a):
+        return NotImplemented
+    values, vectors = ops.eigh(a, UPLO in "Uu")
+    return values, _column_major(vectors)
+
+
+@leaf("linalg", "_linalg_svd")
+def svd(a: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None) -> Any:
+    if driver is not None or not compute_uv or not _matrices("svd", a, square=False) or not _finite(a):
+        return NotImplemented
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        return NotImplemented
+    v, s, uh = ops.svd(a.mT)
+    return uh.mT, s, v.mT

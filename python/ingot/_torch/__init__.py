@@ -1,0 +1,40 @@
+"""The Python half of torch.ops.ingot.
+
+The extension defines the operators and their CPU kernels; this package adds what PyTorch takes from Python:
+shapes without data (fake.py), gradients (autograd_*.py), autocast (autocast.py) and the version counters of the
+operators that change their arguments (inplace.py). Everything is registered once, by load().
+"""
+from __future__ import annotations
+
+import threading
+
+_lock = threading.Lock()
+_loaded = False
+
+
+def load() -> None:
+    """Registers every operator of torch.ops.ingot. Further calls do nothing.
+
+    Raises ImportError where PyTorch is missing or too old to take operators from an extension.
+    """
+    global _loaded
+    if _loaded:
+        return
+    with _lock:
+        if _loaded:
+            return
+        try:
+            import torch  # noqa: F401
+        except ImportError as error:
+            raise ImportError("ingot's operators need PyTorch 2.7 or newer, which is not installed") from error
+        from ingot._torch import registry
+
+        registry.define_operators()
+        from ingot._torch import (autocast, autograd_attention, autograd_embedding, autograd_linalg,
+                                  autograd_matrix, autograd_pointwise, autograd_rows, autograd_spectral,
+                                  autograd_training, fake, inplace)
+
+        for module in (fake, inplace, autograd_pointwise, autograd_rows, autograd_attention, autograd_matrix,
+                       autograd_embedding, autograd_linalg, autograd_spectral, autograd_training, autocast):
+            module.register()
+        _loaded = True

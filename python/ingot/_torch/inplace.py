@@ -1,0 +1,50 @@
+"""The operators that change their arguments: version counters, and a refusal where autograd would be misled."""
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ingot._torch.registry import library, operator
+
+MUTABLE = ("fill_", "axpy_", "cache_write_", "cache_copy_", "adamw_", "adam_")
+
+
+def register() -> None:
+    """Registers the operators of MUTABLE under Autograd and ADInplaceOrView."""
+    for name in MUTABLE:
+        register_one(name)
+
+
+def tensors_of(argument: Any) -> list[Tensor]:
+    """The tensors of an argument, which is one or a list of them."""
+    if isinstance(argument, Tensor):
+        return [argument]
+    return list(argument) if isinstance(argument, (list, tuple)) else []
+
+
+def register_one(name: str) -> None:
+    """Checks under Autograd, counts versions under ADInplaceOrView."""
+    target = operator(name)
+    written = [index for index, argument in enumerate(target._schema.arguments)
+               if argument.alias_info is not None and argument.alias_info.is_write]
+    names = [argument.name for argument in target._schema.arguments]
+
+    def check(keyset: Any, *arguments: Any) -> None:
+        if torch.is_grad_enabled():
+            for index, argument in enumerate(arguments):
+                if any(tensor.requires_grad for tensor in tensors_of(argument)):
+                    raise RuntimeError(f"ingot::{name} changes its arguments and has no gradient, but "
+                                       f"{names[index]} requires one; call it under torch.no_grad()")
+        with torch._C._AutoDispatchBelowAutograd():
+            target.redispatch(keyset & torch._C._after_autograd_keyset, *arguments)
+
+    def count_versions(keyset: Any, *arguments: Any) -> None:
+        for index in written:
+            for tensor in tensors_of(arguments[index]):
+                torch.autograd.graph.increment_version(tensor)
+        target.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *arguments)
+
+    library.impl(name, check, "Autograd", with_keyset=True)
+    library.impl(name, count_versions, "ADInplaceOrView", with_keyset=True)

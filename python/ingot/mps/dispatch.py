@@ -1,0 +1,241 @@
+"""What happens when an operator meets an mps tensor: the CPU operator runs on the same memory.
+
+One boxed fallback for the MPS dispatch key does nearly all of it. Its arguments become CPU tensors over the same
+memory (nothing is copied), and what comes out becomes mps tensors again: the same object for an argument written in
+place, a tensor of the same storage for a view, a new one otherwise. Kernels that somebody registered for "MPS" go
+before it, as do PyTorch's composite operators.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from ingot.mps import generator, tensors
+from ingot.mps.tensors import CPU, DEVICE, device_storage, device_tensor, host_storage, host_tensor, set_storage
+
+_aten = torch.ops.aten
+_keys = torch._C.DispatchKeySet
+_CPU_KEYS = _keys(torch._C.DispatchKey.CPU)
+_META_KEYS = _keys(torch._C.DispatchKey.Meta)
+
+# Operators that take CPU tensors beside mps ones, by name: indices, lengths of sequences, copies.
+_MIXED = {
+    "aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_", "aten::_unsafe_index",
+    "aten::_unsafe_index_put", "aten::_pack_padded_sequence", "aten::_pad_packed_sequence", "aten::lstm",
+    "aten::gru", "aten::rnn_tanh", "aten::rnn_relu", "aten::_copy_from", "aten::_copy_from_and_resize",
+    "aten::_foreach_copy_", "aten::embedding_renorm_", "aten::tensor_split", "aten::_fused_adam_",
+    "aten::_fused_adamw_", "aten::_fused_sgd_",
+}
+
+
+class _Call:
+    """The arguments of one call, turned to the CPU, and how to turn back what it answers."""
+
+    __slots__ = ("name", "turned", "storages", "foreign")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.turned: list[tuple[torch.Tensor, torch.Tensor]] = []  # mps tensor, its CPU tensor
+        self.storages: dict[int, torch.UntypedStorage] = {}  # CPU storage's address -> mps storage
+        self.foreign: torch.Tensor | None = None  # a CPU tensor with dimensions
+
+    def to_host(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            kind = value.device.type
+            if kind == "mps":
+                return self._tensor_to_host(value)
+            if kind == "cpu" and value.dim() and self.foreign is None:
+                self.foreign = value
+            return value
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.to_host(item) for item in value) if value else value
+        if isinstance(value, torch.device):
+            return CPU if value.type == "mps" else value
+        if isinstance(value, torch.UntypedStorage) and value.device.type == "mps":
+            return host_storage(value)
+        return value
+
+    def _tensor_to_host(self, value: torch.Tensor) -> torch.Tensor:
+        for original, host in self.turned:
+            if original is value:
+                return host
+        if value.layout is not torch.strided:
+            raise NotImplementedError(
+                f"{self.name}: ingot.mps has no tensors of layout {value.layout} on device mps"
+            )
+        storage = value.untyped_storage()
+        host = host_tensor(value)
+        self.turned.append((value, host))
+        self.storages[host_storage(storage)._cdata] = storage
+        return host
+
+    def to_device(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            if value.device.type != "cpu":
+                return value
+            for original, host in self.turned:
+                if host is value:
+                    return original
+            if value.layout is not torch.strided:
+                raise NotImplementedError(
+                    f"{self.name}: ingot.mps has no tensors of layout {value.layout} on device mps"
+                )
+            return device_tensor(value, self.storages.get(value.untyped_storage()._cdata))
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.to_device(item) for item in value)
+        return value
+
+    def follow_resizes(self) -> None:
+        """Where the operator gave an argument another size or memory, the mps tensor follows."""
+        for original, host in self.turned:
+            storage = host.untyped_storage()
+            same_memory = storage.data_ptr() == original.untyped_storage().data_ptr()
+            if (
+                same_memory
+                and host.size() == original.size()
+                and host.stride() == original.stride()
+                and host.storage_offset() == original.storage_offset()
+            ):
+                continue
+            known = self.storages.get(storage._cdata) if same_memory else None
+            if known is None or known.nbytes() != storage.nbytes():
+                known = device_storage(storage)
+                self.storages[storage._cdata] = known
+            set_storage(original, known, host.storage_offset(), host.size(), host.stride())
+
+    def check_devices(self, operator: Any) -> None:
+        if self.foreign is None or not self.turned or self.name in _MIXED:
+            return
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu! (when "
+            f"checking arguments of {operator}: a tensor of shape {tuple(self.foreign.shape)} is on cpu)"
+        )
+
+
+def run_on_cpu(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs the CPU operator on the memory of its mps arguments."""
+    schema = operator._schema
+    call = _Call(schema.name)
+    host_args = [call.to_host(value) for value in args]
+    host_kwargs = {name: call.to_host(value) for name, value in kwargs.items()}
+    if schema.name.startswith("aten::"):
+        call.check_devices(operator)
+    with generator.for_operator(operator, host_args, host_kwargs):
+        result = operator(*host_args, **host_kwargs)
+    if schema.is_mutable:
+        call.follow_resizes()
+    return call.to_device(result)
+
+
+def _empty(size, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    tensors.check_dtype(dtype or torch.get_default_dtype())
+    return device_tensor(_aten.empty.memory_format(size, dtype=dtype, device=CPU, memory_format=memory_format))
+
+
+def _empty_strided(size, stride, dtype=None, layout=None, device=None, pin_memory=None):
+    tensors.check_dtype(dtype or torch.get_default_dtype())
+    return device_tensor(_aten.empty_strided.default(size, stride, dtype=dtype, device=CPU))
+
+
+def _copy_(self, source, non_blocking=False):
+    target = host_tensor(self) if self.device.type == "mps" else self
+    host = host_tensor(source) if source.device.type == "mps" else source
+    _aten.copy_.default(target, host, non_blocking)
+    return self
+
+
+def _copy_from(self, target, non_blocking=False):
+    return _copy_(target, self, non_blocking)
+
+
+def _copy_from_and_resize(self, target):
+    if target.size() != self.size():
+        target.resize_(self.size())
+    return _copy_(target, self)
+
+
+def _resize_(self, size, *, memory_format=None):
+    host = host_tensor(self)
+    needed = _aten.empty.memory_format(size, dtype=self.dtype, device=CPU, memory_format=memory_format)
+    if self.storage_offset() + needed.numel() > self.untyped_storage().nbytes() // self.element_size():
+        # The memory moves: a new storage, with the old bytes at its beginning.
+        old = host.untyped_storage()
+        grown = torch.UntypedStorage(
+            (self.storage_offset() + needed.numel()) * self.element_size(), device="cpu"
+        )
+        grown[: old.nbytes()].copy_(old) if old.nbytes() else None
+        storage = device_storage(grown)
+    else:
+        storage = self.untyped_storage()
+    return set_storage(self, storage, self.storage_offset(), needed.size(), needed.stride())
+
+
+def _as_strided(self, size, stride, storage_offset=None):
+    # The CPU kernel of torch 2.7 refuses mps tensors; Meta's does the same work.
+    return _aten.as_strided.default.redispatch(_META_KEYS, self, size, stride, storage_offset)
+
+
+def _with_cpu_kernel(operator):
+    """For operators that touch only sizes and strides: the CPU kernel, on the mps tensor itself."""
+
+    def call(*args, **kwargs):
+        return operator.redispatch(_CPU_KEYS, *args, **kwargs)
+
+    return call
+
+
+def _set_tensor(self, source):
+    return set_storage(self, source.untyped_storage(), source.storage_offset(), source.size(), source.stride())
+
+
+def _set_storage_whole(self, source):
+    return set_storage(self, source, 0, [source.nbytes() // self.element_size()], [1])
+
+
+def _set_empty(self):
+    blank = device_tensor(_aten.empty.memory_format([0], dtype=self.dtype, device=CPU))
+    return _set_tensor(self, blank)
+
+
+def _is_pinned(self, device=None):
+    return False
+
+
+_KERNELS = {
+    "empty.memory_format": _empty,
+    "empty_strided": _empty_strided,
+    "copy_": _copy_,
+    "_copy_from": _copy_from,
+    "_copy_from_and_resize": _copy_from_and_resize,
+    "resize_": _resize_,
+    "as_strided": _as_strided,
+    "view": _with_cpu_kernel(_aten.view.default),
+    "_reshape_alias": _with_cpu_kernel(_aten._reshape_alias.default),
+    "unfold": _with_cpu_kernel(_aten.unfold.default),
+    "view_as_real": _with_cpu_kernel(_aten.view_as_real.default),
+    "view_as_complex": _with_cpu_kernel(_aten.view_as_complex.default),
+    "set_.source_Storage_storage_offset": _with_cpu_kernel(_aten.set_.source_Storage_storage_offset),
+    "set_.source_Storage": _set_storage_whole,
+    "set_.source_Tensor": _set_tensor,
+    "set_": _set_empty,
+    "is_pinned": _is_pinned,
+}
+
+
+# Composite operators that choose by device among kernels; the CPU's choice is taken instead.
+_WHOLE = ("convolution", "convolution_backward", "_convolution")
+
+
+def register() -> list[torch.library.Library]:
+    """Registers all of it. It is undone when the answer is destroyed (`_destroy` of each)."""
+    everything = torch.library.Library("_", "IMPL", "MPS")
+    everything.fallback(run_on_cpu, "MPS")
+    aten = torch.library.Library("aten", "IMPL", "MPS")
+    for name, kernel in _KERNELS.items():
+        aten.impl(name, kernel, "MPS")
+    for name in _WHOLE:
+        operator = getattr(_aten, name).default
+        aten.impl(name, functools.partial(run_on_cpu, operator), "MPS")
+    return [everything, aten]

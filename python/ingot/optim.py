@@ -1,0 +1,183 @@
+"""Adam and AdamW: torch.optim's classes, with the step computed by ingot in one call per group.
+
+Param groups, schedulers, hooks, closures and state_dict are torch's, and a state_dict loads into torch.optim's class
+and back. The states are float32 whatever the parameters' type: a state that was loaded in a half type is converted
+at the next step, and a float32 state loaded for half parameters stays float32 (torch would round it).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ingot import ops
+
+__all__ = ["Adam", "AdamW"]
+
+_TYPES = (torch.float32, torch.float16, torch.bfloat16)
+_STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "master")
+
+
+def _lies_as(tensor: Tensor, other: Tensor) -> bool:
+    """Whether both have their elements in the same order, without gaps."""
+    return (tensor.is_contiguous() and other.is_contiguous()) or \
+        (tensor.stride() == other.stride() and torch.ops.aten.is_non_overlapping_and_dense(tensor))
+
+
+def _in_memory_order(tensor: Tensor) -> Tensor:
+    """The elements of a tensor without gaps, as a contiguous view."""
+    return tensor if tensor.is_contiguous() else tensor.as_strided((tensor.numel(),), (1,), tensor.storage_offset())
+
+
+class _Step:
+    """What Adam and AdamW share; goes before torch's class, which keeps groups and states."""
+
+    _operator: Callable[..., None]
+
+    def _finish(self, options: dict[str, Any], clip_norm: float | None, master_weights: bool) -> None:
+        """Refuses what a fused step cannot do, after torch's constructor checked the rest."""
+        name = f"ingot.optim.{type(self).__name__}"
+        for option in ("capturable", "differentiable"):
+            if options.get(option):
+                raise ValueError(f"{name} has no {option}=True; use torch.optim.{type(self).__name__}")
+        if clip_norm is not None and not clip_norm > 0:
+            raise ValueError(f"{name}: clip_norm is {clip_norm}, but must be above 0, or None")
+        self.clip_norm, self.master_weights = clip_norm, master_weights
+        for group in self.param_groups:
+            self._check_types(group)
+        self._finished = True
+
+    def _check_types(self, group: dict[str, Any]) -> None:
+        """Refuses parameters that the kernels have no type for."""
+        for parameter in group["params"]:
+            if parameter.dtype not in _TYPES:
+                raise TypeError(f"ingot.optim.{type(self).__name__} takes float32, float16 and bfloat16 parameters, "
+                                f"but one of shape {tuple(parameter.shape)} is {parameter.dtype}")
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """As torch's; the new parameters' types are checked."""
+        super().add_param_group(param_group)
+        if getattr(self, "_finished", False):
+            self._check_types(self.param_groups[-1])
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("clip_norm", None)
+        self.__dict__.setdefault("master_weights", False)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """As torch's; float32 states of half parameters are kept as they are."""
+        super().load_state_dict(state_dict)
+        saved = [number for group in state_dict["param_groups"] for number in group["params"]]
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        for number, parameter in zip(saved, parameters):
+            before = state_dict["state"].get(number)
+            if before is None or parameter.dtype == torch.float32:
+                continue
+            for key in _STATES:
+                if key in before and before[key].dtype == torch.float32:
+                    self.state[parameter][key] = before[key].to(parameter.device, copy=True)
+
+    def _state_of(self, parameter: Tensor, amsgrad: bool) -> dict[str, Tensor]:
+        """The parameter's state in float32, made or converted where needed."""
+        state = self.state[parameter]
+        if not state:
+            state["step"] = torch.zeros((), dtype=torch.float32)
+            state["exp_avg"] = torch.zeros_like(parameter, dtype=torch.float32)
+            state["exp_avg_sq"] = torch.zeros_like(parameter, dtype=torch.float32)
+        if amsgrad and "max_exp_avg_sq" not in state:
+            state["max_exp_avg_sq"] = torch.zeros_like(parameter, dtype=torch.float32)
+        if self.master_weights and parameter.dtype != torch.float32 and "master" not in state:
+            state["master"] = parameter.detach().to(torch.float32, copy=True)
+        for key in _STATES:
+            tensor = state.get(key)
+            if tensor is not None and (tensor.dtype != torch.float32 or not _lies_as(tensor, parameter)):
+                state[key] = torch.empty_like(parameter, dtype=torch.float32).copy_(tensor)
+        return state
+
+    def _gradient_of(self, parameter: Tensor) -> Tensor:
+        """The parameter's gradient, of a type and order that the kernel takes."""
+        grad = parameter.grad
+        if grad.is_sparse:
+            raise RuntimeError(f"ingot.optim.{type(self).__name__} does not take sparse gradients; the parameter of "
+                               f"shape {tuple(parameter.shape)} has one. torch.optim.SparseAdam does")
+        if grad.dtype not in (parameter.dtype, torch.float32):
+            grad = grad.to(parameter.dtype)
+        return grad if _lies_as(grad, parameter) else torch.empty_like(parameter, dtype=grad.dtype).copy_(grad)
+
+    def _collect(self, group: dict[str, Any]) -> dict[tuple[int, bool], dict[str, list[Tensor]]]:
+        """The group's tensors in lists, by step and by whether there are master copies."""
+        calls: dict[tuple[int, bool], dict[str, list[Tensor]]] = {}
+        for parameter in group["params"]:
+            if parameter.grad is None:
+                continue
+            grad = self._gradient_of(parameter)
+            if not _lies_as(parameter, parameter):
+                raise RuntimeError(f"ingot.optim.{type(self).__name__}: a parameter of shape "
+                                   f"{tuple(parameter.shape)} has strides {parameter.stride()}, with gaps or "
+                                   "overlap; use a contiguous one")
+            state = self._state_of(parameter, group["amsgrad"])
+            state["step"] += 1
+            key = (int(state["step"]), "master" in state)
+            lists = calls.setdefault(key, {name: [] for name in ("params", "grads", *_STATES)})
+            lists["params"].append(_in_memory_order(parameter.detach()))
+            lists["grads"].append(_in_memory_order(grad))
+            for name in _STATES:
+                if name in state and (name != "max_exp_avg_sq" or group["amsgrad"]):
+                    lists[name].append(_in_memory_order(state[name]))
+        return calls
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One step for all parameters that have a gradient; returns what the closure returned."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        calls = [(group, step, lists) for group in self.param_groups
+                 for (step, _), lists in self._collect(group).items()]
+        norm = None
+        if self.clip_norm is not None and calls:
+            norm = ops.grad_norm([grad for _, _, lists in calls for grad in lists["grads"]])
+        for group, step, lists in calls:
+            betas = group["betas"]
+            self._operator(lists["params"], lists["grads"], lists["exp_avg"], lists["exp_avg_sq"], step=step,
+                           lr=float(group["lr"]), betas=(float(betas[0]), float(betas[1])), eps=group["eps"],
+                           weight_decay=group["weight_decay"], max_exp_avg_sqs=lists["max_exp_avg_sq"],
+                           masters=lists["master"], norm=norm, max_norm=self.clip_norm or 0.0,
+                           maximize=group["maximize"])
+        return loss
+
+
+class AdamW(_Step, torch.optim.AdamW):
+    """torch.optim.AdamW with ingot's step.
+
+    Beside torch's arguments: clip_norm clips the gradients of all groups together by their norm inside the step
+    (the gradients themselves stay); master_weights keeps a float32 copy of half parameters in the state, which is
+    updated and rounded into the parameter. foreach and fused are accepted and change nothing; capturable and
+    differentiable are refused.
+    """
+
+    _operator = staticmethod(ops.adamw_)
+
+    def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, amsgrad: bool = False, *,
+                 clip_norm: float | None = None, master_weights: bool = False, **options: Any) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)
+        self._finish(options, clip_norm, master_weights)
+
+
+class Adam(_Step, torch.optim.Adam):
+    """torch.optim.Adam with ingot's step; clip_norm and master_weights as in AdamW."""
+
+    _operator = staticmethod(ops.adam_)
+
+    def __init__(self, params: Any, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0, amsgrad: bool = False, *,
+                 clip_norm: float | None = None, master_weights: bool = False, **options: Any) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)
+        self._finish(options, clip_norm, master_weights)
+        if options.get("decoupled_weight_decay"):
+            self._operator = ops.adamw_

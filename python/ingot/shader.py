@@ -1,0 +1,238 @@
+"""compile_shader and load_metallib: Metal kernels on CPU tensors and arrays.
+
+The call model is that of torch.mps.compile_shader; see compile_shader for what is stricter here and what is
+added. On a Mac, calls with mps tensors go to torch.mps.compile_shader itself, so that one test file serves both
+machines.
+"""
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+try:
+    from ingot import _C
+except ImportError:  # on a Mac there is torch.mps
+    if sys.platform != "darwin":
+        raise
+    _C = None
+
+__all__ = ["compile_shader", "load_metallib", "synchronize", "check_errors", "preprocess"]
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"][^\n]*$', re.MULTILINE)
+
+
+def _torch_include_dir() -> str | None:
+    """The folder of torch's headers, found without importing torch."""
+    torch = sys.modules.get("torch")
+    origin = getattr(torch, "__file__", None)
+    if not origin:
+        try:
+            spec = find_spec("torch")
+        except (ImportError, ValueError):
+            spec = None
+        origin = spec.origin if spec else None
+    folder = os.path.join(os.path.dirname(origin), "include") if origin else None
+    return folder if folder and os.path.isdir(folder) else None
+
+
+def preprocess(source: str, name: str = "source.metal", folder: str | None = None) -> str:
+    """The source with each `#include` of a file under torch's include folder (or `folder`) inlined once.
+
+    Other includes stay as they are. Line directives keep diagnostics in the file that is at fault.
+    """
+    if "#" not in source or not _INCLUDE.search(source):
+        return source
+    folder = folder or _torch_include_dir()
+    if folder is None:
+        return source
+    seen: set[str] = set()
+
+    def inline(text: str, file: str) -> str:
+        def replace(match: re.Match[str]) -> str:
+            path = os.path.normpath(os.path.join(folder, match.group(1)))
+            if path in seen:
+                return ""
+            if not path.startswith(folder + os.sep) or not os.path.isfile(path):
+                return match.group(0)
+            seen.add(path)
+            with open(path, encoding="utf-8") as header:
+                body = inline(header.read(), match.group(1))
+            line = text.count("\n", 0, match.start()) + 2
+            return f'#line 1 "{match.group(1)}"\n{body}\n#line {line} "{file}"'
+
+        return _INCLUDE.sub(replace, text)
+
+    return inline(source, name).replace("#pragma once", "") if seen or _has_local(source, folder) else source
+
+
+def _has_local(source: str, folder: str) -> bool:
+    return any(os.path.isfile(os.path.join(folder, match.group(1))) for match in _INCLUDE.finditer(source))
+
+
+def _define_pairs(defines: Mapping[str, object] | Sequence[str] | None) -> list[str]:
+    """Names and values, alternating."""
+    if not defines:
+        return []
+    if isinstance(defines, str):
+        raise TypeError("defines has to be a dictionary or a list of names, not a string")
+    items = defines.items() if isinstance(defines, Mapping) else ((name, None) for name in defines)
+    pairs = []
+    for name, value in items:
+        if not isinstance(name, str):
+            raise TypeError(f"defines: a name has to be a string, not {type(name).__name__}")
+        if isinstance(value, bool):
+            value = int(value)
+        pairs += [name, "" if value is None else str(value)]
+    return pairs
+
+
+def _msl_number(version: int | str | None) -> int:
+    """3.2, "3.2" and 320 are the same."""
+    if version is None:
+        return 0
+    if isinstance(version, int) and not isinstance(version, bool):
+        return version
+    if isinstance(version, float):
+        version = str(version)
+    parts = version.split(".") if isinstance(version, str) else []
+    if 1 <= len(parts) <= 2 and all(part.isdigit() for part in parts):
+        return int(parts[0]) * 100 + (int(parts[1]) * 10 if len(parts) == 2 else 0)
+    raise ValueError(f'msl_version has to be 320, "3.2" or the like, not {version!r}')
+
+
+def _has_mps() -> bool:
+    """True on a Mac whose torch has the real mps device."""
+    if sys.platform != "darwin":
+        return False
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.backends.mps.is_available()
+
+
+def _is_mps(device: str) -> bool:
+    if device not in ("cpu", "mps"):
+        raise ValueError(f'device has to be "cpu" or "mps", not {device!r}')
+    return device == "mps"
+
+
+def compile_shader(
+    source: str,
+    *,
+    fast_math: bool | None = None,
+    msl_version: int | str | None = None,
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    defines: Mapping[str, object] | Sequence[str] | None = None,
+    name: str = "source.metal",
+    strict: bool | None = None,
+    contiguous: str = "ignore",
+    use_cache: bool = True,
+    device: str = "cpu",
+):
+    """Compiles Metal Shading Language and returns a ShaderLibrary whose attributes are the kernels.
+
+    >>> lib = ingot.compile_shader('''
+    ... kernel void axpy(device float* y, device const float* x, constant float& a,
+    ...                  uint i [[thread_position_in_grid]]) { y[i] += a * x[i]; }''')
+    >>> lib.axpy(y, x, 2.0)
+
+    A call takes its arguments in the order of the buffers: torch tensors, NumPy arrays and whatever has DLPack or
+    the array interface, bound where they lie; numbers; lists of numbers; lists of tensors, as an argument buffer of
+    their addresses; None for an argument that function constants leave out. `threads` is the grid in threads, the
+    elements of the first tensor if omitted; `group_size` has as many dimensions, and is (min(threads, limit),) or
+    (limit, 1, 1) if omitted; `arg_casts` is one of fp16, bf16, int32, int16, int8, uint8, for all numbers or by
+    index. All of this is as in torch. A call returns when the work is done, unless `wait=False`.
+
+    Numbers: a float is passed as float and an int as long, as torch does. They are checked against what the kernel
+    declares: one int for `constant int&` or any other integer is narrowed if it fits (a Mac reads the low bytes of
+    the long: the same number) and raises if not; an int for a float, a float for an integer, several ints for
+    narrower integers and 12 bytes for a uint3 raise ingot.Error with both sizes named. A 0-dim tensor is a number,
+    unless the kernel may write to it: then it is bound like any other.
+
+    Tensors: elements are not compared with the declared type, and strides are ignored (the kernel sees the
+    memory from the first element on), as in torch. Read-only arrays are refused where the kernel may write.
+
+    Args:
+        fast_math: approximate maths. None follows PYTORCH_MPS_FAST_MATH, as torch does: precise unless that is set.
+        msl_version: 320 or "3.2".
+        include_dirs: where `#include` looks. torch's own c10/metal headers are found without.
+        defines: macros, {"TILE": 16}, or a list of names.
+        name: what diagnostics call the source.
+        strict: refuse also what a Mac would take by luck: an int that is not passed as a long, elements of another
+            type than the kernel declares. None: as the environment's INGOT_STRICT says.
+        contiguous: "ignore" the strides, "refuse" tensors that are not contiguous, or "copy" them (there and back).
+        use_cache: keep compiled code between runs.
+        device: "cpu", or "mps" for torch.mps.compile_shader under ingot.mps: CPU tensors with dimensions are refused.
+
+    Raises:
+        SyntaxError: the source does not compile; the message holds the diagnostics.
+        TypeError: the source is not a string.
+    """
+    if not isinstance(source, str):
+        raise TypeError(f"source has to be a string of Metal code, not {type(source).__name__}")
+    if _has_mps():
+        from ingot._mac import MacLibrary
+
+        return MacLibrary(source)
+    if fast_math is None:
+        fast_math = os.environ.get("PYTORCH_MPS_FAST_MATH", "0") not in ("", "0")
+    if strict is None:
+        strict = os.environ.get("INGOT_STRICT", "0") not in ("", "0")
+    return _C.compile(
+        preprocess(source, name),
+        name=name,
+        include_dirs=[os.fspath(folder) for folder in include_dirs],
+        defines=_define_pairs(defines),
+        fast_math=fast_math,
+        msl_version=_msl_number(msl_version),
+        use_cache=use_cache,
+        strict=strict,
+        contiguous=contiguous,
+        mps=_is_mps(device),
+    )
+
+
+def load_metallib(
+    source: bytes | str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    contiguous: str = "ignore",
+    device: str = "cpu",
+):
+    """A ShaderLibrary from an .ingot archive: its bytes, or the path of the file.
+
+    Archives are made by `ingotc` or `ingot pack`. Apple's own .metallib files hold code for Apple's GPUs only and
+    are refused.
+    """
+    options = {"strict": strict, "contiguous": contiguous, "mps": _is_mps(device)}
+    if isinstance(source, (bytes, bytearray)):
+        return _C.load(bytes(source), None, **options)
+    if isinstance(source, (str, os.PathLike)):
+        return _C.load(None, os.fspath(source), **options)
+    raise TypeError(f"source has to be bytes or a path, not {type(source).__name__}")
+
+
+def check_errors() -> None:
+    """Raises what kernels reported through TORCH_REPORT_ERROR (error_buf_idx) since the last check.
+
+    torch.AcceleratorError where torch has it, else RuntimeError; torch raises this at torch.mps.synchronize().
+    """
+    reports = _C.take_reports()
+    if not reports:
+        return
+    lines = [f"{message} ({function} at {file}:{line})" for file, line, function, message in reports]
+    torch = sys.modules.get("torch")
+    raise getattr(torch, "AcceleratorError", RuntimeError)("\n".join(lines))
+
+
+def synchronize() -> None:
+    """Waits for the work that this thread queued (wait=False), and raises its error if there was one.
+
+    Errors that kernels reported through error_buf_idx are raised here too; see check_errors.
+    """
+    _C.synchronize()
+    check_errors()

@@ -1,0 +1,393 @@
+/* The arguments of a call: memory is bound where it lies, numbers are copied. */
+#include "call.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define GUARD_BYTES ((size_t)1 << 20)
+
+static struct target target_of(const struct call *call, size_t index) {
+    const struct signature *signature = call->signature;
+    return (struct target){
+        .kernel = signature->name,
+        .index = (unsigned)index,
+        .info = signature->declared[index] ? &signature->infos[index] : NULL,
+        .strict = call->shader->strict,
+    };
+}
+
+/* Room for the bytes of an argument, until the call is released. */
+static void *take_bytes(struct call *call, size_t index, size_t size) {
+    size_t start = (call->small_used + 15) & ~(size_t)15;
+    if (start + size <= sizeof call->small) {
+        call->small_used = start + size;
+        return call->small + start;
+    }
+    void *memory = malloc(size);
+    if (!memory)
+        PyErr_NoMemory();
+    return call->heaps[index] = memory;
+}
+
+static bool bind_bytes(struct call *call, size_t index, const void *bytes, size_t size) {
+    call->args[index] = (ingot_arg){.bytes = bytes, .size = size};
+    return true;
+}
+
+/* ---- memory ---- */
+
+/* Memory for tensors without elements: touching it is a fault that the kernel is told of. */
+static char *guard_memory(void) {
+    static char *guard;
+    if (!guard) {
+        void *memory =
+            mmap(NULL, GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED)
+            PyErr_NoMemory();
+        else
+            guard = memory;
+    }
+    return guard;
+}
+
+/* `owner` and `heap` (may be NULL) outlive the work. */
+static bool bind_memory(struct call *call, size_t index, void *pointer, uint64_t length,
+                        PyObject *owner, void *heap) {
+    void *keeper = NULL;
+    if (call->queued) {
+        keeper = pending_keep(owner, heap);
+        if (!keeper) {
+            free(heap);
+            PyErr_NoMemory();
+            return false;
+        }
+    } else {
+        Py_INCREF(owner);
+        call->owners[index] = owner;
+    }
+    ingot_buffer *buffer = NULL;
+    ingot_status status = ingot_buffer_wrap(call->device, pointer, length,
+                                            keeper ? pending_done : NULL, keeper, &buffer);
+    if (status != INGOT_OK) {
+        if (keeper)
+            pending_done(keeper);
+        raise_status(status);
+        return false;
+    }
+    call->args[index] = (ingot_arg){.buffer = buffer};
+    return true;
+}
+
+/* A 0-dim tensor or array as a number. */
+static bool bind_value(struct call *call, const struct target *target,
+                       const struct memory *memory) {
+    struct number number = {0};
+    unsigned char *bytes = take_bytes(call, target->index, 16);
+    if (!bytes)
+        return false;
+    if (memory->kind == 'f' && memory->item_size == 8) {
+        memcpy(&number.real, memory->pointer, sizeof number.real);
+    } else if (memory->kind == 'i' && memory->item_size == 8) {
+        number.is_integer = true;
+        memcpy(&number.whole, memory->pointer, sizeof number.whole);
+        number.real = (double)number.whole;
+    } else {
+        if (memory->item_size > 16 || !check_given_type(target, memory_scalar(memory)))
+            return memory->item_size <= 16
+                       ? false
+                       : raise_argument("%s: elements of %u bytes cannot be passed by value",
+                                        PLACE(target), memory->item_size) != NULL;
+        memcpy(bytes, memory->pointer, memory->item_size);
+        return bind_bytes(call, target->index, bytes, memory->item_size);
+    }
+    size_t size = values_encode(target, &number, 1, INGOT_SCALAR_NONE, bytes);
+    return size && bind_bytes(call, target->index, bytes, size);
+}
+
+/* A contiguous copy of `value`, remembered so that results can go back. */
+static PyObject *contiguous_copy(struct call *call, PyObject *value, bool tensor, bool writable) {
+    PyObject *copy;
+    if (tensor) {
+        copy = PyObject_CallMethod(value, "contiguous", NULL);
+    } else {
+        PyObject *numpy = PyImport_ImportModule("numpy");
+        copy = numpy ? PyObject_CallMethod(numpy, "ascontiguousarray", "O", value) : NULL;
+        Py_XDECREF(numpy);
+    }
+    if (!copy)
+        return NULL;
+    Py_INCREF(value);
+    call->copies[call->copy_count].original = value;
+    call->copies[call->copy_count].copy = copy;
+    call->copies[call->copy_count++].write_back = writable;
+    return copy;
+}
+
+/* strict: the elements must be of the declared type. */
+static bool check_elements(const struct target *target, const struct memory *memory) {
+    ingot_scalar_type given = memory_scalar(memory);
+    if (!target->strict || !target->info || target->info->scalar == INGOT_SCALAR_NONE)
+        return true;
+    if (given == INGOT_SCALAR_NONE) {
+        raise_error(INGOT_LAUNCH_ERROR,
+                    "%s: elements of kind '%c' and %u bytes were given, but the kernel declares %s",
+                    PLACE(target), memory->kind, memory->item_size, target->info->type_name);
+        return false;
+    }
+    return check_given_type(target, given);
+}
+
+static bool bind_array(struct call *call, const struct target *target, PyObject *value,
+                       struct memory *memory, bool tensor) {
+    size_t index = target->index;
+    bool writable = target->info && target->info->writable;
+    if (memory->read_only && writable) {
+        raise_error(INGOT_INVALID_ARGUMENT,
+                    "%s: the array is read-only, but the kernel may write it (it declares no "
+                    "const)",
+                    PLACE(target));
+        return false;
+    }
+    if (!check_elements(target, memory))
+        return false;
+    if (!memory->contiguous && call->contiguity == CONTIGUITY_REFUSE) {
+        raise_error(INGOT_INVALID_ARGUMENT,
+                    "%s: the array of %lld elements in %d dimensions is not contiguous, and the "
+                    "kernel does not see its strides",
+                    PLACE(target), (long long)memory->count, memory->ndim);
+        return false;
+    }
+    if (!memory->contiguous && call->contiguity == CONTIGUITY_COPY) {
+        PyObject *copy = contiguous_copy(call, value, tensor, writable);
+        if (!copy)
+            return false;
+        memory_release(memory);
+        if (memory_of(copy, memory, target) <= MEMORY_NONE)
+            return false;
+    }
+    char *pointer = memory->pointer;
+    uint64_t length = memory->length;
+    if (!pointer || memory->count == 0 || length == 0) {
+        pointer = guard_memory();
+        length = GUARD_BYTES;
+        if (!pointer)
+            return false;
+    }
+    return bind_memory(call, index, pointer, length, memory->owner, NULL);
+}
+
+static bool bind_found(struct call *call, const struct target *target, PyObject *value,
+                       struct memory *memory, bool tensor) {
+    const ingot_argument_info *info = target->info;
+    bool foreign = call->shader->mps && !memory->on_mps;
+    bool written = info && info->writable && info->space != INGOT_SPACE_CONSTANT;
+    if (!memory->is_scalar && call->first_elements < 0)
+        call->first_elements = memory->count;
+    if (memory->is_scalar && written) {
+        raise_error(INGOT_INVALID_ARGUMENT,
+                    "%s: a number was given, but the kernel writes to this argument",
+                    PLACE(target));
+        return false;
+    }
+    if (memory->ndim == 0 && memory->count == 1 && !written && !memory->on_mps)
+        return bind_value(call, target, memory);
+    if (foreign) {
+        raise_error(INGOT_UNSUPPORTED, "%s: the %s is on device cpu, but should be on device mps",
+                    PLACE(target), tensor ? "tensor" : "array");
+        return false;
+    }
+    return bind_array(call, target, value, memory, tensor);
+}
+
+/* ---- lists ---- */
+
+/* Addresses of tensors: an argument buffer. */
+static bool bind_tensors(struct call *call, const struct target *target, PyObject *list,
+                         Py_ssize_t count) {
+    uint64_t *addresses = malloc((size_t)count * sizeof *addresses);
+    PyObject *owners = PyTuple_New(count);
+    if (!addresses || !owners) {
+        free(addresses);
+        Py_XDECREF(owners);
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        struct memory memory = {0};
+        PyObject *item = PySequence_GetItem(list, i);
+        enum memory_found found = item ? memory_of(item, &memory, target) : MEMORY_ERROR;
+        bool good = found > MEMORY_NONE;
+        if (found == MEMORY_NONE)
+            raise_argument("%s: element %zd of the list is %R, where a tensor is needed as for "
+                           "element 0",
+                           PLACE(target), i, item);
+        if (good && call->shader->mps && !memory.on_mps) {
+            raise_error(INGOT_UNSUPPORTED,
+                        "%s: element %zd of the list is on device cpu, but should be on device mps",
+                        PLACE(target), i);
+            memory_release(&memory);
+            good = false;
+        }
+        Py_XDECREF(item);
+        if (!good) {
+            free(addresses);
+            Py_DECREF(owners);
+            return false;
+        }
+        char *pointer = memory.pointer && memory.count ? memory.pointer : guard_memory();
+        addresses[i] = (uintptr_t)pointer;
+        PyTuple_SetItem(owners, i, memory.owner);
+    }
+    bool good;
+    if (call->queued) {
+        good = bind_memory(call, target->index, addresses, (uint64_t)count * sizeof *addresses,
+                           owners, addresses);
+        Py_DECREF(owners);
+    } else {
+        call->owners[target->index] = owners;
+        call->heaps[target->index] = addresses;
+        good = bind_bytes(call, target->index, addresses, (size_t)count * sizeof *addresses);
+    }
+    return good;
+}
+
+/* Of one argument; INGOT_SCALAR_NONE when there is none. False with an exception. */
+static bool find_cast(const struct call *call, const struct target *target,
+                      ingot_scalar_type *cast) {
+    *cast = INGOT_SCALAR_NONE;
+    PyObject *text = call->casts;
+    if (!text || text == Py_None)
+        return true;
+    if (PyDict_Check(text)) {
+        PyObject *key = PyLong_FromSize_t(target->index);
+        text = key ? PyDict_GetItemWithError(call->casts, key) : NULL;
+        Py_XDECREF(key);
+        if (!text)
+            return !PyErr_Occurred();
+    }
+    const char *name = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    *cast = name ? cast_find(name) : INGOT_SCALAR_NONE;
+    if (*cast == INGOT_SCALAR_NONE && !PyErr_Occurred())
+        raise_error(INGOT_INVALID_ARGUMENT,
+                    "%s: %R is not a cast; there are fp16, bf16, int32, int16, int8, uint8",
+                    PLACE(target), text);
+    return *cast != INGOT_SCALAR_NONE;
+}
+
+static bool bind_numbers(struct call *call, const struct target *target, PyObject *list,
+                         size_t count) {
+    ingot_scalar_type cast;
+    if (!find_cast(call, target, &cast))
+        return false;
+    struct number *numbers = malloc(count * sizeof *numbers);
+    unsigned char *bytes = numbers ? take_bytes(call, target->index, count * 8) : NULL;
+    bool good = bytes != NULL;
+    if (!numbers)
+        PyErr_NoMemory();
+    for (size_t i = 0; i < count && good; i++) {
+        PyObject *item = PySequence_GetItem(list, (Py_ssize_t)i);
+        good = item && number_from(item, target, &numbers[i]);
+        Py_XDECREF(item);
+        if (good && numbers[i].is_integer != numbers[0].is_integer) {
+            if (numbers[0].is_integer) {
+                raise_argument("%s: the list begins with an int, but its element %zu is a float",
+                               PLACE(target), i);
+                good = false;
+            }
+            numbers[i].is_integer = numbers[0].is_integer;
+        }
+    }
+    size_t size = good ? values_encode(target, numbers, count, cast, bytes) : 0;
+    free(numbers);
+    return size && bind_bytes(call, target->index, bytes, size);
+}
+
+static bool bind_list(struct call *call, const struct target *target, PyObject *list) {
+    Py_ssize_t count = PySequence_Size(list);
+    if (count <= 0 || count > 1 << 24) {
+        if (!PyErr_Occurred())
+            raise_error(INGOT_INVALID_ARGUMENT,
+                        "%s: a list of %zd elements was given; 1 to %d are possible", PLACE(target),
+                        count, 1 << 24);
+        return false;
+    }
+    PyObject *first = PySequence_GetItem(list, 0);
+    if (!first)
+        return false;
+    bool number = is_number(first);
+    Py_DECREF(first);
+    return number ? bind_numbers(call, target, list, (size_t)count)
+                  : bind_tensors(call, target, list, count);
+}
+
+static bool bind_number(struct call *call, const struct target *target, PyObject *value) {
+    struct number number;
+    ingot_scalar_type cast;
+    if (!find_cast(call, target, &cast) || !number_from(value, target, &number))
+        return false;
+    unsigned char *bytes = take_bytes(call, target->index, 8);
+    size_t size = bytes ? values_encode(target, &number, 1, cast, bytes) : 0;
+    return size && bind_bytes(call, target->index, bytes, size);
+}
+
+/* ---- */
+
+bool call_bind(struct call *call, size_t index, PyObject *value) {
+    struct target target = target_of(call, index);
+    call->args[index] = (ingot_arg){0};
+    call->owners[index] = NULL;
+    call->heaps[index] = NULL;
+    call->count = index + 1;
+    if (PyFloat_Check(value) || PyLong_Check(value))
+        return bind_number(call, &target, value);
+    if (value == Py_None) /* absent: the launch validator knows whether that may be */
+        return true;
+    if (PyTuple_Check(value) || PyList_Check(value))
+        return bind_list(call, &target, value);
+    struct memory memory;
+    enum memory_found found = memory_of(value, &memory, &target);
+    if (found == MEMORY_NONE)
+        raise_argument("%s: a value of type %R cannot be an argument of a kernel", PLACE(&target),
+                       (PyObject *)Py_TYPE(value));
+    if (found <= MEMORY_NONE)
+        return false;
+    bool good = bind_found(call, &target, value, &memory, found == MEMORY_TENSOR);
+    memory_release(&memory);
+    return good;
+}
+
+bool call_write_back(struct call *call) {
+    for (size_t i = 0; i < call->copy_count; i++) {
+        PyObject *original = call->copies[i].original, *copy = call->copies[i].copy;
+        if (!call->copies[i].write_back)
+            continue;
+        PyObject *result = NULL;
+        if (tensor_check(original)) {
+            PyObject *plain = PyObject_CallMethod(original, "detach", NULL);
+            result = plain ? PyObject_CallMethod(plain, "copy_", "O", copy) : NULL;
+            Py_XDECREF(plain);
+        } else {
+            PyObject *numpy = PyImport_ImportModule("numpy");
+            PyObject *view = numpy ? PyObject_CallMethod(numpy, "asarray", "O", original) : NULL;
+            result = view ? PyObject_CallMethod(numpy, "copyto", "OO", view, copy) : NULL;
+            Py_XDECREF(view);
+            Py_XDECREF(numpy);
+        }
+        if (!result)
+            return false;
+        Py_DECREF(result);
+    }
+    return true;
+}
+
+void call_release(struct call *call) {
+    for (size_t i = 0; i < call->count; i++) {
+        ingot_buffer_release(call->args[i].buffer);
+        Py_XDECREF(call->owners[i]);
+        free(call->heaps[i]);
+    }
+    for (size_t i = 0; i < call->copy_count; i++) {
+        Py_DECREF(call->copies[i].original);
+        Py_DECREF(call->copies[i].copy);
+    }
+}

@@ -1,0 +1,70 @@
+/* Exceptions: ingot.Error and how a status becomes one. */
+#include "objects.h"
+
+#include <stdarg.h>
+
+PyObject *error_type, *argument_error_type;
+
+int errors_init(PyObject *module) {
+    error_type = PyErr_NewExceptionWithDoc(
+        "ingot.Error", "An error of ingot; `status` is the name of its pinned code.",
+        PyExc_RuntimeError, NULL);
+    if (!error_type)
+        return -1;
+    PyObject *bases = PyTuple_Pack(2, error_type, PyExc_TypeError);
+    if (!bases)
+        return -1;
+    argument_error_type = PyErr_NewExceptionWithDoc(
+        "ingot.ArgumentError", "A value of a type that the argument of a kernel cannot have.",
+        bases, NULL);
+    Py_DECREF(bases);
+    if (!argument_error_type)
+        return -1;
+    if (PyModule_AddObjectRef(module, "Error", error_type) != 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "ArgumentError", argument_error_type);
+}
+
+/* Takes `text`. */
+static PyObject *raise_text(PyObject *type, ingot_status status, PyObject *text) {
+    if (!text)
+        return NULL;
+    PyObject *exception = PyObject_CallFunctionObjArgs(type, text, NULL);
+    Py_DECREF(text);
+    if (!exception)
+        return NULL;
+    PyObject *name = PyUnicode_FromString(ingot_status_name(status));
+    if (!name || PyObject_SetAttrString(exception, "status", name) != 0)
+        PyErr_Clear();
+    Py_XDECREF(name);
+    PyErr_SetObject(type, exception);
+    Py_DECREF(exception);
+    return NULL;
+}
+
+PyObject *raise_status(ingot_status status) {
+    PyObject *type = status == INGOT_COMPILE_ERROR   ? PyExc_SyntaxError
+                     : status == INGOT_OUT_OF_MEMORY ? PyExc_MemoryError
+                                                     : error_type;
+    const char *message = ingot_error_message();
+    if (!*message)
+        message = ingot_status_name(status);
+    PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+    return raise_text(type, status, text);
+}
+
+PyObject *raise_error(ingot_status status, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    PyObject *text = PyUnicode_FromFormatV(format, values);
+    va_end(values);
+    return raise_text(error_type, status, text);
+}
+
+PyObject *raise_argument(const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    PyObject *text = PyUnicode_FromFormatV(format, values);
+    va_end(values);
+    return raise_text(argument_error_type, INGOT_INVALID_ARGUMENT, text);
+}

@@ -1,0 +1,68 @@
+/*
+ * What the extension's files share: the exceptions, the Python types, and the settings of a
+ * library that its kernels look at. Everything here wants the GIL.
+ */
+#ifndef INGOT_PYTHON_OBJECTS_H
+#define INGOT_PYTHON_OBJECTS_H
+
+#include "python.h"
+
+#include "ingot/ingot.h"
+
+/* ---- errors.c ---- */
+
+/* ingot.Error, a RuntimeError with the attribute `status`; and ingot.ArgumentError, which is also
+ * a TypeError. */
+extern PyObject *error_type, *argument_error_type;
+int errors_init(PyObject *module);
+/* The calling thread's message of libingot as the exception that belongs to `status`: SyntaxError
+ * for a compile error, MemoryError, else ingot.Error. Returns NULL. */
+PyObject *raise_status(ingot_status status);
+/* ingot.Error (or `type`) with a text in PyErr_Format's manner. Both return NULL. */
+PyObject *raise_error(ingot_status status, const char *format, ...);
+PyObject *raise_argument(const char *format, ...);
+
+/* ---- library.c ---- */
+
+enum contiguity { CONTIGUITY_IGNORE, CONTIGUITY_REFUSE, CONTIGUITY_COPY };
+/* False with an exception when `value` is none of "ignore", "refuse", "copy". */
+int contiguity_from(PyObject *value, enum contiguity *result);
+
+/* A library as its kernels see it; counted under the GIL. */
+struct shader {
+    size_t references;
+    ingot_library *library; /* NULL once closed */
+    bool strict;
+    enum contiguity contiguity;
+    bool mps; /* only tensors on device mps count as on the device */
+};
+void shader_release(struct shader *shader);
+/* False with an exception when the library is closed. */
+bool shader_is_open(const struct shader *shader, const char *kernel);
+
+/* The functions compile() and load() of the module. */
+PyObject *library_compile(PyObject *module, PyObject *arguments, PyObject *keywords);
+PyObject *library_load(PyObject *module, PyObject *arguments, PyObject *keywords);
+extern PyObject *library_type;
+int library_init(PyObject *module);
+
+/* ---- kernel.c ---- */
+
+extern PyObject *kernel_type, *argument_type;
+int kernel_init(PyObject *module);
+/* A kernel that is compiled on its first use. `constants` is a tuple of (index, bytes) or NULL. */
+PyObject *kernel_new(struct shader *shader, const char *name, PyObject *constants);
+
+/* ---- specialise.c ---- */
+
+/* Values by name or index as a tuple of (index, bytes), sorted by index. */
+PyObject *constants_encode(ingot_library *library, PyObject *mapping, PyObject *by_name);
+
+/* ---- reports.c: what kernels report through TORCH_REPORT_ERROR ---- */
+
+/* The buffer for such messages; NULL with an exception. Borrowed. */
+ingot_buffer *reports_buffer(ingot_device *device);
+/* The messages since the last call as a list of (file, line, function, message), at most 30. */
+PyObject *reports_take(PyObject *module, PyObject *nothing);
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * torch tensors: pointer, size and layout through torch's C functions, looked up in the torch that
+ * Python has loaded. A tensor's `_cdata` is the address of its implementation, and a handle of
+ * those functions points to such an address. Tensors on mps are those of ingot.mps, which
+ * lie in host memory. Where a torch lacks one of them, DLPack serves.
+ */
+#include "memory.h"
+
+#include <dlfcn.h>
+
+typedef int32_t torch_error;
+typedef void **torch_handle;
+
+#define DEVICE_CPU 0
+#define DEVICE_MPS 13
+
+static struct {
+    torch_error (*data)(torch_handle, void **);
+    torch_error (*dtype)(torch_handle, int32_t *);
+    torch_error (*device)(torch_handle, int32_t *);
+    torch_error (*dimensions)(torch_handle, int64_t *);
+    torch_error (*sizes)(torch_handle, int64_t **);
+    torch_error (*strides)(torch_handle, int64_t **);
+    torch_error (*storage_size)(torch_handle, int64_t *);
+    torch_error (*storage_offset)(torch_handle, int64_t *);
+} api;
+
+static const struct {
+    const char *symbol;
+    size_t offset;
+} symbols[] = {
+    {"aoti_torch_get_data_ptr", offsetof(__typeof__(api), data)},
+    {"aoti_torch_get_dtype", offsetof(__typeof__(api), dtype)},
+    {"aoti_torch_get_device_type", offsetof(__typeof__(api), device)},
+    {"aoti_torch_get_dim", offsetof(__typeof__(api), dimensions)},
+    {"aoti_torch_get_sizes", offsetof(__typeof__(api), sizes)},
+    {"aoti_torch_get_strides", offsetof(__typeof__(api), strides)},
+    {"aoti_torch_get_storage_size", offsetof(__typeof__(api), storage_size)},
+    {"aoti_torch_get_storage_offset", offsetof(__typeof__(api), storage_offset)},
+};
+
+/* torch's numbers of its types, which are part of its serialised format. */
+static const struct {
+    char kind;
+    unsigned char size;
+} types[] = {
+    [0] = {'u', 1},   [1] = {'i', 1},  [2] = {'i', 2},  [3] = {'i', 4},  [4] = {'i', 8},
+    [5] = {'f', 2},   [6] = {'f', 4},  [7] = {'f', 8},  [8] = {'c', 4},  [9] = {'c', 8},
+    [10] = {'c', 16}, [11] = {'b', 1}, [15] = {'B', 2}, [23] = {'?', 1}, [24] = {'?', 1},
+    [25] = {'?', 1},  [26] = {'?', 1}, [27] = {'u', 2}, [28] = {'u', 4}, [29] = {'u', 8},
+};
+
+static PyObject *tensor_type, *name_cdata, *name_detach, *name_torch, *name_tensor;
+static enum { UNTRIED, READY, MISSING } state;
+
+int tensor_init(void) {
+    name_cdata = PyUnicode_InternFromString("_cdata");
+    name_detach = PyUnicode_InternFromString("detach");
+    name_torch = PyUnicode_InternFromString("torch");
+    name_tensor = PyUnicode_InternFromString("Tensor");
+    return name_cdata && name_detach && name_torch && name_tensor ? 0 : -1;
+}
+
+static void load_api(void) {
+    state = MISSING;
+    void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return;
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        void *address = dlsym(library, symbols[i].symbol);
+        if (!address)
+            return;
+        memcpy((char *)&api + symbols[i].offset, &address, sizeof address);
+    }
+    state = READY;
+}
+
+bool tensor_check(PyObject *object) {
+    if (!tensor_type) {
+        PyObject *torch = PyImport_GetModule(name_torch);
+        if (torch)
+            tensor_type = PyObject_GetAttr(torch, name_tensor);
+        Py_XDECREF(torch);
+        if (!tensor_type || !PyType_Check(tensor_type)) {
+            PyErr_Clear(); /* torch is not there, or still being imported */
+            Py_CLEAR(tensor_type);
+            return false;
+        }
+    }
+    PyTypeObject *type = Py_TYPE(object);
+    return type == (PyTypeObject *)tensor_type ||
+           PyType_IsSubtype(type, (PyTypeObject *)tensor_type);
+}
+
+unsigned tensor_thread_count(void) {
+    void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return 0;
+    int (*count)(void) = NULL;
+    void *address = dlsym(library, "_ZN2at15get_num_threadsEv"); /* at::get_num_threads() */
+    memcpy(&count, &address, sizeof address);
+    int threads = count ? count() : 0;
+    dlclose(library);
+    return threads > 0 ? (unsigned)threads : 0;
+}
+
+/* Without torch's C functions. detach: DLPack refuses tensors that require a gradient. */
+static enum memory_found by_dlpack(PyObject *object, struct memory *memory,
+                                   const struct target *where) {
+    PyObject *detached = PyObject_CallMethodObjArgs(object, name_detach, NULL);
+    if (!detached)
+        return MEMORY_ERROR;
+    enum memory_found found = memory_by_dlpack(detached, memory, where);
+    Py_DECREF(detached);
+    return found == MEMORY_ARRAY ? MEMORY_TENSOR : found;
+}
+
+static enum memory_found refuse_device(PyObject *object, const struct target *where) {
+    PyObject *device = PyObject_GetAttrString(object, "device");
+    PyObject *text = device ? PyObject_Str(device) : NULL;
+    if (text)
+        raise_error(INGOT_UNSUPPORTED,
+                    "%s: the tensor is on device %S, but the kernel runs on device cpu",
+                    PLACE(where), text);
+    Py_XDECREF(text);
+    Py_XDECREF(device);
+    return MEMORY_ERROR;
+}
+
+static enum memory_found by_handle(PyObject *object, torch_handle handle, struct memory *memory,
+                                   const struct target *where) {
+    int32_t device, dtype;
+    int64_t ndim, *sizes, *strides, storage, offset;
+    void *data = NULL;
+    if (api.device(handle, &device) || (device != DEVICE_CPU && device != DEVICE_MPS))
+        return refuse_device(object, where);
+    if (api.dtype(handle, &dtype) || api.dimensions(handle, &ndim) || api.sizes(handle, &sizes) ||
+        api.strides(handle, &strides) || api.data(handle, &data) ||
+        api.storage_size(handle, &storage) || api.storage_offset(handle, &offset)) {
+        raise_error(INGOT_UNSUPPORTED,
+                    "%s: the tensor (%s) has no plain memory that a kernel could use", PLACE(where),
+                    "sparse, fake or otherwise special");
+        return MEMORY_ERROR;
+    }
+    size_t known = sizeof types / sizeof types[0];
+    memory->kind = '?';
+    memory->item_size = 1;
+    if (dtype >= 0 && (size_t)dtype < known && types[dtype].size) {
+        memory->kind = types[dtype].kind;
+        memory->item_size = types[dtype].size;
+    }
+    memory->ndim = (int)ndim;
+    memory_layout(memory, sizes, strides, ndim, 1);
+    int64_t room = storage - offset * (int64_t)memory->item_size;
+    if (memory->count > 0 && (!data || room <= 0)) {
+        raise_error(INGOT_INVALID_ARGUMENT,
+                    "%s: the tensor has %lld elements, but its storage of %lld bytes holds none "
+                    "of them",
+                    PLACE(where), (long long)memory->count, (long long)storage);
+        return MEMORY_ERROR;
+    }
+    memory->on_mps = device == DEVICE_MPS;
+    memory->pointer = data;
+    memory->length = room > 0 ? (uint64_t)room : 0;
+    Py_INCREF(object);
+    memory->owner = object;
+    return MEMORY_TENSOR;
+}
+
+enum memory_found tensor_memory(PyObject *object, struct memory *memory,
+                                const struct target *where) {
+    if (state == UNTRIED)
+        load_api();
+    PyObject *number = state == READY ? PyObject_GetAttr(object, name_cdata) : NULL;
+    if (!number) {
+        PyErr_Clear();
+        return by_dlpack(object, memory, where);
+    }
+    void *implementation = PyLong_AsVoidPtr(number);
+    Py_DECREF(number);
+    if (!implementation) {
+        PyErr_Clear();
+        return by_dlpack(object, memory, where);
+    }
+    return by_handle(object, &implementation, memory, where);
+}

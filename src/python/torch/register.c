@@ -1,0 +1,196 @@
+/*
+ * Registers the operators of schemas.def with torch's dispatcher, as TORCH_LIBRARY does in C++:
+ * namespace "ingot", implementations for the CPU.
+ *
+ * An error in an operator becomes a C++ exception that torch throws for us (aoti_torch_check); it
+ * passes through `enter` and the function of the operator, which hold nothing by then.
+ */
+#include "register.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "operators.h"
+#include "types.h"
+
+#define SCHEMA(name, signature) OPERATION_##name,
+enum {
+#include "schemas.def"
+    OPERATION_COUNT
+};
+#undef SCHEMA
+
+#define SCHEMA(name, signature) {#name, signature, torch_op_##name, 0, 0, {{0}}},
+static struct operation operations[OPERATION_COUNT] = {
+#include "schemas.def"
+};
+#undef SCHEMA
+
+/* ---- the functions that torch calls ------------------------------------------------------------
+ */
+
+static void enter(const struct operation *operation, torch_value *stack) {
+    char message[sizeof((struct frame *)0)->message];
+    {
+        struct frame frame;
+        frame_open(&frame, operation, stack);
+        frame_run(&frame);
+        frame_close(&frame, stack);
+        if (!frame.status)
+            return;
+        memcpy(message, frame.message, sizeof message);
+    }
+    torch.check(false, operation->name, "ingot", 0, message);
+}
+
+#define SCHEMA(name, signature)                                                                    \
+    static void enter_##name(torch_value *stack, uint64_t inputs, uint64_t outputs) {              \
+        (void)inputs, (void)outputs;                                                               \
+        enter(&operations[OPERATION_##name], stack);                                               \
+    }
+#include "schemas.def"
+#undef SCHEMA
+
+#define SCHEMA(name, signature) enter_##name,
+static torch_kernel *const kernels[OPERATION_COUNT] = {
+#include "schemas.def"
+};
+#undef SCHEMA
+
+/* ---- handles for call.c -------------------------------------------------------------------------
+ */
+
+/* _take(Tensor tensor) -> int: the handle, which belongs to the caller from then on. It is on the
+ * stack already. */
+static void enter_take(torch_value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)stack, (void)inputs, (void)outputs;
+}
+
+/* _give(int handle) -> Tensor: the other way round. */
+static void enter_give(torch_value *stack, uint64_t inputs, uint64_t outputs) {
+    (void)stack, (void)inputs, (void)outputs;
+}
+
+/* ---- reading the schemas
+ * -------------------------------------------------------------------------
+ */
+
+static argument_kind kind_of(const char *type, size_t length) {
+    bool list = length > 2 && !strncmp(type + length - 2, "[]", 2);
+    bool optional = type[length - 1] == '?';
+    switch (type[0]) {
+    case 'T':
+        return list ? ARGUMENT_TENSOR_LIST : optional ? ARGUMENT_OPTIONAL_TENSOR : ARGUMENT_TENSOR;
+    case 'f':
+        return ARGUMENT_FLOAT;
+    case 'i':
+        return optional ? ARGUMENT_OPTIONAL_INT : ARGUMENT_INT;
+    case 'b':
+        return ARGUMENT_BOOL;
+    default:
+        return ARGUMENT_DTYPE;
+    }
+}
+
+/* "(Tensor(a!) y, float alpha=1.0) -> ()": what the arguments are, and how many results. */
+static void read_signature(struct operation *operation) {
+    const char *at = operation->signature + 1, *arrow = strstr(operation->signature, " -> ");
+    while (at < arrow && operation->argument_count < FRAME_ARGUMENTS && *at != ')') {
+        size_t type = strcspn(at, " "), name = strcspn(at + type + 1, ",=)");
+        uint32_t index = operation->argument_count++;
+        operation->arguments[index].kind = kind_of(at, type);
+        snprintf(operation->arguments[index].name, sizeof operation->arguments[index].name, "%.*s",
+                 (int)name, at + type + 1);
+        at += type + 1 + name;
+        at += strcspn(at, ",)");
+        at += *at == ',' ? 2 : 0;
+    }
+    for (const char *result = strstr(arrow, "Tensor"); result;
+         result = strstr(result + 1, "Tensor"))
+        operation->output_count++;
+}
+
+static bool has_lists(const struct operation *operation) {
+    for (uint32_t i = 0; i < operation->argument_count; i++)
+        if (operation->arguments[i].kind == ARGUMENT_TENSOR_LIST)
+            return true;
+    return false;
+}
+
+/* ---- registration
+ * --------------------------------------------------------------------------------
+ */
+
+static bool define(torch_library *library, const struct operation *operation, char *message,
+                   size_t size) {
+    char schema[1024];
+    snprintf(schema, sizeof schema, "%s%s", operation->name, operation->signature);
+    torch_error error;
+    if (torch.define_with_tags && torch.tag_pt2_compliant) {
+        int32_t tag = torch.tag_pt2_compliant();
+        error = torch.define_with_tags(library, schema, &tag, 1);
+    } else {
+        error = torch.define(library, schema);
+    }
+    if (error)
+        snprintf(message, size, "torch refused the operator ingot::%s", schema);
+    return !error;
+}
+
+static bool implement(torch_library *library, size_t index, char *message, size_t size) {
+    const char *name = operations[index].name;
+    torch_error error =
+        torch.implement_versioned
+            ? torch.implement_versioned(library, name, kernels[index], TORCH_BUILD_VERSION)
+            : torch.implement(library, name, kernels[index]);
+    if (error)
+        snprintf(message, size, "torch refused the implementation of ingot::%s", name);
+    return !error;
+}
+
+/* Without lists in torch's C interface, Python hands tensors over one by one. */
+static bool register_handles(torch_library *definitions, torch_library *cpu, char *message,
+                             size_t size) {
+    torch_library *everywhere = NULL;
+    bool done =
+        !torch.define(definitions, "_take(Tensor tensor) -> int") &&
+        !torch.define(definitions, "_give(int handle) -> Tensor") &&
+        !torch.library_implement("ingot", "CompositeExplicitAutograd", "ingot", 0, &everywhere) &&
+        !torch.implement(cpu, "_take", enter_take) &&
+        !torch.implement(everywhere, "_give", enter_give);
+    if (!done)
+        snprintf(message, size, "torch refused the operators ingot::_take and ingot::_give");
+    return done;
+}
+
+bool torch_register_operators(const char *path, char *message, size_t size) {
+    static bool done;
+    if (done)
+        return true;
+    if (!torch_shim_load(path, message, size))
+        return false;
+    torch_types_init();
+    for (size_t i = 0; i < OPERATION_COUNT; i++)
+        if (!operations[i].argument_count)
+            read_signature(&operations[i]);
+    torch_library *definitions = NULL, *cpu = NULL; /* for the life of the process */
+    if (torch.library_define("ingot", "ingot", 0, &definitions) ||
+        torch.library_implement("ingot", "CPU", "ingot", 0, &cpu)) {
+        snprintf(message, size, "torch refused the namespace \"ingot\": it is taken already");
+        return false;
+    }
+    for (size_t i = 0; i < OPERATION_COUNT; i++) {
+        if (!define(definitions, &operations[i], message, size))
+            return false;
+        if (has_lists(&operations[i]) && !torch.list_size)
+            continue; /* Python implements it by torch_call */
+        if (!implement(cpu, i, message, size))
+            return false;
+    }
+    done = torch.list_size || register_handles(definitions, cpu, message, size);
+    return done;
+}
+
+const struct operation *torch_operation(size_t index) {
+    return index < OPERATION_COUNT ? &operations[index] : NULL;
+}

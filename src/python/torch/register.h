@@ -1,0 +1,14 @@
+/* Registration of the operators, and the list of them. */
+#ifndef INGOT_PYTHON_TORCH_REGISTER_H
+#define INGOT_PYTHON_TORCH_REGISTER_H
+
+#include "frame.h"
+
+/* `path` is that of the loaded libtorch_cpu. Does nothing the second time. The caller sees to it
+ * that only one thread is in it. */
+bool torch_register_operators(const char *path, char *message, size_t size);
+
+/* NULL behind the last one. */
+const struct operation *torch_operation(size_t index);
+
+#endif

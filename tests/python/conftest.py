@@ -1,0 +1,57 @@
+"""What all tests of the Python package share: where the build is, and random numbers that repeat.
+
+The tests run against the package that is importable: `make test` puts build/python on PYTHONPATH, and names the
+build folder by INGOT_BUILD and the compiler by INGOTC.
+"""
+import os
+import pathlib
+import random
+import sys
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def pytest_report_header() -> list[str]:
+    """Which ingot, torch and NumPy are tested."""
+    import numpy
+
+    import ingot
+
+    lines = [f"ingot {ingot.__version__} ({os.path.dirname(ingot._C.__file__)}), NumPy {numpy.__version__}"]
+    try:
+        import torch
+
+        lines.append(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    except ImportError:
+        lines.append("no torch: tests that need it are skipped")
+    return lines
+
+
+@pytest.fixture(scope="session")
+def repository() -> pathlib.Path:
+    """The checkout that these tests are part of."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def build_folder() -> pathlib.Path:
+    """The build folder whose package is tested; skips where an installed one is."""
+    import ingot
+
+    named = os.environ.get("INGOT_BUILD")
+    folder = pathlib.Path(named) if named else pathlib.Path(ingot._C.__file__).resolve().parents[2]
+    if not (folder / "CMakeCache.txt").exists():
+        pytest.skip(f"{folder} is no build folder: the package is installed, not built here")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def repeatable() -> None:
+    """Every test starts with the same random numbers, whatever ran before it."""
+    random.seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)

@@ -1,0 +1,26 @@
+"""Every script of examples/python runs to its end; each checks its own results."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+MODULES = {"small_model.py"}  # imported by the others
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py") if path.name not in MODULES)
+
+
+def test_there_is_one_for_each_start() -> None:
+    assert {"quickstart.py", "silu_autotune.py", "rms_norm.py", "layer_norm.py", "softmax.py", "attention.py",
+            "rope.py", "matvec_4bit.py", "simdgroup_matmul.py", "benchmark.py", "train_transformer.py",
+            "distributed.py"} <= set(SCRIPTS)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_example(script: str, tmp_path: pathlib.Path) -> None:
+    done = subprocess.run([sys.executable, FOLDER / script], cwd=tmp_path, env=os.environ, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+    assert done.returncode == 0, f"{script} failed:\n{done.stdout}\n{done.stderr}"
+    assert done.stdout.strip(), f"{script} printed nothing"

@@ -1,0 +1,185 @@
+"""The wheel: built from the checkout, installed into an empty virtual environment, used from another folder."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+
+import pytest
+
+pytest.importorskip("scikit_build_core", reason="building a wheel needs scikit-build-core")
+
+
+def run(command: list, **options) -> subprocess.CompletedProcess:
+    """Runs a command; its output is the message when it fails."""
+    done = subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=900, **options)
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done
+
+
+def clean_environment(**more: str) -> dict[str, str]:
+    """The environment without what leads to the build folder."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("INGOT", "PYTHON", "PYTEST"))}
+    return {**kept, **more}
+
+
+@pytest.fixture(scope="module")
+def wheel(repository: pathlib.Path, build_folder: pathlib.Path,
+          tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A wheel of this checkout; the kernel archives are those that the build has made."""
+    target = tmp_path_factory.mktemp("dist")
+    settings = ["-C", f"build-dir={build_folder / 'wheel'}"]
+    archives = [folder / "kernels" for folder in (build_folder, repository / "build")
+                if (folder / "kernels" / "axpy.ingot").exists()]
+    if archives:
+        settings += ["-C", f"cmake.define.INGOT_KERNEL_ARCHIVES={archives[0]}"]
+    run([sys.executable, "-m", "pip", "wheel", repository, "--no-build-isolation", "--no-deps", "--no-index",
+         "--disable-pip-version-check", "-w", target, *settings], env=clean_environment())
+    (made,) = target.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """An environment with NumPy and the wheel, and nothing else; NumPy is linked, not downloaded."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder, with_pip=True, symlinks=True)
+    packages = site_packages(folder)
+    for entry in pathlib.Path(sysconfig.get_path("purelib")).glob("numpy*"):
+        (packages / entry.name).symlink_to(entry)
+    run([folder / "bin/python", "-m", "pip", "install", "--no-index", "--disable-pip-version-check", wheel],
+        env=clean_environment())
+    return folder
+
+
+def site_packages(environment: pathlib.Path) -> pathlib.Path:
+    """Where the packages of a virtual environment are."""
+    (found,) = environment.glob("lib/python*/site-packages")
+    return found
+
+
+def python(environment: pathlib.Path, folder: pathlib.Path, code: str, **more: str) -> str:
+    """Runs code in the environment, from a folder of its own and with an empty kernel cache."""
+    command = [environment / "bin/python", "-c", code]
+    return run(command, cwd=folder, env=clean_environment(INGOT_CACHE_DIR=str(folder / "cache"), **more)).stdout
+
+
+def test_wheel_is_for_every_python_from_3_10_on(wheel: pathlib.Path) -> None:
+    assert re.fullmatch(r"ingot-[0-9.]+-cp310-abi3-\w+\.whl", wheel.name), wheel.name
+
+
+def test_wheel_carries_library_compiler_prelude_and_headers(wheel: pathlib.Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    wanted = {"ingot/_C.abi3.so", "ingot/__init__.py", "ingot/lib/libingot.so", "ingot/bin/ingotc", "ingot/bin/ingot",
+              "ingot/share/ingot/prelude/metal_stdlib", "ingot/include/ingot/ingot.h", "ingot/include/ingot/ops.h"}
+    assert wanted <= names, f"missing: {wanted - names}"
+    stray = [name for name in names if name.endswith((".a", ".pyc", ".cmake", ".pc")) or "tests/" in name]
+    assert not stray
+
+
+SMOKE = """
+import sys
+import numpy
+import ingot
+assert "torch" not in sys.modules
+x = numpy.arange(10, dtype=numpy.float32)
+library = ingot.compile_shader('''
+#include <metal_stdlib>
+kernel void twice(device float *x, uint i [[thread_position_in_grid]]) { x[i] = metal::fma(x[i], 2.0f, 1.0f); }
+''')
+library.twice(x)
+assert (x == numpy.arange(10) * 2 + 1).all(), x
+loaded = {line.split()[-1] for line in open("/proc/self/maps") if "libingot" in line}
+assert all(path.startswith(sys.prefix) for path in loaded) and loaded, loaded
+print("smoke: ok", ingot.__version__)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="the loaded libraries are read from /proc")
+def test_smoke_in_an_empty_environment_with_numpy_only(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    assert "smoke: ok" in python(installed, tmp_path, SMOKE)
+    with pytest.raises(AssertionError, match="No module named 'torch'"):
+        python(installed, tmp_path, "import torch")
+
+
+def test_prelude_is_the_wheels_own(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    header = site_packages(installed) / "ingot/share/ingot/prelude/metal_stdlib"
+    original = header.read_text()
+    header.write_text(original + "\nconstant constexpr int from_this_wheel = 42;\n")
+    try:
+        output = python(installed, tmp_path, """
+import numpy, ingot
+x = numpy.zeros(1, numpy.int32)
+ingot.compile_shader('''#include <metal_stdlib>
+kernel void k(device int *x) { x[0] = from_this_wheel; }''').k(x)
+print(x[0])
+""")
+    finally:
+        header.write_text(original)
+    assert output.split() == ["42"]
+
+
+def test_the_command_works(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    environment = clean_environment(INGOT_CACHE_DIR=str(tmp_path / "cache"))
+    output = run([installed / "bin/ingot", "devices"], cwd=tmp_path, env=environment).stdout
+    assert "cpu" in output
+    (tmp_path / "k.metal").write_text("kernel void k(device float *x) { x[0] = 1; }")
+    output = run([installed / "bin/python", "-m", "ingot", "check", "k.metal"], cwd=tmp_path, env=environment).stdout
+    assert "1 passed, 0 failed" in output
+
+
+def test_missing_clang_and_missing_llvm_say_how_to_get_them(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    code = """
+import ingot
+try:
+    ingot.compile_shader("kernel void k(device float *x) { x[0] = 1; }").k
+except RuntimeError as error:
+    print(error)
+"""
+    assert "clang" in python(installed, tmp_path, code, INGOT_CLANG="/nowhere/clang")
+    broken = tmp_path / "ingotc"  # what the dynamic linker does when libLLVM is not installed
+    broken.write_text("#!/bin/sh\necho 'error while loading shared libraries: libLLVM.so.19.1' >&2\nexit 127\n")
+    broken.chmod(0o755)
+    message = python(installed, tmp_path, code, INGOTC=str(broken))
+    assert "libLLVM.so.19.1" in message and "apt-get install clang-19" in message, message
+
+
+@pytest.fixture(scope="module")
+def installed_with_torch(installed: pathlib.Path) -> pathlib.Path:
+    """The same environment after torch and pytest came: those of the running one, by a .pth file."""
+    pytest.importorskip("torch")
+    (site_packages(installed) / "more.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return installed
+
+
+def test_with_torch(installed_with_torch: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    assert "operators: ok" in python(installed_with_torch, tmp_path, SMOKE + """
+import torch
+x = torch.randn(4, 64)
+library.twice(x)
+torch.testing.assert_close(ingot.ops.silu(x), torch.nn.functional.silu(x))
+print("operators: ok")
+""")
+
+
+def test_pytest_finds_the_plugin(installed_with_torch: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "test_on_mps.py").write_text("""
+import pytest, torch
+
+@pytest.mark.skipif(not torch.backends.mps.is_available(), reason="needs MPS")
+def test_kernel():
+    x = torch.arange(8.0, device="mps")
+    library = torch.mps.compile_shader(
+        "kernel void k(device float *x, uint i [[thread_position_in_grid]]) { x[i] += 1; }")
+    library.k(x)
+    assert x.device.type == "mps" and x.cpu().tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+""")
+    environment = clean_environment(INGOT_CACHE_DIR=str(tmp_path / "cache"))
+    command = [installed_with_torch / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_on_mps.py"]
+    assert "1 passed" in run([*command, "--ingot-mps"], cwd=tmp_path, env=environment).stdout
