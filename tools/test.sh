@@ -103,6 +103,7 @@ venv() {
 python_tests() { # against the package in build/python, not an installed one
     PYTHONPATH="$PWD/build/python" PYTHONPYCACHEPREFIX="$PWD/build/pycache" INGOTC="$PWD/build/bin/ingotc" \
         INGOT_CACHE_DIR="$PWD/build/python-cache" INGOT_BUILD="$PWD/build" \
+        TORCHINDUCTOR_CACHE_DIR="$PWD/build/inductor-cache" TORCHINDUCTOR_COMPILE_THREADS=1 \
         "$venv/bin/python" -m pytest tests/python -q -ra --durations=15 -p no:cacheprovider
 }
 

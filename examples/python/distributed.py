@@ -18,6 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 import ingot
 
 PROCESSES, STEPS, BATCH = 2, 20, 8
+TEXT = Text()
 
 
 def build() -> Transformer:
@@ -28,7 +29,7 @@ def build() -> Transformer:
 
 def batches(step: int) -> torch.Tensor:
     """All rows of a step; a process takes its share of them."""
-    return Text().batch(PROCESSES * BATCH, 64, torch.Generator().manual_seed(step))
+    return TEXT.batch(PROCESSES * BATCH, 64, torch.Generator().manual_seed(step))
 
 
 def train(model: torch.nn.Module, loss_of, rows: slice) -> list[float]:

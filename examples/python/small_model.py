@@ -82,12 +82,12 @@ class SwiGLU(nn.Module):
     def __init__(self, config: Config, functions: types.SimpleNamespace) -> None:
         super().__init__()
         self.functions = functions
-        self.gate = nn.Linear(config.width, config.hidden, bias=False)
-        self.up = nn.Linear(config.width, config.hidden, bias=False)
-        self.down = nn.Linear(config.hidden, config.width, bias=False)
+        self.gate_proj = nn.Linear(config.width, config.hidden, bias=False)
+        self.up_proj = nn.Linear(config.width, config.hidden, bias=False)
+        self.down_proj = nn.Linear(config.hidden, config.width, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.down(self.functions.silu_mul(self.gate(x), self.up(x)))
+        return self.down_proj(self.functions.silu_mul(self.gate_proj(x), self.up_proj(x)))
 
 
 class Block(nn.Module):

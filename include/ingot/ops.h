@@ -48,6 +48,12 @@ typedef struct ingot_ops_desc {
     const char *policy_path;
     /* Policy text instead of a file (`ingot tune` uses it); NULL = none. */
     const char *policy_text;
+    /* Where operations get scratch memory from; NULL = from the device, which keeps it for later.
+     * Called by the thread that calls an operation, possibly several times: `bytes` of the device's
+     * memory for work that is queued on the operation's stream before the operation returns. NULL
+     * means that there is none. */
+    void *(*scratch)(void *context, uint64_t bytes);
+    void *scratch_context;
 } ingot_ops_desc;
 #define INGOT_OPS_DESC_INIT {0}
 

@@ -5,6 +5,7 @@ own class with another `forward`. So the module stays the same object with the s
 hooks and state_dict, isinstance holds, and `unpatch` only has to give the old class back. What
 ingot does not take in a call goes to the module's own forward.
 """
+
 from __future__ import annotations
 
 import copyreg
@@ -16,7 +17,7 @@ from typing import Any, Callable, NamedTuple
 import torch
 from torch import nn
 
-import ingot.ops  # registers torch.ops.ingot  # noqa: F401
+import ingot.ops  # noqa: F401  (registers torch.ops.ingot)
 from ingot._overrides import embedding, rows
 from ingot._overrides.limits import FLOATS, fits, plain, within
 
@@ -93,7 +94,13 @@ def _log_softmax(self: Any, x: Any) -> Any:
 def _cross_entropy(self: Any, logits: Any, targets: Any) -> Any:
     reduction = {"none": 0, "mean": 1, "sum": 2}[self.reduction]
     return rows.cross_entropy(
-        logits, targets, self.weight, reduction, self.ignore_index, self.label_smoothing, always=self._ingot_always
+        logits,
+        targets,
+        self.weight,
+        reduction,
+        self.ignore_index,
+        self.label_smoothing,
+        force=self._ingot_always,
     )
 
 
@@ -109,7 +116,7 @@ def _embedding_bag(self: Any, indices: Any, offsets: Any = None, per_sample_weig
         last = False
     else:
         last = self.include_last_offset
-    if not embedding.takes(self.weight, indices, offsets, mode, None, last, -1, always=self._ingot_always):
+    if not embedding.takes(self.weight, indices, offsets, mode, None, last, -1, force=self._ingot_always):
         return NotImplemented
     return ops.embedding_bag(self.weight, indices, offsets, None, mode, last, None)[0]
 
@@ -126,7 +133,7 @@ def _gated_mlp(self: Any, x: Any, names: tuple[str, str, str], activation: str) 
     if not plain(x) or x.dtype not in FLOATS:
         return NotImplemented
     elements = x.numel() // max(x.shape[-1], 1) * gate.out_features
-    if not within(activation, x.dtype, elements, always=self._ingot_always):
+    if not within(activation, x.dtype, elements, force=self._ingot_always):
         return NotImplemented
     return down(getattr(ops, activation)(gate(x), up(x)))
 
@@ -169,7 +176,9 @@ def _find(module: nn.Module) -> tuple[str, Run, str] | None:
 def _find_rms_norm(module: nn.Module) -> tuple[str, Run, str]:
     weight: Any = module.weight
     eps_name = next((n for n in _EPS_NAMES if isinstance(getattr(module, n, None), float)), None)
-    extra = [n for n, _ in module.named_parameters() if n != "weight"] + [n for n, _ in module.named_children()]
+    extra = [n for n, _ in module.named_parameters() if n != "weight"] + [
+        n for n, _ in module.named_children()
+    ]
     if weight.ndim != 1 or eps_name is None or extra:
         raise _Rejected("more than a weight of one dimension and an epsilon")
     if weight.device.type != "cpu" or weight.dtype not in FLOATS:
@@ -186,13 +195,19 @@ def _find_rms_norm(module: nn.Module) -> tuple[str, Run, str]:
 
 
 def _find_mlp(module: nn.Module) -> tuple[str, Run, str] | None:
-    names = next((n for n in _MLP_NAMES if all(isinstance(getattr(module, x, None), nn.Linear) for x in n)), None)
+    names = next(
+        (n for n in _MLP_NAMES if all(isinstance(getattr(module, x, None), nn.Linear) for x in n)), None
+    )
     if names is None:
         return None
     gate, up, down = (getattr(module, n) for n in names)
     if any(m.p for m in module.modules() if isinstance(m, nn.Dropout)):
         raise _Rejected("it has dropout")
-    if gate.weight.device.type != "cpu" or gate.weight.dtype not in FLOATS or up.weight.dtype != gate.weight.dtype:
+    if (
+        gate.weight.device.type != "cpu"
+        or gate.weight.dtype not in FLOATS
+        or up.weight.dtype != gate.weight.dtype
+    ):
         raise _Rejected(f"its weight is {gate.weight.dtype} on {gate.weight.device}")
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(3, gate.in_features, generator=generator).to(gate.weight.dtype)
@@ -214,7 +229,11 @@ def _own_result(module: nn.Module, parameters: dict[str, Any], x: Any) -> Any:
 
 
 def _close(result: Any, expected: Any) -> bool:
-    if not isinstance(expected, torch.Tensor) or expected.dtype != result.dtype or expected.shape != result.shape:
+    if (
+        not isinstance(expected, torch.Tensor)
+        or expected.dtype != result.dtype
+        or expected.shape != result.shape
+    ):
         return False
     # The tolerance tells formulas apart, not roundings: a few units of the type at the largest value.
     scale = float(expected.abs().max())
@@ -238,18 +257,19 @@ def _stand_in(original: type, run: Run) -> type:
 
     def reduce(self: Any, protocol: Any) -> Any:
         """Pickled, it is a module of the class it was made from."""
-        made, arguments, *rest = super(stand_in, self).__reduce_ex__(protocol)
-        if made is copyreg.__newobj__:
-            arguments = (original, *arguments[1:])
         state = {k: v for k, v in self.__dict__.items() if k != "_ingot_always"}
-        return (made, arguments, state, *rest[1:])
+        return copyreg._reconstructor, (original, object, None), state
 
-    stand_in = type(
+    return type(
         f"Ingot{original.__name__}",
         (original,),
-        {"forward": forward, "__reduce_ex__": reduce, "__module__": original.__module__, "_ingot_original": original},
+        {
+            "forward": forward,
+            "__reduce_ex__": reduce,
+            "__module__": original.__module__,
+            "_ingot_original": original,
+        },
     )
-    return stand_in
 
 
 def patch(

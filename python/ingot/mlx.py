@@ -3,39 +3,22 @@
 The call behaves as mx.fast.metal_kernel does: the source is a kernel's body, and the signature
 is generated from the arrays of each call. docs/metal-kernel.md lists what differs.
 """
+
 from __future__ import annotations
 
 import operator
 import re
-import sys
 from math import prod
-from typing import Any, NamedTuple, Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
+from ingot import _mlx_bridge
+from ingot._mlx_arrays import METAL_TYPES, Input, dtype_name, make_input, make_outputs, maker_of
+from ingot._mlx_bridge import disable, enable
 from ingot._mlx_preamble import preamble
 
-__all__ = ["MetalKernel", "MetalKernelError", "metal_kernel"]
-
-# Inputs with fewer elements than this are passed in the constant address space.
-CONSTANT_BELOW = 8
-
-METAL_TYPES = {
-    "bool": "bool",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int32_t",
-    "int64": "int64_t",
-    "uint8": "uint8_t",
-    "uint16": "uint16_t",
-    "uint32": "uint32_t",
-    "uint64": "uint64_t",
-    "float16": "float16_t",
-    "bfloat16": "bfloat16_t",
-    "float32": "float",
-    "complex64": "complex64_t",
-}
-DTYPE_ALIASES = {"bool_": "bool", "half": "float16", "float": "float32", "int": "int32"}
+__all__ = ["MetalKernel", "MetalKernelError", "disable", "enable", "metal_kernel"]
 
 ATTRIBUTES = {
     "dispatch_quadgroups_per_threadgroup": "uint",
@@ -65,133 +48,6 @@ class MetalKernelError(SyntaxError, RuntimeError):
     """The generated source does not compile. MLX raises RuntimeError here, ingot SyntaxError: it is both."""
 
 
-class _Input(NamedTuple):
-    """An input as the kernel gets it."""
-
-    array: Any  # what is bound: the array, or a flat view of the memory it spans
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]  # in elements
-
-    @property
-    def by(self) -> str:
-        """How it is passed: "s" by reference, "c" a constant pointer, "" a device pointer."""
-        if not self.shape:
-            return "s"
-        return "c" if prod(self.shape) < CONSTANT_BELOW else ""
-
-
-def _torch() -> Any:
-    """torch if the program has imported it: an array can only then be a tensor."""
-    return sys.modules.get("torch")
-
-
-def _is_tensor(value: Any) -> bool:
-    torch = _torch()
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
-_dtype_names: dict[Any, str] = {}
-
-
-def dtype_name(dtype: Any) -> str:
-    """The name of a NumPy, torch or MLX dtype, or of one given as a string."""
-    try:
-        return _dtype_names[dtype]
-    except (KeyError, TypeError):
-        pass
-    if isinstance(dtype, str):
-        name = dtype.rpartition(".")[2]
-    elif type(dtype).__module__.partition(".")[0] in ("torch", "mlx"):
-        name = str(dtype).rpartition(".")[2]
-    else:
-        try:
-            name = np.dtype(dtype).name
-        except TypeError:
-            raise TypeError(f"[metal_kernel] {dtype!r} is not a dtype.") from None
-    name = DTYPE_ALIASES.get(name, name)
-    if name not in METAL_TYPES:
-        known = ", ".join(METAL_TYPES)
-        raise TypeError(f"[metal_kernel] Metal has no type for dtype {name!r}; it has {known}.")
-    _dtype_names[dtype] = name
-    return name
-
-
-def _scalar(value: Any) -> np.ndarray:
-    """A Python or NumPy number as MLX makes an array of it: float32, int32, bool."""
-    if isinstance(value, np.generic):
-        if value.dtype == np.float64:
-            return np.array(value, np.float32)
-        return np.array(value, np.complex64) if value.dtype == np.complex128 else np.array(value)
-    if isinstance(value, bool):
-        return np.array(value)
-    if isinstance(value, int):
-        if -(2**31) <= value < 2**31:
-            return np.array(value, np.int32)
-        if -(2**63) <= value < 2**63:
-            return np.array(value, np.int64)
-        raise ValueError(f"[metal_kernel] The input {value} does not fit in 64 bits.")
-    return np.array(value, np.float32 if isinstance(value, float) else np.complex64)
-
-
-def _input(name: str, value: Any, row_contiguous: bool) -> _Input:
-    if _is_tensor(value):
-        return _tensor_input(name, value, row_contiguous)
-    if isinstance(value, (bool, int, float, complex, np.generic)):
-        value = _scalar(value)
-    elif not isinstance(value, np.ndarray):
-        if isinstance(value, (list, tuple, str, bytes)) or value is None:
-            raise TypeError(
-                f"[metal_kernel] The input `{name}` is a {type(value).__name__}; expected a NumPy array, "
-                "a torch tensor or a number."
-            )
-        try:
-            value = np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
-        except Exception as error:
-            raise TypeError(
-                f"[metal_kernel] The input `{name}` is a {type(value).__name__}, which is not an array: {error}"
-            ) from None
-    if value.dtype == np.float64:
-        raise TypeError(
-            f"[metal_kernel] The input `{name}` is float64, which Metal does not have; pass it as float32."
-        )
-    if not value.dtype.isnative:
-        raise TypeError(f"[metal_kernel] The input `{name}` has the byte order of another machine ({value.dtype}).")
-    dtype = dtype_name(value.dtype)
-    item = value.itemsize
-    if row_contiguous or any(step < 0 or step % item for step in value.strides):
-        # A view that runs backwards has no memory after its first element to bind.
-        value = value if value.ndim == 0 else np.ascontiguousarray(value)
-    strides = tuple(step // item for step in value.strides)
-    bound = value
-    if not value.flags.c_contiguous and value.size:
-        span = 1 + sum((extent - 1) * step for extent, step in zip(value.shape, strides))
-        bound = np.lib.stride_tricks.as_strided(value, (span,), (item,), writeable=False)
-    return _Input(bound, dtype, value.shape, strides)
-
-
-def _tensor_input(name: str, tensor: Any, row_contiguous: bool) -> _Input:
-    torch = _torch()
-    if tensor.layout != torch.strided:
-        raise TypeError(f"[metal_kernel] The input `{name}` is a tensor of layout {tensor.layout}; expected strided.")
-    if tensor.device.type == "meta":
-        raise TypeError(f"[metal_kernel] The input `{name}` is on the meta device and has no values.")
-    if tensor.requires_grad:
-        tensor = tensor.detach()
-    if tensor.dtype == torch.float64 and tensor.ndim == 0:
-        tensor = tensor.to(torch.float32)
-    if tensor.is_conj() or tensor.is_neg():
-        tensor = tensor.resolve_conj().resolve_neg()
-    dtype = dtype_name(tensor.dtype)
-    if row_contiguous:
-        tensor = tensor.contiguous()
-    bound = tensor
-    if not row_contiguous and not tensor.is_contiguous() and tensor.numel():
-        span = 1 + sum((extent - 1) * step for extent, step in zip(tensor.shape, tensor.stride()))
-        bound = tensor.as_strided((span,), (1,))
-    return _Input(bound, dtype, tuple(tensor.shape), tuple(tensor.stride()))
-
-
 def _three(name: str, value: Any, least: int) -> tuple[int, int, int]:
     """grid or threadgroup: three integers of at least `least`."""
     try:
@@ -202,7 +58,9 @@ def _three(name: str, value: Any, least: int) -> tuple[int, int, int]:
         raise TypeError(f"[metal_kernel] `{name}` must have 3 integers, but has {len(extents)}: {value!r}.")
     for extent in extents:
         if not least <= extent < 2**31:
-            raise ValueError(f"[metal_kernel] `{name}` is {extents}: {extent} is not in [{least}, 2147483647].")
+            raise ValueError(
+                f"[metal_kernel] `{name}` is {extents}: {extent} is not in [{least}, 2147483647]."
+            )
     return extents
 
 
@@ -253,7 +111,9 @@ class MetalKernel:
         self.atomic_outputs = bool(atomic_outputs)
         self.math_mode = _math_mode(compile_options)
         if not re.fullmatch(r"\w+", name, re.ASCII):
-            raise ValueError(f"[metal_kernel] The name {name!r} cannot be a part of a function's name in Metal.")
+            raise ValueError(
+                f"[metal_kernel] The name {name!r} cannot be a part of a function's name in Metal."
+            )
         if not self.output_names:
             raise ValueError("[metal_kernel] Must specify at least one output.")
         names = self.input_names + self.output_names
@@ -261,7 +121,9 @@ class MetalKernel:
         if twice:
             raise ValueError(f"[metal_kernel] The name `{twice[0]}` is given to two arguments.")
         # MLX looks in the body only, and for the bare text.
-        self._mentions = [tuple(f"{n}_{what}" in source for what in ("shape", "strides", "ndim")) for n in input_names]
+        self._mentions = [
+            tuple(f"{n}_{what}" in source for what in ("shape", "strides", "ndim")) for n in input_names
+        ]
         self._attributes = [(name, kind) for name, kind in ATTRIBUTES.items() if name in source]
         self._compiled: dict[Any, Any] = {}
 
@@ -292,16 +154,18 @@ class MetalKernel:
         verbose: print the generated source.
         stream: there for compatibility, not used; the results are complete on return.
 
-        The outputs are torch tensors if an input is one (or an output's dtype is torch's), else NumPy arrays.
+        The outputs are torch tensors if an input is one (or an output's dtype is torch's), MLX arrays if an input is
+        one of those, else NumPy arrays.
         """
         self._check_counts(inputs, output_shapes, output_dtypes)
         grid = _three("grid", grid, 0)
         group = _three("threadgroup", threadgroup, 1)
-        given = [_input(n, x, self.ensure_row_contiguous) for n, x in zip(self.input_names, inputs)]
+        given = [make_input(n, x, self.ensure_row_contiguous) for n, x in zip(self.input_names, inputs)]
         out_types = tuple(dtype_name(dtype) for dtype in output_dtypes)
         arguments = tuple((_text("template", n), *_template_argument(n, v)) for n, v in template or ())
         kernel = self._kernel(given, out_types, arguments, verbose)
-        outputs = _outputs(inputs, output_shapes, output_dtypes, out_types, init_value)
+        maker = maker_of(inputs, output_dtypes)
+        outputs = make_outputs(maker, output_shapes, output_dtypes, out_types, init_value)
         most = kernel.max_threads_per_threadgroup
         if prod(group) > most:
             raise ValueError(
@@ -310,7 +174,9 @@ class MetalKernel:
             )
         if prod(grid):
             self._launch(kernel, given, outputs, grid, tuple(map(min, group, grid)))
-        return outputs
+        if maker != "mlx":
+            return outputs
+        return [_mlx_bridge.from_numpy(out, name) for out, name in zip(outputs, out_types)]
 
     def _check_counts(self, inputs: Any, output_shapes: Any, output_dtypes: Any) -> None:
         expected = len(self.input_names), len(self.output_names), len(self.output_names)
@@ -320,9 +186,11 @@ class MetalKernel:
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"[metal_kernel] `{what}` must be a list, not a {type(value).__name__}.")
             if len(value) != count:
-                raise ValueError(f"[metal_kernel] Expected `{what}` to have size {count} but got size {len(value)}.")
+                raise ValueError(
+                    f"[metal_kernel] Expected `{what}` to have size {count} but got size {len(value)}."
+                )
 
-    def _kernel(self, given: list[_Input], out_types: tuple[str, ...], arguments: Any, verbose: bool) -> Any:
+    def _kernel(self, given: list[Input], out_types: tuple[str, ...], arguments: Any, verbose: bool) -> Any:
         key = tuple([(x.dtype, x.by) for x in given]), out_types, arguments
         kernel = self._compiled.get(key)
         if kernel is not None and not verbose:
@@ -392,7 +260,7 @@ class MetalKernel:
             raise MetalKernelError(_with_source(str(error), places)) from None
         return getattr(library, name)
 
-    def _launch(self, kernel: Any, given: list[_Input], outputs: list[Any], grid: Any, group: Any) -> None:
+    def _launch(self, kernel: Any, given: list[Input], outputs: list[Any], grid: Any, group: Any) -> None:
         arguments: list[Any] = []
         casts: dict[int, str] = {}
         for x, (shape, strides, ndim) in zip(given, self._mentions):
@@ -430,50 +298,18 @@ def _math_mode(options: Any) -> str:
     if options is None:
         return "safe"
     if not isinstance(options, dict):
-        raise ValueError(f"[metal_kernel] Expected `compile_options` to be a dict, not a {type(options).__name__}.")
+        raise ValueError(
+            f"[metal_kernel] Expected `compile_options` to be a dict, not a {type(options).__name__}."
+        )
     for option in options:
         if option != "math_mode":
             raise ValueError(f"[metal_kernel] Unknown compile option `{option}`.")
     mode = options.get("math_mode", "safe")
     if mode not in ("safe", "relaxed", "fast"):
-        raise ValueError(f"[metal_kernel] Expected math_mode to be 'safe', 'relaxed', or 'fast', not {mode!r}.")
+        raise ValueError(
+            f"[metal_kernel] Expected math_mode to be 'safe', 'relaxed', or 'fast', not {mode!r}."
+        )
     return mode
-
-
-def _outputs(inputs: Any, shapes: Any, dtypes: Any, names: tuple[str, ...], value: float | None) -> list[Any]:
-    """The arrays to write: tensors where a tensor came in, else NumPy's."""
-    torch = _torch()
-    like = next((x for x in inputs if _is_tensor(x)), None)
-    if torch is not None and like is None and any(isinstance(dtype, torch.dtype) for dtype in dtypes):
-        like = torch.empty(0)
-    outputs = []
-    for shape, dtype, name in zip(shapes, dtypes, names):
-        try:
-            extents = tuple(operator.index(extent) for extent in shape)
-        except TypeError:
-            raise TypeError(f"[metal_kernel] {shape!r} in `output_shapes` is not a shape.") from None
-        if min(extents, default=0) < 0:
-            raise ValueError(f"[metal_kernel] The shape {extents} in `output_shapes` has a negative extent.")
-        if like is not None:
-            kind = getattr(torch, name)
-            out = like.new_empty(extents, dtype=kind) if value is None else like.new_full(extents, value, dtype=kind)
-            outputs.append(out.detach())
-            continue
-        kind = _numpy_dtype(dtype, name)
-        outputs.append(np.empty(extents, kind) if value is None else np.full(extents, value, kind))
-    return outputs
-
-
-def _numpy_dtype(dtype: Any, name: str) -> np.dtype:
-    if name != "bfloat16":
-        return np.dtype(name)
-    try:
-        return np.dtype(dtype)  # another package's bfloat16 for NumPy
-    except TypeError:
-        raise TypeError(
-            "[metal_kernel] NumPy has no bfloat16: pass an input as a torch tensor, or the output's dtype as "
-            "torch.bfloat16."
-        ) from None
 
 
 def _with_source(message: str, places: dict[str, str]) -> str:
@@ -517,5 +353,12 @@ def metal_kernel(
     ...              grid=(x.size, 1, 1), threadgroup=(256, 1, 1))
     """
     return MetalKernel(
-        name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, compile_options
+        name,
+        input_names,
+        output_names,
+        source,
+        header,
+        ensure_row_contiguous,
+        atomic_outputs,
+        compile_options,
     )

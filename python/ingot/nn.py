@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from ingot import ops
 
 __all__ = ["Attention", "CrossEntropyLoss", "EmbeddingBag", "GELU", "LayerNorm", "Linear", "Linear4bit", "LogSoftmax",
-           "QuantisedLinear", "QuantizedLinear", "RMSNorm", "RotaryEmbedding", "SiLU", "Softmax", "SwiGLU", "alibi_slopes"]
+           "QuantisedLinear", "QuantizedLinear", "RMSNorm", "RotaryEmbedding", "SiLU", "Softmax", "SwiGLU",
+           "alibi_slopes"]
 
 
 def _as_rows(x: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -20,9 +20,9 @@ _TYPES = (torch.float32, torch.float16, torch.bfloat16)
 _STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "master")
 
 
-def _lies_as(tensor: Tensor, other: Tensor) -> bool:
-    """Whether both have their elements in the same order, without gaps."""
-    return (tensor.is_contiguous() and other.is_contiguous()) or \
+def _lies_as(tensor: Tensor, other: Tensor, contiguous: bool) -> bool:
+    """Whether both have their elements in the same order, without gaps; `contiguous` says it of the other."""
+    return (contiguous and tensor.is_contiguous()) or \
         (tensor.stride() == other.stride() and torch.ops.aten.is_non_overlapping_and_dense(tensor))
 
 
@@ -62,10 +62,9 @@ class _Step:
         if getattr(self, "_finished", False):
             self._check_types(self.param_groups[-1])
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__dict__.setdefault("clip_norm", None)
-        self.__dict__.setdefault("master_weights", False)
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "clip_norm": self.clip_norm, "master_weights": self.master_weights,
+                "_finished": True}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """As torch's; float32 states of half parameters are kept as they are."""
@@ -80,7 +79,7 @@ class _Step:
                 if key in before and before[key].dtype == torch.float32:
                     self.state[parameter][key] = before[key].to(parameter.device, copy=True)
 
-    def _state_of(self, parameter: Tensor, amsgrad: bool) -> dict[str, Tensor]:
+    def _state_of(self, parameter: Tensor, contiguous: bool, amsgrad: bool) -> dict[str, Tensor]:
         """The parameter's state in float32, made or converted where needed."""
         state = self.state[parameter]
         if not state:
@@ -93,11 +92,11 @@ class _Step:
             state["master"] = parameter.detach().to(torch.float32, copy=True)
         for key in _STATES:
             tensor = state.get(key)
-            if tensor is not None and (tensor.dtype != torch.float32 or not _lies_as(tensor, parameter)):
+            if tensor is not None and (tensor.dtype != torch.float32 or not _lies_as(tensor, parameter, contiguous)):
                 state[key] = torch.empty_like(parameter, dtype=torch.float32).copy_(tensor)
         return state
 
-    def _gradient_of(self, parameter: Tensor) -> Tensor:
+    def _gradient_of(self, parameter: Tensor, contiguous: bool) -> Tensor:
         """The parameter's gradient, of a type and order that the kernel takes."""
         grad = parameter.grad
         if grad.is_sparse:
@@ -105,24 +104,32 @@ class _Step:
                                f"shape {tuple(parameter.shape)} has one. torch.optim.SparseAdam does")
         if grad.dtype not in (parameter.dtype, torch.float32):
             grad = grad.to(parameter.dtype)
-        return grad if _lies_as(grad, parameter) else torch.empty_like(parameter, dtype=grad.dtype).copy_(grad)
+        if _lies_as(grad, parameter, contiguous):
+            return grad
+        return torch.empty_like(parameter, dtype=grad.dtype).copy_(grad)
 
     def _collect(self, group: dict[str, Any]) -> dict[tuple[int, bool], dict[str, list[Tensor]]]:
         """The group's tensors in lists, by step and by whether there are master copies."""
-        calls: dict[tuple[int, bool], dict[str, list[Tensor]]] = {}
+        ready: list[tuple[Tensor, Tensor, dict[str, Tensor]]] = []
         for parameter in group["params"]:
             if parameter.grad is None:
                 continue
-            grad = self._gradient_of(parameter)
-            if not _lies_as(parameter, parameter):
+            contiguous = parameter.is_contiguous()
+            if not contiguous and not _lies_as(parameter, parameter, False):
                 raise RuntimeError(f"ingot.optim.{type(self).__name__}: a parameter of shape "
                                    f"{tuple(parameter.shape)} has strides {parameter.stride()}, with gaps or "
                                    "overlap; use a contiguous one")
-            state = self._state_of(parameter, group["amsgrad"])
-            state["step"] += 1
-            key = (int(state["step"]), "master" in state)
-            lists = calls.setdefault(key, {name: [] for name in ("params", "grads", *_STATES)})
-            lists["params"].append(_in_memory_order(parameter.detach()))
+            grad = self._gradient_of(parameter, contiguous)
+            ready.append((parameter, grad, self._state_of(parameter, contiguous, group["amsgrad"])))
+        if not ready:
+            return {}
+        steps = [state["step"] for _, _, state in ready]
+        torch._foreach_add_(steps, 1)
+        calls: dict[tuple[int, bool], dict[str, list[Tensor]]] = {}
+        for step, (parameter, grad, state) in zip(torch.stack(steps).tolist(), ready):
+            lists = calls.setdefault((int(step), "master" in state),
+                                     {name: [] for name in ("params", "grads", *_STATES)})
+            lists["params"].append(_in_memory_order(parameter))
             lists["grads"].append(_in_memory_order(grad))
             for name in _STATES:
                 if name in state and (name != "max_exp_avg_sq" or group["amsgrad"]):

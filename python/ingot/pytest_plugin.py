@@ -4,6 +4,8 @@ The emulation starts before any test file is imported, as suites decide then wha
 """
 from __future__ import annotations
 
+import os
+
 import pytest
 
 
@@ -35,8 +37,18 @@ def _start(config: pytest.Config) -> None:
         import ingot.mps
 
         ingot.mps.enable()
+        _tell_children(os.path.dirname(ingot.mps.__file__))
     except (ImportError, RuntimeError) as error:
         raise pytest.UsageError(f"--ingot-mps: {error}") from error
+
+
+def _tell_children(folder: str) -> None:
+    """Python processes that tests start find the emulation too: by a sitecustomize in their path."""
+    entries = [os.path.join(folder, "children"), os.path.dirname(os.path.dirname(folder))]
+    present = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    others = [entry for entry in present if entry not in entries]
+    os.environ["PYTHONPATH"] = os.pathsep.join([entries[0], *others, entries[1]])
+    os.environ["INGOT_MPS"] = "1"
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

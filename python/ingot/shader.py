@@ -19,9 +19,9 @@ except ImportError:  # on a Mac there is torch.mps
         raise
     _C = None
 
-__all__ = ["compile_shader", "load_metallib", "synchronize", "check_errors", "preprocess"]
+__all__ = ["check_errors", "compile_shader", "load_metallib", "synchronize"]
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"][^\n]*$', re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
 
 
 def _torch_include_dir() -> str | None:
@@ -38,38 +38,16 @@ def _torch_include_dir() -> str | None:
     return folder if folder and os.path.isdir(folder) else None
 
 
-def preprocess(source: str, name: str = "source.metal", folder: str | None = None) -> str:
-    """The source with each `#include` of a file under torch's include folder (or `folder`) inlined once.
-
-    Other includes stay as they are. Line directives keep diagnostics in the file that is at fault.
-    """
-    if "#" not in source or not _INCLUDE.search(source):
-        return source
-    folder = folder or _torch_include_dir()
-    if folder is None:
-        return source
-    seen: set[str] = set()
-
-    def inline(text: str, file: str) -> str:
-        def replace(match: re.Match[str]) -> str:
-            path = os.path.normpath(os.path.join(folder, match.group(1)))
-            if path in seen:
-                return ""
-            if not path.startswith(folder + os.sep) or not os.path.isfile(path):
-                return match.group(0)
-            seen.add(path)
-            with open(path, encoding="utf-8") as header:
-                body = inline(header.read(), match.group(1))
-            line = text.count("\n", 0, match.start()) + 2
-            return f'#line 1 "{match.group(1)}"\n{body}\n#line {line} "{file}"'
-
-        return _INCLUDE.sub(replace, text)
-
-    return inline(source, name).replace("#pragma once", "") if seen or _has_local(source, folder) else source
-
-
-def _has_local(source: str, folder: str) -> bool:
-    return any(os.path.isfile(os.path.join(folder, match.group(1))) for match in _INCLUDE.finditer(source))
+def _include_dirs(source: str, include_dirs: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The user's folders, and torch's where the source includes one of its headers."""
+    if isinstance(include_dirs, (str, os.PathLike)):
+        include_dirs = [include_dirs]
+    folders = [os.fspath(folder) for folder in include_dirs]
+    if "#" in source and any(not name.startswith("metal_") for name in _INCLUDE.findall(source)):
+        torch_folder = _torch_include_dir()
+        if torch_folder:
+            folders.append(torch_folder)
+    return folders
 
 
 def _define_pairs(defines: Mapping[str, object] | Sequence[str] | None) -> list[str]:
@@ -112,6 +90,12 @@ def _has_mps() -> bool:
     except ImportError:
         return False
     return torch.backends.mps.is_available()
+
+
+def _mac_library(source: str, local: object):
+    from ingot._mac import MacLibrary
+
+    return MacLibrary(source, local)
 
 
 def _is_mps(device: str) -> bool:
@@ -174,18 +158,16 @@ def compile_shader(
     """
     if not isinstance(source, str):
         raise TypeError(f"source has to be a string of Metal code, not {type(source).__name__}")
-    if _has_mps():
-        from ingot._mac import MacLibrary
-
-        return MacLibrary(source)
+    if _C is None:
+        return _mac_library(source, None)
     if fast_math is None:
         fast_math = os.environ.get("PYTORCH_MPS_FAST_MATH", "0") not in ("", "0")
     if strict is None:
         strict = os.environ.get("INGOT_STRICT", "0") not in ("", "0")
-    return _C.compile(
-        preprocess(source, name),
+    library = _C.compile(
+        source,
         name=name,
-        include_dirs=[os.fspath(folder) for folder in include_dirs],
+        include_dirs=_include_dirs(source, include_dirs),
         defines=_define_pairs(defines),
         fast_math=fast_math,
         msl_version=_msl_number(msl_version),
@@ -194,6 +176,7 @@ def compile_shader(
         contiguous=contiguous,
         mps=_is_mps(device),
     )
+    return _mac_library(source, library) if _has_mps() else library
 
 
 def load_metallib(

@@ -79,6 +79,8 @@ ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
     ig_fork_guard_rwlock(&ops->choices_fork, &ops->choices_lock);
     igo_scratch_pool_open(&ops->scratch);
     ops->device = device;
+    ops->scratch_from = desc ? desc->scratch : NULL;
+    ops->scratch_context = desc ? desc->scratch_context : NULL;
     ingot_device_retain(device);
     ingot_device_get_info(device, &ops->info);
     ingot_status status = igo_pipelines_open(&ops->pipelines, &error);

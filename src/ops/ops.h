@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "ops/call.h"
-#include "runtime/fork.h"
+#include "runtime/objects.h"
 
 /* ---- made by the build from the folders of kernels/ (registry.c.in) ---------------------- */
 
@@ -101,6 +101,8 @@ struct ingot_ops {
     struct igo_policy policy;
     struct igo_pipelines pipelines;
     struct igo_scratch_pool scratch;
+    void *(*scratch_from)(void *context, uint64_t bytes); /* instead of the pool; or NULL */
+    void *scratch_context;
     pthread_rwlock_t choices_lock;
     struct ig_fork_hook choices_fork;
     struct igo_choice **choices; /* open addressing */

@@ -65,9 +65,23 @@ static bool make_room(struct igo_scratch_pool *pool, uint64_t bytes) {
     return pool->count < POOL_BUFFERS && pool->bytes + bytes <= POOL_BYTES;
 }
 
+/* From who made the ops: it sees to the memory's end. */
+static ingot_buffer *borrow(struct igo_call *call, uint64_t bytes) {
+    ingot_buffer *buffer = NULL;
+    void *memory = call->ops->scratch_from(call->ops->scratch_context, bytes);
+    if (!memory)
+        igo_fail(call, INGOT_OUT_OF_MEMORY, "no scratch memory of %llu bytes was given",
+                 (unsigned long long)bytes);
+    else if (ingot_buffer_wrap(call->ops->device, memory, bytes, NULL, NULL, &buffer))
+        igo_fail(call, INGOT_INVALID_ARGUMENT, "scratch memory: %s", ingot_error_message());
+    return buffer;
+}
+
 ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes) {
     if (call->failed)
         return NULL;
+    if (call->ops->scratch_from)
+        return borrow(call, bytes ? bytes : 1);
     struct igo_scratch_pool *pool = &call->ops->scratch;
     uint64_t size = rounded(bytes ? bytes : 1);
     pthread_mutex_lock(&pool->lock);

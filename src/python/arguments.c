@@ -1,6 +1,8 @@
 /* The arguments of a call: memory is bound where it lies, numbers are copied. */
 #include "call.h"
+#include "context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -50,6 +52,22 @@ static char *guard_memory(void) {
     return guard;
 }
 
+/* The same on a GPU: no more than room, since nothing there is told of a fault without harm. */
+static bool bind_nothing(struct call *call, size_t index) {
+    static ingot_buffer *rooms[CONTEXT_CUDA_DEVICES];
+    ingot_buffer **room = &rooms[call->gpu];
+    if (!*room) {
+        ingot_status status = ingot_buffer_create(call->device, 4096, room);
+        if (status != INGOT_OK) {
+            raise_status(status);
+            return false;
+        }
+    }
+    ingot_buffer_retain(*room);
+    call->args[index] = (ingot_arg){.buffer = *room};
+    return true;
+}
+
 /* `owner` and `heap` (may be NULL) outlive the work. */
 static bool bind_memory(struct call *call, size_t index, void *pointer, uint64_t length,
                         PyObject *owner, void *heap) {
@@ -91,14 +109,14 @@ static bool bind_value(struct call *call, const struct target *target,
         number.is_integer = true;
         memcpy(&number.whole, memory->pointer, sizeof number.whole);
         number.real = (double)number.whole;
+    } else if (memory->item_size > 16) {
+        raise_argument("%s: an element of %u bytes cannot be passed by value", PLACE(target),
+                       memory->item_size);
+        return false;
     } else {
-        if (memory->item_size > 16 || !check_given_type(target, memory_scalar(memory)))
-            return memory->item_size <= 16
-                       ? false
-                       : raise_argument("%s: elements of %u bytes cannot be passed by value",
-                                        PLACE(target), memory->item_size) != NULL;
         memcpy(bytes, memory->pointer, memory->item_size);
-        return bind_bytes(call, target->index, bytes, memory->item_size);
+        return check_given_type(target, memory_scalar(memory)) &&
+               bind_bytes(call, target->index, bytes, memory->item_size);
     }
     size_t size = values_encode(target, &number, 1, INGOT_SCALAR_NONE, bytes);
     return size && bind_bytes(call, target->index, bytes, size);
@@ -168,12 +186,29 @@ static bool bind_array(struct call *call, const struct target *target, PyObject 
     char *pointer = memory->pointer;
     uint64_t length = memory->length;
     if (!pointer || memory->count == 0 || length == 0) {
+        if (call->gpu >= 0)
+            return bind_nothing(call, index);
         pointer = guard_memory();
         length = GUARD_BYTES;
         if (!pointer)
             return false;
     }
     return bind_memory(call, index, pointer, length, memory->owner, NULL);
+}
+
+/* All tensors of a call are on one device. */
+static bool check_device(const struct call *call, const struct target *target,
+                         const struct memory *memory, bool tensor) {
+    if (memory->on_cuda ? memory->gpu == call->gpu : call->gpu < 0)
+        return true;
+    char here[24] = "cpu", there[24] = "cpu";
+    if (memory->on_cuda)
+        snprintf(here, sizeof here, "cuda:%d", memory->gpu);
+    if (call->gpu >= 0)
+        snprintf(there, sizeof there, "cuda:%d", call->gpu);
+    raise_error(INGOT_UNSUPPORTED, "%s: the %s is on device %s, but the kernel runs on device %s",
+                PLACE(target), tensor ? "tensor" : "array", here, there);
+    return false;
 }
 
 static bool bind_found(struct call *call, const struct target *target, PyObject *value,
@@ -189,8 +224,10 @@ static bool bind_found(struct call *call, const struct target *target, PyObject 
                     PLACE(target));
         return false;
     }
-    if (memory->ndim == 0 && memory->count == 1 && !written && !memory->on_mps)
+    if (memory->ndim == 0 && memory->count == 1 && !written && !memory->on_mps && !memory->on_cuda)
         return bind_value(call, target, memory);
+    if (!check_device(call, target, memory, tensor))
+        return false;
     if (foreign) {
         raise_error(INGOT_UNSUPPORTED, "%s: the %s is on device cpu, but should be on device mps",
                     PLACE(target), tensor ? "tensor" : "array");
@@ -228,13 +265,19 @@ static bool bind_tensors(struct call *call, const struct target *target, PyObjec
             memory_release(&memory);
             good = false;
         }
+        if (good && !check_device(call, target, &memory, true)) {
+            memory_release(&memory);
+            good = false;
+        }
         Py_XDECREF(item);
         if (!good) {
             free(addresses);
             Py_DECREF(owners);
             return false;
         }
-        char *pointer = memory.pointer && memory.count ? memory.pointer : guard_memory();
+        char *pointer = memory.pointer;
+        if (call->gpu < 0 && (!pointer || !memory.count))
+            pointer = guard_memory();
         addresses[i] = (uintptr_t)pointer;
         PyTuple_SetItem(owners, i, memory.owner);
     }
@@ -354,6 +397,16 @@ bool call_bind(struct call *call, size_t index, PyObject *value) {
     bool good = bind_found(call, &target, value, &memory, found == MEMORY_TENSOR);
     memory_release(&memory);
     return good;
+}
+
+void call_drop_gaps(struct call *call) {
+    const struct signature *signature = call->signature;
+    for (size_t i = 0; i < call->count && i < signature->end; i++) {
+        if (signature->declared[i])
+            continue;
+        ingot_buffer_release(call->args[i].buffer);
+        call->args[i] = (ingot_arg){0};
+    }
 }
 
 bool call_write_back(struct call *call) {

@@ -13,6 +13,7 @@
 struct signature {
     const char *name;
     uint32_t max_threads;
+    uint32_t end; /* one past the highest buffer index */
     ingot_argument_info infos[MAX_ARGUMENTS];
     bool declared[MAX_ARGUMENTS];
 };
@@ -21,6 +22,7 @@ struct call {
     const struct signature *signature;
     const struct shader *shader;
     ingot_device *device;
+    int gpu;     /* its number, or -1 for the CPU */
     bool queued; /* arguments must outlive the call */
     enum contiguity contiguity;
     PyObject *casts; /* None, a string or a dictionary */
@@ -43,6 +45,8 @@ struct call {
 bool call_bind(struct call *call, size_t index, PyObject *value);
 /* After the work: copies of non-contiguous outputs go back to where they came from. */
 bool call_write_back(struct call *call);
+/* Values for indices that the kernel leaves out between its own: ignored, as on a Mac. */
+void call_drop_gaps(struct call *call);
 void call_release(struct call *call);
 
 /* grid.c: fills in threads and group of the dispatch. */

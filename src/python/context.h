@@ -1,6 +1,6 @@
 /*
- * What the extension's parts share: the open devices with their operations, and a stream for each
- * thread that calls. All of it may be called without the GIL.
+ * What the extension's parts share: the open devices with their operations, and the streams that
+ * calls go to. All of it may be called without the GIL.
  */
 #ifndef INGOT_PYTHON_CONTEXT_H
 #define INGOT_PYTHON_CONTEXT_H
@@ -13,7 +13,26 @@ typedef struct context { /* borrowed: valid on the calling thread until it ends 
     ingot_stream *stream;
 } context;
 
+enum { CONTEXT_CUDA_DEVICES = 64 }; /* as many as libingot knows */
+
 /* The CPU device and the calling thread's own stream on it. */
 ingot_status context_cpu(context *out);
+
+/* GPU `index`, and the stream of another library that work is to go to (a CUstream; NULL is CUDA's
+ * default stream). Devices stay open and streams known for the life of the process. */
+ingot_status context_cuda(int index, void *native_stream, context *out);
+
+/* The same with the stream that torch's operators on that GPU go to at the moment. */
+ingot_status context_torch_cuda(int index, context *out);
+/* Is there a torch with CUDA in this process? */
+bool context_has_cuda(void);
+
+/* Where operations on GPUs get scratch memory from (ingot_ops_desc.scratch); for devices that are
+ * opened later. */
+void context_set_cuda_scratch(void *(*allocate)(void *context, uint64_t bytes));
+
+/* Waits for the calling thread's work on the CPU and for what was queued on streams of GPUs; the
+ * first error. */
+ingot_status context_wait(void);
 
 #endif

@@ -42,15 +42,23 @@ static PyObject *raise_text(PyObject *type, ingot_status status, PyObject *text)
     return NULL;
 }
 
-PyObject *raise_status(ingot_status status) {
-    PyObject *type = status == INGOT_COMPILE_ERROR   ? PyExc_SyntaxError
-                     : status == INGOT_OUT_OF_MEMORY ? PyExc_MemoryError
-                                                     : error_type;
+static PyObject *raise_message(PyObject *type, ingot_status status) {
     const char *message = ingot_error_message();
     if (!*message)
         message = ingot_status_name(status);
     PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
     return raise_text(type, status, text);
+}
+
+PyObject *raise_status(ingot_status status) {
+    PyObject *type = status == INGOT_COMPILE_ERROR   ? PyExc_SyntaxError
+                     : status == INGOT_OUT_OF_MEMORY ? PyExc_MemoryError
+                                                     : error_type;
+    return raise_message(type, status);
+}
+
+PyObject *raise_kernel_status(ingot_status status) {
+    return status == INGOT_COMPILE_ERROR ? raise_message(error_type, status) : raise_status(status);
 }
 
 PyObject *raise_error(ingot_status status, const char *format, ...) {

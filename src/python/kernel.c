@@ -64,8 +64,11 @@ static struct signature *read_signature(ingot_kernel *handle, const ingot_kernel
         ingot_argument_info argument;
         if (ingot_kernel_argument_info(handle, i, &argument) != INGOT_OK)
             continue;
-        if (argument.kind != INGOT_ARGUMENT_BUFFER || argument.index >= MAX_ARGUMENTS ||
-            !argument.active)
+        if (argument.kind != INGOT_ARGUMENT_BUFFER || argument.index >= MAX_ARGUMENTS)
+            continue;
+        if (signature->end <= argument.index)
+            signature->end = argument.index + 1;
+        if (!argument.active)
             continue;
         signature->infos[argument.index] = argument;
         signature->declared[argument.index] = true;
@@ -119,7 +122,7 @@ static bool make_ready(struct kernel *kernel) {
     ingot_kernel *handle = NULL;
     ingot_status status = create_handle(library, kernel->name, values, count, &handle);
     if (status != INGOT_OK)
-        raise_status(status);
+        raise_kernel_status(status);
     ingot_library_release(library);
     free(values);
     if (status != INGOT_OK)
@@ -234,6 +237,7 @@ static bool prepare(struct kernel *kernel, struct call *call, PyObject *argument
     for (Py_ssize_t i = 0; i < count; i++)
         if (!call_bind(call, (size_t)i, PyTuple_GetItem(arguments, i)))
             return false;
+    call_drop_gaps(call);
     if (options[OPTION_ERROR_BUFFER] && !bind_reports(call, options[OPTION_ERROR_BUFFER]))
         return false;
     if (!threadgroup_lengths(options[OPTION_THREADGROUP_MEMORY], kernel->name, lengths, desc))
@@ -265,8 +269,9 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
     if (!is_ready(kernel) || (keywords && !read_options(kernel, keywords, options)))
         return NULL;
     context cpu;
-    if (context_cpu(&cpu) != INGOT_OK)
-        return raise_status(INGOT_INTERNAL_ERROR);
+    ingot_status status = context_cpu(&cpu);
+    if (status != INGOT_OK)
+        return raise_status(status);
     int wait = options[OPTION_WAIT] ? PyObject_IsTrue(options[OPTION_WAIT]) : 1;
     if (wait < 0)
         return NULL;

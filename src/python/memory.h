@@ -13,6 +13,8 @@ struct memory {
     char kind; /* 'f' float, 'B' bfloat, 'i', 'u', 'b' bool, 'c' complex, '?' other */
     unsigned item_size;
     bool on_mps;                           /* as torch sees it: its memory is the host's */
+    bool on_cuda;                          /* the memory is that of GPU number `gpu` */
+    int gpu;
     bool contiguous, read_only, is_scalar; /* is_scalar: a NumPy scalar, with no memory to keep */
     PyObject *owner;                       /* keeps the memory; a new reference */
 };
@@ -36,6 +38,10 @@ enum memory_found memory_by_dlpack(PyObject *object, struct memory *memory,
 bool tensor_check(PyObject *object);
 enum memory_found tensor_memory(PyObject *object, struct memory *memory,
                                 const struct target *where);
+/* The GPU of a torch tensor; TENSOR_HOST for one with dimensions elsewhere, TENSOR_NONE for numbers
+ * and what is no tensor: they do not say where a kernel runs. */
+enum { TENSOR_NONE = -1, TENSOR_HOST = -2 };
+int tensor_gpu(PyObject *object);
 int tensor_init(void);
 /* How many threads torch uses; 0 when it is not loaded. Needs no GIL. */
 unsigned tensor_thread_count(void);

@@ -18,7 +18,10 @@ int errors_init(PyObject *module);
 /* The calling thread's message of libingot as the exception that belongs to `status`: SyntaxError
  * for a compile error, MemoryError, else ingot.Error. Returns NULL. */
 PyObject *raise_status(ingot_status status);
-/* ingot.Error (or `type`) with a text in PyErr_Format's manner. Both return NULL. */
+/* The same where a kernel is made: its source was fine, so a compile error (a constant without a
+ * value, for one) is an ingot.Error. */
+PyObject *raise_kernel_status(ingot_status status);
+/* ingot.Error and ingot.ArgumentError with a text in PyErr_Format's manner. Both return NULL. */
 PyObject *raise_error(ingot_status status, const char *format, ...);
 PyObject *raise_argument(const char *format, ...);
 

@@ -7,17 +7,20 @@
 #include "memory.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 typedef int32_t torch_error;
 typedef void **torch_handle;
 
-#define DEVICE_CPU 0
+#define DEVICE_CPU  0
+#define DEVICE_CUDA 1
 #define DEVICE_MPS 13
 
 static struct {
     torch_error (*data)(torch_handle, void **);
     torch_error (*dtype)(torch_handle, int32_t *);
     torch_error (*device)(torch_handle, int32_t *);
+    torch_error (*device_index)(torch_handle, int32_t *);
     torch_error (*dimensions)(torch_handle, int64_t *);
     torch_error (*sizes)(torch_handle, int64_t **);
     torch_error (*strides)(torch_handle, int64_t **);
@@ -32,6 +35,7 @@ static const struct {
     {"aoti_torch_get_data_ptr", offsetof(__typeof__(api), data)},
     {"aoti_torch_get_dtype", offsetof(__typeof__(api), dtype)},
     {"aoti_torch_get_device_type", offsetof(__typeof__(api), device)},
+    {"aoti_torch_get_device_index", offsetof(__typeof__(api), device_index)},
     {"aoti_torch_get_dim", offsetof(__typeof__(api), dimensions)},
     {"aoti_torch_get_sizes", offsetof(__typeof__(api), sizes)},
     {"aoti_torch_get_strides", offsetof(__typeof__(api), strides)},
@@ -63,6 +67,9 @@ int tensor_init(void) {
 
 static void load_api(void) {
     state = MISSING;
+    const char *way = getenv("INGOT_TENSORS"); /* "dlpack": as if torch lacked them, for tests */
+    if (way && strcmp(way, "dlpack") == 0)
+        return;
     void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
     if (!library)
         return;
@@ -104,15 +111,29 @@ unsigned tensor_thread_count(void) {
     return threads > 0 ? (unsigned)threads : 0;
 }
 
+/* An exception of torch's own becomes the reason in one that names the argument. */
+static enum memory_found explain(const struct target *where) {
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(error_type))
+        return MEMORY_ERROR;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    raise_error(INGOT_UNSUPPORTED, "%s: the tensor has no memory that a kernel could use: %S",
+                PLACE(where), value ? value : type);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return MEMORY_ERROR;
+}
+
 /* Without torch's C functions. detach: DLPack refuses tensors that require a gradient. */
 static enum memory_found by_dlpack(PyObject *object, struct memory *memory,
                                    const struct target *where) {
     PyObject *detached = PyObject_CallMethodObjArgs(object, name_detach, NULL);
     if (!detached)
-        return MEMORY_ERROR;
+        return explain(where);
     enum memory_found found = memory_by_dlpack(detached, memory, where);
     Py_DECREF(detached);
-    return found == MEMORY_ARRAY ? MEMORY_TENSOR : found;
+    return found == MEMORY_ARRAY ? MEMORY_TENSOR : explain(where);
 }
 
 static enum memory_found refuse_device(PyObject *object, const struct target *where) {
@@ -120,7 +141,7 @@ static enum memory_found refuse_device(PyObject *object, const struct target *wh
     PyObject *text = device ? PyObject_Str(device) : NULL;
     if (text)
         raise_error(INGOT_UNSUPPORTED,
-                    "%s: the tensor is on device %S, but the kernel runs on device cpu",
+                    "%s: the tensor is on device %S, but kernels run on devices cpu and cuda",
                     PLACE(where), text);
     Py_XDECREF(text);
     Py_XDECREF(device);
@@ -129,17 +150,20 @@ static enum memory_found refuse_device(PyObject *object, const struct target *wh
 
 static enum memory_found by_handle(PyObject *object, torch_handle handle, struct memory *memory,
                                    const struct target *where) {
-    int32_t device, dtype;
+    int32_t device, gpu, dtype;
     int64_t ndim, *sizes, *strides, storage, offset;
     void *data = NULL;
-    if (api.device(handle, &device) || (device != DEVICE_CPU && device != DEVICE_MPS))
+    if (api.device(handle, &device) || api.device_index(handle, &gpu) ||
+        (device != DEVICE_CPU && device != DEVICE_MPS && device != DEVICE_CUDA))
         return refuse_device(object, where);
     if (api.dtype(handle, &dtype) || api.dimensions(handle, &ndim) || api.sizes(handle, &sizes) ||
         api.strides(handle, &strides) || api.data(handle, &data) ||
         api.storage_size(handle, &storage) || api.storage_offset(handle, &offset)) {
-        raise_error(INGOT_UNSUPPORTED,
-                    "%s: the tensor (%s) has no plain memory that a kernel could use", PLACE(where),
-                    "sparse, fake or otherwise special");
+        raise_error(
+            INGOT_UNSUPPORTED,
+            "%s: the tensor is sparse, fake or otherwise without plain memory that a kernel "
+            "could use",
+            PLACE(where));
         return MEMORY_ERROR;
     }
     size_t known = sizeof types / sizeof types[0];
@@ -160,6 +184,8 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
         return MEMORY_ERROR;
     }
     memory->on_mps = device == DEVICE_MPS;
+    memory->on_cuda = device == DEVICE_CUDA;
+    memory->gpu = gpu;
     memory->pointer = data;
     memory->length = room > 0 ? (uint64_t)room : 0;
     Py_INCREF(object);
@@ -167,20 +193,32 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
     return MEMORY_TENSOR;
 }
 
-enum memory_found tensor_memory(PyObject *object, struct memory *memory,
-                                const struct target *where) {
+/* What a handle points to; NULL where torch's functions cannot be used. */
+static void *implementation_of(PyObject *object) {
     if (state == UNTRIED)
         load_api();
     PyObject *number = state == READY ? PyObject_GetAttr(object, name_cdata) : NULL;
-    if (!number) {
+    void *implementation = number ? PyLong_AsVoidPtr(number) : NULL;
+    Py_XDECREF(number);
+    if (!implementation)
         PyErr_Clear();
-        return by_dlpack(object, memory, where);
-    }
-    void *implementation = PyLong_AsVoidPtr(number);
-    Py_DECREF(number);
-    if (!implementation) {
-        PyErr_Clear();
-        return by_dlpack(object, memory, where);
-    }
-    return by_handle(object, &implementation, memory, where);
+    return implementation;
+}
+
+int tensor_gpu(PyObject *object) {
+    void *implementation = tensor_check(object) ? implementation_of(object) : NULL;
+    int32_t device = DEVICE_CPU, gpu = TENSOR_NONE;
+    int64_t ndim = 0;
+    if (!implementation || api.device(&implementation, &device))
+        return TENSOR_NONE;
+    if (device == DEVICE_CUDA && !api.device_index(&implementation, &gpu))
+        return gpu;
+    return !api.dimensions(&implementation, &ndim) && ndim > 0 ? TENSOR_HOST : TENSOR_NONE;
+}
+
+enum memory_found tensor_memory(PyObject *object, struct memory *memory,
+                                const struct target *where) {
+    void *implementation = implementation_of(object);
+    return implementation ? by_handle(object, &implementation, memory, where)
+                          : by_dlpack(object, memory, where);
 }

@@ -13,7 +13,6 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "runtime/fork.h"
 #include "runtime/objects.h"
 
 #define MEMO_ENTRIES 64

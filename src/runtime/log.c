@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "runtime/fork.h"
 #include "runtime/objects.h"
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER; /* one message at a time */

@@ -8,6 +8,7 @@
 #define INGOT_RUNTIME_OBJECTS_H
 
 #include "runtime/device.h"
+#include "runtime/fork.h"
 
 /* An archive file in memory, read once and shared by libraries, kernels and the memo. */
 struct ig_blob {

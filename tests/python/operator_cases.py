@@ -1,7 +1,7 @@
 """One call of every operator of torch.ops.ingot, with what PyTorch makes of the same numbers.
 
-A case is a function of a dtype that gives the arguments and the expected results, computed in float64 or by PyTorch
-itself. A result of None is not compared (its value is free, such as the signs of singular vectors).
+A case is a function of a dtype that gives the arguments and the expected results, computed in float64 or by
+PyTorch itself. A result of None is not compared (its value is free, such as the signs of singular vectors).
 """
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def normal(*shape: int, dtype: torch.dtype) -> torch.Tensor:
     return torch.randn(*shape).to(dtype)
 
 
-def gradients(function: Callable[..., torch.Tensor], d_out: torch.Tensor, *inputs: torch.Tensor) -> list[torch.Tensor]:
+def gradients(function: Callable[..., torch.Tensor], d_out: torch.Tensor,
+              *inputs: torch.Tensor) -> list[torch.Tensor]:
     """The gradients of a PyTorch function in float64."""
     wide = [x.double().requires_grad_() for x in inputs]
     return list(torch.autograd.grad(function(*wide), wide, d_out.double()))
@@ -71,8 +72,8 @@ def _activation_cases(name: str, function: Callable[[torch.Tensor], torch.Tensor
         gate, up, d_out = (normal(4, 33, dtype=dtype) for _ in range(3))
         return [d_out, gate, up], gradients(lambda g, u: function(g) * u, d_out, gate, up)
 
-    for suffix, made in (("", forward), ("_backward", backward), ("_mul", mul), ("_mul_backward", mul_backward)):
-        CASES[name + suffix] = made
+    made = {"": forward, "_backward": backward, "_mul": mul, "_mul_backward": mul_backward}
+    CASES.update({name + suffix: function for suffix, function in made.items()})
 
 
 _activation_cases("silu", F.silu)
@@ -128,7 +129,8 @@ def layer_norm_backward(dtype: torch.dtype) -> Case:
 def softmax(dtype: torch.dtype) -> Case:
     x, mask = normal(2, 4, 6, 9, dtype=dtype), torch.rand(6, 9) > 0.3
     mask[:, 0] = True
-    scores = (x.double() * 0.5).masked_fill(~(mask & torch.ones(6, 9, dtype=torch.bool).tril(3)), float("-inf"))
+    seen = mask & torch.ones(6, 9, dtype=torch.bool).tril(3)
+    scores = (x.double() * 0.5).masked_fill(~seen, float("-inf"))
     return [x, mask, 0.5, True, 3], [scores.softmax(-1)]
 
 
@@ -175,8 +177,8 @@ def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tenso
 
 
 def _attention_inputs(dtype: torch.dtype) -> list[torch.Tensor]:
-    return [normal(2, 4, 5, 16, dtype=dtype), normal(2, 2, 7, 16, dtype=dtype), normal(2, 2, 7, 8, dtype=dtype),
-            normal(5, 7, dtype=dtype)]
+    shapes = ((2, 4, 5, 16), (2, 2, 7, 16), (2, 2, 7, 8), (5, 7))
+    return [normal(*shape, dtype=dtype) for shape in shapes]
 
 
 def _log_sums(q: torch.Tensor, k: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -202,11 +204,13 @@ def attention_backward(dtype: torch.dtype) -> Case:
 
 @case
 def attention_paged(dtype: torch.dtype) -> Case:
-    q, keys, values = normal(2, 4, 1, 16, dtype=dtype), normal(6, 2, 4, 16, dtype=dtype), normal(6, 2, 4, 8, dtype=dtype)
+    q = normal(2, 4, 1, 16, dtype=dtype)
+    keys, values = normal(6, 2, 4, 16, dtype=dtype), normal(6, 2, 4, 8, dtype=dtype)
     table, lengths = torch.tensor([[5, 0, 2], [1, 3, 0]]), torch.tensor([9, 6])
     expected = []
     for b in range(2):
-        k, v = (cache[table[b]].transpose(0, 1).flatten(1, 2)[:, :lengths[b]].double() for cache in (keys, values))
+        k, v = (cache[table[b]].transpose(0, 1).flatten(1, 2)[:, :lengths[b]].double()
+                for cache in (keys, values))
         expected.append(_attend(q[b : b + 1].double(), k[None], v[None], torch.zeros(1, int(lengths[b]))))
     return [q, keys, values, table, lengths, None, 0.0, 0, 0], [torch.cat(expected)]
 
@@ -234,7 +238,8 @@ def _turn(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     half = x.shape[-1] // 2
     angles = positions[:, None].double() * 10000.0 ** (-torch.arange(half).double() / half)
     first, second = x.double().split(half, -1)
-    return torch.cat([first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin()], -1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
 
 
 @case
@@ -260,8 +265,8 @@ def _quantised(dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor, torch.Te
     numbers = torch.randint(0, 16, (12, 64))
     scales, biases = (torch.rand(12, 2) + 0.5).to(dtype) / 16, normal(12, 2, dtype=dtype)
     packed = (numbers[:, 0::2] | numbers[:, 1::2] << 4).to(torch.uint8)
-    wide = numbers.double() * scales.double().repeat_interleave(32, 1) + biases.double().repeat_interleave(32, 1)
-    return packed, scales, biases, wide
+    scale, bias = (each.double().repeat_interleave(32, 1) for each in (scales, biases))
+    return packed, scales, biases, numbers.double() * scale + bias
 
 
 @case
@@ -296,18 +301,22 @@ def quantised_matmul(dtype: torch.dtype) -> Case:
 
 @case
 def embedding_bag(dtype: torch.dtype) -> Case:
-    table, indices, offsets = normal(10, 6, dtype=dtype), torch.tensor([1, 2, 9, 4, 4]), torch.tensor([0, 2, 2])
-    expected = [torch.stack([table[[1, 2]].amax(0), torch.zeros(6, dtype=dtype), table[[9, 4, 4]].amax(0)]), None]
-    return [table, indices, offsets, None, 2, False, None], expected
+    table, indices = normal(10, 6, dtype=dtype), torch.tensor([1, 2, 9, 4, 4])
+    rows = [table[[1, 2]].amax(0), torch.zeros(6, dtype=dtype), table[[9, 4, 4]].amax(0)]
+    return [table, indices, torch.tensor([0, 2, 2]), None, 2, False, None], [torch.stack(rows), None]
 
 
 @case
 def embedding_bag_backward(dtype: torch.dtype) -> Case:
     d_out, table = normal(3, 6, dtype=dtype), normal(10, 6, dtype=dtype)
-    indices, offsets, weights = torch.tensor([1, 2, 9, 4, 4]), torch.tensor([0, 2, 2]), normal(5, dtype=dtype)
-    expected = gradients(lambda t, w: F.embedding_bag(indices, t, offsets, mode="sum", per_sample_weights=w), d_out,
-                         table, weights)
-    return [d_out, table, indices, offsets, weights, torch.empty(0, dtype=torch.int32), 0, False, None], expected
+    indices, offsets = torch.tensor([1, 2, 9, 4, 4]), torch.tensor([0, 2, 2])
+    weights, largest = normal(5, dtype=dtype), torch.empty(0, dtype=torch.int32)
+
+    def bags(table: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        return F.embedding_bag(indices, table, offsets, mode="sum", per_sample_weights=weights)
+
+    expected = gradients(bags, d_out, table, weights)
+    return [d_out, table, indices, offsets, weights, largest, 0, False, None], expected
 
 
 def _adam_case(dtype: torch.dtype, optimizer: type) -> Case:

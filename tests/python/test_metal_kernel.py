@@ -1,4 +1,5 @@
 """ingot.metal_kernel: MLX's custom kernels on NumPy arrays and torch tensors."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -28,7 +29,19 @@ def elementwise(name: str, source: str, **options):
     return run
 
 
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32"]
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+]
 
 
 @pytest.mark.parametrize("size", [3, 100])  # constant and device address space
@@ -40,7 +53,9 @@ def test_copies_every_numpy_type(name, size):
     np.testing.assert_array_equal(out, x)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool]
+)
 def test_copies_torch_tensors(dtype):
     x = torch.randn(33).mul(3).to(dtype)
     out = elementwise("copy", COPY)(x)
@@ -50,7 +65,9 @@ def test_copies_torch_tensors(dtype):
 
 def test_complex_numbers():
     x = (np.random.default_rng(0).normal(size=(16, 2)).astype(np.float32)).view(np.complex64)[:, 0]
-    square = elementwise("square", "uint i = thread_position_in_grid.x; out[i] = inp[i] * inp[i] - inp[i] / inp[i];")
+    square = elementwise(
+        "square", "uint i = thread_position_in_grid.x; out[i] = inp[i] * inp[i] - inp[i] / inp[i];"
+    )
     np.testing.assert_allclose(square(x), x * x - 1, rtol=1e-5, atol=1e-6)
 
 
@@ -88,7 +105,12 @@ def test_arguments_and_template():
 def test_numbers_are_passed_by_reference_in_mlx_types(value, dtype, capsys):
     kernel = ingot.metal_kernel("number", ["x"], ["out"], "out[0] = x;")
     [out] = kernel(
-        inputs=[value], output_shapes=[(1,)], output_dtypes=["float32"], grid=(1, 1, 1), threadgroup=(1, 1, 1), verbose=True
+        inputs=[value],
+        output_shapes=[(1,)],
+        output_dtypes=["float32"],
+        grid=(1, 1, 1),
+        threadgroup=(1, 1, 1),
+        verbose=True,
     )
     assert out[0] == np.float32(value)
     assert f"const constant {dtype}& x [[buffer(0)]]" in capsys.readouterr().out
@@ -132,7 +154,9 @@ def test_shape_strides_and_ndim_are_those_of_the_array():
         ensure_row_contiguous=False,
     )
     x = np.zeros((4, 6, 10), np.float32)[:, ::2, 1:9]
-    [out] = kernel(inputs=[x], output_shapes=[(6,)], output_dtypes=["int64"], grid=(1, 1, 1), threadgroup=(1, 1, 1))
+    [out] = kernel(
+        inputs=[x], output_shapes=[(6,)], output_dtypes=["int64"], grid=(1, 1, 1), threadgroup=(1, 1, 1)
+    )
     assert out.tolist() == [4, 3, 8, 60, 20, 1]
 
 
@@ -141,7 +165,9 @@ def test_header_and_helpers():
     template <typename T>
     T twice(T x) { return x + x; }
     """
-    run = elementwise("helper", "uint i = thread_position_in_grid.x; out[i] = twice(inp[i]) + ceildiv(7, 2);", header=header)
+    run = elementwise(
+        "helper", "uint i = thread_position_in_grid.x; out[i] = twice(inp[i]) + ceildiv(7, 2);", header=header
+    )
     x = np.random.default_rng(3).normal(size=40).astype(np.float32)
     np.testing.assert_allclose(run(x), 2 * x + 4, rtol=1e-6)
 
@@ -162,7 +188,9 @@ ATTRIBUTES = {
     "thread_position_in_grid.x + 100 * thread_position_in_grid.y": lambda x, y: x + 100 * y,
     "thread_position_in_threadgroup.x": lambda x, y: x % 4,
     "thread_index_in_threadgroup": lambda x, y: x % 4 + 4 * (y % 2),
-    "threadgroup_position_in_grid.x + 10 * threadgroup_position_in_grid.y": lambda x, y: x // 4 + 10 * (y // 2),
+    "threadgroup_position_in_grid.x + 10 * threadgroup_position_in_grid.y": lambda x, y: (
+        x // 4 + 10 * (y // 2)
+    ),
     "threads_per_threadgroup.x * threads_per_threadgroup.y": lambda x, y: 8,
     "threads_per_grid.x * threads_per_grid.y": lambda x, y: 64,
     "threadgroups_per_grid.x * threadgroups_per_grid.y": lambda x, y: 8,
@@ -187,9 +215,14 @@ def test_attributes_on_mention(expression):
     kernel = ingot.metal_kernel(
         "attribute", [], ["out"], f"uint3 at = thread_position_in_grid; out[at.y * 16 + at.x] = {expression};"
     )
-    [out] = kernel(inputs=[], output_shapes=[(8, 16)], output_dtypes=["uint32"], grid=(16, 8, 1), threadgroup=(4, 2, 1))
+    [out] = kernel(
+        inputs=[], output_shapes=[(8, 16)], output_dtypes=["uint32"], grid=(16, 8, 1), threadgroup=(4, 2, 1)
+    )
     x, y = np.meshgrid(np.arange(16), np.arange(8))
-    if expression in ("threads_per_grid.x * threads_per_grid.y", "threadgroups_per_grid.x * threadgroups_per_grid.y"):
+    if expression in (
+        "threads_per_grid.x * threads_per_grid.y",
+        "threadgroups_per_grid.x * threadgroups_per_grid.y",
+    ):
         expected = np.full((8, 16), {"threads": 128, "threadgroups": 16}[expression.partition("_")[0]])
     else:
         expected = np.broadcast_to(ATTRIBUTES[expression](x, y), (8, 16))
@@ -199,7 +232,10 @@ def test_attributes_on_mention(expression):
 def test_a_threadgroup_larger_than_the_grid_is_cut():
     kernel = ingot.metal_kernel("cut", ["a"], ["out"], "out[0] = threads_per_threadgroup.x;")
     [out] = kernel(
-        inputs=[np.zeros((1, 1), np.float32)], output_shapes=[(1,)], output_dtypes=["uint32"], grid=(2, 1, 1),
+        inputs=[np.zeros((1, 1), np.float32)],
+        output_shapes=[(1,)],
+        output_dtypes=["uint32"],
+        grid=(2, 1, 1),
         threadgroup=(256, 1, 1),
     )
     assert out[0] == 2
@@ -215,7 +251,12 @@ def test_atomic_outputs_and_init_value():
     )
     x = np.random.default_rng(4).integers(0, 10, 5000).astype(np.int32)
     [counts] = kernel(
-        inputs=[x], output_shapes=[(10,)], output_dtypes=[np.float32], grid=(5000, 1, 1), threadgroup=(128, 1, 1), init_value=2
+        inputs=[x],
+        output_shapes=[(10,)],
+        output_dtypes=[np.float32],
+        grid=(5000, 1, 1),
+        threadgroup=(128, 1, 1),
+        init_value=2,
     )
     np.testing.assert_array_equal(counts, np.bincount(x, minlength=10) + 2)
 
@@ -224,7 +265,12 @@ def test_atomic_outputs_and_init_value():
 def test_init_value_stays_where_nothing_is_written(like):
     kernel = ingot.metal_kernel("touch", ["x"], ["out"], "out[1] = 5;")
     [out] = kernel(
-        inputs=[like], output_shapes=[(3,)], output_dtypes=[like.dtype], grid=(1, 1, 1), threadgroup=(1, 1, 1), init_value=-1
+        inputs=[like],
+        output_shapes=[(3,)],
+        output_dtypes=[like.dtype],
+        grid=(1, 1, 1),
+        threadgroup=(1, 1, 1),
+        init_value=-1,
     )
     assert out.tolist() == [-1, 5, -1]
 
@@ -233,8 +279,12 @@ def test_an_empty_grid_runs_nothing():
     kernel = ingot.metal_kernel("nothing", ["x"], ["out"], "out[0] = 5;")
     for grid in ((0, 1, 1), (1, 0, 1), (1, 1, 0)):
         [out] = kernel(
-            inputs=[np.zeros(2, np.float32)], output_shapes=[(1,)], output_dtypes=["float32"], grid=grid,
-            threadgroup=(1, 1, 1), init_value=3,
+            inputs=[np.zeros(2, np.float32)],
+            output_shapes=[(1,)],
+            output_dtypes=["float32"],
+            grid=grid,
+            threadgroup=(1, 1, 1),
+            init_value=3,
         )
         assert out[0] == 3
 
@@ -264,12 +314,18 @@ def test_math_mode_reaches_the_compiler(mode, expected):
         #endif
     """
     kernel = ingot.metal_kernel("mode", [], ["out"], source, compile_options=mode and {"math_mode": mode})
-    [out] = kernel(inputs=[], output_shapes=[(1,)], output_dtypes=["int32"], grid=(1, 1, 1), threadgroup=(1, 1, 1))
+    [out] = kernel(
+        inputs=[], output_shapes=[(1,)], output_dtypes=["int32"], grid=(1, 1, 1), threadgroup=(1, 1, 1)
+    )
     assert out[0] == expected
 
 
 def test_verbose_prints_the_generated_source(capsys):
-    run = elementwise("shown", "uint i = thread_position_in_grid.x; T v = inp[i]; out[i] = v * inp_shape[0];", header="// my header\n")
+    run = elementwise(
+        "shown",
+        "uint i = thread_position_in_grid.x; T v = inp[i]; out[i] = v * inp_shape[0];",
+        header="// my header\n",
+    )
     run(np.ones((3, 4), np.float16), template=[("T", np.float32)], verbose=True)
     text = capsys.readouterr().out
     assert text.startswith("Generated source code for `shown`:\n```\n// my header\n")
@@ -288,10 +344,16 @@ def test_verbose_prints_the_generated_source(capsys):
 
 
 def test_numpy_and_torch_mixed_give_torch():
-    kernel = ingot.metal_kernel("mixed", ["a", "b"], ["out"], "uint i = thread_position_in_grid.x; out[i] = a[i] + b[i];")
+    kernel = ingot.metal_kernel(
+        "mixed", ["a", "b"], ["out"], "uint i = thread_position_in_grid.x; out[i] = a[i] + b[i];"
+    )
     [out] = kernel(
-        inputs=[np.ones(16, np.float32), torch.ones(16)], output_shapes=[(16,)], output_dtypes=["bfloat16"], grid=(16, 1, 1),
-        threadgroup=(16, 1, 1), stream="gpu",
+        inputs=[np.ones(16, np.float32), torch.ones(16)],
+        output_shapes=[(16,)],
+        output_dtypes=["bfloat16"],
+        grid=(16, 1, 1),
+        threadgroup=(16, 1, 1),
+        stream="gpu",
     )
     assert out.dtype == torch.bfloat16 and torch.equal(out, torch.full((16,), 2, dtype=torch.bfloat16))
 
@@ -311,12 +373,18 @@ def test_threadgroup_memory_and_barriers_in_the_body():
     """
     kernel = ingot.metal_kernel("reverse", ["inp"], ["out"], source)
     x = np.arange(256, dtype=np.float32)
-    [out] = kernel(inputs=[x], output_shapes=[x.shape], output_dtypes=[x.dtype], grid=(256, 1, 1), threadgroup=(64, 1, 1))
+    [out] = kernel(
+        inputs=[x], output_shapes=[x.shape], output_dtypes=[x.dtype], grid=(256, 1, 1), threadgroup=(64, 1, 1)
+    )
     np.testing.assert_array_equal(out, x.reshape(4, 64)[:, ::-1].ravel())
 
 
 GOOD_CALL = dict(
-    inputs=[np.zeros(16, np.float32)], output_shapes=[(16,)], output_dtypes=[np.float32], grid=(16, 1, 1), threadgroup=(16, 1, 1)
+    inputs=[np.zeros(16, np.float32)],
+    output_shapes=[(16,)],
+    output_dtypes=[np.float32],
+    grid=(16, 1, 1),
+    threadgroup=(16, 1, 1),
 )
 
 
@@ -391,3 +459,30 @@ def test_compile_errors_name_the_line_of_the_body():
         run(np.zeros(16, np.float32))
     assert isinstance(caught.value, RuntimeError)  # as MLX raises
     assert "out[i] = undefined_thing;\n         ^" in str(caught.value)
+
+
+def test_mlx_arrays_and_its_own_call():
+    mx = pytest.importorskip("mlx.core", reason="MLX is not installed")
+    import ingot.mlx
+
+    x = mx.random.normal((4, 6))
+    for dtype in (mx.float32, mx.bfloat16, mx.float16):
+        kernel = ingot.metal_kernel(
+            "mlx", ["inp"], ["out"], "uint i = thread_position_in_grid.x; out[i] = inp[i] + 1;"
+        )
+        [out] = kernel(
+            inputs=[x.astype(dtype)],
+            output_shapes=[x.shape],
+            output_dtypes=[dtype],
+            grid=(24, 1, 1),
+            threadgroup=(24, 1, 1),
+        )
+        assert isinstance(out, mx.array) and out.dtype == dtype
+        assert mx.array_equal(out, x.astype(dtype) + 1)
+    original = mx.fast.metal_kernel
+    ingot.mlx.enable()
+    try:
+        assert mx.fast.metal_kernel is ingot.metal_kernel and mx.metal.is_available()
+    finally:
+        ingot.mlx.disable()
+    assert mx.fast.metal_kernel is original

@@ -2,6 +2,9 @@
 shapes; and the table of samples leaves none out."""
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -70,3 +73,10 @@ def test_loading_again_changes_nothing():
     before = torch.ops.ingot.silu(torch.ones(3))
     load()
     assert torch.equal(torch.ops.ingot.silu(torch.ones(3)), before)
+
+
+def test_without_torch_the_error_says_what_is_missing():
+    program = "import sys; sys.modules['torch'] = None\nimport ingot\nimport ingot.ops"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.returncode == 1
+    assert "ImportError: ingot's operators need PyTorch 2.7 or newer" in found.stderr

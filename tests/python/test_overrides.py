@@ -1,19 +1,29 @@
 """Overrides: torch's operators carried out by ingot, handed on where ingot cannot, and restored exactly."""
+
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from override_cases import CASES, FLOATS, Case, symmetric
 
 import ingot
 
-GROUPS = ("activations", "embedding_bag", "normalization", "softmax", "cross_entropy", "attention", "linalg", "optimizers")
+GROUPS = (
+    "activations",
+    "embedding_bag",
+    "normalization",
+    "softmax",
+    "cross_entropy",
+    "attention",
+    "linalg",
+    "optimizers",
+)
 NONE = dict.fromkeys(GROUPS, False)
 ALWAYS = dict.fromkeys(GROUPS, "always")
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 TOLERANCE = {torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
@@ -26,86 +36,9 @@ def torch_as_it_was():
     ingot.disable_overrides()
 
 
-def well_conditioned(*shape: int) -> torch.Tensor:
-    """Matrices far from singular, with singular values apart from each other."""
-    a = torch.randn(*shape)
-    k = min(shape[-2:])
-    a[..., range(k), range(k)] += torch.arange(1, k + 1) * 3.0
-    return a
-
-
-def symmetric(*shape: int) -> torch.Tensor:
-    a = well_conditioned(*shape)
-    return a @ a.mT / shape[-1] + torch.eye(shape[-1])
-
-
-def up_to_sign(q: torch.Tensor, dim: int) -> torch.Tensor:
-    """Vectors along `dim` with their largest element positive: signs are free in a factorisation."""
-    largest = q.gather(dim, q.abs().argmax(dim, keepdim=True))
-    return q * largest.sign()
-
-
-class Case:
-    """A call of torch that an operator is replaced in."""
-
-    def __init__(self, operator: str, run: Callable[..., Any], *inputs: Callable[[], torch.Tensor],
-                 dtypes: tuple[torch.dtype, ...] = FLOATS, backward: str | None = None,
-                 compare: Callable[[Any], Any] = lambda result: result, name: str = "") -> None:
-        self.operator, self.run, self.inputs, self.dtypes = operator, run, inputs, dtypes
-        self.backward, self.compare, self.name = backward, compare, name or operator
-
-    def make(self, dtype: torch.dtype) -> list[torch.Tensor]:
-        torch.manual_seed(3)
-        made = [make() for make in self.inputs]
-        return [x.to(dtype) if x.is_floating_point() else x for x in made]
-
-
-F32 = (torch.float32,)
-CASES = [
-    Case("aten::silu", F.silu, lambda: torch.randn(7, 33), backward="aten::silu_backward"),
-    Case("aten::gelu", F.gelu, lambda: torch.randn(7, 33), backward="aten::gelu_backward"),
-    Case("aten::gelu", lambda x: F.gelu(x, approximate="tanh"), lambda: torch.randn(7, 33),
-         backward="aten::gelu_backward", name="gelu tanh"),
-    Case("aten::_softmax", lambda x: F.softmax(x, -1), lambda: torch.randn(4, 5, 33), backward="aten::_softmax_backward_data"),
-    Case("aten::_log_softmax", lambda x: F.log_softmax(x, 2), lambda: torch.randn(4, 5, 33),
-         backward="aten::_log_softmax_backward_data"),
-    Case("aten::layer_norm", lambda x, w, b: F.layer_norm(x, [33], w, b, 1e-4), lambda: torch.randn(4, 5, 33),
-         lambda: torch.randn(33), lambda: torch.randn(33)),
-    Case("aten::rms_norm", lambda x, w: F.rms_norm(x, [33], w, 1e-4), lambda: torch.randn(4, 5, 33), lambda: torch.randn(33)),
-    Case("aten::rms_norm", lambda x: F.rms_norm(x, [33]), lambda: torch.randn(4, 33) * 1e-3, name="rms_norm without eps"),
-    Case("aten::cross_entropy_loss", lambda x, t: F.cross_entropy(x, t, label_smoothing=0.1), lambda: torch.randn(9, 33),
-         lambda: torch.randint(33, (9,))),
-    Case("aten::cross_entropy_loss", lambda x, t: F.cross_entropy(x, t, reduction="sum", ignore_index=5),
-         lambda: torch.randn(9, 33), lambda: torch.arange(9), name="cross_entropy sum"),
-    Case("aten::cross_entropy_loss", lambda x, t: F.cross_entropy(x, t, reduction="none"), lambda: torch.randn(9, 33),
-         lambda: torch.tensor([-100, 1, 2, 3, 4, 5, 6, 7, 32]), name="cross_entropy none"),
-    Case("aten::_embedding_bag", lambda w, i, o: F.embedding_bag(i, w, o, mode="sum"), lambda: torch.randn(50, 16),
-         lambda: torch.randint(50, (40,)), lambda: torch.tensor([0, 3, 3, 20]), backward="aten::_embedding_bag_backward"),
-    Case("aten::_embedding_bag", lambda w, i: F.embedding_bag(i, w, mode="mean"), lambda: torch.randn(50, 16),
-         lambda: torch.randint(50, (6, 7)), backward="aten::_embedding_bag_backward", name="embedding_bag mean"),
-    Case("aten::_scaled_dot_product_flash_attention_for_cpu", F.scaled_dot_product_attention,
-         *[lambda: torch.randn(2, 3, 17, 32)] * 3, backward="aten::_scaled_dot_product_flash_attention_for_cpu_backward"),
-    Case("aten::_scaled_dot_product_flash_attention_for_cpu",
-         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
-         *[lambda: torch.randn(2, 17, 3, 32).transpose(1, 2)] * 3,
-         backward="aten::_scaled_dot_product_flash_attention_for_cpu_backward", name="causal attention"),
-    Case("aten::linalg_qr", torch.linalg.qr, lambda: well_conditioned(3, 20, 12), dtypes=F32,
-         compare=lambda r: (up_to_sign(r[0], -2), up_to_sign(r[1], -1))),
-    Case("aten::linalg_cholesky_ex", torch.linalg.cholesky, lambda: symmetric(3, 12, 12), dtypes=F32),
-    Case("aten::linalg_cholesky_ex", lambda a: torch.linalg.cholesky(a, upper=True), lambda: symmetric(12, 12), dtypes=F32,
-         name="cholesky upper"),
-    Case("aten::linalg_lu_factor_ex", torch.linalg.lu_factor, lambda: well_conditioned(3, 12, 9), dtypes=F32),
-    Case("aten::linalg_solve", torch.linalg.solve, lambda: well_conditioned(3, 12, 12), lambda: torch.randn(3, 12, 5), dtypes=F32),
-    Case("aten::linalg_solve_triangular", lambda a, b: torch.linalg.solve_triangular(a.triu(), b, upper=True),
-         lambda: well_conditioned(3, 12, 12), lambda: torch.randn(3, 12, 5), dtypes=F32),
-    Case("aten::linalg_solve_triangular", lambda a, b: torch.linalg.solve_triangular(a.tril(), b, upper=False, left=False),
-         lambda: well_conditioned(3, 12, 12), lambda: torch.randn(3, 5, 12), dtypes=F32, name="solve_triangular right"),
-    Case("aten::_linalg_eigh", torch.linalg.eigh, lambda: symmetric(3, 12, 12), dtypes=F32,
-         compare=lambda r: (r[0], up_to_sign(r[1], -2))),
-    Case("aten::_linalg_svd", lambda a: torch.linalg.svd(a, full_matrices=False), lambda: well_conditioned(3, 20, 12), dtypes=F32,
-         compare=lambda r: (up_to_sign(r[0], -2), r[1], up_to_sign(r[2], -1))),
+BY_TYPE = [
+    pytest.param(case, dtype, id=f"{case.name} {str(dtype)[6:]}") for case in CASES for dtype in case.dtypes
 ]
-BY_TYPE = [pytest.param(case, dtype, id=f"{case.name} {str(dtype)[6:]}") for case in CASES for dtype in case.dtypes]
 
 
 def tensors(result: Any) -> list[torch.Tensor]:
@@ -124,7 +57,9 @@ def test_results_are_torchs_with_the_same_strides(case, dtype):
     expected = case.run(*case.make(dtype))
     with ingot.overrides(**ALWAYS):
         found = case.run(*case.make(dtype))
-    name = case.operator.replace("_embedding_bag", "_embedding_bag_forward_only")  # nothing asked for gradients
+    name = case.operator.replace(
+        "_embedding_bag", "_embedding_bag_forward_only"
+    )  # nothing asked for gradients
     assert ingot.override_counts()[name].replaced == 1, ingot.override_report()
     assert [x.stride() for x in tensors(found)] == [x.stride() for x in tensors(expected)]
     assert_close(case.compare(found), case.compare(expected), dtype)
@@ -161,7 +96,11 @@ def test_double_is_handed_on_unchanged(case):
     assert not any(count.replaced for count in ingot.override_counts().values()), ingot.override_report()
     assert ingot.override_counts()[case.operator].passed >= 1
     for x, y in zip(found + found_gradients, expected + expected_gradients, strict=True):
-        assert torch.equal(x, y) and x.stride() == y.stride()
+        assert x.stride() == y.stride()
+        if case.exact:
+            assert torch.equal(x, y)
+        else:  # older versions of torch differ from call to call, with the alignment of the memory
+            torch.testing.assert_close(x, y, rtol=1e-10, atol=1e-12)
 
 
 def complex_qr():
@@ -174,13 +113,18 @@ HANDED_ON = {
     "an empty input": lambda: F.silu(torch.randn(0, 6)),
     "softmax over the first dimension": lambda: F.softmax(torch.randn(5, 6), 0),
     "a norm over two dimensions": lambda: F.layer_norm(torch.randn(5, 6, 7), [6, 7]),
-    "a norm with a weight of another type": lambda: F.rms_norm(torch.randn(5, 6).bfloat16(), [6], torch.randn(6)),
+    "a norm with a weight of another type": lambda: F.rms_norm(
+        torch.randn(5, 6).bfloat16(), [6], torch.randn(6)
+    ),
     "class weights": lambda: F.cross_entropy(torch.randn(6, 5).T, torch.arange(5), weight=torch.rand(6)),
     "probabilities as targets": lambda: F.cross_entropy(torch.randn(6, 5).T, torch.rand(5, 6)),
     "bags by maximum": lambda: F.embedding_bag(torch.randint(9, (3, 4)), torch.randn(9, 5), mode="max"),
-    "bags with padding": lambda: F.embedding_bag(torch.randint(9, (3, 4)), torch.randn(9, 5), mode="sum", padding_idx=2),
+    "bags with padding": lambda: F.embedding_bag(
+        torch.randint(9, (3, 4)), torch.randn(9, 5), mode="sum", padding_idx=2
+    ),
     "a causal mask that is no square": lambda: F.scaled_dot_product_attention(
-        torch.randn(1, 2, 3, 8), torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 8), is_causal=True),
+        torch.randn(1, 2, 3, 8), torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 8), is_causal=True
+    ),
     "complex numbers": complex_qr,
     "qr without q": lambda: torch.linalg.qr(torch.randn(5, 4), mode="r"),
     "full matrices": lambda: torch.linalg.svd(torch.randn(5, 4)),
@@ -197,7 +141,9 @@ def test_what_ingot_does_not_take_is_torchs_bit_for_bit(what):
     with ingot.overrides(**ALWAYS):
         found = tensors(HANDED_ON[what]())
     counts = ingot.override_counts()
-    assert sum(count.passed for count in counts.values()) >= 1 and not any(count.replaced for count in counts.values())
+    assert sum(count.passed for count in counts.values()) >= 1 and not any(
+        count.replaced for count in counts.values()
+    )
     for x, y in zip(found, expected, strict=True):
         assert x.dtype == y.dtype and x.stride() == y.stride()
         assert torch.equal(torch.nan_to_num(x), torch.nan_to_num(y))
@@ -228,7 +174,11 @@ def test_errors_are_torchs(what):
 def dispatch_tables() -> dict[str, str]:
     """Everything the dispatcher knows of the operators that can be replaced."""
     names = [line.split()[0] for line in ingot.override_report().splitlines()[1:]]
-    return {name: torch._C._dispatch_dump(name) + torch._C._dispatch_dump_table(name) for name in names if "::" in name}
+    return {
+        name: torch._C._dispatch_dump(name) + torch._C._dispatch_dump_table(name)
+        for name in names
+        if "::" in name
+    }
 
 
 def test_disabling_restores_the_dispatcher_exactly():
@@ -248,7 +198,9 @@ def test_disabling_restores_the_dispatcher_exactly():
 
 
 def states() -> dict[str, str]:
-    return {line[:58].strip(): line[73:86].strip() for line in ingot.override_report().splitlines()[1:]}
+    """Each operator's state: off, if faster, always or not in torch."""
+    rows = [line.split() for line in ingot.override_report().splitlines()[1:]]
+    return {row[0]: " ".join(row[2:-2]) for row in rows}
 
 
 def test_configurations_nest_and_survive_exceptions():
@@ -308,7 +260,9 @@ def test_autocast_comes_first():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("case", [case for case in CASES if case.dtypes == FLOATS], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.dtypes == FLOATS], ids=lambda case: case.name
+)
 def test_types_under_autocast_are_torchs(case, dtype):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         expected = case.run(*case.make(dtype))
@@ -355,17 +309,27 @@ def train(kind: type, steps: int, **options: Any) -> list[torch.Tensor]:
     return [p.detach() for p in model.parameters()] + moments
 
 
-@pytest.mark.parametrize("options", [{}, {"amsgrad": True}, {"maximize": True}, {"weight_decay": 0.1}, {"fused": True},
-                                     {"foreach": True}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"amsgrad": True}, {"maximize": True}, {"weight_decay": 0.1}, {"fused": True}, {"foreach": True}],
+    ids=str,
+)
 @pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.Adam])
 def test_adam_has_torchs_curve(kind, options):
     steps = 5 if "maximize" in options else 30
     expected = train(kind, steps, **options)
-    with ingot.overrides(**{**NONE, "optimizers": True}):
+    with ingot.overrides(**{**NONE, "optimizers": "always"}):
         found = train(kind, steps, **options)
     assert ingot.override_counts()["torch.optim.adam.adam"] == (steps, 0)
     for x, y in zip(found, expected, strict=True):
         torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-5)
+
+
+def test_torchs_own_fused_step_stays_unless_asked_for():
+    with ingot.overrides():
+        train(torch.optim.AdamW, 2)
+        train(torch.optim.AdamW, 3, fused=True)
+    assert ingot.override_counts()["torch.optim.adam.adam"] == (2, 3)
 
 
 def test_adam_of_double_is_torchs():
@@ -408,8 +372,15 @@ def test_many_threads_call_overridden_operators():
 def test_a_training_step_matches():
     def run() -> list[torch.Tensor]:
         torch.manual_seed(4)
-        layers = [torch.nn.Linear(32, 64), torch.nn.SiLU(), torch.nn.LayerNorm(64), torch.nn.Linear(64, 64),
-                  torch.nn.GELU(approximate="tanh"), torch.nn.RMSNorm(64, eps=1e-5), torch.nn.Linear(64, 10)]
+        layers = [
+            torch.nn.Linear(32, 64),
+            torch.nn.SiLU(),
+            torch.nn.LayerNorm(64),
+            torch.nn.Linear(64, 64),
+            torch.nn.GELU(approximate="tanh"),
+            torch.nn.RMSNorm(64, eps=1e-5),
+            torch.nn.Linear(64, 10),
+        ]
         model = torch.nn.Sequential(*layers)
         x, targets = torch.randn(16, 32), torch.randint(10, (16,))
         loss = F.cross_entropy(model(x), targets)
@@ -421,5 +392,12 @@ def test_a_training_step_matches():
         found = run()
     assert_close(found, expected, torch.float32)
     replaced = {name for name, count in ingot.override_counts().items() if count.replaced}
-    assert {"aten::silu", "aten::silu_backward", "aten::layer_norm", "aten::gelu", "aten::gelu_backward", "aten::rms_norm",
-            "aten::cross_entropy_loss"} <= replaced
+    assert {
+        "aten::silu",
+        "aten::silu_backward",
+        "aten::layer_norm",
+        "aten::gelu",
+        "aten::gelu_backward",
+        "aten::rms_norm",
+        "aten::cross_entropy_loss",
+    } <= replaced

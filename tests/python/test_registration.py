@@ -44,7 +44,8 @@ def close(result: Any, expected: Any, tolerance: float) -> None:
             close(one, other, tolerance)
         return
     assert result.shape == expected.shape
-    torch.testing.assert_close(result.detach().double(), expected.detach().double(), rtol=tolerance, atol=tolerance)
+    result, expected = result.detach().double(), expected.detach().double()
+    torch.testing.assert_close(result, expected, rtol=tolerance, atol=tolerance)
 
 
 def contiguous(results: list[Any]) -> None:
@@ -159,6 +160,10 @@ def test_messages_name_both_sides() -> None:
         ops.cross_entropy(x, torch.zeros(4, dtype=torch.int64), 7)
     with pytest.raises(RuntimeError, match="window is -1"):
         ops.attention(x[None, None], x[None, None], x[None, None], None, None, 0.0, False, -1)
+    with pytest.raises(RuntimeError, match=r"matmul: a has shape \[2, 1, 4, 8\], whose batch is neither"):
+        ops.matmul(x.expand(2, 1, 4, 8), torch.zeros(3, 8, 5))
+    with pytest.raises(RuntimeError, match="silu: x has type .*complex"):
+        ops.silu(torch.zeros(3, dtype=torch.complex64))
     with pytest.raises(RuntimeError, match="eps is"):
         ops.rms_norm(x, None, float("nan"))
 
@@ -212,9 +217,11 @@ def test_expanded_inputs() -> None:
     x = row.expand(2, 3, 8)
     torch.testing.assert_close(torch.ops.ingot.silu(x), torch.nn.functional.silu(x))
     torch.testing.assert_close(torch.ops.ingot.softmax(x), x.softmax(-1))
-    torch.testing.assert_close(torch.ops.ingot.rms_norm(x, weight), torch.nn.functional.rms_norm(x, (8,), weight, 1e-6))
+    expected = torch.nn.functional.rms_norm(x, (8,), weight, 1e-6)
+    torch.testing.assert_close(torch.ops.ingot.rms_norm(x, weight), expected)
     column = torch.randn(3, 1).expand(3, 8)
-    torch.testing.assert_close(torch.ops.ingot.silu_mul(x[0], column), torch.nn.functional.silu(x[0]) * column)
+    expected = torch.nn.functional.silu(x[0]) * column
+    torch.testing.assert_close(torch.ops.ingot.silu_mul(x[0], column), expected)
     torch.testing.assert_close(torch.ops.ingot.matmul(x, column.T), x @ column.T)
 
 
@@ -227,7 +234,8 @@ def test_a_failed_copy_back_is_an_error() -> None:
 def test_zero_means_zero() -> None:
     """eps, scale and the betas are what was given, also where the C interface has 0 for a default."""
     x = torch.randn(4, 8)
-    torch.testing.assert_close(torch.ops.ingot.rms_norm(x, None, 0.0), x / x.square().mean(-1, keepdim=True).sqrt())
+    expected = x / x.square().mean(-1, keepdim=True).sqrt()
+    torch.testing.assert_close(torch.ops.ingot.rms_norm(x, None, 0.0), expected)
     torch.testing.assert_close(torch.ops.ingot.softmax(x, None, 0.0), torch.full((4, 8), 0.125))
     params, grads = [torch.zeros(3)], [torch.ones(3)]
     states = [[torch.zeros(3)], [torch.zeros(3)]]
@@ -270,7 +278,8 @@ def test_clipping_by_norm() -> None:
     norm = call("grad_norm", [grads])[0]
     assert norm.shape == () and abs(norm.item() - 84**0.5) < 1e-4
     states = [[torch.zeros_like(g) for g in grads] for _ in range(3)]
-    call("adam_", [states[0], grads, states[1], states[2], [], [], norm, 0.1, 0.5, 0.5, 1e-8, 0.0, 1, False, False, 1.0])
+    lists = [states[0], grads, states[1], states[2], [], []]
+    call("adam_", [*lists, norm, 0.1, 0.5, 0.5, 1e-8, 0.0, 1, False, False, 1.0])
     torch.testing.assert_close(states[1][0], 0.5 * grads[0] / norm, rtol=1e-4, atol=1e-5)
 
 
@@ -280,7 +289,7 @@ def _resident() -> int:
 
 
 def test_nothing_leaks() -> None:
-    """Neither results, nor optional arguments, copies or failed calls keep memory: 64 KiB a call would show."""
+    """Results, optional arguments, copies and failed calls keep no memory: 64 KiB a call would show."""
     x, weight = torch.randn(64, 256), torch.randn(256)
     turned_x = turned(x)
     grads = [torch.randn(64) for _ in range(8)]
@@ -361,8 +370,13 @@ def test_registering_twice_does_nothing() -> None:
         _C.torch_register(3)
 
 
+def test_what_python_is_to_implement() -> None:
+    assert _C.torch_unimplemented() == ([] if HAS_LISTS else ["adamw_", "adam_", "grad_norm"])
+
+
 @pytest.mark.skipif(HAS_LISTS, reason="torch 2.10 and newer pass lists through the dispatcher")
 def test_torch_call_refuses_nonsense() -> None:
-    for arguments in ([], ["nothing"], [3], ["grad_norm"], ["grad_norm", 3], ["grad_norm", [3]], ["grad_norm", [], 1]):
+    nonsense = ([], ["nothing"], [3], ["grad_norm"], ["grad_norm", 3], ["grad_norm", [3]])
+    for arguments in nonsense:
         with pytest.raises((TypeError, RuntimeError)):
             _C.torch_call(*arguments)

@@ -109,9 +109,9 @@ def test_smoke_in_an_empty_environment_with_numpy_only(installed: pathlib.Path, 
 
 
 def test_prelude_is_the_wheels_own(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    header = site_packages(installed) / "ingot/share/ingot/prelude/metal_stdlib"
+    header = site_packages(installed) / "ingot/share/ingot/prelude/ingot_prelude.h"
     original = header.read_text()
-    header.write_text(original + "\nconstant constexpr int from_this_wheel = 42;\n")
+    header.write_text(original + "\nenum { from_this_wheel = 42 };\n")
     try:
         output = python(installed, tmp_path, """
 import numpy, ingot

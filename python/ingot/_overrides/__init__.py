@@ -3,15 +3,20 @@
 enable_overrides() routes operators such as F.silu, softmax and torch.linalg.qr on CPU tensors to
 ingot's kernels; disable_overrides() restores torch's exactly. See docs/overrides.md.
 """
+
 from __future__ import annotations
 
 import contextlib
 import threading
+from importlib import import_module
 from typing import Any, Iterator, NamedTuple
 
-import ingot.ops  # registers torch.ops.ingot  # noqa: F401
-from ingot._overrides import attention, embedding, limits, linalg, optimizers, pointwise, rows  # noqa: F401
+import ingot.ops  # noqa: F401  (registers torch.ops.ingot)
+from ingot._overrides import limits
 from ingot._overrides.dispatch import REPLACEMENTS, Replacement
+
+for _family in ("pointwise", "rows", "embedding", "attention", "linalg", "optimizers"):
+    import_module(f"ingot._overrides.{_family}")  # declares its replacements
 
 __all__ = [
     "OverrideCount",
@@ -26,12 +31,15 @@ __all__ = [
 # The operations of limits.py that a group is about.
 OPERATIONS = {
     "activations": ("silu", "silu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"),
-    "embedding_bag": ("embedding_bag", "embedding_bag_backward"),
+    "embedding_bag": ("embedding_bag", "embedding_bag_mean", "embedding_bag_backward"),
     "normalization": ("layer_norm", "rms_norm"),
     "softmax": ("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"),
     "cross_entropy": ("cross_entropy",),
     "attention": ("attention", "attention_backward", "attention_backward_causal"),
-    "linalg": ("qr", "cholesky", "lu", "solve", "triangular_solve", "eigh", "svd"),
+    "linalg": (
+        *("qr", "cholesky", "lu", "solve", "triangular_solve", "lstsq"),
+        *("eigh", "eigvalsh", "svd", "svdvals"),
+    ),
     "optimizers": ("adamw", "fused_adamw"),
 }
 Mode = bool | str
@@ -116,7 +124,9 @@ def _install(modes: dict[str, Mode]) -> None:
 
 def override_counts() -> dict[str, OverrideCount]:
     """By operator, how many calls ingot carried out and how many it handed on to torch."""
-    return {r.name: OverrideCount(r.replaced, r.passed) for r in REPLACEMENTS.values() if r.replaced or r.passed}
+    return {
+        r.name: OverrideCount(r.replaced, r.passed) for r in REPLACEMENTS.values() if r.replaced or r.passed
+    }
 
 
 def reset_override_counts() -> None:
@@ -127,9 +137,9 @@ def reset_override_counts() -> None:
 
 def override_report() -> str:
     """The state of all overrides and their counts, as a table."""
-    lines = [f"{'operator':<58}{'group':<15}{'state':<13}{'replaced':>10}{'passed on':>11}"]
+    lines = [f"{'operator':<60}{'group':<15}{'state':<13}{'replaced':>10}{'passed on':>11}"]
     for r in REPLACEMENTS.values():
-        lines.append(f"{r.name:<58}{r.group:<15}{_state(r):<13}{r.replaced:>10}{r.passed:>11}")
+        lines.append(f"{r.name:<60}{r.group:<15}{_state(r):<13}{r.replaced:>10}{r.passed:>11}")
     return "\n".join(lines)
 
 

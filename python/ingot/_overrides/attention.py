@@ -1,4 +1,5 @@
 """scaled_dot_product_attention: the kernels that torch has for it on the CPU."""
+
 from __future__ import annotations
 
 from typing import Any

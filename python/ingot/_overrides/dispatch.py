@@ -7,11 +7,12 @@ Three kinds of replacement, all undone exactly:
   take goes to the kernel underneath: by torch.library.get_kernel where this torch has it, else
   the function sits at BackendSelect, one step above the backends, and redispatches.
 * `composite`: an operator that torch composes of others. ingot's function goes to AutogradCPU and
-  CPU; torch's composition stays reachable through OpOverload.decompose.
+  CPU; torch's composition is reached as above, or through OpOverload.decompose.
 * `function`: a Python function of torch that no operator stands for, replaced in its module.
 
 A replacement returns NotImplemented for what it does not take.
 """
+
 from __future__ import annotations
 
 import functools
@@ -71,37 +72,34 @@ class Replacement:
 
     def _register(self, implementation: Callable[..., Any], key: str) -> None:
         library = torch.library.Library("aten", "IMPL")
-        self._undo.append(library._destroy)
+        self._undo.append(functools.partial(_destroy, library))
         library.impl(self._operator_name, implementation, key, with_keyset=True)
 
     def _install_leaf(self) -> None:
         if hasattr(torch.library, "get_kernel"):
-            underneath = torch.library.get_kernel(self.name, "CPU")
-
-            def implementation(keys: Any, *args: Any, **kwargs: Any) -> Any:
-                result = self._attempt(args, kwargs)
-                return underneath.call_boxed(keys, *args, **kwargs) if result is NotImplemented else result
-
-            self._register(implementation, "CPU")
+            underneath = torch.library.get_kernel(self.name, "CPU").call_boxed
+            self._register(self._over(underneath), "CPU")
             return
         operator = getattr(torch.ops.aten, self._operator_name).default
-        select = torch._C.DispatchKey.BackendSelect
-
-        def above_backends(keys: Any, *args: Any, **kwargs: Any) -> Any:
-            result = self._attempt(args, kwargs)
-            return operator.redispatch(keys.remove(select), *args, **kwargs) if result is NotImplemented else result
-
-        self._register(above_backends, "BackendSelect")
+        self._register(self._over(functools.partial(_redispatch, operator)), "BackendSelect")
 
     def _install_composite(self) -> None:
         operator = getattr(torch.ops.aten, self._operator_name).default
+        for key in ("AutogradCPU", "CPU"):
+            if hasattr(torch.library, "get_kernel"):
+                underneath = torch.library.get_kernel(self.name, key).call_boxed
+            else:
+                underneath = functools.partial(_decompose, operator)
+            self._register(self._over(underneath), key)
+
+    def _over(self, underneath: Callable[..., Any]) -> Callable[..., Any]:
+        """ingot's function, and `underneath` for what that hands on."""
 
         def implementation(keys: Any, *args: Any, **kwargs: Any) -> Any:
             result = self._attempt(args, kwargs)
-            return operator.decompose(*args, **kwargs) if result is NotImplemented else result
+            return underneath(keys, *args, **kwargs) if result is NotImplemented else result
 
-        self._register(implementation, "AutogradCPU")
-        self._register(implementation, "CPU")
+        return implementation
 
     def _install_function(self) -> None:
         owner, attribute, original = _find(self.name)
@@ -115,6 +113,22 @@ class Replacement:
 
         setattr(owner, attribute, implementation)
         self._undo.append(lambda: setattr(owner, attribute, original))
+
+
+def _destroy(library: Any) -> None:
+    """Takes back what was registered. Without a method for it, that happens when the last reference goes."""
+    if hasattr(library, "_destroy"):
+        library._destroy()
+
+
+def _redispatch(operator: Any, keys: Any, *args: Any, **kwargs: Any) -> Any:
+    """Goes on below BackendSelect."""
+    return operator.redispatch(keys.remove(torch._C.DispatchKey.BackendSelect), *args, **kwargs)
+
+
+def _decompose(operator: Any, keys: Any, *args: Any, **kwargs: Any) -> Any:
+    """torch's composition."""
+    return operator.decompose(*args, **kwargs)
 
 
 def _find(name: str) -> tuple[Any, str, Any]:

@@ -1,4 +1,5 @@
 """embedding_bag: sums and means."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +15,11 @@ SUM, MEAN = 0, 1
 
 def _bags_fit(indices: Any, offsets: Any, rows: int, bags: int) -> bool:
     """Whether torch would accept these: it raises for what ingot would only leave out."""
-    if not plain(indices, offsets) or indices.dtype != offsets.dtype or indices.dtype not in (torch.int32, torch.int64):
+    if (
+        not plain(indices, offsets)
+        or indices.dtype != offsets.dtype
+        or indices.dtype not in (torch.int32, torch.int64)
+    ):
         return False
     if indices.ndim != 1 or offsets.ndim != 1 or not indices.is_contiguous() or not offsets.is_contiguous():
         return False
@@ -27,12 +32,20 @@ def _bags_fit(indices: Any, offsets: Any, rows: int, bags: int) -> bool:
 
 
 def takes(
-    weight: Any, indices: Any, offsets: Any, mode: int, sample_weights: Any, last: bool, padding: int, always: bool = False
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    mode: int,
+    sample_weights: Any,
+    last: bool,
+    padding: int,
+    force: bool = False,
 ) -> bool:
     """Whether ingot does this call, and torch would not raise for it."""
     if mode not in (SUM, MEAN) or weight.ndim != 2 or padding >= 0 or not weight.is_contiguous():
         return False
-    if not within("embedding_bag", weight.dtype, indices.numel() * weight.shape[1], always=always):
+    name = "embedding_bag_mean" if mode == MEAN else "embedding_bag"
+    if not within(name, weight.dtype, indices.numel() * weight.shape[1], force=force):
         return False
     if sample_weights is not None:
         if mode != SUM or sample_weights.dtype != weight.dtype or not sample_weights.is_contiguous():
@@ -58,7 +71,11 @@ def _embedding_bag(
     if not takes(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx):
         return NotImplemented
     out = ops.embedding_bag(weight, indices, offsets, per_sample_weights, mode, include_last_offset, None)[0]
-    ends = offsets[1:] if include_last_offset else torch.cat([offsets[1:], offsets.new_tensor([indices.numel()])])
+    ends = (
+        offsets[1:]
+        if include_last_offset
+        else torch.cat([offsets[1:], offsets.new_tensor([indices.numel()])])
+    )
     sizes = ends - offsets[: ends.numel()]
     # torch computes the bag of each index again in the backward call where this is empty.
     return out, offsets.new_empty(0), sizes, sizes.clone()
@@ -105,5 +122,13 @@ def embedding_bag_backward(
     table = grad.new_empty(num_weights, grad.shape[1])  # for its shape: nothing reads it
     last = offsets.numel() == bags + 1
     return ops.embedding_bag_backward(
-        grad.contiguous(), table, indices, offsets, None, indices.new_empty(0, dtype=torch.int32), mode, last, None
+        grad.contiguous(),
+        table,
+        indices,
+        offsets,
+        None,
+        indices.new_empty(0, dtype=torch.int32),
+        mode,
+        last,
+        None,
     )[0]

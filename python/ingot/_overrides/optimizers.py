@@ -1,4 +1,5 @@
 """torch.optim.Adam and AdamW: the step of all parameters of a group in one call."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,21 +7,21 @@ from typing import Any
 import torch
 
 from ingot._overrides.dispatch import function
-from ingot._overrides.limits import plain, within
+from ingot._overrides.limits import within
 
 ops = torch.ops.ingot
+_PLAIN = {torch.Tensor, torch.nn.Parameter}
 
 
-def _same_kind(tensors: Any, like: Any) -> bool:
-    """Dense float32 tensors on the CPU, one for each parameter and of its size."""
-    if len(tensors) != len(like):
-        return False
-    for x, p in zip(tensors, like):
-        if not plain(x) or x.layout != torch.strided or x.dtype != torch.float32:
-            return False
-        if x.shape != p.shape or not x.is_contiguous():
-            return False
-    return True
+def _dense_float32(tensors: Any) -> bool:
+    """Whether all are dense float32 tensors on the CPU, and no subclass. (There may be hundreds.)"""
+    return (
+        set(map(type, tensors)) <= _PLAIN
+        and {x.layout for x in tensors} <= {torch.strided}
+        and {x.dtype for x in tensors} <= {torch.float32}
+        and all([x.is_cpu for x in tensors])
+        and all(map(torch.Tensor.is_contiguous, tensors))
+    )
 
 
 @function("optimizers", "torch.optim.adam.adam")
@@ -48,21 +49,27 @@ def adam(
     eps: float,
     maximize: bool,
 ) -> Any:
-    if not params or differentiable or capturable or has_complex or grad_scale is not None or found_inf is not None:
+    if (
+        not params
+        or differentiable
+        or capturable
+        or has_complex
+        or grad_scale is not None
+        or found_inf is not None
+    ):
         return NotImplemented
     if not (beta1 > 0 and beta2 > 0 and eps > 0):
         return NotImplemented
-    elements = sum(p.numel() for p in params)
-    # torch's fused step is fast on large parameters, so their mean size decides.
-    name, size = ("fused_adamw", elements // len(params)) if fused else ("adamw", elements)
-    if not within(name, torch.float32, size):
+    elements = sum(map(torch.Tensor.numel, params))
+    if not within("fused_adamw" if fused else "adamw", torch.float32, elements):
         return NotImplemented
-    if not all(_same_kind(tensors, params) for tensors in (params, grads, exp_avgs, exp_avg_sqs)):
+    states = [params, grads, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if amsgrad else [])]
+    if not all(map(_dense_float32, states)) or not _dense_float32(state_steps):
         return NotImplemented
-    if amsgrad and not _same_kind(max_exp_avg_sqs, params):
+    if any([x.shape != p.shape for tensors in states[1:] for x, p in zip(tensors, params)]):
         return NotImplemented
-    steps = {step.item() for step in state_steps}
-    if len(steps) != 1 or not plain(*state_steps):
+    steps = set(map(torch.Tensor.item, state_steps))
+    if len(steps) != 1:
         return NotImplemented
     update = ops.adamw_ if decoupled_weight_decay else ops.adam_
     update(

@@ -1,4 +1,5 @@
 """silu and gelu, and their gradients."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -12,7 +13,13 @@ ops = torch.ops.ingot
 
 
 def _gradient_fits(name: str, d_out: Any, x: Any) -> bool:
-    return fits(name, x) and d_out.dtype == x.dtype and d_out.is_contiguous() and d_out.shape == x.shape and plain(d_out)
+    return (
+        fits(name, x)
+        and d_out.dtype == x.dtype
+        and d_out.is_contiguous()
+        and d_out.shape == x.shape
+        and plain(d_out)
+    )
 
 
 @leaf("activations", "silu")
@@ -35,7 +42,11 @@ def gelu(x: Any, *, approximate: str = "none") -> Any:
 @leaf("activations", "gelu_backward")
 def gelu_backward(d_out: Any, x: Any, *, approximate: str = "none") -> Any:
     if approximate == "tanh":
-        return ops.gelu_tanh_backward(d_out, x) if _gradient_fits("gelu_tanh_backward", d_out, x) else NotImplemented
+        return (
+            ops.gelu_tanh_backward(d_out, x)
+            if _gradient_fits("gelu_tanh_backward", d_out, x)
+            else NotImplemented
+        )
     if approximate == "none" and _gradient_fits("gelu_backward", d_out, x):
         return ops.gelu_backward(d_out, x)
     return NotImplemented

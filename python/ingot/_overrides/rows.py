@@ -1,4 +1,5 @@
 """softmax, log_softmax, layer_norm, rms_norm and cross_entropy."""
+
 from __future__ import annotations
 
 from typing import Any, Sequence
@@ -32,7 +33,11 @@ def softmax_backward(d_out: Any, out: Any, dim: int, input_dtype: Any) -> Any:
 
 @leaf("softmax", "_log_softmax")
 def log_softmax(x: Any, dim: int, half_to_float: bool) -> Any:
-    return ops.log_softmax(x) if not half_to_float and last(dim, x) and fits("log_softmax", x) else NotImplemented
+    return (
+        ops.log_softmax(x)
+        if not half_to_float and last(dim, x) and fits("log_softmax", x)
+        else NotImplemented
+    )
 
 
 @leaf("softmax", "_log_softmax_backward_data")
@@ -57,7 +62,10 @@ def affine(x: Any, shape: Sequence[int], *parameters: Any) -> bool:
     """Whether a norm is over the last dimension, with parameters of the input's type."""
     if x.ndim == 0 or len(shape) != 1 or shape[0] != x.shape[-1] or not plain(*parameters):
         return False
-    return all(p is None or (p.dtype == x.dtype and p.shape == x.shape[-1:] and p.is_contiguous()) for p in parameters)
+    return all(
+        p is None or (p.dtype == x.dtype and p.shape == x.shape[-1:] and p.is_contiguous())
+        for p in parameters
+    )
 
 
 @composite("normalization", "layer_norm")
@@ -92,7 +100,7 @@ def cross_entropy(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
     *,
-    always: bool = False,
+    force: bool = False,
 ) -> Any:
     if (
         logits.ndim != 2
@@ -101,7 +109,7 @@ def cross_entropy(
         or not 0.0 <= label_smoothing <= 1.0
         or targets.dtype != torch.int64
         or targets.shape != logits.shape[:1]
-        or not fits("cross_entropy", logits, always)
+        or not fits("cross_entropy", logits, force)
         or not targets.is_contiguous()
         or not plain(targets)
         or not _targets_in_range(targets, logits.shape[1], ignore_index)

@@ -10,6 +10,7 @@ import threading
 
 _lock = threading.Lock()
 _loaded = False
+_failure: Exception | None = None
 
 
 def load() -> None:
@@ -17,24 +18,34 @@ def load() -> None:
 
     Raises ImportError where PyTorch is missing or too old to take operators from an extension.
     """
-    global _loaded
+    global _loaded, _failure
     if _loaded:
         return
     with _lock:
         if _loaded:
             return
+        if _failure is not None:  # half of the operators may be there, and no operator can be registered twice
+            raise _failure
         try:
             import torch  # noqa: F401
         except ImportError as error:
             raise ImportError("ingot's operators need PyTorch 2.7 or newer, which is not installed") from error
-        from ingot._torch import registry
-
-        registry.define_operators()
-        from ingot._torch import (autocast, autograd_attention, autograd_embedding, autograd_linalg,
-                                  autograd_matrix, autograd_pointwise, autograd_rows, autograd_spectral,
-                                  autograd_training, fake, inplace)
-
-        for module in (fake, inplace, autograd_pointwise, autograd_rows, autograd_attention, autograd_matrix,
-                       autograd_embedding, autograd_linalg, autograd_spectral, autograd_training, autocast):
-            module.register()
+        try:
+            _register_all()
+        except Exception as error:
+            _failure = error
+            raise
         _loaded = True
+
+
+def _register_all() -> None:
+    """The extension's part first, then the modules of this package."""
+    from ingot._torch import registry
+
+    registry.define_operators()
+    from ingot._torch import (autocast, autograd_attention, autograd_embedding, autograd_linalg, autograd_matrix,
+                              autograd_pointwise, autograd_rows, autograd_spectral, autograd_training, fake, inplace)
+
+    for module in (fake, inplace, autograd_pointwise, autograd_rows, autograd_attention, autograd_matrix,
+                   autograd_embedding, autograd_linalg, autograd_spectral, autograd_training, autocast):
+        module.register()

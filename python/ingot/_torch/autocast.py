@@ -13,7 +13,8 @@ from torch import Tensor
 
 from ingot._torch.registry import library, operator
 
-LOWER = {"matmul": ("a", "b", "bias"), "attention": ("q", "k", "v"), "rope": ("x",), "quantised_matmul": ("x", "bias"), "quantised_matvec": ("x", "bias")}
+LOWER = {"matmul": ("a", "b", "bias"), "attention": ("q", "k", "v"), "rope": ("x",),
+         "quantised_matmul": ("x", "bias"), "quantised_matvec": ("x", "bias")}
 FLOAT32 = {"rms_norm": ("x", "weight"), "add_rms_norm": ("x", "residual", "weight"),
            "layer_norm": ("x", "weight", "bias"), "softmax": ("x",), "log_softmax": ("x",),
            "cross_entropy": ("logits",), "qr": ("a",), "cholesky": ("a",), "lu": ("a",), "solve": ("a", "b"),

@@ -1,7 +1,7 @@
 """The gradient of the norm of many tensors."""
 from __future__ import annotations
 
-from ingot._torch.registry import differentiate
+from ingot._torch.registry import differentiate_list
 
 
 def register() -> None:
@@ -15,4 +15,4 @@ def register() -> None:
         factor = (d_norm / norm).masked_fill(norm == 0, 0)
         return [(tensor * factor).to(tensor.dtype) for tensor in tensors]
 
-    differentiate("grad_norm", backward, setup)
+    differentiate_list("grad_norm", backward, setup)

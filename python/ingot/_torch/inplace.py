@@ -1,6 +1,7 @@
 """The operators that change their arguments: version counters, and a refusal where autograd would be misled."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -24,11 +25,21 @@ def tensors_of(argument: Any) -> list[Tensor]:
     return list(argument) if isinstance(argument, (list, tuple)) else []
 
 
+def written_arguments(target: Any) -> list[int]:
+    """The positions of the arguments that an operator changes."""
+    return [index for index, argument in enumerate(target._schema.arguments)
+            if argument.alias_info is not None and argument.alias_info.is_write]
+
+
+def count_versions(written: list[int], arguments: Sequence[Any]) -> None:
+    """Tells autograd that the arguments at these positions change."""
+    torch.autograd.graph.increment_version([tensor for index in written for tensor in tensors_of(arguments[index])])
+
+
 def register_one(name: str) -> None:
     """Checks under Autograd, counts versions under ADInplaceOrView."""
     target = operator(name)
-    written = [index for index, argument in enumerate(target._schema.arguments)
-               if argument.alias_info is not None and argument.alias_info.is_write]
+    written = written_arguments(target)
     names = [argument.name for argument in target._schema.arguments]
 
     def check(keyset: Any, *arguments: Any) -> None:
@@ -40,11 +51,9 @@ def register_one(name: str) -> None:
         with torch._C._AutoDispatchBelowAutograd():
             target.redispatch(keyset & torch._C._after_autograd_keyset, *arguments)
 
-    def count_versions(keyset: Any, *arguments: Any) -> None:
-        for index in written:
-            for tensor in tensors_of(arguments[index]):
-                torch.autograd.graph.increment_version(tensor)
+    def count_and_go_on(keyset: Any, *arguments: Any) -> None:
+        count_versions(written, arguments)
         target.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *arguments)
 
     library.impl(name, check, "Autograd", with_keyset=True)
-    library.impl(name, count_versions, "ADInplaceOrView", with_keyset=True)
+    library.impl(name, count_and_go_on, "ADInplaceOrView", with_keyset=True)

@@ -1,12 +1,14 @@
 """How operators are registered: one library object, and short forms for fakes, gradients and refusals."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from ingot import _C
 
@@ -20,9 +22,25 @@ def define_operators() -> None:
     for name in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
         if (folder / name).exists():
             _C.torch_register(str(folder / name))
+            for missing in _C.torch_unimplemented():  # lists have no C interface before PyTorch 2.10
+                for key in ("CPU", "CUDA") if _C.torch_has_cuda() else ("CPU",):
+                    library.impl(missing, functools.partial(_C.torch_call, missing), key)
             return
     raise ImportError(f"PyTorch {torch.__version__} has no libtorch_cpu in {folder}, where ingot's operators "
                       "are registered")
+
+
+def _any_requires_grad(*inputs: Any) -> bool:
+    """Whether a tensor among the inputs requires a gradient; torch._C has it from PyTorch 2.8."""
+    return any(isinstance(value, Tensor) and value.requires_grad for value in inputs)
+
+
+any_requires_grad = getattr(torch._C, "_any_requires_grad", _any_requires_grad)
+
+
+def forward_gradients_active() -> bool:
+    """Whether torch.autograd.forward_ad is in use, which the operators do not take part in."""
+    return forward_ad._current_level >= 0
 
 
 def operator(name: str) -> Any:
@@ -42,7 +60,44 @@ def fake(*names: str) -> Callable[[Callable], Callable]:
 
 
 def differentiate(name: str, backward: Callable, setup: Callable) -> None:
-    """Registers a gradient: setup(ctx, inputs, output) keeps what backward(ctx, *grads) needs."""
+    """Registers a gradient: setup(ctx, inputs, output) keeps what backward(ctx, *grads) needs.
+
+    Does what torch.library.register_autograd does, with less work per call: about half of its time.
+    """
+    target = operator(name)
+    defaults = tuple(argument.default_value for argument in target._schema.arguments)
+    below_autograd, after_autograd = torch._C._AutoDispatchBelowAutograd, torch._C._after_autograd_keyset
+    redispatch = target.redispatch
+
+    class Gradient(torch.autograd.Function):
+        """The operator as autograd sees it; the last input is the dispatcher's key set."""
+
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            keys, inputs = inputs[-1], inputs[:-1]
+            with below_autograd():
+                output = redispatch(keys, *inputs)
+                setup(ctx, inputs + defaults[len(inputs):], output)
+            return output
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Tensor | None) -> tuple:
+            found = backward(ctx, *grads)
+            return (*found, None) if isinstance(found, tuple) else (found, None)
+
+    def with_gradient(keys: Any, *inputs: Any) -> Any:
+        keys = keys & after_autograd
+        if (torch.is_grad_enabled() and any_requires_grad(*inputs)) or forward_gradients_active():
+            return Gradient.apply(*inputs, keys)
+        with below_autograd():
+            return redispatch(keys, *inputs)
+
+    Gradient.__name__ = Gradient.__qualname__ = f"{name}_gradient"
+    library.impl(name, with_gradient, "Autograd", with_keyset=True)
+
+
+def differentiate_list(name: str, backward: Callable, setup: Callable) -> None:
+    """The same for an operator that takes lists of tensors."""
     torch.library.register_autograd(f"{NAMESPACE}::{name}", backward, setup_context=setup, lib=library)
 
 

@@ -27,8 +27,8 @@ def is_enabled() -> bool:
 def enable() -> None:
     """Makes device mps exist. On a machine that has it (a Mac), and when called again, it does nothing.
 
-    RuntimeError: this PyTorch cannot be used so, or a backward pass ran before (PyTorch starts its threads, one per
-    device, in the first one).
+    RuntimeError: this PyTorch cannot be used so, or a backward pass ran before (PyTorch starts its threads,
+    one per device, in the first one).
     """
     import torch
 

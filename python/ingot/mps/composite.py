@@ -6,11 +6,15 @@ import torch
 _aten = torch.ops.aten
 
 
-def _attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+def _attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False
+):
     """The composed attention: PyTorch's choice among the fused ones asks a table by device."""
     if attn_mask is not None:
         if is_causal:
-            raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
         if attn_mask.dtype is torch.bool:
             zero = torch.zeros((), dtype=query.dtype, device=query.device)
             attn_mask = torch.where(attn_mask, zero, float("-inf"))

@@ -1,9 +1,9 @@
 """What happens when an operator meets an mps tensor: the CPU operator runs on the same memory.
 
-One boxed fallback for the MPS dispatch key does nearly all of it. Its arguments become CPU tensors over the same
-memory (nothing is copied), and what comes out becomes mps tensors again: the same object for an argument written in
-place, a tensor of the same storage for a view, a new one otherwise. Kernels that somebody registered for "MPS" go
-before it, as do PyTorch's composite operators.
+One boxed fallback for the MPS dispatch key does nearly all of it. Its arguments become CPU tensors over the
+same memory (nothing is copied), and what comes out becomes mps tensors again: the same object for an argument
+written in place, a tensor of the same storage for a view, a new one otherwise. Kernels that somebody
+registered for "MPS" go before it, as do PyTorch's composite operators.
 """
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ingot.mps import generator, tensors
-from ingot.mps.tensors import CPU, DEVICE, device_storage, device_tensor, host_storage, host_tensor, set_storage
+from ingot.mps.tensors import CPU, device_storage, device_tensor, host_storage, host_tensor, set_storage
 
 _aten = torch.ops.aten
 _keys = torch._C.DispatchKeySet
@@ -109,9 +109,33 @@ class _Call:
         if self.foreign is None or not self.turned or self.name in _MIXED:
             return
         raise RuntimeError(
-            "Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu! (when "
-            f"checking arguments of {operator}: a tensor of shape {tuple(self.foreign.shape)} is on cpu)"
+            "Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu! "
+            f"(when checking arguments of {operator}: one of shape {tuple(self.foreign.shape)} is on cpu)"
         )
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def _dtype_of(number: Any) -> torch.dtype:
+    if isinstance(number, complex):
+        return torch.complex64
+    if isinstance(number, float):
+        return torch.get_default_dtype()
+    return torch.bool if isinstance(number, bool) else torch.int64
+
+
+@functools.lru_cache(maxsize=None)
+def _number_places(operator: Any) -> tuple[int, ...]:
+    """Tensor arguments for which PyTorch hands on a number as a number, though the call takes none."""
+    schema = operator._schema
+    if torch._C._should_allow_numbers_as_tensors(schema.name.split("::")[1]):
+        return ()
+    return tuple(
+        place
+        for place, argument in enumerate(schema.arguments)
+        if isinstance(argument.type, torch._C.TensorType)
+    )
 
 
 def run_on_cpu(operator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -120,6 +144,10 @@ def run_on_cpu(operator: Any, *args: Any, **kwargs: Any) -> Any:
     call = _Call(schema.name)
     host_args = [call.to_host(value) for value in args]
     host_kwargs = {name: call.to_host(value) for name, value in kwargs.items()}
+    for place in _number_places(operator):
+        if place < len(host_args) and isinstance(host_args[place], _NUMBERS):
+            number = host_args[place]
+            host_args[place] = _aten.scalar_tensor.default(number, dtype=_dtype_of(number), device=CPU)
     if schema.name.startswith("aten::"):
         call.check_devices(operator)
     with generator.for_operator(operator, host_args, host_kwargs):
@@ -131,7 +159,8 @@ def run_on_cpu(operator: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _empty(size, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     tensors.check_dtype(dtype or torch.get_default_dtype())
-    return device_tensor(_aten.empty.memory_format(size, dtype=dtype, device=CPU, memory_format=memory_format))
+    host = _aten.empty.memory_format(size, dtype=dtype, device=CPU, memory_format=memory_format)
+    return device_tensor(host)
 
 
 def _empty_strided(size, stride, dtype=None, layout=None, device=None, pin_memory=None):
@@ -165,7 +194,8 @@ def _resize_(self, size, *, memory_format=None):
         grown = torch.UntypedStorage(
             (self.storage_offset() + needed.numel()) * self.element_size(), device="cpu"
         )
-        grown[: old.nbytes()].copy_(old) if old.nbytes() else None
+        if old.nbytes():
+            grown[: old.nbytes()].copy_(old)
         storage = device_storage(grown)
     else:
         storage = self.untyped_storage()
@@ -187,7 +217,8 @@ def _with_cpu_kernel(operator):
 
 
 def _set_tensor(self, source):
-    return set_storage(self, source.untyped_storage(), source.storage_offset(), source.size(), source.stride())
+    storage = source.untyped_storage()
+    return set_storage(self, storage, source.storage_offset(), source.size(), source.stride())
 
 
 def _set_storage_whole(self, source):
@@ -228,6 +259,25 @@ _KERNELS = {
 _WHOLE = ("convolution", "convolution_backward", "_convolution")
 
 
+@functools.lru_cache(maxsize=None)
+def _structured_operators() -> list[Any]:
+    """Operators that PyTorch would turn into an allocation and a call with out=: one call is enough."""
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+    found = []
+    key = "CompositeExplicitAutogradNonFunctional"
+    for name in torch._C._dispatch_get_registrations_for_dispatch_key(key):
+        namespace, _, rest = name.partition("::")
+        if namespace == "aten" and rest not in _KERNELS and has_kernel(name, "CPU"):
+            packet, _, overload = rest.partition(".")
+            found.append(getattr(getattr(_aten, packet), overload or "default"))
+    return found
+
+
+def _impl_name(operator: Any) -> str:
+    name = operator._schema.name.split("::")[1]
+    return name if operator._overloadname == "default" else f"{name}.{operator._overloadname}"
+
+
 def register() -> list[torch.library.Library]:
     """Registers all of it. It is undone when the answer is destroyed (`_destroy` of each)."""
     everything = torch.library.Library("_", "IMPL", "MPS")
@@ -235,7 +285,6 @@ def register() -> list[torch.library.Library]:
     aten = torch.library.Library("aten", "IMPL", "MPS")
     for name, kernel in _KERNELS.items():
         aten.impl(name, kernel, "MPS")
-    for name in _WHOLE:
-        operator = getattr(_aten, name).default
-        aten.impl(name, functools.partial(run_on_cpu, operator), "MPS")
+    for operator in [*(getattr(_aten, name).default for name in _WHOLE), *_structured_operators()]:
+        aten.impl(_impl_name(operator), functools.partial(run_on_cpu, operator), "MPS")
     return [everything, aten]

@@ -67,8 +67,8 @@ def _check_backward() -> None:
         (probe * 1).sum().backward()
     except RuntimeError as error:
         raise RuntimeError(
-            "ingot.mps.enable() came after the first backward pass of this process: PyTorch has started its threads "
-            "without one for mps. Call it before (pytest --ingot-mps does)."
+            "ingot.mps.enable() came after the first backward pass of this process: PyTorch has started its "
+            "threads without one for mps. Call it before (pytest --ingot-mps does)."
         ) from error
 
 

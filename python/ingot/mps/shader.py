@@ -37,8 +37,8 @@ class MpsKernel:
             if value.device.type == "cpu" and value.dim() == 0:
                 return value
             raise RuntimeError(
-                f"{self._name}: argument {index} is a tensor of shape {tuple(value.shape)} on device {value.device}; "
-                "kernels take tensors on mps, and CPU tensors only of no dimension"
+                f"{self._name}: argument {index} is a tensor of shape {tuple(value.shape)} on device "
+                f"{value.device}; kernels take tensors on mps, and CPU tensors only of no dimension"
             )
         if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
             return [self._to_host(item, index) for item in value]

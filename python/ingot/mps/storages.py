@@ -27,7 +27,8 @@ def _for_mps(method: Callable) -> Callable:
     """`method` of storages, on the host memory where a storage is on mps."""
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        if not any(isinstance(item, torch.UntypedStorage) and item.device.type == "mps" for item in (self, *args)):
+        storages = [item for item in (self, *args) if isinstance(item, torch.UntypedStorage)]
+        if all(storage.device.type != "mps" for storage in storages):
             return method(self, *args, **kwargs)
         host_args = [_on_host(item) if isinstance(item, torch.UntypedStorage) else item for item in args]
         result = method(_on_host(self), *host_args, **kwargs)

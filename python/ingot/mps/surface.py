@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import platform
 import time
 import warnings
 from typing import Any, Callable
@@ -15,6 +16,18 @@ import torch
 
 from ingot.mps import generator, shader
 from ingot.mps.tensors import Memory, host_storage
+
+
+MACOS = (26, 0)  # the version of macOS that is claimed: the newest that torch asks about
+
+
+def _is_macos_or_newer(major: int, minor: int = 0) -> bool:
+    return MACOS >= (major, minor)
+
+
+def _mac_ver(release: str = "", versioninfo: tuple = ("", "", ""), machine: str = "") -> tuple:
+    """platform.mac_ver, by which suites decide what to skip."""
+    return f"{MACOS[0]}.{MACOS[1]}", ("", "", ""), "arm64"
 
 
 def _total_memory() -> int:
@@ -70,7 +83,7 @@ class _Events:
             if number not in cls.timed:
                 raise RuntimeError(f"the {name} event {number} was not created with enable_timing=True")
             if cls.times[number] is None:
-                raise RuntimeError(f"the {name} event {number} was not recorded before its time was asked for")
+                raise RuntimeError(f"the {name} event {number} was not recorded before its time was asked")
         return (cls.times[end] - cls.times[start]) * 1e3
 
     @classmethod
@@ -80,7 +93,7 @@ class _Events:
 
 
 def _profiler_start(mode: str, wait_until_completed: bool) -> None:
-    warnings.warn("ingot.mps: there is no Instruments on this machine; the trace is not recorded", stacklevel=3)
+    warnings.warn("ingot.mps: no Instruments on this machine; the trace is not recorded", stacklevel=3)
 
 
 def _host_alias_storage(storage: torch.UntypedStorage) -> torch.UntypedStorage:
@@ -121,7 +134,7 @@ FUNCTIONS: dict[str, Any] = {
     "_has_mps": True,
     "_mps_is_available": lambda: True,
     "_mps_is_in_bad_fork": lambda: False,
-    "_mps_is_on_macos_or_newer": lambda major, minor=0: True,
+    "_mps_is_on_macos_or_newer": _is_macos_or_newer,
     "_mps_get_name": lambda: "ingot (host CPU)",
     "_mps_get_core_count": _cores,
     "_mps_get_default_generator": generator.default_generator,
@@ -159,8 +172,9 @@ def install(replace: Callable[[Any, str, Any], None]) -> None:
     """Puts all of it in place; `replace` remembers what was there."""
     for name, value in FUNCTIONS.items():
         replace(torch._C, name, value)
+    replace(platform, "mac_ver", _mac_ver)
     replace(torch, "Generator", generator.Generator)
-    replace(torch.mps, "_is_in_bad_fork", FUNCTIONS["_mps_is_in_bad_fork"])  # bound when torch.mps was imported
+    replace(torch.mps, "_is_in_bad_fork", FUNCTIONS["_mps_is_in_bad_fork"])  # bound at its import
     replace(torch.mps, "_default_mps_generator", None)
     if hasattr(torch.mps, "Stream"):
         replace(torch.mps, "Stream", Stream)

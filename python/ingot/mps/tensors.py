@@ -1,12 +1,13 @@
 """Tensors on device ``mps`` whose memory is ordinary host memory.
 
-They are real tensors with the MPS dispatch key: PyTorch's own C++ (autograd, autocast, views, printing, operators
-that somebody registered for "MPS") sees device ``mps:0`` and needs no help. Each has a storage of device mps over
-the memory of a CPU storage, which is kept as long as the mps storage lives.
+They are real tensors with the MPS dispatch key: PyTorch's own C++ (autograd, autocast, views, printing,
+operators that somebody registered for "MPS") sees device ``mps:0`` and needs no help. Each has a storage of
+device mps over the memory of a CPU storage, which is kept as long as the mps storage lives.
 """
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -24,8 +25,8 @@ _REPLACEMENT = {torch.float64: "float32", torch.complex128: "complex64"}
 class Memory:
     """The CPU storage below each mps storage, and how many bytes they hold.
 
-    An entry stays until its mps storage is gone. That is seen by a weak reference, when so many storages or bytes
-    were added that looking pays, or when somebody asks for the memory in use.
+    An entry stays until its mps storage is gone. That is seen by a weak reference, when so many storages or
+    bytes were added that looking pays, or when somebody asks for the memory in use.
     """
 
     lock = threading.RLock()
@@ -41,7 +42,8 @@ class Memory:
         with cls.lock:
             cls._new_entries += 1
             cls._new_bytes += size
-            if cls._new_entries > max(256, len(cls._hosts) // 2) or cls._new_bytes > max(1 << 24, cls._held // 4):
+            too_many = cls._new_entries > max(256, len(cls._hosts) // 2)
+            if too_many or cls._new_bytes > max(1 << 24, cls._held // 4):
                 cls.sweep()
             if cls.limit is not None and size and cls._held + size > cls.limit:
                 cls.sweep()
@@ -79,9 +81,9 @@ class Memory:
     def _check_limit(cls, size: int) -> None:
         if cls._held + size > cls.limit:
             raise RuntimeError(
-                f"MPS backend out of memory (MPS allocated: {cls._held} bytes, max allowed: {cls.limit} bytes). "
-                f"Tried to allocate {size} bytes. Use torch.mps.set_per_process_memory_fraction(0.0) to disable "
-                "the upper limit."
+                f"MPS backend out of memory (MPS allocated: {cls._held} bytes, max allowed: {cls.limit} "
+                f"bytes). Tried to allocate {size} bytes. Use "
+                "torch.mps.set_per_process_memory_fraction(0.0) to disable the upper limit."
             )
 
 
@@ -109,8 +111,8 @@ def check_dtype(dtype: torch.dtype) -> None:
     """Raises the TypeError that MPS raises for a type Metal has not."""
     if dtype in _ABSENT_DTYPES:
         raise TypeError(
-            f"Cannot convert a MPS Tensor to {_ABSENT_DTYPES[dtype]} dtype as the MPS framework doesn't support "
-            f"{_ABSENT_DTYPES[dtype]}. Please use {_REPLACEMENT[dtype]} instead."
+            f"Cannot convert a MPS Tensor to {_ABSENT_DTYPES[dtype]} dtype as the MPS framework doesn't "
+            f"support {_ABSENT_DTYPES[dtype]}. Please use {_REPLACEMENT[dtype]} instead."
         )
 
 
@@ -129,13 +131,16 @@ def host_storage(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     return host
 
 
-def set_storage(tensor: torch.Tensor, storage: torch.UntypedStorage, offset: int, size, stride) -> torch.Tensor:
+def set_storage(
+    tensor: torch.Tensor, storage: torch.UntypedStorage, offset: int, size: Any, stride: Any
+) -> torch.Tensor:
     """Lets the mps tensor `tensor` stand for these elements of the mps storage `storage`."""
-    return _aten.set_.source_Storage_storage_offset.redispatch(_CPU_KEYS, tensor, storage, offset, size, stride)
+    set_ = _aten.set_.source_Storage_storage_offset
+    return set_.redispatch(_CPU_KEYS, tensor, storage, offset, size, stride)
 
 
 def device_tensor(tensor: torch.Tensor, storage: torch.UntypedStorage | None = None) -> torch.Tensor:
-    """The mps tensor over the memory of the CPU tensor `tensor` (`storage`: its mps storage, if there is one)."""
+    """The mps tensor over the memory of the CPU tensor `tensor`; `storage`: its mps storage, if any."""
     check_dtype(tensor.dtype)
     if storage is None:
         storage = device_storage(tensor.untyped_storage())

@@ -4,11 +4,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ingot.ops.direct import direct
 from ingot.ops.names import GELU_FORMULAS, choice
 
 _ops = torch.ops.ingot
-_silu, _gelu, _gelu_tanh = _ops.silu.default, _ops.gelu.default, _ops.gelu_tanh.default
-_silu_mul, _gelu_mul, _gelu_tanh_mul = _ops.silu_mul.default, _ops.gelu_mul.default, _ops.gelu_tanh_mul.default
+_silu, _gelu, _gelu_tanh = direct("silu"), direct("gelu"), direct("gelu_tanh")
+_silu_mul, _gelu_mul, _gelu_tanh_mul = direct("silu_mul"), direct("gelu_mul"), direct("gelu_tanh_mul")
 
 
 def fill_(out: Tensor, value: float) -> Tensor:

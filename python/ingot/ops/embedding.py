@@ -1,12 +1,12 @@
 """Bags of embeddings."""
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
+from ingot.ops.direct import direct
 from ingot.ops.names import BAG_MODES, choice
 
-_embedding_bag = torch.ops.ingot.embedding_bag.default
+_embedding_bag = direct("embedding_bag")
 
 
 def embedding_bag(indices: Tensor, table: Tensor, offsets: Tensor | None = None, *, mode: str = "mean",

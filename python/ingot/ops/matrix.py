@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 
 from ingot.ops.activations import gelu, silu
+from ingot.ops.direct import direct
 from ingot.ops.names import EPILOGUES, choice
 
 _ops = torch.ops.ingot
-_matmul, _matvec, _quantised_matmul = (_ops.matmul.default, _ops.quantised_matvec.default,
-                                       _ops.quantised_matmul.default)
+_matmul, _matvec, _quantised_matmul = direct("matmul"), direct("quantised_matvec"), direct("quantised_matmul")
 _FEW_ROWS = 8  # quantised_matvec reads the weights once for up to eight rows
 _SEPARATE = {2: silu, 3: gelu, 4: lambda x: gelu(x, "tanh")}
 

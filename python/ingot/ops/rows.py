@@ -1,15 +1,13 @@
 """Operations over rows: norms, softmax, log_softmax and cross entropy."""
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
+from ingot.ops.direct import direct
 from ingot.ops.names import REDUCTIONS, choice
 
-_ops = torch.ops.ingot
-_rms_norm, _add_rms_norm, _layer_norm = _ops.rms_norm.default, _ops.add_rms_norm.default, _ops.layer_norm.default
-_softmax, _log_softmax = _ops.softmax.default, _ops.log_softmax.default
-_cross_entropy = _ops.cross_entropy.default
+_rms_norm, _add_rms_norm, _layer_norm = direct("rms_norm"), direct("add_rms_norm"), direct("layer_norm")
+_softmax, _log_softmax, _cross_entropy = direct("softmax"), direct("log_softmax"), direct("cross_entropy")
 
 
 def rms_norm(x: Tensor, weight: Tensor | None = None, eps: float = 1e-6) -> Tensor:

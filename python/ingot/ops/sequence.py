@@ -4,8 +4,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ingot.ops.direct import direct
+
 _ops = torch.ops.ingot
-_attention, _attention_paged, _rope = _ops.attention.default, _ops.attention_paged.default, _ops.rope.default
+_attention, _attention_paged, _rope = direct("attention"), direct("attention_paged"), direct("rope")
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False,

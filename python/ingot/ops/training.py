@@ -6,12 +6,16 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-_ops = torch.ops.ingot
+from ingot.ops.direct import direct_in_place
+
+_grad_norm = torch.ops.ingot.grad_norm.default
+_adamw, _adam = direct_in_place("adamw_"), direct_in_place("adam_")
 
 
 def grad_norm(grads: Sequence[Tensor]) -> Tensor:
-    """The 2-norm of all gradients together: float32 []. The order of the sums is fixed."""
-    return _ops.grad_norm.default(list(grads))
+    """The 2-norm of all gradients together: float32 []. The order of the sums is fixed; of none it is 0."""
+    grads = list(grads)
+    return _grad_norm(grads) if grads else torch.zeros(())
 
 
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float,
@@ -22,20 +26,21 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float,
     """
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
     grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    if not grads:
-        return torch.tensor(0.0)
     with torch.no_grad():
         norm = grad_norm(grads)
         if error_if_nonfinite and not bool(torch.isfinite(norm)):
             raise RuntimeError(f"clip_grad_norm_: the norm of {len(grads)} gradients is {norm.item()}, not finite")
         factor = torch.clamp(max_norm / (norm + 1e-6), max=1.0)
-        torch._foreach_mul_(grads, factor)
+        for grad in grads:
+            grad.mul_(factor)
     return norm
 
 
 def _step(operator, params, grads, exp_avgs, exp_avg_sqs, step, lr, betas, eps, weight_decay, max_exp_avg_sqs,
           masters, norm, max_norm, maximize):
     """The call that adamw_ and adam_ share."""
+    if not params:
+        return
     with torch.no_grad():
         operator(list(params), list(grads), list(exp_avgs), list(exp_avg_sqs), list(max_exp_avg_sqs), list(masters),
                  norm, lr, *betas, eps, weight_decay, step, maximize, len(max_exp_avg_sqs) > 0, max_norm)
@@ -53,7 +58,7 @@ def adamw_(params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence
     half parameters that are updated instead, and rounded into params. norm and max_norm clip: norm is the result of
     grad_norm. ingot.optim.AdamW keeps all of this for you.
     """
-    _step(_ops.adamw_.default, params, grads, exp_avgs, exp_avg_sqs, step, lr, betas, eps, weight_decay,
+    _step(_adamw, params, grads, exp_avgs, exp_avg_sqs, step, lr, betas, eps, weight_decay,
           max_exp_avg_sqs, masters, norm, max_norm, maximize)
 
 
@@ -63,5 +68,5 @@ def adam_(params: Sequence[Tensor], grads: Sequence[Tensor], exp_avgs: Sequence[
           masters: Sequence[Tensor] = (), norm: Tensor | None = None, max_norm: float = 0.0,
           maximize: bool = False) -> None:
     """One step of Adam (weight decay added to the gradient); arguments as adamw_."""
-    _step(_ops.adam_.default, params, grads, exp_avgs, exp_avg_sqs, step, lr, betas, eps, weight_decay,
+    _step(_adam, params, grads, exp_avgs, exp_avg_sqs, step, lr, betas, eps, weight_decay,
           max_exp_avg_sqs, masters, norm, max_norm, maximize)

@@ -138,6 +138,9 @@ static void functional_cast(struct igc_rewriter *rewriter, size_t i) {
     enum igc_word last = igc_word_at(tokens, close - 1);
     if (last == IGC_W_STAR || last == IGC_W_AMPERSAND || last == IGC_W_ELLIPSIS)
         return;
+    if (igc_word_at(tokens, i + 2) == IGC_W_STAR &&
+        igc_word_at(tokens, close + 1) == IGC_W_OPEN_PAREN)
+        return; /* `T (*f)(A)`: a pointer to a function */
     igc_before(rewriter, i, "__ingot_cast<");
     igc_after(rewriter, i, ">");
 }

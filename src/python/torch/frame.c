@@ -45,8 +45,7 @@ static const char *argument_name(const struct frame *frame, uint32_t argument) {
     return frame->operation->arguments[argument].name;
 }
 
-/* ---- devices ----------------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static bool choose_device(struct frame *frame, const char *name, int32_t type, int32_t index) {
     if (frame->has_device) {
@@ -58,14 +57,18 @@ static bool choose_device(struct frame *frame, const char *name, int32_t type, i
                    torch_device_text(frame->device_type, frame->device_index, other));
         return false;
     }
-    if (type != torch.device_cpu()) {
+    ingot_status status = INGOT_OK;
+    if (type == torch.device_cpu()) {
+        status = context_cpu(&frame->context);
+    } else if (type == torch.device_cuda() && context_has_cuda()) {
+        status = context_torch_cuda(index, &frame->context);
+    } else {
         char text[32];
         frame_fail(frame, INGOT_UNSUPPORTED,
-                   "%s is on device %s, and ingot's operators run on cpu only", name,
+                   "%s is on device %s, and ingot's operators run on cpu and cuda only", name,
                    torch_device_text(type, index, text));
         return false;
     }
-    ingot_status status = context_cpu(&frame->context);
     if (status) {
         fail_ingot(frame, status);
         return false;
@@ -77,8 +80,7 @@ static bool choose_device(struct frame *frame, const char *name, int32_t type, i
     return true;
 }
 
-/* ---- describing tensors -----------------------------------------------------------------------
- */
+/* ---- describing tensors ---------------------------------------------------------------------- */
 
 /* Wraps the tensor's memory: from its first element to the end of its last. */
 static void wrap(struct frame *frame, const char *name, torch_tensor *handle,
@@ -100,15 +102,15 @@ static void wrap(struct frame *frame, const char *name, torch_tensor *handle,
                ingot_buffer_wrap(frame->context.device, data, length, NULL, NULL, &tensor->buffer));
 }
 
-/* Type, shape and strides, and the device; nothing to release. */
-static bool inspect(struct frame *frame, const char *name, torch_tensor *handle,
-                    ingot_tensor *tensor) {
+/* Type, shape and strides, and where it is; nothing to release. */
+static bool read_shape(struct frame *frame, const char *name, torch_tensor *handle,
+                       ingot_tensor *tensor, int32_t *device_type, int32_t *device_index) {
     int64_t rank = 0, *shape = NULL, *strides = NULL;
-    int32_t dtype = 0, device_type = 0, device_index = 0;
+    int32_t dtype = 0;
     if (torch.get_rank(handle, &rank) || torch.get_shape(handle, &shape) ||
         torch.get_strides(handle, &strides) || torch.get_dtype(handle, &dtype) ||
-        torch.get_device_type(handle, &device_type) ||
-        torch.get_device_index(handle, &device_index)) {
+        torch.get_device_type(handle, device_type) ||
+        torch.get_device_index(handle, device_index)) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT, "%s is no ordinary tensor", name);
         return false;
     }
@@ -129,7 +131,15 @@ static bool inspect(struct frame *frame, const char *name, torch_tensor *handle,
                    torch_dtype_text(dtype));
         return false;
     }
-    return choose_device(frame, name, device_type, device_index);
+    return true;
+}
+
+/* The same, and the device is chosen, or checked. */
+static bool inspect(struct frame *frame, const char *name, torch_tensor *handle,
+                    ingot_tensor *tensor) {
+    int32_t type = 0, index = 0;
+    return read_shape(frame, name, handle, tensor, &type, &index) &&
+           choose_device(frame, name, type, index);
 }
 
 /* One stride over the dimensions [0, count): true also where there is nothing to walk. */
@@ -207,15 +217,19 @@ static ingot_scalar_type wanted_type(const ingot_tensor *tensor, uint32_t layout
     return tensor->type;
 }
 
-static torch_tensor *allocate(struct frame *frame, const ingot_tensor *tensor) {
+static torch_tensor *allocate_on(struct frame *frame, const ingot_tensor *tensor,
+                                 int32_t device_type, int32_t device_index) {
     torch_tensor *handle = NULL;
     if (torch.empty_strided(tensor->rank, tensor->shape, tensor->strides,
-                            torch_from_scalar(tensor->type), frame->device_type,
-                            frame->device_index, &handle)) {
+                            torch_from_scalar(tensor->type), device_type, device_index, &handle)) {
         fail_torch(frame, "make a tensor");
         return NULL;
     }
     return handle;
+}
+
+static torch_tensor *allocate(struct frame *frame, const ingot_tensor *tensor) {
+    return allocate_on(frame, tensor, frame->device_type, frame->device_index);
 }
 
 /* torch's copy_, which knows every type and layout, unseen by autograd. */
@@ -229,27 +243,49 @@ static void copy(struct frame *frame, torch_tensor *to, torch_tensor *from) {
         torch.grad_set_enabled(true);
 }
 
-/* A row-major copy of `handle`, which `tensor` describes from then on. NULL on failure. */
-static torch_tensor *make_copy(struct frame *frame, torch_tensor *handle, ingot_tensor *tensor,
-                               ingot_scalar_type type, bool written) {
-    if (frame->copy_count == frame->copy_capacity) {
+/* Keeps `tensor` (or NULL, after a failure) until the frame is closed. */
+static torch_tensor *keep(struct frame *frame, torch_tensor *tensor, torch_tensor *original) {
+    if (tensor && frame->copy_count == frame->copy_capacity) {
         size_t capacity = frame->copy_capacity ? 2 * frame->copy_capacity : 8;
         frame_copy *grown = realloc(frame->copies, capacity * sizeof *grown);
         if (!grown) {
             frame_fail(frame, INGOT_OUT_OF_MEMORY, "no memory for %zu copies", capacity);
+            torch.delete_tensor(tensor);
             return NULL;
         }
         frame->copies = grown;
         frame->copy_capacity = capacity;
     }
+    if (tensor)
+        frame->copies[frame->copy_count++] = (frame_copy){tensor, original};
+    return tensor;
+}
+
+/* A row-major copy of `handle`, which `tensor` describes from then on. NULL on failure. */
+static torch_tensor *make_copy(struct frame *frame, torch_tensor *handle, ingot_tensor *tensor,
+                               ingot_scalar_type type, bool written) {
     tensor->type = type;
     dense_strides(tensor);
-    torch_tensor *temporary = allocate(frame, tensor);
+    torch_tensor *temporary = keep(frame, allocate(frame, tensor), written ? handle : NULL);
     if (!temporary)
         return NULL;
-    frame->copies[frame->copy_count++] = (frame_copy){temporary, written ? handle : NULL};
     copy(frame, temporary, handle);
     return frame->status ? NULL : temporary;
+}
+
+static _Thread_local struct frame *running;
+
+void *frame_scratch(void *unused, uint64_t bytes) {
+    (void)unused;
+    if (!running || running->status)
+        return NULL;
+    const ingot_tensor tensor = {
+        .type = INGOT_SCALAR_U8, .rank = 1, .shape = {(int64_t)bytes}, .strides = {1}};
+    torch_tensor *handle = keep(running, allocate(running, &tensor), NULL);
+    void *memory = NULL;
+    if (handle && torch.get_data(handle, &memory))
+        fail_torch(running, "say where scratch memory is");
+    return memory;
 }
 
 static void describe(struct frame *frame, const char *name, torch_tensor *handle, uint32_t layout,
@@ -325,8 +361,37 @@ const ingot_tensor *frame_written(struct frame *frame, uint32_t argument, uint32
     return take(frame, argument, layout, true);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------
- */
+const ingot_tensor *frame_host(struct frame *frame, uint32_t argument, const void **elements) {
+    *elements = NULL;
+    if (frame->status)
+        return &nothing;
+    torch_tensor *handle = (torch_tensor *)frame->values[argument];
+    const char *name = argument_name(frame, argument);
+    ingot_tensor *tensor = &frame->tensors[frame->tensor_count++];
+    int32_t type = 0, index = 0;
+    tensor->buffer = NULL;
+    if (!read_shape(frame, name, handle, tensor, &type, &index))
+        return &nothing;
+    if (type != torch.device_cpu()) {
+        char text[32];
+        frame_fail(frame, INGOT_INVALID_ARGUMENT,
+                   "%s is on device %s, but its numbers are read by the host: it must be on cpu",
+                   name, torch_device_text(type, index, text));
+        return &nothing;
+    }
+    if (!is_dense(tensor)) {
+        dense_strides(tensor);
+        torch_tensor *dense = keep(frame, allocate_on(frame, tensor, type, index), NULL);
+        if (dense)
+            copy(frame, dense, handle);
+        handle = dense;
+    }
+    if (handle && torch.get_data(handle, (void **)elements))
+        frame_fail(frame, INGOT_INVALID_ARGUMENT, "%s has no memory that can be read", name);
+    return frame->status ? &nothing : tensor;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static const struct frame_list *list_of(const struct frame *frame, uint32_t argument) {
     for (uint32_t i = 0; i < frame->list_count; i++)
@@ -340,18 +405,33 @@ size_t frame_count(const struct frame *frame, uint32_t argument) {
     return list ? list->count : 0;
 }
 
+/* "grads[12]", without the cost of printf: it is made for each tensor of a step. */
+static const char *item_name(const struct frame *frame, uint32_t argument, size_t index,
+                             char text[48]) {
+    char *at = text + 46;
+    at[0] = ']';
+    at[1] = 0;
+    do
+        *--at = (char)('0' + index % 10);
+    while (index /= 10);
+    *--at = '[';
+    const char *name = argument_name(frame, argument);
+    size_t length = strlen(name);
+    return memcpy(at - length, name, length);
+}
+
 const ingot_tensor *frame_item(struct frame *frame, uint32_t argument, size_t index, bool written,
                                bool any_order) {
     struct frame_list *list = (struct frame_list *)list_of(frame, argument);
     if (frame->status || !list)
         return &nothing;
-    char name[48];
+    char text[48];
+    const char *name = item_name(frame, argument, index, text);
     if (index >= list->count) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT, "%s has %zu tensors, and no number %zu",
                    argument_name(frame, argument), list->count, index);
         return &nothing;
     }
-    snprintf(name, sizeof name, "%s[%zu]", argument_name(frame, argument), index);
     ingot_tensor *tensor = &list->tensors[list->described++];
     tensor->buffer = NULL;
     describe(frame, name, list->handles[index], any_order ? LAYOUT_ANY : LAYOUT_DENSE, written,
@@ -400,8 +480,7 @@ bool frame_items_alike(const struct frame *frame, const uint32_t *arguments, siz
     return elements > 0 && reach == elements - 1;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 double frame_float(const struct frame *frame, uint32_t argument) {
     double value;
@@ -451,8 +530,7 @@ int64_t frame_extent(const ingot_tensor *tensor, int dimension) {
     return index < 0 || index >= (int)tensor->rank ? 1 : tensor->shape[index];
 }
 
-/* ---- outputs ------------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static const ingot_tensor *make_output(struct frame *frame, uint32_t output, ingot_scalar_type type,
                                        uint32_t rank, const int64_t *shape, bool scalar) {
@@ -497,9 +575,7 @@ const ingot_tensor *frame_like_optional(struct frame *frame, uint32_t output,
     return model ? frame_like(frame, output, model) : frame_absent(frame, output, absent_type);
 }
 
-/* ---- the call
- * ------------------------------------------------------------------------------------
- */
+/* ---- the call ---------------------------------------------------------------------------- */
 
 /* Takes what an optional's box holds, and frees the box. */
 static void unbox(struct frame *frame, uint32_t argument) {
@@ -572,9 +648,13 @@ void frame_open(struct frame *frame, const struct operation *operation, const to
 }
 
 void frame_run(struct frame *frame) {
-    if (!frame->status)
+    if (!frame->status) {
+        running = frame;
         fail_ingot(frame, frame->operation->run(frame));
-    if (frame->has_device) /* also after a failure: some of its work may be under way */
+        running = NULL;
+    }
+    if (frame->has_device && frame->device_type == torch.device_cpu())
+        /* also after a failure: some of its work may be under way */
         fail_ingot(frame, ingot_stream_wait(frame->context.stream));
     for (size_t i = 0; i < frame->copy_count && !frame->status; i++)
         if (frame->copies[i].original)

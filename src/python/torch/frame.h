@@ -60,7 +60,7 @@ struct frame_list { /* an argument Tensor[] */
     size_t described;
 };
 
-typedef struct frame_copy { /* of a tensor whose layout or type did not fit */
+typedef struct frame_copy { /* of a tensor whose layout or type did not fit; or scratch memory */
     torch_tensor *tensor;   /* owned */
     torch_tensor *original; /* where it is written back to; or NULL */
 } frame_copy;
@@ -84,7 +84,7 @@ struct frame {
     struct frame_list lists[FRAME_LISTS];
 };
 
-/* ---- arguments, by position --------------------------------------------------------------- */
+/* ---- arguments, by position ------------------------------------------------------------------ */
 const ingot_tensor *frame_tensor(struct frame *frame, uint32_t argument, uint32_t layout);
 const ingot_tensor *frame_optional(struct frame *frame, uint32_t argument,
                                    uint32_t layout); /* or NULL */
@@ -93,6 +93,9 @@ const ingot_tensor *frame_matrices(struct frame *frame, uint32_t argument, bool 
 /* A tensor that the operation writes: if its layout does not fit, a copy of it is described, and
  * written back after the run. */
 const ingot_tensor *frame_written(struct frame *frame, uint32_t argument, uint32_t layout);
+/* A row-major tensor that the host reads: `*elements` are its numbers, in host memory, whatever the
+ * device of the others. */
+const ingot_tensor *frame_host(struct frame *frame, uint32_t argument, const void **elements);
 /* Lists of tensors. */
 size_t frame_count(const struct frame *frame, uint32_t argument);
 /* Element `index`, described as one line [elements]: row-major, or, if `any_order`, in the order of
@@ -112,7 +115,7 @@ bool frame_optional_int(const struct frame *frame, uint32_t argument, int64_t *v
 bool frame_bool(const struct frame *frame, uint32_t argument);
 ingot_scalar_type frame_dtype(struct frame *frame, uint32_t argument);
 
-/* ---- outputs, row-major, on the device of the arguments ----------------------------------- */
+/* ---- outputs, row-major, on the device of the arguments -------------------------------------- */
 const ingot_tensor *frame_output(struct frame *frame, uint32_t output, ingot_scalar_type type,
                                  uint32_t rank, const int64_t *shape);
 /* Of the type and shape of `model`, an argument. */
@@ -134,16 +137,18 @@ ingot_status frame_fail(struct frame *frame, ingot_status status, const char *fo
     ((frame)->status ? (frame)->status                                                             \
                      : function((frame)->context.ops, (frame)->context.stream, descriptor))
 
-/* ---- for register.c and call.c -----------------------------------------------------------------
- */
+/* ---- for register.c and call.c --------------------------------------------------------------- */
 /* An empty frame: the caller fills values (and present, for what is optional) and lists. */
 void frame_begin(struct frame *frame, const struct operation *operation);
 /* An empty list with room for `count` handles, or NULL (frame->status is set). */
 struct frame_list *frame_add_list(struct frame *frame, uint32_t argument, size_t count);
 /* A frame with the arguments of torch's stack, which it owns from then on. */
 void frame_open(struct frame *frame, const struct operation *operation, const torch_value *stack);
-/* Runs the operator, waits for its work and writes copies back. */
+/* Runs the operator and writes copies back. On the CPU its work is waited for; on a GPU it is
+ * queued on torch's current stream, in whose order torch's allocator gives memory out again. */
 void frame_run(struct frame *frame);
+/* Scratch memory from torch's allocator, for the operator that the calling thread runs. */
+void *frame_scratch(void *unused, uint64_t bytes);
 /* Lets go of everything; the outputs go to stack[0, …) if all went well. The status and the
  * message stay. */
 void frame_close(struct frame *frame, torch_value *stack);

@@ -34,11 +34,36 @@ static PyObject *python_schemas(PyObject *module, PyObject *unused) {
     return schemas;
 }
 
+static PyObject *python_unimplemented(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PyObject *names = PyList_New(0);
+    const struct operation *operation;
+    for (size_t i = 0; names && (operation = torch_operation(i)); i++) {
+        if (!torch_needs_python(operation))
+            continue;
+        PyObject *name = PyUnicode_FromString(operation->name);
+        if (!name || PyList_Append(names, name) != 0)
+            Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+static PyObject *python_has_cuda(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(context_has_cuda());
+}
+
 static PyMethodDef functions[] = {
     {"torch_register", python_register, METH_O,
      "torch_register(path): defines torch.ops.ingot in the libtorch_cpu at `path`, once."},
     {"torch_schemas", python_schemas, METH_NOARGS,
      "torch_schemas() -> dict: the operators' names and signatures."},
+    {"torch_unimplemented", python_unimplemented, METH_NOARGS,
+     "torch_unimplemented() -> list: what Python is to implement by torch_call, after "
+     "torch_register; nothing from torch 2.10 on."},
+    {"torch_has_cuda", python_has_cuda, METH_NOARGS,
+     "torch_has_cuda() -> bool: whether the torch in this process has CUDA."},
     {"torch_call", torch_call, METH_VARARGS,
      "torch_call(name, *arguments): runs an operator past the dispatcher, where torch's C "
      "interface has no lists (2.7 to 2.9)."},

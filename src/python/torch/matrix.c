@@ -49,8 +49,7 @@ ingot_status torch_op_matmul(struct frame *frame) {
     return FRAME_RUN(frame, ingot_op_matmul, &desc);
 }
 
-/* ---- quantised weights -------------------------------------------------------------------------
- */
+/* ---- quantised weights ----------------------------------------------------------------------- */
 
 static ingot_quantised weights(struct frame *frame, uint32_t packed) {
     return (ingot_quantised){.packed = frame_tensor(frame, packed, LAYOUT_DENSE),

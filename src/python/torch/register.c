@@ -1,6 +1,6 @@
 /*
  * Registers the operators of schemas.def with torch's dispatcher, as TORCH_LIBRARY does in C++:
- * namespace "ingot", implementations for the CPU.
+ * namespace "ingot", implementations for the CPU and, where torch has it, for CUDA.
  *
  * An error in an operator becomes a C++ exception that torch throws for us (aoti_torch_check); it
  * passes through `enter` and the function of the operator, which hold nothing by then.
@@ -26,8 +26,7 @@ static struct operation operations[OPERATION_COUNT] = {
 };
 #undef SCHEMA
 
-/* ---- the functions that torch calls ------------------------------------------------------------
- */
+/* ---- the functions that torch calls ---------------------------------------------------------- */
 
 static void enter(const struct operation *operation, torch_value *stack) {
     char message[sizeof((struct frame *)0)->message];
@@ -57,8 +56,7 @@ static torch_kernel *const kernels[OPERATION_COUNT] = {
 };
 #undef SCHEMA
 
-/* ---- handles for call.c -------------------------------------------------------------------------
- */
+/* ---- handles for call.c ---------------------------------------------------------------------- */
 
 /* _take(Tensor tensor) -> int: the handle, which belongs to the caller from then on. It is on the
  * stack already. */
@@ -71,9 +69,7 @@ static void enter_give(torch_value *stack, uint64_t inputs, uint64_t outputs) {
     (void)stack, (void)inputs, (void)outputs;
 }
 
-/* ---- reading the schemas
- * -------------------------------------------------------------------------
- */
+/* ---- reading the schemas ----------------------------------------------------------------- */
 
 static argument_kind kind_of(const char *type, size_t length) {
     bool list = length > 2 && !strncmp(type + length - 2, "[]", 2);
@@ -110,16 +106,16 @@ static void read_signature(struct operation *operation) {
         operation->output_count++;
 }
 
-static bool has_lists(const struct operation *operation) {
+bool torch_needs_python(const struct operation *operation) {
+    if (torch.list_size)
+        return false;
     for (uint32_t i = 0; i < operation->argument_count; i++)
         if (operation->arguments[i].kind == ARGUMENT_TENSOR_LIST)
             return true;
     return false;
 }
 
-/* ---- registration
- * --------------------------------------------------------------------------------
- */
+/* ---- registration ------------------------------------------------------------------------ */
 
 static bool define(torch_library *library, const struct operation *operation, char *message,
                    size_t size) {
@@ -149,14 +145,15 @@ static bool implement(torch_library *library, size_t index, char *message, size_
 }
 
 /* Without lists in torch's C interface, Python hands tensors over one by one. */
-static bool register_handles(torch_library *definitions, torch_library *cpu, char *message,
-                             size_t size) {
+static bool register_handles(torch_library *definitions, torch_library *cpu, torch_library *cuda,
+                             char *message, size_t size) {
     torch_library *everywhere = NULL;
     bool done =
         !torch.define(definitions, "_take(Tensor tensor) -> int") &&
         !torch.define(definitions, "_give(int handle) -> Tensor") &&
         !torch.library_implement("ingot", "CompositeExplicitAutograd", "ingot", 0, &everywhere) &&
         !torch.implement(cpu, "_take", enter_take) &&
+        (!cuda || !torch.implement(cuda, "_take", enter_take)) &&
         !torch.implement(everywhere, "_give", enter_give);
     if (!done)
         snprintf(message, size, "torch refused the operators ingot::_take and ingot::_give");
@@ -173,21 +170,24 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
     for (size_t i = 0; i < OPERATION_COUNT; i++)
         if (!operations[i].argument_count)
             read_signature(&operations[i]);
-    torch_library *definitions = NULL, *cpu = NULL; /* for the life of the process */
+    /* for the life of the process */
+    torch_library *definitions = NULL, *cpu = NULL, *cuda = NULL;
     if (torch.library_define("ingot", "ingot", 0, &definitions) ||
-        torch.library_implement("ingot", "CPU", "ingot", 0, &cpu)) {
+        torch.library_implement("ingot", "CPU", "ingot", 0, &cpu) ||
+        (context_has_cuda() && torch.library_implement("ingot", "CUDA", "ingot", 0, &cuda))) {
         snprintf(message, size, "torch refused the namespace \"ingot\": it is taken already");
         return false;
     }
     for (size_t i = 0; i < OPERATION_COUNT; i++) {
         if (!define(definitions, &operations[i], message, size))
             return false;
-        if (has_lists(&operations[i]) && !torch.list_size)
-            continue; /* Python implements it by torch_call */
-        if (!implement(cpu, i, message, size))
+        if (torch_needs_python(&operations[i]))
+            continue;
+        if (!implement(cpu, i, message, size) || (cuda && !implement(cuda, i, message, size)))
             return false;
     }
-    done = torch.list_size || register_handles(definitions, cpu, message, size);
+    context_set_cuda_scratch(frame_scratch);
+    done = torch.list_size || register_handles(definitions, cpu, cuda, message, size);
     return done;
 }
 

@@ -8,6 +8,9 @@
  * that only one thread is in it. */
 bool torch_register_operators(const char *path, char *message, size_t size);
 
+/* Has it lists, which the torch at hand cannot pass? Python then implements it by torch_call. */
+bool torch_needs_python(const struct operation *operation);
+
 /* NULL behind the last one. */
 const struct operation *torch_operation(size_t index);
 

@@ -29,7 +29,9 @@ bool torch_shim_load(const char *path, char *message, size_t size) {
     TORCH_OPTIONAL(OPTIONAL)
 #undef REQUIRED
 #undef OPTIONAL
-    if (!look_up(library, "_ZdlPv", &found.operator_delete) && !missing)
+    /* torch's own operator new is found in this order */
+    if (!look_up(RTLD_DEFAULT, "_ZdlPv", &found.operator_delete) &&
+        !look_up(library, "_ZdlPv", &found.operator_delete) && !missing)
         missing = "operator delete";
     if (missing) {
         snprintf(message, size, "\"%s\" has no function %s; torch 2.7 is the oldest supported",

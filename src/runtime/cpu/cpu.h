@@ -22,7 +22,6 @@
 
 #include "base/cpu_abi.h"
 #include "runtime/cpu/fiber.h"
-#include "runtime/fork.h"
 #include "runtime/objects.h"
 
 #define CPU_MAX_THREADS    1024u

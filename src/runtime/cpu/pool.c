@@ -279,7 +279,7 @@ static void *worker(void *argument) {
     return NULL;
 }
 
-/* Lock held or no other thread there yet. */
+/* Lock held. */
 static void register_executor(struct cpu_device *device, struct cpu_executor *executor) {
     executor->index = device->executor_count++;
     executor->next_all = device->executors;
@@ -293,13 +293,15 @@ static struct cpu_executor *executor_at(struct cpu_device *device, uint32_t inde
     return executor;
 }
 
-/* Makes an executor for every worker that has none yet; no other thread is there. */
+/* Makes an executor for every worker. */
 static bool make_executors(struct cpu_device *device) {
     while (device->executor_count < device->worker_count) {
         struct cpu_executor *executor = cpu_executor_create(device);
         if (!executor)
             return false;
+        pthread_mutex_lock(&device->lock); /* the watchdog reads the list */
         register_executor(device, executor);
+        pthread_mutex_unlock(&device->lock);
     }
     return true;
 }

@@ -1,0 +1,102 @@
+"""ingot.mps in processes of their own, as it has to start before the first backward pass of a process."""
+import pathlib
+import re
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+pytest.importorskip("torch")
+INSTALLED = any(entry.value == "ingot.pytest_plugin" for entry in entry_points(group="pytest11"))
+PLUGIN = [] if INSTALLED else ["-p", "ingot.pytest_plugin"]
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=600)
+
+
+def run_script(script: str) -> str:
+    result = run("-c", script)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.mark.parametrize("file", ["test_mps_device.py", "test_mps_kernels.py"])
+def test_suite_under_the_option(file):
+    result = run("-m", "pytest", *PLUGIN, "--ingot-mps", "-q", "-p", "no:cacheprovider", str(HERE / file))
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
+    assert int(re.search(r"(\d+) passed", result.stdout).group(1)) > 5 and "skipped" not in result.stdout
+
+
+def test_disable_restores_everything():
+    run_script("""
+import platform, torch, ingot.mps, torch.serialization
+owners = [torch, torch._C, torch.mps, torch.backends.mps, torch.UntypedStorage, platform,
+          torch.accelerator, torch.random, torch.library, torch.Tensor, torch.storage]
+snapshot = lambda: [dict(vars(owner)) for owner in owners] + [list(torch.serialization._package_registry)]
+def refusal():
+    try:
+        torch.ones(1, device="mps")
+    except Exception as error:
+        return type(error), str(error)
+assert not torch.backends.mps.is_available()
+before, refused = snapshot(), refusal()
+with ingot.mps.emulate():
+    assert torch.backends.mps.is_available() and ingot.mps.is_enabled()
+    x = torch.ones(2, device="mps", requires_grad=True)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    del x
+assert not ingot.mps.is_enabled() and not torch.backends.mps.is_available() and not torch.mps.is_available()
+for old, new in zip(before, snapshot()):
+    if isinstance(old, list):
+        assert old == new
+        continue
+    changed = {name for name in {*old, *new} if old.get(name, old) is not new.get(name, new)}
+    assert not changed, changed
+assert refused is not None and refusal() == refused, (refused, refusal())
+accelerator = torch.accelerator.current_accelerator()
+assert accelerator is None or accelerator.type != "mps"
+ingot.mps.enable()
+assert torch.ones(2, device="mps").sum().item() == 2
+""")
+
+
+def test_enable_after_a_backward_pass_says_so():
+    run_script("""
+import torch, ingot.mps
+torch.ones(1, requires_grad=True).sum().backward()
+try:
+    ingot.mps.enable()
+except RuntimeError as error:
+    assert "first backward pass" in str(error), error
+else:
+    raise SystemExit("no error")
+assert not ingot.mps.is_enabled() and not torch.backends.mps.is_available()
+""")
+
+
+def test_import_needs_no_torch():
+    run_script("import sys, ingot.mps; assert 'torch' not in sys.modules")
+
+
+def test_option_reaches_child_processes_and_conftest(tmp_path):
+    (tmp_path / "conftest.py").write_text("import torch\nAVAILABLE = torch.backends.mps.is_available()\n")
+    (tmp_path / "test_inner.py").write_text("""
+import subprocess, sys, torch
+from conftest import AVAILABLE
+
+def test_conftest_saw_it():
+    assert AVAILABLE
+
+def test_child():
+    script = '''
+import torch
+print(torch.ones(2, device="mps").sum().item(), torch.__spec__.loader is torch.__loader__)'''
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.stdout.strip() == "2.0 True", result.stderr
+""")
+    result = run("-m", "pytest", *PLUGIN, "--ingot-mps", "-q", str(tmp_path))
+    assert result.returncode == 0 and "2 passed" in result.stdout, result.stdout + result.stderr
