@@ -5,7 +5,12 @@ The model is that of examples/python. Its variants (torch eager, torch with ingo
 model written with ingot.ops) start from the same weights, are checked against torch, and then measured in turns
 in one process with the same number of threads; the median of each counts. Writes bench/results/python-cpu.md.
 
-    PYTHONPATH=build/python python bench/python_end_to_end.py
+Two settings of the process hold for all variants (ENVIRONMENT below; what is set already stays): malloc keeps memory,
+so that fresh pages are not measured, and the threads of torch's OpenMP wait actively for microseconds only. By default
+they do so for milliseconds after each operation, and have then taken the core that ingot's worker needs; torch itself
+is as fast with either.
+
+    make bench-python
 """
 import argparse
 import contextlib
@@ -19,6 +24,8 @@ import sys
 import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(256 << 20),
+               "GOMP_SPINCOUNT": "2000"}
 sys.path.insert(0, str(FOLDER.parent / "examples" / "python"))
 
 TRAINING = {  # name: (layers, width, heads, hidden, context, batch)
@@ -40,11 +47,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--time", type=float, default=0.3, help="seconds per turn (0.3)")
     parser.add_argument("--best", action="store_true", help="the shortest steps count: for a busy machine")
     parser.add_argument("--only", default="", help="only rows whose name contains this")
+    parser.add_argument("--note", default="", help="a sentence for the table: how the machine was")
     parser.add_argument("--output", default=str(FOLDER / "results" / "python-cpu.md"), help="the table; - for none")
     return parser.parse_args()
 
 
 options = arguments()
+if any(name not in os.environ for name in ENVIRONMENT):  # read when the libraries are loaded: start again
+    os.execve(sys.executable, [sys.executable, *sys.argv], {**ENVIRONMENT, **os.environ})
 os.environ.setdefault("INGOT_THREADS", str(options.threads))
 import torch  # noqa: E402  the number of threads is chosen before torch and ingot come
 
@@ -185,16 +195,24 @@ def processor() -> str:
         return platform.processor() or platform.machine()
 
 
+def introduction() -> list[str]:
+    """The lines before the table."""
+    kind = "the shortest" if options.best else "medians"
+    return ["# The Python package on the CPU", "",
+            f"`make bench-python` on {processor()}, {options.threads} threads, torch {torch.__version__}, "
+            f"{datetime.date.today()}.{' ' + options.note if options.note else ''}",
+            f"All variants in one process, in turns; {kind} of a step in milliseconds, and how many times faster than "
+            "eager torch.",
+            f"GOMP_SPINCOUNT is {os.environ['GOMP_SPINCOUNT']}, for all; bench/python_end_to_end.py says why.", "",
+            "- *overrides*: `ingot.overrides()` around torch's model and optimizer",
+            "- *patched*: `ingot.patch(model)` and ingot.optim.AdamW",
+            "- *ingot.ops*: the model written with ingot's operators",
+            "- *4 bits*: that with `ingot.nn.QuantisedLinear`: another model, whose scores only resemble torch's",
+            "", "| step | torch | overrides | patched | ingot.ops | 4 bits |", "|---|---|---|---|---|---|"]
+
+
 def main() -> None:
-    lines = ["# The Python package on the CPU", "",
-             f"`python bench/python_end_to_end.py` on {processor()}, {options.threads} threads, "
-             f"torch {torch.__version__}, {datetime.date.today()}.",
-             f"All variants in one process, in turns; {'the shortest' if options.best else 'medians'} of a step in "
-             "milliseconds, and how many times faster than eager torch.",
-             " *overrides*: `ingot.overrides()` around torch's model and optimizer; *patched*:",
-             "`ingot.patch(model)` and ingot.optim.AdamW; *ingot.ops*: the model written with ingot's operators;",
-             "*4 bits*: that with `ingot.nn.QuantisedLinear`, another model, whose scores only resemble torch's.",
-             "", "| step | torch | overrides | patched | ingot.ops | 4 bits |", "|---|---|---|---|---|---|"]
+    lines = introduction()
     for table, make in ((TRAINING, training_step), (DECODING, decoding_step)):
         for name, sizes in table.items():
             if options.only not in name:

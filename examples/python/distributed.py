@@ -12,7 +12,7 @@ import socket
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
-from small_model import Config, Text, Transformer, ingot_functions
+from small_model import OPERATORS, TORCH, Config, Text, Transformer, ingot_functions
 from torch.nn.parallel import DistributedDataParallel
 
 import ingot
@@ -22,9 +22,10 @@ TEXT = Text()
 
 
 def build() -> Transformer:
-    """The model by ingot's operators, with the same weights each time."""
+    """The model by ingot's operators (by torch's on a Mac), with the same weights each time."""
     torch.manual_seed(0)
-    return Transformer(Config(layers=1, width=64, hidden=192), ingot_functions(), ingot.nn.RMSNorm)
+    config = Config(layers=1, width=64, hidden=192)
+    return Transformer(config, ingot_functions(), ingot.nn.RMSNorm) if OPERATORS else Transformer(config, TORCH)
 
 
 def batches(step: int) -> torch.Tensor:
@@ -34,7 +35,7 @@ def batches(step: int) -> torch.Tensor:
 
 def train(model: torch.nn.Module, loss_of, rows: slice) -> list[float]:
     """The losses of STEPS steps on some rows of each batch."""
-    optimizer = ingot.optim.AdamW(model.parameters(), lr=1e-3)
+    optimizer = (ingot.optim if OPERATORS else torch.optim).AdamW(model.parameters(), lr=1e-3)
     losses = []
     for step in range(STEPS):
         tokens = batches(step)[rows]

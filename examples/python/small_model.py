@@ -5,11 +5,15 @@ Its operations are functions that can be exchanged: TORCH is plain PyTorch, as m
 """
 import dataclasses
 import pathlib
+import sys
 import types
 
 import torch
 import torch.nn.functional as F
 from torch import nn
+
+
+OPERATORS = sys.platform != "darwin"  # on a Mac there is compile_shader, but ingot's operators are not there yet
 
 
 @dataclasses.dataclass

@@ -1,8 +1,8 @@
 """The Metal source that stands in front of every kernel of `ingot.metal_kernel`.
 
-MLX puts its own helpers in front of a custom kernel's source, and kernels use them by name: the
+MLX puts functions of its own in front of a custom kernel's source, and kernels use them by name: the
 types float16_t, bfloat16_t and complex64_t, elem_to_loc and its variants, ceildiv, Limits, log1p,
-and simd shuffles of 64-bit values. This is ingot's own text of those helpers.
+and simd shuffles of 64-bit values. This is ingot's own text of them.
 """
 
 COMMON = """\
@@ -162,5 +162,5 @@ inline bool operator<=(complex64_t a, complex64_t b) { return !(a > b); }
 
 
 def preamble(generated: str) -> str:
-    """The helpers for a generated kernel; those of complex numbers only if it mentions them."""
+    """The functions for a generated kernel; those of complex numbers only if it mentions them."""
     return COMMON + COMPLEX if "complex64_t" in generated else COMMON

@@ -166,7 +166,8 @@ def _find(module: nn.Module) -> tuple[str, Run, str] | None:
     if known is not None:
         return known
     name = type(module).__name__
-    if name.endswith("RMSNorm") and isinstance(getattr(module, "weight", None), nn.Parameter):
+    own = not type(module).__module__.startswith("torch.nn.")
+    if own and name.endswith("Norm") and isinstance(getattr(module, "weight", None), nn.Parameter):
         return _find_rms_norm(module)
     if _MLP_CLASS.search(name):
         return _find_mlp(module)
@@ -286,9 +287,10 @@ def patch(
     """Let ingot carry out the modules of a model that it has operations for.
 
     Swapped are torch.nn's RMSNorm, LayerNorm, SiLU, GELU, Softmax, LogSoftmax, EmbeddingBag and
-    CrossEntropyLoss; classes named …RMSNorm with a weight and an epsilon; and feed-forward modules
-    of gate, up and down projections (mlp). The last two are compared with ingot's result on random
-    input first and left alone where they differ. Each group can be switched off.
+    CrossEntropyLoss; classes of others named …Norm, with a weight and an epsilon, that compute
+    rms_norm; and feed-forward modules of gate, up and down projections (mlp). The last two are
+    compared with ingot's result on random input first and left alone where they differ. Each group
+    can be switched off.
 
     A call goes to ingot where that was measured to be faster, by type and size, or with `always`
     wherever ingot can do it; else the module's own forward does it.

@@ -1,4 +1,4 @@
-"""compile_shader and load_metallib: Metal kernels on CPU tensors and arrays.
+"""compile_shader and load_metallib: Metal kernels on CPU and CUDA tensors and on arrays.
 
 The call model is that of torch.mps.compile_shader; see compile_shader for what is stricter here and what is
 added. On a Mac, calls with mps tensors go to torch.mps.compile_shader itself, so that one test file serves both
@@ -140,6 +140,9 @@ def compile_shader(
     Tensors: elements are not compared with the declared type, and strides are ignored (the kernel sees the
     memory from the first element on), as in torch. Read-only arrays are refused where the kernel may write.
 
+    CUDA tensors: the source is compiled for the GPU on the first call with one. Work is queued on torch's current
+    stream and not waited for; all tensors of a call are on one device.
+
     Args:
         fast_math: approximate maths. None follows PYTORCH_MPS_FAST_MATH, as torch does: precise unless that is set.
         msl_version: 320 or "3.2".
@@ -213,7 +216,8 @@ def check_errors() -> None:
 
 
 def synchronize() -> None:
-    """Waits for the work that this thread queued (wait=False), and raises its error if there was one.
+    """Waits for the work that this thread queued (wait=False) and for what is queued on streams of GPUs, and
+    raises its error if there was one.
 
     Errors that kernels reported through error_buf_idx are raised here too; see check_errors.
     """

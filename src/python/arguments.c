@@ -100,6 +100,10 @@ static bool bind_memory(struct call *call, size_t index, void *pointer, uint64_t
 static bool bind_value(struct call *call, const struct target *target,
                        const struct memory *memory) {
     struct number number = {0};
+    if (!memory->pointer) {
+        raise_argument("%s: the array of one element has no memory", PLACE(target));
+        return false;
+    }
     unsigned char *bytes = take_bytes(call, target->index, 16);
     if (!bytes)
         return false;
@@ -254,10 +258,13 @@ static bool bind_tensors(struct call *call, const struct target *target, PyObjec
         PyObject *item = PySequence_GetItem(list, i);
         enum memory_found found = item ? memory_of(item, &memory, target) : MEMORY_ERROR;
         bool good = found > MEMORY_NONE;
-        if (found == MEMORY_NONE)
-            raise_argument("%s: element %zd of the list is %R, where a tensor is needed as for "
+        if (found == MEMORY_NONE) {
+            PyObject *text = shown(item);
+            raise_argument("%s: element %zd of the list is %V, where a tensor is needed as for "
                            "element 0",
-                           PLACE(target), i, item);
+                           PLACE(target), i, text, "another thing");
+            Py_XDECREF(text);
+        }
         if (good && call->shader->mps && !memory.on_mps) {
             raise_error(INGOT_UNSUPPORTED,
                         "%s: element %zd of the list is on device cpu, but should be on device mps",
@@ -310,10 +317,13 @@ static bool find_cast(const struct call *call, const struct target *target,
     }
     const char *name = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     *cast = name ? cast_find(name) : INGOT_SCALAR_NONE;
-    if (*cast == INGOT_SCALAR_NONE && !PyErr_Occurred())
+    if (*cast == INGOT_SCALAR_NONE && !PyErr_Occurred()) {
+        PyObject *given = shown(text);
         raise_error(INGOT_INVALID_ARGUMENT,
-                    "%s: %R is not a cast; there are fp16, bf16, int32, int16, int8, uint8",
-                    PLACE(target), text);
+                    "%s: %V is not a cast; there are fp16, bf16, int32, int16, int8, uint8",
+                    PLACE(target), given, "this");
+        Py_XDECREF(given);
+    }
     return *cast != INGOT_SCALAR_NONE;
 }
 

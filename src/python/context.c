@@ -4,8 +4,6 @@
  */
 #include "context.h"
 
-#include "memory.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -31,6 +31,9 @@ bool context_has_cuda(void);
  * opened later. */
 void context_set_cuda_scratch(void *(*allocate)(void *context, uint64_t bytes));
 
+/* tensor.c: how many threads torch uses; 0 when it is not loaded. */
+unsigned tensor_thread_count(void);
+
 /* Waits for the calling thread's work on the CPU and for what was queued on streams of GPUs; the
  * first error. */
 ingot_status context_wait(void);

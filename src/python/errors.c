@@ -50,6 +50,44 @@ static PyObject *raise_message(PyObject *type, ingot_status status) {
     return raise_text(type, status, text);
 }
 
+#define SHOWN_ITEMS      8
+#define SHOWN_CHARACTERS 80
+
+static bool is_plain(PyObject *value) {
+    return value == Py_None || PyLong_CheckExact(value) || PyBool_Check(value) ||
+           PyFloat_CheckExact(value) || PyComplex_CheckExact(value) || PyUnicode_CheckExact(value);
+}
+
+static bool is_plain_sequence(PyObject *value) {
+    bool sequence = PyTuple_CheckExact(value) || PyList_CheckExact(value);
+    Py_ssize_t size = sequence ? PySequence_Size(value) : SHOWN_ITEMS + 1;
+    bool plain = size <= SHOWN_ITEMS;
+    for (Py_ssize_t i = 0; i < size && plain; i++) {
+        PyObject *item = PySequence_GetItem(value, i);
+        plain = item && is_plain(item);
+        Py_XDECREF(item);
+    }
+    PyErr_Clear();
+    return plain;
+}
+
+PyObject *shown(PyObject *value) {
+    PyObject *text = is_plain(value) || is_plain_sequence(value) ? PyObject_Repr(value) : NULL;
+    if (text && PyUnicode_GetLength(text) > SHOWN_CHARACTERS) {
+        PyObject *start = PyUnicode_Substring(text, 0, SHOWN_CHARACTERS);
+        Py_DECREF(text);
+        text = start ? PyUnicode_FromFormat("%U...", start) : NULL;
+        Py_XDECREF(start);
+    }
+    if (!text) { /* also an int of thousands of digits */
+        PyErr_Clear();
+        text = PyUnicode_FromFormat("%R", (PyObject *)Py_TYPE(value));
+    }
+    if (!text)
+        PyErr_Clear();
+    return text;
+}
+
 PyObject *raise_status(ingot_status status) {
     PyObject *type = status == INGOT_COMPILE_ERROR   ? PyExc_SyntaxError
                      : status == INGOT_OUT_OF_MEMORY ? PyExc_MemoryError

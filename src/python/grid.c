@@ -9,16 +9,20 @@ static bool extent_from(PyObject *value, const char *kernel, const char *what, u
     PyObject *whole = PyFloat_Check(value) ? NULL : PyNumber_Index(value);
     if (!whole) {
         PyErr_Clear();
-        raise_argument("kernel \"%s\": %s has to be a whole number or 1 to 3 of them, not %R",
-                       kernel, what, value);
+        PyObject *text = shown(value);
+        raise_argument("kernel \"%s\": %s has to be a whole number or 1 to 3 of them, not %V",
+                       kernel, what, text, "this");
+        Py_XDECREF(text);
         return false;
     }
     int overflow = 0;
     long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
     Py_DECREF(whole);
     if (overflow || number < 0 || number > UINT32_MAX) {
-        raise_error(INGOT_INVALID_ARGUMENT, "kernel \"%s\": %s of %R is not between 0 and %u",
-                    kernel, what, value, UINT32_MAX);
+        PyObject *text = shown(value);
+        raise_error(INGOT_INVALID_ARGUMENT, "kernel \"%s\": %s of %V is not between 0 and %u",
+                    kernel, what, text, "another size", UINT32_MAX);
+        Py_XDECREF(text);
         return false;
     }
     *result = (uint32_t)number;

@@ -7,13 +7,17 @@
 
 #include <stdlib.h>
 
-struct kernel {
-    PyObject_HEAD struct shader *shader;
-    char *name;
-    PyObject *constants; /* tuple of (index, bytes), or NULL */
+struct code { /* of a kernel, on one device */
     ingot_kernel *handle;
     ingot_kernel_info info;
     struct signature *signature;
+};
+
+struct kernel {
+    PyObject_HEAD struct shader *shader;
+    char *name;
+    PyObject *constants;                          /* tuple of (index, bytes), or NULL */
+    struct code *codes[1 + CONTEXT_CUDA_DEVICES]; /* on the CPU, then on GPUs; or NULL */
 };
 
 PyObject *kernel_type, *argument_type;
@@ -28,8 +32,8 @@ PyObject *kernel_new(struct shader *shader, const char *name, PyObject *constant
     shader->references++;
     Py_XINCREF(constants);
     kernel->constants = constants;
-    kernel->handle = NULL;
-    kernel->signature = NULL;
+    memset(kernel->codes, 0, sizeof kernel->codes);
+    kernel->name = NULL;
     size_t size = strlen(name) + 1;
     kernel->name = malloc(size);
     if (!kernel->name) {
@@ -40,13 +44,21 @@ PyObject *kernel_new(struct shader *shader, const char *name, PyObject *constant
     return (PyObject *)kernel;
 }
 
+static void free_code(struct code *code) {
+    if (!code)
+        return;
+    ingot_kernel_release(code->handle);
+    free(code->signature);
+    free(code);
+}
+
 static void kernel_free(PyObject *self) {
     struct kernel *kernel = (struct kernel *)self;
     PyTypeObject *type = Py_TYPE(self);
-    ingot_kernel_release(kernel->handle);
+    for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++)
+        free_code(kernel->codes[i]);
     shader_release(kernel->shader);
     Py_XDECREF(kernel->constants);
-    free(kernel->signature);
     free(kernel->name);
     PyObject_Free(self);
     Py_DECREF(type);
@@ -106,50 +118,74 @@ static bool read_constants(PyObject *tuple, ingot_constant *values, size_t count
     return !PyErr_Occurred();
 }
 
-static bool make_ready(struct kernel *kernel) {
+/* Takes `handle`. NULL with an exception. */
+static struct code *new_code(ingot_kernel *handle) {
+    struct code *code = calloc(1, sizeof *code);
+    if (!code) {
+        ingot_kernel_release(handle);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    code->handle = handle;
+    ingot_status status = ingot_kernel_get_info(handle, &code->info);
+    if (status != INGOT_OK)
+        raise_status(status);
+    else
+        code->signature = read_signature(handle, &code->info);
+    if (code->signature)
+        return code;
+    free_code(code);
+    return NULL;
+}
+
+/* Of `library`, which may be closed by another thread meanwhile. */
+static struct code *make_code(struct kernel *kernel, ingot_library *library) {
     size_t count = kernel->constants ? (size_t)PyTuple_Size(kernel->constants) : 0;
     ingot_constant *values = calloc(count + 1, sizeof *values);
     if (!values) {
         PyErr_NoMemory();
-        return false;
+        return NULL;
     }
     if (!read_constants(kernel->constants, values, count)) {
         free(values);
-        return false;
+        return NULL;
     }
-    ingot_library *library = kernel->shader->library;
-    ingot_library_retain(library); /* another thread may close it meanwhile */
+    ingot_library_retain(library);
     ingot_kernel *handle = NULL;
     ingot_status status = create_handle(library, kernel->name, values, count, &handle);
     if (status != INGOT_OK)
         raise_kernel_status(status);
     ingot_library_release(library);
     free(values);
-    if (status != INGOT_OK)
-        return false;
-    if (kernel->handle) { /* another thread was quicker */
-        ingot_kernel_release(handle);
-        return true;
-    }
-    ingot_kernel_info info;
-    struct signature *signature = NULL;
-    status = ingot_kernel_get_info(handle, &info);
-    if (status != INGOT_OK)
-        raise_status(status);
-    else
-        signature = read_signature(handle, &info);
-    if (!signature) {
-        ingot_kernel_release(handle);
-        return false;
-    }
-    kernel->info = info;
-    kernel->signature = signature;
-    kernel->handle = handle;
-    return true;
+    return status == INGOT_OK ? new_code(handle) : NULL;
 }
 
-static bool is_ready(struct kernel *kernel) {
-    return shader_is_open(kernel->shader, kernel->name) && (kernel->handle || make_ready(kernel));
+/* The kernel's code on a device, which is GPU number `gpu` or (-1) the CPU. NULL with an exception;
+ * borrowed. */
+static struct code *code_on(struct kernel *kernel, int gpu, ingot_device *device) {
+    struct code **place = &kernel->codes[1 + gpu];
+    if (!shader_is_open(kernel->shader, kernel->name))
+        return NULL;
+    if (*place)
+        return *place;
+    ingot_library *library =
+        gpu < 0 ? kernel->shader->library : shader_on_gpu(kernel->shader, gpu, device);
+    struct code *made = library ? make_code(kernel, library) : NULL;
+    if (*place) /* another thread was quicker */
+        free_code(made);
+    else
+        *place = made;
+    return made ? *place : NULL;
+}
+
+/* For what is the same everywhere: the code on whatever device there is one, or on the CPU. */
+static struct code *some_code(struct kernel *kernel) {
+    if (!shader_is_open(kernel->shader, kernel->name))
+        return NULL;
+    for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++)
+        if (kernel->codes[i])
+            return kernel->codes[i];
+    return code_on(kernel, -1, NULL);
 }
 
 /* ---- calling it ---- */
@@ -195,10 +231,15 @@ static bool read_options(struct kernel *kernel, PyObject *keywords, PyObject *op
 
 static bool bind_reports(struct call *call, PyObject *option) {
     PyObject *whole = PyNumber_Index(option);
-    long index = whole ? PyLong_AsLong(whole) : -1;
+    int overflow = 0;
+    long index = whole ? PyLong_AsLongAndOverflow(whole, &overflow) : -1;
     Py_XDECREF(whole);
-    if (PyErr_Occurred())
+    if (!whole) {
+        PyErr_Clear();
+        raise_argument("kernel \"%s\": error_buf_idx has to be an index, not %R",
+                       call->signature->name, (PyObject *)Py_TYPE(option));
         return false;
+    }
     if (index < 0 || index >= MAX_ARGUMENTS) {
         raise_error(INGOT_INVALID_ARGUMENT,
                     "kernel \"%s\": error_buf_idx of %ld is not between 0 and %d",
@@ -208,7 +249,7 @@ static bool bind_reports(struct call *call, PyObject *option) {
     while (call->count <= (size_t)index)
         if (!call_bind(call, call->count, Py_None))
             return false;
-    ingot_buffer *reports = reports_buffer(call->device);
+    ingot_buffer *reports = reports_buffer(call->device, call->gpu);
     if (!reports)
         return false;
     ingot_buffer_retain(reports);
@@ -244,18 +285,33 @@ static bool prepare(struct kernel *kernel, struct call *call, PyObject *argument
         return false;
     if (!grid_from(call, options[OPTION_THREADS], options[OPTION_GROUP_SIZE], desc))
         return false;
-    desc->kernel = kernel->handle;
     desc->args = call->args;
     desc->arg_count = call->count;
     return true;
 }
 
-static bool launch(const context *cpu, const ingot_dispatch_desc *desc, bool wait) {
+/* Which GPU the tensors are on; -1: they are the host's. */
+static int find_gpu(PyObject *arguments) {
+    Py_ssize_t count = PyTuple_Size(arguments);
+    int gpu = TENSOR_NONE;
+    for (Py_ssize_t i = 0; i < count && gpu == TENSOR_NONE; i++) {
+        PyObject *value = PyTuple_GetItem(arguments, i);
+        if (PyList_Check(value))
+            gpu = PyList_Size(value) ? tensor_gpu(PyList_GetItem(value, 0)) : TENSOR_NONE;
+        else if (PyTuple_Check(value))
+            gpu = PyTuple_Size(value) ? tensor_gpu(PyTuple_GetItem(value, 0)) : TENSOR_NONE;
+        else
+            gpu = tensor_gpu(value);
+    }
+    return gpu >= 0 ? gpu : -1;
+}
+
+static bool launch(const context *here, const ingot_dispatch_desc *desc, bool wait) {
     ingot_status status = INGOT_OK;
     Py_BEGIN_ALLOW_THREADS;
-    status = ingot_stream_dispatch(cpu->stream, desc);
+    status = ingot_stream_dispatch(here->stream, desc);
     if (status == INGOT_OK && wait)
-        status = ingot_stream_wait(cpu->stream);
+        status = ingot_stream_wait(here->stream);
     Py_END_ALLOW_THREADS;
     if (status != INGOT_OK)
         raise_status(status);
@@ -266,29 +322,35 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
     struct kernel *kernel = (struct kernel *)self;
     PyObject *options[OPTION_COUNT] = {0};
     pending_collect();
-    if (!is_ready(kernel) || (keywords && !read_options(kernel, keywords, options)))
+    if (keywords && !read_options(kernel, keywords, options))
         return NULL;
-    context cpu;
-    ingot_status status = context_cpu(&cpu);
+    int gpu = find_gpu(arguments);
+    context here;
+    ingot_status status = gpu < 0 ? context_cpu(&here) : context_torch_cuda(gpu, &here);
     if (status != INGOT_OK)
         return raise_status(status);
-    int wait = options[OPTION_WAIT] ? PyObject_IsTrue(options[OPTION_WAIT]) : 1;
+    struct code *code = code_on(kernel, gpu, here.device);
+    if (!code)
+        return NULL;
+    /* on a GPU work is in order with torch's, and waited for only when that is asked for */
+    int wait = options[OPTION_WAIT] ? PyObject_IsTrue(options[OPTION_WAIT]) : gpu < 0;
     if (wait < 0)
         return NULL;
     struct call call;
-    call.signature = kernel->signature;
+    call.signature = code->signature;
     call.shader = kernel->shader;
-    call.device = cpu.device;
-    call.queued = !wait;
+    call.device = here.device;
+    call.gpu = gpu;
+    call.queued = gpu < 0 && !wait;
     call.contiguity = kernel->shader->contiguity;
     call.casts = options[OPTION_ARG_CASTS];
     call.count = call.copy_count = call.small_used = 0;
     call.first_elements = -1;
-    ingot_dispatch_desc desc = INGOT_DISPATCH_DESC_INIT;
+    ingot_dispatch_desc desc = {.kernel = code->handle};
     uint32_t lengths[MAX_GROUPS];
     bool good = prepare(kernel, &call, arguments, options, &desc, lengths);
     if (good && desc.threads[0])
-        good = launch(&cpu, &desc, wait || call.copy_count) && call_write_back(&call);
+        good = launch(&here, &desc, wait || (gpu < 0 && call.copy_count)) && call_write_back(&call);
     call_release(&call);
     if (!good)
         return NULL;
@@ -299,22 +361,20 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
 
 static PyObject *get_max_threads(PyObject *self, void *closure) {
     (void)closure;
-    struct kernel *kernel = (struct kernel *)self;
-    return is_ready(kernel) ? PyLong_FromUnsignedLong(kernel->info.max_threads_per_threadgroup)
-                            : NULL;
+    struct code *code = some_code((struct kernel *)self);
+    return code ? PyLong_FromUnsignedLong(code->info.max_threads_per_threadgroup) : NULL;
 }
 
 static PyObject *get_width(PyObject *self, void *closure) {
     (void)closure;
-    struct kernel *kernel = (struct kernel *)self;
-    return is_ready(kernel) ? PyLong_FromUnsignedLong(kernel->info.thread_execution_width) : NULL;
+    struct code *code = some_code((struct kernel *)self);
+    return code ? PyLong_FromUnsignedLong(code->info.thread_execution_width) : NULL;
 }
 
 static PyObject *get_static_memory(PyObject *self, void *closure) {
     (void)closure;
-    struct kernel *kernel = (struct kernel *)self;
-    return is_ready(kernel) ? PyLong_FromUnsignedLong(kernel->info.static_threadgroup_memory_length)
-                            : NULL;
+    struct code *code = some_code((struct kernel *)self);
+    return code ? PyLong_FromUnsignedLong(code->info.static_threadgroup_memory_length) : NULL;
 }
 
 static PyObject *get_name(PyObject *self, void *closure) {
@@ -353,13 +413,13 @@ static PyObject *describe_argument(const ingot_argument_info *info) {
 
 static PyObject *get_arguments(PyObject *self, void *closure) {
     (void)closure;
-    struct kernel *kernel = (struct kernel *)self;
-    if (!is_ready(kernel))
+    struct code *code = some_code((struct kernel *)self);
+    if (!code)
         return NULL;
     PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; list && i < kernel->info.argument_count; i++) {
+    for (uint32_t i = 0; list && i < code->info.argument_count; i++) {
         ingot_argument_info info;
-        ingot_status status = ingot_kernel_argument_info(kernel->handle, i, &info);
+        ingot_status status = ingot_kernel_argument_info(code->handle, i, &info);
         PyObject *entry = status == INGOT_OK ? describe_argument(&info) : raise_status(status);
         if (!entry || PyList_Append(list, entry) != 0)
             Py_CLEAR(list);
@@ -415,7 +475,7 @@ static char doc[] =
     "threads, group_size, arg_casts and error_buf_idx are those of "
     "torch.mps.compile_shader; threadgroup_memory gives bytes for [[threadgroup(n)]], "
     "contiguous is \"ignore\", \"refuse\" or \"copy\", and wait=False queues the work "
-    "for ingot.synchronize().";
+    "for ingot.synchronize(). With CUDA tensors work is queued on torch's current stream.";
 
 static PyType_Slot kernel_slots[] = {{Py_tp_dealloc, kernel_free},
                                      {Py_tp_call, kernel_call},

@@ -17,11 +17,49 @@ struct library {
 
 PyObject *library_type;
 
+static void drop_libraries(struct shader *shader) {
+    ingot_library *library = shader->library, **gpus = shader->gpus;
+    shader->library = NULL;
+    shader->gpus = NULL;
+    ingot_library_release(library);
+    for (int i = 0; gpus && i < CONTEXT_CUDA_DEVICES; i++)
+        ingot_library_release(gpus[i]);
+    free(gpus);
+}
+
 void shader_release(struct shader *shader) {
     if (!shader || --shader->references)
         return;
-    ingot_library_release(shader->library);
+    drop_libraries(shader);
+    Py_XDECREF(shader->arguments);
+    Py_XDECREF(shader->keywords);
     free(shader);
+}
+
+ingot_library *shader_on_gpu(struct shader *shader, int gpu, ingot_device *device) {
+    if (!shader->gpus)
+        shader->gpus = calloc(CONTEXT_CUDA_DEVICES, sizeof *shader->gpus);
+    if (!shader->gpus) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (shader->gpus[gpu])
+        return shader->gpus[gpu];
+    ingot_library *made = NULL;
+    ingot_status status = shader->make(device, shader->arguments, shader->keywords, &made);
+    if (status != INGOT_OK || PyErr_Occurred()) {
+        ingot_library_release(made);
+        if (!PyErr_Occurred())
+            raise_status(status);
+        return NULL;
+    }
+    if (!shader->gpus || shader->gpus[gpu]) { /* another thread closed it, or was quicker */
+        ingot_library_release(made);
+        if (!shader_is_open(shader, "of the call"))
+            return NULL;
+        return shader->gpus[gpu];
+    }
+    return shader->gpus[gpu] = made;
 }
 
 bool shader_is_open(const struct shader *shader, const char *kernel) {
@@ -40,23 +78,48 @@ int contiguity_from(PyObject *value, enum contiguity *result) {
             return 1;
         }
     }
-    if (!PyErr_Occurred())
+    if (!PyErr_Occurred()) {
+        PyObject *given = shown(value);
         PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
-                     "contiguous has to be \"ignore\", \"refuse\" or \"copy\", not %R", value);
+                     "contiguous has to be \"ignore\", \"refuse\" or \"copy\", not %V", given,
+                     "this");
+        Py_XDECREF(given);
+    }
     return 0;
 }
 
 /* ---- making one ---- */
 
-/* Takes `handle`. */
-static PyObject *library_new(ingot_library *handle, bool strict, enum contiguity contiguity,
-                             bool mps) {
+struct settings { /* that are the same on every device */
+    bool strict;
+    enum contiguity contiguity;
+    bool mps;
+};
+
+static PyObject *library_new(library_maker *make, PyObject *arguments, PyObject *keywords,
+                             const struct settings *settings) {
+    context cpu;
+    ingot_library *handle = NULL;
+    ingot_status status = context_cpu(&cpu);
+    if (status == INGOT_OK)
+        status = make(cpu.device, arguments, keywords, &handle);
+    if (PyErr_Occurred() || status != INGOT_OK)
+        return PyErr_Occurred() ? NULL : raise_status(status);
     struct shader *shader = calloc(1, sizeof *shader);
     if (!shader) {
         ingot_library_release(handle);
         return PyErr_NoMemory();
     }
-    *shader = (struct shader){1, handle, strict, contiguity, mps};
+    Py_INCREF(arguments);
+    Py_XINCREF(keywords);
+    *shader = (struct shader){.references = 1,
+                              .library = handle,
+                              .strict = settings->strict,
+                              .contiguity = settings->contiguity,
+                              .mps = settings->mps,
+                              .make = make,
+                              .arguments = arguments,
+                              .keywords = keywords};
     struct library *library = PyObject_New(struct library, (PyTypeObject *)library_type);
     if (!library) {
         shader_release(shader);
@@ -132,90 +195,119 @@ static ingot_define *read_defines(const struct texts *pairs) {
     return defines;
 }
 
-static PyObject *compile(const ingot_source_desc *desc, bool strict, enum contiguity contiguity,
-                         bool mps) {
-    context cpu;
-    ingot_library *handle = NULL;
+/* A compile error is raised by who asked for the library. */
+static ingot_status compile(ingot_device *device, const ingot_source_desc *desc,
+                            ingot_library **library) {
     ingot_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = context_cpu(&cpu);
-    if (status == INGOT_OK)
-        status = ingot_library_create_from_source(cpu.device, desc, &handle);
+    status = ingot_library_create_from_source(device, desc, library);
     Py_END_ALLOW_THREADS;
-    if (status != INGOT_OK)
-        return raise_status(status);
-    return library_new(handle, strict, contiguity, mps);
+    return status;
 }
 
-PyObject *library_compile(PyObject *module, PyObject *arguments, PyObject *keywords) {
-    (void)module;
+struct source {
+    PyObject *text, *include_dirs, *defines, *contiguous;
+    const char *name;
+    unsigned msl_version;
+    int fast_math, use_cache, strict, mps;
+};
+
+static bool read_source(PyObject *arguments, PyObject *keywords, struct source *source) {
     static const char *const names[] = {
         "source",    "name",   "include_dirs", "defines", "fast_math", "msl_version",
         "use_cache", "strict", "contiguous",   "mps",     NULL};
-    PyObject *source, *include_dirs = NULL, *defines = NULL, *contiguous = NULL;
-    const char *name = NULL;
-    unsigned msl_version = 0;
-    int fast_math = 0, use_cache = 1, strict = 0, mps = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|zOOpIppOp:compile", (char **)names,
-                                     &source, &name, &include_dirs, &defines, &fast_math,
-                                     &msl_version, &use_cache, &strict, &contiguous, &mps))
-        return NULL;
-    enum contiguity contiguity = CONTIGUITY_IGNORE;
-    if (contiguous && !contiguity_from(contiguous, &contiguity))
-        return NULL;
+    *source = (struct source){.use_cache = 1};
+    return PyArg_ParseTupleAndKeywords(
+        arguments, keywords, "U|zOOpIppOp:compile", (char **)names, &source->text, &source->name,
+        &source->include_dirs, &source->defines, &source->fast_math, &source->msl_version,
+        &source->use_cache, &source->strict, &source->contiguous, &source->mps);
+}
+
+static ingot_status make_from_source(ingot_device *device, PyObject *arguments, PyObject *keywords,
+                                     ingot_library **library) {
+    struct source source;
+    if (!read_source(arguments, keywords, &source))
+        return INGOT_INVALID_ARGUMENT;
     Py_ssize_t length;
-    const char *text = PyUnicode_AsUTF8AndSize(source, &length);
+    const char *text = PyUnicode_AsUTF8AndSize(source.text, &length);
     struct texts folders = {0}, pairs = {0};
-    PyObject *result = NULL;
+    ingot_status status = INGOT_INVALID_ARGUMENT;
     ingot_define *values = NULL;
-    if (text && read_texts(include_dirs, "include_dirs", &folders) &&
-        read_texts(defines, "defines", &pairs) && (values = read_defines(&pairs))) {
+    if (text && read_texts(source.include_dirs, "include_dirs", &folders) &&
+        read_texts(source.defines, "defines", &pairs) && (values = read_defines(&pairs))) {
         ingot_source_desc desc = {
             .source = text,
             .length = (size_t)length,
-            .name = name,
+            .name = source.name,
             .include_dirs = folders.items,
             .include_dir_count = folders.count,
             .defines = values,
             .define_count = pairs.count / 2,
-            .fast_math = fast_math,
-            .msl_version = msl_version,
-            .no_cache = !use_cache,
+            .fast_math = source.fast_math,
+            .msl_version = source.msl_version,
+            .no_cache = !source.use_cache,
         };
-        result = compile(&desc, strict, contiguity, mps);
+        status = compile(device, &desc, library);
     }
     free(values);
     free(folders.items);
     free(pairs.items);
-    return result;
+    return status;
+}
+
+PyObject *library_compile(PyObject *module, PyObject *arguments, PyObject *keywords) {
+    (void)module;
+    struct source source;
+    struct settings settings = {.contiguity = CONTIGUITY_IGNORE};
+    if (!read_source(arguments, keywords, &source) ||
+        (source.contiguous && !contiguity_from(source.contiguous, &settings.contiguity)))
+        return NULL;
+    settings.strict = source.strict;
+    settings.mps = source.mps;
+    return library_new(make_from_source, arguments, keywords, &settings);
+}
+
+struct archive {
+    const char *bytes, *path;
+    Py_ssize_t length;
+    PyObject *contiguous;
+    int strict, mps;
+};
+
+static bool read_archive(PyObject *arguments, PyObject *keywords, struct archive *archive) {
+    static const char *const names[] = {"bytes", "path", "strict", "contiguous", "mps", NULL};
+    *archive = (struct archive){0};
+    return PyArg_ParseTupleAndKeywords(arguments, keywords, "z#z|pOp:load", (char **)names,
+                                       &archive->bytes, &archive->length, &archive->path,
+                                       &archive->strict, &archive->contiguous, &archive->mps);
+}
+
+static ingot_status make_from_archive(ingot_device *device, PyObject *arguments, PyObject *keywords,
+                                      ingot_library **library) {
+    struct archive archive;
+    if (!read_archive(arguments, keywords, &archive))
+        return INGOT_INVALID_ARGUMENT;
+    const char *path = archive.path;
+    const char *bytes = archive.bytes ? archive.bytes : "";
+    ingot_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = path
+                 ? ingot_library_create_from_archive(device, path, library)
+                 : ingot_library_create_from_memory(device, bytes, (size_t)archive.length, library);
+    Py_END_ALLOW_THREADS;
+    return status;
 }
 
 PyObject *library_load(PyObject *module, PyObject *arguments, PyObject *keywords) {
     (void)module;
-    static const char *const names[] = {"bytes", "path", "strict", "contiguous", "mps", NULL};
-    const char *bytes = NULL, *path = NULL;
-    Py_ssize_t length = 0;
-    PyObject *contiguous = NULL;
-    int strict = 0, mps = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "z#z|pOp:load", (char **)names, &bytes,
-                                     &length, &path, &strict, &contiguous, &mps))
+    struct archive archive;
+    struct settings settings = {.contiguity = CONTIGUITY_IGNORE};
+    if (!read_archive(arguments, keywords, &archive) ||
+        (archive.contiguous && !contiguity_from(archive.contiguous, &settings.contiguity)))
         return NULL;
-    enum contiguity contiguity = CONTIGUITY_IGNORE;
-    if (contiguous && !contiguity_from(contiguous, &contiguity))
-        return NULL;
-    context cpu;
-    ingot_library *handle = NULL;
-    ingot_status status;
-    Py_BEGIN_ALLOW_THREADS;
-    status = context_cpu(&cpu);
-    if (status == INGOT_OK)
-        status = path ? ingot_library_create_from_archive(cpu.device, path, &handle)
-                      : ingot_library_create_from_memory(cpu.device, bytes ? bytes : "",
-                                                         (size_t)length, &handle);
-    Py_END_ALLOW_THREADS;
-    if (status != INGOT_OK)
-        return raise_status(status);
-    return library_new(handle, strict, contiguity, mps);
+    settings.strict = archive.strict;
+    settings.mps = archive.mps;
+    return library_new(make_from_archive, arguments, keywords, &settings);
 }
 
 /* ---- using it ---- */
@@ -286,10 +378,7 @@ static PyObject *library_dir(PyObject *self, PyObject *nothing) {
 
 static PyObject *library_close(PyObject *self, PyObject *nothing) {
     (void)nothing;
-    struct shader *shader = ((struct library *)self)->shader;
-    ingot_library *handle = shader->library;
-    shader->library = NULL;
-    ingot_library_release(handle);
+    drop_libraries(((struct library *)self)->shader);
     Py_RETURN_NONE;
 }
 

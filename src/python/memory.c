@@ -106,9 +106,10 @@ static enum memory_found by_struct(PyObject *object, PyObject *capsule, struct m
             raise_argument("%s: __array_struct__ is not of version 2", PLACE(where));
         return MEMORY_ERROR;
     }
-    if (!usable_kind(array->kind) || !(array->flags & FLAG_NOT_SWAPPED)) {
+    bool usable = usable_kind(array->kind) && array->item_size > 0;
+    if (!usable || !(array->flags & FLAG_NOT_SWAPPED)) {
         char kind = array->kind;
-        bool swapped = usable_kind(kind);
+        bool swapped = usable;
         Py_DECREF(capsule);
         if (!swapped)
             return refuse_kind(where, kind);
@@ -173,6 +174,16 @@ static bool read_interface(PyObject *interface, struct memory *memory, const str
     bool strided = strides && strides != Py_None;
     if (!read_integers(shape, sizes, ndim) || (strided && !read_integers(strides, steps, ndim)))
         return false;
+    int64_t bytes = size;
+    for (Py_ssize_t i = 0; i < ndim; i++) {
+        if (sizes[i] < 0 || (sizes[i] > 0 && bytes > INT64_MAX / sizes[i])) {
+            raise_argument("%s: __array_interface__ has the size %lld in dimension %zd, which "
+                           "cannot be",
+                           PLACE(where), (long long)sizes[i], i);
+            return false;
+        }
+        bytes *= sizes[i] ? sizes[i] : 1;
+    }
     memory_layout(memory, sizes, strided ? steps : NULL, ndim, size);
     memory->pointer = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
     memory->read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) != 0;

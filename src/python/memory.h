@@ -12,8 +12,8 @@ struct memory {
     int ndim;
     char kind; /* 'f' float, 'B' bfloat, 'i', 'u', 'b' bool, 'c' complex, '?' other */
     unsigned item_size;
-    bool on_mps;                           /* as torch sees it: its memory is the host's */
-    bool on_cuda;                          /* the memory is that of GPU number `gpu` */
+    bool on_mps;  /* as torch sees it: its memory is the host's */
+    bool on_cuda; /* the memory is that of GPU number `gpu` */
     int gpu;
     bool contiguous, read_only, is_scalar; /* is_scalar: a NumPy scalar, with no memory to keep */
     PyObject *owner;                       /* keeps the memory; a new reference */
@@ -43,7 +43,5 @@ enum memory_found tensor_memory(PyObject *object, struct memory *memory,
 enum { TENSOR_NONE = -1, TENSOR_HOST = -2 };
 int tensor_gpu(PyObject *object);
 int tensor_init(void);
-/* How many threads torch uses; 0 when it is not loaded. Needs no GIL. */
-unsigned tensor_thread_count(void);
 
 #endif

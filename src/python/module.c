@@ -6,16 +6,13 @@
 #include "mps.h"
 #include "torch/torch.h"
 
-/* Waits for the calling thread's queued work; its error is raised. */
+/* Waits for queued work; its error is raised. */
 static PyObject *synchronize(PyObject *module, PyObject *nothing) {
     (void)module;
     (void)nothing;
-    context cpu;
     ingot_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = context_cpu(&cpu);
-    if (status == INGOT_OK)
-        status = ingot_stream_wait(cpu.stream);
+    status = context_wait();
     Py_END_ALLOW_THREADS;
     pending_collect();
     if (status != INGOT_OK)

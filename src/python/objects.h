@@ -24,6 +24,10 @@ PyObject *raise_kernel_status(ingot_status status);
 /* ingot.Error and ingot.ArgumentError with a text in PyErr_Format's manner. Both return NULL. */
 PyObject *raise_error(ingot_status status, const char *format, ...);
 PyObject *raise_argument(const char *format, ...);
+/* A value as messages show it: numbers, text and short sequences of them as they are written,
+ * anything else by its type, since its own text may be long, fail or crash (that of a tensor whose
+ * storage was freed does). A new reference, or NULL without an exception. */
+PyObject *shown(PyObject *value);
 
 /* ---- library.c ---- */
 
@@ -31,15 +35,26 @@ enum contiguity { CONTIGUITY_IGNORE, CONTIGUITY_REFUSE, CONTIGUITY_COPY };
 /* False with an exception when `value` is none of "ignore", "refuse", "copy". */
 int contiguity_from(PyObject *value, enum contiguity *result);
 
+/* Makes a library on a device from the arguments of compile() or load(), without the GIL where that
+ * takes time. */
+typedef ingot_status library_maker(ingot_device *device, PyObject *arguments, PyObject *keywords,
+                                   ingot_library **library);
+
 /* A library as its kernels see it; counted under the GIL. */
 struct shader {
     size_t references;
-    ingot_library *library; /* NULL once closed */
+    ingot_library *library; /* on the CPU; NULL once closed */
     bool strict;
     enum contiguity contiguity;
     bool mps; /* only tensors on device mps count as on the device */
+    /* for GPUs, where it is made when a kernel is first called there */
+    library_maker *make;
+    PyObject *arguments, *keywords;
+    ingot_library **gpus; /* NULL before the first one */
 };
 void shader_release(struct shader *shader);
+/* The library on a GPU, made if need be. NULL with an exception; borrowed. */
+ingot_library *shader_on_gpu(struct shader *shader, int gpu, ingot_device *device);
 /* False with an exception when the library is closed. */
 bool shader_is_open(const struct shader *shader, const char *kernel);
 
@@ -63,8 +78,9 @@ PyObject *constants_encode(ingot_library *library, PyObject *mapping, PyObject *
 
 /* ---- reports.c: what kernels report through TORCH_REPORT_ERROR ---- */
 
-/* The buffer for such messages; NULL with an exception. Borrowed. */
-ingot_buffer *reports_buffer(ingot_device *device);
+/* The buffer for such messages on a device, which is GPU number `gpu` or (-1) the CPU; NULL with an
+ * exception. Borrowed. */
+ingot_buffer *reports_buffer(ingot_device *device, int gpu);
 /* The messages since the last call as a list of (file, line, function, message), at most 30. */
 PyObject *reports_take(PyObject *module, PyObject *nothing);
 

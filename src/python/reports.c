@@ -4,6 +4,8 @@
  */
 #include "objects.h"
 
+#include "context.h"
+
 #include <string.h>
 
 #define MESSAGE_COUNT 30
@@ -18,38 +20,73 @@ struct messages {
     struct message entries[MESSAGE_COUNT];
 };
 
-static ingot_buffer *buffer;
+static ingot_buffer *buffers[1 + CONTEXT_CUDA_DEVICES]; /* of the CPU, then of GPUs */
 
-ingot_buffer *reports_buffer(ingot_device *device) {
-    if (!buffer) {
-        ingot_status status = ingot_buffer_create(device, sizeof(struct messages), &buffer);
-        if (status != INGOT_OK)
+/* For a GPU: page-locked memory of the host, which both reach; torch knows how to get it, and the
+ * tensor is kept for good. */
+static ingot_status make_shared(ingot_device *device, ingot_buffer **buffer) {
+    PyObject *torch = PyImport_ImportModule("torch");
+    PyObject *empty = torch ? PyObject_CallMethod(torch, "zeros", "n",
+                                                  (Py_ssize_t)(sizeof(struct messages) / 4 + 1))
+                            : NULL;
+    PyObject *pinned = empty ? PyObject_CallMethod(empty, "pin_memory", NULL) : NULL;
+    PyObject *address = pinned ? PyObject_CallMethod(pinned, "data_ptr", NULL) : NULL;
+    void *memory = address ? PyLong_AsVoidPtr(address) : NULL;
+    ingot_status status = INGOT_INVALID_ARGUMENT;
+    if (memory)
+        status = ingot_buffer_wrap(device, memory, sizeof(struct messages), NULL, NULL, buffer);
+    if (status != INGOT_OK) {
+        if (!PyErr_Occurred())
             raise_status(status);
+        Py_XDECREF(pinned);
     }
-    return buffer;
+    Py_XDECREF(address);
+    Py_XDECREF(empty);
+    Py_XDECREF(torch);
+    return status;
+}
+
+ingot_buffer *reports_buffer(ingot_device *device, int gpu) {
+    ingot_buffer **buffer = &buffers[1 + gpu];
+    if (*buffer)
+        return *buffer;
+    if (gpu >= 0)
+        return make_shared(device, buffer) == INGOT_OK ? *buffer : NULL;
+    ingot_status status = ingot_buffer_create(device, sizeof(struct messages), buffer);
+    if (status != INGOT_OK)
+        raise_status(status);
+    return *buffer;
 }
 
 static PyObject *text_of(const char *text, size_t size) {
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strnlen(text, size), "replace");
 }
 
-PyObject *reports_take(PyObject *module, PyObject *nothing) {
-    (void)module;
-    (void)nothing;
-    PyObject *list = PyList_New(0);
+/* Appends what is in one buffer, and empties it. */
+static bool take(ingot_buffer *buffer, PyObject *list) {
     struct messages *messages = buffer ? ingot_buffer_contents(buffer) : NULL;
     unsigned count = messages ? messages->count : 0;
-    for (unsigned i = 0; list && i < count && i < MESSAGE_COUNT; i++) {
+    bool good = true;
+    for (unsigned i = 0; good && i < count && i < MESSAGE_COUNT; i++) {
         const struct message *message = &messages->entries[i];
         PyObject *entry =
             Py_BuildValue("(NINN)", text_of(message->file, sizeof message->file), message->line,
                           text_of(message->function, sizeof message->function),
                           text_of(message->text, sizeof message->text));
-        if (!entry || PyList_Append(list, entry) != 0)
-            Py_CLEAR(list);
+        good = entry && PyList_Append(list, entry) == 0;
         Py_XDECREF(entry);
     }
     if (count)
         memset(messages, 0, sizeof *messages);
+    return good;
+}
+
+PyObject *reports_take(PyObject *module, PyObject *nothing) {
+    (void)module;
+    (void)nothing;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < sizeof buffers / sizeof buffers[0]; i++)
+        if (!take(buffers[i], list))
+            Py_CLEAR(list);
     return list;
 }

@@ -16,8 +16,10 @@ static bool find_constant(ingot_library *library, PyObject *key, ingot_constant_
         if (name ? info->name && strcmp(info->name, name) == 0 : (long)info->index == index)
             return true;
     }
-    raise_error(INGOT_NOT_FOUND, "there is no function constant %R: the library has %zu", key,
-                count);
+    PyObject *text = shown(key);
+    raise_error(INGOT_NOT_FOUND, "there is no function constant %V: the library has %zu", text,
+                "of this name", count);
+    Py_XDECREF(text);
     return false;
 }
 
@@ -28,8 +30,10 @@ static bool encode_component(const ingot_constant_info *info, const struct targe
         return false;
     if (number_put(info->type, &number, out))
         return true;
-    raise_error(INGOT_INVALID_ARGUMENT, "%s: %R is not a value of type %s", PLACE(where), value,
-                scalar_name(info->type));
+    PyObject *text = shown(value);
+    raise_error(INGOT_INVALID_ARGUMENT, "%s: %V is not a value of type %s", PLACE(where), text,
+                "this", scalar_name(info->type));
+    Py_XDECREF(text);
     return false;
 }
 
@@ -49,8 +53,11 @@ static PyObject *encode_constant(const ingot_constant_info *info, PyObject *valu
         Py_ssize_t given = PySequence_Check(value) ? PySequence_Size(value) : -1;
         if (given != (Py_ssize_t)components) {
             PyErr_Clear();
-            return raise_argument("%s: %u components are needed, but %R was given", text,
-                                  components, value);
+            PyObject *shape = shown(value);
+            raise_argument("%s: %u components are needed, but %V was given", text, components,
+                           shape, "something else");
+            Py_XDECREF(shape);
+            return NULL;
         }
         for (Py_ssize_t i = 0; i < given; i++) {
             PyObject *item = PySequence_GetItem(value, i);
@@ -77,7 +84,10 @@ static int add_constants(ingot_library *library, PyObject *mapping, PyObject *li
         PyObject *pair = PyList_GetItem(items, i);
         ingot_constant_info info;
         PyObject *bytes = NULL, *entry = NULL;
-        if (find_constant(library, PyTuple_GetItem(pair, 0), &info))
+        if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) /* a dictionary's own items() */
+            raise_argument("items() of the function constants gives %R where pairs are needed",
+                           (PyObject *)Py_TYPE(pair));
+        else if (find_constant(library, PyTuple_GetItem(pair, 0), &info))
             bytes = encode_constant(&info, PyTuple_GetItem(pair, 1));
         if (bytes)
             entry = Py_BuildValue("(IO)", info.index, bytes);

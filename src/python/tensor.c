@@ -6,6 +6,8 @@
  */
 #include "memory.h"
 
+#include "context.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -14,7 +16,7 @@ typedef void **torch_handle;
 
 #define DEVICE_CPU  0
 #define DEVICE_CUDA 1
-#define DEVICE_MPS 13
+#define DEVICE_MPS  13
 
 static struct {
     torch_error (*data)(torch_handle, void **);
@@ -176,7 +178,14 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
     memory->ndim = (int)ndim;
     memory_layout(memory, sizes, strides, ndim, 1);
     int64_t room = storage - offset * (int64_t)memory->item_size;
-    if (memory->count > 0 && (!data || room <= 0)) {
+    if (memory->count > 0 && !data && room > 0) {
+        raise_error(INGOT_UNSUPPORTED,
+                    "%s: the tensor of %lld elements has no memory of its own (it is a wrapper "
+                    "around others, or was never filled)",
+                    PLACE(where), (long long)memory->count);
+        return MEMORY_ERROR;
+    }
+    if (memory->count > 0 && room < (int64_t)memory->item_size) {
         raise_error(INGOT_INVALID_ARGUMENT,
                     "%s: the tensor has %lld elements, but its storage of %lld bytes holds none "
                     "of them",

@@ -111,7 +111,10 @@ bool number_from(PyObject *object, const struct target *where, struct number *nu
     }
     if (overflow < 0 || PyErr_Occurred()) {
         PyErr_Clear();
-        raise_error(INGOT_INVALID_ARGUMENT, "%s: %R does not fit 64 bits", PLACE(where), object);
+        PyObject *text = shown(object);
+        raise_error(INGOT_INVALID_ARGUMENT, "%s: %V does not fit 64 bits", PLACE(where), text,
+                    "the number");
+        Py_XDECREF(text);
         return false;
     }
     number->real = number->is_large ? (double)(uint64_t)number->whole : (double)number->whole;

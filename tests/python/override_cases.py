@@ -42,9 +42,11 @@ class Case:
         compare: Callable[[Any], Any] = lambda result: result,
         name: str = "",
         exact: bool = True,
+        optional: bool = False,
     ) -> None:
         self.operator, self.run, self.inputs, self.dtypes = operator, run, inputs, dtypes
         self.backward, self.compare, self.name, self.exact = backward, compare, name or operator, exact
+        self.optional = optional  # not every torch calls this operator here
 
     def make(self, dtype: torch.dtype) -> list[torch.Tensor]:
         torch.manual_seed(3)
@@ -142,6 +144,21 @@ CASES = [
         *[lambda: torch.randn(2, 17, 3, 32).transpose(1, 2)] * 3,
         backward="aten::_scaled_dot_product_flash_attention_for_cpu_backward",
         name="causal attention",
+    ),
+    Case(
+        "aten::_scaled_dot_product_flash_attention_for_cpu",
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True),
+        lambda: torch.randn(2, 6, 17, 32),
+        *[lambda: torch.randn(2, 2, 17, 32)] * 2,
+        name="attention with shared heads",
+        optional=True,
+    ),
+    Case(
+        "aten::_scaled_dot_product_flash_attention_for_cpu",
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, torch.arange(17 * 19).view(17, 19) % 5 > 0),
+        lambda: torch.randn(2, 3, 17, 32),
+        *[lambda: torch.randn(2, 3, 19, 32)] * 2,
+        name="masked attention",
     ),
     Case(
         "aten::linalg_qr",

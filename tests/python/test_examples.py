@@ -24,3 +24,22 @@ def test_example(script: str, tmp_path: pathlib.Path) -> None:
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     assert done.returncode == 0, f"{script} failed:\n{done.stdout}\n{done.stderr}"
     assert done.stdout.strip(), f"{script} printed nothing"
+
+
+ON_MPS = ("quickstart.py", "rms_norm.py", "layer_norm.py", "softmax.py", "attention.py", "rope.py", "matvec_4bit.py",
+          "simdgroup_matmul.py")
+
+
+def test_examples_take_their_mps_path(tmp_path: pathlib.Path) -> None:
+    """As on a Mac: the scripts find an mps device, here the emulated one, in one process."""
+    code = f"""
+import runpy, sys
+import ingot.mps
+ingot.mps.enable()
+for script in {ON_MPS!r}:
+    result = runpy.run_path(f"{FOLDER}/{{script}}", run_name="__main__")
+    assert result["device"] == "mps", script
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

@@ -52,14 +52,19 @@ def assert_close(found: Any, expected: Any, dtype: torch.dtype) -> None:
         assert float((x.double() - y.double()).abs().max()) <= TOLERANCE[dtype] * scale
 
 
+def skip_what_torch_does_not_call(case: Case, name: str) -> None:
+    if case.optional and name not in ingot.override_counts():
+        pytest.skip(f"torch {torch.__version__} does not call {name} here")
+
+
 @pytest.mark.parametrize("case, dtype", BY_TYPE)
 def test_results_are_torchs_with_the_same_strides(case, dtype):
     expected = case.run(*case.make(dtype))
     with ingot.overrides(**ALWAYS):
         found = case.run(*case.make(dtype))
-    name = case.operator.replace(
-        "_embedding_bag", "_embedding_bag_forward_only"
-    )  # nothing asked for gradients
+    # Where nothing asks for gradients, torch has an operator of its own for bags.
+    name = case.operator.replace("_embedding_bag", "_embedding_bag_forward_only")
+    skip_what_torch_does_not_call(case, name)
     assert ingot.override_counts()[name].replaced == 1, ingot.override_report()
     assert [x.stride() for x in tensors(found)] == [x.stride() for x in tensors(expected)]
     assert_close(case.compare(found), case.compare(expected), dtype)
@@ -78,6 +83,7 @@ def test_gradients_are_torchs(case, dtype):
     expected = gradients(case, dtype)
     with ingot.overrides(**ALWAYS):
         found = gradients(case, dtype)
+    skip_what_torch_does_not_call(case, case.operator)
     counts = ingot.override_counts()
     assert counts[case.operator].replaced >= 1, ingot.override_report()
     if case.backward:
@@ -93,6 +99,7 @@ def test_double_is_handed_on_unchanged(case):
     with ingot.overrides(**ALWAYS):
         found = tensors(case.run(*case.make(torch.float64)))
         found_gradients = gradients(case, torch.float64)
+    skip_what_torch_does_not_call(case, case.operator)
     assert not any(count.replaced for count in ingot.override_counts().values()), ingot.override_report()
     assert ingot.override_counts()[case.operator].passed >= 1
     for x, y in zip(found + found_gradients, expected + expected_gradients, strict=True):

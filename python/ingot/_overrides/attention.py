@@ -22,7 +22,9 @@ def _attention_fits(
     # torch's causal mask starts at the first key, ingot's ends at the last: the same for a square.
     if is_causal and queries != keys:
         return False
-    if k.shape[:2] != q.shape[:2] or v.shape[:3] != k.shape[:3] or not 0 < width <= 256 or v.shape[3] > 256:
+    if k.ndim != 4 or v.shape[:3] != k.shape[:3] or k.shape[0] != batch or k.shape[3] != width:
+        return False
+    if not k.shape[1] or heads % k.shape[1] or not 0 < width <= 256 or v.shape[3] > 256:
         return False
     if q.stride(-1) != 1 or k.stride(-1) != 1 or v.stride(-1) != 1 or scale == 0:
         return False

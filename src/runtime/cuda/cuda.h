@@ -113,8 +113,6 @@ bool cuda_result_is_fatal(cu_result result);
 cu_result cuda_stream_look(struct cuda_stream *stream);
 /* A pause between two looks that grows with `round`. */
 void cuda_pause(unsigned round);
-/* Is its work being recorded as a graph? */
-bool cuda_is_captured(const struct cuda_stream *stream);
 /* Until no stream has work, or the device is lost. Without the lock. */
 void cuda_drain(struct cuda_device *device);
 

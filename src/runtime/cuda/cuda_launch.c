@@ -55,12 +55,6 @@ static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_laun
     }
     if (!total)
         return INGOT_OK;
-    if (cuda_is_captured(stream))
-        return ig_fail(
-            error, INGOT_UNSUPPORTED,
-            "kernel \"%s\": %llu bytes of its arguments are not passed with the launch, "
-            "and cannot be copied while the stream is captured as a graph; give a buffer",
-            code->kernel, (unsigned long long)total);
     ingot_status status = reserve_staging(stream, code->kernel, total, error);
     uint64_t at = 0;
     for (uint32_t i = 0; i < code->place_count && status == INGOT_OK; i++) {

@@ -152,11 +152,6 @@ ingot_status cuda_stream_upload(void *handle, ingot_buffer *buffer, uint64_t off
     const struct cuda_driver *driver = stream->device->driver;
     struct cuda_scope scope;
     ingot_status status = INGOT_OK;
-    if (cuda_is_captured(stream)) /* a graph would read the host's memory again when it runs */
-        return ig_fail(error, INGOT_UNSUPPORTED,
-                       "ingot_stream_upload: %llu bytes cannot be copied from the host while the "
-                       "stream is captured as a graph",
-                       (unsigned long long)length);
     /* The driver waits for the stream inside a large copy: with our lock held, without a limit. */
     if (length > AT_ONCE)
         status = cuda_stream_wait(stream, error);
