@@ -42,6 +42,7 @@ class Kernel:
         threadgroup_memory: int | Sequence[int] | None = None,
         contiguous: Literal["ignore", "refuse", "copy"] | None = None,
         wait: bool = True,
+        time_limit: float | None = None,
     ) -> None: ...
     def specialize(self, constants: Mapping[int | str, Any] | None = None, /, **by_name: Any) -> Kernel: ...
 

@@ -35,6 +35,7 @@ class MacKernel:
             self._local(*args, **options)
             return
         options.pop("wait", None)  # work on mps tensors is in order with whatever looks at them
+        options.pop("time_limit", None)  # the system has its own
         if options.pop("contiguous", "ignore") != "ignore" and any(_is_strided(value) for value in args):
             raise RuntimeError(f'kernel "{self.name}": an argument is not contiguous')
         for option in options:

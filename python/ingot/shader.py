@@ -138,7 +138,8 @@ def compile_shader(
     unless the kernel may write to it: then it is bound like any other.
 
     Tensors: elements are not compared with the declared type, and strides are ignored (the kernel sees the
-    memory from the first element on), as in torch. Read-only arrays are refused where the kernel may write.
+    memory from the first element on), as in torch. Refused are read-only arrays and numbers where the kernel may
+    write, and expanded or reversed arrays, whose memory holds fewer elements than they have.
 
     CUDA tensors: the source is compiled for the GPU on the first call with one. Work is queued on torch's current
     stream and not waited for; all tensors of a call are on one device.

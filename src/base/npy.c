@@ -67,8 +67,8 @@ static ingot_status take_string(struct cursor *c, const char **text, size_t *len
 }
 
 static ingot_status parse_dtype(struct cursor *c, struct ig_npy *array) {
-    const char *text;
-    size_t length;
+    const char *text = NULL;
+    size_t length = 0;
     skip_space(c);
     if (c->at < c->end && *c->at == '[')
         return ig_fail(c->error, INGOT_UNSUPPORTED,
@@ -164,8 +164,8 @@ static ingot_status parse_header(struct cursor *c, struct ig_npy *array) {
     if (!take(c, '{'))
         return malformed(c, "{");
     while (!take(c, '}')) {
-        const char *key;
-        size_t length;
+        const char *key = NULL;
+        size_t length = 0;
         ingot_status status = take_string(c, &key, &length, "a key");
         if (status)
             return status;

@@ -96,6 +96,21 @@ static bool bind_memory(struct call *call, size_t index, void *pointer, uint64_t
     return true;
 }
 
+static bool may_write(const ingot_argument_info *info) {
+    return info && info->writable && info->space != INGOT_SPACE_CONSTANT;
+}
+
+/* Numbers are copied for the call: what a kernel writes to them is lost, or lands elsewhere. */
+static bool check_numbers_go_in(const struct target *target) {
+    if (!may_write(target->info))
+        return true;
+    raise_error(INGOT_INVALID_ARGUMENT,
+                "%s: a number was given, but the kernel may write to this argument (it declares no "
+                "const)",
+                PLACE(target));
+    return false;
+}
+
 /* A 0-dim tensor or array as a number. */
 static bool bind_value(struct call *call, const struct target *target,
                        const struct memory *memory) {
@@ -159,6 +174,21 @@ static bool check_elements(const struct target *target, const struct memory *mem
     return check_given_type(target, given);
 }
 
+/* Strides are ignored: there has to be memory for as many elements from the first one on. Expanded
+ * and reversed arrays have less, and what lies behind is not theirs. */
+static bool check_extent(const struct target *target, const struct memory *memory) {
+    uint64_t needed = (uint64_t)memory->count * memory->item_size;
+    if (memory->kind == '?' || needed <= memory->length)
+        return true;
+    raise_error(INGOT_INVALID_ARGUMENT,
+                "%s: %lld elements of %u bytes have only %llu bytes of memory from the first one "
+                "on (the array is expanded or reversed), and the kernel does not see its strides; "
+                "contiguous=\"copy\" passes a copy",
+                PLACE(target), (long long)memory->count, memory->item_size,
+                (unsigned long long)memory->length);
+    return false;
+}
+
 static bool bind_array(struct call *call, const struct target *target, PyObject *value,
                        struct memory *memory, bool tensor) {
     size_t index = target->index;
@@ -187,6 +217,9 @@ static bool bind_array(struct call *call, const struct target *target, PyObject 
         if (memory_of(copy, memory, target) <= MEMORY_NONE)
             return false;
     }
+    bool one = target->info && target->info->is_reference;
+    if (!one && !check_extent(target, memory))
+        return false;
     char *pointer = memory->pointer;
     uint64_t length = memory->length;
     if (!pointer || memory->count == 0 || length == 0) {
@@ -219,15 +252,11 @@ static bool bind_found(struct call *call, const struct target *target, PyObject 
                        struct memory *memory, bool tensor) {
     const ingot_argument_info *info = target->info;
     bool foreign = call->shader->mps && !memory->on_mps;
-    bool written = info && info->writable && info->space != INGOT_SPACE_CONSTANT;
+    bool written = may_write(info);
     if (!memory->is_scalar && call->first_elements < 0)
         call->first_elements = memory->count;
-    if (memory->is_scalar && written) {
-        raise_error(INGOT_INVALID_ARGUMENT,
-                    "%s: a number was given, but the kernel writes to this argument",
-                    PLACE(target));
+    if (memory->is_scalar && !check_numbers_go_in(target))
         return false;
-    }
     if (memory->ndim == 0 && memory->count == 1 && !written && !memory->on_mps && !memory->on_cuda)
         return bind_value(call, target, memory);
     if (!check_device(call, target, memory, tensor))
@@ -272,7 +301,14 @@ static bool bind_tensors(struct call *call, const struct target *target, PyObjec
             memory_release(&memory);
             good = false;
         }
-        if (good && !check_device(call, target, &memory, true)) {
+        bool flat = memory.contiguous || call->contiguity == CONTIGUITY_IGNORE;
+        if (good && !flat)
+            raise_error(INGOT_INVALID_ARGUMENT,
+                        "%s: element %zd of the list is not contiguous, and the kernel does not "
+                        "see its strides; elements of lists are not copied",
+                        PLACE(target), i);
+        if (good && (!flat || !check_device(call, target, &memory, true) ||
+                     !check_extent(target, &memory))) {
             memory_release(&memory);
             good = false;
         }
@@ -330,7 +366,7 @@ static bool find_cast(const struct call *call, const struct target *target,
 static bool bind_numbers(struct call *call, const struct target *target, PyObject *list,
                          size_t count) {
     ingot_scalar_type cast;
-    if (!find_cast(call, target, &cast))
+    if (!check_numbers_go_in(target) || !find_cast(call, target, &cast))
         return false;
     struct number *numbers = malloc(count * sizeof *numbers);
     unsigned char *bytes = numbers ? take_bytes(call, target->index, count * 8) : NULL;
@@ -376,7 +412,8 @@ static bool bind_list(struct call *call, const struct target *target, PyObject *
 static bool bind_number(struct call *call, const struct target *target, PyObject *value) {
     struct number number;
     ingot_scalar_type cast;
-    if (!find_cast(call, target, &cast) || !number_from(value, target, &number))
+    if (!check_numbers_go_in(target) || !find_cast(call, target, &cast) ||
+        !number_from(value, target, &number))
         return false;
     unsigned char *bytes = take_bytes(call, target->index, 8);
     size_t size = bytes ? values_encode(target, &number, 1, cast, bytes) : 0;

@@ -5,6 +5,7 @@
 #include "call.h"
 #include "context.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct code { /* of a kernel, on one device */
@@ -198,11 +199,12 @@ enum option {
     OPTION_THREADGROUP_MEMORY,
     OPTION_CONTIGUOUS,
     OPTION_WAIT,
+    OPTION_TIME_LIMIT,
     OPTION_COUNT
 };
 static const char *const option_texts[OPTION_COUNT] = {
     "threads",    "group_size", "arg_casts", "error_buf_idx", "threadgroup_memory",
-    "contiguous", "wait"};
+    "contiguous", "wait",       "time_limit"};
 static PyObject *option_names[OPTION_COUNT];
 
 static bool read_options(struct kernel *kernel, PyObject *keywords, PyObject *options[]) {
@@ -220,7 +222,7 @@ static bool read_options(struct kernel *kernel, PyObject *keywords, PyObject *op
             PyErr_Format(PyExc_TypeError,
                          "kernel \"%s\" has no keyword %R; there are threads, "
                          "group_size, arg_casts, error_buf_idx, threadgroup_memory, contiguous, "
-                         "wait",
+                         "wait, time_limit",
                          kernel->name, key);
             return false;
         }
@@ -240,10 +242,12 @@ static bool bind_reports(struct call *call, PyObject *option) {
                        call->signature->name, (PyObject *)Py_TYPE(option));
         return false;
     }
-    if (index < 0 || index >= MAX_ARGUMENTS) {
+    if (overflow || index < 0 || index >= MAX_ARGUMENTS) {
+        PyObject *text = shown(option);
         raise_error(INGOT_INVALID_ARGUMENT,
-                    "kernel \"%s\": error_buf_idx of %ld is not between 0 and %d",
-                    call->signature->name, index, MAX_ARGUMENTS - 1);
+                    "kernel \"%s\": error_buf_idx of %V is not between 0 and %d",
+                    call->signature->name, text, "another size", MAX_ARGUMENTS - 1);
+        Py_XDECREF(text);
         return false;
     }
     while (call->count <= (size_t)index)
@@ -255,6 +259,22 @@ static bool bind_reports(struct call *call, PyObject *option) {
     ingot_buffer_retain(reports);
     ingot_buffer_release(call->args[index].buffer);
     call->args[index] = (ingot_arg){.buffer = reports};
+    return true;
+}
+
+/* Seconds after which the kernel is stopped; infinity: never. */
+static bool read_time_limit(PyObject *option, const char *kernel, double *seconds) {
+    *seconds = PyFloat_AsDouble(option);
+    if (PyErr_Occurred() || !(*seconds > 0)) {
+        PyErr_Clear();
+        PyObject *text = shown(option);
+        raise_argument("kernel \"%s\": time_limit has to be a number of seconds above 0, not %V",
+                       kernel, text, "this");
+        Py_XDECREF(text);
+        return false;
+    }
+    if (isinf(*seconds))
+        *seconds = -1;
     return true;
 }
 
@@ -272,6 +292,9 @@ static bool prepare(struct kernel *kernel, struct call *call, PyObject *argument
                        kernel->name, (PyObject *)Py_TYPE(call->casts));
         return false;
     }
+    if (options[OPTION_TIME_LIMIT] &&
+        !read_time_limit(options[OPTION_TIME_LIMIT], kernel->name, &desc->time_limit_seconds))
+        return false;
     if (options[OPTION_CONTIGUOUS] &&
         !contiguity_from(options[OPTION_CONTIGUOUS], &call->contiguity))
         return false;
@@ -475,7 +498,8 @@ static char doc[] =
     "threads, group_size, arg_casts and error_buf_idx are those of "
     "torch.mps.compile_shader; threadgroup_memory gives bytes for [[threadgroup(n)]], "
     "contiguous is \"ignore\", \"refuse\" or \"copy\", and wait=False queues the work "
-    "for ingot.synchronize(). With CUDA tensors work is queued on torch's current stream.";
+    "for ingot.synchronize(); time_limit is in seconds (60 unless given, float(\"inf\") for none). "
+    "With CUDA tensors work is queued on torch's current stream.";
 
 static PyType_Slot kernel_slots[] = {{Py_tp_dealloc, kernel_free},
                                      {Py_tp_call, kernel_call},

@@ -53,8 +53,21 @@ static struct PyModuleDef module_definition = {
     .m_methods = functions,
 };
 
+/* The module's types and exceptions are one set per process: a second import gets the same module,
+ * and other interpreters than the first get none. */
+static PyObject *the_module;
+
 PyMODINIT_FUNC PyInit__C(void);
 PyMODINIT_FUNC PyInit__C(void) {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
+        PyErr_SetString(PyExc_ImportError, "ingot works in the main interpreter only, and this is "
+                                           "a subinterpreter");
+        return NULL;
+    }
+    if (the_module) {
+        Py_INCREF(the_module);
+        return the_module;
+    }
     PyObject *module = PyModule_Create(&module_definition);
     if (module && (PyModule_AddStringConstant(module, "version", ingot_version()) != 0 ||
                    errors_init(module) != 0 || memory_init() != 0 || pending_init(module) != 0 ||
@@ -63,5 +76,7 @@ PyMODINIT_FUNC PyInit__C(void) {
         Py_DECREF(module);
         return NULL;
     }
+    Py_XINCREF(module);
+    the_module = module;
     return module;
 }

@@ -1,4 +1,4 @@
-"""The Python blocks of docs/python.md and docs/guides/*.md run, in order, one process for each page."""
+"""The Python of README.md, docs/python.md and docs/guides/*.md runs, a process for each page; links lead somewhere."""
 import os
 import pathlib
 import re
@@ -8,8 +8,9 @@ import sys
 import pytest
 
 pytest.importorskip("torch")
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
-PAGES = [DOCS / "python.md", *sorted((DOCS / "guides").glob("*.md"))]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", *sorted(ROOT.glob("docs/guides/*.md"))]
+LINKED = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -37,7 +38,7 @@ def test_code_of_guide(page: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, f"{page.name}:\n{done.stdout}"
 
 
-def test_links_of_the_guides_lead_somewhere() -> None:
-    bad = [f"{page.name}: {target}" for page in PAGES for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())
+def test_links_of_the_documents_lead_somewhere() -> None:
+    bad = [f"{page.name}: {target}" for page in LINKED for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())
            if not (page.parent / target).exists()]
     assert not bad

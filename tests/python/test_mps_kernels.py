@@ -108,3 +108,29 @@ def test_compiled_functions():
         return (torch.sin(x) * 2 + x.exp()).softmax(0)
 
     torch.testing.assert_close(torch.compile(function)(x), function(x), atol=1e-5, rtol=1e-5)
+
+
+def test_ingots_own_interfaces_take_mps_tensors():
+    import ingot
+    import ingot.ops
+
+    x = torch.arange(8.0, device="mps")
+    y = torch.zeros_like(x)
+    ingot.compile_shader(SOURCE).axpy(y, x, 1.0)
+    assert torch.equal(x, y)
+    leaf = torch.randn(4, 8, device="mps", requires_grad=True)
+    result = ingot.ops.rms_norm(leaf, torch.ones(8, device="mps"))
+    torch.testing.assert_close(result.cpu(), torch.nn.functional.rms_norm(leaf.detach().cpu(), (8,)),
+                               atol=1e-4, rtol=1e-4)
+    result.sum().backward()
+    assert result.device.type == "mps" and leaf.grad.device.type == "mps"
+
+
+def test_libraries_for_apples_gpus_are_named(tmp_path):
+    if not hasattr(torch.mps, "load_metallib"):
+        pytest.skip("this torch has no load_metallib")
+    file = tmp_path / "apple.metallib"
+    file.write_bytes(b"MTLB" + bytes(60))
+    for source in (file, file.read_bytes()):
+        with pytest.raises(RuntimeError, match="MTLB"):
+            torch.mps.load_metallib(source)

@@ -221,7 +221,7 @@ def test_group_of_another_rank(lib):
 
 def test_no_tensor_and_no_threads(lib):
     with pytest.raises(RuntimeError, match="number of threads"):
-        lib.take_float(1.0, 2.0)
+        lib.take_float(None, 2.0)
 
 
 @pytest.mark.parametrize("threads", [-1, (2, -3), 2**32, 2**70, (), (1, 1, 1, 1)])

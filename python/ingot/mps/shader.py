@@ -7,8 +7,6 @@ import torch
 
 from ingot.mps.tensors import host_tensor
 
-_torch_error = getattr(torch, "AcceleratorError", RuntimeError)
-
 
 def synchronize() -> None:
     """Waits for queued kernels; an error that one reported is raised here."""
@@ -77,7 +75,20 @@ def compile_shader(source: str) -> MpsLibrary:
 
 
 def load_metallib(source: Any) -> MpsLibrary:
-    """Loads an archive that ingotc made (Apple's .metallib files hold code for Apple's GPUs only)."""
+    """Loads an archive that ingotc made, from bytes or a path.
+
+    RuntimeError: the file is Apple's .metallib, which holds code for Apple's GPUs and no source.
+    """
     import ingot
 
+    if isinstance(source, bytes):
+        start = source[:4]
+    else:
+        with open(source, "rb") as file:
+            start = file.read(4)
+    if start == b"MTLB":
+        raise RuntimeError(
+            "this is a library for Apple's GPUs (it starts with MTLB), which no other machine runs: compile the "
+            "source with torch.mps.compile_shader, or ahead of time with ingotc"
+        )
     return MpsLibrary(ingot.load_metallib(source))
