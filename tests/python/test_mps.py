@@ -23,11 +23,11 @@ def run_script(script: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("file", ["test_mps_device.py", "test_mps_kernels.py"])
-def test_suite_under_the_option(file):
-    result = run("-m", "pytest", *PLUGIN, "--ingot-mps", "-q", "-p", "no:cacheprovider", str(HERE / file))
+def test_suites_under_the_option():
+    files = [str(HERE / name) for name in ("test_mps_device.py", "test_mps_kernels.py")]
+    result = run("-m", "pytest", *PLUGIN, "--ingot-mps", "-q", "-p", "no:cacheprovider", *files)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
-    assert int(re.search(r"(\d+) passed", result.stdout).group(1)) > 5
+    assert int(re.search(r"(\d+) passed", result.stdout).group(1)) > 60
 
 
 def test_disable_restores_everything():
