@@ -6,7 +6,9 @@ works) are measured in turns, several rounds, on as many sets of tensors in turn
 median of each counts. Writes a Markdown table (bench/results/ops-cpu.md) and prints it as it grows.
 
 Without torch, a virtual environment with torch from PyPI is made in BUILD/venv. torch allocates its
-results with each call; so that it does not pay for fresh pages, malloc is told to keep its memory.
+results with each call; so that it does not pay for fresh pages, malloc is told to keep its memory. A result
+is kept until the next call on the same set, so that results rotate as ingot's do: freed at once, torch would
+write every result to the same memory, which is in the cache then.
 """
 import argparse
 import datetime
@@ -519,13 +521,14 @@ class Turns:
 
     def __init__(self, calls):
         self.calls, self.at = calls, 0
+        self.results = [None] * len(calls)
 
     def run(self, count):
         start = time.perf_counter()
         for _ in range(count):
             function, values = self.calls[self.at]
+            self.results[self.at] = function(*values)
             self.at = (self.at + 1) % len(self.calls)
-            function(*values)
         return (time.perf_counter() - start) / count
 
     def measure(self, seconds, best):

@@ -114,6 +114,9 @@ __INGOT_SIMDGROUP_LOAD(threadgroup_b16, __ingot_threadgroup, unsigned short)
 bool __ingot_fast_math(void) __ingot_pure;
 /* is_function_constant_defined; folds to a constant. */
 bool __ingot_constant_defined(__ingot_u32 index) __ingot_pure;
+/* *p = x; where `past` is not 0, preferably past the caches. */
+void __ingot_stream_b32(__ingot_u32 x, __ingot_device __ingot_u32 *p, __ingot_u32 past);
+void __ingot_stream_b16(unsigned short x, __ingot_device unsigned short *p, __ingot_u32 past);
 /* os_log: args are `count` 8-byte slots in thread memory, see ingot_cpu_services.log. */
 void __ingot_log(__ingot_u32 level, const char *format, __ingot_u32 count, const __ingot_u64 *args);
 }

@@ -1,5 +1,6 @@
 /* add_rms_norm on the host. Its backward is rms_norm's, with the gradient of the sum added. */
 #include "add_rms_norm/add_rms_norm_args.h"
+#include "ops/stream.h"
 #include "rms_norm/rms_norm_backward.h"
 
 static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8)};
@@ -59,6 +60,7 @@ ingot_status ingot_op_add_rms_norm(ingot_ops *ops, ingot_stream *stream,
         return igo_end(&call);
 
     igo_matrix_policy(&call, &matrix);
+    args.past_caches = igo_past_caches(&call, desc->out);
     const ingot_scalar_type type = desc->x->type;
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "add_rms_norm_%s_%s_k%u", igo_type_name(type),

@@ -48,7 +48,7 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
         if (HAS_WEIGHT) {
             v *= row_load(weight, columns, b, me, 0);
         }
-        row_store(out, columns, b, me, v);
+        row_store(out, columns, b, me, v, args.past_caches);
     }
 }
 

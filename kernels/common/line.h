@@ -4,6 +4,7 @@
 #define INGOT_KERNELS_COMMON_LINE_H
 
 #include <metal_stdlib>
+#include "common/stream.h"
 using namespace metal;
 
 constant bool line_wide [[function_constant(0)]]; /* side by side */
@@ -31,6 +32,19 @@ template <typename T> inline void line_store(device T *at, uint lane, float4 val
         at[lane + 32] = T(value.y);
         at[lane + 64] = T(value.z);
         at[lane + 96] = T(value.w);
+    }
+}
+
+/* The same; past_caches: see stream.h. */
+template <typename T>
+inline void line_store(device T *at, uint lane, float4 value, uint past_caches) {
+    if (line_wide) {
+        line_store(at, lane, value);
+    } else {
+        stream_store(at + lane, T(value.x), past_caches);
+        stream_store(at + (lane + 32), T(value.y), past_caches);
+        stream_store(at + (lane + 64), T(value.z), past_caches);
+        stream_store(at + (lane + 96), T(value.w), past_caches);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "common/args.h"
 #include "common/reduce.h"
 #include "common/row_parts_args.h"
+#include "common/stream.h"
 
 constant uint ROW_SIMDS [[function_constant(0)]];
 constant bool ROW_VECTOR [[function_constant(1)]];
@@ -91,6 +92,22 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
         at[ROW_THREADS] = T(v.y);
         at[2 * ROW_THREADS] = T(v.z);
         at[3 * ROW_THREADS] = T(v.w);
+    }
+}
+
+/* The same; past_caches: see stream.h. */
+template <typename T>
+inline void row_store(device T *row, uint columns, uint block, uint me, float4 v,
+                      uint past_caches) {
+    uint first = block * ROW_STEP;
+    if (first + ROW_STEP > columns || ROW_VECTOR) {
+        row_store(row, columns, block, me, v);
+    } else {
+        device T *at = row + first + me;
+        stream_store(at, T(v.x), past_caches);
+        stream_store(at + ROW_THREADS, T(v.y), past_caches);
+        stream_store(at + 2 * ROW_THREADS, T(v.z), past_caches);
+        stream_store(at + 3 * ROW_THREADS, T(v.w), past_caches);
     }
 }
 

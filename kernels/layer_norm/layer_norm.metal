@@ -77,7 +77,7 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
         if (args.has_bias) {
             v += row_load(bias, columns, b, me, 0);
         }
-        row_store(out, columns, b, me, v);
+        row_store(out, columns, b, me, v, args.past_caches);
     }
 }
 
@@ -136,7 +136,8 @@ kernel void layer_norm_backward(device const T *x [[buffer(0)]],
             if (HAS_WEIGHT) {
                 g *= row_load(weight, columns, b, me, 0);
             }
-            row_store(dxs, columns, b, me, s.rstd * fma(n, -mean_gn, g - mean_g));
+            row_store(dxs, columns, b, me, s.rstd * fma(n, -mean_gn, g - mean_g),
+                      args.past_caches);
             if (args.sum_weight) {
                 row_accumulate(weight_sums, columns, b, me, d * n, row == first);
             }

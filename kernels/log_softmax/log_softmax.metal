@@ -33,7 +33,7 @@ kernel void log_softmax(device const T *x [[buffer(0)]],
     float rest = log(ROW_SUM(online_sum(o, top)));
     for (uint b = 0; b < blocks; b++) {
         float4 v = KEEP ? kept[b] : row_load(x, columns, b, me, 0);
-        row_store(out, columns, b, me, (v - base) - rest);
+        row_store(out, columns, b, me, (v - base) - rest, args.past_caches);
     }
 }
 
@@ -60,7 +60,8 @@ kernel void log_softmax_backward(device const T *y [[buffer(0)]],
     float sum = ROW_SUM(sum4(sums));
     for (uint b = 0; b < blocks; b++) {
         float4 p = fast::exp(row_load(y, columns, b, me, 0));
-        row_store(dx, columns, b, me, fma(p, -sum, row_load(dy, columns, b, me, 0)));
+        row_store(dx, columns, b, me, fma(p, -sum, row_load(dy, columns, b, me, 0)),
+                  args.past_caches);
     }
 }
 

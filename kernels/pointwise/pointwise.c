@@ -3,6 +3,7 @@
  * them, find the rows, launch a block of a row per SIMD-group. Dense tensors are one long row.
  */
 #include "ops/line.h"
+#include "ops/stream.h"
 #include "pointwise/pointwise_args.h"
 
 enum operation {
@@ -136,6 +137,7 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
         return igo_end(call);
     args.block = igo_knob(call, IGO_LINE_BLOCK);
     args.blocks = (args.row + args.block - 1) / args.block;
+    args.past_caches = igo_past_caches(call, parts[count - 1].tensor);
 
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "%s_%s", call->operation->name, igo_type_name(type));

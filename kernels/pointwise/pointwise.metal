@@ -33,7 +33,7 @@ kernel void forward(device const T *x [[buffer(0)]], device T *out [[buffer(1)]]
     out += b.row * args.strides[1];
     ulong at = b.start;
     for (; at + LINE_STEP <= b.end; at += LINE_STEP)
-        line_store(out + at, lane, F::value(line_load(x + at, lane)));
+        line_store(out + at, lane, F::value(line_load(x + at, lane)), args.past_caches);
     for (at += lane; at < b.end; at += 32)
         out[at] = T(F::value(float(x[at])));
 }
@@ -54,7 +54,8 @@ kernel void backward(device const T *x [[buffer(0)]], device const T *d_out [[bu
     d_x += b.row * args.strides[2];
     ulong at = b.start;
     for (; at + LINE_STEP <= b.end; at += LINE_STEP)
-        line_store(d_x + at, lane, gradient<F>(line_load(x + at, lane), line_load(d_out + at, lane)));
+        line_store(d_x + at, lane, gradient<F>(line_load(x + at, lane), line_load(d_out + at, lane)),
+                   args.past_caches);
     for (at += lane; at < b.end; at += 32)
         d_x[at] = T(gradient<F>(float(x[at]), float(d_out[at])));
 }
@@ -69,7 +70,8 @@ kernel void mul_forward(device const T *gate [[buffer(0)]], device const T *up [
     out += b.row * args.strides[2];
     ulong at = b.start;
     for (; at + LINE_STEP <= b.end; at += LINE_STEP)
-        line_store(out + at, lane, F::value(line_load(gate + at, lane)) * line_load(up + at, lane));
+        line_store(out + at, lane, F::value(line_load(gate + at, lane)) * line_load(up + at, lane),
+                   args.past_caches);
     for (at += lane; at < b.end; at += 32)
         out[at] = T(F::value(float(gate[at])) * float(up[at]));
 }
@@ -98,8 +100,8 @@ kernel void mul_backward(device const T *gate [[buffer(0)]], device const T *up 
         float4 by_gate, by_up;
         mul_gradient<F>(line_load(gate + at, lane), line_load(up + at, lane),
                         line_load(d_out + at, lane), by_gate, by_up);
-        line_store(d_gate + at, lane, by_gate);
-        line_store(d_up + at, lane, by_up);
+        line_store(d_gate + at, lane, by_gate, args.past_caches);
+        line_store(d_up + at, lane, by_up, args.past_caches);
     }
     for (at += lane; at < b.end; at += 32) {
         float by_gate, by_up;

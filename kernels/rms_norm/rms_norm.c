@@ -1,4 +1,5 @@
 /* rms_norm on the host. */
+#include "ops/stream.h"
 #include "rms_norm/rms_norm_args.h"
 #include "rms_norm/rms_norm_backward.h"
 
@@ -50,6 +51,7 @@ ingot_status ingot_op_rms_norm(ingot_ops *ops, ingot_stream *stream,
     igo_matrix_policy(&call, &matrix);
     args.rows = matrix.rows;
     args.columns = matrix.columns;
+    args.past_caches = igo_past_caches(&call, desc->out);
     const ingot_scalar_type type = desc->x->type;
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "rms_norm_%s_%s_k%u", igo_type_name(type),

@@ -41,7 +41,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
         if (HAS_WEIGHT) {
             v *= row_load(weight, columns, b, me, 0);
         }
-        row_store(out, columns, b, me, v);
+        row_store(out, columns, b, me, v, args.past_caches);
     }
 }
 
@@ -91,7 +91,7 @@ kernel void rms_norm_backward(device const T *x [[buffer(0)]],
             if (args.has_add) {
                 g += row_load(add + row * args.add_stride, columns, b, me, 0);
             }
-            row_store(dxs, columns, b, me, g);
+            row_store(dxs, columns, b, me, g, args.past_caches);
             if (args.sum_weight) {
                 row_accumulate(partial, columns, b, me, d * n, row == first);
             }

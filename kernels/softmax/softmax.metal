@@ -84,7 +84,7 @@ kernel void softmax(device const T *x [[buffer(0)]],
     }
     for (uint b = 0; b < blocks; b++) {
         float4 e = KEEP ? kept[b] : fast::exp(load_scores(x, mask, args, length, b, me) - base);
-        row_store(out, columns, b, me, e * scale);
+        row_store(out, columns, b, me, e * scale, args.past_caches);
     }
     float4 rest = length ? 0.0f : NAN;
     for (uint b = blocks; b < all; b++) {
@@ -115,7 +115,7 @@ kernel void softmax_backward(device const T *y [[buffer(0)]],
     float product = ROW_SUM(sum4(products));
     for (uint b = 0; b < blocks; b++) {
         float4 p = row_load(y, columns, b, me, 0), g = row_load(dy, columns, b, me, 0);
-        row_store(dx, columns, b, me, p * ((g - product) * args.scale));
+        row_store(dx, columns, b, me, p * ((g - product) * args.scale), args.past_caches);
     }
 }
 

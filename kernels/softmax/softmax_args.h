@@ -13,7 +13,7 @@ struct softmax_args {
     uint32_t columns;
     uint32_t causal;
     float scale;
-    uint32_t reserved;
+    uint32_t past_caches; /* see common/stream.h */
 };
 
 struct softmax_backward_args {
@@ -21,6 +21,8 @@ struct softmax_backward_args {
     uint64_t y_stride, dy_stride, dx_stride;
     uint32_t columns;
     float scale;
+    uint32_t past_caches;
+    uint32_t reserved;
 };
 
 #endif

@@ -85,6 +85,7 @@ typedef void ingot_cpu_row_fn(const struct ingot_cpu_group *group, uint32_t firs
 
 enum ingot_cpu_kernel_flags {
     INGOT_CPU_KERNEL_BARRIERS = 1u << 0, /* calls services->barrier: needs fibers */
+    INGOT_CPU_KERNEL_STREAMS = 1u << 1,  /* may store past the caches: needs a fence at its end */
 };
 
 struct ingot_cpu_kernel {

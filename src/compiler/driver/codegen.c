@@ -140,7 +140,8 @@ struct versions {
     struct igv_request request;
     struct igc_entry entries[INGOT_CPU_IDS_COUNT];
     struct igc_lines lines;
-    bool has_barriers, has_bounds;
+    uint32_t flags; /* of ingot_cpu_kernel */
+    bool has_bounds;
     uint32_t stack_bytes;
     struct ig_error *error;
 };
@@ -169,7 +170,8 @@ static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool
     LLVMSetLinkage(result.function, LLVMInternalLinkage);
     *(full ? &v->entries[ids].full : &v->entries[ids].any) = result.function;
     v->entries[ids].full_may_decline |= v->request.may_decline;
-    v->has_barriers |= result.has_barriers;
+    v->flags |= (result.has_barriers ? INGOT_CPU_KERNEL_BARRIERS : 0) |
+                (result.streams ? INGOT_CPU_KERNEL_STREAMS : 0);
     v->stack_bytes = v->stack_bytes > result.stack_bytes ? v->stack_bytes : result.stack_bytes;
     return INGOT_OK;
 }
@@ -299,7 +301,7 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     LLVMDeleteFunction(r->kernel);
     r->kernel = NULL;
     igc_add_facts(r->module, v->reflection);
-    igc_build_entries(r->module, v->entries, v->has_barriers, code->static_threadgroup_bytes,
+    igc_build_entries(r->module, v->entries, v->flags, code->static_threadgroup_bytes,
                       v->stack_bytes, r->target);
     igc_lines_finish(&v->lines, r->module);
     if (job->emitted && job->command->emit == IGC_EMIT_VECTORISED) {

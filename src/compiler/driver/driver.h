@@ -257,9 +257,9 @@ struct igc_entry {
     bool full_may_decline;  /* then `any` is there too */
 };
 /* Adds the dispatcher, the loop over SIMD-groups and the exported struct. Entries without any
- * function are absent variants. */
+ * function are absent variants. flags: of enum ingot_cpu_kernel_flags. */
 void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGOT_CPU_IDS_COUNT],
-                       bool has_barriers, uint32_t static_bytes, uint32_t stack_bytes,
+                       uint32_t flags, uint32_t static_bytes, uint32_t stack_bytes,
                        const struct igv_target *target);
 void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *target);
 

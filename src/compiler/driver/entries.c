@@ -281,7 +281,7 @@ static void build_struct(const struct builder *b, LLVMValueRef *simdgroups, LLVM
 }
 
 void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGOT_CPU_IDS_COUNT],
-                       bool has_barriers, uint32_t static_bytes, uint32_t stack_bytes,
+                       uint32_t flags, uint32_t static_bytes, uint32_t stack_bytes,
                        const struct igv_target *target) {
     LLVMContextRef context = LLVMGetModuleContext(module);
     struct builder b = {
@@ -316,7 +316,7 @@ void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGO
         if (entry->any) {
             add_attribute(entry->any, "noinline");
         }
-        if (!has_barriers) {
+        if (!(flags & INGOT_CPU_KERNEL_BARRIERS)) {
             snprintf(name, sizeof name, "ingot_range_%s", ids[i]);
             range = build_range(&b, name, entry);
             if (entry->full) {
@@ -332,7 +332,6 @@ void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGO
         snprintf(name, sizeof name, "ingot_simdgroup_%s", ids[i]);
         simdgroups[i] = build_simdgroup(&b, name, entry, entry->full ? range : NULL);
     }
-    uint32_t flags = has_barriers ? INGOT_CPU_KERNEL_BARRIERS : 0;
     build_struct(&b, simdgroups, groups, row,
                  (uint32_t[]){INGOT_CPU_ABI_VERSION, flags, static_bytes, stack_bytes});
     LLVMDisposeBuilder(b.ir);

@@ -68,10 +68,9 @@ static const struct {
     const char *prefix;
     unsigned memory;
 } lane_builtins[] = {
-    {"__ingot_simd_", TOUCHES_NOTHING},
-    {"__ingot_simdgroup_mma", TOUCHES_NOTHING},
-    {"__ingot_simdgroup_load_", READS_ARGUMENTS},
-    {"__ingot_simdgroup_store_", WRITES_ARGUMENTS},
+    {"__ingot_simd_", TOUCHES_NOTHING},           {"__ingot_simdgroup_mma", TOUCHES_NOTHING},
+    {"__ingot_simdgroup_load_", READS_ARGUMENTS}, {"__ingot_simdgroup_store_", WRITES_ARGUMENTS},
+    {"__ingot_stream_", WRITES_ARGUMENTS},
 };
 
 /* Built-ins that only read where a thread stands depend on no other lane, but clang calls every

@@ -99,6 +99,8 @@ static const struct igv_builtin table[] = {
     {"__ingot_simdgroup_store_threadgroup_b32", EFFECT, igl_matrix_store},
     {"__ingot_simdgroup_store_threadgroup_b16", EFFECT, igl_matrix_store},
 
+    {"__ingot_stream_b32", EFFECT, igv_emit_stream},
+    {"__ingot_stream_b16", EFFECT, igv_emit_stream},
     {"__ingot_log", EFFECT, igl_log},
     {"__ingot_too_deep", EFFECT, igl_too_deep}, /* see driver/recursion.c */
     {"__ingot_never", FIXED, igl_never},        /* the driver's own: see driver/loop_exits.c */

@@ -224,6 +224,10 @@ static const struct {
      "done:\n"
      "  ret void\n"},
 
+    {"__ingot_stream_b32", "void @%s(i32 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
+     "  store i32 %x, ptr addrspace(1) %p, align 4\n  ret void\n"},
+    {"__ingot_stream_b16", "void @%s(i16 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
+     "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
     {"__ingot_log", "void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
      "  ret void\n"},
     {"__ingot_too_deep", "void @%s(i32 %%levels) " INLINE,

@@ -42,7 +42,7 @@ struct igv_state {
     unsigned words;                    /* per bit set */
     unsigned block;                    /* being emitted */
     LLVMMetadataRef file;              /* of the kernel, for lines; or NULL */
-    bool has_barriers;
+    bool has_barriers, streams;
     uint64_t private_bytes;
     uint64_t slot_bytes;
 };

@@ -177,6 +177,7 @@ ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *req
     uint64_t stack = state.private_bytes + 2 * state.slot_bytes + 4096;
     result->function = emit.function;
     result->has_barriers = state.has_barriers;
+    result->streams = state.streams;
     result->stack_bytes = stack > UINT32_MAX ? UINT32_MAX : (uint32_t)stack;
     return INGOT_OK;
 }

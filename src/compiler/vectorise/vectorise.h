@@ -44,8 +44,8 @@ struct igv_request {
 
 struct igv_result {
     LLVMValueRef function;
-    bool has_barriers;
-    uint32_t stack_bytes; /* of private arrays and slots: an estimate from above */
+    bool has_barriers, streams; /* streams: it may store past the caches */
+    uint32_t stack_bytes;       /* of private arrays and slots: an estimate from above */
 };
 
 /* Turns a just-optimised scalar kernel into the form required above; also assigns static

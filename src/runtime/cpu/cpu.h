@@ -30,6 +30,7 @@
 #define CPU_INLINE_BYTES   768u
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 #define CPU_UNKNOWN_WORK   UINT64_MAX
+#define CPU_MAX_RANKS      1024
 #define CPU_DEFER_NS       15000u /* of work may wait for who waits for it */
 
 struct cpu_device;
@@ -137,6 +138,7 @@ struct cpu_executor {
     struct cpu_command *command;
     uint64_t first, count; /* groups of the running chunk */
     uint32_t alone_count;  /* commands run alone so far */
+    uint64_t moved;        /* when it last left a crowded CPU */
     uint32_t run;          /* of them, beside each other in x, those that run as one */
     struct ingot_cpu_group group;
     ingot_cpu_simdgroup_fn *simdgroup_function;
@@ -152,9 +154,12 @@ void cpu_executor_free(struct cpu_executor *executor);
 /* group.c: runs threadgroups [first, first + count); false: executor->failure says why. */
 bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
                     uint64_t count);
+/* After the last cpu_run_groups of a command: its deadline no longer holds, and others see what was
+ * stored past the caches once they see that the command is done. */
+void cpu_end_groups(struct cpu_executor *executor);
 /* Leaves the running kernel for cpu_run_groups, which returns false. Only with in_kernel. */
 _Noreturn void cpu_escape(struct cpu_executor *executor);
-/* After a service: back in the kernel, or out of it when its time ran out meanwhile. */
+/* Back in the kernel, or out of it when its time ran out meanwhile. */
 void cpu_reenter_kernel(struct cpu_executor *executor);
 /* failure.c: the failure as an error that names kernel, place and cause. */
 void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *error);
@@ -201,6 +206,7 @@ struct cpu_device {
     pthread_cond_t wake;
     struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
+    uint32_t active;                                   /* (pool) threads that lead or help */
     uint32_t to_wake;     /* (pool) sleepers that those who wake wake in turn */
     bool dozing;          /* (pool) one of the sleeping looks for work now and then */
     bool closing;         /* (pool) */
@@ -209,7 +215,9 @@ struct cpu_device {
     uint32_t executor_count;                         /* (pool) */
     _Atomic uint64_t work_signal;                    /* changes when a stream becomes runnable */
     uint32_t worker_count, workers_started;
-    bool lenient_barriers; /* only threads that still run count at a barrier */
+    uint16_t rank[CPU_MAX_RANKS]; /* of each CPU among those that this process may use */
+    atomic_int crowded;           /* 1 + a CPU that a worker should leave; 0: none */
+    bool lenient_barriers;        /* only threads that still run count at a barrier */
     pthread_t *workers;
     struct cpu_watchdog watchdog;
     struct cpu_stream *streams; /* (pool) all of them */
@@ -230,6 +238,7 @@ enum cpu_stream_state {
 struct cpu_share {
     _Alignas(64) _Atomic uint64_t next;
     uint64_t end;
+    atomic_int taken; /* someone began with it: 1 + the CPU, or -1 when that is not known */
 };
 
 struct cpu_stream {
@@ -241,6 +250,7 @@ struct cpu_stream {
     atomic_uint participants;                             /* (pool) */
     struct cpu_command *active;                           /* (pool) while open */
     atomic_bool deferred;                                 /* (pool) ready, but nobody was woken */
+    atomic_uint lookers;                                  /* waiting threads that look for a role */
 
     pthread_mutex_t lock;
     pthread_cond_t progress;
@@ -284,6 +294,8 @@ enum cpu_role { CPU_NO_ROLE, CPU_LEADER, CPU_HELPER };
 bool cpu_pool_has_role(const struct cpu_stream *stream);
 /* A role in this stream, if there is one to have. */
 enum cpu_role cpu_pool_claim(struct cpu_stream *stream);
+/* The role is over. */
+void cpu_pool_done(struct cpu_device *device);
 struct cpu_executor *cpu_pool_borrow(struct cpu_device *device);
 void cpu_pool_return(struct cpu_executor *executor);
 

@@ -27,6 +27,17 @@ static uint32_t usable_cpus(void) {
     return online > 0 ? (uint32_t)online : 1;
 }
 
+static void rank_cpus(uint16_t rank[CPU_MAX_RANKS]) {
+    cpu_set_t set;
+    bool known = sched_getaffinity(0, sizeof set, &set) == 0;
+    uint16_t next = 0;
+    for (int cpu = 0; cpu < CPU_MAX_RANKS; cpu++) {
+        rank[cpu] = next;
+        if (!known || (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set)))
+            next++;
+    }
+}
+
 static ingot_status fill_info(const ingot_device_desc *desc, ingot_device_info *info,
                               struct ig_error *error) {
     memset(info, 0, sizeof *info);
@@ -71,7 +82,7 @@ static ingot_status no_memory(uint64_t length, struct ig_error *error) {
 static ingot_status allocate_mapping(ingot_buffer *buffer, struct ig_error *error) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t size = (buffer->length + page - 1) / page * page;
-    size_t alignment = size >= 2 * HUGE_PAGE ? HUGE_PAGE : page;
+    size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : page;
     size_t reserved = size + alignment + page;
     char *memory =
         mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -214,6 +225,7 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->lenient_barriers =
         desc->lenient_barriers || (barriers && strcmp(barriers, "lenient") == 0);
     device->worker_count = device->base.info.compute_units;
+    rank_cpus(device->rank);
     /* One CPU stays free for the thread that submits. */
     uint32_t spare = usable_cpus() - 1;
     device->max_spinning = spare < device->worker_count ? spare : device->worker_count;

@@ -320,12 +320,12 @@ static bool reached(struct cpu_stream *stream, uint64_t target) {
 }
 
 /* Runs work of the stream on this thread if there is any to have. */
-static void help_stream(struct cpu_stream *stream, uint64_t target) {
+static bool help_stream(struct cpu_stream *stream, uint64_t target) {
     if (!cpu_pool_has_role(stream) || !cpu_thread_can_enter())
-        return;
+        return false;
     struct cpu_executor *executor = cpu_pool_borrow(stream->device);
     if (!executor)
-        return;
+        return false;
     enum cpu_role role = cpu_pool_claim(stream);
     if (role != CPU_NO_ROLE) {
         cpu_thread_enter(executor);
@@ -334,8 +334,10 @@ static void help_stream(struct cpu_stream *stream, uint64_t target) {
         else
             cpu_help(executor, stream, target);
         cpu_thread_leave(executor);
+        cpu_pool_done(stream->device);
     }
     cpu_pool_return(executor);
+    return role != CPU_NO_ROLE;
 }
 
 /* Looks often for the last command only: every look takes the counter away from who counts. */
@@ -350,18 +352,33 @@ static void spin_briefly(struct cpu_stream *stream, uint64_t target) {
         cpu_relax();
 }
 
+/* Looks for a role for a while, and again after it had one. True when there is nothing left to
+ * wait for. */
+static bool look(struct cpu_stream *stream, uint64_t target) {
+    uint64_t end = cpu_now() + WAIT_SPIN_NS;
+    atomic_fetch_add_explicit(&stream->lookers, 1, memory_order_relaxed);
+    do {
+        spin_briefly(stream, target);
+        if (reached(stream, target))
+            break;
+        if (!cpu_pool_has_role(stream))
+            continue;
+        atomic_fetch_sub_explicit(&stream->lookers, 1, memory_order_relaxed);
+        if (help_stream(stream, target))
+            end = cpu_now() + WAIT_SPIN_NS;
+        atomic_fetch_add_explicit(&stream->lookers, 1, memory_order_relaxed);
+    } while (cpu_now() < end);
+    atomic_fetch_sub_explicit(&stream->lookers, 1, memory_order_relaxed);
+    return reached(stream, target);
+}
+
 static void wait_until(struct cpu_stream *stream, uint64_t target) {
     help_stream(stream, target);
     if (reached(stream, target))
         return;
     cpu_pool_ring(stream->device); /* what it waits for may be on other streams */
-    uint64_t end = cpu_now() + WAIT_SPIN_NS;
-    do {
-        spin_briefly(stream, target);
-        if (reached(stream, target))
-            return;
-        help_stream(stream, target);
-    } while (cpu_now() < end);
+    if (look(stream, target))
+        return;
     pthread_mutex_lock(&stream->lock);
     atomic_fetch_add(&stream->waiters, 1);
     while (atomic_load(&stream->completed) < target)

@@ -263,7 +263,7 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
     uint32_t position[3];
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
     first_position(executor, position);
-    executor->in_kernel = 1;
+    cpu_reenter_kernel(executor);
     for (uint64_t left = executor->count; left > 0;) {
         uint32_t count = kernel->row ? run_in_rows(executor, position, left) : 0;
         if (count == 0) {
@@ -315,7 +315,7 @@ IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
 
 IG_NEVER_RETURNS static void run_simdgroup(void *context) {
     struct cpu_executor *executor = context;
-    executor->in_kernel = 1;
+    cpu_reenter_kernel(executor);
     uint32_t simdgroup = executor->current;
     executor->simdgroup_function(&executor->group, simdgroup, simdgroup_mask(executor, simdgroup));
     executor->ended++;
@@ -357,6 +357,15 @@ const struct ingot_cpu_services cpu_services = {
 /* ---- on the thread's own stack ---- */
 
 /* Kernels run with default rounding and without flush-to-zero, whatever the thread has. */
+/* Kernels may store past the caches (__ingot_stream_b32), which other stores do not wait for. */
+static void order_streamed_stores(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#elif defined(__aarch64__)
+    __asm__ volatile("dmb ishst" ::: "memory");
+#endif
+}
+
 #if defined(__x86_64__)
 #define DEFAULT_MXCSR 0x1f80u
 static uint64_t floating_point_enter(void) {
@@ -427,7 +436,6 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
                     uint64_t count) {
     const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
     executor->failure.kind = CPU_NO_FAILURE;
-    executor->expired = 0;
     executor->first = first;
     executor->count = count;
     begin_command(executor, command);
@@ -437,7 +445,8 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
     if (!prepare_stacks(executor, stacks, kernel->stack_bytes + CPU_STACK_MARGIN))
         return false;
     uint64_t saved = floating_point_enter();
-    if (command->deadline) {
+    if (atomic_load_explicit(&executor->deadline, memory_order_relaxed) != command->deadline) {
+        executor->expired = 0;
         /* In this order: the watchdog goes to sleep the other way round. */
         atomic_store(&executor->deadline, command->deadline);
         cpu_watchdog_poke(executor->device);
@@ -448,11 +457,17 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
         ig_fiber_prepare(&executor->stacks.fibers[0], colour(0), run_chunk, executor);
         ig_fiber_switch(&executor->main, &executor->stacks.fibers[0], false);
     }
-    atomic_store_explicit(&executor->deadline, 0, memory_order_relaxed);
     floating_point_leave(saved);
     if (executor->failure.kind == CPU_NO_FAILURE)
         return true;
     /* The abandoned fibers hold whatever the kernel left: start afresh. */
     ig_stacks_free(&executor->stacks);
     return false;
+}
+
+void cpu_end_groups(struct cpu_executor *executor) {
+    atomic_store_explicit(&executor->deadline, 0, memory_order_relaxed);
+    executor->expired = 0;
+    if (executor->command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_STREAMS)
+        order_streamed_stores();
 }

@@ -5,6 +5,7 @@
  * judged by what its kernel cost before, runs on the leader alone; others are opened to
  * helpers. A failed stream drops commands, but events still complete.
  */
+#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,11 @@
 #include "runtime/cpu/cpu.h"
 
 #define ALONE_NS          10000u /* less work than this is not worth sharing */
-#define CHUNK_NS          4000u  /* what a claim should cost at least */
+#define CHUNK_NS          2000u  /* what a claim should cost at least */
 #define CHUNKS_PER_THREAD 8u
-#define LINGER_NS         2000u /* a leader waits this long for the next command */
+#define CLAIMS            4u       /* a quarter of what is left of a share at a time, or a chunk */
+#define MOVE_NS           2000000u /* a worker leaves its CPU so seldom */
+#define LINGER_NS         2000u    /* a leader waits this long for the next command */
 #define BLIT_BLOCK        ((uint64_t)1 << 20)
 #define LONGEST_LIMIT     1e9 /* seconds; beyond is none */
 #define MAX_FREE          1024u
@@ -82,15 +85,64 @@ static void make_shares(struct cpu_stream *stream, struct cpu_command *command) 
         atomic_store_explicit(&stream->shares[i].next, at, memory_order_relaxed);
         at += each + (i < more);
         stream->shares[i].end = at;
+        atomic_store_explicit(&stream->shares[i].taken, 0, memory_order_relaxed);
     }
 }
 
-/* Claims up to *count pieces: of share *share, or else of the next one that has some. */
+/* Where a thread begins: with the share that its CPU always begins with and may have in its cache,
+ * unless another has begun there, so that threads do not work side by side. */
+static uint32_t first_share(struct cpu_stream *stream, const struct cpu_command *command,
+                            const struct cpu_executor *executor) {
+    int cpu = sched_getcpu();
+    bool known = cpu >= 0 && cpu < CPU_MAX_RANKS;
+    uint32_t index = known ? executor->device->rank[cpu] : executor->index;
+    for (uint32_t i = 0; i < command->shares; i++) {
+        uint32_t share = (index + i) % command->shares;
+        int nobody = 0;
+        if (atomic_compare_exchange_strong_explicit(&stream->shares[share].taken, &nobody,
+                                                    known ? cpu + 1 : -1, memory_order_relaxed,
+                                                    memory_order_relaxed))
+            return share;
+        if (known && nobody == cpu + 1)
+            atomic_store_explicit(&executor->device->crowded, nobody, memory_order_relaxed);
+    }
+    return index % command->shares;
+}
+
+/* Threads that wake each other tend to be put on the same CPU, and where others are busy they stay
+ * there, in each other's way, for long. A worker that is needed on another CPU goes there: it is
+ * forbidden this one for a moment. */
+static void leave_crowd(struct cpu_executor *executor) {
+    struct cpu_device *device = executor->device;
+    int crowded = atomic_load_explicit(&device->crowded, memory_order_relaxed);
+    if (!crowded || executor->index >= device->worker_count || sched_getcpu() + 1 != crowded)
+        return;
+    uint64_t now = cpu_now();
+    if (now - executor->moved < MOVE_NS)
+        return;
+    executor->moved = now;
+    atomic_store_explicit(&device->crowded, 0, memory_order_relaxed);
+    cpu_set_t before, others;
+    if (sched_getaffinity(0, sizeof before, &before) != 0)
+        return;
+    others = before;
+    CPU_CLR(crowded - 1, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof before, &before);
+}
+
+/* Claims *count pieces or more, while much is left: of share *share, or else of the next one that
+ * has some. */
 static bool claim(struct cpu_stream *stream, const struct cpu_command *command, uint32_t *share,
                   uint64_t *first, uint64_t *count) {
+    const uint64_t least = *count;
     for (uint32_t tries = 0; tries < command->shares; tries++) {
         struct cpu_share *from = &stream->shares[*share];
-        if (atomic_load_explicit(&from->next, memory_order_relaxed) < from->end) {
+        uint64_t next = atomic_load_explicit(&from->next, memory_order_relaxed);
+        if (next < from->end) {
+            *count = (from->end - next) / CLAIMS;
+            if (*count < least)
+                *count = least;
             *first = atomic_fetch_add_explicit(&from->next, *count, memory_order_relaxed);
             if (*first < from->end) {
                 if (*count > from->end - *first)
@@ -115,24 +167,28 @@ static bool work_left(struct cpu_stream *stream, const struct cpu_command *comma
 static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
                       struct cpu_command *command) {
     uint64_t chunk = command->chunk, most = largest_chunk(executor, command);
-    uint32_t share = executor->index % command->shares;
-    uint64_t start = cpu_now();
+    uint32_t share = first_share(stream, command, executor);
+    leave_crowd(executor);
+    uint64_t start = cpu_now(), begin = start, pieces = 0;
     while (!atomic_load_explicit(&command->failed, memory_order_relaxed)) {
         uint64_t first, count = chunk;
         if (!claim(stream, command, &share, &first, &count))
-            return;
+            break;
         run_pieces(executor, command, first, count);
         uint64_t end = cpu_now();
         if (end - start < CHUNK_NS / 2 && chunk <= most / 2)
             chunk *= 2;
-        if (command->kind == CPU_DISPATCH) {
-            note_cost(command->u.dispatch.code, end - start, count);
-            if (command->deadline && end >= command->deadline && work_left(stream, command)) {
-                executor->failure.kind = CPU_TIMEOUT;
-                note_failure(executor, command);
-            }
+        pieces += count;
+        if (command->kind == CPU_DISPATCH && command->deadline && end >= command->deadline &&
+            work_left(stream, command)) {
+            executor->failure.kind = CPU_TIMEOUT;
+            note_failure(executor, command);
         }
         start = end;
+    }
+    if (command->kind == CPU_DISPATCH && pieces) {
+        cpu_end_groups(executor);
+        note_cost(command->u.dispatch.code, start - begin, pieces);
     }
 }
 
@@ -294,6 +350,8 @@ static void run_alone(struct cpu_executor *executor, struct cpu_command *command
                           !atomic_load_explicit(&code->cost, memory_order_relaxed));
     uint64_t start = timed ? cpu_now() : 0;
     run_pieces(executor, command, 0, command->pieces);
+    if (code)
+        cpu_end_groups(executor);
     if (timed)
         note_cost(code, cpu_now() - start, command->pieces);
 }

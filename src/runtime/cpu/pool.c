@@ -20,6 +20,7 @@
 #define DOZE_NS            5000000u /* a worker without work looks for it so long */
 #define DOZE_STEP_NS       50000u   /* so often */
 #define WAKE_NS            15000u   /* of work are worth waking one more worker */
+#define LONG_NS            500000u  /* of work wake workers also where others look for it */
 #define WORKER_STACK_BYTES ((size_t)256 << 10)
 
 static void list_add(struct cpu_device *device, struct cpu_stream *stream) {
@@ -44,13 +45,14 @@ static void list_remove(struct cpu_device *device, struct cpu_stream *stream) {
     stream->runnable_next = stream->runnable_previous = NULL;
 }
 
-/* Lock held. True when a sleeper is to be woken, who wakes others in turn: spinning workers look
- * for themselves, and waking takes longer than little work. */
-static bool announce(struct cpu_device *device, uint32_t wanted, uint64_t work) {
+/* Lock held. True when a sleeper is to be woken, who wakes others in turn: spinning workers and
+ * the stream's lookers see for themselves, and waking takes longer than little work. */
+static bool announce(struct cpu_device *device, uint32_t lookers, uint32_t wanted, uint64_t work) {
     atomic_fetch_add_explicit(&device->work_signal, 1, memory_order_release);
-    if (wanted <= device->spinning)
+    lookers += device->spinning;
+    if (wanted <= lookers)
         return false;
-    wanted -= device->spinning;
+    wanted -= lookers;
     if (wanted > device->sleeping)
         wanted = device->sleeping;
     if (work / WAKE_NS < wanted)
@@ -73,7 +75,7 @@ void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
     pthread_mutex_lock(&device->lock);
     atomic_store_explicit(&stream->state, CPU_STREAM_READY, memory_order_relaxed);
     list_add(device, stream);
-    bool wake = announce(device, 1, CPU_UNKNOWN_WORK);
+    bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
     if (wake && device->dozing && work <= CPU_DEFER_NS) {
         wake = false;
         atomic_store_explicit(&stream->deferred, true, memory_order_relaxed);
@@ -87,7 +89,7 @@ void cpu_pool_ring(struct cpu_device *device) {
     if (atomic_load_explicit(&device->deferred, memory_order_relaxed) == 0)
         return;
     pthread_mutex_lock(&device->lock);
-    bool wake = announce(device, 1, CPU_UNKNOWN_WORK);
+    bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
     pthread_mutex_unlock(&device->lock);
     wake_worker(device, wake);
 }
@@ -111,7 +113,10 @@ void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
     atomic_store_explicit(&stream->participants, 1, memory_order_relaxed);
     atomic_store_explicit(&stream->state, CPU_STREAM_OPEN, memory_order_relaxed);
     list_add(device, stream);
-    bool wake = announce(device, helpers, command->work);
+    /* a looker may have lost its CPU, and long work should not wait for that */
+    uint32_t lookers =
+        command->work > LONG_NS ? 0 : atomic_load_explicit(&stream->lookers, memory_order_relaxed);
+    bool wake = announce(device, lookers, helpers, command->work);
     pthread_mutex_unlock(&device->lock);
     wake_worker(device, wake);
 }
@@ -149,11 +154,13 @@ static enum cpu_role try_claim(struct cpu_device *device, struct cpu_stream *str
         list_remove(device, stream);
         atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
         undefer(device, stream);
+        device->active++;
         return CPU_LEADER;
     case CPU_STREAM_OPEN:
         if (!cpu_pool_has_role(stream))
             return CPU_NO_ROLE;
         atomic_fetch_add_explicit(&stream->participants, 1, memory_order_relaxed);
+        device->active++;
         return CPU_HELPER;
     default:
         return CPU_NO_ROLE;
@@ -165,6 +172,12 @@ enum cpu_role cpu_pool_claim(struct cpu_stream *stream) {
     enum cpu_role role = try_claim(stream->device, stream);
     pthread_mutex_unlock(&stream->device->lock);
     return role;
+}
+
+void cpu_pool_done(struct cpu_device *device) {
+    pthread_mutex_lock(&device->lock);
+    device->active--;
+    pthread_mutex_unlock(&device->lock);
 }
 
 /* Lock held. Any stream with a role to have; open ones go to the end of the list, so that
@@ -240,6 +253,12 @@ static void doze(struct cpu_device *device) {
         woken(device);
 }
 
+/* Lock held. Waiting threads may have taken the place of workers, who then would only be in the
+ * way of them on the same CPUs. */
+static bool has_room(const struct cpu_device *device) {
+    return device->active < device->worker_count;
+}
+
 static void *worker(void *argument) {
     struct cpu_executor *executor = argument;
     struct cpu_device *device = executor->device;
@@ -259,12 +278,13 @@ static void *worker(void *argument) {
                 cpu_help(executor, stream, UINT64_MAX);
             has_spun = false;
             pthread_mutex_lock(&device->lock);
+            device->active--;
         } else if (device->closing) {
             break;
-        } else if (!has_spun && device->spinning < device->max_spinning) {
+        } else if (!has_spun && has_room(device) && device->spinning < device->max_spinning) {
             spin(device);
             has_spun = true;
-        } else if (!device->dozing && may_doze(device, &rest)) {
+        } else if (!device->dozing && has_room(device) && may_doze(device, &rest)) {
             doze(device);
         } else {
             device->sleeping++;

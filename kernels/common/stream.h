@@ -1,0 +1,24 @@
+/* Stores of results that are larger than the caches. CPUs read a line before they write a part of it,
+ * unless it is stored past the caches, which saves a third of the traffic of a copy; but what is read
+ * again soon should stay. So host code decides (ops/stream.h). */
+#ifndef INGOT_KERNELS_COMMON_STREAM_H
+#define INGOT_KERNELS_COMMON_STREAM_H
+
+#include <metal_stdlib>
+using namespace metal;
+
+/* *at = value; `past` (uniform): past the caches if that is possible. */
+template <typename T> inline void stream_store(device T *at, T value, uint past) {
+#ifdef __INGOT__
+    if constexpr (sizeof(T) == 4) {
+        __ingot_stream_b32(as_type<uint>(value), (device uint *)at, past);
+        return;
+    } else if constexpr (sizeof(T) == 2) {
+        __ingot_stream_b16(as_type<ushort>(value), (device ushort *)at, past);
+        return;
+    }
+#endif
+    *at = value;
+}
+
+#endif
