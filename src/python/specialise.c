@@ -6,7 +6,11 @@
 /* The constant that `key` names, by name or index. False with an exception. */
 static bool find_constant(ingot_library *library, PyObject *key, ingot_constant_info *info) {
     const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;
-    long index = name || PyErr_Occurred() ? -1 : PyLong_AsLong(key);
+    int overflow = 0; /* an index that large is of no constant either */
+    long index = PyLong_Check(key) ? PyLong_AsLongAndOverflow(key, &overflow) : -1;
+    if (!PyLong_Check(key) && !PyUnicode_Check(key))
+        raise_argument("function constants are given by name or index, not by %R",
+                       (PyObject *)Py_TYPE(key));
     if (PyErr_Occurred())
         return false;
     size_t count = ingot_library_constant_count(library);

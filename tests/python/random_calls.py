@@ -1,6 +1,6 @@
 """Random calls of operators and kernels with wrong, odd and huge arguments: a program that must end by itself.
 
-    python random_calls.py [--seed N] [--seconds S] [--trace]
+    python random_calls.py [--seed N] [--seconds S] [--kinds operators] [--trace]
 
 Each call starts from good arguments, of which one or two are replaced. It may succeed, or raise one of the
 documented exceptions; a result must have the shape and type that the operator's shape function gives, and memory
@@ -161,6 +161,7 @@ class Calls:
         self.counts: Counter[str] = Counter()
         self.names = sorted(SAMPLES)
         self.library = ingot.compile_shader(SOURCE)
+        self.specialised = self.library.times.specialize(factor=2)
         self.guard = torch.arange(65536.0)
 
     def attempt(self, label: str, function: Any, arguments: list, keywords: dict | None = None) -> Any:
@@ -201,9 +202,10 @@ class Calls:
         arguments += {"copy": [torch.ones(8)], "scale": [2.0, 3], "shared": [], "times": [[1.0, 2.0, 3.0, 0.0]]}[name]
         kernel, keywords = getattr(library, name), {}
         if name == "times":
-            value = chance.choice([2, 3, *NUMBERS, *OTHERS])
-            specialised = self.attempt("specialize", kernel.specialize, [chance.choice([{0: value}, value])])
-            kernel = kernel if specialised is None else specialised
+            value = chance.choice([*NUMBERS, *OTHERS])  # compiling takes its time: these are not called
+            self.attempt("specialize", kernel.specialize, [chance.choice([{0: value}, {value: 1}, value])]
+                         if isinstance(value, (str, int)) else [value])
+            kernel = self.specialised
         for option, usual in (("threads", [8, (8,), (4, 2)]), ("group_size", [1, 8, (4, 2)]),
                               ("arg_casts", ["fp16", {1: "int32"}]), ("error_buf_idx", [3]), ("wait", [True, False]),
                               ("threadgroup_memory", [32, [32]]), ("contiguous", ["copy", "refuse", "ignore"]),
@@ -220,11 +222,12 @@ class Calls:
         if keywords.get("wait", True) is not True:
             self.attempt("synchronize", ingot.synchronize, [])
 
-    def run(self, seconds: float) -> None:
+    def run(self, seconds: float, kinds: str) -> None:
         """Calls until the time is over; then whatever was not passed must be as it was."""
+        makers = {"operators": [self.operator], "kernels": [self.kernel], "all": [self.operator, self.kernel]}[kinds]
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.operator() if self.chance.random() < 0.6 else self.kernel()
+            self.chance.choice(makers)()
         assert torch.equal(self.guard, torch.arange(65536.0)), "memory that was not passed has changed"
         y = torch.zeros(8)
         self.library.copy(y, torch.arange(8.0))
@@ -238,6 +241,8 @@ def too_small(value: Any) -> bool:
     if not isinstance(value, torch.Tensor):
         return False
     try:
+        if 0 < value.numel() * value.element_size() < 32:
+            return True
         room = value.untyped_storage().nbytes() - value.storage_offset() * value.element_size()
     except (RuntimeError, NotImplementedError):
         return False
@@ -254,13 +259,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--kinds", choices=["operators", "kernels", "all"], default="all")
     parser.add_argument("--trace", action="store_true")
     options = parser.parse_args()
     faulthandler.enable()
     warnings.simplefilter("ignore")
     torch.manual_seed(options.seed)
     calls = Calls(options.seed, options.trace)
-    calls.run(options.seconds)
+    calls.run(options.seconds, options.kinds)
     print(dict(calls.counts))
     if calls.counts["done"] < 50 or calls.counts["RuntimeError"] + calls.counts["Error"] < 50:
         sys.exit("too few calls of either kind to mean anything")

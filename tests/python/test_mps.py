@@ -1,4 +1,5 @@
 """ingot.mps in processes of their own, as it has to start before the first backward pass of a process."""
+import os
 import pathlib
 import re
 import subprocess
@@ -14,7 +15,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=600)
+    environment = {name: value for name, value in os.environ.items() if name != "INGOT_MPS"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
 
 
 def run_script(script: str) -> str:

@@ -408,3 +408,30 @@ def test_enable_twice_is_once():
     with ingot.mps.emulate():
         assert ingot.mps.is_enabled()
     assert ingot.mps.is_enabled() and torch.ones(1, device="mps").item() == 1
+
+
+def test_half_where_the_cpu_has_only_float():
+    x = torch.randn(5, 3)
+    wide = torch.special.erfcx(x)
+    for dtype in (torch.float16, torch.bfloat16):
+        short = x.to(dtype).to("mps")
+        result = torch.special.erfcx(short)
+        assert result.dtype is dtype and result.device.type == "mps"
+        torch.testing.assert_close(result.cpu().float(), wide, atol=0.1, rtol=0.1)
+        out = torch.empty(0, dtype=dtype, device="mps")
+        torch.special.erfcx(short, out=out)
+        assert torch.equal(out, result)
+        assert torch.cdist(short, short).dtype is dtype
+
+
+def test_where_the_cpu_would_answer_in_float64():
+    counts = torch.bincount(torch.tensor([0, 1, 1], device="mps"), weights=torch.ones(3, device="mps"))
+    assert counts.dtype is torch.float32 and counts.tolist() == [1, 2]
+    with pytest.raises(TypeError, match="float64"):
+        torch.ones(2, device="mps").sum(dtype=torch.float64)
+
+
+def test_forward_mode_and_pinned_memory():
+    derivative = torch.func.jacfwd(lambda x: torch.cat([x, x * x]))(torch.tensor([3.0], device="mps"))
+    assert derivative.device.type == "mps" and derivative.flatten().tolist() == [1, 6]
+    assert torch.ones(2).pin_memory().to("mps", non_blocking=True).tolist() == [1, 1]

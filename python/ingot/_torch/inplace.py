@@ -1,4 +1,5 @@
-"""The operators that change their arguments: version counters, and a refusal where autograd would be misled."""
+"""The operators that change their arguments: version counters, a refusal where autograd would be misled, and views
+whose memory holds the negative or the conjugate of their values."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ MUTABLE = ("fill_", "axpy_", "cache_write_", "cache_copy_", "adamw_", "adam_")
 
 
 def register() -> None:
-    """Registers the operators of MUTABLE under Autograd and ADInplaceOrView."""
+    """Registers the operators of MUTABLE under Autograd, ADInplaceOrView, Negative and Conjugate."""
     for name in MUTABLE:
         register_one(name)
 
@@ -31,13 +32,20 @@ def written_arguments(target: Any) -> list[int]:
             if argument.alias_info is not None and argument.alias_info.is_write]
 
 
+def resolved(argument: Any) -> Any:
+    """The argument with its values in memory as they are; itself where they are so already."""
+    if isinstance(argument, Tensor):
+        return argument.resolve_neg().resolve_conj()
+    return [resolved(item) for item in argument] if isinstance(argument, (list, tuple)) else argument
+
+
 def count_versions(written: list[int], arguments: Sequence[Any]) -> None:
     """Tells autograd that the arguments at these positions change."""
     torch.autograd.graph.increment_version([tensor for index in written for tensor in tensors_of(arguments[index])])
 
 
 def register_one(name: str) -> None:
-    """Checks under Autograd, counts versions under ADInplaceOrView."""
+    """Checks under Autograd, counts versions under ADInplaceOrView, resolves views below."""
     target = operator(name)
     written = written_arguments(target)
     names = [argument.name for argument in target._schema.arguments]
@@ -55,5 +63,16 @@ def register_one(name: str) -> None:
         count_versions(written, arguments)
         target.redispatch(keyset & torch._C._after_ADInplaceOrView_keyset, *arguments)
 
+    def resolve_and_copy_back(*arguments: Any) -> None:
+        # torch's own step for such views takes the result of the operator, and these have none
+        values = [resolved(argument) for argument in arguments]
+        target(*values)
+        for index in written:
+            for view, value in zip(tensors_of(arguments[index]), tensors_of(values[index])):
+                if view is not value:
+                    view.copy_(value)
+
+    for key in ("Negative", "Conjugate"):
+        library.impl(name, resolve_and_copy_back, key)
     library.impl(name, check, "Autograd", with_keyset=True)
     library.impl(name, count_and_go_on, "ADInplaceOrView", with_keyset=True)

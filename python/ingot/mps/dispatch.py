@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ingot.mps import generator, tensors
+from ingot.mps import generator, in_float, tensors
 from ingot.mps.tensors import CPU, device_storage, device_tensor, host_storage, host_tensor, set_storage
 
 _aten = torch.ops.aten
@@ -82,6 +82,8 @@ class _Call:
                 raise NotImplementedError(
                     f"{self.name}: ingot.mps has no tensors of layout {value.layout} on device mps"
                 )
+            if value.dtype is torch.float64:  # nobody asked for it: the CPU's choice, where MPS takes float32
+                value = value.to(torch.float32)
             return device_tensor(value, self.storages.get(value.untyped_storage()._cdata))
         if isinstance(value, (list, tuple)):
             return type(value)(self.to_device(item) for item in value)
@@ -151,9 +153,15 @@ def run_on_cpu(operator: Any, *args: Any, **kwargs: Any) -> Any:
     if schema.name.startswith("aten::"):
         call.check_devices(operator)
     with generator.for_operator(operator, host_args, host_kwargs):
-        result = operator(*host_args, **host_kwargs)
+        try:
+            result = operator(*host_args, **host_kwargs)
+        except (NotImplementedError, RuntimeError) as error:
+            if not in_float.is_missing(error):
+                raise
+            result = in_float.run(operator, host_args, host_kwargs)
     if schema.is_mutable:
         call.follow_resizes()
+    tensors.check_dtype(host_kwargs.get("dtype"))
     return call.to_device(result)
 
 
@@ -234,6 +242,16 @@ def _is_pinned(self, device=None):
     return False
 
 
+def _zeros(size, dtype=None, layout=None, device=None, pin_memory=None):
+    tensors.check_dtype(dtype or torch.get_default_dtype())
+    return device_tensor(_aten.zeros.default(size, dtype=dtype, device=CPU))
+
+
+def _pin_memory(self, device=None):
+    """CPU tensors: all host memory is as good as pinned for a device that uses it."""
+    return _aten.clone.default(self)
+
+
 _KERNELS = {
     "empty.memory_format": _empty,
     "empty_strided": _empty_strided,
@@ -252,6 +270,7 @@ _KERNELS = {
     "set_.source_Tensor": _set_tensor,
     "set_": _set_empty,
     "is_pinned": _is_pinned,
+    "_efficientzerotensor": _zeros,
 }
 
 
@@ -287,4 +306,6 @@ def register() -> list[torch.library.Library]:
         aten.impl(name, kernel, "MPS")
     for operator in [*(getattr(_aten, name).default for name in _WHOLE), *_structured_operators()]:
         aten.impl(_impl_name(operator), functools.partial(run_on_cpu, operator), "MPS")
-    return [everything, aten]
+    host = torch.library.Library("aten", "IMPL", "CPU")
+    host.impl("_pin_memory", _pin_memory, "CPU")
+    return [everything, aten, host]

@@ -1,11 +1,9 @@
-"""torch.mps.compile_shader by ingot: kernels get the host memory of mps tensors."""
+"""torch.mps.compile_shader by ingot: the memory of mps tensors is host memory, where its kernels run."""
 from __future__ import annotations
 
 from typing import Any
 
 import torch
-
-from ingot.mps.tensors import host_tensor
 
 
 def synchronize() -> None:
@@ -25,22 +23,21 @@ class MpsKernel:
         self._name = name
 
     def __call__(self, *args: Any, **options: Any) -> None:
-        host_args = [self._to_host(value, index) for index, value in enumerate(args)]
-        self._kernel(*host_args, **options)
+        for index, value in enumerate(args):
+            if isinstance(value, torch.Tensor):
+                self._check(value, index)
+            elif isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
+                for item in value:
+                    self._check(item, index)
+        self._kernel(*args, **options)
 
-    def _to_host(self, value: Any, index: int) -> Any:
-        if isinstance(value, torch.Tensor):
-            if value.device.type == "mps":
-                return host_tensor(value)
-            if value.device.type == "cpu" and value.dim() == 0:
-                return value
-            raise RuntimeError(
-                f"{self._name}: argument {index} is a tensor of shape {tuple(value.shape)} on device "
-                f"{value.device}; kernels take tensors on mps, and CPU tensors only of no dimension"
-            )
-        if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor):
-            return [self._to_host(item, index) for item in value]
-        return value
+    def _check(self, tensor: torch.Tensor, index: int) -> None:
+        if tensor.is_mps or (tensor.is_cpu and tensor.dim() == 0):
+            return
+        raise RuntimeError(
+            f"{self._name}: argument {index} is a tensor of shape {tuple(tensor.shape)} on device "
+            f"{tensor.device}; kernels take tensors on mps, and CPU tensors only of no dimension"
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)

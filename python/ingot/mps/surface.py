@@ -162,6 +162,7 @@ FUNCTIONS: dict[str, Any] = {
     "_mps_loadMetalllib": shader.load_metallib,
     "_mps_loadMetallibFromPath": shader.load_metallib,
     "_mps_host_alias_storage": _host_alias_storage,
+    "_MPSStreamBase": Stream,
     "_mps_getCurrentStream": Stream,
     "_mps_setStream": lambda *unused, **also_unused: None,
     "_mps_setCurrentStream": lambda *unused, **also_unused: None,

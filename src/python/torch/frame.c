@@ -102,6 +102,31 @@ static void wrap(struct frame *frame, const char *name, torch_tensor *handle,
                ingot_buffer_wrap(frame->context.device, data, length, NULL, NULL, &tensor->buffer));
 }
 
+/* Storages can be freed or made smaller under their tensors; torch's own copies crash on such. */
+static bool has_memory(struct frame *frame, const char *name, torch_tensor *handle,
+                       const ingot_tensor *tensor) {
+    int64_t last = 0, offset = 0, bytes = 0;
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (tensor->shape[i] == 0)
+            return true;
+        last += (tensor->shape[i] - 1) * tensor->strides[i];
+    }
+    void *data = NULL;
+    if (torch.get_data(handle, &data) || torch.get_storage_offset(handle, &offset) ||
+        torch.get_storage_size(handle, &bytes) || (!data && bytes)) {
+        frame_fail(frame, INGOT_INVALID_ARGUMENT, "%s has no memory that can be read", name);
+        return false;
+    }
+    int64_t needed = (offset + last + 1) * (int64_t)torch_scalar_size(tensor->type);
+    if (data && needed <= bytes)
+        return true;
+    frame_fail(frame, INGOT_INVALID_ARGUMENT,
+               "%s needs a storage of %lld bytes, but its storage has %lld: it has no memory that "
+               "can be read",
+               name, (long long)needed, (long long)bytes);
+    return false;
+}
+
 /* Type, shape and strides, and where it is; nothing to release. */
 static bool read_shape(struct frame *frame, const char *name, torch_tensor *handle,
                        ingot_tensor *tensor, int32_t *device_type, int32_t *device_index) {
@@ -131,7 +156,7 @@ static bool read_shape(struct frame *frame, const char *name, torch_tensor *hand
                    torch_dtype_text(dtype));
         return false;
     }
-    return true;
+    return has_memory(frame, name, handle, tensor);
 }
 
 /* The same, and the device is chosen, or checked. */

@@ -33,6 +33,10 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
        const char *message))                                                                       \
     F(torch_error, delete_tensor, aoti_torch_delete_tensor_object, (torch_tensor *))               \
     F(torch_error, get_data, aoti_torch_get_data_ptr, (torch_tensor *, void **data))               \
+    F(torch_error, get_storage_offset, aoti_torch_get_storage_offset,                              \
+      (torch_tensor *, int64_t *offset))                                                           \
+    F(torch_error, get_storage_size, aoti_torch_get_storage_size,                                  \
+      (torch_tensor *, int64_t *bytes))                                                            \
     F(torch_error, get_rank, aoti_torch_get_dim, (torch_tensor *, int64_t *rank))                  \
     F(torch_error, get_shape, aoti_torch_get_sizes, (torch_tensor *, int64_t **shape))             \
     F(torch_error, get_strides, aoti_torch_get_strides, (torch_tensor *, int64_t **strides))       \
