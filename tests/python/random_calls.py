@@ -183,8 +183,7 @@ class Calls:
         name = self.chance.choice(self.names)
         good = self.chance.choice(SAMPLES[name])(self.chance.choice([torch.float32, torch.float16, torch.bfloat16]))
         arguments = list(good)
-        for _ in range(self.chance.choice([1, 1, 1, 2])):
-            place = self.chance.randrange(len(arguments))
+        for place in self.chance.sample(range(len(arguments)), min(len(arguments), self.chance.choice([1, 1, 1, 2]))):
             arguments[place] = replaced(arguments[place], self.chance)
         function = getattr(torch.ops.ingot, name).default
         result = self.attempt(name, function, arguments)

@@ -203,10 +203,11 @@ def test_work_is_on_the_current_stream(kernels: ingot.ShaderLibrary) -> None:
     side = torch.cuda.Stream()
     x = torch.zeros(1 << 20, device="cuda")
     kernels.slow_fill(x, 0.0, 1)
-    ingot.ops.silu(x)
+    kernels.scale(x, ingot.ops.silu(x), 1.0)  # loading code may wait
     torch.cuda.synchronize()
     with torch.cuda.stream(side):
-        kernels.slow_fill(x, 2.0, 200_000)
+        torch.cuda._sleep(200_000_000)  # about 0.1 s
+        kernels.slow_fill(x, 2.0, 1000)
         y = ingot.ops.silu(x)
         kernels.scale(y, y, 3.0)
         done = side.record_event()

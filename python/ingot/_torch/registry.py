@@ -48,12 +48,33 @@ def operator(name: str) -> Any:
     return getattr(torch.ops.ingot, name).default
 
 
+READ_BY_HOST = {"cache_copy_": (2,)}  # arguments that are on the CPU whatever the others' device
+
+
+def _refuse_mixed_devices(name: str, values: Any) -> None:
+    """Meta tensors among others would otherwise give results without data on the others' device."""
+    first = None
+    for value in values:
+        for tensor in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(tensor, Tensor):
+                first = tensor.device if first is None else first
+                if tensor.device != first:
+                    raise RuntimeError(f"{name}: one tensor is on {first}, another on {tensor.device}")
+
+
 def fake(*names: str) -> Callable[[Callable], Callable]:
     """Registers the decorated function as the shape function of the operators."""
 
     def register(function: Callable) -> Callable:
         for name in names:
-            torch.library.register_fake(f"{NAMESPACE}::{name}", function, lib=library)
+
+            @functools.wraps(function)
+            def checked(*args: Any, name: str = name, **options: Any) -> Any:
+                devices = [value for index, value in enumerate(args) if index not in READ_BY_HOST.get(name, ())]
+                _refuse_mixed_devices(name, (*devices, *options.values()))
+                return function(*args, **options)
+
+            torch.library.register_fake(f"{NAMESPACE}::{name}", checked, lib=library)
         return function
 
     return register
