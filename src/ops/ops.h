@@ -75,6 +75,7 @@ ingot_status igo_pipeline_get(ingot_ops *ops, const struct igo_library *library,
 struct igo_scratch_pool {
     pthread_mutex_t lock;
     ingot_buffer *buffers[32];
+    const void *orders[32]; /* of the streams that used them last */
     size_t count;
     uint64_t bytes;
 };
