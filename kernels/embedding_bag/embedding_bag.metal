@@ -137,8 +137,8 @@ static void bag_ahead(thread bag_columns &mine, device const T *table, device co
         }
         mine.count += left;
         uint first = 0;
-        for (; first + 16 <= left; first += 16) {
-            bag_step<16>(mine, table, args, row, weight, first, columns, lane);
+        for (; first + 8 <= left; first += 8) {
+            bag_step<8>(mine, table, args, row, weight, first, columns, lane);
         }
         for (; first + 4 <= left; first += 4) {
             bag_step<4>(mine, table, args, row, weight, first, columns, lane);

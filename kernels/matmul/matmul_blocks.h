@@ -17,11 +17,12 @@ constexpr constant uint DEEP_STRIDE = BLOCK_DEPTH + PIECE; /* of a panel with k 
 constexpr constant uint WIDE_STRIDE = BLOCK + PIECE;       /* and with n */
 constexpr constant uint BLOCK_TILES = 8;                   /* of a SIMD-group, in each direction */
 
-/* Where piece number `piece` of a panel is, whose lines are along k or along n. Eight neighbouring
- * threads store to different banks: in the first case they have the same part of eight lines. */
+/* Where piece number `piece` of a panel is, whose lines are along k or along n. Neighbouring
+ * threads have neighbouring pieces: threads that have the same part of eight lines would store
+ * without bank conflicts, but load slower than that saves. */
 inline uint2 piece_place(uint piece, bool deep) {
-    return deep ? uint2(piece / 8 % 4 * PIECE, piece / 32 * 8 + piece % 8)
-                : uint2(piece % (BLOCK / PIECE) * PIECE, piece / (BLOCK / PIECE));
+    const uint along = (deep ? BLOCK_DEPTH : BLOCK) / PIECE;
+    return uint2(piece % along * PIECE, piece / along);
 }
 
 template <uint THREADS, typename T, uint PIECES>

@@ -107,7 +107,7 @@ static void turn_around(struct igo_call *call, struct plan *plan, const ingot_te
 }
 
 /* quantised_matvec_tiles.h: rows and threads of a threadgroup, and what it wants. */
-enum { TILED_ROWS = 32, TILED_THREADS = 128 };
+enum { TILED_ROWS = 32, TILED_THREADS = 256 };
 
 static bool is_tiled(const struct igo_call *call, const struct plan *plan) {
     const ingot_quantised_matvec_desc *d = plan->desc;

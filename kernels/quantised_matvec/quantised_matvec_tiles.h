@@ -13,7 +13,7 @@
 #ifndef INGOT_KERNELS_QUANTISED_MATVEC_TILES_H
 #define INGOT_KERNELS_QUANTISED_MATVEC_TILES_H
 
-constant constexpr uint ROW_TILES = 4, TILED_SIMDS = 4, GROUP_COLUMNS = 128;
+constant constexpr uint ROW_TILES = 4, TILED_SIMDS = 8, GROUP_COLUMNS = 128;
 constant constexpr uint GROUP_WORDS = GROUP_COLUMNS / 8;
 
 /* Numbers p and p + 4 of a word, each as 16 + q. */
@@ -61,21 +61,20 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
     for (uint i = 0; i < ROW_TILES; i++)
         total[i] = 0;
 
-    const uint share = (groups + TILED_SIMDS - 1) / TILED_SIMDS;
-    const uint end = min((simd + 1) * share, groups);
     uint4 next[ROW_TILES]; // weights on their way while others are used
 #pragma unroll
     for (uint i = 0; i < ROW_TILES; i++)
         next[i] = *(device const uint4 *)(packed + line[i] * words +
-                                          min(simd * share, groups - 1) * GROUP_WORDS + column * 2);
-    for (uint g = simd * share; g < end; g++) {
+                                          min(simd, groups - 1) * GROUP_WORDS + column * 2);
+    for (uint g = simd; g < groups; g += TILED_SIMDS) {
         uint4 weights[ROW_TILES];
         float scale[ROW_TILES], shift[ROW_TILES];
 #pragma unroll
         for (uint i = 0; i < ROW_TILES; i++) {
             weights[i] = next[i];
             next[i] = *(device const uint4 *)(packed + line[i] * words +
-                                              min(g + 1, groups - 1) * GROUP_WORDS + column * 2);
+                                              min(g + TILED_SIMDS, groups - 1) * GROUP_WORDS +
+                                              column * 2);
             scale[i] = float(scales[line[i] * groups + g]);
             shift[i] = has_biases ? float(biases[line[i] * groups + g]) : -middle * scale[i];
         }
@@ -113,6 +112,8 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
     for (uint i = 0; i < ROW_TILES; i++)
         shared[simd][i * 32 + lane] = total[i];
     threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (me >= ROW_TILES * 32)
+        return;
     float2 all = 0;
 #pragma unroll
     for (uint s = 0; s < TILED_SIMDS; s++)
