@@ -8,7 +8,7 @@
 #                                    and OUTPUT/gpu.json.
 #
 # TARGETS: code levels (sm_90). KERNELS: folders of kernels/ (*). DEVICE: cuda. BENCH_TIME: seconds per row.
-# JOBS: processes of the build and of tests/msl.
+# JOBS: processes of the build and of tests/msl. STEPS: those of run (launch msl health large bench).
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 command=${1:-} folder=${2:-} output=${3:-}
@@ -55,6 +55,14 @@ step() {
     echo "$name: status $(cat "$output/$name.status"), $(($(date +%s) - started)) s; $(tail -n 1 "$output/$name.out" | cut -c1-150)"
 }
 
+# A process per operation, since a fault ends one; four at once.
+health_by_operation() {
+    mkdir -p "$output/health"
+    "$build/bin/ingot" ops --json | sed -n 's/^      "name": "\([a-z_0-9]*\)",$/\1/p' | sort -u |
+        xargs -P 4 -I NAME sh -c "timeout ${HEALTH_LIMIT:-60} '$build/bin/ingot' health NAME --device '$device' --json \
+            >'$output/health/NAME.out' 2>'$output/health/NAME.err' || echo \"NAME: status \$?\""
+}
+
 run() {
     [ -n "$output" ] || { echo "gpu.sh: run needs an OUTPUT folder" >&2; exit 2; }
     mkdir -p "$output" && output=$(cd "$output" && pwd) || exit 1
@@ -71,10 +79,21 @@ run() {
     [ "$(cat "$output/build.status")" = 0 ] || { tail -n 40 "$output/build.out" "$output/build.err" "$output/configure.err"; exit 1; }
     step devices "$build/bin/ingot" devices
     step fake "$build/bin/test_runtime_cuda"
-    step launch "$build/bin/gpu_launch" "$folder/kernels/gpu_launch.ingot" "$device"
-    step msl "$build/bin/run-msl" --packed "$folder/msl" --device "$device" --jobs "$jobs" --seconds 60 "$root/tests/msl"
-    step health "$build/bin/ingot" health --device "$device" --jobs 1 --json
-    step bench "$build/bin/ingot" bench --device "$device" --time "${BENCH_TIME:-0.1}" --json
+    for which in ${STEPS:-launch msl health large bench}; do
+        case $which in
+        launch) step launch "$build/bin/gpu_launch" "$folder/kernels/gpu_launch.ingot" "$device" ;;
+        msl)
+            step msl "$build/bin/run-msl" --packed "$folder/msl" --device "$device" --jobs "$jobs" \
+                --seconds 60 "$root/tests/msl"
+            ;;
+        health) step health health_by_operation ;;
+        large | bench)
+            [ "$which" = large ] && large=--large || large=
+            step "$which" timeout "${BENCH_LIMIT:-240}" "$build/bin/ingot" bench --device "$device" $large \
+                --time "${BENCH_TIME:-0.1}" --json
+            ;;
+        esac
+    done
     python3 "$root/bench/gpu_table.py" "$output"
 }
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""gpu_table.py OUTPUT: the outputs of bench/gpu.sh as one table and one file, OUTPUT/gpu.json."""
+"""gpu_table.py OUTPUT [TORCH.json]: the outputs of bench/gpu.sh as one table and one file, OUTPUT/gpu.json.
+
+TORCH.json: what torch reached on the same kind of card ({"copy_gbs": …, "rows": [{"op", "shape", "dtype", "eager_ms",
+"compiled_ms"}]}); the rows of `ingot bench --large` that it has too are then set against it, as Markdown."""
 import json
 import pathlib
 import re
@@ -30,22 +33,26 @@ def msl(folder):
 
 
 def health(folder):
-    found = read_json(folder, "health.out")
-    if not found:
-        return {"error": read(folder, "health.err")[-2000:]}
-    cases = [case for device in found["devices"] for case in device["cases"]]
+    cases = []
+    broken = {}
+    for path in sorted((folder / "health").glob("*.out")):
+        found = read_json(path.parent, path.name)
+        if found:
+            cases += [case for device in found["devices"] for case in device["cases"]]
+        else:
+            broken[path.stem] = read(path.parent, path.stem + ".err")[-500:] or "ended without a result"
     failures = [
         {key: case.get(key) for key in ("operation", "type", "case", "variant", "launch", "message")}
         for case in cases
         if not case["passed"]
     ]
-    return {"cases": len(cases), "failed": len(failures), "failures": failures}
+    return {"cases": len(cases), "failed": len(failures), "failures": failures, "broken": broken}
 
 
-def bench(folder):
-    found = read_json(folder, "bench.out")
+def bench(folder, name):
+    found = read_json(folder, name + ".out")
     if not found:
-        return {"error": read(folder, "bench.err")[-2000:]}
+        return {"error": read(folder, name + ".err")[-2000:]}
     for row in found["rows"]:
         row.pop("tensors", None)
     return found
@@ -69,6 +76,46 @@ def print_bench(found):
         )
 
 
+def torch_name(row):
+    """The name, shape and type under which torch's figures have a row; None when they have none."""
+    operation, shape = row["operation"], row["case"].removeprefix("large ")
+    names = {"embedding_bag": "embedding_bag_sum", "adamw": "adamw_fused"}
+    if operation == "attention":
+        decode = re.fullmatch(r"(\d+x\d+/\d+)x1x(\d+x\d+)", shape)
+        if decode:
+            return "sdpa_decode_gqa", f"{decode[1]}x{decode[2]}", row["type"]
+        shape = shape.removesuffix(" causal")
+        heads = re.match(r"\d+x(\d+)/(\d+)x", shape)
+        return "sdpa_causal" + ("" if heads and heads[1] == heads[2] else "_gqa"), shape, row["type"]
+    if operation == "matmul":
+        return ("matvec", "16384x16384", row["type"]) if shape == "1x16384x16384 nt" else None
+    batched = re.fullmatch(r"(\d+) of (\d+x\d+)(, 1)?", shape)
+    if batched:
+        shape = f"{batched[1]}x{batched[2]}"
+    shape = {"1000000x128, 16384 bags of 64": "1Mx128, 16384 bags of 64", "1 of 64Mi": "64Mi params"}.get(shape, shape)
+    return names.get(operation, operation), shape, row["type"]
+
+
+def print_against(found, path):
+    """Rows that torch has too, as a table in Markdown."""
+    torch = json.loads(pathlib.Path(path).read_text())
+    figures = {}
+    for row in torch["rows"]:
+        times = [row[key] for key in ("eager_ms", "compiled_ms") if row.get(key) and row[key] == row[key]]
+        figures[row["op"], row["shape"], row["dtype"]] = min(times) * 1e3
+    print("| operation | type | shape | ingot, µs | torch's best, µs | times torch | of the copy bandwidth |")
+    print("|---|---|---|---|---|---|---|")
+    for row in found.get("rows", []):
+        name, seconds = torch_name(row), row.get("seconds") or 0
+        if name not in figures or not seconds:
+            continue
+        share = row.get("bytes", 0) / seconds / 1e9 / torch["copy_gbs"]
+        print(
+            f"| {row['operation']} | {row['type']} | {name[1]} | {seconds * 1e6:.1f} | {figures[name]:.1f} "
+            f"| {figures[name] / seconds / 1e6:.2f} | {share:.2f} |"
+        )
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     result = {
@@ -77,17 +124,21 @@ def main():
         "launch": read_json(folder, "launch.out") or {"error": read(folder, "launch.err")},
         "msl": msl(folder),
         "health": health(folder),
-        "bench": bench(folder),
+        "large": bench(folder, "large"),
+        "bench": bench(folder, "bench"),
     }
     (folder / "gpu.json").write_text(json.dumps(result, indent=1))
     print("launch:", json.dumps(result["launch"]))
     print("tests/msl:", result["msl"]["counts"])
     for name, why in list(result["msl"]["failures"].items())[:60]:
         print(f"  {name}: {why.splitlines()[0][:160] if why else ''}")
-    print("health:", {key: result["health"].get(key) for key in ("cases", "failed", "error")})
+    print("health:", {key: result["health"].get(key) for key in ("cases", "failed", "broken")})
     for case in result["health"].get("failures", [])[:60]:
         print(f"  {case['operation']} {case['type']} {case['case']}: {(case['message'] or '')[:160]}")
     print_bench(result["bench"])
+    print_bench(result["large"])
+    if len(sys.argv) > 2:
+        print_against(result["large"], sys.argv[2])
 
 
 main()

@@ -9,23 +9,33 @@
 enum { ADAMW, ADAM, GRAD_NORM };
 
 static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
+enum { KNOB_LAST = IGO_LINE_KNOBS };
+static const ingot_ops_knob norm_knobs[] = {
+    IGO_LINE_KNOB_LIST,
+    [KNOB_LAST] = {.name = "last",
+                   .help = "SIMD-groups that add the blocks' sums up",
+                   .fallback = 32,
+                   .minimum = 1,
+                   .maximum = 32,
+                   .power_of_two = true},
+};
 
-#define OPERATION(op, text, how)                                                                   \
+#define OPERATION(op, text, how, knob_list)                                                        \
     {.name = op,                                                                                   \
      .family = "training",                                                                         \
      .summary = text,                                                                              \
      .limits = "dense tensors",                                                                    \
      .variants = how,                                                                              \
      .types = IGO_FLOATS,                                                                          \
-     .knobs = knobs,                                                                               \
-     .knob_count = IGO_LINE_KNOBS}
+     .knobs = knob_list,                                                                           \
+     .knob_count = sizeof knob_list / sizeof *knob_list}
 static const struct ingot_ops_info operations[] = {
     [ADAMW] = OPERATION("adamw", "a step of AdamW over many tensors at once",
-                        "types of parameters and gradients, master copies, amsgrad"),
+                        "types of parameters and gradients, master copies, amsgrad", knobs),
     [ADAM] = OPERATION("adam", "a step of Adam (weight decay as L2) over many tensors at once",
-                       "types of parameters and gradients, master copies, amsgrad"),
+                       "types of parameters and gradients, master copies, amsgrad", knobs),
     [GRAD_NORM] = OPERATION("grad_norm", "the norm of many tensors, to clip gradients by",
-                            "vectors of four where memory is aligned"),
+                            "vectors of four where memory is aligned", norm_knobs),
 };
 
 const struct igo_library igo_library_adamw = {"adamw", operations, 3};
@@ -246,6 +256,7 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
     for (size_t i = 0; i < desc->count && !call->failed; i++)
         if (igo_count(desc->tensors[i].param) && same_kind(kind_of(&desc->tensors[i]), kind))
             add_entry(&table, &desc->tensors[i], desc->amsgrad, args->block);
+    adam_table_close(call, &table);
     args->entries = table.count;
     args->blocks = table.blocks;
 
@@ -334,6 +345,7 @@ static void sum_blocks(struct igo_call *call, const ingot_grad_norm_desc *desc,
                            : grad->type == INGOT_SCALAR_F16 ? 1
                                                             : 2;
     }
+    adam_table_close(call, &table);
     args->entries = table.count;
     args->blocks = table.blocks;
     *sums = igo_scratch(call, table.blocks * sizeof(float));
@@ -365,14 +377,16 @@ ingot_status ingot_op_grad_norm(ingot_ops *ops, ingot_stream *stream,
         sum_blocks(&call, desc, &args, &sums);
 
     struct igo_launch launch = {0};
+    const uint32_t last = igo_knob(&call, KNOB_LAST);
     igo_launch_kernel(&launch, "grad_norm_end");
+    igo_launch_constant_u32(&launch, "norm_simds", last);
     if (sums)
         igo_launch_buffer(&launch, sums, 0);
     else
         igo_launch_tensor(&launch, desc->norm, NULL);
     igo_launch_tensor(&launch, desc->norm, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_simdgroups(&launch, 1, 1);
+    igo_launch_simdgroups(&launch, last, last);
     igo_dispatch(&call, &launch);
     igo_scratch_release(&call, sums);
     return igo_end(&call);

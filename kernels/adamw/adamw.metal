@@ -5,9 +5,11 @@ using namespace metal;
 #include "adamw/adamw_args.h"
 #include "common/instantiate.h"
 #include "common/line.h"
+#include "common/reduce.h"
 
 constant bool adam_master [[function_constant(1)]];  // float32 copies of the parameters
 constant bool adam_amsgrad [[function_constant(2)]]; // the largest second moment so far
+constant uint norm_simds [[function_constant(3)]];   // SIMD-groups that add the blocks' sums up
 
 // The last entry that begins at or before the block.
 static constant adam_entry &entry_of(constant adam_entry *table, ulong entries, ulong number) {
@@ -104,11 +106,18 @@ template <typename G>
 static float sum_of_squares(device const uchar *bytes, ulong at, ulong end, uint lane) {
     device const G *grad = (device const G *)bytes;
     float4 sums = 0;
+    for (; line_wide && at + 4 * LINE_STEP <= end; at += 4 * LINE_STEP) {
+        float4 g[4]; // four loads under way
+        for (uint i = 0; i < 4; i++)
+            g[i] = line_load(grad + at + i * LINE_STEP, lane);
+        for (uint i = 0; i < 4; i++)
+            sums = fma(g[i], g[i], sums);
+    }
     for (; at + LINE_STEP <= end; at += LINE_STEP) {
         float4 g = line_load(grad + at, lane);
         sums = fma(g, g, sums);
     }
-    float sum = (sums.x + sums.y) + (sums.z + sums.w);
+    float sum = sum4(sums);
     for (at += lane; at < end; at += 32)
         sum = fma(float(grad[at]), float(grad[at]), sum);
     return simd_sum(sum);
@@ -136,14 +145,23 @@ kernel void grad_norm_blocks(constant adam_entry *table [[buffer(0)]],
         sums[number] = sum;
 }
 
-// The root of the sum of the blocks, by one SIMD-group in a fixed order.
+// The root of the sum of the blocks, by one threadgroup in a fixed order.
 kernel void grad_norm_end(device const float *sums [[buffer(0)]], device float *norm [[buffer(1)]],
                           constant adam_args &args [[buffer(2)]],
+                          uint simd [[simdgroup_index_in_threadgroup]],
                           uint lane [[thread_index_in_simdgroup]]) {
-    float sum = 0;
-    for (ulong i = lane; i < args.blocks; i += 32)
+    threadgroup float shared[32];
+    const ulong step = norm_simds * 32;
+    float sum = 0, others[3] = {0, 0, 0};
+    ulong i = simd * 32 + lane;
+    for (; norm_simds > 1 && i + 3 * step < args.blocks; i += 4 * step) {
         sum += sums[i];
-    sum = simd_sum(sum);
-    if (lane == 0)
+        for (uint k = 0; k < 3; k++)
+            others[k] += sums[i + (k + 1) * step];
+    }
+    for (; i < args.blocks; i += step)
+        sum += sums[i];
+    sum = sum_over(norm_simds, (sum + others[0]) + (others[1] + others[2]), shared, simd, lane);
+    if (simd == 0 && lane == 0)
         norm[0] = sqrt(sum);
 }

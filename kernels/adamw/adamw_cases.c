@@ -72,6 +72,11 @@ static const struct igh_case adam_cases[] = {
      .flags = HAS_MASTER,
      .uses = IGH_BENCH,
      .types = IGH_TYPE(INGOT_SCALAR_BF16)},
+    {.name = "large 1 of 64Mi",
+     .n = {1, 1 << 26, 10},
+     .f = {1e-3, 0.01},
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
 };
 
 static const struct igh_case norm_cases[] = {
@@ -83,6 +88,7 @@ static const struct igh_case norm_cases[] = {
     {.name = "100 of 1000", .n = {100, 1000}, .uses = IGH_CHECK | IGH_BENCH},
     {.name = "16 of 64Ki", .n = {16, 1 << 16}},
     {.name = "64 of 256Ki", .n = {64, 1 << 18}, .uses = IGH_BENCH | IGH_TUNE},
+    {.name = "large 1 of 64Mi", .n = {1, 1 << 26}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
 };
 
 static const char *const size_names[] = {"tensors", "size", "step", NULL};

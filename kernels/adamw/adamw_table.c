@@ -1,5 +1,6 @@
-/* One block of memory holds the entries and the list of buffers to keep; it is wrapped as a buffer
- * whose end releases them. */
+/* One block of memory holds the entries and the list of buffers to keep. A device that reads the
+ * host's memory gets it as a buffer whose end releases them; others get a copy, and freeing a
+ * buffer there waits for the work that uses it. */
 #include "adamw/adamw_table.h"
 
 #include <stdlib.h>
@@ -42,13 +43,25 @@ void adam_table_open(struct igo_call *call, struct adam_table *table, size_t cap
     struct keeper *keeper = keeper_of(table);
     keeper->count = 0;
     keeper->entries = table->entries;
-    ingot_status status = ingot_buffer_wrap(ingot_ops_device(call->ops), table->entries, bytes,
-                                            let_go, keeper, &table->buffer);
-    if (status) {
+}
+
+void adam_table_close(struct igo_call *call, struct adam_table *table) {
+    if (!table->entries)
+        return;
+    struct keeper *keeper = keeper_of(table);
+    size_t bytes = table->capacity * sizeof(struct adam_entry);
+    bool is_shared = igo_device_info(call)->unified_memory;
+    ingot_status status = INGOT_OK;
+    if (!call->failed && is_shared)
+        status = ingot_buffer_wrap(ingot_ops_device(call->ops), table->entries, bytes, let_go,
+                                   keeper, &table->buffer);
+    else if (!call->failed && (table->buffer = igo_scratch(call, bytes)))
+        status = ingot_stream_upload(call->stream, table->buffer, 0, table->entries, bytes);
+    if (status)
         igo_fail(call, status, "the table of tensors: %s", ingot_error_message());
-        free(table->entries);
-        table->entries = NULL;
-    }
+    if (!is_shared || !table->buffer)
+        let_go(keeper);
+    table->entries = NULL;
 }
 
 struct adam_entry *adam_table_add(struct adam_table *table, uint64_t count, uint32_t block) {

@@ -2,8 +2,9 @@
  * others to one of the two kernels here. */
 #include "attention/attention_problem.h"
 
-enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES };
+enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES, KNOB_WIDE, KNOB_BLOCKS };
 enum { TILE = 8, TILE_KEYS = 32 };
+enum { BLOCK_QUERIES = 16 }; /* of a SIMD-group in attention_blocks.h */
 static const ingot_ops_knob knobs[] = {
     {.name = "decode",
      .help = "up to so many queries go to the two-phase kernels",
@@ -27,6 +28,17 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 4,
      .minimum = 0,
      .maximum = 16},
+    {.name = "wide",
+     .help = "decoding: 1: a lane takes eight neighbours of a row where rows are aligned",
+     .fallback = 1,
+     .minimum = 0,
+     .maximum = 1},
+    {.name = "blocks",
+     .help = "SIMD-groups of 16 queries to a threadgroup, 4 or 8, where types, sizes and alignment "
+             "allow it; 0: never",
+     .fallback = 4,
+     .minimum = 0,
+     .maximum = 8},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -56,10 +68,26 @@ static bool tiles_apply(const struct attention_problem *p) {
            p->q->buffer != p->out->buffer;
 }
 
+/* What attention_blocks.h wants. */
+static bool blocks_apply(const struct attention_problem *p) {
+    const struct attention_args *args = &p->args;
+    const uint32_t biased =
+        ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
+    return p->q->type != INGOT_SCALAR_F32 && (args->depth == 64 || args->depth == 128) &&
+           args->depth == args->value_depth && !(args->flags & biased) && args->keys &&
+           igo_aligned(p->q, 4) && igo_aligned(p->k, 16) && igo_aligned(p->v, 16) &&
+           igo_aligned(p->out, 4);
+}
+
 static void launch_forward(struct igo_call *call, const struct attention_problem *p) {
     uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
     struct igo_launch launch = {0};
-    if (together && tiles_apply(p)) {
+    if (igo_knob(call, KNOB_BLOCKS) && blocks_apply(p)) {
+        together = igo_knob(call, KNOB_BLOCKS) > 4 ? 8 : 4;
+        rows = together * BLOCK_QUERIES;
+        igo_launch_kernel(&launch, "attention_blocks_%u_%u_%s", p->args.depth, together,
+                          igo_type_name(p->q->type));
+    } else if (together && tiles_apply(p)) {
         rows = together * tile_queries(&p->args);
         igo_launch_kernel(&launch, "attention_tiles_%u_%s", igo_attention_depth_class(&p->args),
                           igo_type_name(p->q->type));
@@ -114,7 +142,8 @@ ingot_status ingot_op_attention(ingot_ops *ops, ingot_stream *stream,
     igo_class_size(&shape, "t", p.args.keys, 1u << 20);
     igo_policy(&call, p.q->type, &shape);
     const struct attention_decode decode = {.problem = &p,
-                                            .partition = igo_knob(&call, KNOB_PARTITION)};
+                                            .partition = igo_knob(&call, KNOB_PARTITION),
+                                            .wide = igo_knob(&call, KNOB_WIDE)};
     if (p.args.queries <= igo_knob(&call, KNOB_DECODE))
         igo_attention_decode(&call, &decode);
     else

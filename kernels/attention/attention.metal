@@ -183,6 +183,8 @@ kernel void attention_tiles(device const T *q [[buffer(0)]],
     sum.store(out, args.out_stride[2], args.value_depth, inverse);
 }
 
+#include "attention/attention_blocks.h"
+
 #define INSTANTIATE_LANES(step)                                                                    \
     INSTANTIATE_KERNEL("attention_lanes_" #step "_f32", attention_lanes<float, step>)              \
     INSTANTIATE_KERNEL("attention_lanes_" #step "_f16", attention_lanes<half, step>)               \
@@ -198,3 +200,13 @@ INSTANTIATE_LANES(8)
 INSTANTIATE_TILES(64, 2)
 INSTANTIATE_TILES(128, 2)
 INSTANTIATE_TILES(256, 1)
+
+#define INSTANTIATE_BLOCKS(depth, simds)                                                           \
+    INSTANTIATE_KERNEL("attention_blocks_" #depth "_" #simds "_f16",                               \
+                       attention_blocks<half, depth, simds>)                                       \
+    INSTANTIATE_KERNEL("attention_blocks_" #depth "_" #simds "_bf16",                              \
+                       attention_blocks<bfloat, depth, simds>)
+INSTANTIATE_BLOCKS(64, 4)
+INSTANTIATE_BLOCKS(64, 8)
+INSTANTIATE_BLOCKS(128, 4)
+INSTANTIATE_BLOCKS(128, 8)

@@ -88,6 +88,20 @@ static const struct igh_case cases[] = {
     {.name = "1x32/8x1x32768x128", .n = {1, 32, 8, 1, 32768, 128}, .uses = IGH_BENCH},
     {.name = "1x8/8x1x4096x128", .n = {1, 8, 8, 1, 4096, 128}, .uses = TIMED},
     {.name = "4x16/16x1x1024x64", .n = {4, 16, 16, 1, 1024, 64}, .uses = TIMED},
+    {.name = "large 4x32/32x4096x128 causal",
+     .n = {4, 32, 32, 4096, 4096, 128},
+     .flags = CAUSAL,
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
+    {.name = "large 4x32/8x4096x128 causal",
+     .n = {4, 32, 8, 4096, 4096, 128},
+     .flags = CAUSAL,
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
+    {.name = "large 8x32/8x1x32768x128",
+     .n = {8, 32, 8, 1, 32768, 128},
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
 };
 
 static void declare(struct igh_run *run) {

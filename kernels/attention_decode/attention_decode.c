@@ -8,6 +8,17 @@ static uint32_t rows_at_once(uint32_t rows) {
     return rows == 1 ? 1 : rows <= 4 ? 4 : 8;
 }
 
+/* attention_decode_wide.h */
+static bool is_wide(const struct attention_decode *decode) {
+    const struct attention_problem *p = decode->problem;
+    const struct attention_args *args = &p->args;
+    const uint32_t biased =
+        ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
+    return decode->wide && args->depth == args->value_depth &&
+           (args->depth == 64 || args->depth == 128) && !(args->flags & biased) && args->keys &&
+           igo_aligned(p->k, 16) && igo_aligned(p->v, 16);
+}
+
 bool igo_attention_decode(struct igo_call *call, const struct attention_decode *decode) {
     const struct attention_problem *p = decode->problem;
     struct attention_args args = p->args;
@@ -25,9 +36,15 @@ bool igo_attention_decode(struct igo_call *call, const struct attention_decode *
     ingot_tensor extremes = igo_scratch_tensor(call, INGOT_SCALAR_F32, 2, extremes_shape);
 
     struct igo_launch launch = {.library = &igo_library_attention_decode};
-    igo_launch_kernel(&launch, "attention_decode_%u_%u_%s",
-                      igo_attention_depth_class(&args) > 128 ? 8 : 4, together,
-                      igo_type_name(p->q->type));
+    if (is_wide(decode)) {
+        igo_launch_kernel(&launch, "attention_decode_wide_%u_%u_%s", args.depth, together,
+                          igo_type_name(p->q->type));
+        igo_launch_constant_bool(&launch, "decode_paged", args.flags & ATTENTION_PAGED);
+    } else {
+        igo_launch_kernel(&launch, "attention_decode_%u_%u_%s",
+                          igo_attention_depth_class(&args) > 128 ? 8 : 4, together,
+                          igo_type_name(p->q->type));
+    }
     igo_attention_bind(&launch, p->q);
     igo_attention_bind(&launch, p->k);
     igo_attention_bind(&launch, p->v);
@@ -58,7 +75,7 @@ bool igo_attention_decode(struct igo_call *call, const struct attention_decode *
         reduce.threadgroups[0] = args.queries;
         reduce.threadgroups[1] = args.heads;
         reduce.threadgroups[2] = p->batches;
-        reduce.group[0] = ATTENTION_LANES;
+        reduce.group[0] = decode->wide ? 4 * ATTENTION_LANES : ATTENTION_LANES;
         reduce.whole_simdgroups = true;
         igo_dispatch(call, &reduce);
     }

@@ -13,9 +13,9 @@ constant constexpr uint LANES = ATTENTION_LANES;
 
 // The row of a key in k or v, or in a paged cache.
 template <typename T>
-inline device const T *row_of(device const T *cache, constant attention_args &args,
+inline device const T *row_of(device const T *cache, constant attention_args &args, bool paged,
                               constant const int64_t *stride, device const int *table, uint key) {
-    if (args.flags & ATTENTION_PAGED) {
+    if (paged) {
         uint block = key / args.block;
         uint number = min(uint(table[block]), args.blocks - 1); // never outside the cache
         return cache + number * stride[0] + (key - block * args.block) * stride[2];
@@ -86,7 +86,8 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
         for (uint r = 0; r < ROWS; r++)
             score[r] = 0.0f;
         for (uint j = 0; j < count; j++) {
-            device const T *row = row_of(k, args, args.k_stride, tables, uint(t) + j);
+            device const T *row = row_of(k, args, args.flags & ATTENTION_PAGED, args.k_stride,
+                                         tables, uint(t) + j);
             float part[ROWS];
 #pragma unroll
             for (uint r = 0; r < ROWS; r++)
@@ -150,7 +151,8 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
                 for (uint r = 0; r < ROWS; r++)
                     part[r] = sum[r][s] * correction[r];
                 for (uint j = 0; j < count; j++) {
-                    device const T *row = row_of(v, args, args.v_stride, tables, uint(t) + j);
+                    device const T *row = row_of(v, args, args.flags & ATTENTION_PAGED, args.v_stride,
+                                             tables, uint(t) + j);
                     float x = d < args.value_depth ? float(row[d]) : 0.0f;
 #pragma unroll
                     for (uint r = 0; r < ROWS; r++)
@@ -192,7 +194,10 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
     }
 }
 
-// One SIMD-group to a row: the partitions' sums, each corrected by its maximum.
+#include "attention_decode/attention_decode_wide.h"
+
+// A threadgroup to a row: the partitions' sums, each corrected by its maximum. A thread has every
+// `threads`-th column.
 template <typename T>
 kernel void attention_reduce(device T *out [[buffer(0)]],
                              device float *lse [[buffer(1)]],
@@ -200,6 +205,8 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
                              device const float2 *extremes [[buffer(3)]],
                              constant attention_args &args [[buffer(4)]],
                              uint3 group [[threadgroup_position_in_grid]],
+                             uint me [[thread_index_in_threadgroup]],
+                             uint threads [[threads_per_threadgroup]],
                              uint lane [[thread_index_in_simdgroup]]) {
     uint i = group.x, head = group.y, batch = group.z;
     ulong index = attention_row(args, batch, head, i);
@@ -215,13 +222,26 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
     total = simd_sum(total);
     float inverse = total == 0.0f ? 0.0f : 1.0f / total;
     out += attention_at(args.out_stride, batch, head, i);
-    for (uint d = lane; d < args.value_depth; d += LANES) {
+    for (uint d = me; d < args.value_depth; d += threads) {
+        constexpr uint AHEAD = 8; // loads on their way at once
         float sum = 0.0f;
-        for (uint p = 0; p < args.partitions; p++)
+        uint p = 0;
+        for (; p + AHEAD <= args.partitions; p += AHEAD) {
+            float part[AHEAD], weight[AHEAD];
+#pragma unroll
+            for (uint n = 0; n < AHEAD; n++) {
+                part[n] = partial[(p + n) * args.value_depth + d];
+                weight[n] = extremes[p + n].x;
+            }
+#pragma unroll
+            for (uint n = 0; n < AHEAD; n++)
+                sum = fma(part[n], exp2(weight[n] - base), sum);
+        }
+        for (; p < args.partitions; p++)
             sum = fma(partial[p * args.value_depth + d], exp2(extremes[p].x - base), sum);
         out[d] = T(sum * inverse);
     }
-    if (lane == 0 && (args.flags & ATTENTION_LSE))
+    if (me == 0 && (args.flags & ATTENTION_LSE))
         lse[index] = total == 0.0f ? -INFINITY : (largest + log2(total)) * M_LN2_F;
 }
 INSTANTIATE_FLOATS(attention_reduce)
@@ -239,3 +259,17 @@ INSTANTIATE_FLOATS(attention_reduce)
     INSTANTIATE_DECODE(slices, 8)
 INSTANTIATE_ROWS(4)
 INSTANTIATE_ROWS(8)
+
+#define INSTANTIATE_WIDE(depth, rows)                                                              \
+    INSTANTIATE_KERNEL("attention_decode_wide_" #depth "_" #rows "_f32",                           \
+                       attention_decode_wide<float, depth, rows, 4>)                               \
+    INSTANTIATE_KERNEL("attention_decode_wide_" #depth "_" #rows "_f16",                           \
+                       attention_decode_wide<half, depth, rows, 4>)                                \
+    INSTANTIATE_KERNEL("attention_decode_wide_" #depth "_" #rows "_bf16",                          \
+                       attention_decode_wide<bfloat, depth, rows, 4>)
+INSTANTIATE_WIDE(64, 1)
+INSTANTIATE_WIDE(64, 4)
+INSTANTIATE_WIDE(64, 8)
+INSTANTIATE_WIDE(128, 1)
+INSTANTIATE_WIDE(128, 4)
+INSTANTIATE_WIDE(128, 8)

@@ -5,7 +5,7 @@
 #include "attention_paged/attention_paged_args.h"
 
 enum { PAGED, WRITE, COPY };
-enum { KNOB_PARTITION };
+enum { KNOB_PARTITION, KNOB_WIDE };
 static const ingot_ops_knob knobs[] = {
     {.name = "partition",
      .help = "keys to a partition",
@@ -13,6 +13,11 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 32,
      .maximum = 65536,
      .power_of_two = true},
+    {.name = "wide",
+     .help = "1: a lane takes eight neighbours of a row where rows are aligned",
+     .fallback = 1,
+     .minimum = 0,
+     .maximum = 1},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -168,7 +173,8 @@ ingot_status ingot_op_attention_paged(ingot_ops *ops, ingot_stream *stream,
     const struct attention_decode decode = {.problem = &p,
                                             .block_table = desc->block_table,
                                             .lengths = desc->lengths,
-                                            .partition = igo_knob(&call, KNOB_PARTITION)};
+                                            .partition = igo_knob(&call, KNOB_PARTITION),
+                                            .wide = igo_knob(&call, KNOB_WIDE)};
     igo_attention_decode(&call, &decode);
     return igo_end(&call);
 }

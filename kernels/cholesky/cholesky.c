@@ -4,7 +4,7 @@
 #include "convert/convert.h"
 #include "convert/matrices.h"
 
-enum { KNOB_SIMD, KNOB_TINY };
+enum { KNOB_SIMD, KNOB_TINY, KNOB_WHOLE };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
@@ -17,6 +17,11 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 0,
      .minimum = 0,
      .maximum = CHOLESKY_TINY},
+    {.name = "whole",
+     .help = "the largest n for which a threadgroup takes a matrix in one launch",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = CHOLESKY_WHOLE},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -108,13 +113,46 @@ static void launch_clear(struct igo_call *call, const ingot_tensor *u) {
     igo_dispatch(call, &launch);
 }
 
+/* The whole blocked form at once; its panel must fit into threadgroup memory. */
+static bool launch_whole(struct igo_call *call, const ingot_tensor *u, const ingot_arg *info) {
+    const struct cholesky_step_args args = {.n = (uint32_t)igo_matrix_rows(u)};
+    const uint32_t chunks = (args.n + 31) / 32;
+    const uint32_t bytes = CHOLESKY_PANEL * CHOLESKY_WHOLE * (uint32_t)sizeof(float);
+    if (args.n > igo_knob(call, KNOB_WHOLE) ||
+        bytes > igo_device_info(call)->max_threadgroup_memory)
+        return false;
+    struct igo_launch launch = {.kernel = "cholesky_whole", .whole_simdgroups = true};
+    igo_launch_tensor(&launch, u, NULL);
+    igo_launch_buffer(&launch, info->buffer, info->offset);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch.group[0] = 32 * (chunks < 8 ? 2 * chunks : 16);
+    launch.group[1] = launch.group[2] = 1;
+    launch.threadgroups[0] = (uint32_t)igo_batch(u, 2);
+    launch.threadgroups[1] = launch.threadgroups[2] = 1;
+    launch.threadgroup_lengths[0] = bytes;
+    launch.threadgroup_length_count = 1;
+    igo_dispatch(call, &launch);
+    return true;
+}
+
 static bool same_view(const ingot_tensor *a, const ingot_tensor *b) {
     return a->buffer == b->buffer && a->offset == b->offset;
 }
 
+static void launch_steps(struct igo_call *call, const ingot_tensor *u, const ingot_arg *info) {
+    const uint32_t n = (uint32_t)igo_matrix_rows(u);
+    for (uint32_t first = 0; first < n && !call->failed; first += CHOLESKY_PANEL) {
+        launch_step(call, "cholesky_diagonal", u, info, first);
+        if (first + CHOLESKY_PANEL < n) {
+            launch_step(call, "cholesky_rows", u, NULL, first);
+            launch_step(call, "cholesky_update", u, NULL, first);
+        }
+    }
+    launch_clear(call, u);
+}
+
 static void launch_blocked(struct igo_call *call, const ingot_cholesky_desc *desc,
                            const ingot_arg *info) {
-    const uint32_t n = (uint32_t)igo_matrix_rows(desc->a);
     const ingot_tensor from = desc->upper ? *desc->a : igo_transposed(desc->a);
     const ingot_tensor to = desc->upper ? *desc->factor : igo_transposed(desc->factor);
     struct igo_float_view u;
@@ -122,14 +160,8 @@ static void launch_blocked(struct igo_call *call, const ingot_cholesky_desc *des
         return;
     if (u.copied || !same_view(&from, &u.tensor))
         igo_convert(call, &from, &u.tensor);
-    for (uint32_t first = 0; first < n && !call->failed; first += CHOLESKY_PANEL) {
-        launch_step(call, "cholesky_diagonal", &u.tensor, info, first);
-        if (first + CHOLESKY_PANEL < n) {
-            launch_step(call, "cholesky_rows", &u.tensor, NULL, first);
-            launch_step(call, "cholesky_update", &u.tensor, NULL, first);
-        }
-    }
-    launch_clear(call, &u.tensor);
+    if (!launch_whole(call, &u.tensor, info))
+        launch_steps(call, &u.tensor, info);
     igo_view_store(call, &u);
     igo_view_release(call, &u);
 }

@@ -4,8 +4,8 @@
 // factorisation: the rows from there on are zero.
 //
 // cholesky_tiny: one matrix per lane. cholesky_small_*: one matrix per SIMD-group, in threadgroup memory.
-// The others are the steps of the
-// blocked form: the block on the diagonal, the rows to its right, the update of the rest.
+// The others are the blocked form: the block on the diagonal, the rows to its right, the update of the
+// rest; cholesky_whole does it all, one matrix per threadgroup, the others are a step each.
 #include <metal_stdlib>
 using namespace metal;
 #include "cholesky/cholesky_args.h"
@@ -18,8 +18,7 @@ bool is_pivot(float d) {
 // Factors rows 0 .. n-1 (a multiple of 4) of work, whose rows are CHUNKS * 32 long; returns the number
 // of good rows. The lower triangle becomes zero.
 template <uint CHUNKS>
-uint factor_rows(threadgroup float *work, uint n, uint lane) {
-    const uint stride = CHUNKS * 32;
+uint factor_rows(threadgroup float *work, uint n, uint lane, uint stride = CHUNKS * 32) {
     for (uint k = 0; k < n; k += 4) {
         float rest[4][CHUNKS];
         for (uint r = 0; r < 4; r++)
@@ -331,4 +330,121 @@ kernel void cholesky_clear(device float *u [[buffer(0)]],
                            uint3 position [[thread_position_in_grid]]) {
     if (position.x < position.y && position.x < args.n)
         u[(ulong(position.z) * args.n + position.y) * args.n + position.x] = 0;
+}
+
+// ---- the blocked form in one launch -------------------------------------------------------------
+
+// Floats from row to row of the panel.
+constexpr constant uint WHOLE_ROW = CHOLESKY_WHOLE;
+
+// The block on the diagonal into the panel, factored, by one SIMD-group. Padding is the identity.
+void whole_diagonal(device const float *u, threadgroup float *block, uint n, uint first, device int *info,
+                    uint lane) {
+    for (uint i = 0; i < 32; i++) {
+        const bool inside = first + i < n && first + lane < n;
+        const float identity = i == lane ? 1 : 0;
+        block[i * WHOLE_ROW + lane] = inside ? (lane >= i ? u[ulong(i) * n + lane] : 0) : identity;
+    }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    const uint good = factor_rows<1>(block, 32, lane, WHOLE_ROW);
+    if (lane == 0 && good < 32 && first + good < n)
+        *info = int(first + good) + 1;
+}
+
+// 32 columns right of the block, one per lane, in registers.
+void whole_rows(device float *u, threadgroup const float *block, threadgroup float *to, ulong n,
+                bool inside, uint lane) {
+    float x[32];
+    const float diagonal = block[lane * WHOLE_ROW + lane], inverse = diagonal > 0 ? 1 / diagonal : 0;
+#pragma unroll
+    for (uint k = 0; k < 32; k++)
+        x[k] = inside ? u[k * n] : 0;
+#pragma unroll
+    for (uint k = 0; k < 32; k++) {
+        const float scale = simd_broadcast(inverse, ushort(k));
+        x[k] = scale > 0 ? x[k] * scale : 0;
+        to[k * WHOLE_ROW] = x[k];
+        if (inside)
+            u[k * n] = x[k];
+#pragma unroll
+        for (uint r = k + 1; r < 32; r++)
+            x[r] = fma(-block[k * WHOLE_ROW + r], x[k], x[r]);
+    }
+}
+
+// A tile of 32 by 32 less the product of the panel's columns for its rows and for its columns.
+void whole_tile(device float *u, threadgroup const float *rows, threadgroup const float *column, ulong n,
+                uint row_count, bool inside) {
+    float rest[32];
+#pragma unroll
+    for (uint r = 0; r < 32; r++)
+        rest[r] = inside && r < row_count ? u[r * n] : 0;
+    for (uint p = 0; p < 32; p++) {
+        const float x = column[p * WHOLE_ROW];
+        threadgroup const float4 *factors = (threadgroup const float4 *)(rows + p * WHOLE_ROW);
+#pragma unroll
+        for (uint r = 0; r < 8; r++) {
+            const float4 four = factors[r];
+            rest[4 * r] = fma(-four.x, x, rest[4 * r]);
+            rest[4 * r + 1] = fma(-four.y, x, rest[4 * r + 1]);
+            rest[4 * r + 2] = fma(-four.z, x, rest[4 * r + 2]);
+            rest[4 * r + 3] = fma(-four.w, x, rest[4 * r + 3]);
+        }
+    }
+#pragma unroll
+    for (uint r = 0; r < 32; r++)
+        if (inside && r < row_count)
+            u[r * n] = rest[r];
+}
+
+// The panel's 32 rows are in threadgroup memory.
+[[max_total_threads_per_threadgroup(512)]]
+kernel void cholesky_whole(device float *u_all [[buffer(0)]],
+                           device int *info_all [[buffer(1)]],
+                           constant cholesky_step_args &args [[buffer(2)]],
+                           threadgroup float *panel [[threadgroup(0)]],
+                           uint matrix [[threadgroup_position_in_grid]],
+                           uint simd [[simdgroup_index_in_threadgroup]],
+                           uint simds [[simdgroups_per_threadgroup]],
+                           uint lane [[thread_index_in_simdgroup]]) {
+    const uint n = args.n, chunks = (n + 31) / 32;
+    device float *u = u_all + ulong(matrix) * n * n;
+    bool bad = false; // rows that follow a missing pivot are zero
+    device int *info = info_all + matrix;
+    if (simd == 0 && lane == 0)
+        *info = 0;
+    for (uint k = 0; k < chunks; k++) {
+        const uint first = k * 32, rows = min(n - first, 32u);
+        device float *top = u + first * n;
+        threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+        if (simd == 0 && !bad)
+            whole_diagonal(top + first, panel + first, n, first, info, lane);
+        threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+        const bool missing = *info != 0;
+        for (uint c = simd; c < chunks; c += simds) {
+            const bool inside = c * 32 + lane < n;
+            device float *mine = top + c * 32 + lane;
+            if (c > k && !bad)
+                whole_rows(mine, panel + first, panel + c * 32 + lane, n, inside, lane);
+            else if (inside)
+                for (uint r = 0; r < rows; r++)
+                    mine[r * n] = c == k && !bad ? panel[r * WHOLE_ROW + first + lane] : 0;
+        }
+        threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+        // Tiles on and above the diagonal, a column of tiles after the other.
+        uint i = k + 1, j = k + 1;
+        for (uint skip = simd; j < chunks && !bad;) {
+            if (skip > j - i) {
+                skip -= j - i + 1;
+                i = k + 1;
+                j++;
+                continue;
+            }
+            i += skip;
+            whole_tile(u + i * 32 * n + j * 32 + lane, panel + i * 32, panel + j * 32 + lane, n,
+                       n - i * 32, j * 32 + lane < n);
+            skip = simds;
+        }
+        bad = missing;
+    }
 }

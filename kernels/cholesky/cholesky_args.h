@@ -7,6 +7,8 @@
 #define CHOLESKY_TINY 16
 /* Rows of a panel of the blocked form. */
 #define CHOLESKY_PANEL 32
+/* The largest matrix that one threadgroup takes. */
+#define CHOLESKY_WHOLE 256
 /* Rows and columns that one SIMD-group updates. */
 #define CHOLESKY_TILE_ROWS    128
 #define CHOLESKY_TILE_COLUMNS 32

@@ -8,26 +8,46 @@
 #include <metal_stdlib>
 using namespace metal;
 
+/* The arithmetic of float, and that of half and bfloat, whose digits are fewer. */
+struct full_precision {
+    template <typename V> static V exponential(V x) {
+        return exp(x);
+    }
+    template <typename V> static V quotient(V x, V y) {
+        return x / y;
+    }
+};
+struct half_precision {
+    template <typename V> static V exponential(V x) {
+        return fast::exp2(x * V(1.44269504f));
+    }
+    template <typename V> static V quotient(V x, V y) {
+        return fast::divide(x, y);
+    }
+};
+
 /* 1 / (1 + exp(-x)), and one minus that without its cancellation. */
-template <typename V> inline void sigmoids(V x, thread V &s, thread V &rest) {
-    V e = exp(-abs(x));
-    V near = V(1) / (V(1) + e), far = e * near;
+template <typename P, typename V> inline void sigmoids(V x, thread V &s, thread V &rest) {
+    V e = P::exponential(-abs(x));
+    V near = P::quotient(V(1), V(1) + e), far = e * near;
     s = select(near, far, x < V(0));
     rest = select(far, near, x < V(0));
 }
 
 /* x * sigmoid(x) */
-struct silu_function {
+template <typename P> struct silu_by {
     template <typename V> static V value(V x) {
-        return x / (V(1) + exp(-x));
+        return P::quotient(x, V(1) + P::exponential(-x));
     }
     template <typename V> static void both(V x, thread V &value, thread V &slope) {
         V s, rest;
-        sigmoids(x, s, rest);
+        sigmoids<P>(x, s, rest);
         value = x * s;
         slope = fma(value, rest, s);
     }
 };
+using silu_function = silu_by<full_precision>;
+using silu_half_function = silu_by<half_precision>;
 
 /* x * Phi(x), Phi the normal distribution. Phi(-t) = exp(-t*t/2) * R(t) for t >= 0, where R is
  * smooth and falls like 1/t: a polynomial in s = 1/(1 + c t). So the tail keeps its digits, which
@@ -48,14 +68,14 @@ template <typename TAIL> struct gelu_by {
     }
 };
 
-/* R to 2e-8 of its value. */
-struct gelu_tail_single {
+/* R to 2e-8 of its value, with an exact quotient. */
+template <typename P> struct gelu_tail_single {
     static constexpr constant float END = 15;
     template <typename V> static V exponential(V x) {
         return fast::exp(x);
     }
     template <typename V> static V ratio(V t) {
-        V s = V(1) / fma(t, V(0.345f), V(1));
+        V s = P::quotient(V(1), fma(t, V(0.345f), V(1)));
         V r = fma(s, V(-0.0282887910f), V(0.144857660f));
         r = fma(s, r, V(-0.270355612f));
         r = fma(s, r, V(0.186329171f));
@@ -71,10 +91,10 @@ struct gelu_tail_single {
 struct gelu_tail_half {
     static constexpr constant float END = 15;
     template <typename V> static V exponential(V x) {
-        return fast::exp(x);
+        return half_precision::exponential(x);
     }
     template <typename V> static V ratio(V t) {
-        V s = V(1) / fma(t, V(0.38f), V(1));
+        V s = fast::divide(V(1), fma(t, V(0.38f), V(1)));
         V r = fma(s, V(-0.0899293125f), V(0.188878804f));
         r = fma(s, r, V(0.0919777974f));
         r = fma(s, r, V(0.157830119f));
@@ -121,31 +141,34 @@ struct gelu_tail_bfloat_plain : gelu_tail_plain {
         return power(fma(p, r, V(0.999927819f)), n);
     }
     template <typename V> static V ratio(V t) {
-        V s = V(1) / fma(t, V(0.3f), V(1));
+        V s = fast::divide(V(1), fma(t, V(0.3f), V(1)));
         V r = fma(s, V(0.208846688f), V(0.0355841666f));
         r = fma(s, r, V(0.137480184f));
         return fma(s, r, V(0.118204057f)) * s;
     }
 };
 
-using gelu_function = gelu_by<gelu_tail_single>;
+using gelu_function = gelu_by<gelu_tail_single<full_precision>>;
+using gelu_half_slope_function = gelu_by<gelu_tail_single<half_precision>>;
 using gelu_half_function = gelu_by<gelu_tail_half>;
 using gelu_half_plain_function = gelu_by<gelu_tail_half_plain>;
 using gelu_bfloat_plain_function = gelu_by<gelu_tail_bfloat_plain>;
 
 /* x/2 * (1 + tanh(u)) = x * sigmoid(2u), u = sqrt(2/pi) * (x + 0.044715 x^3) */
-struct gelu_tanh_function {
+template <typename P> struct gelu_tanh_by {
     template <typename V> static V value(V x) {
         V u = x * fma(x * x, V(0.0713548163f), V(1.59576912f));
-        return x / (V(1) + exp(-u));
+        return P::quotient(x, V(1) + P::exponential(-u));
     }
     template <typename V> static void both(V x, thread V &value, thread V &slope) {
         V square = min(x * x, V(1024)); /* beyond, the sigmoid is 0 or 1 */
         V s, rest;
-        sigmoids(x * fma(square, V(0.0713548163f), V(1.59576912f)), s, rest);
+        sigmoids<P>(x * fma(square, V(0.0713548163f), V(1.59576912f)), s, rest);
         value = x * s;
         slope = fma(value * rest, fma(square, V(0.214064449f), V(1.59576912f)), s);
     }
 };
+using gelu_tanh_function = gelu_tanh_by<full_precision>;
+using gelu_tanh_half_function = gelu_tanh_by<half_precision>;
 
 #endif

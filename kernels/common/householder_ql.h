@@ -183,10 +183,24 @@ inline uint block_end(device const float *d, device const float *e, uint n, uint
     return high;
 }
 
+// The length of (f, g) and what divides by it. `quick` takes the hardware's reciprocal root with a step
+// of Newton's method, where a chain of roots and divisions is what takes the time.
+template <bool quick>
+inline float2 length_and_inverse(float f, float g) {
+    float square = f * f + g * g;
+    if (quick && square > 1e-24f) {
+        float inverse = fast::rsqrt(square);
+        inverse = fma(0.5f * inverse, fma(-square * inverse, inverse, 1.0f), inverse);
+        return float2(square * inverse, inverse);
+    }
+    float r = length_of(f, g);
+    return float2(r, r == 0 ? 0 : 1 / r);
+}
+
 // One sweep of implicit QL over the block. Rotation (c, s) at i mixes rows i and i + 1 of Q'; i
 // goes down from high - 1. The rotations are recorded in `turns` (record), and applied at once to
-// the first C tiles of Q'. Returns how many there were.
-template <uint C>
+// the first C tiles of Q'. Returns how many there were. What a step reads is loaded a step before.
+template <uint C, bool quick>
 inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint high, bool record,
                      device float2 *turns, device float *q, uint tile) {
     float g = (d[low + 1] - d[low]) / (2 * e[low]);
@@ -195,15 +209,27 @@ inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint hi
         e[high] = 0;
     }
     float s = 1, c = 1, p = 0, d_next = d[high];
-    float carried[C + 1];
+    float carried[C + 1], row_next[C + 1];
     for (uint t = 0; t < C; t++) {
         carried[t] = q[t * tile + high * 32];
+        row_next[t] = q[t * tile + (high - 1) * 32];
     }
+    float e_next = e[high - 1], d_after = d[high - 1];
     uint i = high, used = 0;
     bool split = false;
     while (i > low) {
         i--;
-        float f = s * e[i], b = c * e[i], r = length_of(f, g);
+        float e_i = e_next, d_i = d_after, x[C + 1];
+        uint before = max(i, low + 1) - 1;
+        e_next = e[before];
+        d_after = d[before];
+        for (uint t = 0; t < C; t++) {
+            x[t] = row_next[t];
+            row_next[t] = q[t * tile + before * 32];
+        }
+        float f = s * e_i, b = c * e_i;
+        float2 length = length_and_inverse<quick>(f, g);
+        float r = length.x;
         if (i + 1 < high) {
             e[i + 1] = r;
         }
@@ -213,11 +239,10 @@ inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint hi
             split = true;
             break;
         }
-        float inverse = 1 / r;
-        s = f * inverse;
-        c = g * inverse;
+        s = f * length.y;
+        c = g * length.y;
         g = d_next - p;
-        d_next = d[i];
+        d_next = d_i;
         r = (d_next - g) * s + 2 * c * b;
         p = s * r;
         d[i + 1] = g + p;
@@ -227,10 +252,8 @@ inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint hi
         }
         used++;
         for (uint t = 0; t < C; t++) {
-            device float *row = q + t * tile + i * 32;
-            float x = row[0];
-            row[32] = s * x + c * carried[t];
-            carried[t] = c * x - s * carried[t];
+            q[t * tile + i * 32 + 32] = s * x[t] + c * carried[t];
+            carried[t] = c * x[t] - s * carried[t];
         }
     }
     for (uint t = 0; t < C; t++) {
@@ -244,7 +267,7 @@ inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint hi
 }
 
 // All eigenvalues of a matrix that one SIMD-group keeps to itself.
-template <uint C, bool vectors>
+template <uint C, bool vectors, bool quick>
 inline void ql_matrix(eigh_vectors own, device float *q, uint n, uint tile) {
     uint low = 0, total = 0;
     while (low + 1 < n) {
@@ -253,7 +276,7 @@ inline void ql_matrix(eigh_vectors own, device float *q, uint n, uint tile) {
             low++;
             continue;
         }
-        ql_sweep<vectors ? C : 0>(own.d, own.e, n, low, high, false, (device float2 *)own.d, q,
+        ql_sweep<vectors ? C : 0, quick>(own.d, own.e, n, low, high, false, (device float2 *)own.d, q,
                                   tile);
         total++;
     }
@@ -261,7 +284,7 @@ inline void ql_matrix(eigh_vectors own, device float *q, uint n, uint tile) {
 
 // Eigenvalues (own.d) and, as the rows of Q', eigenvectors of the symmetric matrix a, by one
 // SIMD-group. C tiles; rows of 32 C floats; tiles of 32 C rows and one more.
-template <uint C>
+template <uint C, bool quick = false>
 inline void eigh_alone(eigh_vectors own, device float *a, device float *q, uint n, bool vectors,
                        uint lane) {
     constexpr uint ld = 32 * C, tile = ld * 32 + 32;
@@ -276,9 +299,9 @@ inline void eigh_alone(eigh_vectors own, device float *a, device float *q, uint 
         for (uint first = 0; first < n; first += 4) {
             form_rows(own, a, q, n, ld, tile, first, lane);
         }
-        ql_matrix<C, true>(own, q + lane, n, tile);
+        ql_matrix<C, true, quick>(own, q + lane, n, tile);
     } else {
-        ql_matrix<C, false>(own, q, n, tile);
+        ql_matrix<C, false, quick>(own, q, n, tile);
     }
     simdgroup_barrier(mem_flags::mem_device);
 }

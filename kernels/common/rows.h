@@ -1,8 +1,9 @@
 /*
  * Kernels over the rows of a matrix whose rows are dense. ROW_SIMDS SIMD-groups share a row, and
- * each thread takes four elements of it per block: four neighbours (ROW_VECTOR, for
- * devices with vector loads and rows aligned to them), or four that are ROW_SIMDS * 32 apart. A
- * last block that is not full is done element by element, always in the second way.
+ * each thread takes four elements of it per block: four that are ROW_SIMDS * 32 apart, and
+ * those of a last block that is not full one by one; or four neighbours (ROW_VECTOR), for devices
+ * with vector loads, and rows that are aligned to them and a multiple of four long. Where every
+ * block is known to be full (ROW_VECTOR 2), nothing asks for the row's end.
  *
  * With one SIMD-group per row a threadgroup has as many rows as SIMD-groups; with more it
  * has one row. Host code: ops/rows.h.
@@ -16,7 +17,8 @@
 #include "common/stream.h"
 
 constant uint ROW_SIMDS [[function_constant(0)]];
-constant bool ROW_VECTOR [[function_constant(1)]];
+constant uint ROW_VECTOR [[function_constant(1)]];
+constant bool ROW_FULL = ROW_VECTOR == 2;
 constant uint ROW_THREADS = ROW_SIMDS * 32;
 constant uint ROW_STEP = ROW_SIMDS * 128; /* elements of a block */
 
@@ -63,11 +65,13 @@ inline float4 row_load_part(device const T *row, uint columns, uint first, float
 template <typename T>
 inline float4 row_load(device const T *row, uint columns, uint block, uint me, float fill) {
     uint first = block * ROW_STEP;
+    if (ROW_VECTOR) {
+        uint at = first + me * 4;
+        return ROW_FULL || at < columns ? float4(*(device const vec<T, 4> *)(row + at))
+                                        : float4(fill);
+    }
     if (first + ROW_STEP > columns) {
         return row_load_part(row, columns, first + me, fill);
-    }
-    if (ROW_VECTOR) {
-        return float4(*(device const vec<T, 4> *)(row + first + me * 4));
     }
     device const T *at = row + first + me;
     return float4(float(at[0]), float(at[ROW_THREADS]), float(at[2 * ROW_THREADS]),
@@ -77,15 +81,18 @@ inline float4 row_load(device const T *row, uint columns, uint block, uint me, f
 template <typename T>
 inline void row_store(device T *row, uint columns, uint block, uint me, float4 v) {
     uint first = block * ROW_STEP;
-    if (first + ROW_STEP > columns) {
+    if (ROW_VECTOR) {
+        uint at = first + me * 4;
+        if (ROW_FULL || at < columns) {
+            *(device vec<T, 4> *)(row + at) = vec<T, 4>(v);
+        }
+    } else if (first + ROW_STEP > columns) {
         for (uint i = 0; i < 4; i++) {
             uint at = first + me + i * ROW_THREADS;
             if (at < columns) {
                 row[at] = T(v[i]);
             }
         }
-    } else if (ROW_VECTOR) {
-        *(device vec<T, 4> *)(row + first + me * 4) = vec<T, 4>(v);
     } else {
         device T *at = row + first + me;
         at[0] = T(v.x);
@@ -112,17 +119,15 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
 }
 
 /* The column of element i of a thread's block. */
-inline uint row_column(uint columns, uint block, uint me, uint i) {
-    uint first = block * ROW_STEP;
-    return ROW_VECTOR && first + ROW_STEP <= columns ? first + me * 4 + i
-                                                     : first + me + i * ROW_THREADS;
+inline uint row_column(uint block, uint me, uint i) {
+    return block * ROW_STEP + (ROW_VECTOR ? me * 4 + i : me + i * ROW_THREADS);
 }
 
 /* A block with `fill` from column `length` on. */
-inline float4 row_before(float4 v, uint columns, uint length, uint block, uint me, float fill) {
+inline float4 row_before(float4 v, uint length, uint block, uint me, float fill) {
     if (block * ROW_STEP + ROW_STEP > length) {
         for (uint i = 0; i < 4; i++) {
-            if (row_column(columns, block, me, i) >= length) {
+            if (row_column(block, me, i) >= length) {
                 v[i] = fill;
             }
         }

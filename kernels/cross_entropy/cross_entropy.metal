@@ -98,7 +98,7 @@ kernel void cross_entropy(device const T *logits [[buffer(0)]],
         for (uint b = 0; b < blocks; b++) {
             float4 v = row_load(logits, columns, b, me, -INFINITY);
             online_add(o, v);
-            sums += row_before(v, columns, columns, b, me, 0);
+            sums += row_before(v, columns, b, me, 0);
         }
     }
     float top = ROW_MAX(o.top), base = online_base(top), total = ROW_SUM(online_sum(o, top));
@@ -123,7 +123,7 @@ kernel void cross_entropy(device const T *logits [[buffer(0)]],
         v = fma(fast::exp(v - base), scale, -less);
         if (b == target_block) {
             for (uint i = 0; i < 4; i++) {
-                if (row_column(columns, b, me, i) == uint(target)) {
+                if (row_column(b, me, i) == uint(target)) {
                     v[i] -= at_target;
                 }
             }

@@ -1,12 +1,20 @@
 /* eigh on the host: one launch, a SIMD-group per matrix, up to 64 x 64, by Jacobi or by tridiagonal
  * form and QL; the latter in many launches for larger ones. Batches go in parts whose scratch
  * memory stays moderate. */
+#include <string.h>
+
 #include "convert/convert.h"
 #include "convert/matrices.h"
 #include "eigh/eigh_args.h"
 #include "eigh/spectrum.h"
 
-enum { KNOB_SIMD, KNOB_ROWS, KNOB_JACOBI };
+enum {
+    SMALL = 64,
+    WHOLE = 320,
+    MAX_N = 32768,
+};
+
+enum { KNOB_SIMD, KNOB_ROWS, KNOB_JACOBI, KNOB_QUICK, KNOB_WHOLE };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "matrices, one SIMD-group each, per threadgroup (up to 64 x 64)",
@@ -24,6 +32,16 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 1,
      .minimum = 0,
      .maximum = 1},
+    {.name = "quick",
+     .help = "1: QL takes the hardware's reciprocal roots, made exact to a rounding",
+     .fallback = 1,
+     .minimum = 0,
+     .maximum = 1},
+    {.name = "whole",
+     .help = "the largest n for which a threadgroup makes a matrix tridiagonal in one launch",
+     .fallback = WHOLE,
+     .minimum = 0,
+     .maximum = MAX_N},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -40,17 +58,12 @@ static const struct ingot_ops_info operations[] = {
 
 const struct igo_library igo_library_eigh = {"eigh", operations, 1};
 
-enum {
-    SMALL = 64,
-    MAX_N = 32768,
-};
-
 struct plan {
     struct eigh_args args;
     uint64_t count; /* matrices */
     ingot_tensor a, values, vectors;
     bool has_vectors;
-    uint32_t simd, rows, jacobi;
+    uint32_t simd, rows, jacobi, quick, whole;
 };
 
 static ingot_tensor part_of(const ingot_tensor *t, uint64_t first, uint64_t elements) {
@@ -65,17 +78,23 @@ struct small_kernel {
     const char *name;
     uint32_t scratch, threadgroup; /* floats per matrix */
 };
-static const struct small_kernel small_kernels[2][2] = {
+enum { PLAIN, QUICK, JACOBI };
+static const struct small_kernel small_kernels[][2] = {
     /* by tridiagonal form: five vectors, the matrix, and its tiles with a line of 32 more each */
-    {{"eigh_small_32", 5 * 32 + 32 * 32 + 33 * 32, 0},
-     {"eigh_small_64", 5 * 64 + 64 * 64 + 2 * 65 * 32, 0}},
+    [PLAIN] = {{"eigh_small_32", 5 * 32 + 32 * 32 + 33 * 32, 0},
+               {"eigh_small_64", 5 * 64 + 64 * 64 + 2 * 65 * 32, 0}},
+    [QUICK] = {{"eigh_quick_32", 5 * 32 + 32 * 32 + 33 * 32, 0},
+               {"eigh_quick_64", 5 * 64 + 64 * 64 + 2 * 65 * 32, 0}},
     /* by Jacobi: rotations, the matrix and the vectors */
-    {{"eigh_jacobi_32", 0, 2 * 32 + 2 * 32 * 32}, {"eigh_jacobi_64", 2 * 64 * 64, 2 * 64}},
+    [JACOBI] = {{"eigh_jacobi_32", 0, 2 * 32 + 2 * 32 * 32},
+                {"eigh_jacobi_64", 2 * 64 * 64, 2 * 64}},
 };
 
 static void small(struct igo_call *call, const struct plan *plan) {
     const uint64_t n = plan->args.n;
-    const struct small_kernel *kernel = &small_kernels[plan->jacobi][n > 32];
+    const struct small_kernel *kernel = &small_kernels[plan->jacobi  ? JACOBI
+                                                       : plan->quick ? QUICK
+                                                                     : PLAIN][n > 32];
     uint64_t most =
         kernel->scratch ? igo_part_bytes(call) / (4 * kernel->scratch) : (uint64_t)1 << 24;
     most = most / plan->simd * plan->simd;
@@ -149,7 +168,9 @@ static void tridiagonal(struct igo_call *call, const struct plan *plan, struct e
     const uint32_t n = args.n, tiles = args.ld / 32, per_group = 4 * plan->rows;
     STEP("eigh_scale", 0, 1, a, &s->state);
     STEP("eigh_load", n, 1, a, &s->state, &s->work);
-    for (uint32_t k = 0; k < n && !call->failed; k++) {
+    if (n <= plan->whole)
+        STEP("eigh_reduce", 0, 32, &s->state, &s->work);
+    for (uint32_t k = n <= plan->whole ? n : 0; k < n && !call->failed; k++) {
         args.step = k;
         STEP("eigh_column", 0, 1, &s->state, &s->work);
         if (k + 1 < n)
@@ -160,7 +181,7 @@ static void tridiagonal(struct igo_call *call, const struct plan *plan, struct e
     /* About 0.9 n^2 rotations are needed; rounds beyond what is needed find nothing to do. */
     uint64_t rounds = args.vectors ? 3 * (uint64_t)n * n / args.rotations + 2 : 1;
     for (uint64_t i = 0; i < rounds && !call->failed; i++) {
-        STEP("eigh_ql", 0, 1, &s->state, &s->turns, &s->sweeps);
+        STEP(plan->quick ? "eigh_ql_quick" : "eigh_ql", 0, 1, &s->state, &s->turns, &s->sweeps);
         if (args.vectors)
             STEP("eigh_rotate", tiles, 1, &s->state, &s->turns, &s->sweeps, &s->q);
     }
@@ -214,6 +235,8 @@ void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_ten
         .vectors = *vectors,
         .has_vectors = true,
         .rows = knobs[KNOB_ROWS].fallback,
+        .quick = strcmp(igo_device_kind(call), "cpu") != 0,
+        .whole = strcmp(igo_device_kind(call), "cpu") ? WHOLE : 0,
     };
     if (!call->failed)
         large(call, &plan);
@@ -267,6 +290,8 @@ ingot_status ingot_op_eigh(ingot_ops *ops, ingot_stream *stream, const ingot_eig
             .simd = igo_knob(&call, KNOB_SIMD),
             .rows = igo_knob(&call, KNOB_ROWS),
             .jacobi = igo_knob(&call, KNOB_JACOBI),
+            .quick = igo_knob(&call, KNOB_QUICK),
+            .whole = igo_knob(&call, KNOB_WHOLE),
         };
         if (n <= SMALL)
             small(&call, &plan);

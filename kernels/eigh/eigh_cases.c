@@ -68,9 +68,16 @@ static const struct igh_case cases[] = {
      .types = F32},
     {.name = "5000 of 3x3", .n = {5000, 3}, .types = F32},
     {.name = "1024 of 16x16", .n = {1024, 16}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
-    {.name = "4096 of 32x32", .n = {4096, 32}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
-    {.name = "1024 of 64x64", .n = {1024, 64}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
+    {.name = "4096 of 32x32",
+     .n = {4096, 32},
+     .uses = IGH_BENCH | IGH_TUNE | IGH_LARGE,
+     .types = F32},
+    {.name = "1024 of 64x64",
+     .n = {1024, 64},
+     .uses = IGH_BENCH | IGH_TUNE | IGH_LARGE,
+     .types = F32},
     {.name = "16 of 256x256", .n = {16, 256}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
+    {.name = "large 64 of 256x256", .n = {64, 256}, .uses = IGH_LARGE, .types = F32},
 };
 
 static const char *const size_names[] = {"batch", "n", "kind", NULL};

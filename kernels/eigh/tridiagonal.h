@@ -100,6 +100,28 @@ kernel void eigh_update(device float *state [[buffer(0)]], device float *work [[
     }
 }
 
+// All columns in one launch, a threadgroup per matrix.
+[[max_total_threads_per_threadgroup(1024)]]
+kernel void eigh_reduce(device float *state [[buffer(0)]], device float *work [[buffer(1)]],
+                        constant eigh_args &args [[buffer(2)]],
+                        uint matrix [[threadgroup_position_in_grid]],
+                        uint simd [[simdgroup_index_in_threadgroup]],
+                        uint simds [[simdgroups_per_threadgroup]],
+                        uint lane [[thread_index_in_simdgroup]]) {
+    eigh_vectors own = vectors_of(state, args, matrix);
+    device float *a = matrix_of(work, args, matrix);
+    for (uint k = 0; k < args.n; k++) {
+        if (simd == 0) {
+            reduce_column(own, a, args.n, args.ld, k, lane);
+        }
+        threadgroup_barrier(mem_flags::mem_device);
+        for (uint first = k + 1 + 4 * simd; first < args.n; first += 4 * simds) {
+            update_rows(own, a, args.n, args.ld, k, first, lane);
+        }
+        threadgroup_barrier(mem_flags::mem_device);
+    }
+}
+
 // A SIMD-group takes 4 rows.
 kernel void eigh_form(device float *state [[buffer(0)]], device float *work [[buffer(1)]],
                       device float *q [[buffer(2)]], constant eigh_args &args [[buffer(3)]],
@@ -116,6 +138,7 @@ kernel void eigh_form(device float *state [[buffer(0)]], device float *work [[bu
 }
 
 // QL until all eigenvalues are found or the record of rotations is full. A SIMD-group per matrix.
+template <bool quick>
 kernel void eigh_ql(device float *state [[buffer(0)]], device float2 *turns [[buffer(1)]],
                     device uint2 *sweeps [[buffer(2)]], constant eigh_args &args [[buffer(3)]],
                     uint matrix [[threadgroup_position_in_grid]],
@@ -136,7 +159,7 @@ kernel void eigh_ql(device float *state [[buffer(0)]], device float2 *turns [[bu
         if (record && (used + (high - low) > args.rotations || recorded >= args.sweeps)) {
             break;
         }
-        uint count = ql_sweep<0>(own.d, own.e, n, low, high, record, turns + used, state, 0);
+        uint count = ql_sweep<0, quick>(own.d, own.e, n, low, high, record, turns + used, state, 0);
         if (record && count > 0) {
             sweeps[recorded] = uint2(high - 1, count);
             used += count;
@@ -150,6 +173,9 @@ kernel void eigh_ql(device float *state [[buffer(0)]], device float2 *turns [[bu
         status->total = total;
     }
 }
+
+template [[host_name("eigh_ql")]] [[kernel]] decltype(eigh_ql<false>) eigh_ql<false>;
+template [[host_name("eigh_ql_quick")]] [[kernel]] decltype(eigh_ql<true>) eigh_ql<true>;
 
 // Applies the recorded rotations to one tile of Q'. A SIMD-group per tile.
 kernel void eigh_rotate(device float *state [[buffer(0)]], device const float2 *turns [[buffer(1)]],
@@ -166,7 +192,21 @@ kernel void eigh_rotate(device float *state [[buffer(0)]], device const float2 *
         uint2 head = sweeps[sweep];
         device float *row = tile + head.x * 32;
         float carried = row[32];
-        for (uint t = 0; t < head.y; t++) {
+        uint t = 0;
+        for (; t + 8 <= head.y; t += 8) { // eight rows are loaded before they are needed
+            float x[8];
+            float2 turn[8];
+            for (uint i = 0; i < 8; i++) {
+                x[i] = *(row - 32 * i);
+                turn[i] = turns[t + i];
+            }
+            for (uint i = 0; i < 8; i++) {
+                row[32] = turn[i].y * x[i] + turn[i].x * carried;
+                carried = turn[i].x * x[i] - turn[i].y * carried;
+                row -= 32;
+            }
+        }
+        for (; t < head.y; t++) {
             float2 turn = turns[t];
             float x = row[0];
             row[32] = turn.y * x + turn.x * carried;
@@ -222,7 +262,7 @@ kernel void eigh_store(device float *state [[buffer(0)]], device const float *q 
 // ---------------------------------------------------
 
 // C tiles: up to 32 C rows. Scratch memory as above, in `state`, then the matrix, then Q'.
-template <uint C>
+template <uint C, bool quick>
 kernel void
 eigh_small(device const float *in [[buffer(0)]], device float *values [[buffer(1)]],
            device float *out [[buffer(2)]], device float *scratch [[buffer(3)]],
@@ -260,7 +300,7 @@ eigh_small(device const float *in [[buffer(0)]], device float *values [[buffer(1
     }
     simdgroup_barrier(mem_flags::mem_device);
     if (!odd) {
-        eigh_alone<C>(own, a, q, n, args.vectors, lane);
+        eigh_alone<C, quick>(own, a, q, n, args.vectors, lane);
     }
     simdgroup_barrier(mem_flags::mem_device);
     for (uint j = lane; j < n; j += 32) {
@@ -285,7 +325,9 @@ eigh_small(device const float *in [[buffer(0)]], device float *values [[buffer(1
         }
     }
 }
-template [[host_name("eigh_small_32")]] [[kernel]] decltype(eigh_small<1>) eigh_small<1>;
-template [[host_name("eigh_small_64")]] [[kernel]] decltype(eigh_small<2>) eigh_small<2>;
+template [[host_name("eigh_small_32")]] [[kernel]] decltype(eigh_small<1, false>) eigh_small<1, false>;
+template [[host_name("eigh_small_64")]] [[kernel]] decltype(eigh_small<2, false>) eigh_small<2, false>;
+template [[host_name("eigh_quick_32")]] [[kernel]] decltype(eigh_small<1, true>) eigh_small<1, true>;
+template [[host_name("eigh_quick_64")]] [[kernel]] decltype(eigh_small<2, true>) eigh_small<2, true>;
 
 #endif

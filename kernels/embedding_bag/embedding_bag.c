@@ -1,21 +1,36 @@
 /* embedding_bag and its backward on the host. */
 #include "embedding_bag/embedding_bag_args.h"
-#include "ops/call.h"
+#include "ops/line.h"
 
-enum { KNOB_SIMD, KNOB_OWNERS };
-static const ingot_ops_knob knobs[] = {
-    [KNOB_SIMD] = {.name = "simd",
-                   .help = "SIMD-groups per threadgroup",
-                   .fallback = 4,
-                   .minimum = 1,
-                   .maximum = 32,
-                   .power_of_two = true},
+enum { KNOB_SIMD, KNOB_AHEAD, KNOB_OWNERS = 1, KNOB_GATHER };
+#define SIMD_KNOB                                                                                  \
+    [KNOB_SIMD] = {.name = "simd",                                                                 \
+                   .help = "SIMD-groups per threadgroup",                                          \
+                   .fallback = 4,                                                                  \
+                   .minimum = 1,                                                                   \
+                   .maximum = 32,                                                                  \
+                   .power_of_two = true}
+static const ingot_ops_knob forward_knobs[] = {
+    SIMD_KNOB,
+    [KNOB_AHEAD] = {.name = "ahead",
+                    .help = "1: 32 indices are looked up at once, and several rows are under way",
+                    .fallback = 1,
+                    .minimum = 0,
+                    .maximum = 1},
+};
+static const ingot_ops_knob backward_knobs[] = {
+    SIMD_KNOB,
     [KNOB_OWNERS] = {.name = "owners",
                      .help = "SIMD-groups that share the rows of the table's gradient",
                      .fallback = 64,
                      .minimum = 1,
                      .maximum = 65536,
                      .power_of_two = true},
+    [KNOB_GATHER] = {.name = "gather",
+                     .help = "1: entries are gathered by row, and each row is written once",
+                     .fallback = 1,
+                     .minimum = 0,
+                     .maximum = 1},
 };
 
 enum { FORWARD, BACKWARD };
@@ -26,16 +41,16 @@ static const struct ingot_ops_info operations[] = {
                  .limits = "fewer than 2^31 bags, rows and columns; sample weights with sum only",
                  .variants = "type, index type, mode, offsets, sample weights, outputs asked for",
                  .types = IGO_FLOATS,
-                 .knobs = knobs,
-                 .knob_count = 1},
+                 .knobs = forward_knobs,
+                 .knob_count = sizeof forward_knobs / sizeof *forward_knobs},
     [BACKWARD] = {.name = "embedding_bag_backward",
                   .family = "embedding",
                   .summary = "gradients of the table and of the sample weights, in a fixed order",
                   .limits = "as embedding_bag; the table's gradient is dense",
                   .variants = "type, index type, mode, sample weights",
                   .types = IGO_FLOATS,
-                  .knobs = knobs,
-                  .knob_count = 2},
+                  .knobs = backward_knobs,
+                  .knob_count = sizeof backward_knobs / sizeof *backward_knobs},
 };
 
 const struct igo_library igo_library_embedding_bag = {"embedding_bag", operations, 2};
@@ -142,6 +157,11 @@ static void launch_forward(struct igo_call *call, const struct plan *plan,
     igo_launch_constant_bool(&launch, "has_weights", plan->bags->sample_weights != NULL);
     igo_launch_constant_bool(&launch, "has_largest", d->largest != NULL);
     igo_launch_constant_bool(&launch, "has_errors", d->errors != NULL);
+    const bool ahead = igo_knob(call, KNOB_AHEAD);
+    igo_launch_constant_bool(&launch, "ahead", ahead);
+    igo_launch_constant_bool(&launch, "wide",
+                             ahead && plan->columns % 4 == 0 &&
+                                 igo_aligned(d->table, 4 * (uint32_t)ig_scalar_size(plan->type)));
     bind(&launch, d->table, none);
     bind(&launch, plan->bags->indices, none);
     bind(&launch, plan->bags->offsets, none);
@@ -231,6 +251,104 @@ static void add_up(struct igo_call *call, struct backward *b) {
     igo_dispatch(call, &launch);
 }
 
+/* The entries of each row of the table, in any order. */
+struct gathered {
+    ingot_tensor counts;
+    ingot_buffer *starts, *ranks, *places, *sums;
+};
+
+/* One of the steps: a SIMD-group for each of `groups`. */
+static struct igo_launch gather_step(uint32_t groups) {
+    return (struct igo_launch){
+        .group = {32, 1, 1}, .threadgroups = {groups, 1, 1}, .whole_simdgroups = true};
+}
+
+static void gather_bags(struct igo_launch *launch, struct backward *b, const char *kernel) {
+    *launch = gather_step(b->plan.args.bags);
+    igo_launch_kernel(launch, "%s_%s", kernel, index_name(&b->plan));
+    igo_launch_constant_bool(launch, "has_offsets", b->plan.bags->offsets != NULL);
+    bind(launch, b->plan.bags->indices, &b->none);
+    bind(launch, b->plan.bags->offsets, &b->none);
+}
+
+static void gather(struct igo_call *call, struct backward *b, struct gathered *g) {
+    const struct embedding_bag_args *args = &b->plan.args;
+    const uint64_t rows = (uint64_t)args->rows, blocks = (rows + BAG_BLOCK - 1) / BAG_BLOCK;
+    g->counts = igo_scratch_tensor(call, INGOT_SCALAR_I32, 1, &args->rows);
+    g->starts = igo_scratch(call, rows * 4);
+    g->ranks = igo_scratch(call, args->entries * 4);
+    g->places = igo_scratch(call, args->entries * 4);
+    g->sums = igo_scratch(call, blocks * 4);
+    igo_blit_fill(call, &g->counts, 0);
+
+    struct igo_launch launch;
+    gather_bags(&launch, b, "bag_count");
+    igo_launch_tensor(&launch, &g->counts, NULL);
+    igo_launch_buffer(&launch, g->ranks, 0);
+    igo_launch_bytes(&launch, args, sizeof *args);
+    igo_dispatch(call, &launch);
+
+    launch = gather_step((uint32_t)blocks);
+    launch.kernel = "bag_sums";
+    igo_launch_tensor(&launch, &g->counts, NULL);
+    igo_launch_buffer(&launch, g->sums, 0);
+    igo_launch_bytes(&launch, args, sizeof *args);
+    igo_dispatch(call, &launch);
+
+    launch = gather_step(1);
+    launch.kernel = "bag_scan";
+    igo_launch_buffer(&launch, g->sums, 0);
+    igo_launch_bytes(&launch, args, sizeof *args);
+    igo_dispatch(call, &launch);
+
+    launch = gather_step((uint32_t)blocks);
+    launch.kernel = "bag_starts";
+    igo_launch_tensor(&launch, &g->counts, NULL);
+    igo_launch_buffer(&launch, g->sums, 0);
+    igo_launch_buffer(&launch, g->starts, 0);
+    igo_launch_bytes(&launch, args, sizeof *args);
+    igo_dispatch(call, &launch);
+
+    gather_bags(&launch, b, "bag_place");
+    igo_launch_buffer(&launch, g->starts, 0);
+    igo_launch_buffer(&launch, g->ranks, 0);
+    igo_launch_buffer(&launch, g->places, 0);
+    igo_launch_bytes(&launch, args, sizeof *args);
+    igo_dispatch(call, &launch);
+}
+
+static void add_up_rows(struct igo_call *call, struct backward *b) {
+    struct gathered g = {0};
+    gather(call, b, &g);
+    const struct plan *plan = &b->plan;
+    const uint32_t four = 4 * (uint32_t)ig_scalar_size(plan->type);
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "embedding_bag_rows_%s_%s", igo_type_name(plan->type),
+                      index_name(plan));
+    igo_launch_constant_bool(&launch, "has_weights", plan->bags->sample_weights != NULL);
+    igo_launch_constant_bool(&launch, "wide",
+                             plan->columns % 4 == 0 && igo_aligned(b->desc->d_table, four) &&
+                                 igo_aligned(b->desc->d_out, four));
+    bind(&launch, b->desc->d_out, &b->none);
+    bind(&launch, plan->bags->indices, &b->none);
+    igo_launch_buffer(&launch, b->bags, 0);
+    igo_launch_buffer(&launch, b->factors, 0);
+    bind(&launch, plan->bags->sample_weights, &b->none);
+    igo_launch_tensor(&launch, &g.counts, NULL);
+    igo_launch_buffer(&launch, g.starts, 0);
+    igo_launch_buffer(&launch, g.places, 0);
+    igo_launch_tensor(&launch, b->desc->d_table, NULL);
+    igo_launch_bytes(&launch, &plan->args, sizeof plan->args);
+    igo_launch_simdgroups(&launch, (uint64_t)plan->args.rows, igo_knob(call, KNOB_SIMD));
+    launch.threadgroups[2] = (plan->args.columns + 127) / 128;
+    igo_dispatch(call, &launch);
+
+    igo_scratch_release(call, g.counts.buffer);
+    ingot_buffer *const buffers[] = {g.starts, g.ranks, g.places, g.sums};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        igo_scratch_release(call, buffers[i]);
+}
+
 static void add_up_max(struct igo_call *call, struct backward *b) {
     struct embedding_bag_args args = b->plan.args;
     args.table_stride = (uint64_t)b->sums.strides[0];
@@ -258,6 +376,10 @@ static void round_sums(struct igo_call *call, struct backward *b) {
 
 static void table_gradient(struct igo_call *call, struct backward *b) {
     const ingot_tensor *d_table = b->desc->d_table;
+    if (b->bags && igo_knob(call, KNOB_GATHER) && b->plan.args.entries < UINT32_MAX) {
+        add_up_rows(call, b);
+        return;
+    }
     bool direct = d_table->type == INGOT_SCALAR_F32 && igo_is_dense(d_table);
     b->sums = direct ? *d_table : igo_scratch_tensor(call, INGOT_SCALAR_F32, 2, d_table->shape);
     igo_blit_fill(call, &b->sums, 0);

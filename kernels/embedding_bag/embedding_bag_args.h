@@ -3,6 +3,9 @@
 
 #include "common/args.h"
 
+/* Rows of the table that one SIMD-group scans when entries are gathered by row. */
+#define BAG_BLOCK 2048
+
 struct embedding_bag_args {
     int64_t rows;          /* of the table */
     int64_t padding;       /* an index that does not count; -1: none */

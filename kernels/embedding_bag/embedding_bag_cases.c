@@ -13,7 +13,8 @@ enum {
     LAST_OFFSET = 8,
     SMALL_INDICES = 16,
     BAD = 32,
-    WIDE = 64
+    WIDE = 64,
+    EVEN = 128 /* offsets, but all bags of the same length */
 };
 enum { SUM, MEAN, MAX };
 
@@ -35,11 +36,18 @@ static const struct igh_case cases[] = {
     {.name = "mean, fixed, i32", .n = {40, 128, 12, 3, MEAN}, .flags = FIXED | SMALL_INDICES},
     {.name = "max", .n = {50, 64, 30, 6, MAX}, .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "max, fixed, padding", .n = {6, 37, 25, 4, MAX}, .flags = FIXED | PADDING},
+    {.name = "sum, many of each row", .n = {300, 12, 240, 60, SUM}},
+    {.name = "mean, two rows", .n = {2, 70, 30, 11, MEAN}},
     {.name = "bad indices", .n = {20, 16, 10, 5, SUM}, .flags = BAD},
     {.name = "100000x128, 4096 bags of 20", .n = {100000, 128, 4096, 20, SUM}, .uses = BENCHED},
     {.name = "100000x64, 2048 bags of 50, mean",
      .n = {100000, 64, 2048, 50, MEAN},
      .uses = BENCHED},
+    {.name = "large 1000000x128, 16384 bags of 64",
+     .n = {1000000, 128, 16384, 64, SUM},
+     .flags = EVEN,
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
 };
 
 static const int64_t *sizes(const struct igh_run *run) {
@@ -52,7 +60,7 @@ static bool has(const struct igh_run *run, uint32_t flag) {
 
 /* ---- inputs ---- */
 
-/* Bags of random lengths around the average, some of them empty. */
+/* Bags of random lengths around the average, some of them empty; the last takes what is left. */
 static void declare_offsets(struct igh_run *run, ingot_scalar_type type, int64_t entries) {
     int64_t bags = sizes(run)[2], count = bags + has(run, LAST_OFFSET);
     double *starts = calloc((size_t)count + 1, sizeof *starts);
@@ -63,10 +71,25 @@ static void declare_offsets(struct igh_run *run, ingot_scalar_type type, int64_t
             : i == bags
                 ? (double)entries
                 : fmin((double)entries,
-                       starts[i - 1] + floor(igh_random(run) * 2 * (double)sizes(run)[3] + 0.5));
+                       starts[i - 1] +
+                           (has(run, EVEN)
+                                ? (double)sizes(run)[3]
+                                : floor(igh_random(run) * 2 * (double)sizes(run)[3] + 0.5)));
     if (starts)
         igh_set(run, OFFSETS, starts, true);
     free(starts);
+}
+
+/* For speed the harness repeats a few thousand values; rows that are read again and again would be
+ * in the cache. */
+static void spread_indices(struct igh_run *run, int64_t entries) {
+    double *rows = run->for_speed ? malloc((size_t)entries * sizeof *rows) : NULL;
+    if (!rows)
+        return;
+    for (int64_t i = 0; i < entries; i++)
+        rows[i] = floor(igh_random(run) * (double)sizes(run)[0]);
+    igh_set(run, INDICES, rows, true);
+    free(rows);
 }
 
 static void declare_bags(struct igh_run *run) {
@@ -77,6 +100,7 @@ static void declare_bags(struct igh_run *run) {
     double reach = has(run, BAD) ? 3 : 0;
     igh_input(run, INDICES, "indices", type, rank, shape,
               (struct igh_fill){IGH_INTEGER, -reach, (double)n[0] + reach});
+    spread_indices(run, entries);
     if (!has(run, FIXED))
         declare_offsets(run, type, entries);
     if (has(run, WITH_WEIGHTS))

@@ -52,8 +52,9 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     float mean = ROW_SUM(sum4(sum)) / columns;
     float4 drift = 0, squares = 0;
     for (uint b = 0; b < blocks; b++) {
-        float4 v = KEEP ? row_before(kept[b], columns, columns, b, me, mean)
-                        : row_load(x, columns, b, me, mean);
+        float4 v = !KEEP      ? row_load(x, columns, b, me, mean)
+                   : ROW_FULL ? kept[b]
+                              : row_before(kept[b], columns, b, me, mean);
         float4 d = v - mean;
         drift += d;
         squares = fma(d, d, squares);

@@ -6,7 +6,7 @@
 #include "convert/matrices.h"
 #include "triangular/triangular.h"
 
-enum { KNOB_SIMD, KNOB_PANEL, KNOB_TINY };
+enum { KNOB_SIMD, KNOB_PANEL, KNOB_WHOLE, KNOB_TINY };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
@@ -20,6 +20,11 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 1,
      .maximum = 32,
      .power_of_two = true},
+    {.name = "whole",
+     .help = "the most rows with which a threadgroup takes a matrix in one launch",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = LU_WHOLE_ROWS},
     {.name = "tiny", /* of solve */
      .help = "the largest n for which a lane takes a system, in batches of 32 or more",
      .fallback = 0,
@@ -186,9 +191,55 @@ static void launch_update(struct igo_call *call, const struct factoring *f) {
     igo_dispatch(call, &launch);
 }
 
-/* Factors `lu` in place. */
-static void lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingot_arg *pivots,
-                       const ingot_arg *info) {
+/* All of it in one launch, with the right-hand sides x if there are any. */
+static bool launch_whole(struct igo_call *call, const struct factoring *f, const ingot_tensor *x) {
+    const uint32_t simds = chunks(f->args.rows) > 8 ? 16 : 2 * chunks(f->args.rows);
+    const struct lu_whole_args args = {.rows = f->args.rows,
+                                       .columns = f->args.columns,
+                                       .steps = f->args.steps,
+                                       .sides = x ? (uint32_t)igo_matrix_columns(x) : 0};
+    if (args.rows > igo_knob(call, KNOB_WHOLE) || args.columns + args.sides > LU_WHOLE_COLUMNS)
+        return false;
+    struct igo_launch launch = {.kernel = "lu_whole", .whole_simdgroups = true};
+    igo_launch_tensor(&launch, f->lu, NULL);
+    igo_launch_tensor(&launch, x ? x : f->lu, NULL);
+    igo_launch_buffer(&launch, f->pivots.buffer, f->pivots.offset);
+    igo_launch_buffer(&launch, f->info.buffer, f->info.offset);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch.group[0] = 32 * simds;
+    launch.group[1] = launch.group[2] = 1;
+    launch.threadgroups[0] = f->batch;
+    launch.threadgroups[1] = launch.threadgroups[2] = 1;
+    launch.threadgroup_lengths[0] = args.rows * LU_WHOLE_PANEL * (uint32_t)sizeof(float);
+    launch.threadgroup_length_count = 1;
+    igo_dispatch(call, &launch);
+    return true;
+}
+
+/* The second half of launch_whole for systems. */
+static void launch_back(struct igo_call *call, const ingot_tensor *lu, const ingot_tensor *x,
+                        const ingot_arg *info) {
+    const struct lu_whole_args args = {.rows = (uint32_t)igo_matrix_rows(x),
+                                       .sides = (uint32_t)igo_matrix_columns(x)};
+    const uint32_t simds = least(igo_knob(call, KNOB_SIMD), args.sides);
+    struct igo_launch launch = {.kernel = "solve_back", .whole_simdgroups = true};
+    igo_launch_tensor(&launch, lu, NULL);
+    igo_launch_tensor(&launch, x, NULL);
+    igo_launch_buffer(&launch, info->buffer, info->offset);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch.group[0] = 32 * simds;
+    launch.group[1] = launch.group[2] = 1;
+    launch.threadgroups[0] = (uint32_t)igo_batch(x, 2);
+    launch.threadgroups[1] = (args.sides + simds - 1) / simds;
+    launch.threadgroups[2] = 1;
+    launch.threadgroup_lengths[0] = simds * chunks(args.rows) * 32 * (uint32_t)sizeof(float);
+    launch.threadgroup_length_count = 1;
+    igo_dispatch(call, &launch);
+}
+
+/* Factors `lu` in place. Returns whether x, when given, went through it. */
+static bool lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingot_tensor *x,
+                       const ingot_arg *pivots, const ingot_arg *info) {
     const uint32_t rows = (uint32_t)igo_matrix_rows(lu), columns = (uint32_t)igo_matrix_columns(lu);
     struct factoring f = {
         .lu = lu,
@@ -196,6 +247,8 @@ static void lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingo
         .info = *info,
         .batch = (uint32_t)igo_batch(lu, 2),
         .args = {.rows = rows, .columns = columns, .steps = least(rows, columns)}};
+    if (launch_whole(call, &f, x))
+        return true;
     f.turned = igo_scratch(call, sizeof(float) * (uint64_t)f.batch * rows * LU_PANEL);
     for (; f.args.first < f.args.steps && !call->failed; f.args.first += LU_PANEL) {
         f.args.width = least(LU_PANEL, f.args.steps - f.args.first);
@@ -205,6 +258,7 @@ static void lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingo
     }
     if (f.turned)
         igo_scratch_release(call, f.turned);
+    return false;
 }
 
 /* A kernel with a lane for each column of x, and a matrix's pivots or info. */
@@ -236,13 +290,17 @@ static void solve_blocked(struct igo_call *call, const ingot_tensor *a, const in
     ingot_tensor lu = igo_scratch_tensor(call, INGOT_SCALAR_F32, a->rank, a->shape);
     const ingot_arg pivots = {
         .buffer = igo_scratch(call, sizeof(int32_t) * (uint64_t)(igo_batch(a, 2) * n))};
+    const bool sides = igo_count(x) > 0;
+    bool halfway = false;
     if (!call->failed) {
         igo_convert(call, a, &lu);
-        lu_blocked(call, &lu, &pivots, info);
-    }
-    if (!call->failed && igo_count(x)) {
-        if (!same_memory(x, b))
+        if (sides && !same_memory(x, b))
             igo_convert(call, b, x);
+        halfway = lu_blocked(call, &lu, sides ? x : NULL, &pivots, info);
+    }
+    if (!call->failed && sides && halfway) {
+        launch_back(call, &lu, x, info);
+    } else if (!call->failed && sides) {
         launch_columns(call, "lu_permute", x, &pivots);
         struct igo_triangular system = {
             .a = &lu, .b = x, .x = x, .n = n, .unit = true, .simds = igo_knob(call, KNOB_SIMD)};
@@ -321,7 +379,7 @@ ingot_status ingot_op_lu(ingot_ops *ops, ingot_stream *stream, const ingot_lu_de
     } else if (!call.failed) {
         if (lu.copied || !same_memory(desc->a, desc->lu))
             igo_convert(&call, desc->a, &lu.tensor);
-        lu_blocked(&call, &lu.tensor, &pivots, &info);
+        lu_blocked(&call, &lu.tensor, NULL, &pivots, &info);
     }
     igo_view_store(&call, &lu);
     igo_view_release(&call, &a);

@@ -606,3 +606,5 @@ kernel void solve_clear(device float *x [[buffer(0)]],
     for (ulong i = 0; i < args.rows; i++)
         x[(matrix * args.rows + i) * args.columns + column] = 0;
 }
+
+#include "lu/whole.h"

@@ -6,6 +6,11 @@
 /* Columns of a panel of the blocked form; rows that one SIMD-group updates at once. */
 #define LU_PANEL     32
 #define LU_TILE_ROWS 128
+/* Columns of a panel of the form that takes one launch; rows that it can have, one per thread;
+ * columns up to which one threadgroup is enough. */
+#define LU_WHOLE_PANEL   16
+#define LU_WHOLE_ROWS    448
+#define LU_WHOLE_COLUMNS 1024
 /* The largest system that one lane takes. */
 #define LU_TINY 16
 /* Right-hand sides that a small system carries through the factorisation. */
@@ -24,6 +29,12 @@ struct lu_step_args {
     uint32_t first, width;
     uint32_t steps; /* min(rows, columns): pivots per matrix */
     uint32_t reserved;
+};
+
+struct lu_whole_args {
+    uint32_t rows, columns;
+    uint32_t steps; /* min(rows, columns) */
+    uint32_t sides; /* columns of x, which go through the factorisation */
 };
 
 struct lu_permute_args {

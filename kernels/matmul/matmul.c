@@ -7,15 +7,16 @@
 #include "matmul/matmul_args.h"
 #include "ops/call.h"
 
-enum { KNOB_TILE, KNOB_FEW, KNOB_TURN, KNOB_PACK, KNOB_SIMD, KNOB_FILL, KNOB_DEPTH };
+enum { KNOB_TILE, KNOB_FEW, KNOB_TURN, KNOB_PACK, KNOB_SIMD, KNOB_FILL, KNOB_DEPTH, KNOB_WIDE };
 static const ingot_ops_knob knobs[] = {
     [KNOB_TILE] = {.name = "tile",
                    .help =
                        "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
-                       "number of columns",
+                       "number of columns; 3 = 128x128, 4 = 256x128 for half and bfloat, where "
+                       "alignment and sizes allow it, else 64x64",
                    .fallback = 1,
                    .minimum = 1,
-                   .maximum = 2},
+                   .maximum = 4},
     [KNOB_FEW] = {.name = "few",
                   .help = "up to this many rows, b is read straight from memory, four rows of a at "
                           "a time; 0 = never",
@@ -48,6 +49,11 @@ static const ingot_ops_knob knobs[] = {
                     .fallback = 1024,
                     .minimum = 32,
                     .maximum = 1u << 20},
+    [KNOB_WIDE] = {.name = "wide",
+                   .help = "1: for few rows a lane takes eight neighbours where rows are aligned",
+                   .fallback = 1,
+                   .minimum = 0,
+                   .maximum = 1},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -72,6 +78,10 @@ enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
 
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
+
+/* matmul_blocks.h and matmul_blocks_float.h: as many rows and columns, and threads for half and
+ * bfloat; what a part has of k is a multiple of the depth. */
+enum { BLOCK_SIZE = 128, BLOCK_DEPTH = 32 };
 
 /* A matrix as it lies in memory: rows of neighbours, `stride` apart. */
 struct operand {
@@ -276,12 +286,22 @@ static uint32_t packed_columns(const struct matmul_args *args) {
 
 static const struct tile_shape *tile_for(const struct igo_call *call,
                                          const struct matmul_args *args) {
-    if (igo_knob(call, KNOB_TILE) == 1)
+    if (igo_knob(call, KNOB_TILE) != 2)
         return &square;
     size_t i = 0;
     while (i + 1 < sizeof by_columns / sizeof *by_columns && args->n > by_columns[i].columns)
         i++;
     return &by_columns[i];
+}
+
+/* What kernels/matmul/matmul_blocks.h wants, and enough of it. */
+static bool is_blocked(const struct igo_call *call, const struct plan *plan) {
+    const struct matmul_args *args = &plan->args;
+    const uint32_t large = 2 * BLOCK_SIZE, bytes = 16;
+    return igo_knob(call, KNOB_TILE) >= 3 && args->m > large && args->n > large &&
+           args->k >= large && args->k % BLOCK_DEPTH == 0 && args->n % 8 == 0 &&
+           !plan->a.transposed && igo_aligned(plan->a.tensor, bytes) &&
+           igo_aligned(plan->b.tensor, bytes);
 }
 
 static void choose_kernel(struct igo_call *call, const struct plan *plan,
@@ -290,8 +310,14 @@ static void choose_kernel(struct igo_call *call, const struct plan *plan,
     const char *type = igo_type_name(plan->a.tensor->type);
     if (args->m <= igo_knob(call, KNOB_FEW)) {
         const uint32_t rows = args->m == 1 ? 1 : FEW_ROWS, simds = igo_knob(call, KNOB_SIMD);
-        igo_launch_kernel(launch, "matmul_%s_%u_%s", plan->b.transposed ? "dots" : "columns", rows,
-                          type);
+        const bool wide = igo_knob(call, KNOB_WIDE) && plan->b.transposed && !plan->a.transposed &&
+                          args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
+                          igo_aligned(plan->b.tensor, 16);
+        igo_launch_kernel(launch, "matmul_%s_%u_%s",
+                          wide                 ? "dots_wide"
+                          : plan->b.transposed ? "dots"
+                                               : "columns",
+                          rows, type);
         const uint32_t columns = plan->b.transposed ? FEW_DOTS
                                  : rows == 1        ? SINGLE_COLUMNS
                                                     : FEW_COLUMNS;
@@ -305,6 +331,17 @@ static void choose_kernel(struct igo_call *call, const struct plan *plan,
         launch->threadgroups[0] = blocks(args->n, packed_columns(args));
         launch->threadgroups[1] = blocks(args->m, PACKED_ROWS);
         launch->group[0] = 32;
+        return;
+    }
+    if (is_blocked(call, plan)) {
+        const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
+        const uint32_t rows =
+            igo_knob(call, KNOB_TILE) == 4 && !is_float ? 2 * BLOCK_SIZE : BLOCK_SIZE;
+        igo_launch_kernel(launch, "matmul_blocks_%u_%s", rows, type);
+        igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
+        launch->threadgroups[0] = blocks(args->n, BLOCK_SIZE);
+        launch->threadgroups[1] = blocks(args->m, rows);
+        launch->group[0] = is_float ? 2 * BLOCK_SIZE : rows;
         return;
     }
     const struct tile_shape *shape = tile_for(call, args);

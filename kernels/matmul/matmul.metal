@@ -14,6 +14,7 @@
 using namespace metal;
 #include "common/activation.h"
 #include "common/instantiate.h"
+#include "common/piece.h"
 #include "common/tile.h"
 #include "matmul/matmul_args.h"
 
@@ -199,6 +200,9 @@ kernel void matmul_tiles(device const T *a [[buffer(0)]], device const T *b [[bu
               matrix, bias, out, parts, args, lane);
 }
 
+#include "matmul/matmul_blocks.h"
+#include "matmul/matmul_blocks_float.h"
+
 // ---- packed operands -----------------------------------------------------------------------
 // a as [rows / 8][k][8] and b as [columns / WIDTH][k][WIDTH], float32, k in whole tiles, zeros
 // where there is nothing. Both are then read from first to last, without threadgroup memory.
@@ -353,6 +357,23 @@ kernel void matmul_columns(device const T *a [[buffer(0)]], device const T *b [[
                 put(sum[r][w], plane, row0 + r, column0 + w * 32 + lane, bias, out, parts, args);
 }
 
+// Sums of which each lane has a share, on their way out.
+template <typename T, uint ROWS, uint WIDTH>
+inline void put_dots(thread float (&sum)[ROWS][WIDTH], uint row0, uint column0, uint rows,
+                     uint columns, uint part, uint matrix, device const T *bias, device T *out,
+                     device uchar *parts, constant matmul_args &args, uint lane) {
+    ulong plane = ulong(part) * args.batch + matrix;
+    out += matrix * args.out_batch;
+    float mine = 0; // lane r * WIDTH + w has the sum of row r, column w
+    for (uint r = 0; r < ROWS; r++)
+        for (uint w = 0; w < WIDTH; w++) {
+            float total = simd_sum(sum[r][w]);
+            mine = lane == r * WIDTH + w ? total : mine;
+        }
+    if (lane < ROWS * WIDTH && lane / WIDTH < rows && lane % WIDTH < columns)
+        put(mine, plane, row0 + lane / WIDTH, column0 + lane % WIDTH, bias, out, parts, args);
+}
+
 // b [n][k]: a SIMD-group takes WIDTH rows of b, lanes along k.
 template <typename T, uint ROWS, uint WIDTH>
 kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
@@ -394,16 +415,45 @@ kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buf
                 sum[r][w] = fma(float(a[a_row[r] + (whole + lane) * a_step]),
                                 float(b[b_row[w] + whole + lane]), sum[r][w]);
     }
-    ulong plane = ulong(part) * args.batch + matrix;
-    out += matrix * args.out_batch;
-    float mine = 0; // lane r * WIDTH + w has the sum of row r, column w
-    for (uint r = 0; r < ROWS; r++)
-        for (uint w = 0; w < WIDTH; w++) {
-            float total = simd_sum(sum[r][w]);
-            mine = lane == r * WIDTH + w ? total : mine;
-        }
-    if (lane < ROWS * WIDTH && lane / WIDTH < rows && lane % WIDTH < columns)
-        put(mine, plane, row0 + lane / WIDTH, column0 + lane % WIDTH, bias, out, parts, args);
+    put_dots(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
+}
+
+// The same for GPUs: a lane takes eight neighbours of k, and a has its rows of k in memory.
+template <typename T, uint ROWS, uint WIDTH>
+kernel void matmul_dots_wide(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
+                             device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
+                             device uchar *parts [[buffer(4)]],
+                             constant matmul_args &args [[buffer(5)]],
+                             uint3 group [[threadgroup_position_in_grid]],
+                             uint simd [[simdgroup_index_in_threadgroup]],
+                             uint simds [[simdgroups_per_threadgroup]],
+                             uint lane [[thread_index_in_simdgroup]]) {
+    uint matrix = group.z % args.batch, part = group.z / args.batch;
+    uint column0 = (group.x * simds + simd) * WIDTH, row0 = group.y * ROWS;
+    if (column0 >= args.n)
+        return;
+    uint rows = args.m - row0, columns = args.n - column0;
+    uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
+    a += matrix * args.a_batch + row0 * args.a_stride;
+    b += matrix * args.b_batch + column0 * args.b_stride;
+    float sum[ROWS][WIDTH] = {};
+    for (uint k = first + lane * PIECE; k < end; k += 32 * PIECE) {
+        row_piece<T> left[ROWS], right[WIDTH];
+#pragma unroll
+        for (uint w = 0; w < WIDTH; w++)
+            right[w].load(b + min(w, columns - 1) * args.b_stride + k);
+#pragma unroll
+        for (uint r = 0; r < ROWS; r++)
+            left[r].load(a + min(r, rows - 1) * args.a_stride + k);
+#pragma unroll
+        for (uint e = 0; e < PIECE; e++)
+#pragma unroll
+            for (uint r = 0; r < ROWS; r++)
+#pragma unroll
+                for (uint w = 0; w < WIDTH; w++)
+                    sum[r][w] = fma(left[r].element(e), right[w].element(e), sum[r][w]);
+    }
+    put_dots(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
 }
 
 // ---- the parts of k ------------------------------------------------------------------------
@@ -436,6 +486,8 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
     INSTANTIATE_KERNEL("matmul_columns_4_" #name, matmul_columns<T, 4, 4>)                         \
     INSTANTIATE_KERNEL("matmul_dots_1_" #name, matmul_dots<T, 1, 4>)                               \
     INSTANTIATE_KERNEL("matmul_dots_4_" #name, matmul_dots<T, 4, 4>)                               \
+    INSTANTIATE_KERNEL("matmul_dots_wide_1_" #name, matmul_dots_wide<T, 1, 4>)                     \
+    INSTANTIATE_KERNEL("matmul_dots_wide_4_" #name, matmul_dots_wide<T, 4, 4>)                     \
     INSTANTIATE_KERNEL("matmul_pack_a_" #name, matmul_pack_a<T>)                                   \
     INSTANTIATE_KERNEL("matmul_pack_b_48_" #name, matmul_pack_b<T, 48>)                            \
     INSTANTIATE_KERNEL("matmul_pack_b_32_" #name, matmul_pack_b<T, 32>)                            \
@@ -445,3 +497,7 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
 TILES(f32, float)
 TILES(f16, half)
 TILES(bf16, bfloat)
+INSTANTIATE_KERNEL("matmul_blocks_128_f16", matmul_blocks<half, 128>)
+INSTANTIATE_KERNEL("matmul_blocks_128_bf16", matmul_blocks<bfloat, 128>)
+INSTANTIATE_KERNEL("matmul_blocks_256_f16", matmul_blocks<half, 256>)
+INSTANTIATE_KERNEL("matmul_blocks_256_bf16", matmul_blocks<bfloat, 256>)

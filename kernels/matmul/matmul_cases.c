@@ -86,6 +86,8 @@ static const struct igh_case cases[] = {
     {.name = "20x30x9001 tn, in parts", .n = {2, 20, 30, 9001}, .f = {GELU}, .flags = TURN_A},
     {.name = "1x30x9001 nt, in parts", .n = {1, 1, 30, 9001}, .flags = TURN_B},
     {.name = "2x30x9000, in parts", .n = {1, 2, 30, 9000}},
+    {.name = "300x272x288", .n = {1, 300, 272, 288}},
+    {.name = "2 of 260x312x256 nt", .n = {2, 260, 312, 256}, .flags = TURN_B},
 
     {.name = "128", .n = {1, 128, 128, 128}, .uses = TUNED},
     {.name = "512", .n = {1, 512, 512, 512}, .uses = TUNED},
@@ -104,6 +106,21 @@ static const struct igh_case cases[] = {
     {.name = "16x4096x4096 nt", .n = {1, 16, 4096, 4096}, .flags = TURN_B, .uses = TUNED},
     {.name = "32 of 128x128x64 nt", .n = {32, 128, 128, 64}, .flags = TURN_B, .uses = IGH_BENCH},
     {.name = "64x64x65536", .n = {1, 64, 64, 65536}, .uses = TUNED},
+    {.name = "large 4096", .n = {1, 4096, 4096, 4096}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    {.name = "large 4096 nt",
+     .n = {1, 4096, 4096, 4096},
+     .flags = TURN_B,
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
+    {.name = "large 8192",
+     .n = {1, 8192, 8192, 8192},
+     .uses = IGH_LARGE,
+     .types = IGH_TYPE(INGOT_SCALAR_BF16)},
+    {.name = "large 1x16384x16384 nt",
+     .n = {1, 1, 16384, 16384},
+     .flags = TURN_B,
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
 };
 
 static bool has(const struct igh_run *run, uint32_t flag) {

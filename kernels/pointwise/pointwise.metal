@@ -25,6 +25,16 @@ static pointwise_block block_of(constant pointwise_args &args, ulong number) {
         uint simd [[simdgroup_index_in_threadgroup]],                                              \
         uint simds [[simdgroups_per_threadgroup]], uint lane [[thread_index_in_simdgroup]]
 
+// N steps of 128 elements: all of them are loaded before the first is stored.
+template <uint N, typename F, typename T>
+static void forward_steps(device const T *x, device T *out, uint lane, uint past_caches) {
+    float4 v[N];
+    for (uint i = 0; i < N; i++)
+        v[i] = line_load(x + i * LINE_STEP, lane);
+    for (uint i = 0; i < N; i++)
+        line_store(out + i * LINE_STEP, lane, F::value(v[i]), past_caches);
+}
+
 template <typename T, typename F>
 kernel void forward(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
                     constant pointwise_args &args [[buffer(2)]], POSITIONS) {
@@ -32,8 +42,10 @@ kernel void forward(device const T *x [[buffer(0)]], device T *out [[buffer(1)]]
     x += b.row * args.strides[0];
     out += b.row * args.strides[1];
     ulong at = b.start;
+    for (; line_wide && at + 4 * LINE_STEP <= b.end; at += 4 * LINE_STEP)
+        forward_steps<4, F>(x + at, out + at, lane, args.past_caches);
     for (; at + LINE_STEP <= b.end; at += LINE_STEP)
-        line_store(out + at, lane, F::value(line_load(x + at, lane)), args.past_caches);
+        forward_steps<1, F>(x + at, out + at, lane, args.past_caches);
     for (at += lane; at < b.end; at += 32)
         out[at] = T(F::value(float(x[at])));
 }
@@ -42,6 +54,18 @@ template <typename F, typename V> static V gradient(V x, V d_out) {
     V value, slope;
     F::both(x, value, slope);
     return d_out * slope;
+}
+
+template <uint N, typename F, typename T>
+static void backward_steps(device const T *x, device const T *d_out, device T *d_x, uint lane,
+                           uint past_caches) {
+    float4 v[N], d[N];
+    for (uint i = 0; i < N; i++) {
+        v[i] = line_load(x + i * LINE_STEP, lane);
+        d[i] = line_load(d_out + i * LINE_STEP, lane);
+    }
+    for (uint i = 0; i < N; i++)
+        line_store(d_x + i * LINE_STEP, lane, gradient<F>(v[i], d[i]), past_caches);
 }
 
 template <typename T, typename F>
@@ -53,11 +77,24 @@ kernel void backward(device const T *x [[buffer(0)]], device const T *d_out [[bu
     d_out += b.row * args.strides[1];
     d_x += b.row * args.strides[2];
     ulong at = b.start;
+    for (; line_wide && at + 4 * LINE_STEP <= b.end; at += 4 * LINE_STEP)
+        backward_steps<4, F>(x + at, d_out + at, d_x + at, lane, args.past_caches);
     for (; at + LINE_STEP <= b.end; at += LINE_STEP)
-        line_store(d_x + at, lane, gradient<F>(line_load(x + at, lane), line_load(d_out + at, lane)),
-                   args.past_caches);
+        backward_steps<1, F>(x + at, d_out + at, d_x + at, lane, args.past_caches);
     for (at += lane; at < b.end; at += 32)
         d_x[at] = T(gradient<F>(float(x[at]), float(d_out[at])));
+}
+
+template <uint N, typename F, typename T>
+static void mul_forward_steps(device const T *gate, device const T *up, device T *out, uint lane,
+                              uint past_caches) {
+    float4 g[N], u[N];
+    for (uint i = 0; i < N; i++) {
+        g[i] = line_load(gate + i * LINE_STEP, lane);
+        u[i] = line_load(up + i * LINE_STEP, lane);
+    }
+    for (uint i = 0; i < N; i++)
+        line_store(out + i * LINE_STEP, lane, F::value(g[i]) * u[i], past_caches);
 }
 
 template <typename T, typename F>
@@ -69,9 +106,10 @@ kernel void mul_forward(device const T *gate [[buffer(0)]], device const T *up [
     up += b.row * args.strides[1];
     out += b.row * args.strides[2];
     ulong at = b.start;
+    for (; line_wide && at + 4 * LINE_STEP <= b.end; at += 4 * LINE_STEP)
+        mul_forward_steps<4, F>(gate + at, up + at, out + at, lane, args.past_caches);
     for (; at + LINE_STEP <= b.end; at += LINE_STEP)
-        line_store(out + at, lane, F::value(line_load(gate + at, lane)) * line_load(up + at, lane),
-                   args.past_caches);
+        mul_forward_steps<1, F>(gate + at, up + at, out + at, lane, args.past_caches);
     for (at += lane; at < b.end; at += 32)
         out[at] = T(F::value(float(gate[at])) * float(up[at]));
 }
@@ -123,10 +161,12 @@ template <typename PLAIN> struct gelu_value {
     INSTANTIATE_KERNEL(#name "_backward_" #suffix, backward<type, both>)                           \
     INSTANTIATE_KERNEL(#name "_mul_" #suffix, mul_forward<type, value>)                            \
     INSTANTIATE_KERNEL(#name "_mul_backward_" #suffix, mul_backward<type, both>)
-#define ACTIVATIONS(gelu_value, type, suffix)                                                      \
-    ACTIVATION(silu, silu_function, silu_function, type, suffix)                                   \
-    ACTIVATION(gelu, gelu_value, gelu_function, type, suffix)                                      \
-    ACTIVATION(gelu_tanh, gelu_tanh_function, gelu_tanh_function, type, suffix)
-ACTIVATIONS(gelu_function, float, f32)
-ACTIVATIONS(gelu_value<gelu_half_plain_function>, half, f16)
-ACTIVATIONS(gelu_value<gelu_bfloat_plain_function>, bfloat, bf16)
+#define HALF_ACTIVATIONS(gelu_value, type, suffix)                                                 \
+    ACTIVATION(silu, silu_half_function, silu_half_function, type, suffix)                         \
+    ACTIVATION(gelu, gelu_value, gelu_half_slope_function, type, suffix)                           \
+    ACTIVATION(gelu_tanh, gelu_tanh_half_function, gelu_tanh_half_function, type, suffix)
+ACTIVATION(silu, silu_function, silu_function, float, f32)
+ACTIVATION(gelu, gelu_function, gelu_function, float, f32)
+ACTIVATION(gelu_tanh, gelu_tanh_function, gelu_tanh_function, float, f32)
+HALF_ACTIVATIONS(gelu_value<gelu_half_plain_function>, half, f16)
+HALF_ACTIVATIONS(gelu_value<gelu_bfloat_plain_function>, bfloat, bf16)

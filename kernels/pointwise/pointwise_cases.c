@@ -26,6 +26,9 @@ static const struct igh_case plain_cases[] = {
     {.name = "64x1024", .n = {64, 1024}, .uses = IGH_CHECK | IGH_BENCH},
     {.name = "1024x1024", .n = {1024, 1024}, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "8192x4096", .n = {8192, 4096}, .uses = IGH_BENCH | IGH_TUNE},
+    {.name = "large 8192x4096", .n = {8192, 4096}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    {.name = "large 32768x8192", .n = {32768, 8192}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    {.name = "large 65536x1024", .n = {65536, 1024}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
 };
 
 static const struct igh_case mul_cases[] = {

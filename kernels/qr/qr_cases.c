@@ -56,9 +56,9 @@ static const struct igh_case cases[] = {
     {.name = "2 of 8x6 far apart", .n = {2, 8, 6}, .flags = FAR_APART},
     {.name = "3000 of 5x4", .n = {3000, 5, 4}},
     {.name = "4096 of 16x16", .n = {4096, 16, 16}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "4096 of 32x32", .n = {4096, 32, 32}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "1024 of 64x64", .n = {1024, 64, 64}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "64 of 256x256", .n = {64, 256, 256}, .uses = IGH_BENCH | IGH_TUNE},
+    {.name = "4096 of 32x32", .n = {4096, 32, 32}, .uses = IGH_BENCH | IGH_TUNE | IGH_LARGE},
+    {.name = "1024 of 64x64", .n = {1024, 64, 64}, .uses = IGH_BENCH | IGH_TUNE | IGH_LARGE},
+    {.name = "64 of 256x256", .n = {64, 256, 256}, .uses = IGH_BENCH | IGH_TUNE | IGH_LARGE},
     {.name = "256x256", .n = {-1, 256, 256}},
     {.name = "1024x1024", .n = {-1, 1024, 1024}, .uses = BENCH | IGH_SLOW, .types = F32},
 };

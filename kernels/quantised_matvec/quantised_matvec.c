@@ -3,7 +3,7 @@
 #include "quantise/quantise.h"
 #include "quantised_matvec/quantised_matvec_args.h"
 
-enum { KNOB_PREPARE, KNOB_SIMD, KNOB_ROWS };
+enum { KNOB_PREPARE, KNOB_SIMD, KNOB_ROWS, KNOB_TILES };
 static const ingot_ops_knob knobs[] = {
     [KNOB_PREPARE] = {.name = "prepare",
                       .help =
@@ -23,6 +23,11 @@ static const ingot_ops_knob knobs[] = {
                    .minimum = 1,
                    .maximum = 4,
                    .power_of_two = true},
+    [KNOB_TILES] = {.name = "tiles",
+                    .help = "1: by simdgroup_matrix where types, groups and alignment allow it",
+                    .fallback = 1,
+                    .minimum = 0,
+                    .maximum = 1},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -101,16 +106,33 @@ static void turn_around(struct igo_call *call, struct plan *plan, const ingot_te
     igo_dispatch(call, &launch);
 }
 
+/* quantised_matvec_tiles.h: rows and threads of a threadgroup, and what it wants. */
+enum { TILED_ROWS = 32, TILED_THREADS = 256 };
+
+static bool is_tiled(const struct igo_call *call, const struct plan *plan) {
+    const ingot_quantised_matvec_desc *d = plan->desc;
+    return igo_knob(call, KNOB_TILES) && d->weights.bits == 4 && d->weights.group == 128 &&
+           d->x->type != INGOT_SCALAR_F32 && plan->k && igo_aligned(d->x, 8) &&
+           igo_aligned(d->weights.packed, 16);
+}
+
 static void multiply(struct igo_call *call, struct plan *plan, const ingot_tensor *x,
                      const ingot_tensor *out, uint32_t room) {
     const ingot_quantised_matvec_desc *d = plan->desc;
+    const bool tiled = is_tiled(call, plan);
     const uint32_t simd = igo_knob(call, KNOB_SIMD), rows = igo_knob(call, KNOB_ROWS);
-    struct igo_launch launch = {.group = {32 * simd, 1, 1}, .whole_simdgroups = true};
-    igo_launch_kernel(&launch, "quantised_matvec%s_%s_%s", plan->turned ? "" : "_direct",
+    const uint32_t together = tiled ? TILED_ROWS : simd * rows;
+    struct igo_launch launch = {.group = {tiled ? TILED_THREADS : 32 * simd, 1, 1},
+                                .whole_simdgroups = true};
+    igo_launch_kernel(&launch, "quantised_matvec%s_%s_%s",
+                      tiled          ? "_tiles"
+                      : plan->turned ? ""
+                                     : "_direct",
                       igo_type_name(x->type), igo_type_name(d->weights.scales->type));
     igo_quantised_constants(&launch, &d->weights);
-    igo_launch_constant_u32(&launch, "vectors", room);
-    igo_launch_constant_u32(&launch, "rows_at_once", rows);
+    igo_launch_constant_u32(&launch, "vectors", tiled && room > 1 ? 8 : room);
+    if (!tiled)
+        igo_launch_constant_u32(&launch, "rows_at_once", rows);
     if (plan->turned) {
         igo_launch_buffer(&launch, plan->turned, 0);
         igo_launch_buffer(&launch, plan->sums, 0);
@@ -123,7 +145,7 @@ static void multiply(struct igo_call *call, struct plan *plan, const ingot_tenso
     igo_launch_tensor(&launch, d->bias, out);
     igo_launch_tensor(&launch, out, NULL);
     igo_launch_bytes(&launch, &plan->args, sizeof plan->args);
-    launch.threadgroups[0] = (uint32_t)((plan->n + simd * rows - 1) / (simd * rows));
+    launch.threadgroups[0] = (uint32_t)((plan->n + together - 1) / together);
     igo_dispatch(call, &launch);
 }
 
@@ -172,7 +194,7 @@ ingot_status ingot_op_quantised_matvec(ingot_ops *ops, ingot_stream *stream,
                        : desc->weights.group == 64 ? 1
                                                    : 2,
     };
-    if (igo_knob(&call, KNOB_PREPARE)) {
+    if (!call.failed && igo_knob(&call, KNOB_PREPARE) && !is_tiled(&call, &plan)) {
         uint64_t tiles = ((uint64_t)plan.k + TILE - 1) / TILE;
         plan.turned = igo_scratch(&call, (tiles ? tiles : 1) * MOST_VECTORS * TILE * 4);
         plan.sums = igo_scratch(&call, (tiles ? tiles : 1) * MOST_VECTORS * 32 * 4);

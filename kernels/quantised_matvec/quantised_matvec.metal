@@ -7,6 +7,7 @@
 // with sum(x) known beforehand. The elements of x that lanes need together are 32 apart: `prepare`
 // turns x around once, so that they are neighbours, and adds up the blocks. Where a launch costs more
 // than the strided reads, the `direct` kernel gives each lane one word instead.
+#include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
@@ -169,6 +170,15 @@ kernel void quantised_matvec_direct(device const T *x [[buffer(0)]],
         }
     }
 }
+
+#include "quantised_matvec/quantised_matvec_tiles.h"
+
+#define INSTANTIATE_TILED(t, type, s, scale) \
+    INSTANTIATE_KERNEL("quantised_matvec_tiles_" #t "_" #s, quantised_matvec_tiles<type, scale>)
+INSTANTIATE_TILED(f16, half, f32, float)
+INSTANTIATE_TILED(bf16, bfloat, f32, float)
+INSTANTIATE_TILED(f16, half, f16, half)
+INSTANTIATE_TILED(bf16, bfloat, bf16, bfloat)
 
 #define INSTANTIATE_SCALED(t, type, s, scale) \
     INSTANTIATE_KERNEL("quantised_matvec_" #t "_" #s, quantised_matvec<type, scale>) \

@@ -15,6 +15,7 @@ static const struct igh_case cases[] = {
     {.name = "1x64x1024 by 64, bias", .n = {1, 64, 1024, 4, 64, 1, 1}},
     {.name = "1x65x4096 by 128", .n = {1, 65, 4096, 4, 128, 0, 0}},
     {.name = "3x33x640 by 128, biases", .n = {3, 33, 640, 4, 128, 1, 0}},
+    {.name = "5x40x1536 by 128, biases", .n = {5, 40, 1536, 4, 128, 1, 0}},
     {.name = "11x9x2080", .n = {11, 9, 2080, 4, 32, 0, 1}},
     {.name = "1x50x1056 8 bits", .n = {1, 50, 1056, 8, 32, 1, 0}},
     {.name = "5x17x768 8 bits by 64", .n = {5, 17, 768, 8, 64, 0, 0}},
@@ -23,6 +24,10 @@ static const struct igh_case cases[] = {
     {.name = "1x11008x4096 4 bits by 64", .n = {1, 11008, 4096, 4, 64, 1, 0}, .uses = BENCHED},
     {.name = "1x4096x4096 8 bits by 64", .n = {1, 4096, 4096, 8, 64, 1, 0}, .uses = BENCHED},
     {.name = "4x4096x4096 4 bits by 64", .n = {4, 4096, 4096, 4, 64, 1, 0}, .uses = BENCHED},
+    {.name = "large 1x16384x16384 4 bits by 128",
+     .n = {1, 16384, 16384, 4, 128, 1, 0},
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
 };
 
 static int biases_slot(const struct igh_run *run) {

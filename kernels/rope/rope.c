@@ -7,7 +7,7 @@
 #include "rope/rope_args.h"
 #include "rope/rope_frequencies.h"
 
-enum { KNOB_SIMD, KNOB_ROWS, KNOB_TABLE };
+enum { KNOB_SIMD, KNOB_ROWS, KNOB_TABLE, KNOB_WIDE };
 static const ingot_ops_knob knobs[] = {
     [KNOB_SIMD] = {.name = "simd",
                    .help = "SIMD-groups per threadgroup",
@@ -26,6 +26,12 @@ static const ingot_ops_knob knobs[] = {
                     .fallback = 0,
                     .minimum = 0,
                     .maximum = 1},
+    [KNOB_WIDE] = {.name = "wide",
+                   .help = "heads of a thread that turns four pairs of each; 0: rows go to "
+                           "SIMD-groups, as they do where memory is not aligned",
+                   .fallback = 4,
+                   .minimum = 0,
+                   .maximum = 64},
 };
 
 enum { ROPE, ROPE_BACKWARD };
@@ -198,6 +204,70 @@ static void launch_rows(struct igo_call *call, const ingot_rope_desc *desc, stru
     igo_dispatch(call, &launch);
 }
 
+/* ---- four pairs to a thread ---- */
+
+static bool is_quad_aligned(const ingot_tensor *tensor) {
+    bool aligned = igo_line_aligned(tensor);
+    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
+        aligned &= tensor->shape[i] <= 1 || tensor->strides[i] % 4 == 0;
+    return aligned;
+}
+
+static bool can_be_wide(const struct igo_call *call, const ingot_rope_desc *desc, int64_t dims) {
+    const uint64_t most = (uint64_t)1 << 31;
+    return igo_knob(call, KNOB_WIDE) && dims && dims % 8 == 0 && dims == desc->x->shape[3] &&
+           is_quad_aligned(desc->x) && is_quad_aligned(desc->out) &&
+           (!desc->cos || (is_quad_aligned(desc->cos) && is_quad_aligned(desc->sin))) &&
+           (uint64_t)desc->x->shape[2] * (uint64_t)dims / 8 < most &&
+           (uint64_t)desc->x->shape[0] < most && (uint64_t)desc->x->shape[1] < most;
+}
+
+static void launch_wide(struct igo_call *call, const ingot_rope_desc *desc,
+                        const struct rope_args *from, const uint64_t *frequencies) {
+    enum { GROUP = 256, BUSY = 1 << 17 };
+    const int64_t *shape = desc->x->shape;
+    struct rope_wide_args args = {.cos_stride = from->cos_stride,
+                                  .sin_stride = from->sin_stride,
+                                  .table_rows = from->table_rows,
+                                  .offset = from->offset,
+                                  .length = (uint32_t)shape[2],
+                                  .heads = (uint32_t)shape[1],
+                                  .block = igo_knob(call, KNOB_WIDE),
+                                  .pairs = from->pairs,
+                                  .position_size = from->position_size,
+                                  .sign = from->sign};
+    position_strides(desc, args.index_strides);
+    for (int i = 0; i < ROPE_DIMS; i++) {
+        args.x_strides[i] = (uint64_t)desc->x->strides[i];
+        args.out_strides[i] = (uint64_t)desc->out->strides[i];
+    }
+    uint32_t quads = args.length * (args.pairs / 4);
+    while (args.block > 1 &&
+           (uint64_t)quads * (uint64_t)shape[0] * (args.heads / args.block) < BUSY)
+        args.block /= 2;
+    struct igo_launch launch = {0};
+    const char *type = igo_type_name(desc->x->type);
+    if (desc->cos && desc->cos->type != INGOT_SCALAR_F32)
+        igo_launch_kernel(&launch, "rope_wide_%s_%s", type, type);
+    else
+        igo_launch_kernel(&launch, "rope_wide_%s", type);
+    igo_launch_constant_bool(&launch, "rope_interleaved", desc->interleaved);
+    igo_launch_constant_bool(&launch, "rope_table", desc->cos != NULL);
+    igo_launch_tensor(&launch, desc->x, NULL);
+    igo_launch_tensor(&launch, desc->out, NULL);
+    bind(&launch, desc->positions, desc->x);
+    igo_launch_bytes(&launch, frequencies, args.pairs * sizeof *frequencies);
+    bind(&launch, desc->cos, desc->x);
+    bind(&launch, desc->sin, desc->x);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch.threads[0] = quads;
+    launch.threads[1] = (args.heads + args.block - 1) / args.block;
+    launch.threads[2] = (uint32_t)shape[0];
+    launch.group[0] = quads < GROUP ? quads : GROUP;
+    launch.group[1] = launch.group[2] = 1;
+    igo_dispatch(call, &launch);
+}
+
 static bool choose(struct igo_call *call, const ingot_rope_desc *desc) {
     struct igo_class class_text = {0};
     igo_class_word(&class_text, desc->interleaved ? "interleaved" : "half");
@@ -231,6 +301,7 @@ static ingot_status rope(ingot_ops *ops, ingot_stream *stream, int operation,
     uint64_t index_strides[2];
     ingot_buffer *table = NULL;
     position_strides(desc, index_strides);
+    bool wide = can_be_wide(&call, desc, dims);
     if (desc->cos) {
         args.by_position = true;
         args.table_rows = (uint64_t)desc->cos->shape[0];
@@ -239,7 +310,7 @@ static ingot_status rope(ingot_ops *ops, ingot_stream *stream, int operation,
     } else {
         rope_frequencies(desc->base != 0 ? desc->base : 10000, desc->scale != 0 ? desc->scale : 1,
                          args.pairs, frequencies);
-        if (igo_knob(&call, KNOB_TABLE) && args.pairs) {
+        if (igo_knob(&call, KNOB_TABLE) && args.pairs && !wide) {
             bool by_batch = desc->positions && desc->positions->rank == 2;
             args.table_rows = (uint64_t)(by_batch ? x->shape[0] * x->shape[2] : x->shape[2]);
             args.cos_stride = args.sin_stride = args.pairs;
@@ -249,7 +320,10 @@ static ingot_status rope(ingot_ops *ops, ingot_stream *stream, int operation,
         }
     }
     order_rows(&args, desc, index_strides);
-    launch_rows(&call, desc, &args, frequencies, table);
+    if (wide)
+        launch_wide(&call, desc, &args, frequencies);
+    else
+        launch_rows(&call, desc, &args, frequencies, table);
     igo_scratch_release(&call, table);
     return igo_end(&call);
 }

@@ -129,6 +129,73 @@ kernel void rope(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
             out_rest[i] = rest[i];
     }
 }
+// For GPUs: a thread has four pairs of a position, whose angles serve several heads.
+template <typename C>
+static void angles_of_quad(device const C *cosines, device const C *sines,
+                           constant ulong *frequencies, device const int *positions, uint batch,
+                           uint row, uint pair, constant rope_wide_args &args, thread float4 &c,
+                           thread float4 &s) {
+    ulong index = batch * args.index_strides[0] + row * args.index_strides[1];
+    long position = position_at(positions, args.position_size, index, args.offset);
+    if (!rope_table) {
+        for (uint i = 0; i < 4; i++) {
+            float cosine, sine;
+            angle_of(frequencies[pair + i], position, cosine, sine);
+            c[i] = cosine;
+            s[i] = sine;
+        }
+    } else if (ulong(position) < args.table_rows) {
+        c = float4(*(device const vec<C, 4> *)(cosines + position * args.cos_stride + pair));
+        s = float4(*(device const vec<C, 4> *)(sines + position * args.sin_stride + pair));
+    } else {
+        c = s = NAN;
+    }
+    s *= args.sign;
+}
+
+template <typename T, typename C>
+kernel void rope_wide(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
+                      device const int *positions [[buffer(2)]],
+                      constant ulong *frequencies [[buffer(3)]],
+                      device const C *cosines [[buffer(4)]], device const C *sines [[buffer(5)]],
+                      constant rope_wide_args &args [[buffer(6)]],
+                      uint3 thread_position [[thread_position_in_grid]]) {
+    typedef vec<T, 4> four;
+    const uint quads = args.pairs / 4, row = thread_position.x / quads;
+    const uint pair = (thread_position.x - row * quads) * 4, batch = thread_position.z;
+    float4 c, s;
+    angles_of_quad(cosines, sines, frequencies, positions, batch, row, pair, args, c, s);
+    uint head = thread_position.y * args.block, end = min(head + args.block, args.heads);
+    // where the two vectors of four are that belong together
+    const uint first = rope_interleaved ? 2 * pair : pair, apart = rope_interleaved ? 4 : args.pairs;
+    x += batch * args.x_strides[0] + row * args.x_strides[2] + head * args.x_strides[1] + first;
+    out += batch * args.out_strides[0] + row * args.out_strides[2] + head * args.out_strides[1] + first;
+    for (; head < end; head++) {
+        float4 a = float4(*(device const four *)x), b = float4(*(device const four *)(x + apart));
+        if (rope_interleaved) {
+            float4 even = float4(a.x, a.z, b.x, b.z), odd = float4(a.y, a.w, b.y, b.w);
+            float4 p = fma(even, c, -(odd * s)), q = fma(even, s, odd * c);
+            a = float4(p.x, q.x, p.y, q.y);
+            b = float4(p.z, q.z, p.w, q.w);
+        } else {
+            float4 p = fma(a, c, -(b * s));
+            b = fma(a, s, b * c);
+            a = p;
+        }
+        *(device four *)out = four(a);
+        *(device four *)(out + apart) = four(b);
+        x += args.x_strides[1];
+        out += args.out_strides[1];
+    }
+}
+
+#define INSTANTIATE_ROPE_WIDE(types, ...)                                                          \
+    INSTANTIATE_KERNEL("rope_wide_" types, rope_wide<__VA_ARGS__>)
+INSTANTIATE_ROPE_WIDE("f32", float, float)
+INSTANTIATE_ROPE_WIDE("f16", half, float)
+INSTANTIATE_ROPE_WIDE("bf16", bfloat, float)
+INSTANTIATE_ROPE_WIDE("f16_f16", half, half)
+INSTANTIATE_ROPE_WIDE("bf16_bf16", bfloat, bfloat)
 INSTANTIATE_KERNEL("rope_f32", rope<float, float>)
 INSTANTIATE_KERNEL("rope_f16", rope<half, float>)
 INSTANTIATE_KERNEL("rope_bf16", rope<bfloat, float>)

@@ -26,6 +26,24 @@ struct rope_args {
     float sign; /* -1 turns back */
 };
 
+/* A thread turns four neighbouring pairs of one position, of `block` heads. Strides, in elements,
+ * are by batch, head and position. */
+struct rope_wide_args {
+    uint64_t x_strides[ROPE_DIMS];
+    uint64_t out_strides[ROPE_DIMS];
+    uint64_t index_strides[2]; /* by batch and position, as above */
+    uint64_t cos_stride;
+    uint64_t sin_stride;
+    uint64_t table_rows;
+    int64_t offset;
+    uint32_t length; /* positions */
+    uint32_t heads;
+    uint32_t block;
+    uint32_t pairs;
+    uint32_t position_size;
+    float sign;
+};
+
 /* The table that a launch makes for itself. */
 struct rope_angles_args {
     uint64_t rows;

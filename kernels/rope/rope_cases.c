@@ -66,6 +66,15 @@ static const struct igh_case cases[] = {
      .n = {1, 32, 4096, 128},
      .flags = INTERLEAVED,
      .uses = IGH_BENCH | IGH_TUNE},
+    {.name = "large 4x32x4096x128",
+     .n = {4, 32, 4096, 128},
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
+    {.name = "large 4x32x4096x128 table",
+     .n = {4, 32, 4096, 128},
+     .flags = TABLE,
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
 };
 
 static const char *const size_names[] = {"batch", "heads", "length", "row", "dims", "offset", NULL};

@@ -24,18 +24,24 @@ inline ulong mask_offset(constant softmax_args &args, ulong row) {
     return a * args.mask_strides[0] + b * args.mask_strides[1] + c * args.mask_strides[2];
 }
 
-// A block of scores, -infinity where nothing takes part.
-template <typename T, typename M>
-inline float4 load_scores(device const T *x, device const M *mask, constant softmax_args &args,
-                          uint length, uint block, uint me) {
-    float4 v = row_load(x, args.columns, block, me, 0) * args.scale;
+// The scores of a block of x, -infinity where nothing takes part.
+template <typename M>
+inline float4 scores_of(float4 v, device const M *mask, constant softmax_args &args, uint length,
+                        uint block, uint me) {
+    v *= args.scale;
     if constexpr (is_same_v<M, bool>) {
         float4 allowed = row_load(mask, args.columns, block, me, 0);
         v = select(float4(-INFINITY), v, allowed != 0.0f);
     } else if constexpr (!is_same_v<M, no_mask>) {
         v += row_load(mask, args.columns, block, me, 0);
     }
-    return row_before(v, args.columns, length, block, me, -INFINITY);
+    return row_before(v, length, block, me, -INFINITY);
+}
+
+template <typename T, typename M>
+inline float4 load_scores(device const T *x, device const M *mask, constant softmax_args &args,
+                          uint length, uint block, uint me) {
+    return scores_of(row_load(x, args.columns, block, me, 0), mask, args, length, block, me);
 }
 
 template <typename T, typename M, int KEEP>
@@ -59,11 +65,15 @@ kernel void softmax(device const T *x [[buffer(0)]],
     float4 kept[KEEP ? KEEP : 1];
     float base, scale;
     if (KEEP) {
+        // in registers: all of the row is under way before the first of it is looked at
+        for (uint b = 0; KEEP <= 8 && b < blocks; b++) {
+            kept[b] = row_load(x, columns, b, me, 0);
+        }
         float top = -INFINITY;
         for (uint b = 0; b < blocks; b++) {
-            float4 v = load_scores(x, mask, args, length, b, me);
-            top = greater(max4(v), top);
-            kept[b] = v;
+            float4 v = KEEP <= 8 ? kept[b] : row_load(x, columns, b, me, 0);
+            kept[b] = scores_of(v, mask, args, length, b, me);
+            top = greater(max4(kept[b]), top);
         }
         base = online_base(ROW_MAX(top));
         float4 sum = 0;

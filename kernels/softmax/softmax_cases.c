@@ -59,6 +59,9 @@ static const struct igh_case cases[] = {
     {.name = "4096x8192", .n = {4096, 8192}, .uses = IGH_BENCH},
     {.name = "32768x1024", .n = {32768, 1024}, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "256x32000", .n = {256, 32000}, .uses = IGH_BENCH | IGH_TUNE},
+    {.name = "large 8192x4096", .n = {8192, 4096}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    {.name = "large 32768x8192", .n = {32768, 8192}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    {.name = "large 65536x1024", .n = {65536, 1024}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
 };
 
 static const char *const size_names[] = {"rows",  "row",   "row_stride", "first",

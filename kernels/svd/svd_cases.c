@@ -75,9 +75,16 @@ static const struct igh_case cases[] = {
      .types = F32},
     {.name = "2000 of 3x5", .n = {2000, 3, 5}, .types = F32},
     {.name = "1024 of 16x16", .n = {1024, 16, 16}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
-    {.name = "4096 of 32x32", .n = {4096, 32, 32}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
-    {.name = "1024 of 64x64", .n = {1024, 64, 64}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
+    {.name = "4096 of 32x32",
+     .n = {4096, 32, 32},
+     .uses = IGH_BENCH | IGH_TUNE | IGH_LARGE,
+     .types = F32},
+    {.name = "1024 of 64x64",
+     .n = {1024, 64, 64},
+     .uses = IGH_BENCH | IGH_TUNE | IGH_LARGE,
+     .types = F32},
     {.name = "16 of 256x256", .n = {16, 256, 256}, .uses = IGH_BENCH | IGH_TUNE, .types = F32},
+    {.name = "large 64 of 256x256", .n = {64, 256, 256}, .uses = IGH_LARGE, .types = F32},
 };
 static const char *const size_names[] = {"batch", "m", "n", "kind", NULL};
 static const char *const flag_names[] = {"values_only", "strided", "far", NULL};

@@ -17,34 +17,57 @@
  * other arguments, are for the device to copy to device memory first. Unbound slots hold 0.
  *
  * Launch. Blocks are one-dimensional, group[0]·group[1]·group[2] threads; the grid of blocks is
- * groups[]. The kernel finds its position from %tid.x in the actual size of its (possibly
- * partial) threadgroup, x fastest, and threads past it exit at once.
+ * groups[], or a part of it that begins at first[]. The kernel finds its position from %tid.x in
+ * the actual size of its (possibly partial) threadgroup, x fastest, and threads past it exit at
+ * once.
  *
  * Threadgroup memory. Static variables are .shared variables of the module, which the driver
- * places by itself; ig_variant.static_threadgroup_bytes says how much they take, at most
- * INGOT_CUDA_MAX_STATIC. Dynamic memory is one array after them: threadgroup_offsets[slot] counts
- * from the start of that array (statics not included) and is a multiple of 16; its total is the
- * launch's dynamic shared memory.
+ * places by itself; ig_variant.static_threadgroup_bytes says how much they take. Dynamic memory is
+ * one array after them: threadgroup_offsets[slot] counts from the start of that array (statics not
+ * included) and is a multiple of 16; its total is the launch's dynamic shared memory. Statics of
+ * more than INGOT_CUDA_MAX_STATIC bytes are the beginning of that array, and count in both.
  *
  * Registers. A kernel with [[max_total_threads_per_threadgroup(n)]] can be launched with n threads;
  * another has as many registers as it can use, and its function's attribute
  * MAX_THREADS_PER_BLOCK says how many threads may have them. For more, load the PTX again with
  * fewer registers (CU_JIT_MAX_REGISTERS).
  *
- * Nothing is logged: os_log is left out of the code. Faults are the driver's.
+ * Messages. A module whose kernel can write messages has a variable INGOT_CUDA_LOG_SYMBOL of
+ * INGOT_CUDA_LOG_BYTES bytes: struct ingot_cuda_log, then records one after the other, which the
+ * device reads and clears when nothing runs. Faults are the driver's.
  */
 #ifndef INGOT_BASE_CUDA_ABI_H
 #define INGOT_BASE_CUDA_ABI_H
 
 #include "base/archive.h"
 
-#define INGOT_CUDA_ABI_VERSION   1u
+#define INGOT_CUDA_ABI_VERSION   3u
 #define INGOT_CUDA_KERNEL_SYMBOL "ingot_kernel"
 #define INGOT_CUDA_INLINE_LIMIT  65536u
 #define INGOT_CUDA_MAX_BLOCK     4096u
 #define INGOT_CUDA_MAX_STATIC    (48u * 1024u)
 /* For a `constant` argument that is a pointer: its size is not known to the compiler. */
-#define INGOT_CUDA_POINTER_ROOM 128u
+#define INGOT_CUDA_POINTER_ROOM 1024u
+
+#define INGOT_CUDA_LOG_SYMBOL   "ingot_log"
+#define INGOT_CUDA_LOG_BYTES    65536u
+
+struct ingot_cuda_log {
+    uint32_t used; /* bytes of the records; may be more than there is room for */
+    uint32_t lost; /* messages that had no room */
+    uint32_t reserved[2];
+};
+
+/* Level of the record of a thread that ended because a function called itself too often; its one
+ * argument is how often it may. */
+#define INGOT_CUDA_LOG_TOO_DEEP 0xffffffffu
+
+struct ingot_cuda_record {
+    uint32_t size; /* with this header, a multiple of 8 */
+    uint32_t level;
+    uint32_t count;         /* 8-byte slots after the header, see ingot_cpu_services.log */
+    uint32_t format_length; /* bytes after the slots */
+};
 
 enum ingot_cuda_flags {
     /* Every `constant` argument that is a reference and has room is given inline: the kernel then
@@ -59,7 +82,9 @@ struct ingot_cuda_launch {
     uint32_t group[3];   /* 12: nominal threads per threadgroup */
     uint32_t groups[3];  /* 24: threadgroups per grid */
     uint32_t flags;      /* 36: enum ingot_cuda_flags; all other bits are 0 */
-    uint32_t zero[4];    /* 40: 0 */
+    uint32_t zero;       /* 40: 0 */
+    uint32_t first[2];   /* 44: added to the block's y and z */
+    uint32_t reserved;   /* 52: 0 */
 }; /* 56 bytes: buffers[] follow */
 
 /* Where buffers[] and threadgroup_offsets[] are in the block, and where inline bytes start. */

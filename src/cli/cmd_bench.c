@@ -17,7 +17,7 @@ struct bench {
     struct igh_ceilings ceilings;
     struct bench_row *results;
     const char *save, *compare;
-    bool json, csv, no_ceilings, list;
+    bool json, csv, no_ceilings, list, large;
     double seconds, tolerance;
     struct baseline baseline;
     size_t failed, regressed, compared;
@@ -236,7 +236,8 @@ static int execute(const struct cli_command *command, struct bench *bench) {
     if (!(bench->seconds > 0) || bench->seconds > 3600)
         return cli_usage_error(command, "--time %g: expected seconds, more than 0 and at most 3600",
                                bench->seconds);
-    int status = tool_select(command, &bench->selection, IGH_BENCH, 0, &bench->rows);
+    int status = tool_select(command, &bench->selection, bench->large ? IGH_LARGE : IGH_BENCH, 0,
+                             &bench->rows);
     if (status)
         return status;
     if (!bench->rows.count) {
@@ -266,6 +267,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"tolerance", 0, CLI_NUMBER, "PERCENT", "what counts as slower (10)", &bench.tolerance},
         {"no-ceilings", 0, CLI_FLAG, NULL, "do not measure the machine's ceilings",
          &bench.no_ceilings},
+        {"large", 0, CLI_FLAG, NULL, "the rows of sizes for GPUs, instead of the others",
+         &bench.large},
         {"json", 0, CLI_FLAG, NULL, "print JSON", &bench.json},
         {"list", 0, CLI_FLAG, NULL, "with --json: describe the rows and measure nothing",
          &bench.list},

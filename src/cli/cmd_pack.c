@@ -334,8 +334,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     const struct cli_option options[] = {
         {"output", 'o', CLI_STRING, "LIB.ingot", "the archive to write", &pack.output},
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &pack.kernels},
-        {"target", 0, CLI_LIST, "LEVEL", "x86-64-v3, x86-64-v4 (both); may be repeated",
-         &pack.targets},
+        {"target", 0, CLI_LIST, "LEVEL",
+         "x86-64-v3, x86-64-v4 (both), sm_80, sm_90, sm_90.cubin; may be repeated", &pack.targets},
         {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value",
          &pack.constants},
         {"emit-c", 0, CLI_FLAG, NULL, "also write LIB.c and LIB.h with the archive's bytes",

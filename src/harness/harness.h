@@ -16,6 +16,7 @@
 #define IGH_TYPE(scalar) (1u << (scalar))
 #define IGH_FLOATS                                                                                 \
     (IGH_TYPE(INGOT_SCALAR_F32) | IGH_TYPE(INGOT_SCALAR_F16) | IGH_TYPE(INGOT_SCALAR_BF16))
+#define IGH_F32_BF16 (IGH_TYPE(INGOT_SCALAR_F32) | IGH_TYPE(INGOT_SCALAR_BF16))
 
 enum { IGH_MAX_SLOTS = 16, IGH_MAX_METRICS = 24 };
 
@@ -26,6 +27,7 @@ enum {
     IGH_TUNE = 4,     /* a point that `ingot tune` sweeps */
     IGH_SPECIALS = 8, /* also run with NaN and infinities among the inputs */
     IGH_SLOW = 16,    /* left out unless all cases are asked for */
+    IGH_LARGE = 32,   /* a row of `ingot bench --large`, of a size for GPUs */
 };
 
 struct igh_case {
@@ -60,6 +62,7 @@ struct igh_tensor {
     double *expected;       /* of outputs: the reference puts them here, dense row-major */
     ingot_buffer *pristine; /* the inputs' bytes before the run, for read-and-written ones */
     char *host;             /* the buffer's contents, or a copy where the host cannot reach them */
+    bool is_sent;           /* the device has the values, and `host` need not */
 };
 
 struct igh_metric { /* one thing that was measured against its bound */

@@ -192,22 +192,49 @@ static void free_memory(struct igh_tensor *slot) {
     slot->tensor.buffer = NULL;
 }
 
+static ingot_status move_part(const struct igh_run *run, const struct igh_tensor *slot,
+                              bool to_device, uint64_t at, uint64_t length) {
+    return to_device
+               ? ingot_stream_upload(run->stream, slot->tensor.buffer, at, slot->host + at, length)
+               : ingot_stream_download(run->stream, slot->tensor.buffer, at, slot->host + at,
+                                       length);
+}
+
+/* Between the host's copy and the device. Of a very large buffer only the tensor's elements: the
+ * rest is there to make strides long, and nobody touches it. */
+static ingot_status move_bytes(const struct igh_run *run, const struct igh_tensor *slot,
+                               bool to_device) {
+    uint64_t length = ingot_buffer_length(slot->tensor.buffer);
+    if (length <= (uint64_t)1 << 30)
+        return move_part(run, slot, to_device, 0, length);
+    struct walk w = {.tensor = &slot->tensor};
+    uint64_t size = ig_scalar_size(slot->tensor.type), start = slot->tensor.offset, end = start;
+    ingot_status status = INGOT_OK;
+    for (int64_t i = 0, n = count_of(&slot->tensor); i <= n && !status; i++) {
+        uint64_t at = slot->tensor.offset + (uint64_t)w.element * size;
+        if (i == n || at != end) {
+            status = end > start ? move_part(run, slot, to_device, start, end - start) : INGOT_OK;
+            start = at;
+        }
+        end = at + size;
+        if (i < n)
+            walk_next(&w);
+    }
+    return status;
+}
+
 const char *igh_bytes(const struct igh_run *run, int index) {
     const struct igh_tensor *slot = &run->slots[index];
-    if (has_copy(slot) && ingot_stream_download(run->stream, slot->tensor.buffer, 0, slot->host,
-                                                ingot_buffer_length(slot->tensor.buffer)))
-        return NULL;
-    return slot->host;
+    return has_copy(slot) && move_bytes(run, slot, false) ? NULL : slot->host;
 }
 
 /* What was put into `host` goes to the device. */
 static void send_inputs(struct igh_run *run) {
     for (int i = 0; i < IGH_MAX_SLOTS && !run->error.status; i++) {
         const struct igh_tensor *slot = &run->slots[i];
-        if (!slot->input || !has_copy(slot))
+        if (!slot->input || slot->is_sent || !has_copy(slot))
             continue;
-        ingot_status status = ingot_stream_upload(run->stream, slot->tensor.buffer, 0, slot->host,
-                                                  ingot_buffer_length(slot->tensor.buffer));
+        ingot_status status = move_bytes(run, slot, true);
         if (status)
             ig_fail(&run->error, status, "%s: %s", slot->name, ingot_error_message());
     }
@@ -265,6 +292,25 @@ static void put_specials(struct igh_tensor *slot, double *values, int64_t count)
         values[(count / 4 * (i + 1) + i) % count] = specials[i];
 }
 
+/* For speed, in memory that the host cannot reach: the first elements are sent, and copied until
+ * the buffer is full; or all of them are copied from the first set. */
+static void fill_on_device(struct igh_run *run, struct igh_tensor *slot, uint64_t sent,
+                           const struct igh_tensor *like) {
+    ingot_buffer *buffer = slot->tensor.buffer;
+    uint64_t length = ingot_buffer_length(buffer), done = like ? length : sent;
+    ingot_status status =
+        like ? ingot_stream_copy(run->stream, like->tensor.buffer, 0, buffer, 0, length)
+             : ingot_stream_upload(run->stream, buffer, 0, slot->host, sent);
+    while (!status && done < length) {
+        uint64_t step = length - done < done ? length - done : done;
+        status = ingot_stream_copy(run->stream, buffer, 0, buffer, done, step);
+        done += step;
+    }
+    if (status)
+        ig_fail(&run->error, status, "%s: %s", slot->name, ingot_error_message());
+    slot->is_sent = true;
+}
+
 /* For speed the values need not be all different: a period of them, or a copy of the first set. */
 static void fill_quickly(struct igh_run *run, struct igh_tensor *slot, uint64_t *state) {
     enum { PERIOD = 8191 };
@@ -274,7 +320,10 @@ static void fill_quickly(struct igh_run *run, struct igh_tensor *slot, uint64_t 
     const struct igh_tensor *like = run->like ? &run->like->slots[slot - run->slots] : NULL;
     uint64_t length = ingot_buffer_length(slot->tensor.buffer);
     if (like && !like->output && ingot_buffer_length(like->tensor.buffer) == length) {
-        memcpy(slot->host, like->host, length);
+        if (like->is_sent)
+            fill_on_device(run, slot, 0, like);
+        else
+            memcpy(slot->host, like->host, length);
         return;
     }
     unsigned char period[PERIOD][8];
@@ -284,6 +333,10 @@ static void fill_quickly(struct igh_run *run, struct igh_tensor *slot, uint64_t 
     bool dense = at - slot->host + count * (int64_t)size == (int64_t)length;
     for (int64_t i = 0; i < (dense ? first : count); i++, walk_next(&w))
         memcpy(at + w.element * (int64_t)size, period[i % PERIOD], size);
+    if (dense && has_copy(slot) && at == slot->host) {
+        fill_on_device(run, slot, (uint64_t)first * size, NULL);
+        return;
+    }
     for (int64_t done = first, step; dense && done < count; done += step) {
         step = count - done < first ? count - done : first;
         memcpy(at + done * (int64_t)size, at, (size_t)step * size);

@@ -78,6 +78,7 @@ struct igo_scratch_pool {
     pthread_mutex_t lock;
     struct ig_fork_hook fork;
     ingot_buffer *buffers[32];
+    const void *orders[32]; /* of the streams that used them last */
     size_t count;
     uint64_t bytes;
 };

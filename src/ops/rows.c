@@ -115,13 +115,25 @@ bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix) {
     return igo_policy(call, matrix->tensor->type, &size);
 }
 
-uint32_t igo_matrix_keep(const struct igo_call *call, const struct igo_matrix *matrix,
+uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
                          const uint32_t *numbers, size_t count) {
     uint32_t allowed = igo_knob(call, IGO_ROW_KEEP), step = 128 * igo_knob(call, IGO_ROW_SIMD);
-    for (size_t i = count; i-- > 0;)
-        if (numbers[i] <= allowed)
-            return matrix->columns <= (uint64_t)numbers[i] * step ? numbers[i] : 0;
-    return 0;
+    matrix->kept = 0;
+    while (count > 0 && numbers[count - 1] > allowed)
+        count--;
+    if (count > 0 && matrix->columns <= (uint64_t)numbers[count - 1] * step)
+        matrix->kept = numbers[count - 1];
+    return matrix->kept;
+}
+
+/* ROW_VECTOR of kernels/common/rows.h. A loop over few kept blocks takes all of them. */
+static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix *matrix) {
+    if (igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned || matrix->columns % 4)
+        return 0;
+    uint64_t step = 128 * (uint64_t)igo_knob(call, IGO_ROW_SIMD);
+    bool unrolled = matrix->kept > 0 && matrix->kept <= 8;
+    bool full = unrolled ? matrix->columns == matrix->kept * step : matrix->columns % step == 0;
+    return full ? 2 : 1;
 }
 
 struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix) {
@@ -149,8 +161,7 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
     while (rows > 1 && (simds > 1 || items / rows < MIN_GROUPS))
         rows /= 2;
     igo_launch_constant_u32(launch, "ROW_SIMDS", simds);
-    igo_launch_constant_bool(launch, "ROW_VECTOR",
-                             igo_knob(call, IGO_ROW_VEC) == 4 && matrix->aligned);
+    igo_launch_constant_u32(launch, "ROW_VECTOR", row_vector(call, matrix));
     uint64_t groups = (items + rows - 1) / rows, lines = (groups + line - 1) / line;
     launch->threadgroups[0] = (uint32_t)(lines > 1 ? line : groups);
     launch->threadgroups[1] = (uint32_t)lines;

@@ -48,7 +48,8 @@ struct igo_matrix {
     const ingot_tensor *tensor;
     uint64_t rows;
     uint32_t columns;
-    bool aligned; /* the rows of all tensors so far start at a multiple of four elements */
+    bool aligned;  /* the rows of all tensors so far start at a multiple of four elements */
+    uint32_t kept; /* blocks that the kernel keeps; igo_matrix_keep sets it */
 };
 
 /* Checks the tensor and takes its last dimension as the row. Returns the stride of its rows in
@@ -80,7 +81,7 @@ float igo_row_eps(struct igo_call *call, float given, float fallback);
 bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix);
 /* How many blocks to keep: the largest of the kernel's numbers (ascending) that the knob allows, if
  * the row fits, or 0. */
-uint32_t igo_matrix_keep(const struct igo_call *call, const struct igo_matrix *matrix,
+uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
                          const uint32_t *numbers, size_t count);
 /* The rows are summed in parts, and then the parts: from the knob and the shape alone, so that
  * results do not depend on the machine's load. */

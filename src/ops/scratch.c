@@ -1,7 +1,9 @@
 /*
  * Scratch memory that is used again. The pool keeps one reference to each of its buffers; the call
- * and the stream's queued work hold the others, so a buffer whose count is down to the pool's own
- * is free. Fresh pages cost more than most kernels, so what was used once is kept, up to a limit.
+ * and the CPU's queued work hold the others, so a buffer whose count is down to the pool's own is
+ * free. Queued work of GPUs holds none: there a buffer serves only streams that run in order with
+ * the one that had it last. Fresh pages cost more than most kernels, so what was used once is kept,
+ * up to a limit.
  */
 #include <stdlib.h>
 
@@ -10,6 +12,15 @@
 
 enum { POOL_BUFFERS = 32 };
 #define POOL_BYTES ((uint64_t)512 << 20)
+
+static uint64_t pool_limit(const ingot_device_info *device) {
+    uint64_t share = device->unified_memory ? 0 : device->max_buffer_length / 16;
+    return share > POOL_BYTES ? share : POOL_BYTES;
+}
+
+static const void *order_of(const struct igo_call *call) {
+    return call->ops->info.unified_memory ? NULL : call->stream->order;
+}
 
 void igo_scratch_pool_open(struct igo_scratch_pool *pool) {
     pthread_mutex_init(&pool->lock, NULL);
@@ -34,12 +45,12 @@ static bool is_free(const ingot_buffer *buffer) {
 }
 
 /* A free buffer of at least `bytes`, and of no more than twice that. */
-static ingot_buffer *take(struct igo_scratch_pool *pool, uint64_t bytes) {
+static ingot_buffer *take(struct igo_scratch_pool *pool, uint64_t bytes, const void *order) {
     ingot_buffer *best = NULL;
     for (size_t i = 0; i < pool->count; i++) {
         ingot_buffer *buffer = pool->buffers[i];
         if (buffer->length >= bytes && buffer->length <= 2 * bytes + 4096 && is_free(buffer) &&
-            (!best || buffer->length < best->length))
+            pool->orders[i] == order && (!best || buffer->length < best->length))
             best = buffer;
     }
     if (best)
@@ -48,9 +59,9 @@ static ingot_buffer *take(struct igo_scratch_pool *pool, uint64_t bytes) {
 }
 
 /* Makes room by letting free buffers go, the oldest first. */
-static bool make_room(struct igo_scratch_pool *pool, uint64_t bytes) {
+static bool make_room(struct igo_scratch_pool *pool, uint64_t bytes, uint64_t limit) {
     for (size_t i = 0;
-         i < pool->count && (pool->count == POOL_BUFFERS || pool->bytes + bytes > POOL_BYTES);) {
+         i < pool->count && (pool->count == POOL_BUFFERS || pool->bytes + bytes > limit);) {
         ingot_buffer *buffer = pool->buffers[i];
         if (!is_free(buffer)) {
             i++;
@@ -58,11 +69,13 @@ static bool make_room(struct igo_scratch_pool *pool, uint64_t bytes) {
         }
         pool->bytes -= buffer->length;
         pool->count--;
-        for (size_t k = i; k < pool->count; k++)
+        for (size_t k = i; k < pool->count; k++) {
             pool->buffers[k] = pool->buffers[k + 1];
+            pool->orders[k] = pool->orders[k + 1];
+        }
         ingot_buffer_release(buffer);
     }
-    return pool->count < POOL_BUFFERS && pool->bytes + bytes <= POOL_BYTES;
+    return pool->count < POOL_BUFFERS && pool->bytes + bytes <= limit;
 }
 
 /* From who made the ops: it sees to the memory's end. */
@@ -85,7 +98,7 @@ ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes) {
     struct igo_scratch_pool *pool = &call->ops->scratch;
     uint64_t size = rounded(bytes ? bytes : 1);
     pthread_mutex_lock(&pool->lock);
-    ingot_buffer *buffer = take(pool, size);
+    ingot_buffer *buffer = take(pool, size, order_of(call));
     pthread_mutex_unlock(&pool->lock);
     if (buffer)
         return buffer;
@@ -95,8 +108,9 @@ ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes) {
         return NULL;
     }
     pthread_mutex_lock(&pool->lock);
-    if (make_room(pool, size)) {
+    if (make_room(pool, size, pool_limit(&call->ops->info))) {
         ingot_buffer_retain(buffer);
+        pool->orders[pool->count] = order_of(call);
         pool->buffers[pool->count++] = buffer;
         pool->bytes += size;
     }

@@ -63,7 +63,8 @@ struct ingot_buffer {
 struct ingot_stream {
     atomic_uint references;
     ingot_device *device;
-    void *queue; /* the device's own */
+    void *queue;       /* the device's own */
+    const void *order; /* work of streams with the same value runs in order */
 };
 
 struct ingot_event {
@@ -91,6 +92,12 @@ ingot_status ig_api_fail(ingot_status status, const char *format, ...)
 
 /* log.c: hands a finished line to the user's function or to stderr. */
 void ig_log_message(int level, const char *message);
+/* Makes the line from a format and 8-byte slots; `string` finds the text that a slot of %s means.
+ */
+struct ig_text;
+typedef const char *(*ig_log_string_function)(void *context, uint64_t address);
+void ig_log_format(struct ig_text *out, const char *format, uint32_t count, const uint64_t *args,
+                   ig_log_string_function string, void *context);
 
 /* validate.c: every check of a dispatch; fills *launch. An empty grid gives groups[0] == 0.
  * `offsets` has room for IG_MAX_THREADGROUP_INDEX entries. */

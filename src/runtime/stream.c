@@ -19,6 +19,7 @@ static ingot_status make_stream(ingot_device *device, bool wrap, void *native,
         free(stream);
         return ig_api_result(&error);
     }
+    stream->order = wrap ? native : stream->queue;
     ingot_device_retain(device);
     *result = stream;
     return INGOT_OK;

@@ -162,6 +162,12 @@ for pair in big:big-endian fortran:Fortran double:float64 object:objects short:"
 done
 check "missing.npy" 1 missing.npy -- "$ingot" run good.metal ramp --threads 1 missing.npy
 
+# ---- targets of NVIDIA GPUs --------------------------------------------------------------
+check "check for GPUs" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp --target sm_80 --target sm_90
+check "pack for GPUs" 0 "1 with code" -- "$ingot" pack good.metal --kernel ramp --target sm_80 --target sm_90 --target x86-64-v3 -o gpu.ingot
+check "code for GPUs" 0 "code for sm_80" "code for sm_90" "code for x86-64-v3" -- "$ingot" inspect gpu.ingot
+check "an unknown target" 1 "sm_12" "sm_90" -- "$ingot" pack good.metal --kernel ramp --target sm_12 -o gpu.ingot
+
 # ---- pack -------------------------------------------------------------------------------
 check "pack" 0 "wrote lib.ingot" -- "$ingot" pack good.metal -o lib.ingot
 check "inspect an archive" 0 scale "x86-64-v3" "x86-64-v4" -- "$ingot" inspect lib.ingot

@@ -54,6 +54,7 @@ static char fail_function[64];
 static unsigned fail_after;
 static int fail_result, sticky, retained, context_object, context_number;
 static double clock_ms;
+static char *fake_log;
 static _Thread_local void *current[8];
 static _Thread_local int depth;
 
@@ -90,9 +91,14 @@ static size_t live(void) {
     return count;
 }
 
+static void *kernel_log(void) {
+    return fake_log;
+}
+
 EXPORT const struct fake_cuda_control *fake_cuda_control(void);
 const struct fake_cuda_control *fake_cuda_control(void) {
-    static const struct fake_cuda_control control = {add_kernel, fail, get_log, clear_log, live};
+    static const struct fake_cuda_control control = {add_kernel, fail, get_log,
+                                                     clear_log,  live, kernel_log};
     return &control;
 }
 
@@ -300,8 +306,8 @@ API(cuThreadExchangeStreamCaptureMode, int *mode) {
 API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *options,
     void **values) {
     BEGIN_IN_CONTEXT("cuModuleLoadDataEx");
-    char name[64];
-    if (sscanf(image, "// fake %63s", name) != 1) {
+    char name[64] = "";
+    if (sscanf(image, "// fake %63s", name) != 1 && !number_from("FAKE_CUDA_ANY", 0)) {
         for (unsigned i = 0; i < count; i++)
             if (options[i] == 5)
                 snprintf(values[i], 64, "ptxas application ptx input, line 1; fatal: no version");
@@ -328,6 +334,18 @@ API(cuModuleGetFunction, void **function, void *module, const char *name) {
     return end(strcmp(name, "ingot_kernel") ? NOT_FOUND : OK);
 }
 
+/* A fake kernel whose name starts with "log" has a log. */
+API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const char *name) {
+    BEGIN_IN_CONTEXT("cuModuleGetGlobal");
+    static _Alignas(16) char log[65536];
+    if (strcmp(name, "ingot_log") || strncmp(((struct module *)module)->name, "log", 3))
+        return end(NOT_FOUND);
+    *pointer = (uintptr_t)log;
+    *bytes = sizeof log;
+    fake_log = log;
+    return end(OK);
+}
+
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
     BEGIN_IN_CONTEXT("cuFuncGetAttribute");
     (void)function;
@@ -350,6 +368,7 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
     if (extra || block_y != 1 || block_z != 1)
         return end(INVALID_VALUE);
+    note("  %u bytes of shared memory\n", shared);
     int result = OK;
     clock_ms += 1;
     for (int i = 0; i < MAX_KERNELS; i++)
@@ -440,6 +459,20 @@ API(cuPointerGetAttribute, void *value, int attribute, uint64_t at) {
         return end(OK);
     }
     return end(INVALID_VALUE);
+}
+
+/* Of memory that it does not know the type is 0. */
+API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint64_t at) {
+    BEGIN_IN_CONTEXT("cuPointerGetAttributes");
+    for (unsigned n = 0; n < count; n++)
+        *(int *)values[n] = 0;
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+        uintptr_t start = (uintptr_t)allocations[i].memory;
+        for (unsigned n = 0; n < count && start && at >= start && at - start < allocations[i].size;
+             n++)
+            *(int *)values[n] = attributes[n] == 2 ? 2 : 0;
+    }
+    return end(OK);
 }
 
 /* ---- streams and events ---- */

@@ -23,9 +23,12 @@ struct fake_cuda_control {
     void (*clear_log)(void);
     /* Allocations, modules, streams and events that exist. */
     size_t (*live)(void);
+    /* What fake kernels whose names start with "log" have for a log (base/cuda_abi.h). */
+    void *(*kernel_log)(void);
 };
 
 /* The library exports: const struct fake_cuda_control *fake_cuda_control(void); also
- * $FAKE_CUDA_DEVICES (1) and $FAKE_CUDA_CAPABILITY (90). */
+ * $FAKE_CUDA_DEVICES (1) and $FAKE_CUDA_CAPABILITY (90); with $FAKE_CUDA_ANY=1 other code than fake
+ * kernels is taken too, and does nothing. */
 
 #endif

@@ -2,7 +2,7 @@
 # Compiles the kernels beside this file for sm_80 and sm_90 and looks at the PTX: lines
 #   // WANT: REGEX     of a source must be found in it,
 #   // NEVER: REGEX    must not.
-# Ends with "N passed, N failed".
+# Also: variants for some of the targets only. Ends with "N passed, N failed".
 set -u
 ingotc=${1:?usage: check.sh INGOTC}
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
@@ -37,5 +37,27 @@ EOF
         done
     done
 done
+# Of three kernels, one is for GPUs, one for CPUs and one for both.
+source=$(mktemp --suffix=.metal) && variants=$(mktemp) || exit 1
+trap 'rm -f "$ptx" "$source" "$variants"' EXIT
+cat >"$source" <<'EOF'
+#include <metal_stdlib>
+using namespace metal;
+constant int n [[function_constant(0)]];
+kernel void for_gpu(device int *x [[buffer(0)]]) { x[0] = n; }
+kernel void for_cpu(device int *x [[buffer(0)]]) { x[0] = n + 1; }
+kernel void for_both(device int *x [[buffer(0)]]) { x[0] = n + 2; }
+EOF
+printf 'cuda: for_gpu n={1,2}\ncpu: for_cpu n=1\nfor_both n=3\ncuda: for_both n=3\n' >"$variants"
+"$ingotc" "$source" --variants "$variants" --target x86-64-v3 --target sm_90 -o "$ptx"
+result "variants by target: do not compile" $?
+[ "$(grep -a -c '^\.visible \.entry' "$ptx")" = 3 ]
+result "variants by target: not three kernels for GPUs" $?
+[ "$(LC_ALL=C grep -a -o "$(printf '\177ELF')" "$ptx" | wc -l)" = 2 ]
+result "variants by target: not two kernels for CPUs" $?
+echo 'gpu: for_gpu n=1' >"$variants"
+"$ingotc" "$source" --variants "$variants" --target sm_90 -o "$ptx" 2>&1 | grep -q ':1: no "cpu", "cuda" or code level: "gpu"'
+result "variants by target: a wrong word is not named" $?
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

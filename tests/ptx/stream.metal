@@ -3,6 +3,7 @@
 // WANT: st\.global\.v4\.f32
 // WANT: fma\.rn\.f32
 // WANT: \.maxntid 256, 1, 1
+// NEVER: ingot_log
 // NEVER: ld\.(f32|b32|v4)
 // NEVER: st\.(f32|b32|v4)
 // NEVER: \.local

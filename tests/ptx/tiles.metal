@@ -1,8 +1,10 @@
-// Tiles of bfloat go to the tensor cores, two rows of tiles and two steps of k at a time; a tile
-// of B is turned once for all rows.
+// Tiles of bfloat go to the tensor cores, two rows of tiles and two steps of k at a time; operands
+// whose rows are at multiples of 16 bytes are one load each, and B is turned on its way.
 // WANT: mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.bf16\.bf16\.f32
-// WANT: movmatrix\.sync\.aligned\.m8n8\.trans\.b16
-// WANT: ld\.shared\.(u32|b32|v2\.b16)
+// WANT: ldmatrix\.sync\.aligned\.m8n8\.x4\.shared\.b16
+// WANT: ldmatrix\.sync\.aligned\.m8n8\.x2\.trans\.shared\.b16
+// NEVER: movmatrix
+// NEVER: ld\.shared
 // NEVER: mma\.sync\.aligned\.m16n8k8
 // NEVER: shfl\.sync
 // NEVER: \.local

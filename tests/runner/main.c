@@ -100,6 +100,13 @@ static bool reopen_when_lost(const struct options *options, const char *device_n
     return !ingot_device_open(device_name, &options->desc, device);
 }
 
+/* "cpu: why" says that the case is for that kind of device only. */
+static bool is_for(const struct test_case *test, const char *device_name) {
+    size_t kind = strcspn(device_name, ":");
+    return !test->devices ||
+           (strcspn(test->devices, ": ") == kind && !strncmp(test->devices, device_name, kind));
+}
+
 static void run_on_device(const struct options *options, const char *device_name,
                           const struct test_file *file, const char *text, struct counts *counts) {
     ingot_device *device;
@@ -109,6 +116,11 @@ static void run_on_device(const struct options *options, const char *device_name
         return;
     }
     for (size_t i = 0; i < file->case_count; i++) {
+        if (!is_for(&file->cases[i], device_name)) {
+            printf("left out on %s: %s:%d is for %s\n", device_name, file->path,
+                   file->cases[i].line, file->cases[i].devices);
+            continue;
+        }
         if (i && !reopen_when_lost(options, device_name, &device)) {
             printf("%s: %s\n", file->path, ingot_error_message());
             counts->failed++;

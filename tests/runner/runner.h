@@ -64,6 +64,7 @@ struct test_case {
     const char *error_text[4];
     size_t error_text_count;
     const char *status_name; /* NULL: INGOT_OK, or any failure with error_text */
+    const char *devices;     /* "cpu, because …": only there; NULL: everywhere */
     const char *log_text[4];
     size_t log_text_count;
     bool fast_math;

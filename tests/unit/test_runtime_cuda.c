@@ -95,9 +95,37 @@ static int kernel_hang(const void *block, const unsigned grid[3], unsigned threa
     return 600;
 }
 
-/* ---- what every group starts from ---- */
+static void put_record(unsigned char *log, uint32_t level, uint64_t slot, const char *format) {
+    struct ingot_cuda_log *head = (void *)log;
+    uint32_t length = (uint32_t)strlen(format);
+    struct ingot_cuda_record record = {24 + (length + 7) / 8 * 8, level, 1, length};
+    unsigned char *at = log + sizeof *head + head->used;
+    memcpy(at, &record, sizeof record);
+    memcpy(at + sizeof record, &slot, sizeof slot);
+    memcpy(at + sizeof record + 8, format, length);
+    head->used += record.size;
+}
 
 static const struct fake_cuda_control *fake;
+
+static int kernel_log(const void *block, const unsigned grid[3], unsigned threads,
+                      unsigned shared) {
+    kernel_fault(block, grid, threads, shared);
+    put_record(fake->kernel_log(), 16, 41, "answer %d");
+    put_record(fake->kernel_log(), 1, (uintptr_t)"text", "a %s");
+    ((struct ingot_cuda_log *)fake->kernel_log())->lost = 3;
+    return 0;
+}
+
+static int kernel_log_deep(const void *block, const unsigned grid[3], unsigned threads,
+                           unsigned shared) {
+    kernel_fault(block, grid, threads, shared);
+    put_record(fake->kernel_log(), INGOT_CUDA_LOG_TOO_DEEP, 12, "");
+    return 0;
+}
+
+/* ---- what every group starts from ---- */
+
 static ingot_device *device;
 static ingot_library *library;
 static ingot_stream *stream;
@@ -111,6 +139,9 @@ static struct {
     {"mark", "sm_80", "// fake mark", one_argument, 1, 0},
     {"fault", "sm_90", "// fake fault", one_argument, 1, 0},
     {"hang", "sm_90", "// fake hang", one_argument, 1, 0},
+    {"log", "sm_90", "// fake log ingot_log", one_argument, 1, 0},
+    {"log_deep", "sm_90", "// fake log_deep ingot_log", one_argument, 1, 0},
+    {"large", "sm_90", "// fake mark", one_argument, 1, 60000},
     {"wrong", "sm_90", "not ptx", one_argument, 1, 0},
     {"elsewhere", "x86-64-v3", "elf", one_argument, 1, 0},
 };
@@ -176,6 +207,8 @@ static bool load_fake(void) {
     fake->add_kernel("mark", kernel_mark);
     fake->add_kernel("fault", kernel_fault);
     fake->add_kernel("hang", kernel_hang);
+    fake->add_kernel("log", kernel_log);
+    fake->add_kernel("log_deep", kernel_log_deep);
     return true;
 }
 
@@ -306,7 +339,7 @@ static void parameter_block(void) {
     OK(ingot_buffer_create(device, 256, &in_memory));
     CHECK(ingot_buffer_contents(data) == NULL && ingot_buffer_address(data) != 0);
     const float start[3] = {1, 2, 3}, table[4] = {5, 6, 7, 8}, extra[2] = {9, 10};
-    float large[64] = {1, 2, 3}, got[3];
+    float large[300] = {1, 2, 3}, got[3];
     const struct params params = {3, 2, {1, 2}};
     OK(ingot_stream_upload(stream, data, 16, start, sizeof start));
     OK(ingot_stream_upload(stream, in_memory, 0, &params, sizeof params));
@@ -349,10 +382,13 @@ static void parameter_block(void) {
     FAILS(ingot_stream_dispatch(stream, &desc), INGOT_LAUNCH_ERROR, "scale", "64 threads",
           "208 bytes");
     OK(ingot_stream_dispatch(stream, &desc));
-    const uint32_t too_many[3] = {1, 70000, 1};
-    memcpy(desc.threads, too_many, sizeof too_many);
+    /* More rows than the hardware counts go in parts. */
+    const uint32_t many[3] = {1, 70000, 1};
+    memcpy(desc.threads, many, sizeof many);
     desc.group[1] = 1;
-    FAILS(ingot_stream_dispatch(stream, &desc), INGOT_LAUNCH_ERROR, "scale", "70000", "65535");
+    OK(ingot_stream_dispatch(stream, &desc));
+    CHECK(seen_grid[1] == 70000 - 65535 && seen_header()->first[0] == 65535);
+    CHECK(seen_header()->first[1] == 0 && seen_header()->groups[1] == 70000);
     OK(ingot_stream_wait(stream));
     ingot_buffer_release(data);
     ingot_buffer_release(in_memory);
@@ -530,6 +566,42 @@ static void fault_when_blocking(void) {
     check_lost(bad, out, INGOT_KERNEL_FAULT, "kernel \"fault\" failed: CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
+/* As drivers do: a process that had a fault gets no context any more. */
+static void fault_for_good(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_buffer *out;
+    ingot_device *again = NULL;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *bad = kernel_named("fault");
+    OK(run_one(bad, out, 0));
+    FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "\"fault\"");
+    fake->fail("cuDevicePrimaryCtxRetain", 1, 700);
+    FAILS(ingot_device_open("cuda", NULL, &again), INGOT_DEVICE_LOST, "cuda:0", "started again");
+    CHECK(again == NULL);
+    ingot_kernel_release(bad);
+    ingot_buffer_release(out);
+    close_all();
+}
+
+/* Buffers and kernels of one GPU are refused on another. */
+static void two_devices(void) {
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    load_fake();
+    open_with(NULL);
+    ingot_device *other = NULL;
+    ingot_buffer *there = NULL;
+    OK(ingot_device_open("cuda:1", NULL, &other));
+    OK(ingot_buffer_create(other, 256, &there));
+    ingot_kernel *kernel = kernel_named("mark");
+    FAILS(run_one(kernel, there, 0), INGOT_LAUNCH_ERROR, "cuda:1", "cuda:0");
+    FAILS(ingot_stream_fill(stream, there, 0, 4, 1), INGOT_INVALID_ARGUMENT, "cuda:1", "cuda:0");
+    ingot_kernel_release(kernel);
+    ingot_buffer_release(there);
+    ingot_device_release(other);
+    close_all();
+}
+
 static void time_limit(void) {
     load_fake();
     open_with(NULL);
@@ -540,6 +612,56 @@ static void time_limit(void) {
     FAILS(ingot_stream_wait(stream), INGOT_TIMEOUT, "kernel \"hang\"", "0.02 s");
     FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "hang");
     ingot_kernel_release(hang);
+    ingot_buffer_release(out);
+    close_all();
+}
+
+static char messages[256];
+
+static void keep_message(void *context, int level, const char *message) {
+    (void)context;
+    size_t used = strlen(messages);
+    snprintf(messages + used, sizeof messages - used, "%d %s\n", level, message);
+}
+
+static void logging(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_set_log_function(keep_message, NULL);
+    ingot_buffer *out;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *kernel = kernel_named("log"), *deep = kernel_named("log_deep");
+    OK(run_one(kernel, out, 0));
+    CHECK(!*messages);
+    OK(ingot_stream_wait(stream));
+    CHECK(!strncmp(messages, "16 answer 41\n1 a text\n0 kernel \"log\": 3 more", 44));
+    messages[0] = 0;
+    OK(ingot_stream_wait(stream));
+    CHECK(!*messages); /* it was read once */
+    OK(run_one(deep, out, 0));
+    FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "log_deep", "12 levels deep");
+    OK(ingot_stream_wait(stream)); /* the device goes on */
+    ingot_kernel_release(kernel);
+    ingot_kernel_release(deep);
+    ingot_buffer_release(out);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+/* Threadgroup variables of more than a module may have are dynamic memory. */
+static void large_statics(void) {
+    load_fake();
+    open_with(&(ingot_device_desc){.threadgroup_memory = 100 << 10});
+    ingot_buffer *out;
+    OK(ingot_buffer_create(device, 256, &out));
+    fake->clear_log();
+    ingot_kernel *kernel = kernel_named("large");
+    CHECK(strstr(fake->log(), "attribute 8 = 102400"));
+    fake->clear_log();
+    OK(run_one(kernel, out, 0));
+    CHECK(strstr(fake->log(), "  60000 bytes of shared memory"));
+    OK(ingot_stream_wait(stream));
+    ingot_kernel_release(kernel);
     ingot_buffer_release(out);
     close_all();
 }
@@ -609,8 +731,10 @@ static void run_group(void (*group)(void)) {
 
 int main(void) {
     void (*const groups[])(void) = {
-        no_library,      no_device, old_device,          opening,    code,   memory, events,
-        parameter_block, fault,     fault_when_blocking, time_limit, threads};
+        no_library, no_device, old_device,      opening,       code,
+        memory,     events,    parameter_block, fault,         fault_when_blocking,
+        time_limit, threads,   logging,         large_statics, fault_for_good,
+        two_devices};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         run_group(groups[i]);
     return check_report();

@@ -115,14 +115,16 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               struct ig_error *error);
 
 /* ---- variants.c: kernels and constants from a file ------------------------------------------ */
-struct igc_variant_group { /* the kernels that share a set of constants */
+struct igc_variant_group { /* the kernels that share a set of constants and the targets */
     const char *constants_key;
     const struct igc_value *values;
     size_t value_count;
     const char **kernels;
     size_t kernel_count, capacity;
+    uint32_t targets; /* a bit per target of the command */
 };
-ingot_status igc_variants_read(struct ig_arena *arena, const char *path,
+/* Of command->variants_path. */
+ingot_status igc_variants_read(struct ig_arena *arena, const struct igc_command *command,
                                const struct igc_source *source, struct igc_variant_group **groups,
                                size_t *count, struct ig_error *error);
 
@@ -220,6 +222,10 @@ ingot_status igc_codegen_nvptx(struct ig_arena *arena, LLVMModuleRef module, LLV
                                const struct igv_target *target, const struct igc_job *job,
                                const struct igc_reflection *reflection, struct igc_code *code,
                                struct ig_error *error);
+
+/* PTX → a cubin for one kind of card, "sm_90", by ptxas (compiler/nvptx/assemble.c). */
+ingot_status igc_assemble(struct ig_arena *arena, const char *card, const void *ptx, size_t size,
+                          const void **cubin, size_t *cubin_size, struct ig_error *error);
 
 /* Before optimisation: approximations of the hardware in the fast forms of the maths library
  * (compiler/nvptx/maths.c). */

@@ -22,7 +22,7 @@ static void note_threadgroup_bytes(struct ig_variant *variant, const struct igc_
     }
 }
 
-/* PTX, with a NUL at its end in archives. */
+/* PTX, with a NUL at its end in archives; or what ptxas makes of it. */
 static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
                                 const char *function_name, const struct igv_target *target,
                                 const struct igc_job *job, const struct igc_reflection *reflection,
@@ -43,6 +43,9 @@ static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
         status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of PTX", size);
     } else if (job->command->emit == IGC_EMIT_ASM && job->emitted) {
         ig_text_append(job->emitted, out->bytes, size);
+    } else if (strcmp(target->name, target->cpu)) {
+        status = igc_assemble(arena, target->cpu, LLVMGetBufferStart(code.object), size,
+                              &out->bytes, &out->size, error);
     }
     note_threadgroup_bytes(variant, &code);
     LLVMDisposeMemoryBuffer(code.object);
@@ -467,14 +470,31 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
                : igc_compile_many(arena, source, command, kernels, count, result, error);
 }
 
+/* Leaves the command those of its targets whose bits are set. */
+static ingot_status pick_targets(struct ig_arena *arena, struct igc_command *command, uint32_t bits,
+                                 struct ig_error *error) {
+    const struct igv_target **picked = ig_arena_array(arena, command->target_count, sizeof *picked);
+    if (!picked) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < command->target_count; i++) {
+        if (bits & 1u << i) {
+            picked[count++] = command->targets[i];
+        }
+    }
+    command->targets = picked;
+    command->target_count = count;
+    return INGOT_OK;
+}
+
 /* The groups of --variants one after the other, all into one result. */
 static ingot_status compile_variants(struct ig_arena *arena, struct igc_source *source,
                                      const struct igc_command *command,
                                      struct igc_batch_result *result, struct ig_error *error) {
     struct igc_variant_group *groups;
     size_t count, total = 0;
-    ingot_status status =
-        igc_variants_read(arena, command->variants_path, source, &groups, &count, error);
+    ingot_status status = igc_variants_read(arena, command, source, &groups, &count, error);
     for (size_t i = 0; i < count && !status; i++) {
         total += groups[i].kernel_count;
     }
@@ -487,7 +507,13 @@ static ingot_status compile_variants(struct ig_arena *arena, struct igc_source *
         group.values = groups[i].values;
         group.value_count = groups[i].value_count;
         group.constants_key = groups[i].constants_key;
-        status = check_names(&group, source, error);
+        if (!group.kernel_count) {
+            continue;
+        }
+        status = pick_targets(arena, &group, groups[i].targets, error);
+        if (!status) {
+            status = check_names(&group, source, error);
+        }
         if (!status) {
             status = compile_kernels(arena, source, &group, group.kernels, group.kernel_count,
                                      &part, error);

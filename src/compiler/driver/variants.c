@@ -3,10 +3,12 @@
  *
  *     # kernel             constants by name
  *     softmax_{f32,f16}    causal={0,1} window=0
+ *     cuda: softmax_bf16   causal=0 window=0
  *
- * Braces stand for each of their words in turn, so the line above is four variants. Provides the
- * variants grouped by equal constants, so that a group is compiled in as few clang runs as
- * possible.
+ * Braces stand for each of their words in turn, so the first line is four variants. "cpu:",
+ * "cuda:" or a level such as "sm_90:" limits a line to those of the targets asked for. Provides
+ * the variants grouped by equal constants and targets, so that a group is compiled in as few
+ * clang runs as possible; a group without targets is left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +22,10 @@ enum { MAX_WORDS = 32, MAX_VARIANTS = 4096 };
 struct list {
     struct ig_arena *arena;
     const struct igc_source *source;
+    const struct igc_command *command;
     const char *path;
     unsigned line;
+    uint32_t targets; /* of the line: a bit per target of the command */
     struct igc_variant_group *groups;
     size_t count;
     struct ig_error *error;
@@ -69,14 +73,34 @@ static int by_index(const void *a, const void *b) {
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* An archive has a variant once: takes the kernel out of the group that has it, and gives that
+ * group's targets. */
+static uint32_t take_out(struct list *l, const char *kernel, const char *key) {
+    for (size_t g = 0; g < l->count; g++) {
+        struct igc_variant_group *group = &l->groups[g];
+        if (strcmp(group->constants_key, key)) {
+            continue;
+        }
+        for (size_t i = 0; i < group->kernel_count; i++) {
+            if (!strcmp(group->kernels[i], kernel)) {
+                group->kernels[i] = group->kernels[--group->kernel_count];
+                return group->targets;
+            }
+        }
+    }
+    return 0;
+}
+
 static ingot_status add_to_group(struct list *l, const char *kernel, const struct igc_value *values,
                                  size_t value_count) {
     const char *key = igc_constants_key(l->arena, values, value_count);
     if (!key) {
         return ig_fail(l->error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
     }
+    uint32_t targets = l->targets | take_out(l, kernel, key);
     size_t g = 0;
-    while (g < l->count && strcmp(l->groups[g].constants_key, key)) {
+    while (g < l->count &&
+           (l->groups[g].targets != targets || strcmp(l->groups[g].constants_key, key))) {
         g++;
     }
     struct igc_variant_group *group = &l->groups[g];
@@ -87,6 +111,7 @@ static ingot_status add_to_group(struct list *l, const char *kernel, const struc
         group->constants_key = key;
         group->values = values;
         group->value_count = value_count;
+        group->targets = targets;
         l->count++;
     }
     if (group->kernel_count == group->capacity) {
@@ -105,9 +130,38 @@ static ingot_status add_to_group(struct list *l, const char *kernel, const struc
     return INGOT_OK;
 }
 
+/* "cpu:", "cuda:", "sm_90:": the command's targets that the line is for. */
+static ingot_status read_targets(struct list *l, char *word, size_t length) {
+    l->targets = 0;
+    word[length - 1] = 0;
+    bool is_cpu = !strcmp(word, "cpu"), is_gpu = !strcmp(word, "cuda");
+    if (!is_cpu && !is_gpu && !igc_target_find(word)) {
+        return bad(l, "no \"cpu\", \"cuda\" or code level:", word);
+    }
+    for (size_t i = 0; i < l->command->target_count; i++) {
+        const struct igv_target *target = l->command->targets[i];
+        if (is_cpu ? !target->is_gpu : is_gpu ? target->is_gpu : !strcmp(word, target->name)) {
+            l->targets |= 1u << i;
+        }
+    }
+    return INGOT_OK;
+}
+
 static ingot_status add_variant(struct list *l, char *line) {
     char *rest = NULL, *word;
-    const char *kernel = strtok_r(line, " \t\r", &rest);
+    char *kernel = strtok_r(line, " \t\r", &rest);
+    size_t length = kernel ? strlen(kernel) : 0;
+    l->targets = (1u << l->command->target_count) - 1;
+    if (length && kernel[length - 1] == ':') {
+        ingot_status status = read_targets(l, kernel, length);
+        if (status || !l->targets) {
+            return status;
+        }
+        kernel = strtok_r(NULL, " \t\r", &rest);
+        if (!kernel) {
+            return bad(l, "no kernel after", line);
+        }
+    }
     struct igc_value *values = ig_arena_array(l->arena, MAX_WORDS, sizeof *values);
     size_t count = 0;
     if (!kernel || !values) {
@@ -150,16 +204,18 @@ static ingot_status expand(struct list *l, const char *line) {
     return status;
 }
 
-ingot_status igc_variants_read(struct ig_arena *arena, const char *path,
+ingot_status igc_variants_read(struct ig_arena *arena, const struct igc_command *command,
                                const struct igc_source *source, struct igc_variant_group **groups,
                                size_t *count, struct ig_error *error) {
     char *text = NULL;
     size_t size;
+    const char *path = command->variants_path;
     ingot_status status = ig_file_read(path, 1 << 20, &text, &size, error);
     if (status) {
         return status;
     }
-    struct list l = {.arena = arena, .source = source, .path = path, .error = error};
+    struct list l = {
+        .arena = arena, .source = source, .command = command, .path = path, .error = error};
     l.groups = ig_arena_array(arena, MAX_VARIANTS + 1, sizeof *l.groups);
     if (!l.groups) {
         status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the variants");

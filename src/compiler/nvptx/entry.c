@@ -3,6 +3,7 @@
  * partial threadgroup, reads `constant` references, and calls the kernel. Its values with names
  * nv.X are what the library's functions of those names stand for.
  */
+#include <stddef.h>
 #include <stdio.h>
 
 #include "compiler/nvptx/nvptx.h"
@@ -66,19 +67,35 @@ static void write_word(struct ig_text *out, const char *name, unsigned at) {
                    name, at, name, name);
 }
 
+/* The threadgroup's position. Few grids have more rows than the hardware counts: they come in
+ * parts, each with its first row. */
+static void write_group_position(struct ig_text *out, unsigned d) {
+    if (!d) {
+        ig_text_puts(out, "  %nv.group.0 = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n");
+        return;
+    }
+    char name[8];
+    snprintf(name, sizeof name, "f%u", d);
+    write_word(out, name, (unsigned)offsetof(struct ingot_cuda_launch, first) + 4 * (d - 1));
+    ig_text_printf(out,
+                   "  %%c%u = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.%c()\n"
+                   "  %%nv.group.%u = add i32 %%c%u, %%f%u\n",
+                   d, "xyz"[d], d, d, d);
+}
+
 static void write_sizes(struct ig_text *out) {
     for (unsigned d = 0; d < 3; d++) {
         char name[8];
+        write_group_position(out, d);
         snprintf(name, sizeof name, "n%u", d);
         write_word(out, name, 4 * d);
         snprintf(name, sizeof name, "g%u", d);
         write_word(out, name, 12 + 4 * d);
         ig_text_printf(out,
-                       "  %%c%u = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.%c()\n"
-                       "  %%o%u = mul i32 %%c%u, %%g%u\n"
+                       "  %%o%u = mul i32 %%nv.group.%u, %%g%u\n"
                        "  %%l%u = sub i32 %%n%u, %%o%u\n"
                        "  %%nv.size.%u = call i32 @llvm.umin.i32(i32 %%g%u, i32 %%l%u)\n",
-                       d, "xyz"[d], d, d, d, d, d, d, d, d, d);
+                       d, d, d, d, d, d, d, d, d);
     }
 }
 

@@ -3,8 +3,9 @@
  * synchronisation, tiles in memory. What passes between lanes is in library_lanes.c.
  *
  * Functions named nv.b (the parameter block), nv.t (the thread's index in its threadgroup), nv.x,
- * nv.y, nv.z, nv.size.D, nv.count, nv.present, nv.whole and nv.read.N have no body: they stand for
- * values of the entry point (entry.c), which nvptx.c puts in their place once all is inlined.
+ * nv.y, nv.z, nv.group.D, nv.size.D, nv.count, nv.present, nv.whole and nv.read.N have no body:
+ * they stand for values of the entry point (entry.c), which nvptx.c puts in their place once all is
+ * inlined.
  */
 #include <stddef.h>
 #include <string.h>
@@ -21,13 +22,15 @@ static const char common[] =
     "declare i32 @nv.x() memory(none) nounwind willreturn\n"
     "declare i32 @nv.y() memory(none) nounwind willreturn\n"
     "declare i32 @nv.z() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.group.0() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.group.1() memory(none) nounwind willreturn\n"
+    "declare i32 @nv.group.2() memory(none) nounwind willreturn\n"
     "declare i32 @nv.size.0() memory(none) nounwind willreturn\n"
     "declare i32 @nv.size.1() memory(none) nounwind willreturn\n"
     "declare i32 @nv.size.2() memory(none) nounwind willreturn\n"
     "declare i32 @nv.count() memory(none) nounwind willreturn\n"
     "declare i32 @nv.present() memory(none) nounwind willreturn\n"
     "declare i1 @nv.whole() memory(none) nounwind willreturn\n"
-    "@ingot_dynamic = external addrspace(3) global [0 x i8], align 16\n"
     "!ingot.empty = !{!90000}\n"
     "!90000 = !{}\n"
     "define internal i32 @nv.word(i64 %at) " INLINE " {\n"
@@ -49,9 +52,9 @@ static const char common[] =
     "  %v = select i1 %is0, i32 %x, i32 %yz\n"
     "  ret i32 %v\n}\n"
     "define internal i32 @nv.ctaid(i32 %d) " INLINE " {\n"
-    "  %x = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n"
-    "  %y = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()\n"
-    "  %z = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()\n"
+    "  %x = call i32 @nv.group.0()\n"
+    "  %y = call i32 @nv.group.1()\n"
+    "  %z = call i32 @nv.group.2()\n"
     "  %v = call i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z)\n"
     "  ret i32 %v\n}\n"
     "define internal i32 @nv.lane() " INLINE " {\n"
@@ -229,9 +232,14 @@ static const struct {
     {"__ingot_stream_b16", "void @%s(i16 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
      "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
     {"__ingot_log", "void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
-     "  ret void\n"},
+     "  call void @nv.record(i32 %level, ptr %format, i32 %count, ptr %args)\n  ret void\n"},
     {"__ingot_too_deep", "void @%s(i32 %%levels) " INLINE,
-     "  call void @llvm.trap()\n  ret void\n"},
+     "  %args = alloca i64, align 8\n"
+     "  %w = zext i32 %levels to i64\n"
+     "  store i64 %w, ptr %args, align 8\n"
+     "  call void @nv.record(i32 -1, ptr @nv.nothing, i32 1, ptr %args)\n"
+     "  call void asm sideeffect \"exit;\", \"\"()\n"
+     "  ret void\n"},
     /* false, but ptxas does not know: edges with this condition hold code in its loop */
     {"__ingot_never", "i1 @%s() " INLINE,
      "  %z = call i32 @nv.word(i64 40)\n"
@@ -323,8 +331,20 @@ static void write_function(const struct igp_kernel *k, const char *name, struct 
     }
 }
 
+/* Dynamic threadgroup memory, and the log, where the kernel has them. */
+static void write_memory(const struct igp_kernel *kernel, struct ig_text *out) {
+    if (!LLVMGetNamedGlobal(kernel->module, "ingot_dynamic")) {
+        ig_text_puts(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align 16\n");
+    }
+    if (LLVMGetNamedFunction(kernel->module, "__ingot_log") ||
+        LLVMGetNamedFunction(kernel->module, "__ingot_too_deep")) {
+        igp_write_log(out);
+    }
+}
+
 void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {
     ig_text_puts(out, common);
+    write_memory(kernel, out);
     ig_text_puts(out, kernel->permuted ? permuted_lanes : same_lanes);
     ig_text_puts(out, tile_place);
     write_arguments(kernel, out);
@@ -338,7 +358,7 @@ void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {
         } else if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) &&
                    (!strncmp(name, "__ingot_", 8) || !strcmp(name, "nv.row") ||
                     !strcmp(name, "nv.columns") || !strncmp(name, "nv.mma.", 7) ||
-                    !strcmp(name, "nv.turn"))) {
+                    !strcmp(name, "nv.turn") || !strncmp(name, "nv.ldmatrix.", 12))) {
             write_function(kernel, name, out);
         }
     }

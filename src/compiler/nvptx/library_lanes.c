@@ -400,6 +400,36 @@ static const char turn[] =
     "convergent\n"
     "  ret i32 %t\n}\n";
 
+/* Tiles at %at, %at + %d1 and so on from %base; lanes 8 i to 8 i + 7 say where the rows of tile i
+ * are. What depends on the lane does not depend on %at, so that it is computed once. */
+static void write_matrix_load(const char *name, struct ig_text *out) {
+    bool four = strstr(name, ".x4") != NULL, turned = strstr(name, ".trans") != NULL;
+    const char *words = four ? "{ i32, i32, i32, i32 }" : "{ i32, i32 }";
+    ig_text_printf(out,
+                   "define internal %s @%s(ptr addrspace(3) %%base, i32 %%at, i32 %%d1, i32 %%d2, "
+                   "i32 %%d3, i32 %%stride) " LANES " {\n"
+                   "  %%l = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n"
+                   "  %%row = and i32 %%l, 7\n"
+                   "  %%rows = mul i32 %%row, %%stride\n"
+                   "  %%l8 = and i32 %%l, 8\n"
+                   "  %%l16 = and i32 %%l, 16\n"
+                   "  %%odd = icmp ne i32 %%l8, 0\n"
+                   "  %%high = icmp ne i32 %%l16, 0\n"
+                   "  %%low01 = select i1 %%odd, i32 %%d1, i32 0\n"
+                   "  %%low23 = select i1 %%odd, i32 %%d3, i32 %%d2\n"
+                   "  %%tile = select i1 %%high, i32 %%low23, i32 %%low01\n"
+                   "  %%own = add i32 %%rows, %%tile\n"
+                   "  %%start = ptrtoint ptr addrspace(3) %%base to i32\n"
+                   "  %%place = add i32 %%start, %%own\n"
+                   "  %%v = call %s asm sideeffect "
+                   "\"ldmatrix.sync.aligned.m8n8.%s%s.shared.b16 {%s}, [$%d+$%d];\", "
+                   "\"%s,r,n,~{memory}\"(i32 %%place, i32 %%at)\n"
+                   "  ret %s %%v\n}\n",
+                   words, name, words, four ? "x4" : "x2", turned ? ".trans" : "",
+                   four ? "$0, $1, $2, $3" : "$0, $1", four ? 4 : 2, four ? 5 : 3,
+                   four ? "=r,=r,=r,=r" : "=r,=r", words);
+}
+
 void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
                              struct ig_text *out) {
     const struct scalar *s = scalar_of(name);
@@ -420,6 +450,8 @@ void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
         write_long_tensor_product(name, "bf16", out);
     } else if (!strcmp(name, "nv.turn")) {
         ig_text_puts(out, turn);
+    } else if (!strncmp(name, "nv.ldmatrix.", 12)) {
+        write_matrix_load(name, out);
     } else if (strstr(name, "_shuffle_")) {
         write_shuffle(name, out);
     } else if (strstr(name, "_ballot")) {

@@ -2,9 +2,10 @@
  * The fast forms of some functions of the maths library by the hardware's approximations, where
  * these are within the bounds of MSL's table for fast maths:
  *
- *     exp   3 + floor(|2x|) ulp   ex2.approx(x · log2(e)): 2 ulp, and |x| ulp/2 of the product
- *     exp2  3 + floor(|2x|) ulp   ex2.approx: 2 ulp
- *     rsqrt 2 ulp                 rsqrt.approx: 2^-22.9
+ *     exp   3 + floor(|2x|) ulp   ex2.approx(x · log2(e)): 2 ulp; the product's rounding, |x|
+ * ulp/2, is put right afterwards, for sums of many terms exp2  3 + floor(|2x|) ulp   ex2.approx: 2
+ * ulp rsqrt 2 ulp                 rsqrt.approx: 2^-22.9 x / y 2.5 ulp, for |y| in 2^±126   x ·
+ * rcp.approx(y): 1 ulp, and the product's 0.5
  *
  * Subnormal results of the exponentials are 0, as in the library's own fast forms.
  */
@@ -14,46 +15,93 @@
 
 static const struct {
     const char *name, *intrinsic;
-    double factor; /* of the argument */
 } forms[] = {
-    {"__ingot_math_exp_fastf", "llvm.nvvm.ex2.approx.ftz.f", 1.442695040888963},
-    {"__ingot_math_exp2_fastf", "llvm.nvvm.ex2.approx.ftz.f", 1.0},
-    {"__ingot_math_rsqrt_fastf", "llvm.nvvm.rsqrt.approx.f", 1.0},
+    {"__ingot_math_exp2_fastf", "llvm.nvvm.ex2.approx.ftz.f"},
+    {"__ingot_math_rsqrt_fastf", "llvm.nvvm.rsqrt.approx.f"},
 };
 
-/* A function of the same type with the intrinsic as its body, in the other's place. */
-static void replace(LLVMModuleRef module, LLVMValueRef function, const char *intrinsic,
-                    double factor) {
-    LLVMContextRef context = LLVMGetModuleContext(module);
-    LLVMTypeRef f32 = LLVMFloatTypeInContext(context), type = LLVMFunctionType(f32, &f32, 1, false);
+/* A function of the same type, empty so far, in the other's place; the builder stands in it. */
+static LLVMValueRef replace(LLVMModuleRef module, LLVMValueRef function, LLVMBuilderRef builder) {
+    LLVMValueRef own = LLVMAddFunction(module, "nv.fast", LLVMGlobalGetValueType(function));
+    LLVMSetLinkage(own, LLVMInternalLinkage);
+    LLVMBasicBlockRef entry =
+        LLVMAppendBasicBlockInContext(LLVMGetModuleContext(module), own, "entry");
+    LLVMPositionBuilderAtEnd(builder, entry);
+    LLVMReplaceAllUsesWith(function, own);
+    return own;
+}
+
+/* intrinsic(arguments), all floats */
+static LLVMValueRef call(LLVMModuleRef module, LLVMBuilderRef builder, const char *intrinsic,
+                         LLVMValueRef *arguments, unsigned count) {
+    LLVMTypeRef f32 = LLVMFloatTypeInContext(LLVMGetModuleContext(module));
+    LLVMTypeRef type = LLVMFunctionType(f32, (LLVMTypeRef[]){f32, f32, f32}, count, false);
     LLVMValueRef callee = LLVMGetNamedFunction(module, intrinsic);
     callee = callee ? callee : LLVMAddFunction(module, intrinsic, type);
-    LLVMValueRef own = LLVMAddFunction(module, "nv.fast", type);
-    LLVMSetLinkage(own, LLVMInternalLinkage);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-    LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, own, "entry"));
-    LLVMValueRef x = LLVMGetParam(own, 0);
-    if (factor != 1.0) {
-        x = LLVMBuildFMul(builder, x, LLVMConstReal(f32, factor), "");
-    }
-    LLVMBuildRet(builder, LLVMBuildCall2(builder, type, callee, &x, 1, ""));
-    LLVMDisposeBuilder(builder);
-    LLVMReplaceAllUsesWith(function, own);
+    return LLVMBuildCall2(builder, type, callee, arguments, count, "");
+}
+
+static void use_intrinsic(LLVMModuleRef module, LLVMValueRef function, LLVMBuilderRef builder,
+                          const char *intrinsic) {
+    LLVMValueRef x = LLVMGetParam(replace(module, function, builder), 0);
+    LLVMBuildRet(builder, call(module, builder, intrinsic, &x, 1));
+}
+
+/* t = x log2(e), rounded, by r = x log2(e) - t; e^x = 2^t (1 + r ln 2). Where that is infinity
+ * minus infinity, 2^t alone. */
+static void use_exponential(LLVMModuleRef module, LLVMValueRef function, LLVMBuilderRef builder) {
+    LLVMTypeRef f32 = LLVMFloatTypeInContext(LLVMGetModuleContext(module));
+    LLVMValueRef x = LLVMGetParam(replace(module, function, builder), 0);
+    LLVMValueRef log2e = LLVMConstReal(f32, 1.442695040888963);
+    LLVMValueRef t = LLVMBuildFMul(builder, x, log2e, "");
+    LLVMValueRef power = call(module, builder, "llvm.nvvm.ex2.approx.ftz.f", &t, 1);
+    LLVMValueRef rest = call(module, builder, "llvm.fma.f32",
+                             (LLVMValueRef[]){x, log2e, LLVMBuildFNeg(builder, t, "")}, 3);
+    rest = LLVMBuildFMul(builder, rest, LLVMConstReal(f32, 0.6931471805599453), "");
+    LLVMValueRef sum =
+        call(module, builder, "llvm.fma.f32", (LLVMValueRef[]){power, rest, power}, 3);
+    LLVMValueRef number = LLVMBuildFCmp(builder, LLVMRealORD, sum, sum, "");
+    LLVMBuildRet(builder, LLVMBuildSelect(builder, number, sum, power, ""));
+}
+
+/* The intrinsic for rcp.approx takes subnormal results to 0, which 1 / 2^127 is not yet. */
+static void use_reciprocal(LLVMModuleRef module, LLVMValueRef function, LLVMBuilderRef builder) {
+    static const char text[] = "rcp.approx.f32 $0, $1;", constraints[] = "=f,f";
+    LLVMTypeRef f32 = LLVMFloatTypeInContext(LLVMGetModuleContext(module));
+    LLVMTypeRef type = LLVMFunctionType(f32, &f32, 1, false);
+    LLVMValueRef rcp =
+        LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, false,
+                         false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef own = replace(module, function, builder), y = LLVMGetParam(own, 1);
+    LLVMValueRef inverse = LLVMBuildCall2(builder, type, rcp, &y, 1, "");
+    LLVMBuildRet(builder, LLVMBuildFMul(builder, LLVMGetParam(own, 0), inverse, ""));
+}
+
+/* Is this the definition of the maths library's function, on `count` floats? */
+static bool is_form(LLVMValueRef function, const char *name, unsigned count) {
+    size_t length;
+    const char *found = strstr(LLVMGetValueName2(function, &length), name);
+    LLVMTypeRef type = LLVMGlobalGetValueType(function);
+    return found && !strcmp(found, name) && !LLVMIsDeclaration(function) &&
+           LLVMCountParamTypes(type) == count &&
+           LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMFloatTypeKind;
 }
 
 void igc_use_gpu_maths(LLVMModuleRef module) {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
-            size_t length;
-            const char *name = LLVMGetValueName2(f, &length);
-            const char *found = strstr(name, forms[i].name);
-            LLVMTypeRef type = LLVMGlobalGetValueType(f);
-            next = LLVMGetNextFunction(f);
-            if (found && !strcmp(found, forms[i].name) && !LLVMIsDeclaration(f) &&
-                LLVMCountParamTypes(type) == 1 &&
-                LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMFloatTypeKind) {
-                replace(module, f, forms[i].intrinsic, forms[i].factor);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+    for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
+        next = LLVMGetNextFunction(f);
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            if (is_form(f, forms[i].name, 1)) {
+                use_intrinsic(module, f, builder, forms[i].intrinsic);
             }
         }
+        if (is_form(f, "__ingot_math_exp_fastf", 1)) {
+            use_exponential(module, f, builder);
+        }
+        if (is_form(f, "__ingot_math_divide_fastff", 2)) {
+            use_reciprocal(module, f, builder);
+        }
     }
+    LLVMDisposeBuilder(builder);
 }

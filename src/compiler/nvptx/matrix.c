@@ -55,26 +55,32 @@ static bool is_tile_load(LLVMValueRef in) {
     return !strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23);
 }
 
-/* The half or bfloat that a float was made of; NULL if it was not. */
-static LLVMValueRef narrow(LLVMValueRef value, LLVMTypeKind kind) {
-    if (LLVMIsAFPExtInst(value) && LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(value, 0))) == kind) {
+/* The half or bfloat that a float was made of; NULL if it was not. 0 is either. */
+static LLVMValueRef narrow(LLVMValueRef value, LLVMTypeRef type) {
+    if (LLVMIsAFPExtInst(value) && LLVMTypeOf(LLVMGetOperand(value, 0)) == type) {
         return LLVMGetOperand(value, 0);
     }
-    return NULL;
+    return LLVMIsAConstantFP(value) && LLVMIsNull(value) ? LLVMConstNull(type) : NULL;
 }
 
-static const char *tensor_of(const struct product *p) {
-    static const struct {
-        LLVMTypeKind kind;
+static const char *tensor_of(LLVMContextRef context, const struct product *p) {
+    const struct {
+        LLVMTypeRef type;
         const char *name;
-    } kinds[] = {{LLVMHalfTypeKind, "nv.mma.f16"}, {LLVMBFloatTypeKind, "nv.mma.bf16"}};
+    } kinds[] = {{LLVMHalfTypeInContext(context), "nv.mma.f16"},
+                 {LLVMBFloatTypeInContext(context), "nv.mma.bf16"}};
     for (size_t i = 0; i < 2; i++) {
-        if (narrow(a_of(p, 0), kinds[i].kind) && narrow(a_of(p, 1), kinds[i].kind) &&
-            narrow(b_of(p, 0), kinds[i].kind) && narrow(b_of(p, 1), kinds[i].kind)) {
+        if (narrow(a_of(p, 0), kinds[i].type) && narrow(a_of(p, 1), kinds[i].type) &&
+            narrow(b_of(p, 0), kinds[i].type) && narrow(b_of(p, 1), kinds[i].type)) {
             return kinds[i].name;
         }
     }
     return NULL;
+}
+
+static LLVMTypeRef type_of(LLVMContextRef context, const struct product *p) {
+    return strstr(p->tensor, ".f16") ? LLVMHalfTypeInContext(context)
+                                     : LLVMBFloatTypeInContext(context);
 }
 
 /* Is the value there before `place`? Both in one function; other blocks are taken to be before. */
@@ -91,15 +97,14 @@ static bool is_before(LLVMValueRef value, LLVMValueRef place) {
     return false;
 }
 
-/* Nothing between two instructions of a block writes memory. */
-static bool no_writes(LLVMValueRef from, LLVMValueRef to) {
+bool igp_no_writes(LLVMValueRef from, LLVMValueRef to) {
     for (LLVMValueRef in = from; in && in != to; in = LLVMGetNextInstruction(in)) {
         LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
         if (opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg ||
             opcode == LLVMFence ||
             (opcode == LLVMCall && !is_product(in) && strncmp(igp_callee(in), "nv.mma.", 7) &&
-             strncmp(igp_callee(in), "nv.turn", 7) && !is_tile_load(in) &&
-             strncmp(igp_callee(in), "llvm.", 5))) {
+             strncmp(igp_callee(in), "nv.turn", 7) && strncmp(igp_callee(in), "nv.ldmatrix", 11) &&
+             !is_tile_load(in) && strncmp(igp_callee(in), "llvm.", 5))) {
             return false;
         }
     }
@@ -116,7 +121,7 @@ static bool can_move(LLVMValueRef value, LLVMValueRef place, unsigned depth) {
         return false;
     }
     if (LLVMIsALoadInst(value) || is_tile_load(value)) {
-        if ((LLVMIsALoadInst(value) && LLVMGetVolatile(value)) || !no_writes(place, value)) {
+        if ((LLVMIsALoadInst(value) && LLVMGetVolatile(value)) || !igp_no_writes(place, value)) {
             return false;
         }
     } else if (LLVMIsACallInst(value) || LLVMIsAStoreInst(value) || LLVMIsAAtomicRMWInst(value) ||
@@ -203,7 +208,7 @@ static ingot_status find_products(struct igp_kernel *k, struct product **product
             *p = (struct product){{NULL, NULL}, NULL, false};
         }
         p->calls[element] = calls[i];
-        p->tensor = tensor_of(p);
+        p->tensor = tensor_of(k->context, p);
     }
     return INGOT_OK;
 }
@@ -265,30 +270,87 @@ static void emit_float(struct igp_kernel *k, struct product *p) {
 }
 
 /* Two elements in one register. */
-static LLVMValueRef packed(struct igp_kernel *k, LLVMValueRef first, LLVMValueRef second) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
-    LLVMValueRef low = LLVMGetOperand(first, 0), high = LLVMGetOperand(second, 0);
-    LLVMValueRef pair = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(low), 2));
+static LLVMValueRef packed(struct igp_kernel *k, const struct product *p, LLVMValueRef first,
+                           LLVMValueRef second) {
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), type = type_of(k->context, p);
+    LLVMValueRef low = narrow(first, type), high = narrow(second, type);
+    LLVMValueRef pair = LLVMGetPoison(LLVMVectorType(type, 2));
     pair = LLVMBuildInsertElement(k->builder, pair, low, LLVMConstInt(i32, 0, false), "");
     pair = LLVMBuildInsertElement(k->builder, pair, high, LLVMConstInt(i32, 1, false), "");
     return LLVMBuildBitCast(k->builder, pair, i32, "");
 }
 
+/* The load of an element of a transposed tile that a float was made of; NULL if it was not. */
+static LLVMValueRef turned_load(LLVMValueRef value, uint64_t number) {
+    LLVMValueRef element = LLVMIsAFPExtInst(value) ? LLVMGetOperand(value, 0) : value;
+    LLVMValueRef call = LLVMIsABitCastInst(element) ? LLVMGetOperand(element, 0) : NULL;
+    if (!call || !LLVMIsACallInst(call) || !is_tile_load(call)) {
+        return NULL;
+    }
+    LLVMValueRef transposed = LLVMGetOperand(call, 2), which = LLVMGetOperand(call, 3);
+    return LLVMIsAConstantInt(transposed) && LLVMConstIntGetZExtValue(transposed) &&
+                   LLVMIsAConstantInt(which) && LLVMConstIntGetZExtValue(which) == number
+               ? call
+               : NULL;
+}
+
+/* A tile that was turned when it was loaded, and is to be turned again, is loaded as it stands:
+ * before the first of its loads, once. NULL if it is none. */
+static LLVMValueRef unturned(struct igp_kernel *k, const struct product *p) {
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
+    LLVMValueRef loads[] = {turned_load(b_of(p, 0), 0), turned_load(b_of(p, 1), 1)};
+    if (!loads[0] || !loads[1] || LLVMGetCalledValue(loads[0]) != LLVMGetCalledValue(loads[1]) ||
+        LLVMGetOperand(loads[0], 0) != LLVMGetOperand(loads[1], 0) ||
+        LLVMGetOperand(loads[0], 1) != LLVMGetOperand(loads[1], 1) ||
+        LLVMGetInstructionParent(loads[0]) != LLVMGetInstructionParent(loads[1])) {
+        return NULL;
+    }
+    LLVMValueRef place = is_before(loads[0], loads[1]) ? loads[0] : loads[1];
+    if (!igp_no_writes(place, place == loads[0] ? loads[1] : loads[0])) {
+        return NULL;
+    }
+    LLVMValueRef before = LLVMGetPreviousInstruction(place);
+    LLVMValueRef pair = before && LLVMIsABitCastInst(before) ? LLVMGetOperand(before, 0) : NULL;
+    if (pair && LLVMTypeOf(before) == i32 && LLVMIsAInsertElementInst(pair) &&
+        LLVMIsACallInst(LLVMGetOperand(pair, 1)) && is_tile_load(LLVMGetOperand(pair, 1)) &&
+        LLVMGetOperand(LLVMGetOperand(pair, 1), 0) == LLVMGetOperand(place, 0)) {
+        return before;
+    }
+    LLVMPositionBuilderBefore(k->builder, place);
+    LLVMTypeRef type = LLVMGlobalGetValueType(LLVMGetCalledValue(place));
+    pair = LLVMGetPoison(LLVMVectorType(LLVMGetReturnType(type), 2));
+    for (unsigned e = 0; e < 2; e++) {
+        LLVMValueRef args[] = {LLVMGetOperand(place, 0), LLVMGetOperand(place, 1),
+                               LLVMConstNull(LLVMInt1TypeInContext(k->context)),
+                               LLVMConstInt(i32, e, false)};
+        LLVMValueRef element =
+            LLVMBuildCall2(k->builder, type, LLVMGetCalledValue(place), args, 4, "");
+        pair = LLVMBuildInsertElement(k->builder, pair, element, LLVMConstInt(i32, e, false), "");
+    }
+    return LLVMBuildBitCast(k->builder, pair, i32, "");
+}
+
 /* B as the instruction wants it: turned once for all products of a block. */
 static LLVMValueRef turned(struct igp_kernel *k, const struct product *p, LLVMValueRef place) {
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), type = type_of(k->context, p);
+    LLVMValueRef as_it_stands = unturned(k, p);
+    if (as_it_stands) {
+        return as_it_stands;
+    }
     for (LLVMValueRef in = LLVMGetPreviousInstruction(place); in;
          in = LLVMGetPreviousInstruction(in)) {
         LLVMValueRef cast = strcmp(igp_callee(in), "nv.turn") ? NULL : LLVMGetOperand(in, 0);
-        LLVMValueRef last = cast ? LLVMGetOperand(cast, 0) : NULL;
-        LLVMValueRef before = last ? LLVMGetOperand(last, 0) : NULL;
-        if (before && LLVMGetOperand(last, 1) == LLVMGetOperand(b_of(p, 1), 0) &&
-            LLVMGetOperand(before, 1) == LLVMGetOperand(b_of(p, 0), 0)) {
+        LLVMValueRef last = cast && LLVMIsABitCastInst(cast) ? LLVMGetOperand(cast, 0) : NULL;
+        LLVMValueRef before =
+            last && LLVMIsAInsertElementInst(last) ? LLVMGetOperand(last, 0) : NULL;
+        if (before && LLVMIsAInsertElementInst(before) &&
+            LLVMGetOperand(last, 1) == narrow(b_of(p, 1), type) &&
+            LLVMGetOperand(before, 1) == narrow(b_of(p, 0), type)) {
             return in;
         }
     }
     LLVMPositionBuilderBefore(k->builder, place);
-    LLVMValueRef pair = packed(k, b_of(p, 0), b_of(p, 1));
+    LLVMValueRef pair = packed(k, p, b_of(p, 0), b_of(p, 1));
     return igp_call(k, "nv.turn", i32, &pair, 1, true);
 }
 
@@ -303,8 +365,8 @@ static void emit_tensor(struct igp_kernel *k, struct product *p, struct product 
     LLVMValueRef b = turned(k, p, place);
     LLVMPositionBuilderBefore(k->builder, place);
     LLVMValueRef args[] = {
-        packed(k, a_of(p, 0), a_of(p, 1)),
-        other ? packed(k, a_of(other, 0), a_of(other, 1)) : LLVMConstInt(i32, 0, false),
+        packed(k, p, a_of(p, 0), a_of(p, 1)),
+        other ? packed(k, p, a_of(other, 0), a_of(other, 1)) : LLVMConstInt(i32, 0, false),
         b,
         c_of(p, 0),
         c_of(p, 1),
@@ -413,5 +475,8 @@ ingot_status igp_lower_matrix(struct igp_kernel *kernel) {
         }
         emit_tensor(kernel, p, other);
     }
-    return status ? status : join_steps(kernel);
+    if (!status) {
+        status = join_steps(kernel);
+    }
+    return status ? status : igp_join_loads(kernel);
 }

@@ -106,36 +106,60 @@ static void forget_cpu(LLVMModuleRef module) {
     LLVMStripModuleDebugInfo(module);
 }
 
+static bool is_threadgroup_variable(LLVMValueRef global) {
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == INGOT_SPACE_THREADGROUP &&
+           LLVMGetFirstUse(global);
+}
+
+/* Where a threadgroup variable begins after `total` bytes, and ends. */
+static uint64_t place_variable(struct igp_kernel *k, LLVMValueRef g, uint64_t *total) {
+    uint64_t alignment = LLVMGetAlignment(g);
+    uint64_t at = (*total + alignment - 1) / alignment * alignment;
+    *total = at + LLVMABISizeOfType(LLVMGetModuleDataLayout(k->module), LLVMGlobalGetValueType(g));
+    return at;
+}
+
+/* More than modules may have: they become the beginning of dynamic memory. */
+static void make_dynamic(struct igp_kernel *k) {
+    LLVMTypeRef byte = LLVMInt8TypeInContext(k->context);
+    LLVMValueRef dynamic = LLVMAddGlobalInAddressSpace(k->module, LLVMArrayType2(byte, 0),
+                                                       "ingot_dynamic", INGOT_SPACE_THREADGROUP);
+    LLVMSetAlignment(dynamic, 16);
+    uint64_t total = 0;
+    for (LLVMValueRef g = LLVMGetFirstGlobal(k->module), next; g; g = next) {
+        next = LLVMGetNextGlobal(g);
+        if (g == dynamic || !is_threadgroup_variable(g)) {
+            continue;
+        }
+        LLVMValueRef at =
+            LLVMConstInt(LLVMInt64TypeInContext(k->context), place_variable(k, g, &total), false);
+        LLVMReplaceAllUsesWith(g, LLVMConstInBoundsGEP2(byte, dynamic, &at, 1));
+        LLVMDeleteGlobal(g);
+    }
+}
+
 /* Threadgroup variables have no first value, and their sizes add up. */
-static ingot_status place_threadgroup(struct igp_kernel *k, uint32_t *bytes) {
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
+static void place_threadgroup(struct igp_kernel *k, uint32_t *bytes) {
     uint64_t total = 0;
     unsigned number = 0;
     for (LLVMValueRef g = LLVMGetFirstGlobal(k->module); g; g = LLVMGetNextGlobal(g)) {
         char name[32];
         snprintf(name, sizeof name, "ingot_global_%u", number++);
         LLVMSetValueName2(g, name, strlen(name)); /* PTX allows fewer characters than C++ */
-        if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != INGOT_SPACE_THREADGROUP ||
-            !LLVMGetFirstUse(g)) {
+        if (!is_threadgroup_variable(g)) {
             continue;
         }
-        LLVMTypeRef type = LLVMGlobalGetValueType(g);
         if (LLVMGetAlignment(g) < 16) {
             LLVMSetAlignment(g, 16);
         }
-        LLVMSetInitializer(g, LLVMGetUndef(type));
+        LLVMSetInitializer(g, LLVMGetUndef(LLVMGlobalGetValueType(g)));
         LLVMSetExternallyInitialized(g, false);
-        total = (total + LLVMGetAlignment(g) - 1) / LLVMGetAlignment(g) * LLVMGetAlignment(g) +
-                LLVMABISizeOfType(layout, type);
+        place_variable(k, g, &total);
     }
     if (total > INGOT_CUDA_MAX_STATIC) {
-        return ig_fail(k->error, INGOT_COMPILE_ERROR,
-                       "the kernel's threadgroup variables take %llu bytes; CUDA has %u for them, "
-                       "and more only for threadgroup arguments",
-                       (unsigned long long)total, INGOT_CUDA_MAX_STATIC);
+        make_dynamic(k);
     }
     *bytes = (uint32_t)((total + 15) / 16 * 16);
-    return INGOT_OK;
 }
 
 /* Indices into private arrays stay in range, as on CPUs. */
@@ -346,7 +370,7 @@ ingot_status igc_codegen_nvptx(struct ig_arena *arena, LLVMModuleRef module, LLV
         status = igc_stage(module, machine, "nvptx-lower", "globaldce", error);
     }
     if (!status) {
-        status = place_threadgroup(&k, &code->static_threadgroup_bytes);
+        place_threadgroup(&k, &code->static_threadgroup_bytes);
     }
     if (!status && job->emitted && job->command->emit == IGC_EMIT_PREPARED) {
         igc_print_module(module, job->emitted);

@@ -65,12 +65,20 @@ void igp_lower_atomics(struct igp_kernel *kernel);
 /* ---- matrix.c ---- */
 /* Products of tiles, on tensor cores where the elements are half or bfloat. */
 ingot_status igp_lower_matrix(struct igp_kernel *kernel);
+/* Nothing between two instructions of a block writes memory. */
+bool igp_no_writes(LLVMValueRef from, LLVMValueRef to);
 
-/* ---- library.c, library_lanes.c, entry.c: LLVM IR as text ---- */
+/* ---- ldmatrix.c ---- */
+/* Operands of products that lie in threadgroup memory, by one instruction each. */
+ingot_status igp_join_loads(struct igp_kernel *kernel);
+
+/* ---- library*.c, entry.c: LLVM IR as text ---- */
 /* The built-ins that the module calls. */
 void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out);
 void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
                              struct ig_text *out);
+/* nv.record and the log that it writes to. */
+void igp_write_log(struct ig_text *out);
 /* The entry point, which calls the body. */
 void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out);
 

@@ -1,135 +1,13 @@
-/* services->log: printf-style formatting of a message from 8-byte slots. */
-#include <stdio.h>
-#include <string.h>
-
+/* services->log: one message of a thread. */
 #include "base/text.h"
 #include "runtime/cpu/cpu.h"
 
 void cpu_service_log(const struct ingot_cpu_group *group, uint32_t level, const char *format,
                      uint32_t count, const uint64_t *args);
 
-#define MAX_SPEC 32
-
-/* Copies flags, width and precision of a conversion and drops its length modifiers; returns
- * the conversion character, and moves *text past it. 0: not a conversion. *elements: 4 for %v4f. */
-static char parse_conversion(const char **text, char spec[MAX_SPEC], unsigned *elements) {
-    const char *p = *text; /* after '%' */
-    size_t length = 0;
-    spec[length++] = '%';
-    while (*p && strchr("-+ #0123456789.", *p) && length < MAX_SPEC - 8)
-        spec[length++] = *p++;
-    *elements = 1;
-    if (*p == 'v' && p[1] >= '2' && p[1] <= '4') {
-        *elements = (unsigned)(p[1] - '0');
-        p += 2;
-    }
-    while (*p && strchr("hlLqjzt", *p))
-        p++;
-    if (!*p)
-        return 0;
-    spec[length] = '\0';
-    *text = p + 1;
-    return *p;
-}
-
-static void append_integer(struct ig_text *out, char *spec, char conversion, uint64_t value) {
-    size_t length = strlen(spec);
-    spec[length] = 'l';
-    spec[length + 1] = 'l';
-    spec[length + 2] = conversion;
-    spec[length + 3] = '\0';
-    char buffer[600];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    int size = snprintf(buffer, sizeof buffer, spec, (unsigned long long)value);
-#pragma GCC diagnostic pop
-    if (size > 0)
-        ig_text_append(out, buffer,
-                       (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
-}
-
-static void append_double(struct ig_text *out, char *spec, char conversion, uint64_t bits) {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    size_t length = strlen(spec);
-    spec[length] = conversion;
-    spec[length + 1] = '\0';
-    char buffer[600];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    int size = snprintf(buffer, sizeof buffer, spec, value);
-#pragma GCC diagnostic pop
-    if (size > 0)
-        ig_text_append(out, buffer,
-                       (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
-}
-
-static void append_argument(struct ig_text *out, char *spec, char conversion, uint64_t value) {
-    switch (conversion) {
-    case 'd':
-    case 'i':
-    case 'u':
-    case 'x':
-    case 'X':
-    case 'o':
-        append_integer(out, spec, conversion, value);
-        break;
-    case 'c': {
-        char character = (char)value;
-        ig_text_append(out, &character, 1);
-        break;
-    }
-    case 'p':
-        ig_text_printf(out, "0x%llx", (unsigned long long)value);
-        break;
-    case 's':
-        ig_text_puts(out, value ? (const char *)(uintptr_t)value : "(null)");
-        break;
-    case 'a':
-    case 'A':
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-    case 'g':
-    case 'G':
-        append_double(out, spec, conversion, value);
-        break;
-    default:
-        ig_text_printf(out, "%%%c", conversion);
-    }
-}
-
-static void format_message(struct ig_text *out, const char *format, uint32_t count,
-                           const uint64_t *args) {
-    uint32_t next = 0;
-    for (const char *p = format; *p;) {
-        if (*p != '%') {
-            size_t plain = strcspn(p, "%");
-            ig_text_append(out, p, plain);
-            p += plain;
-            continue;
-        }
-        p++;
-        if (*p == '%') {
-            ig_text_append(out, p++, 1);
-            continue;
-        }
-        char spec[MAX_SPEC] = "";
-        unsigned elements;
-        char conversion = parse_conversion(&p, spec, &elements);
-        if (!conversion)
-            break;
-        for (unsigned i = 0; i < elements; i++) {
-            char own[MAX_SPEC];
-            memcpy(own, spec, sizeof own);
-            ig_text_puts(out, i ? "," : "");
-            if (next < count)
-                append_argument(out, own, conversion, args[next++]);
-            else
-                ig_text_puts(out, "(missing)");
-        }
-    }
+static const char *own_string(void *context, uint64_t address) {
+    (void)context;
+    return (const char *)(uintptr_t)address;
 }
 
 void cpu_service_log(const struct ingot_cpu_group *group, uint32_t level, const char *format,
@@ -138,7 +16,7 @@ void cpu_service_log(const struct ingot_cpu_group *group, uint32_t level, const 
     /* User code and malloc must not be left half-way by the watchdog. */
     executor->in_kernel = 0;
     struct ig_text message = {0};
-    format_message(&message, format ? format : "", count, args);
+    ig_log_format(&message, format ? format : "", count, args, own_string, NULL);
     ig_log_message((int)level, ig_text_string(&message));
     ig_text_free(&message);
     cpu_reenter_kernel(executor);

@@ -33,6 +33,7 @@ struct cuda_device {
     ingot_status lost_status; /* under lock, as all below */
     char *lost_reason;
     struct cuda_stream *streams;
+    struct cuda_code *logging; /* the code that can write messages */
 };
 
 /* Where an argument goes in the parameter block. */
@@ -49,7 +50,11 @@ struct cuda_code {
     char *kernel;
     uint32_t block_bytes;
     uint32_t threadgroups_at, threadgroup_slots;
-    uint32_t static_bytes; /* rounded up to 16 */
+    uint32_t static_bytes; /* that the driver places, rounded up to 16 */
+    cu_pointer log;        /* 0: it writes no messages */
+    struct cuda_code *next_logging;
+    bool has_run;     /* since its log was read */
+    bool has_dynamic; /* threadgroup memory of which the launch says the size */
     uint32_t max_threads;
     uint32_t place_count;
     struct cuda_place places[];
@@ -111,6 +116,8 @@ bool cuda_result_is_fatal(cu_result result);
 
 /* One look at a stream: CU_SUCCESS, CU_NOT_READY or what is wrong. With the lock held. */
 cu_result cuda_stream_look(struct cuda_stream *stream);
+/* Is work on the stream recorded into a graph instead of run? */
+bool cuda_stream_is_captured(const struct cuda_stream *stream);
 /* A pause between two looks that grows with `round`. */
 void cuda_pause(unsigned round);
 /* Until no stream has work, or the device is lost. Without the lock. */
@@ -159,6 +166,14 @@ bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ing
 /* Turns the result of a call into the status of the operation `what`. */
 ingot_status cuda_stream_end(struct cuda_stream *stream, struct cuda_scope *scope, cu_result result,
                              const char *what, struct ig_error *error);
+
+/* cuda_log.c: `code`, which was loaded from `image`, may have messages from now on, and no more. */
+ingot_status cuda_log_open(struct cuda_device *device, struct cuda_code *code,
+                           const struct ig_code *image, struct ig_error *error);
+void cuda_log_close(struct cuda_device *device, struct cuda_code *code);
+/* Hands on what kernels wrote, when no stream has work; without the lock. Fails when a kernel says
+ * that it could not go on. */
+ingot_status cuda_log_read(struct cuda_device *device, struct ig_error *error);
 
 ingot_status cuda_event_open(ingot_device *device, void **event, struct ig_error *error);
 void cuda_event_close(void *event);

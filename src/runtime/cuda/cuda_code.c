@@ -6,7 +6,7 @@
 #include "base/cuda_abi.h"
 #include "runtime/cuda/cuda.h"
 
-enum { LOG_SIZE = 8192, STATIC_LIMIT = 48 << 10 };
+enum { LOG_SIZE = 8192 };
 
 static const struct {
     int capability;
@@ -44,6 +44,9 @@ static ingot_status lay_out(const struct ig_variant *variant, struct cuda_code *
     code->threadgroups_at = ingot_cuda_threadgroups_at(arguments, count);
     code->block_bytes = ingot_cuda_block_bytes(arguments, count);
     code->static_bytes = (variant->static_threadgroup_bytes + 15u) & ~15u;
+    if (code->static_bytes > INGOT_CUDA_MAX_STATIC)
+        code->static_bytes = 0;
+    code->has_dynamic = code->threadgroup_slots || code->static_bytes == 0;
     if (code->block_bytes > INGOT_CUDA_MAX_BLOCK)
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "kernel \"%s\": its %u arguments take %u bytes of parameters; the limit is "
@@ -127,7 +130,7 @@ static ingot_status set_limits(struct cuda_device *device, struct cuda_code *cod
     if (result == CU_SUCCESS)
         code->max_threads = (uint32_t)threads;
     uint32_t memory = device->base.info.max_threadgroup_memory;
-    if (result == CU_SUCCESS && code->threadgroup_slots && memory > STATIC_LIMIT &&
+    if (result == CU_SUCCESS && code->has_dynamic && memory > INGOT_CUDA_MAX_STATIC &&
         memory > code->static_bytes)
         result = device->driver->function_set(code->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
                                               (int)(memory - code->static_bytes));
@@ -156,6 +159,8 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
         status = load_module(device, name, code, result, error);
         if (status == INGOT_OK)
             status = set_limits(device, result, error);
+        if (status == INGOT_OK)
+            status = cuda_log_open(device, result, code, error);
         if (status != INGOT_OK && result->module && !cuda_is_lost(device))
             device->driver->module_unload(result->module);
         cuda_leave(device, &scope);
@@ -187,6 +192,8 @@ void cuda_code_unload(ingot_device *base, void *loaded) {
     struct cuda_code *code = loaded;
     struct cuda_scope scope;
     cuda_drain(device);
+    cuda_log_read(device, NULL);
+    cuda_log_close(device, code);
     forget(device, code);
     if (cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK) {
         device->driver->module_unload(code->module);

@@ -111,7 +111,8 @@ static cu_result take_context(struct cuda_device *device) {
     return result;
 }
 
-/* A context that has failed is thrown away, with whatever else used it: all of that is lost. */
+/* A context that has failed is thrown away, with whatever else used it: all of that is lost. Not
+ * every driver then gives the process another one. */
 static ingot_status open_context(struct cuda_device *device, struct ig_error *error) {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     cu_result result = CU_ILLEGAL_ADDRESS;
@@ -129,12 +130,16 @@ static ingot_status open_context(struct cuda_device *device, struct ig_error *er
     if (result == CU_SUCCESS)
         return INGOT_OK;
     char text[CUDA_RESULT_TEXT];
+    bool is_lost = cuda_result_is_fatal(result);
     return ig_fail(error,
-                   result == CU_OUT_OF_MEMORY     ? INGOT_OUT_OF_MEMORY
-                   : cuda_result_is_fatal(result) ? INGOT_DEVICE_LOST
-                                                  : INGOT_UNSUPPORTED,
-                   "no context on device \"%s\": %s", device->base.info.name,
-                   cuda_result_text(result, text));
+                   result == CU_OUT_OF_MEMORY ? INGOT_OUT_OF_MEMORY
+                   : is_lost                  ? INGOT_DEVICE_LOST
+                                              : INGOT_UNSUPPORTED,
+                   "no context on device \"%s\": %s%s", device->base.info.name,
+                   cuda_result_text(result, text),
+                   is_lost ? "; after a fault the driver gives a process no other one: the program "
+                             "has to be started again"
+                           : "");
 }
 
 static void device_close(ingot_device *base) {

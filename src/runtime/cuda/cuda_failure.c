@@ -262,7 +262,7 @@ void cuda_pause(unsigned round) {
     nanosleep(&(struct timespec){.tv_nsec = length < LONGEST_NS ? length : LONGEST_NS}, NULL);
 }
 
-static bool is_captured(const struct cuda_stream *stream) {
+bool cuda_stream_is_captured(const struct cuda_stream *stream) {
     int status = CU_CAPTURE_STATUS_NONE;
     return stream->is_wrapped &&
            stream->device->driver->stream_capturing(stream->handle, &status) == CU_SUCCESS &&
@@ -276,7 +276,7 @@ static bool some_stream_works(struct cuda_device *device) {
         return false;
     bool works = false;
     for (struct cuda_stream *s = device->streams; s && !works && !cuda_is_lost(device); s = s->next)
-        works = s->is_busy && !is_captured(s) && cuda_stream_look(s) == CU_NOT_READY;
+        works = s->is_busy && !cuda_stream_is_captured(s) && cuda_stream_look(s) == CU_NOT_READY;
     cuda_leave(device, &scope);
     return works;
 }

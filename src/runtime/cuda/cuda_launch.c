@@ -5,6 +5,7 @@
  * stream's staging memory: the stream runs in order, so what an earlier dispatch had there is
  * done with when the copy happens.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "base/cuda_abi.h"
@@ -55,6 +56,11 @@ static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_laun
     }
     if (!total)
         return INGOT_OK;
+    if (cuda_stream_is_captured(stream))
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "kernel \"%s\": %llu bytes of arguments do not fit into the launch, and "
+                       "cannot be copied while the stream is captured into a graph",
+                       code->kernel, (unsigned long long)total);
     ingot_status status = reserve_staging(stream, code->kernel, total, error);
     uint64_t at = 0;
     for (uint32_t i = 0; i < code->place_count && status == INGOT_OK; i++) {
@@ -113,13 +119,12 @@ static bool fill_block(const struct ig_launch *launch, const struct cuda_code *c
 static ingot_status check_limits(const struct cuda_device *device, const struct ig_launch *launch,
                                  const struct cuda_code *code, uint32_t threads,
                                  struct ig_error *error) {
-    for (int axis = 0; axis < 3; axis++)
-        if (launch->groups[axis] > device->max_grid[axis])
-            return ig_fail(error, INGOT_LAUNCH_ERROR,
-                           "kernel \"%s\": %u threadgroups along axis %d are more than the %u that "
-                           "device \"%s\" allows",
-                           code->kernel, launch->groups[axis], axis, device->max_grid[axis],
-                           device->base.info.name);
+    if (launch->groups[0] > device->max_grid[0])
+        return ig_fail(error, INGOT_LAUNCH_ERROR,
+                       "kernel \"%s\": %u threadgroups along axis 0 are more than the %u that "
+                       "device \"%s\" allows",
+                       code->kernel, launch->groups[0], device->max_grid[0],
+                       device->base.info.name);
     if (threads > code->max_threads)
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": a threadgroup of %u threads is more than the %u that its "
@@ -150,10 +155,35 @@ static void note_pending(struct cuda_stream *stream, const struct cuda_code *cod
     pending->recent[0] = code;
 }
 
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+/* The hardware counts fewer rows than there may be: a grid that has more goes in parts. */
+static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch *launch,
+                              const struct cuda_code *code, unsigned char *block, uint32_t threads,
+                              uint32_t dynamic) {
+    const struct cuda_device *device = stream->device;
+    const uint32_t *groups = launch->groups, *most = device->max_grid;
+    void *parameters[] = {block};
+    cu_result result = CU_SUCCESS;
+    for (uint32_t z = 0; z < groups[2] && result == CU_SUCCESS; z += most[2])
+        for (uint32_t y = 0; y < groups[1] && result == CU_SUCCESS; y += most[1]) {
+            const uint32_t first[2] = {y, z};
+            if (y || z)
+                memcpy(block + offsetof(struct ingot_cuda_launch, first), first, sizeof first);
+            result =
+                device->driver->launch(code->function, groups[0], least(groups[1] - y, most[1]),
+                                       least(groups[2] - z, most[2]), threads, 1, 1, dynamic,
+                                       stream->handle, parameters, NULL);
+        }
+    return result;
+}
+
 ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *launch,
                          struct ig_error *error) {
     struct cuda_device *device = stream->device;
-    const struct cuda_code *code = launch->kernel->loaded;
+    struct cuda_code *code = launch->kernel->loaded;
     _Alignas(16) unsigned char block[INGOT_CUDA_MAX_BLOCK];
     uint32_t threads = launch->group[0] * launch->group[1] * launch->group[2];
     uint32_t dynamic = launch->threadgroup_bytes > code->static_bytes
@@ -164,16 +194,14 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
         status = stage_bytes(stream, launch, code, block, error);
     if (status != INGOT_OK)
         return status;
-    void *parameters[] = {block};
-    cu_result result = device->driver->launch(code->function, launch->groups[0], launch->groups[1],
-                                              launch->groups[2], threads, 1, 1, dynamic,
-                                              stream->handle, parameters, NULL);
+    cu_result result = launch_parts(stream, launch, code, block, threads, dynamic);
     if (result != CU_SUCCESS)
         return cuda_fail(device, result, error,
                          "kernel \"%s\": the launch of %u x %u x %u groups of %u threads with %u "
                          "bytes of dynamic threadgroup memory failed",
                          code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
                          threads, dynamic);
+    code->has_run = true;
     note_pending(stream, code, launch->time_limit_seconds);
     if (!device->is_blocking)
         return INGOT_OK;

@@ -157,9 +157,20 @@ ingot_status cuda_stream_upload(void *handle, ingot_buffer *buffer, uint64_t off
         status = cuda_stream_wait(stream, error);
     if (status != INGOT_OK || !cuda_stream_begin(stream, &scope, &status, error))
         return status;
+    /* A graph would read the host's memory again each time it runs. */
+    if (cuda_stream_is_captured(stream)) {
+        cuda_stream_end(stream, &scope, CU_SUCCESS, "ingot_stream_upload", NULL);
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "ingot_stream_upload: %llu bytes of the host cannot be copied while the "
+                       "stream is captured into a graph",
+                       (unsigned long long)length);
+    }
+    /* Of several attributes at once, of memory that the driver does not know too. */
     unsigned type = 0;
+    int attribute = CU_POINTER_MEMORY_TYPE;
+    void *values[] = {&type};
     bool is_locked =
-        driver->pointer_attribute(&type, CU_POINTER_MEMORY_TYPE, (uintptr_t)host) == CU_SUCCESS &&
+        driver->pointer_attributes(1, &attribute, values, (uintptr_t)host) == CU_SUCCESS &&
         type == CU_MEMORY_HOST;
     cu_result result =
         driver->memory_upload(buffer->address + offset, host, length, stream->handle);
@@ -208,6 +219,7 @@ ingot_status cuda_stream_wait(void *handle, struct ig_error *error) {
         status = cuda_fail(device, result, error, "waiting for a stream of device \"%s\" failed",
                            device->base.info.name);
     }
+    bool has_messages = status == INGOT_OK && device->logging;
     pthread_mutex_unlock(&device->lock);
-    return status;
+    return has_messages ? cuda_log_read(device, error) : status;
 }

@@ -97,6 +97,8 @@ enum { CU_CAPTURE_STATUS_NONE = 0 };
     X(module_unload, "cuModuleUnload", (cu_module module))                                         \
     X(module_function, "cuModuleGetFunction",                                                      \
       (cu_function * function, cu_module module, const char *name))                                \
+    X(module_global, "cuModuleGetGlobal_v2",                                                       \
+      (cu_pointer * pointer, size_t *bytes, cu_module module, const char *name))                   \
     X(function_get, "cuFuncGetAttribute", (int *value, int attribute, cu_function function))       \
     X(function_set, "cuFuncSetAttribute", (cu_function function, int attribute, int value))        \
     X(launch, "cuLaunchKernel",                                                                    \
@@ -115,6 +117,8 @@ enum { CU_CAPTURE_STATUS_NONE = 0 };
     X(memory_download, "cuMemcpyDtoHAsync_v2",                                                     \
       (void *to, cu_pointer from, size_t bytes, cu_stream stream))                                 \
     X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, cu_pointer at))     \
+    X(pointer_attributes, "cuPointerGetAttributes",                                                \
+      (unsigned count, int *attributes, void **values, cu_pointer at))                             \
     X(stream_create, "cuStreamCreate", (cu_stream * stream, unsigned flags))                       \
     X(stream_destroy, "cuStreamDestroy_v2", (cu_stream stream))                                    \
     X(stream_query, "cuStreamQuery", (cu_stream stream))                                           \

@@ -1,0 +1,257 @@
+/*
+ * Operands of long products (nv.mma.k16.*) that were loaded from threadgroup memory as they lie
+ * there: four tiles of A, or two of B, by one ldmatrix instead of an access for each, and B turned
+ * on its way.
+ *
+ * Requires the tiles of an operand to be at constant distances, and their rows at multiples of 16
+ * bytes, which is proved from the address; others stay as they are.
+ */
+#include <string.h>
+
+#include "compiler/nvptx/nvptx.h"
+
+enum { MAX_DEPTH = 24, ROW_ZEROS = 4, MAX_TILES = 4 };
+
+/* ---- addresses ---- */
+static unsigned least(unsigned a, unsigned b) {
+    return a < b ? a : b;
+}
+
+static unsigned zeros_of_number(uint64_t number) {
+    return number ? (unsigned)__builtin_ctzll(number) : 63;
+}
+
+static bool is_element(LLVMValueRef value) {
+    return LLVMIsAGetElementPtrInst(value) ||
+           (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
+}
+
+static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, unsigned depth);
+
+static unsigned zeros_of_element(struct igp_kernel *k, LLVMValueRef pointer, unsigned depth) {
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(pointer);
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
+    unsigned zeros = zeros_of(k, LLVMGetOperand(pointer, 0), depth + 1);
+    for (int i = 1; i < LLVMGetNumOperands(pointer); i++) {
+        if (i > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) {
+            return 0;
+        }
+        type = i > 1 ? LLVMGetElementType(type) : type;
+        zeros = least(zeros, zeros_of(k, LLVMGetOperand(pointer, (unsigned)i), depth + 1) +
+                                 zeros_of_number(LLVMABISizeOfType(layout, type)));
+    }
+    return zeros;
+}
+
+/* How many of the lowest bits of a number or an address are 0 for sure. */
+static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, unsigned depth) {
+    if (depth > MAX_DEPTH) {
+        return 0;
+    }
+    if (LLVMIsAConstantInt(value)) {
+        return zeros_of_number(LLVMConstIntGetZExtValue(value));
+    }
+    if (LLVMIsAGlobalVariable(value)) {
+        return ROW_ZEROS; /* of threadgroup memory: see place_threadgroup */
+    }
+    if (is_element(value)) {
+        return zeros_of_element(k, value, depth);
+    }
+    if (!LLVMIsAInstruction(value)) {
+        return 0;
+    }
+    if (LLVMIsACallInst(value)) {
+        return strncmp(igp_callee(value), "__ingot_arg_threadgroup", 23) ? 0 : ROW_ZEROS;
+    }
+    unsigned zeros = 0;
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+    LLVMValueRef second = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
+    unsigned first = opcode == LLVMPHI ? 0 : zeros_of(k, LLVMGetOperand(value, 0), depth + 1);
+    switch (opcode) {
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMOr:
+    case LLVMXor:
+        return least(first, zeros_of(k, second, depth + 1));
+    case LLVMMul:
+        return least(63, first + zeros_of(k, second, depth + 1));
+    case LLVMAnd:
+        zeros = zeros_of(k, second, depth + 1);
+        return first > zeros ? first : zeros;
+    case LLVMShl:
+        return LLVMIsAConstantInt(second)
+                   ? least(63, first + (unsigned)LLVMConstIntGetZExtValue(second))
+                   : first;
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMTrunc:
+    case LLVMAddrSpaceCast:
+        return first;
+    case LLVMSelect:
+        return least(zeros_of(k, second, depth + 1),
+                     zeros_of(k, LLVMGetOperand(value, 2), depth + 1));
+    default:
+        return 0;
+    }
+}
+
+/* Takes constant distances off an address. */
+static LLVMValueRef base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *offset) {
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
+    *offset = 0;
+    while (is_element(pointer) && LLVMGetNumOperands(pointer) == 2 &&
+           LLVMIsAConstantInt(LLVMGetOperand(pointer, 1))) {
+        *offset += LLVMConstIntGetSExtValue(LLVMGetOperand(pointer, 1)) *
+                   (int64_t)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(pointer));
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+    return pointer;
+}
+
+/* ---- tiles ---- */
+struct tile {
+    LLVMValueRef load[2]; /* of its two elements */
+    LLVMValueRef base;
+    int64_t offset, stride; /* in bytes */
+};
+
+/* The load of element `number` of a tile of 16-bit elements as it stands. */
+static LLVMValueRef load_of(LLVMValueRef element, uint64_t number) {
+    LLVMValueRef call = LLVMIsABitCastInst(element) ? LLVMGetOperand(element, 0) : element;
+    if (!LLVMIsACallInst(call) ||
+        strcmp(igp_callee(call), "__ingot_simdgroup_load_threadgroup_b16")) {
+        return NULL;
+    }
+    LLVMValueRef stride = LLVMGetOperand(call, 1), transposed = LLVMGetOperand(call, 2);
+    LLVMValueRef which = LLVMGetOperand(call, 3);
+    return LLVMIsAConstantInt(stride) && LLVMIsAConstantInt(transposed) &&
+                   !LLVMConstIntGetZExtValue(transposed) && LLVMIsAConstantInt(which) &&
+                   LLVMConstIntGetZExtValue(which) == number
+               ? call
+               : NULL;
+}
+
+/* A register of two elements that are one lane's part of a tile in threadgroup memory. */
+static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile) {
+    LLVMValueRef last = LLVMIsABitCastInst(word) ? LLVMGetOperand(word, 0) : NULL;
+    LLVMValueRef before = last && LLVMIsAInsertElementInst(last) ? LLVMGetOperand(last, 0) : NULL;
+    if (!before || !LLVMIsAInsertElementInst(before)) {
+        return false;
+    }
+    tile->load[0] = load_of(LLVMGetOperand(before, 1), 0);
+    tile->load[1] = load_of(LLVMGetOperand(last, 1), 1);
+    if (!tile->load[0] || !tile->load[1] ||
+        LLVMGetOperand(tile->load[0], 0) != LLVMGetOperand(tile->load[1], 0) ||
+        LLVMGetOperand(tile->load[0], 1) != LLVMGetOperand(tile->load[1], 1)) {
+        return false;
+    }
+    LLVMValueRef pointer = LLVMGetOperand(tile->load[0], 0);
+    tile->base = base_of(k, pointer, &tile->offset);
+    tile->stride = 2 * LLVMConstIntGetSExtValue(LLVMGetOperand(tile->load[0], 1));
+    return tile->stride % (1 << ROW_ZEROS) == 0 && zeros_of(k, pointer, 0) >= ROW_ZEROS;
+}
+
+/* All loads are in one block, and nothing is written between them; gives the last one. */
+static LLVMValueRef last_load(const struct tile *tiles, unsigned count) {
+    LLVMValueRef first = NULL, last = NULL;
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(tiles[0].load[0]);
+    unsigned found = 0;
+    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+        for (unsigned i = 0; i < 2 * count; i++) {
+            if (tiles[i / 2].load[i % 2] == in) {
+                first = first ? first : in;
+                last = in;
+                found++;
+            }
+        }
+    }
+    return found == 2 * count && igp_no_writes(first, last) ? last : NULL;
+}
+
+/* ---- loads ---- */
+struct joined {
+    LLVMValueRef loads[MAX_TILES]; /* of the tiles' first elements */
+    bool turned;
+    LLVMValueRef call;
+    struct joined *next;
+};
+
+static LLVMValueRef build_load(struct igp_kernel *k, const struct tile *tiles, unsigned count,
+                               bool turned, LLVMValueRef last) {
+    static const char *const names[2][2] = {{"nv.ldmatrix.x2", "nv.ldmatrix.x2.trans"},
+                                            {"nv.ldmatrix.x4", "nv.ldmatrix.x4.trans"}};
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), words[] = {i32, i32, i32, i32};
+    LLVMValueRef args[MAX_TILES + 2] = {tiles[0].base};
+    for (unsigned i = 0; i < MAX_TILES; i++) {
+        int64_t distance = tiles[i < count ? i : 0].offset - (i ? tiles[0].offset : 0);
+        args[1 + i] = LLVMConstInt(i32, (uint64_t)distance, true);
+    }
+    args[MAX_TILES + 1] = LLVMConstInt(i32, (uint64_t)tiles[0].stride, true);
+    LLVMPositionBuilderBefore(k->builder, LLVMGetNextInstruction(last));
+    return igp_call(k, names[count == 4][turned],
+                    LLVMStructTypeInContext(k->context, words, count, false), args, MAX_TILES + 2,
+                    false);
+}
+
+/* The words of an operand, of `count` tiles, by one instruction; `turned` when each is a call of
+ * nv.turn. */
+static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRef call,
+                         unsigned first, unsigned count) {
+    LLVMValueRef loads[MAX_TILES] = {NULL};
+    struct tile tiles[MAX_TILES];
+    bool turned = !strcmp(igp_callee(LLVMGetOperand(call, first)), "nv.turn");
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef word = LLVMGetOperand(call, first + i);
+        if (!LLVMIsAInstruction(word) || turned != !strcmp(igp_callee(word), "nv.turn")) {
+            return INGOT_OK;
+        }
+        word = turned ? LLVMGetOperand(word, 0) : word;
+        if (!find_tile(k, word, &tiles[i]) || tiles[i].base != tiles[0].base ||
+            tiles[i].stride != tiles[0].stride) {
+            return INGOT_OK;
+        }
+        loads[i] = tiles[i].load[0];
+    }
+    struct joined *known = *list;
+    while (known && (known->turned != turned || memcmp(known->loads, loads, sizeof loads))) {
+        known = known->next;
+    }
+    if (!known) {
+        LLVMValueRef last = last_load(tiles, count);
+        if (!last) {
+            return INGOT_OK;
+        }
+        known = ig_arena_alloc(k->arena, sizeof *known);
+        if (!known) {
+            return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
+        }
+        memcpy(known->loads, loads, sizeof loads);
+        known->turned = turned;
+        known->call = build_load(k, tiles, count, turned, last);
+        known->next = *list;
+        *list = known;
+    }
+    LLVMPositionBuilderBefore(k->builder, call);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMSetOperand(call, first + i, LLVMBuildExtractValue(k->builder, known->call, i, ""));
+    }
+    return INGOT_OK;
+}
+
+static bool is_long_product(LLVMValueRef in) {
+    return !strncmp(igp_callee(in), "nv.mma.k16.", 11);
+}
+
+ingot_status igp_join_loads(struct igp_kernel *k) {
+    LLVMValueRef *calls = igp_collect(k, is_long_product);
+    struct joined *list = NULL;
+    ingot_status status =
+        calls ? INGOT_OK : ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
+    for (size_t i = 0; !status && calls[i]; i++) {
+        status = join(k, &list, calls[i], 0, 4);
+        if (!status) {
+            status = join(k, &list, calls[i], 4, 2);
+        }
+    }
+    return status;
+}
