@@ -40,7 +40,8 @@ kernel void copy(device float* y, device const float* x, uint i [[thread_positio
 kernel void scale(device float* y, constant float& a, constant int& n, uint i [[thread_position_in_grid]]) {
     if (i < 8) y[i] = a * n;
 }
-kernel void shared(device float* y, threadgroup float* t [[threadgroup(0)]], uint i [[thread_position_in_threadgroup]]) {
+kernel void shared(device float* y, threadgroup float* t [[threadgroup(0)]],
+                   uint i [[thread_position_in_threadgroup]]) {
     t[i] = y[0];
 }
 constant int factor [[function_constant(0)]];

@@ -39,7 +39,15 @@ def load() -> None:
 
 
 def _register_all() -> None:
-    """The extension's part first, then the modules of this package."""
+    """The extension's part first, then the modules of this package.
+
+    The extension is loaded once per process and holds what was registered, since these modules may be imported
+    again: by a test that empties sys.modules, for one.
+    """
+    from ingot import _C
+
+    if hasattr(_C, "torch_library"):
+        return
     from ingot._torch import registry
 
     registry.define_operators()
@@ -49,3 +57,4 @@ def _register_all() -> None:
     for module in (fake, inplace, autograd_pointwise, autograd_rows, autograd_attention, autograd_matrix,
                    autograd_embedding, autograd_linalg, autograd_spectral, autograd_training, autocast):
         module.register()
+    _C.torch_library = registry.library

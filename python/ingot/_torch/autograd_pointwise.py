@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ingot._torch.registry import differentiate, differentiate_by, operator
+from ingot._torch.registry import differentiate, differentiate_by, direct, operator
 
 
 def slope_of_silu(x: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ def register() -> None:
 
 def register_activation(name: str, slope) -> None:
     """NAME by NAME_backward, and that by the activation's slope."""
-    backward_operator = operator(f"{name}_backward")
+    backward_operator = direct(f"{name}_backward")
 
     def setup(ctx, inputs, output):
         ctx.save_for_backward(inputs[0])
@@ -62,7 +62,7 @@ def register_activation(name: str, slope) -> None:
 
 def register_activation_mul(name: str, function, slope) -> None:
     """NAME_mul by NAME_mul_backward, and that by the activation and its slope."""
-    backward_operator = operator(f"{name}_mul_backward")
+    backward_operator = direct(f"{name}_mul_backward")
 
     def setup(ctx, inputs, output):
         ctx.save_for_backward(*inputs)

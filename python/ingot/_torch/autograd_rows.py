@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ingot._torch.registry import ctx_needs, differentiate, differentiate_by, operator
+from ingot._torch.registry import ctx_needs, differentiate, differentiate_by, direct
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -68,7 +68,7 @@ def cross_entropy_gradient(d_loss: Tensor, logits: Tensor, targets: Tensor, redu
 
 def register_rms_norm() -> None:
     """x and weight."""
-    backward_operator = operator("rms_norm_backward")
+    backward_operator = direct("rms_norm_backward")
 
     def setup(ctx, inputs, output):
         x, weight, ctx.eps = inputs
@@ -85,7 +85,7 @@ def register_rms_norm() -> None:
 
 def register_add_rms_norm() -> None:
     """x, residual (the same gradient) and weight, from the gradients of both outputs."""
-    backward_operator = operator("add_rms_norm_backward")
+    backward_operator = direct("add_rms_norm_backward")
 
     def setup(ctx, inputs, output):
         _, _, weight, ctx.eps = inputs
@@ -109,7 +109,7 @@ def register_add_rms_norm() -> None:
 
 def register_layer_norm() -> None:
     """x, weight and bias."""
-    backward_operator = operator("layer_norm_backward")
+    backward_operator = direct("layer_norm_backward")
 
     def setup(ctx, inputs, output):
         x, weight, bias, ctx.eps = inputs
@@ -130,7 +130,7 @@ def register_layer_norm() -> None:
 
 def register_softmax() -> None:
     """x, and a mask that is added: its gradient is that of x before the scale, summed to its shape."""
-    backward_operator = operator("softmax_backward")
+    backward_operator = direct("softmax_backward")
 
     def setup(ctx, inputs, output):
         x, mask, ctx.scale, _, _ = inputs
@@ -155,7 +155,7 @@ def register_softmax() -> None:
 
 def register_log_softmax() -> None:
     """x."""
-    backward_operator = operator("log_softmax_backward")
+    backward_operator = direct("log_softmax_backward")
 
     def setup(ctx, inputs, output):
         ctx.save_for_backward(output)
@@ -170,7 +170,7 @@ def register_log_softmax() -> None:
 
 def register_cross_entropy() -> None:
     """The logits."""
-    backward_operator = operator("cross_entropy_backward")
+    backward_operator = direct("cross_entropy_backward")
 
     def setup(ctx, inputs, output):
         logits, targets, *ctx.options = inputs

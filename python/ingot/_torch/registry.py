@@ -62,6 +62,25 @@ def _refuse_mixed_devices(name: str, values: Any) -> None:
                     raise RuntimeError(f"{name}: one tensor is on {first}, another on {tensor.device}")
 
 
+def direct(name: str) -> Callable[..., Any]:
+    """torch.ops.ingot.NAME, called below autograd where nothing is to be differentiated.
+
+    While a graph is traced or a transform of torch.func is active, calls go the ordinary way.
+    """
+    target = operator(name)
+    is_compiling, transforms_active = torch.compiler.is_compiling, torch._C._are_functorch_transforms_active
+    below_autograd, is_grad_enabled = torch._C._AutoDispatchBelowAutograd, torch.is_grad_enabled
+
+    def call(*inputs: Any) -> Any:
+        if is_compiling() or transforms_active() or forward_gradients_active() or \
+                (is_grad_enabled() and any_requires_grad(*inputs)):
+            return target(*inputs)
+        with below_autograd():
+            return target(*inputs)
+
+    return call
+
+
 def fake(*names: str) -> Callable[[Callable], Callable]:
     """Registers the decorated function as the shape function of the operators."""
 

@@ -7,25 +7,9 @@ from typing import Any
 import torch
 
 from ingot._torch.inplace import count_versions, written_arguments
-from ingot._torch.registry import any_requires_grad, forward_gradients_active
+from ingot._torch.registry import direct
 
-def direct(name: str) -> Callable[..., Any]:
-    """torch.ops.ingot.NAME, called below autograd where nothing is to be differentiated.
-
-    While a graph is traced or a transform of torch.func is active, calls go the ordinary way.
-    """
-    target = getattr(torch.ops.ingot, name).default
-    is_compiling, transforms_active = torch.compiler.is_compiling, torch._C._are_functorch_transforms_active
-    below_autograd, is_grad_enabled = torch._C._AutoDispatchBelowAutograd, torch.is_grad_enabled
-
-    def call(*inputs: Any) -> Any:
-        if is_compiling() or transforms_active() or forward_gradients_active() or \
-                (is_grad_enabled() and any_requires_grad(*inputs)):
-            return target(*inputs)
-        with below_autograd():
-            return target(*inputs)
-
-    return call
+__all__ = ["direct", "direct_in_place"]
 
 
 def direct_in_place(name: str) -> Callable[..., None]:
