@@ -183,10 +183,9 @@ inline uint block_end(device const float *d, device const float *e, uint n, uint
     return high;
 }
 
-// The length of (f, g) and what divides by it. `quick` takes the hardware's reciprocal root with a step
-// of Newton's method, where a chain of roots and divisions is what takes the time.
-template <bool quick>
-inline float2 length_and_inverse(float f, float g) {
+// The length of (f, g) and what divides by it. `quick` takes the hardware's reciprocal root with a
+// step of Newton's method, where a chain of roots and divisions is what takes the time.
+template <bool quick> inline float2 length_and_inverse(float f, float g) {
     float square = f * f + g * g;
     if (quick && square > 1e-24f) {
         float inverse = fast::rsqrt(square);
@@ -276,8 +275,8 @@ inline void ql_matrix(eigh_vectors own, device float *q, uint n, uint tile) {
             low++;
             continue;
         }
-        ql_sweep<vectors ? C : 0, quick>(own.d, own.e, n, low, high, false, (device float2 *)own.d, q,
-                                  tile);
+        ql_sweep<vectors ? C : 0, quick>(own.d, own.e, n, low, high, false, (device float2 *)own.d,
+                                         q, tile);
         total++;
     }
 }

@@ -3,8 +3,8 @@
 #ifndef INGOT_KERNELS_COMMON_LINE_H
 #define INGOT_KERNELS_COMMON_LINE_H
 
-#include <metal_stdlib>
 #include "common/stream.h"
+#include <metal_stdlib>
 using namespace metal;
 
 constant bool line_wide [[function_constant(0)]]; /* side by side */

@@ -1,6 +1,6 @@
-/* Stores of results that are larger than the caches. CPUs read a line before they write a part of it,
- * unless it is stored past the caches, which saves a third of the traffic of a copy; but what is read
- * again soon should stay. So host code decides (ops/stream.h). */
+/* Stores of results that are larger than the caches. CPUs read a line before they write a part of
+ * it, unless it is stored past the caches, which saves a third of the traffic of a copy; but what
+ * is read again soon should stay. So host code decides (ops/stream.h). */
 #ifndef INGOT_KERNELS_COMMON_STREAM_H
 #define INGOT_KERNELS_COMMON_STREAM_H
 

@@ -102,12 +102,11 @@ kernel void eigh_update(device float *state [[buffer(0)]], device float *work [[
 
 // All columns in one launch, a threadgroup per matrix.
 [[max_total_threads_per_threadgroup(1024)]]
-kernel void eigh_reduce(device float *state [[buffer(0)]], device float *work [[buffer(1)]],
-                        constant eigh_args &args [[buffer(2)]],
-                        uint matrix [[threadgroup_position_in_grid]],
-                        uint simd [[simdgroup_index_in_threadgroup]],
-                        uint simds [[simdgroups_per_threadgroup]],
-                        uint lane [[thread_index_in_simdgroup]]) {
+kernel void
+eigh_reduce(device float *state [[buffer(0)]], device float *work [[buffer(1)]],
+            constant eigh_args &args [[buffer(2)]], uint matrix [[threadgroup_position_in_grid]],
+            uint simd [[simdgroup_index_in_threadgroup]], uint simds [[simdgroups_per_threadgroup]],
+            uint lane [[thread_index_in_simdgroup]]) {
     eigh_vectors own = vectors_of(state, args, matrix);
     device float *a = matrix_of(work, args, matrix);
     for (uint k = 0; k < args.n; k++) {
@@ -325,9 +324,13 @@ eigh_small(device const float *in [[buffer(0)]], device float *values [[buffer(1
         }
     }
 }
-template [[host_name("eigh_small_32")]] [[kernel]] decltype(eigh_small<1, false>) eigh_small<1, false>;
-template [[host_name("eigh_small_64")]] [[kernel]] decltype(eigh_small<2, false>) eigh_small<2, false>;
-template [[host_name("eigh_quick_32")]] [[kernel]] decltype(eigh_small<1, true>) eigh_small<1, true>;
-template [[host_name("eigh_quick_64")]] [[kernel]] decltype(eigh_small<2, true>) eigh_small<2, true>;
+template
+    [[host_name("eigh_small_32")]] [[kernel]] decltype(eigh_small<1, false>) eigh_small<1, false>;
+template
+    [[host_name("eigh_small_64")]] [[kernel]] decltype(eigh_small<2, false>) eigh_small<2, false>;
+template
+    [[host_name("eigh_quick_32")]] [[kernel]] decltype(eigh_small<1, true>) eigh_small<1, true>;
+template
+    [[host_name("eigh_quick_64")]] [[kernel]] decltype(eigh_small<2, true>) eigh_small<2, true>;
 
 #endif

@@ -1,6 +1,6 @@
-// The blocked form in one launch, for GPUs: one matrix per threadgroup, in panels of 16 columns. While a
-// panel is factored each thread owns a row of it, in registers, and rows are not moved but know their
-// place. Columns of right-hand sides go through the factorisation like the matrix's.
+// The blocked form in one launch, for GPUs: one matrix per threadgroup, in panels of 16 columns.
+// While a panel is factored each thread owns a row of it, in registers, and rows are not moved but
+// know their place. Columns of right-hand sides go through the factorisation like the matrix's.
 #ifndef INGOT_KERNELS_LU_WHOLE_H
 #define INGOT_KERNELS_LU_WHOLE_H
 
@@ -14,11 +14,12 @@ struct whole_shared {
     uint from[WHOLE_PANEL]; // the rows that came to their places
 };
 
-// Factors the panel at row and column `first` of lu and leaves it in `panel`, too, rows in their places.
-// Returns the first column without a pivot, counted from 1, or `bad` when there was one before.
-inline uint whole_factor(device float *lu, uint stride, device int *pivots, threadgroup float *panel,
-                         threadgroup whole_shared &shared, uint first, uint rows, uint width, uint bad,
-                         uint simd, uint simds, uint lane) {
+// Factors the panel at row and column `first` of lu and leaves it in `panel`, too, rows in their
+// places. Returns the first column without a pivot, counted from 1, or `bad` when there was one
+// before.
+inline uint whole_factor(device float *lu, uint stride, device int *pivots,
+                         threadgroup float *panel, threadgroup whole_shared &shared, uint first,
+                         uint rows, uint width, uint bad, uint simd, uint simds, uint lane) {
     const uint thread_row = simd * 32 + lane;
     const bool active = thread_row < rows;
     uint place = active ? thread_row : 0xffffffffu;
@@ -38,7 +39,8 @@ inline uint whole_factor(device float *lu, uint stride, device int *pivots, thre
             }
             threadgroup_barrier(mem_flags::mem_threadgroup);
             const int other = lane < simds ? shared.worths[lane] : NOTHING;
-            const uint p = simd_min(other == simd_max(other) && lane < simds ? shared.places[lane] : 0xffffffffu);
+            const uint p = simd_min(other == simd_max(other) && lane < simds ? shared.places[lane]
+                                                                             : 0xffffffffu);
             const bool chosen = active && place == p;
             if (chosen) {
 #pragma unroll
@@ -76,7 +78,8 @@ inline uint whole_factor(device float *lu, uint stride, device int *pivots, thre
 
 // One column per lane: its rows exchanged as the panel's, and solved for the rows of u (right).
 inline void whole_exchange(device float *column, uint stride, threadgroup const float *panel,
-                           threadgroup const whole_shared &shared, uint rows, bool inside, bool right) {
+                           threadgroup const whole_shared &shared, uint rows, bool inside,
+                           bool right) {
     float after[WHOLE_PANEL];
 #pragma unroll
     for (uint j = 0; j < WHOLE_PANEL; j++)
@@ -96,15 +99,16 @@ inline void whole_exchange(device float *column, uint stride, threadgroup const 
     for (uint j = 0; j < WHOLE_PANEL; j++) {
 #pragma unroll
         for (uint k = 0; k < j; k++)
-            after[j] = right && j < rows ? fma(-panel[j * WHOLE_PANEL + k], after[k], after[j]) : after[j];
+            after[j] =
+                right && j < rows ? fma(-panel[j * WHOLE_PANEL + k], after[k], after[j]) : after[j];
         if (inside && j < rows)
             column[j * stride] = after[j];
     }
 }
 
 // 32 rows from `begin` on of one column per lane, less the product of the panel with the rows of u.
-inline void whole_update(device float *column, uint stride, threadgroup const float *panel, uint begin,
-                         uint rows, bool inside) {
+inline void whole_update(device float *column, uint stride, threadgroup const float *panel,
+                         uint begin, uint rows, bool inside) {
     float above[WHOLE_PANEL];
 #pragma unroll
     for (uint p = 0; p < WHOLE_PANEL; p++)
@@ -117,7 +121,8 @@ inline void whole_update(device float *column, uint stride, threadgroup const fl
             rest[r] = inside && i + r < end ? column[(i + r) * stride] : 0;
 #pragma unroll
         for (uint r = 0; r < 8; r++) {
-            threadgroup const float4 *left = (threadgroup const float4 *)(panel + min(i + r, rows - 1) * WHOLE_PANEL);
+            threadgroup const float4 *left =
+                (threadgroup const float4 *)(panel + min(i + r, rows - 1) * WHOLE_PANEL);
 #pragma unroll
             for (uint p = 0; p < WHOLE_PANEL / 4; p++) {
                 const float4 four = left[p];
@@ -136,16 +141,12 @@ inline void whole_update(device float *column, uint stride, threadgroup const fl
 
 // Threadgroup memory: the panel, WHOLE_PANEL floats for each row. At least as many threads as rows.
 [[max_total_threads_per_threadgroup(512)]]
-kernel void lu_whole(device float *lu_all [[buffer(0)]],
-                     device float *x_all [[buffer(1)]],
-                     device int *pivots_all [[buffer(2)]],
-                     device int *info [[buffer(3)]],
-                     constant lu_whole_args &args [[buffer(4)]],
-                     threadgroup float *panel [[threadgroup(0)]],
-                     uint matrix [[threadgroup_position_in_grid]],
-                     uint simd [[simdgroup_index_in_threadgroup]],
-                     uint simds [[simdgroups_per_threadgroup]],
-                     uint lane [[thread_index_in_simdgroup]]) {
+kernel void
+lu_whole(device float *lu_all [[buffer(0)]], device float *x_all [[buffer(1)]],
+         device int *pivots_all [[buffer(2)]], device int *info [[buffer(3)]],
+         constant lu_whole_args &args [[buffer(4)]], threadgroup float *panel [[threadgroup(0)]],
+         uint matrix [[threadgroup_position_in_grid]], uint simd [[simdgroup_index_in_threadgroup]],
+         uint simds [[simdgroups_per_threadgroup]], uint lane [[thread_index_in_simdgroup]]) {
     threadgroup whole_shared shared;
     device float *lu = lu_all + ulong(matrix) * args.rows * args.columns;
     device float *x = x_all + ulong(matrix) * args.rows * args.sides;
@@ -155,18 +156,21 @@ kernel void lu_whole(device float *lu_all [[buffer(0)]],
     for (uint first = 0; first < args.steps; first += WHOLE_PANEL) {
         const uint rows = args.rows - first, width = min(WHOLE_PANEL, args.steps - first);
         const uint end = first + width;
-        device float *lu_rows = lu + ulong(first) * args.columns, *x_rows = x + ulong(first) * args.sides;
+        device float *lu_rows = lu + ulong(first) * args.columns,
+                     *x_rows = x + ulong(first) * args.sides;
         threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
-        bad = whole_factor(lu_rows + first, args.columns, pivots + first, panel, shared, first, rows, width,
-                           bad, simd, simds, lane);
+        bad = whole_factor(lu_rows + first, args.columns, pivots + first, panel, shared, first,
+                           rows, width, bad, simd, simds, lane);
         threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
         for (uint strip = simd; strip < all; strip += simds) {
             const bool of_matrix = strip < strips;
             const uint column = (of_matrix ? strip : strip - strips) * 32 + lane;
-            const bool inside = of_matrix ? column < args.columns && (column < first || column >= end)
-                                          : column < args.sides;
-            whole_exchange((of_matrix ? lu_rows : x_rows) + column, of_matrix ? args.columns : args.sides, panel,
-                           shared, min(rows, WHOLE_PANEL), inside, !of_matrix || column >= end);
+            const bool inside = of_matrix
+                                    ? column < args.columns && (column < first || column >= end)
+                                    : column < args.sides;
+            whole_exchange((of_matrix ? lu_rows : x_rows) + column,
+                           of_matrix ? args.columns : args.sides, panel, shared,
+                           min(rows, WHOLE_PANEL), inside, !of_matrix || column >= end);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
         if (rows <= WHOLE_PANEL || (end >= args.columns && args.sides == 0))
@@ -177,18 +181,18 @@ kernel void lu_whole(device float *lu_all [[buffer(0)]],
             const uint strip = tile % across, begin = WHOLE_PANEL + tile / across * 32;
             const bool of_matrix = strip < right;
             const uint column = of_matrix ? end + strip * 32 + lane : (strip - right) * 32 + lane;
-            whole_update((of_matrix ? lu_rows : x_rows) + column, of_matrix ? args.columns : args.sides, panel, begin,
-                         rows, column < (of_matrix ? args.columns : args.sides));
+            whole_update((of_matrix ? lu_rows : x_rows) + column,
+                         of_matrix ? args.columns : args.sides, panel, begin, rows,
+                         column < (of_matrix ? args.columns : args.sides));
         }
     }
     if (simd == 0 && lane == 0)
         info[matrix] = int(bad);
 }
 
-// u x = y in place, a right-hand side per SIMD-group; 0 where the matrix was singular. Threadgroup memory:
-// `rows` rounded up to 32 for each SIMD-group.
-kernel void solve_back(device const float *lu_all [[buffer(0)]],
-                       device float *x_all [[buffer(1)]],
+// u x = y in place, a right-hand side per SIMD-group; 0 where the matrix was singular. Threadgroup
+// memory: `rows` rounded up to 32 for each SIMD-group.
+kernel void solve_back(device const float *lu_all [[buffer(0)]], device float *x_all [[buffer(1)]],
                        device const int *info [[buffer(2)]],
                        constant lu_whole_args &args [[buffer(3)]],
                        threadgroup float *memory [[threadgroup(0)]],
