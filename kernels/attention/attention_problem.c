@@ -12,11 +12,7 @@ void igo_attention_strides(int64_t strides[3], const ingot_tensor *tensor) {
 }
 
 void igo_attention_bind(struct igo_launch *launch, const ingot_tensor *tensor) {
-    static const uint64_t nothing[2];
-    if (tensor && igo_count(tensor) > 0)
-        igo_launch_tensor(launch, tensor, NULL);
-    else
-        igo_launch_bytes(launch, nothing, sizeof nothing);
+    igo_launch_optional(launch, tensor && igo_count(tensor) > 0 ? tensor : NULL);
 }
 
 uint32_t igo_attention_depth_class(const struct attention_args *args) {

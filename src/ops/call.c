@@ -253,6 +253,17 @@ void igo_launch_tensor(struct igo_launch *launch, const ingot_tensor *tensor,
             bound ? (ingot_arg){.buffer = bound->buffer, .offset = bound->offset} : (ingot_arg){0});
 }
 
+/* What stands for an absent tensor. Where such bytes would have to be sent to the device first,
+ * which a stream that is captured cannot do, igo_dispatch puts a buffer in their place. */
+static const uint64_t nothing[2];
+
+void igo_launch_optional(struct igo_launch *launch, const ingot_tensor *tensor) {
+    if (tensor && tensor->buffer)
+        igo_launch_tensor(launch, tensor, NULL);
+    else
+        igo_launch_bytes(launch, nothing, sizeof nothing);
+}
+
 void igo_launch_bytes(struct igo_launch *launch, const void *bytes, size_t size) {
     add_arg(launch, (ingot_arg){.bytes = bytes, .size = size});
 }
@@ -310,9 +321,15 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
     }
     if (!check_launch(call, launch, kernel))
         return false;
+    ingot_arg args[IGO_MAX_ARGS];
+    for (size_t i = 0; i < launch->arg_count; i++) {
+        args[i] = launch->args[i];
+        if (args[i].bytes == nothing && call->ops->nothing)
+            args[i] = (ingot_arg){.buffer = call->ops->nothing};
+    }
     ingot_dispatch_desc desc = {
         .kernel = kernel,
-        .args = launch->args,
+        .args = args,
         .arg_count = launch->arg_count,
         .threadgroup_lengths = launch->threadgroup_lengths,
         .threadgroup_length_count = launch->threadgroup_length_count,

@@ -167,6 +167,9 @@ void igo_launch_constant_f32(struct igo_launch *launch, const char *name, float 
  * read), or nothing. Bytes are copied when the launch is encoded. */
 void igo_launch_tensor(struct igo_launch *launch, const ingot_tensor *tensor,
                        const ingot_tensor *instead);
+/* A tensor, or for NULL and for one without a buffer some memory which the kernel does not look at.
+ */
+void igo_launch_optional(struct igo_launch *launch, const ingot_tensor *tensor);
 void igo_launch_bytes(struct igo_launch *launch, const void *bytes, size_t size);
 void igo_launch_buffer(struct igo_launch *launch, ingot_buffer *buffer, uint64_t offset);
 

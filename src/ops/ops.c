@@ -50,8 +50,11 @@ static ingot_status load_policies(ingot_ops *ops, const ingot_ops_desc *desc,
     return status;
 }
 
+enum { NOTHING_BYTES = 256 }; /* more than any argument's type */
+
 static void destroy(ingot_ops *ops) {
     igo_pipelines_close(&ops->pipelines);
+    ingot_buffer_release(ops->nothing);
     igo_scratch_pool_close(&ops->scratch);
     igo_policy_free(&ops->policy);
     for (size_t i = 0; i < ops->choice_capacity; i++)
@@ -89,6 +92,13 @@ ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
     if (status) {
         destroy(ops);
         return ig_api_result(&error);
+    }
+    if (!ops->info.unified_memory) {
+        status = ingot_buffer_create(device, NOTHING_BYTES, &ops->nothing);
+        if (status) {
+            destroy(ops);
+            return status;
+        }
     }
     *result = ops;
     return INGOT_OK;

@@ -102,6 +102,7 @@ struct ingot_ops {
     struct igo_policy policy;
     struct igo_pipelines pipelines;
     struct igo_scratch_pool scratch;
+    ingot_buffer *nothing; /* bound for absent tensors; NULL where memory is unified */
     void *(*scratch_from)(void *context, uint64_t bytes); /* instead of the pool; or NULL */
     void *scratch_context;
     pthread_rwlock_t choices_lock;

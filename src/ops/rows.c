@@ -171,14 +171,6 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
     launch->whole_simdgroups = true;
 }
 
-void igo_launch_optional(struct igo_launch *launch, const ingot_tensor *tensor) {
-    static const uint64_t nothing[2];
-    if (tensor && tensor->buffer)
-        igo_launch_tensor(launch, tensor, NULL);
-    else
-        igo_launch_bytes(launch, nothing, sizeof nothing);
-}
-
 void igo_parts_end(struct igo_call *call, const struct igo_library *library,
                    const ingot_tensor *partial, const ingot_tensor *out) {
     if (!out || partial->buffer == out->buffer)

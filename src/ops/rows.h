@@ -101,7 +101,5 @@ void igo_parts_end(struct igo_call *call, const struct igo_library *library,
 /* Constants ROW_SIMDS and ROW_VECTOR, and the grid for `items` rows (or parts). */
 void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
                      const struct igo_matrix *matrix, uint64_t items);
-/* An optional tensor, or some bytes in its place which the kernel does not look at. */
-void igo_launch_optional(struct igo_launch *launch, const ingot_tensor *tensor);
 
 #endif

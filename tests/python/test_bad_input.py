@@ -152,6 +152,12 @@ def test_views_of_negatives_and_conjugates_change_in_place():
         torch.ops.ingot.fill_(torch.ones(4, dtype=torch.complex64).conj(), 1.0)
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_indices_behind_the_table(mode):
+    with pytest.raises(RuntimeError, match="2 of the 4 indices are not between 0 and 9"):
+        ingot.ops.embedding_bag(torch.tensor([1, 10, 2, -1]), torch.randn(10, 6), torch.tensor([0, 2]), mode=mode)
+
+
 # ---- time ----
 
 def test_a_kernel_that_never_ends_is_stopped(lib):

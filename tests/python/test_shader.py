@@ -139,6 +139,26 @@ kernel void k(device int* x) { x[0] = included + EXTRA; x[1] = __METAL_VERSION__
     assert x[0].item() == 52, "an included file that changed is compiled again"
 
 
+@pytest.mark.parametrize("variable, option, expected", [(None, None, 0), ("1", None, 1), ("1", False, 0),
+                                                        (None, True, 1)])
+def test_fast_maths_follows_the_variable_unless_asked_for(monkeypatch, variable, option, expected):
+    if variable is None:
+        monkeypatch.delenv("PYTORCH_MPS_FAST_MATH", raising=False)
+    else:
+        monkeypatch.setenv("PYTORCH_MPS_FAST_MATH", variable)
+    library = ingot.compile_shader("""
+        #if defined(__FAST_MATH__) && __FAST_MATH__
+        #define FAST 1
+        #else
+        #define FAST 0
+        #endif
+        kernel void is_fast(device int& out) { out = FAST; }
+        """, fast_math=option)
+    out = torch.full((1,), 7, dtype=torch.int32)
+    library.is_fast(out)
+    assert out.item() == expected
+
+
 def test_bad_compile_options():
     with pytest.raises(ValueError, match="msl_version"):
         ingot.compile_shader("", msl_version="three")

@@ -33,11 +33,11 @@ def wheel(repository: pathlib.Path, build_folder: pathlib.Path,
           tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A wheel of this checkout; the kernel archives are those that the build has made."""
     target = tmp_path_factory.mktemp("dist")
-    settings = ["-C", f"build-dir={build_folder / 'wheel'}"]
+    settings = ["--config-settings", f"build-dir={build_folder / 'wheel'}"]
     archives = [folder / "kernels" for folder in (build_folder, repository / "build")
                 if (folder / "kernels" / "axpy.ingot").exists()]
     if archives:
-        settings += ["-C", f"cmake.define.INGOT_KERNEL_ARCHIVES={archives[0]}"]
+        settings += ["--config-settings", f"cmake.define.INGOT_KERNEL_ARCHIVES={archives[0]}"]
     run([sys.executable, "-m", "pip", "wheel", repository, "--no-build-isolation", "--no-deps", "--no-index",
          "--disable-pip-version-check", "-w", target, *settings], env=clean_environment())
     (made,) = target.glob("*.whl")

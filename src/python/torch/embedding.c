@@ -26,10 +26,34 @@ static int64_t bag_count(struct frame *frame, const ingot_bags *bags) {
     return count < 0 ? 0 : count;
 }
 
+/* On the CPU indices out of range are an error, as in torch; on a GPU the host does not look at
+ * them, and such indices add nothing. */
+static void check_indices(struct frame *frame, const ingot_tensor *indices, int64_t rows) {
+    if (frame->status || !indices->buffer || frame->device_type != torch.device_cpu())
+        return;
+    bool wide = indices->type == INGOT_SCALAR_I64;
+    const char *memory = ingot_buffer_contents(indices->buffer);
+    if (!memory || (!wide && indices->type != INGOT_SCALAR_I32))
+        return; /* the operation refuses other types */
+    const void *first = memory + indices->offset;
+    int64_t count = 1, wrong = 0;
+    for (uint32_t i = 0; i < indices->rank; i++)
+        count *= indices->shape[i];
+    for (int64_t i = 0; i < count && wide; i++)
+        wrong += (uint64_t)((const int64_t *)first)[i] >= (uint64_t)rows;
+    for (int64_t i = 0; i < count && !wide; i++)
+        wrong += (uint64_t)(int64_t)((const int32_t *)first)[i] >= (uint64_t)rows;
+    if (wrong)
+        frame_fail(frame, INGOT_INVALID_ARGUMENT,
+                   "%lld of the %lld indices are not between 0 and %lld, the table's last row",
+                   (long long)wrong, (long long)count, (long long)rows - 1);
+}
+
 ingot_status torch_op_embedding_bag(struct frame *frame) {
     const ingot_tensor *table = frame_tensor(frame, 0, LAYOUT_LAST);
     ingot_embedding_bag_desc desc = {.table = table, .bags = bags(frame, 1, 4)};
     const int64_t shape[] = {bag_count(frame, &desc.bags), frame_extent(table, 1)};
+    check_indices(frame, desc.bags.indices, frame_extent(table, 0));
     desc.out = frame_output(frame, 0, table->type, 2, shape);
     desc.largest = desc.bags.mode == INGOT_BAG_MAX
                        ? frame_output(frame, 1, INGOT_SCALAR_I32, 2, shape)
