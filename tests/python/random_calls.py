@@ -222,12 +222,13 @@ class Calls:
         if keywords.get("wait", True) is not True:
             self.attempt("synchronize", ingot.synchronize, [])
 
-    def run(self, seconds: float, kinds: str) -> None:
-        """Calls until the time is over; then whatever was not passed must be as it was."""
+    def run(self, number: int, seconds: float, kinds: str) -> None:
+        """So many calls, or until the time is over; then whatever was not passed must be as it was."""
         makers = {"operators": [self.operator], "kernels": [self.kernel], "all": [self.operator, self.kernel]}[kinds]
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        end, done = time.monotonic() + seconds, 0
+        while done < number if number else time.monotonic() < end:
             self.chance.choice(makers)()
+            done += 1
         assert torch.equal(self.guard, torch.arange(65536.0)), "memory that was not passed has changed"
         y = torch.zeros(8)
         self.library.copy(y, torch.arange(8.0))
@@ -259,6 +260,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--calls", type=int, default=0, help="so many calls, instead of a time")
     parser.add_argument("--kinds", choices=["operators", "kernels", "all"], default="all")
     parser.add_argument("--trace", action="store_true")
     options = parser.parse_args()
@@ -266,7 +268,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     torch.manual_seed(options.seed)
     calls = Calls(options.seed, options.trace)
-    calls.run(options.seconds, options.kinds)
+    calls.run(options.calls, options.seconds, options.kinds)
     print(dict(calls.counts))
     if calls.counts["done"] < 50 or calls.counts["RuntimeError"] + calls.counts["Error"] < 50:
         sys.exit("too few calls of either kind to mean anything")

@@ -86,9 +86,14 @@ def fake(*names: str) -> Callable[[Callable], Callable]:
 
     def register(function: Callable) -> Callable:
         for name in names:
+            required = [place for place, argument in enumerate(operator(name)._schema.arguments)
+                        if isinstance(argument.type, torch.TensorType)]
 
             @functools.wraps(function)
-            def checked(*args: Any, name: str = name, **options: Any) -> Any:
+            def checked(*args: Any, name: str = name, required: list[int] = required, **options: Any) -> Any:
+                for place in required:  # None reaches this far where another argument is a meta tensor
+                    if place < len(args) and args[place] is None:
+                        raise RuntimeError(f"{name}: argument {place} is None, but a tensor is needed")
                 devices = [value for index, value in enumerate(args) if index not in READ_BY_HOST.get(name, ())]
                 _refuse_mixed_devices(name, (*devices, *options.values()))
                 return function(*args, **options)
