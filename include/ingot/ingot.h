@@ -92,6 +92,8 @@ typedef struct ingot_device_desc {
     bool lenient_barriers;       /* cpu: threads that have ended, or stand elsewhere, do not count
                                     at a threadgroup barrier, as on GPUs; false: they are an
                                     INGOT_BARRIER_ERROR, unless INGOT_BARRIERS=lenient is set */
+    bool shares_cpus;            /* cpu: another pool of threads takes turns with ingot's, such as
+                                    OpenMP's: workers without work soon sleep */
 } ingot_device_desc;
 #define INGOT_DEVICE_DESC_INIT {0}
 

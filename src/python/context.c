@@ -50,7 +50,7 @@ static ingot_status open_cpu(void) {
     if (!has_key && pthread_key_create(&stream_key, release_stream) != 0)
         return INGOT_OUT_OF_MEMORY;
     has_key = true;
-    const ingot_device_desc desc = {.worker_threads = worker_threads()};
+    const ingot_device_desc desc = {.worker_threads = worker_threads(), .shares_cpus = true};
     ingot_status status = cpu_device ? INGOT_OK : ingot_device_open("cpu", &desc, &cpu_device);
     if (status == INGOT_OK)
         status = ingot_ops_create(cpu_device, NULL, &cpu_ops);

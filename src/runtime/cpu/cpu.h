@@ -206,6 +206,7 @@ struct cpu_device {
     pthread_cond_t wake;
     struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
+    bool shares_cpus;                                  /* ingot_device_desc */
     uint32_t active;                                   /* (pool) threads that lead or help */
     uint32_t to_wake;     /* (pool) sleepers that those who wake wake in turn */
     bool dozing;          /* (pool) one of the sleeping looks for work now and then */

@@ -225,6 +225,7 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->lenient_barriers =
         desc->lenient_barriers || (barriers && strcmp(barriers, "lenient") == 0);
     device->worker_count = device->base.info.compute_units;
+    device->shares_cpus = desc->shares_cpus;
     rank_cpus(device->rank);
     /* One CPU stays free for the thread that submits. */
     uint32_t spare = usable_cpus() - 1;

@@ -234,6 +234,8 @@ struct rest {
 static bool may_doze(struct cpu_device *device, struct rest *rest) {
     uint64_t signal = atomic_load_explicit(&device->work_signal, memory_order_relaxed);
     uint64_t now = cpu_now();
+    if (device->shares_cpus)
+        return false; /* each look would take the CPU from a thread of the other pool */
     if (signal != rest->signal)
         *rest = (struct rest){signal, now + DOZE_NS};
     return now < rest->end;
