@@ -7,10 +7,10 @@
  */
 #pragma once
 
-#define __ingot_device __attribute__((opencl_global))
+#define __ingot_device      __attribute__((opencl_global))
 #define __ingot_threadgroup __attribute__((opencl_local))
-#define __ingot_constant const __attribute__((opencl_global_host))
-#define __ingot_pure __attribute__((const))
+#define __ingot_constant    const __attribute__((opencl_global_host))
+#define __ingot_pure        __attribute__((const))
 
 typedef unsigned int __ingot_u32;
 typedef unsigned long __ingot_u64;
@@ -22,9 +22,8 @@ extern "C" {
  * index ~0u: implicit numbering. kind: 1 buffer, 2 threadgroup. space: 1, 3, 6.
  * flags: 1 reference, 2 writable. The compiler reads and deletes these calls. */
 void __ingot_param(__ingot_u32 ordinal, __ingot_u32 kind, __ingot_u32 space, __ingot_u32 index,
-                   __ingot_u64 size, __ingot_u64 align, __ingot_u32 scalar,
-                   __ingot_u32 components, __ingot_u32 flags, bool active, const char *name,
-                   const char *type);
+                   __ingot_u64 size, __ingot_u64 align, __ingot_u32 scalar, __ingot_u32 components,
+                   __ingot_u32 flags, bool active, const char *name, const char *type);
 /* [[max_total_threads_per_threadgroup(n)]]; read and deleted too. */
 void __ingot_max_threads(__ingot_u32 count);
 /* The argument's address (uniform). */
@@ -35,16 +34,16 @@ __ingot_threadgroup char *__ingot_arg_threadgroup(__ingot_u32 ordinal) __ingot_p
 /* ---- positions; dim 0, 1, 2 ---------------------------------------------------------- */
 __ingot_u32 __ingot_thread_position_in_grid(__ingot_u32 dim) __ingot_pure;
 __ingot_u32 __ingot_thread_position_in_threadgroup(__ingot_u32 dim) __ingot_pure;
-__ingot_u32 __ingot_threadgroup_position_in_grid(__ingot_u32 dim) __ingot_pure; /* uniform */
-__ingot_u32 __ingot_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure;      /* uniform */
+__ingot_u32 __ingot_threadgroup_position_in_grid(__ingot_u32 dim) __ingot_pure;     /* uniform */
+__ingot_u32 __ingot_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure;          /* uniform */
 __ingot_u32 __ingot_dispatch_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure; /* uniform */
-__ingot_u32 __ingot_threads_per_grid(__ingot_u32 dim) __ingot_pure;             /* uniform */
-__ingot_u32 __ingot_threadgroups_per_grid(__ingot_u32 dim) __ingot_pure;        /* uniform */
+__ingot_u32 __ingot_threads_per_grid(__ingot_u32 dim) __ingot_pure;                 /* uniform */
+__ingot_u32 __ingot_threadgroups_per_grid(__ingot_u32 dim) __ingot_pure;            /* uniform */
 __ingot_u32 __ingot_thread_index_in_threadgroup(void) __ingot_pure;
-__ingot_u32 __ingot_thread_index_in_simdgroup(void) __ingot_pure;    /* the lane: 0 … 31 */
-__ingot_u32 __ingot_simdgroup_index_in_threadgroup(void) __ingot_pure;          /* uniform */
-__ingot_u32 __ingot_simdgroups_per_threadgroup(void) __ingot_pure;              /* uniform */
-__ingot_u32 __ingot_dispatch_simdgroups_per_threadgroup(void) __ingot_pure;     /* uniform */
+__ingot_u32 __ingot_thread_index_in_simdgroup(void) __ingot_pure;           /* the lane: 0 … 31 */
+__ingot_u32 __ingot_simdgroup_index_in_threadgroup(void) __ingot_pure;      /* uniform */
+__ingot_u32 __ingot_simdgroups_per_threadgroup(void) __ingot_pure;          /* uniform */
+__ingot_u32 __ingot_dispatch_simdgroups_per_threadgroup(void) __ingot_pure; /* uniform */
 /* Quad-group indices follow from the lane: lane & 3, index_in_threadgroup >> 2, … */
 
 /* ---- synchronisation ------------------------------------------------------------------ */
@@ -63,11 +62,11 @@ float __ingot_simd_shuffle_f32(float x, __ingot_u32 lane);
 __ingot_u32 __ingot_simd_ballot(bool p);
 /* Reductions (uniform), in the order of a halving tree: lane i with i+16, then i+8, … ,
  * inactive lanes counting as the identity. min and max of f32 ignore NaNs. */
-#define __INGOT_SIMD_REDUCE(op)                                                                  \
-    float __ingot_simd_##op##_f32(float x);                                                      \
-    int __ingot_simd_##op##_i32(int x);                                                          \
-    __ingot_u32 __ingot_simd_##op##_u32(__ingot_u32 x);                                          \
-    long __ingot_simd_##op##_i64(long x);                                                        \
+#define __INGOT_SIMD_REDUCE(op)                                                                    \
+    float __ingot_simd_##op##_f32(float x);                                                        \
+    int __ingot_simd_##op##_i32(int x);                                                            \
+    __ingot_u32 __ingot_simd_##op##_u32(__ingot_u32 x);                                            \
+    long __ingot_simd_##op##_i64(long x);                                                          \
     __ingot_u64 __ingot_simd_##op##_u64(__ingot_u64 x);
 __INGOT_SIMD_REDUCE(sum)
 __INGOT_SIMD_REDUCE(product)
@@ -81,9 +80,9 @@ __ingot_u64 __ingot_simd_and_u64(__ingot_u64 x);
 __ingot_u64 __ingot_simd_or_u64(__ingot_u64 x);
 __ingot_u64 __ingot_simd_xor_u64(__ingot_u64 x);
 /* Prefix over the active lanes below (exclusive) or up to (inclusive) the own lane. */
-#define __INGOT_SIMD_SCAN(op)                                                                    \
-    float __ingot_simd_prefix_##op##_f32(float x);                                               \
-    __ingot_u32 __ingot_simd_prefix_##op##_u32(__ingot_u32 x);                                   \
+#define __INGOT_SIMD_SCAN(op)                                                                      \
+    float __ingot_simd_prefix_##op##_f32(float x);                                                 \
+    __ingot_u32 __ingot_simd_prefix_##op##_u32(__ingot_u32 x);                                     \
     __ingot_u64 __ingot_simd_prefix_##op##_u64(__ingot_u64 x);
 __INGOT_SIMD_SCAN(inclusive_sum)
 __INGOT_SIMD_SCAN(exclusive_sum)
@@ -97,11 +96,11 @@ __INGOT_SIMD_SCAN(exclusive_product)
 float __ingot_simdgroup_mma(float a0, float a1, float b0, float b1, float c, __ingot_u32 which);
 /* Element `which` of this lane of the tile at p: M[row][col] is p[row * stride + col], or
  * p[col * stride + row] when transpose (a constant) is true. p, stride: uniform. */
-#define __INGOT_SIMDGROUP_LOAD(suffix, space, T)                                                 \
-    T __ingot_simdgroup_load_##suffix(const space T *p, __ingot_u64 stride, bool transpose,      \
-                                      __ingot_u32 which);                                        \
-    void __ingot_simdgroup_store_##suffix(space T *p, __ingot_u64 stride, bool transpose,        \
-                                          T e0, T e1);
+#define __INGOT_SIMDGROUP_LOAD(suffix, space, T)                                                   \
+    T __ingot_simdgroup_load_##suffix(const space T *p, __ingot_u64 stride, bool transpose,        \
+                                      __ingot_u32 which);                                          \
+    void __ingot_simdgroup_store_##suffix(space T *p, __ingot_u64 stride, bool transpose, T e0,    \
+                                          T e1);
 __INGOT_SIMDGROUP_LOAD(device_b32, __ingot_device, __ingot_u32)
 __INGOT_SIMDGROUP_LOAD(device_b16, __ingot_device, unsigned short)
 __INGOT_SIMDGROUP_LOAD(threadgroup_b32, __ingot_threadgroup, __ingot_u32)

@@ -76,7 +76,7 @@ struct __ingot_raw {};
     }                                                                                              \
     template <class U, class = enable_if_t<!__is_same(U, T)>>                                      \
     __ingot_inline constexpr vec &operator op##=(vec<U, N> b) {                                    \
-        return *this op##= vec(b);                                                                 \
+        return *this op## = vec(b);                                                                \
     }
 #define __INGOT_VEC_COMPARISON(N, op)                                                              \
     friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \

@@ -21,6 +21,29 @@ def case(function: Callable[[torch.dtype], Case]) -> Callable[[torch.dtype], Cas
     return function
 
 
+def results_of(schema: str, arguments: list[Any], returned: Any) -> list[Any]:
+    """What a call returned, as a list; what it changed, for an operator that returns nothing."""
+    if schema.endswith("-> ()"):
+        assert returned is None
+        names = [part.strip() for part in schema.partition(" -> ")[0].strip("()").split(",")]
+        return [argument for argument, declared in zip(arguments, names) if "!)" in declared]
+    return list(returned) if isinstance(returned, tuple) else [returned]
+
+
+def close(result: Any, expected: Any, tolerance: float, device: str = "cpu") -> None:
+    """Values on the device against those expected, wherever they are; None is not compared."""
+    if expected is None:
+        return
+    if isinstance(expected, list):
+        assert len(result) == len(expected)
+        for one, other in zip(result, expected):
+            close(one, other, tolerance, device)
+        return
+    assert result.device.type == device and result.shape == expected.shape
+    torch.testing.assert_close(result.detach().cpu().double(), expected.detach().cpu().double(), rtol=tolerance,
+                               atol=tolerance)
+
+
 def normal(*shape: int, dtype: torch.dtype) -> torch.Tensor:
     return torch.randn(*shape).to(dtype)
 

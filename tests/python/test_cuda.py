@@ -7,6 +7,7 @@ where there is no compiler:
 """
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 from typing import Any
@@ -21,7 +22,8 @@ import ingot  # noqa: E402
 import ingot.nn  # noqa: E402
 import ingot.ops  # noqa: E402
 import ingot.optim  # noqa: E402
-from operator_cases import CASES, TOLERANCE  # noqa: E402
+import operator_cases  # noqa: E402
+from operator_cases import CASES, TOLERANCE, results_of  # noqa: E402
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device on this machine")
 SCHEMAS = ingot._C.torch_schemas()
@@ -42,25 +44,10 @@ def moved(name: str, arguments: list[Any], device: str) -> list[Any]:
 
 def call(name: str, arguments: list[Any]) -> list[Any]:
     """What the operator returned, or for one that ends in _ what it changed."""
-    result = getattr(torch.ops.ingot, name)(*arguments)
-    if name.endswith("_"):
-        names = [part.strip() for part in SCHEMAS[name].partition(" -> ")[0].strip("()").split(",")]
-        return [argument for argument, declared in zip(arguments, names) if "!)" in declared]
-    return list(result) if isinstance(result, tuple) else [result]
+    return results_of(SCHEMAS[name], arguments, getattr(torch.ops.ingot, name)(*arguments))
 
 
-def close(result: Any, expected: Any, tolerance: float) -> None:
-    """Values on the GPU against those on the CPU; None is not compared."""
-    if expected is None:
-        return
-    if isinstance(expected, list):
-        assert len(result) == len(expected)
-        for one, other in zip(result, expected):
-            close(one, other, tolerance)
-        return
-    assert result.is_cuda and result.shape == expected.shape
-    torch.testing.assert_close(result.detach().cpu().double(), expected.detach().cpu().double(), rtol=tolerance,
-                               atol=tolerance)
+close = functools.partial(operator_cases.close, device="cuda")
 
 
 @pytest.fixture(scope="module")

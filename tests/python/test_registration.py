@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from ingot import _C  # noqa: E402
-from operator_cases import CASES, FLOATS, TOLERANCE  # noqa: E402
+from operator_cases import CASES, FLOATS, TOLERANCE, close, results_of  # noqa: E402
 
 LIBRARY = os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so")
 HAS_LISTS = tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 10)
@@ -28,24 +28,7 @@ def call(name: str, arguments: list[Any]) -> list[Any]:
         result = _C.torch_call(name, *arguments)
     else:
         result = getattr(torch.ops.ingot, name)(*arguments)
-    if name.endswith("_"):
-        assert result is None
-        names = [part.strip() for part in SCHEMAS[name].partition(" -> ")[0].strip("()").split(",")]
-        return [argument for argument, declared in zip(arguments, names) if "!)" in declared]
-    return list(result) if isinstance(result, tuple) else [result]
-
-
-def close(result: Any, expected: Any, tolerance: float) -> None:
-    if expected is None:
-        return
-    if isinstance(expected, list):
-        assert len(result) == len(expected)
-        for one, other in zip(result, expected):
-            close(one, other, tolerance)
-        return
-    assert result.shape == expected.shape
-    result, expected = result.detach().double(), expected.detach().double()
-    torch.testing.assert_close(result, expected, rtol=tolerance, atol=tolerance)
+    return results_of(SCHEMAS[name], arguments, result)
 
 
 def contiguous(results: list[Any]) -> None:

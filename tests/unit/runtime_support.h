@@ -144,6 +144,16 @@ static inline bool test_archive(const char *target, const struct test_kernel *ke
      .type_align = SIZE,                                                                           \
      .writable = 1,                                                                                \
      .active = 1}
+#define CONSTANT_ARGUMENT(NAME, TYPE, INDEX, SIZE)                                                 \
+    {.name = NAME,                                                                                 \
+     .type_name = TYPE,                                                                            \
+     .kind = INGOT_ARGUMENT_BUFFER,                                                                \
+     .space = INGOT_SPACE_CONSTANT,                                                                \
+     .index = INDEX,                                                                               \
+     .slot = INDEX,                                                                                \
+     .type_size = SIZE,                                                                            \
+     .type_align = SIZE,                                                                           \
+     .active = 1}
 #define REFERENCE_ARGUMENT(NAME, TYPE, INDEX, SIZE)                                                \
     {.name = NAME,                                                                                 \
      .type_name = TYPE,                                                                            \

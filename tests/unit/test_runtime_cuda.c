@@ -21,15 +21,7 @@ struct params {
 static const struct ig_argument scale_arguments[] = {
     BUFFER_ARGUMENT("data", "float", 0, 4),
     REFERENCE_ARGUMENT("params", "Params", 1, sizeof(struct params)),
-    {.name = "table",
-     .type_name = "float",
-     .kind = INGOT_ARGUMENT_BUFFER,
-     .space = INGOT_SPACE_CONSTANT,
-     .index = 2,
-     .slot = 2,
-     .type_size = 4,
-     .type_align = 4,
-     .active = 1},
+    CONSTANT_ARGUMENT("table", "float", 2, 4),
     BUFFER_ARGUMENT("extra", "float", 3, 4),
     THREADGROUP_ARGUMENT("shared", "float", 0, 4),
 };
