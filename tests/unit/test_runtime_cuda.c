@@ -294,7 +294,7 @@ static void code(void) {
           INGOT_BAD_ARCHIVE, "mark", "ingot_kernel");
     fake->clear_log();
     kernel = kernel_named("scale");
-    CHECK(strstr(fake->log(), "attribute 8 = 232400") != NULL); /* 100000 - 48 static */
+    CHECK(strstr(fake->log(), "attribute 8 = 232400") != NULL); /* 232448 - 48 static */
     ingot_kernel_release(kernel);
     kernel = kernel_named("mark");
     ingot_kernel_release(kernel);
