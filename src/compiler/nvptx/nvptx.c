@@ -207,6 +207,13 @@ static ingot_status lower(struct igp_kernel *k, LLVMTargetMachineRef machine) {
         status = igp_lower_copies(k);
     }
     if (!status) {
+        status = igc_stage(k->module, machine, "nvptx-vectors", "function(load-store-vectorizer)",
+                           k->error);
+    }
+    if (!status) {
+        status = igp_copy_async(k);
+    }
+    if (!status) {
         igp_lower_atomics(k);
         status = igp_lower_arguments(k);
     }
