@@ -29,10 +29,11 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 0,
      .maximum = 16},
     {.name = "wide",
-     .help = "decoding: 1: a lane takes eight neighbours of a row where rows are aligned",
-     .fallback = 1,
+     .help = "decoding where rows are aligned: 1: a lane takes eight neighbours of a row; 2: and "
+             "products of half and bfloat are by simdgroup_matrix",
+     .fallback = 2,
      .minimum = 0,
-     .maximum = 1},
+     .maximum = 2},
     {.name = "blocks",
      .help = "queries to a SIMD-group, 16 or 32, where types, sizes and alignment allow it; 0: "
              "never",

@@ -10,6 +10,7 @@ using namespace metal;
 #include "common/instantiate.h"
 
 constant constexpr uint LANES = ATTENTION_LANES;
+constant bool decode_paged [[function_constant(0)]]; // of the two kernels for GPUs
 
 // The row of a key in k or v, or in a paged cache.
 template <typename T>
@@ -194,6 +195,7 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
     }
 }
 
+#include "attention_decode/attention_decode_tiles.h"
 #include "attention_decode/attention_decode_wide.h"
 
 // A threadgroup to a row: the partitions' sums, each corrected by its maximum. A thread has every
@@ -273,3 +275,11 @@ INSTANTIATE_WIDE(64, 8)
 INSTANTIATE_WIDE(128, 1)
 INSTANTIATE_WIDE(128, 4)
 INSTANTIATE_WIDE(128, 8)
+
+#define INSTANTIATE_TILES(depth)                                                                   \
+    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_f16",                                    \
+                       attention_decode_tiles<half, depth>)                                        \
+    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_bf16",                                   \
+                       attention_decode_tiles<bfloat, depth>)
+INSTANTIATE_TILES(64)
+INSTANTIATE_TILES(128)
