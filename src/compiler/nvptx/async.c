@@ -12,7 +12,7 @@
 
 #include "compiler/nvptx/nvptx.h"
 
-enum { MAX_PAIRS = 32, MAX_STEPS = 16 };
+enum { MAX_PAIRS = 32 };
 
 /* ---- places in threadgroup memory ---- */
 struct place {
@@ -115,7 +115,7 @@ static bool are_apart(struct igp_kernel *k, LLVMValueRef pointer, uint64_t size,
 /* ---- copies ---- */
 struct copy {
     LLVMValueRef load, store;
-    LLVMValueRef phi; /* of the load's value and zeros, or NULL */
+    LLVMValueRef phi; /* of (an element of) the load's value and zeros, or NULL */
     uint64_t bytes;
     bool good;
 };
@@ -224,43 +224,82 @@ static bool has_one_use(LLVMValueRef value) {
     return use && !LLVMGetNextUse(use);
 }
 
-/* The load of a phi whose other values are zeros, at the end of a block that leads to the phi only;
- * NULL if it is none. */
-static LLVMValueRef load_of_phi(LLVMValueRef phi) {
-    LLVMValueRef load = NULL;
-    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-        LLVMValueRef value = LLVMGetIncomingValue(phi, i);
-        if (LLVMIsALoadInst(value) && !load) {
-            load = value;
-        } else if (!LLVMIsConstant(value) || !LLVMIsNull(value)) {
-            return NULL;
-        }
-    }
-    if (!load) {
+static bool is_zero(LLVMValueRef value) {
+    return LLVMIsConstant(value) && LLVMIsNull(value);
+}
+
+/* The load that a value is, or whose element `index` it is, used for nothing else; or NULL. */
+static LLVMValueRef load_of(LLVMValueRef value, int index) {
+    if (!has_one_use(value)) {
         return NULL;
     }
-    LLVMValueRef last = LLVMGetBasicBlockTerminator(LLVMGetInstructionParent(load));
-    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
-        if ((LLVMGetIncomingValue(phi, i) == load) !=
-            (LLVMGetIncomingBlock(phi, i) == LLVMGetInstructionParent(load))) {
+    if (index >= 0) {
+        LLVMValueRef at = LLVMIsAExtractElementInst(value) ? LLVMGetOperand(value, 1) : NULL;
+        if (!at || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at) != (unsigned)index) {
             return NULL;
         }
+        value = LLVMGetOperand(value, 0);
     }
+    return LLVMIsALoadInst(value) ? value : NULL;
+}
+
+/* The same of a phi whose other values are zeros, and whose load's block leads to it only. */
+static LLVMValueRef load_of_phi(LLVMValueRef phi, int index) {
+    LLVMValueRef load = NULL;
+    LLVMBasicBlockRef block = NULL;
+    if (!has_one_use(phi)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+        if (!is_zero(value) && (load || !(load = load_of(value, index)))) {
+            return NULL;
+        }
+        block = is_zero(value) ? block : LLVMGetIncomingBlock(phi, i);
+    }
+    if (!load || LLVMGetInstructionParent(load) != block) {
+        return NULL;
+    }
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
     return LLVMGetNumSuccessors(last) == 1 && is_still(load, last) ? load : NULL;
+}
+
+static bool find_value(LLVMValueRef value, int index, struct copy *copy) {
+    LLVMValueRef phi = LLVMIsAPHINode(value) ? value : NULL;
+    LLVMValueRef load = phi ? load_of_phi(phi, index) : load_of(value, index);
+    if (!load || (copy->load && (load != copy->load || !phi != !copy->phi)) ||
+        (copy->phi && LLVMGetInstructionParent(phi) != LLVMGetInstructionParent(copy->phi))) {
+        return false;
+    }
+    copy->load = load;
+    copy->phi = copy->phi ? copy->phi : phi;
+    return true;
+}
+
+/* A vector that is put together of all elements of a load, in their order. */
+static bool find_elements(LLVMValueRef value, struct copy *copy) {
+    for (int i = (int)LLVMGetVectorSize(LLVMTypeOf(value)) - 1; i >= 0; i--) {
+        LLVMValueRef at = LLVMIsAInsertElementInst(value) ? LLVMGetOperand(value, 2) : NULL;
+        if (!at || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at) != (unsigned)i ||
+            !has_one_use(value) || !find_value(LLVMGetOperand(value, 1), i, copy)) {
+            return false;
+        }
+        value = LLVMGetOperand(value, 0);
+    }
+    unsigned uses = 0;
+    for (LLVMUseRef use = LLVMGetFirstUse(copy->load); use; use = LLVMGetNextUse(use)) {
+        uses++;
+    }
+    return uses == LLVMGetVectorSize(LLVMTypeOf(copy->load));
 }
 
 static bool find_copy(struct igp_kernel *k, LLVMValueRef store, struct copy *copy) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
     LLVMValueRef value = LLVMGetOperand(store, 0);
-    *copy = (struct copy){.load = value, .store = store};
-    if (LLVMIsAPHINode(value)) {
-        copy->phi = value;
-        copy->load = load_of_phi(value);
-        if (!copy->load || !has_one_use(value)) {
-            return false;
-        }
-    }
-    if (!LLVMIsALoadInst(copy->load) || !is_plain(copy->load) || !has_one_use(copy->load) ||
+    *copy = (struct copy){.store = store};
+    if (!(LLVMIsAInsertElementInst(value) ? find_elements(value, copy)
+                                          : find_value(value, -1, copy)) ||
+        LLVMTypeOf(copy->load) != LLVMTypeOf(value) || !is_plain(copy->load) ||
         space_of(LLVMGetOperand(copy->load, 0)) != INGOT_SPACE_DEVICE) {
         return false;
     }
@@ -352,7 +391,7 @@ static void make_async(struct igp_kernel *k, const struct copy *copy) {
         LLVMValueRef sizes = LLVMBuildPhi(k->builder, i32, "");
         for (unsigned i = 0; i < LLVMCountIncoming(copy->phi); i++) {
             LLVMBasicBlockRef block = LLVMGetIncomingBlock(copy->phi, i);
-            bool there = LLVMGetIncomingValue(copy->phi, i) == copy->load;
+            bool there = !is_zero(LLVMGetIncomingValue(copy->phi, i));
             LLVMValueRef pointer = there ? from : LLVMConstNull(LLVMTypeOf(from));
             LLVMValueRef size = there ? bytes : LLVMConstNull(i32);
             LLVMAddIncoming(pointers, &pointer, &block, 1);
@@ -366,11 +405,7 @@ static void make_async(struct igp_kernel *k, const struct copy *copy) {
     LLVMValueRef args[] = {to, from, bytes};
     build_asm(k, texts[copy->phi != NULL][copy->bytes / 8],
               copy->phi ? "r,l,r,~{memory}" : "r,l,~{memory}", args, copy->phi ? 3 : 2);
-    LLVMInstructionEraseFromParent(copy->store);
-    if (copy->phi) {
-        LLVMInstructionEraseFromParent(copy->phi);
-    }
-    LLVMInstructionEraseFromParent(copy->load);
+    LLVMInstructionEraseFromParent(copy->store); /* nobody wants the load's value any more */
 }
 
 static bool is_wait(LLVMValueRef in) {

@@ -269,6 +269,62 @@ static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRe
     return INGOT_OK;
 }
 
+/* ---- two operands of B by one load ---- */
+static int64_t number_of(LLVMValueRef call, unsigned operand) {
+    return LLVMConstIntGetSExtValue(LLVMGetOperand(call, operand));
+}
+
+static bool can_pair(const struct joined *a, const struct joined *b) {
+    enum { STRIDE = MAX_TILES + 1 };
+    return !b->loads[2] && a->turned == b->turned &&
+           LLVMGetInstructionParent(a->call) == LLVMGetInstructionParent(b->call) &&
+           LLVMGetOperand(a->call, 0) == LLVMGetOperand(b->call, 0) &&
+           number_of(a->call, 2) == number_of(b->call, 2) &&
+           number_of(a->call, STRIDE) == number_of(b->call, STRIDE) &&
+           igp_no_writes(a->call, b->call);
+}
+
+/* The words of a load of two tiles are those of one of four from `first` on. */
+static void replace_words(struct igp_kernel *k, LLVMValueRef call, LLVMValueRef four,
+                          unsigned first) {
+    for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
+        LLVMValueRef word = LLVMGetUser(use);
+        LLVMPositionBuilderBefore(k->builder, word);
+        igp_replace(word,
+                    LLVMBuildExtractValue(k->builder, four, first + LLVMGetIndices(word)[0], ""));
+    }
+    LLVMInstructionEraseFromParent(call);
+}
+
+/* `a` is before `b`. */
+static void load_both(struct igp_kernel *k, const struct joined *a, const struct joined *b) {
+    struct tile tiles[MAX_TILES];
+    for (unsigned i = 0; i < MAX_TILES; i++) {
+        LLVMValueRef call = i < 2 ? a->call : b->call;
+        tiles[i] = (struct tile){.base = LLVMGetOperand(call, 0),
+                                 .offset = number_of(call, 1) + (i % 2 ? number_of(call, 2) : 0),
+                                 .stride = number_of(call, MAX_TILES + 1)};
+    }
+    LLVMValueRef four = build_load(k, tiles, MAX_TILES, a->turned, a->call);
+    replace_words(k, a->call, four, 0);
+    replace_words(k, b->call, four, 2);
+}
+
+/* Neighbours in the list, which has the last one first. */
+static void pair_loads(struct igp_kernel *k, struct joined *list) {
+    while (list) {
+        struct joined *before = list->next;
+        while (before && before->loads[2]) {
+            before = before->next;
+        }
+        if (!list->loads[2] && before && can_pair(before, list)) {
+            load_both(k, before, list);
+            before = before->next;
+        }
+        list = before;
+    }
+}
+
 static bool is_long_product(LLVMValueRef in) {
     return !strncmp(igp_callee(in), "nv.mma.k16.", 11);
 }
@@ -283,6 +339,9 @@ ingot_status igp_join_loads(struct igp_kernel *k) {
         if (!status) {
             status = join(k, &list, calls[i], 4, 2);
         }
+    }
+    if (!status) {
+        pair_loads(k, list);
     }
     return status;
 }
