@@ -224,24 +224,29 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
     total = simd_sum(total);
     float inverse = total == 0.0f ? 0.0f : 1.0f / total;
     out += attention_at(args.out_stride, batch, head, i);
-    for (uint d = me; d < args.value_depth; d += threads) {
-        constexpr uint AHEAD = 8; // loads on their way at once
+    const uint columns = (args.value_depth + LANES - 1) / LANES * LANES;
+    for (uint column = me; column < columns; column += threads) {
+        const uint d = min(column, args.value_depth - 1);
         float sum = 0.0f;
-        uint p = 0;
-        for (; p + AHEAD <= args.partitions; p += AHEAD) {
-            float part[AHEAD], weight[AHEAD];
+        for (uint p = 0; p < args.partitions; p += LANES) {
+            device const float *from = partial + ulong(p) * args.value_depth + d;
+            const uint count = min(LANES, args.partitions - p);
+            const float weight = exp2(extremes[p + min(lane, count - 1)].x - base);
+            if (count == LANES) {
+                float part[LANES]; // all on their way at once
 #pragma unroll
-            for (uint n = 0; n < AHEAD; n++) {
-                part[n] = partial[(p + n) * args.value_depth + d];
-                weight[n] = extremes[p + n].x;
+                for (uint n = 0; n < LANES; n++)
+                    part[n] = from[n * args.value_depth];
+#pragma unroll
+                for (uint n = 0; n < LANES; n++)
+                    sum = fma(part[n], simd_shuffle(weight, ushort(n)), sum);
+            } else {
+                for (uint n = 0; n < count; n++)
+                    sum = fma(from[n * args.value_depth], simd_shuffle(weight, ushort(n)), sum);
             }
-#pragma unroll
-            for (uint n = 0; n < AHEAD; n++)
-                sum = fma(part[n], exp2(weight[n] - base), sum);
         }
-        for (; p < args.partitions; p++)
-            sum = fma(partial[p * args.value_depth + d], exp2(extremes[p].x - base), sum);
-        out[d] = T(sum * inverse);
+        if (column < args.value_depth)
+            out[column] = T(sum * inverse);
     }
     if (me == 0 && (args.flags & ATTENTION_LSE))
         lse[index] = total == 0.0f ? -INFINITY : (largest + log2(total)) * M_LN2_F;
