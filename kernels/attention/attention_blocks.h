@@ -243,8 +243,8 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
     attention_block<T, DEPTH, SIMDS, ROWS> b;
     b.begin(q + attention_at(args.q_stride, batch, head, 0), args.q_stride[2], first, args.queries,
             lane);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint t = begin; t < all.end; t += BLOCK_KEYS) {
-        threadgroup_barrier(mem_flags::mem_threadgroup);
         if (t + BLOCK_KEYS < all.end)
             panel::stage_both(next, k, v, args, t + BLOCK_KEYS, me);
 #pragma unroll
@@ -257,11 +257,11 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
             b.find_weights(factor);
             b.add_values(now + (panel::SIZE + s * DEPTH));
         }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
         threadgroup T *used = now;
         now = next;
         next = used;
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup); // no copy is under way when results are stored
     b.finish(out, lse, args, batch, head, first, lane);
 }
 

@@ -303,10 +303,9 @@ static uint32_t panel_bytes(uint32_t count) {
 static uint32_t block_rows(const struct igo_call *call, const struct plan *plan) {
     const struct matmul_args *args = &plan->args;
     const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
-    const uint32_t large = 2 * BLOCK_SIZE, bytes = 16,
-                   depth = is_float ? FLOAT_DEPTH : MATMUL_DEPTH;
+    const uint32_t large = 2 * BLOCK_SIZE, bytes = 16, piece = 8;
     if (igo_knob(call, KNOB_TILE) < 3 || args->m <= large || args->n <= large || args->k < large ||
-        args->k % depth || args->n % 8 || plan->a.transposed ||
+        args->k % (is_float ? FLOAT_DEPTH : piece) || args->n % piece || plan->a.transposed ||
         !igo_aligned(plan->a.tensor, bytes) || !igo_aligned(plan->b.tensor, bytes))
         return 0;
     if (is_float)

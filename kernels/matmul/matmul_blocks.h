@@ -4,9 +4,9 @@
  * two places of threadgroup memory in turn: while one is used, the next is copied to the other, in
  * pieces of 16 bytes that no thread looks at before the barrier.
  *
- * Wants operands and result aligned to 16 bytes, k in whole panels, n in whole pieces, and a not
- * transposed: the host sees to that, and to the lengths of threadgroup memory. Rows
- * and columns past the end are the last ones again; what comes of them is not stored.
+ * Wants operands and result aligned to 16 bytes, k and n in whole pieces, and a not transposed: the
+ * host sees to that, and to the lengths of threadgroup memory. Rows and columns past the end are
+ * the last ones again; what comes of them is not stored.
  */
 #ifndef INGOT_KERNELS_MATMUL_BLOCKS_H
 #define INGOT_KERNELS_MATMUL_BLOCKS_H
@@ -60,8 +60,20 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
                 *(device const uint4 *)(from + at);
         }
     }
-    void next() thread {
-        from += deep ? BLOCK_DEPTH : BLOCK_DEPTH * stride;
+    /* A panel of which the matrix has only `depth` of k; the others are zeros. */
+    void some(threadgroup T *panel, uint depth) thread const {
+        const uint x = to % width(), y = to / width();
+#pragma unroll
+        for (uint i = 0; i < PIECES; i++) {
+            const ulong at = (deep ? min(line + i * lines(), last) : i * lines()) * stride;
+            uint4 piece = 0;
+            if ((deep ? x : y + i * lines()) < depth)
+                piece = *(device const uint4 *)(from + at);
+            *(threadgroup uint4 *)(panel + to + i * lines() * width()) = piece;
+        }
+    }
+    void next(uint depth) thread {
+        from += deep ? depth : depth * stride;
     }
 };
 
@@ -206,23 +218,34 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
             sum[i][j] = simdgroup_float8x8(0.0f);
     const uint row = simd / 2 * (TILE * BLOCK_TILES), column = simd % 2 * (TILE * BLOCK_TILES);
     const uint left = row * DEEP_LINE, right = column * (block_turned ? DEEP_LINE : 1);
-#pragma unroll
-    for (uint step = 0; step < COPY_STEPS; step++) {
-        a_copy.part(a_even, step);
-        b_copy.part(b_even, step);
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    threadgroup T *a_now = a_even, *a_next = a_odd, *b_now = b_even, *b_next = b_odd;
-    for (uint k = first + BLOCK_DEPTH; k < end; k += BLOCK_DEPTH) {
-        a_copy.next();
-        b_copy.next();
-        add_panel<true>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+    const uint rest = (end - first) % BLOCK_DEPTH;
+    if (rest) {
+        a_copy.some(a_odd, rest);
+        b_copy.some(b_odd, rest);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        threadgroup T *a_used = a_now, *b_used = b_now;
-        a_now = a_next, b_now = b_next;
-        a_next = a_used, b_next = b_used;
+        add_panel<false>(sum, a_odd + left, b_odd + right, a_copy, a_even, b_copy, b_even);
+        a_copy.next(rest);
+        b_copy.next(rest);
     }
-    add_panel<false>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+    if (first + rest < end) {
+#pragma unroll
+        for (uint step = 0; step < COPY_STEPS; step++) {
+            a_copy.part(a_even, step);
+            b_copy.part(b_even, step);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup T *a_now = a_even, *a_next = a_odd, *b_now = b_even, *b_next = b_odd;
+        for (uint k = first + rest + BLOCK_DEPTH; k < end; k += BLOCK_DEPTH) {
+            a_copy.next(BLOCK_DEPTH);
+            b_copy.next(BLOCK_DEPTH);
+            add_panel<true>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            threadgroup T *a_used = a_now, *b_used = b_now;
+            a_now = a_next, b_now = b_next;
+            a_next = a_used, b_next = b_used;
+        }
+        add_panel<false>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+    }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     put_block(sum, (threadgroup float *)(simd % 2 ? a_odd : a_even) + simd / 2 * PUT_FLOATS,
               row0 + row, column0 + column, part, matrix, bias, out, parts, args, lane);

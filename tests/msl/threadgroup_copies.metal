@@ -59,6 +59,21 @@
 // ARG 1: f32[256]
 // EXPECT 1: f32[256] = 4 * (63 - idiv(i, 4)) + i % 4 + 0.5
 
+// What a thread has copied in one round of a loop it reads in the next one, with no barrier in
+// between, from the same distance to another place; and through pointers that change places.
+// RUN: kernel=across_rounds threads=32 group=32
+// ARG 0: f32[512] = i
+// ARG 1: f32[32]
+// ARG 2: u32 = 3
+// EXPECT 1: f32[32] = (4 * i) + (128 + 4 * i) + (256 + 4 * i)
+// RUN: kernel=swapped_before threads=32 group=32
+// ARG 0: f32[512] = i
+// ARG 1: f32[32]
+// ARG 2: u32 = 3
+// TG 0: 512
+// TG 1: 512
+// EXPECT 1: f32[32] = (4 * i) + (128 + 4 * i) + (256 + 4 * i)
+
 // Words and pairs of words.
 // RUN: kernel=narrow threads=64 group=64
 // ARG 0: f32[192] = i
@@ -161,6 +176,40 @@ kernel void written_before(device float4 *x, device float4 *y,
     threadgroup_barrier(mem_flags::mem_threadgroup);
     y[t] = place[63 - t];
     unread[t] = x[63 - t];
+}
+
+kernel void across_rounds(device const float4 *x, device float *y, constant uint &rounds,
+                          uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float4 places[128];
+    places[t] = x[t];
+    float sum = 0;
+    for (uint r = 0; r < rounds; r++) {
+        threadgroup float4 *place = places + 32 * r + t;
+        sum += place[0].x;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        place[32] = x[32 * (r + 1) + t];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[t] = sum;
+}
+
+kernel void swapped_before(device const float4 *x, device float *y, constant uint &rounds,
+                           threadgroup float4 *a [[threadgroup(0)]],
+                           threadgroup float4 *b [[threadgroup(1)]],
+                           uint t [[thread_index_in_threadgroup]]) {
+    threadgroup float4 *now = a, *next = b;
+    now[t] = x[t];
+    float sum = 0;
+    for (uint r = 0; r < rounds; r++) {
+        sum += now[t].x;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        next[t] = x[32 * (r + 1) + t];
+        threadgroup float4 *used = now;
+        now = next;
+        next = used;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[t] = sum;
 }
 
 kernel void narrow(device const float *x, device float *y, uint t [[thread_index_in_threadgroup]]) {

@@ -14,6 +14,33 @@
 
 enum { MAX_PAIRS = 32 };
 
+/* ---- the way to the next barriers ---- */
+/* Blocks that are begun between a copy and the next barriers. */
+struct ways {
+    LLVMBasicBlockRef *blocks;
+    size_t count;
+};
+
+static bool is_on_the_way(const struct ways *ways, LLVMBasicBlockRef block) {
+    for (size_t i = 0; i < ways->count; i++) {
+        if (ways->blocks[i] == block) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is it, wherever it is named on the way, what it was at the copy? */
+static bool is_lasting(const struct ways *ways, LLVMValueRef value) {
+    return !LLVMIsAInstruction(value) || !is_on_the_way(ways, LLVMGetInstructionParent(value));
+}
+
+static void begin(struct ways *ways, LLVMBasicBlockRef block) {
+    if (!is_on_the_way(ways, block)) {
+        ways->blocks[ways->count++] = block;
+    }
+}
+
 /* ---- places in threadgroup memory ---- */
 struct place {
     LLVMValueRef base;
@@ -38,6 +65,10 @@ static bool is_argument(LLVMValueRef object) {
            LLVMIsAConstantInt(LLVMGetOperand(object, 0));
 }
 
+static bool is_known(LLVMValueRef object) {
+    return LLVMIsAGlobalVariable(object) || is_argument(object);
+}
+
 struct pairs {
     LLVMValueRef first[MAX_PAIRS], second[MAX_PAIRS];
     unsigned count;
@@ -51,9 +82,7 @@ static bool other_objects(LLVMValueRef a, LLVMValueRef b, struct pairs *assumed)
     if (a == b) {
         return false;
     }
-    bool known_a = LLVMIsAGlobalVariable(a) || is_argument(a);
-    bool known_b = LLVMIsAGlobalVariable(b) || is_argument(b);
-    if (known_a && known_b) {
+    if (is_known(a) && is_known(b)) {
         return !is_argument(a) || !is_argument(b) || LLVMGetOperand(a, 0) != LLVMGetOperand(b, 0);
     }
     for (unsigned i = 0; i < assumed->count; i++) {
@@ -102,14 +131,17 @@ static struct place place_of(struct igp_kernel *k, LLVMValueRef pointer) {
 }
 
 /* `size` bytes there and `other_size` here have none in common; 0: nobody knows how many. */
-static bool are_apart(struct igp_kernel *k, LLVMValueRef pointer, uint64_t size, LLVMValueRef other,
-                      uint64_t other_size) {
+static bool are_apart(struct igp_kernel *k, const struct ways *ways, LLVMValueRef pointer,
+                      uint64_t size, LLVMValueRef other, uint64_t other_size) {
     struct place a = place_of(k, pointer), b = place_of(k, other);
-    if (a.base == b.base && size && other_size) {
+    LLVMValueRef object = object_of(pointer), other_object = object_of(other);
+    if (a.base == b.base && is_lasting(ways, a.base) && size && other_size) {
         return a.offset + (int64_t)size <= b.offset || b.offset + (int64_t)other_size <= a.offset;
     }
     struct pairs assumed = {.count = 0};
-    return other_objects(pointer, other, &assumed);
+    return (is_known(object) || is_lasting(ways, object)) &&
+           (is_known(other_object) || is_lasting(ways, other_object)) &&
+           other_objects(object, other_object, &assumed);
 }
 
 /* ---- copies ---- */
@@ -130,6 +162,10 @@ static bool is_plain(LLVMValueRef access) {
 
 static bool is_barrier(LLVMValueRef in) {
     return !strncmp(igp_callee(in), "__ingot_barrier", 15);
+}
+
+static bool is_wait(LLVMValueRef in) {
+    return is_barrier(in) || LLVMIsAReturnInst(in);
 }
 
 static bool is_store(LLVMValueRef in) {
@@ -166,8 +202,8 @@ static LLVMValueRef tile_place(LLVMValueRef call) {
 }
 
 /* May a copy to `pointer` be under way while this is done? */
-static bool is_harmless(struct igp_kernel *k, LLVMValueRef in, LLVMValueRef pointer,
-                        uint64_t bytes) {
+static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValueRef in,
+                        LLVMValueRef pointer, uint64_t bytes) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
     LLVMValueRef at = NULL;
     uint64_t size = 0;
@@ -199,7 +235,7 @@ static bool is_harmless(struct igp_kernel *k, LLVMValueRef in, LLVMValueRef poin
     default:
         return true;
     }
-    return are_apart(k, pointer, bytes, at, size);
+    return are_apart(k, ways, pointer, bytes, at, size);
 }
 
 /* Nothing from here to there writes device memory or waits for others. */
@@ -310,39 +346,29 @@ static bool find_copy(struct igp_kernel *k, LLVMValueRef store, struct copy *cop
            LLVMGetAlignment(copy->load) >= copy->bytes && LLVMGetAlignment(store) >= copy->bytes;
 }
 
-/* ---- ways to the next barrier ---- */
-struct ways {
-    LLVMBasicBlockRef *blocks; /* that have been begun */
-    size_t count, done;
-};
-
-static void begin(struct ways *ways, LLVMBasicBlockRef block) {
-    for (size_t i = 0; i < ways->count; i++) {
-        if (ways->blocks[i] == block) {
-            return;
-        }
-    }
-    ways->blocks[ways->count++] = block;
-}
+/* ---- walking it ---- */
+enum purpose { FIND_BLOCKS, CHECK, NOTE_ENDS };
 
 /* From an instruction on to the block's end, or a barrier. `waits`: where the ends are noted. */
 static bool follow(struct igp_kernel *k, struct ways *ways, LLVMValueRef in,
-                   const struct copy *copy, LLVMValueRef *waits) {
+                   const struct copy *copy, enum purpose purpose, LLVMValueRef *waits) {
     LLVMValueRef pointer = LLVMGetOperand(copy->store, 1);
     for (; in; in = LLVMGetNextInstruction(in)) {
-        if (is_barrier(in) || LLVMIsAReturnInst(in)) {
-            while (waits && *waits && *waits != in) {
+        if (is_wait(in)) {
+            while (purpose == NOTE_ENDS && *waits && *waits != in) {
                 waits++;
             }
-            if (waits) {
+            if (purpose == NOTE_ENDS) {
                 *waits = in;
             }
             return true;
         }
-        if (!waits && !is_harmless(k, in, pointer, copy->bytes)) {
+        if (purpose == CHECK && !is_harmless(k, ways, in, pointer, copy->bytes)) {
             return false;
         }
-        for (unsigned i = 0; LLVMIsATerminatorInst(in) && i < LLVMGetNumSuccessors(in); i++) {
+        for (unsigned i = 0;
+             purpose == FIND_BLOCKS && LLVMIsATerminatorInst(in) && i < LLVMGetNumSuccessors(in);
+             i++) {
             begin(ways, LLVMGetSuccessor(in, i));
         }
     }
@@ -351,12 +377,13 @@ static bool follow(struct igp_kernel *k, struct ways *ways, LLVMValueRef in,
 
 /* All ways from the copy to barriers; false if something on them might notice it. */
 static bool follow_all(struct igp_kernel *k, struct ways *ways, const struct copy *copy,
-                       LLVMValueRef *waits) {
-    ways->count = ways->done = 0;
-    bool good = follow(k, ways, LLVMGetNextInstruction(copy->store), copy, waits);
-    while (good && ways->done < ways->count) {
-        LLVMBasicBlockRef block = ways->blocks[ways->done++];
-        good = follow(k, ways, LLVMGetFirstInstruction(block), copy, waits);
+                       enum purpose purpose, LLVMValueRef *waits) {
+    if (purpose == FIND_BLOCKS) {
+        ways->count = 0;
+    }
+    bool good = follow(k, ways, LLVMGetNextInstruction(copy->store), copy, purpose, waits);
+    for (size_t i = 0; good && i < ways->count; i++) {
+        good = follow(k, ways, LLVMGetFirstInstruction(ways->blocks[i]), copy, purpose, waits);
     }
     return good;
 }
@@ -408,11 +435,27 @@ static void make_async(struct igp_kernel *k, const struct copy *copy) {
     LLVMInstructionEraseFromParent(copy->store); /* nobody wants the load's value any more */
 }
 
-static bool is_wait(LLVMValueRef in) {
-    return is_barrier(in) || LLVMIsAReturnInst(in);
+/* A word that is copied, perhaps next to others. */
+static bool copies_word(LLVMValueRef in) {
+    if (!is_store(in)) {
+        return false;
+    }
+    LLVMValueRef value = LLVMGetOperand(in, 0);
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(value));
+    return (kind == LLVMFloatTypeKind ||
+            (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(value)) == 32)) &&
+           (LLVMIsALoadInst(value) || LLVMIsAPHINode(value));
 }
 
-ingot_status igp_copy_async(struct igp_kernel *k) {
+ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) {
+    LLVMValueRef *words = igp_collect(k, copies_word);
+    if (words && *words) {
+        ingot_status status = igc_stage(k->module, machine, "nvptx-vectors",
+                                        "function(load-store-vectorizer)", k->error);
+        if (status) {
+            return status;
+        }
+    }
     LLVMValueRef *stores = igp_collect(k, is_store), *waits = igp_collect(k, is_wait);
     size_t count = 0;
     while (stores && stores[count]) {
@@ -421,19 +464,21 @@ ingot_status igp_copy_async(struct igp_kernel *k) {
     struct copy *copies = ig_arena_array(k->arena, count + 1, sizeof *copies);
     struct ways ways = {
         .blocks = ig_arena_array(k->arena, LLVMCountBasicBlocks(k->body), sizeof *ways.blocks)};
-    if (!stores || !waits || !copies || !ways.blocks) {
+    if (!words || !stores || !waits || !copies || !ways.blocks) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies");
     }
     for (size_t i = 0; waits[i]; i++) {
         waits[i] = NULL; /* room for as many */
     }
     for (size_t i = 0; i < count; i++) {
-        copies[i].good =
-            find_copy(k, stores[i], &copies[i]) && follow_all(k, &ways, &copies[i], NULL);
+        copies[i].good = find_copy(k, stores[i], &copies[i]) &&
+                         follow_all(k, &ways, &copies[i], FIND_BLOCKS, NULL) &&
+                         follow_all(k, &ways, &copies[i], CHECK, NULL);
     }
     for (size_t i = 0; i < count; i++) {
         if (copies[i].good) {
-            follow_all(k, &ways, &copies[i], waits);
+            follow_all(k, &ways, &copies[i], FIND_BLOCKS, NULL);
+            follow_all(k, &ways, &copies[i], NOTE_ENDS, waits);
         }
     }
     for (size_t i = 0; i < count; i++) {
