@@ -172,6 +172,33 @@ template <typename T, uint DEPTH> struct decode_tiles {
                     simdgroup_multiply_accumulate(sum[i][e], tile[n], low[n], sum[i][e]);
             }
     }
+    /* Element e of the lane's two: of row `own`, of `rows` that share the key head. */
+    void finish(uint e, uint own, uint rows, float all, uint lane_row, uint key_head, uint3 group,
+                device T *out, device float *lse, device float *partial, device float2 *extremes,
+                constant attention_args &args) {
+        if (own < rows) {
+            const uint i = own % args.queries, head = key_head * args.group + own / args.queries;
+            const ulong index = attention_row(args, group.z, head, i);
+            const bool whole = args.partitions == 1;
+            const float inverse = all == 0.0f ? 0.0f : 1.0f / all;
+            const ulong part = index * args.partitions + group.x;
+            device T *to = out + attention_at(args.out_stride, group.z, head, i) + lane_row * 8;
+            device float *to_part = partial + part * DEPTH + lane_row * 8;
+#pragma unroll
+            for (uint n = 0; n < VALUE_WORDS * 8; n++) {
+                const uint at = n / 8 * 64 + n % 8;
+                const float x = sum[n / 8][n % 8].thread_elements()[e];
+                if (whole)
+                    to[at] = T(x * inverse);
+                else
+                    to_part[at] = x;
+            }
+            if (lane_row == 0 && !whole)
+                extremes[part] = float2(reference[e], all);
+            if (lane_row == 0 && whole && (args.flags & ATTENTION_LSE))
+                lse[index] = all == 0.0f ? -INFINITY : (reference[e] + log2(all)) * M_LN2_F;
+        }
+    }
 };
 
 // Launched with one SIMD-group; the limit keeps it to so few registers that many of them run at
@@ -243,32 +270,9 @@ kernel void attention_decode_tiles(
 
     const float2 total = tile_column_sum(b.total);
 #pragma unroll
-    for (uint e = 0; e < 2; e++) {
-        const uint own = first_row + column + e;
-        if (own >= rows)
-            continue;
-        uint i = own % args.queries, head = key_head * args.group + own / args.queries;
-        ulong index = attention_row(args, batch, head, i);
-        const bool whole = args.partitions == 1;
-        const float all = total[e], inverse = all == 0.0f ? 0.0f : 1.0f / all;
-        const ulong part = index * args.partitions + group.x;
-        device T *to = out + attention_at(args.out_stride, batch, head, i) + row * 8;
-        device float *to_part = partial + part * DEPTH + row * 8;
-#pragma unroll
-        for (uint n = 0; n < DEPTH; n++) {
-            if (n % 64 >= 8)
-                continue;
-            const float x = b.sum[n / 64][n % 64].thread_elements()[e];
-            if (whole)
-                to[n] = T(x * inverse);
-            else
-                to_part[n] = x;
-        }
-        if (row == 0 && !whole)
-            extremes[part] = float2(b.reference[e], all);
-        if (row == 0 && whole && (args.flags & ATTENTION_LSE))
-            lse[index] = all == 0.0f ? -INFINITY : (b.reference[e] + log2(all)) * M_LN2_F;
-    }
+    for (uint e = 0; e < 2; e++)
+        b.finish(e, first_row + column + e, rows, total[e], row, key_head, group, out, lse, partial,
+                 extremes, args);
 }
 
 #endif
