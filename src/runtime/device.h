@@ -40,6 +40,8 @@ struct ig_device_ops {
     ingot_status (*code_load)(ingot_device *device, const struct ig_variant *variant,
                               const struct ig_code *code, void **loaded, struct ig_error *error);
     void (*code_unload)(ingot_device *device, void *loaded);
+    /* The most threads of a threadgroup that loaded code can have; NULL: as the variant says. */
+    uint32_t (*code_threads)(const void *loaded);
 
     /* Fills in the contents, address and memory of a buffer of buffer->length bytes, zeroed. */
     ingot_status (*buffer_allocate)(ingot_device *device, ingot_buffer *buffer,

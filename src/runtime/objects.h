@@ -40,7 +40,8 @@ struct ingot_kernel {
     ingot_device *device;
     struct ig_blob *blob; /* what the variant points into */
     const struct ig_variant *variant;
-    void *loaded; /* the device's own */
+    void *loaded;         /* the device's own */
+    uint32_t max_threads; /* of a threadgroup: what the device, the source and the code allow */
     /* Launch tables: argument position + 1 by index, 0 where there is none. */
     uint8_t buffer_at[IG_MAX_BUFFER_INDEX];
     uint8_t threadgroup_at[IG_MAX_THREADGROUP_INDEX];

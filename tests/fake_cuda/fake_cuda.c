@@ -349,7 +349,7 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
     BEGIN_IN_CONTEXT("cuFuncGetAttribute");
     (void)function;
-    *value = attribute == 0 ? 1024 : 0;
+    *value = attribute == 0 ? number_from("FAKE_CUDA_MAX_THREADS", 1024) : 0;
     return end(OK);
 }
 

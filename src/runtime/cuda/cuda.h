@@ -128,6 +128,7 @@ void cuda_drain(struct cuda_device *device);
 const struct ig_code *cuda_code_find(ingot_device *device, const struct ig_variant *variant);
 ingot_status cuda_code_load(ingot_device *device, const struct ig_variant *variant,
                             const struct ig_code *code, void **loaded, struct ig_error *error);
+uint32_t cuda_code_threads(const void *loaded);
 void cuda_code_unload(ingot_device *device, void *loaded);
 
 ingot_status cuda_buffer_allocate(ingot_device *device, ingot_buffer *buffer,

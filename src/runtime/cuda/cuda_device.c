@@ -162,6 +162,7 @@ static const struct ig_device_ops cuda_ops = {
     .code_find = cuda_code_find,
     .code_load = cuda_code_load,
     .code_unload = cuda_code_unload,
+    .code_threads = cuda_code_threads,
     .buffer_allocate = cuda_buffer_allocate,
     .buffer_free = cuda_buffer_free,
     .buffer_wrap = cuda_buffer_wrap,
