@@ -91,6 +91,12 @@ ingot_status ig_api_result(struct ig_error *error);
 ingot_status ig_api_fail(ingot_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* buffer.c: a buffer with these bytes, without the help of a stream. */
+ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint64_t size,
+                                   ingot_buffer **result);
+/* stream.c: is its work recorded into a graph instead of run? */
+bool ig_stream_is_captured(const ingot_stream *stream);
+
 /* log.c: hands a finished line to the user's function or to stderr. */
 void ig_log_message(int level, const char *message);
 /* Makes the line from a format and 8-byte slots; `string` finds the text that a slot of %s means.

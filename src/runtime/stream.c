@@ -75,6 +75,11 @@ ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_de
     return INGOT_OK;
 }
 
+bool ig_stream_is_captured(const ingot_stream *stream) {
+    return stream->device->ops->stream_is_captured &&
+           stream->device->ops->stream_is_captured(stream->queue);
+}
+
 static ingot_status check_range(const char *function, const char *what, const ingot_stream *stream,
                                 const ingot_buffer *buffer, uint64_t offset, uint64_t length) {
     if (!buffer)

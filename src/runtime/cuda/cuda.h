@@ -135,9 +135,12 @@ ingot_status cuda_buffer_allocate(ingot_device *device, ingot_buffer *buffer,
                                   struct ig_error *error);
 void cuda_buffer_free(ingot_device *device, ingot_buffer *buffer);
 ingot_status cuda_buffer_wrap(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
+ingot_status cuda_buffer_write(ingot_device *device, ingot_buffer *buffer, const void *bytes,
+                               uint64_t size, struct ig_error *error);
 void cuda_buffer_unwrap(ingot_device *device, ingot_buffer *buffer);
 
 ingot_status cuda_stream_open(ingot_device *device, void **stream, struct ig_error *error);
+bool cuda_stream_is_recorded(void *stream);
 ingot_status cuda_stream_wrap(ingot_device *device, void *native, void **stream,
                               struct ig_error *error);
 void cuda_stream_close(void *stream);
