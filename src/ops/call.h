@@ -191,5 +191,7 @@ bool igo_blit_copy(struct igo_call *call, const ingot_tensor *from, const ingot_
 /* The device's limits and kind: "cpu", "cuda", "metal". */
 const ingot_device_info *igo_device_info(const struct igo_call *call);
 const char *igo_device_kind(const struct igo_call *call);
+/* Bytes of threadgroup memory that a launch may use: on GPUs more than the info says to users. */
+uint32_t igo_threadgroup_memory(const struct igo_call *call);
 
 #endif

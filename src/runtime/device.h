@@ -98,6 +98,8 @@ struct ingot_device {
     const struct ig_device_ops *ops;
     ingot_device_info info;
     double time_limit_seconds; /* the default of dispatches; < 0: none */
+    /* Threadgroup memory that ingot's own kernels may use: no less than info says. */
+    uint32_t most_threadgroup_memory;
 };
 
 /* One entry per kind of device; device.c holds the table. */

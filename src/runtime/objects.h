@@ -107,10 +107,15 @@ void ig_log_format(struct ig_text *out, const char *format, uint32_t count, cons
                    ig_log_string_function string, void *context);
 
 /* validate.c: every check of a dispatch; fills *launch. An empty grid gives groups[0] == 0.
+ * `memory`: the limit of threadgroup memory.
  * `offsets` has room for IG_MAX_THREADGROUP_INDEX entries. */
-ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispatch_desc *desc,
-                                  struct ig_launch *launch, uint32_t *offsets,
-                                  struct ig_error *error);
+ingot_status ig_validate_dispatch(const ingot_device *device, uint32_t memory,
+                                  const ingot_dispatch_desc *desc, struct ig_launch *launch,
+                                  uint32_t *offsets, struct ig_error *error);
+
+/* stream.c: ingot_stream_dispatch with that limit of threadgroup memory. */
+ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc,
+                                uint32_t memory);
 
 /* constants.c: "0:01;7:00008040" in the arena. */
 ingot_status ig_constants_canonical(const struct ig_archive *archive, const ingot_constant *values,

@@ -235,7 +235,7 @@ static ingot_status check_arguments(const ingot_device *device, const ingot_disp
 }
 
 /* Lays dynamic threadgroup memory out after the static part, 16-byte aligned each. */
-static ingot_status check_threadgroup_memory(const ingot_device *device,
+static ingot_status check_threadgroup_memory(const ingot_device *device, uint32_t most,
                                              const ingot_dispatch_desc *desc,
                                              struct ig_launch *launch, uint32_t *offsets,
                                              struct ig_error *error) {
@@ -274,21 +274,20 @@ static ingot_status check_threadgroup_memory(const ingot_device *device,
         if (total > UINT32_MAX)
             break;
     }
-    if (total > device->info.max_threadgroup_memory)
+    if (total > most)
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": %llu bytes of threadgroup memory (%u static, the rest "
                        "dynamic) are more than the %u that device \"%s\" has",
-                       kernel_name(desc), (ull)total, fixed, device->info.max_threadgroup_memory,
-                       device->info.name);
+                       kernel_name(desc), (ull)total, fixed, most, device->info.name);
     launch->threadgroup_bytes = (uint32_t)total;
     launch->threadgroup_offsets = offsets;
     launch->threadgroup_slots = kernel->threadgroup_slots;
     return INGOT_OK;
 }
 
-ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispatch_desc *desc,
-                                  struct ig_launch *launch, uint32_t *offsets,
-                                  struct ig_error *error) {
+ingot_status ig_validate_dispatch(const ingot_device *device, uint32_t memory,
+                                  const ingot_dispatch_desc *desc, struct ig_launch *launch,
+                                  uint32_t *offsets, struct ig_error *error) {
     if (!desc->kernel)
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "ingot_stream_dispatch: desc->kernel is NULL");
@@ -306,7 +305,7 @@ ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispat
     if (status == INGOT_OK)
         status = check_grid(desc, launch, error);
     if (status == INGOT_OK)
-        status = check_threadgroup_memory(device, desc, launch, offsets, error);
+        status = check_threadgroup_memory(device, memory, desc, launch, offsets, error);
     if (status == INGOT_OK)
         status = check_arguments(device, desc, error);
     return status;

@@ -7,6 +7,8 @@ where there is no compiler:
 """
 from __future__ import annotations
 
+import concurrent.futures
+import ctypes
 import functools
 import os
 import pathlib
@@ -235,6 +237,50 @@ def test_scratch_memory_of_two_streams() -> None:
     torch.cuda.synchronize()
     for result in results:
         close(result, expected, 2e-5)
+
+
+@gpu
+def test_a_stream_of_another_library(kernels: ingot.ShaderLibrary) -> None:
+    """A stream that the driver made, which torch only knows the address of."""
+    driver, native = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+    torch.cuda.current_stream().synchronize()
+    assert driver.cuStreamCreate(ctypes.byref(native), 1) == 0
+    outside = torch.cuda.ExternalStream(native.value)
+    x = torch.zeros(1 << 16, device="cuda")
+    outside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(outside):
+        kernels.slow_fill(x, 2.0, 1000)
+        y = ingot.ops.silu(x)
+        kernels.scale(y, y, 3.0)
+    outside.synchronize()
+    expected = 3 * F.silu(torch.tensor(2.0))
+    assert torch.allclose(y.cpu(), expected.expand_as(y))
+    assert driver.cuStreamDestroy_v2(native) == 0
+
+
+@gpu
+def test_threads_with_streams_of_their_own(kernels: ingot.ShaderLibrary) -> None:
+    q = torch.randn(2, 8, 1, 64, device="cuda")
+    k, v = (torch.randn(2, 8, 2000, 64, device="cuda") for _ in range(2))
+    expected = F.scaled_dot_product_attention(q, k, v)
+    torch.cuda.synchronize()
+
+    def work(number: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        results = []
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for step in range(20):
+                filled = torch.empty(1000, device="cuda")
+                kernels.slow_fill(filled, float(number), 1)
+                kernels.scale(filled, filled, float(step))
+                results.append((ingot.ops.attention(q, k, v), filled))
+            torch.cuda.current_stream().synchronize()
+        return results
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for number, results in enumerate(pool.map(work, range(4))):
+            for step, (attended, filled) in enumerate(results):
+                close(attended, expected, 2e-5)
+                assert filled.eq(float(number * step)).all()
 
 
 # ---- graphs ----

@@ -294,7 +294,7 @@ static void code(void) {
           INGOT_BAD_ARCHIVE, "mark", "ingot_kernel");
     fake->clear_log();
     kernel = kernel_named("scale");
-    CHECK(strstr(fake->log(), "attribute 8 = 99952") != NULL); /* 100000 - 48 static */
+    CHECK(strstr(fake->log(), "attribute 8 = 232400") != NULL); /* 232448 - 48 static */
     ingot_kernel_release(kernel);
     kernel = kernel_named("mark");
     ingot_kernel_release(kernel);
@@ -674,7 +674,7 @@ static void large_statics(void) {
     OK(ingot_buffer_create(device, 256, &out));
     fake->clear_log();
     ingot_kernel *kernel = kernel_named("large");
-    CHECK(strstr(fake->log(), "attribute 8 = 102400"));
+    CHECK(strstr(fake->log(), "attribute 8 = 232448"));
     fake->clear_log();
     OK(run_one(kernel, out, 0));
     CHECK(strstr(fake->log(), "  60000 bytes of shared memory"));

@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from ingot import _C
+
 __all__ = [
     "LARGEST_LSTSQ",
     "LEAST_RIGHT_SIDES",
@@ -44,6 +46,7 @@ MEASURED: dict[str, dict[torch.dtype, tuple[int, int]]] = {
     "log_softmax_backward": {F32: (1 << 22, ANY), BF16: (1 << 18, ANY)},
     "layer_norm": {BF16: (1 << 19, ANY)},
     "rms_norm": {F32: (1 << 14, ANY), BF16: (1 << 14, ANY)},
+    "rms_norm_direct": {F32: (1, ANY), F16: (1, ANY), BF16: (1, ANY)},
     "cross_entropy": {F32: (1 << 18, ANY), BF16: (1 << 18, ANY)},
     # embedding_bag: indices times row length
     "embedding_bag": {F32: (1 << 22, ANY), BF16: (1 << 22, ANY)},
@@ -99,6 +102,15 @@ def set_always(names: frozenset[str]) -> None:
     """The operations that take every input they can, whether that is faster or not."""
     global _always
     _always = names
+    _C.override_limits({name: _spans(name) for name in (*MEASURED, *names)})
+
+
+def _spans(name: str) -> tuple[int, ...]:
+    """The least and most elements of each type, in a row, as the extension takes them."""
+    never, everything = (1, 0), (1, ANY)
+    found = MEASURED.get(name, {})
+    spans = [everything if always(name) else found.get(dtype, never) for dtype in FLOATS]
+    return tuple(number for span in spans for number in span)
 
 
 def plain(*tensors: Any) -> bool:

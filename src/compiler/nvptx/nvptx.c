@@ -198,13 +198,20 @@ static ingot_status lower(struct igp_kernel *k, LLVMTargetMachineRef machine) {
         status = check_private(k);
     }
     if (!status) {
-        status = igp_mark_lanes(k);
+        status = igp_mark_lanes(k, machine);
     }
     if (!status) {
         status = igp_lower_matrix(k);
     }
     if (!status) {
         status = igp_lower_copies(k);
+    }
+    if (!status) {
+        status = igc_stage(k->module, machine, "nvptx-vectors", "function(load-store-vectorizer)",
+                           k->error);
+    }
+    if (!status) {
+        status = igp_copy_async(k);
     }
     if (!status) {
         igp_lower_atomics(k);

@@ -4,6 +4,7 @@
 #include "torch/torch.h"
 
 #include "call.h"
+#include "override_python.h"
 #include "register.h"
 
 static PyObject *python_register(PyObject *module, PyObject *path) {
@@ -71,5 +72,8 @@ static PyMethodDef functions[] = {
 };
 
 int torch_add_to_module(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
+    return PyModule_AddFunctions(module, functions) ||
+                   PyModule_AddFunctions(module, override_functions)
+               ? -1
+               : 0;
 }

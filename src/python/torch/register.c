@@ -13,13 +13,6 @@
 #include "operators.h"
 #include "types.h"
 
-#define SCHEMA(name, signature) OPERATION_##name,
-enum {
-#include "schemas.def"
-    OPERATION_COUNT
-};
-#undef SCHEMA
-
 #define SCHEMA(name, signature) {#name, signature, torch_op_##name, 0, 0, {{0}}},
 static struct operation operations[OPERATION_COUNT] = {
 #include "schemas.def"

@@ -82,6 +82,7 @@ static ingot_status apply_desc(struct cuda_device *device, const ingot_device_de
                        "%u bytes of threadgroup memory were asked for; the limit of device \"%s\" "
                        "is %u",
                        desc->threadgroup_memory, device->base.info.name, most);
+    device->base.most_threadgroup_memory = most;
     if (desc->threadgroup_memory)
         device->base.info.max_threadgroup_memory = desc->threadgroup_memory;
     double limit = desc->time_limit_seconds;
