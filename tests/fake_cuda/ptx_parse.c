@@ -354,7 +354,7 @@ static bool piece_of(struct parser *parser, const char *piece, struct ptx_instru
 static bool parse_name(struct parser *parser, char *text, struct ptx_instruction *to) {
     static const char *const names[] = {
 #define X(enumerator, name) name,
-        PTX_OPCODES(X)
+#include "ptx_opcodes.def"
 #undef X
     };
     snprintf(to->name, sizeof to->name, "%s", text);
@@ -437,7 +437,7 @@ static bool address_operand(struct parser *parser, struct ptx_operand *to) {
 static bool name_operand(struct parser *parser, struct ptx_operand *to) {
     static const char *const specials[] = {
 #define X(enumerator, name) name,
-        PTX_SPECIALS(X)
+#include "ptx_specials.def"
 #undef X
     };
     char text[128];
