@@ -238,8 +238,9 @@ static bool find_bodies(struct graph *graph) {
     return any;
 }
 
-static unsigned head_around(const struct graph *graph, unsigned block) {
-    for (unsigned head = block + 1; head-- > 0;) {
+/* The innermost loop around the block whose head comes before `before`; 0: none. */
+static unsigned head_around(const struct graph *graph, unsigned block, unsigned before) {
+    for (unsigned head = before; head-- > 0;) {
         if (graph->last[head] >= block && graph->last[head]) {
             return head;
         }
@@ -302,9 +303,78 @@ static void add_edge(LLVMModuleRef module, const struct graph *graph, unsigned b
     LLVMDisposeBuilder(builder);
 }
 
+struct pins {
+    struct pin {
+        unsigned block, head;
+    } *items;
+    size_t count, capacity;
+};
+
+static bool pins_add(struct pins *pins, unsigned block, unsigned head) {
+    if (pins->count == pins->capacity) {
+        size_t capacity = pins->capacity ? pins->capacity * 2 : 32;
+        struct pin *items = realloc(pins->items, capacity * sizeof *items);
+        if (!items) {
+            return false;
+        }
+        pins->items = items;
+        pins->capacity = capacity;
+    }
+    pins->items[pins->count++] = (struct pin){block, head};
+    return true;
+}
+
+/* Whether the block leads back to the head in the body of its loop. Clang's blocks of cleanups may
+ * lead anywhere. */
+static bool leads_back(struct graph *graph, unsigned block, unsigned head) {
+    unsigned count = 0, mark = ++graph->generation;
+    graph->visited[block] = mark;
+    graph->list[count++] = block;
+    while (count) {
+        unsigned at = graph->list[--count];
+        if (!strncmp(LLVMGetBasicBlockName(graph->blocks[at]), "cleanup", 7)) {
+            continue;
+        }
+        for (unsigned s = 0; s < successor_count(graph, at); s++) {
+            unsigned next = successor(graph, at, s);
+            if (next == head) {
+                return true;
+            }
+            if (next > head && next <= graph->last[head] && graph->visited[next] != mark) {
+                graph->visited[next] = mark;
+                graph->list[count++] = next;
+            }
+        }
+    }
+    return false;
+}
+
+/* The innermost loop of every block that depends on the lanes; and since a loop may be before the
+ * `break` of one around it as a whole, those around it that it does not lead back to. From the
+ * end: the head of a loop stays what it is until its own turn, its last. */
+static bool find_pins(struct graph *graph, const struct functions *set, struct pins *pins) {
+    for (unsigned b = graph->count; b-- > 1;) {
+        if (!depends_on_lanes(set, graph->blocks[b])) {
+            continue;
+        }
+        unsigned innermost = head_around(graph, b, b + 1);
+        for (unsigned head = innermost; head; head = head_around(graph, b, head)) {
+            LLVMValueRef first = LLVMGetFirstInstruction(graph->blocks[head]);
+            bool wanted = head == innermost || !leads_back(graph, b, head);
+            if (wanted && first && LLVMGetInstructionOpcode(first) != LLVMPHI &&
+                !pins_add(pins, b, head)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static ingot_status pin_function(LLVMModuleRef module, LLVMValueRef function,
                                  const struct functions *set, struct ig_error *error) {
     struct graph graph;
+    struct pins pins = {0};
+    bool ok = true;
     if (!graph_create(&graph, function)) {
         return no_memory(error);
     }
@@ -314,18 +384,14 @@ static ingot_status pin_function(LLVMModuleRef module, LLVMValueRef function,
                 extend_body(&graph, head);
             }
         }
-        /* from the end: the head of a loop stays what it is until its own turn, its last */
-        for (unsigned b = graph.count; b-- > 1;) {
-            unsigned head = head_around(&graph, b);
-            LLVMValueRef first = head ? LLVMGetFirstInstruction(graph.blocks[head]) : NULL;
-            if (first && LLVMGetInstructionOpcode(first) != LLVMPHI &&
-                depends_on_lanes(set, graph.blocks[b])) {
-                add_edge(module, &graph, b, head);
-            }
+        ok = find_pins(&graph, set, &pins);
+        for (size_t i = 0; ok && i < pins.count; i++) {
+            add_edge(module, &graph, pins.items[i].block, pins.items[i].head);
         }
+        free(pins.items);
     }
     graph_free(&graph);
-    return INGOT_OK;
+    return ok ? INGOT_OK : no_memory(error);
 }
 
 ingot_status igc_pin_loop_exits(LLVMModuleRef module, struct ig_error *error) {
