@@ -21,7 +21,7 @@ static unsigned zeros_of_number(uint64_t number) {
     return number ? (unsigned)__builtin_ctzll(number) : 63;
 }
 
-static bool is_element(LLVMValueRef value) {
+bool igp_is_element(LLVMValueRef value) {
     return LLVMIsAGetElementPtrInst(value) ||
            (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
 }
@@ -82,7 +82,7 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct 
     if (LLVMIsAGlobalVariable(value)) {
         return ROW_ZEROS; /* of threadgroup memory: see place_threadgroup */
     }
-    if (is_element(value)) {
+    if (igp_is_element(value)) {
         return zeros_of_element(k, value, open, depth);
     }
     if (!LLVMIsAInstruction(value)) {
@@ -126,11 +126,10 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct 
     }
 }
 
-/* Takes constant distances off an address. */
-static LLVMValueRef base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *offset) {
+LLVMValueRef igp_base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *offset) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
     *offset = 0;
-    while (is_element(pointer) && LLVMGetNumOperands(pointer) == 2 &&
+    while (igp_is_element(pointer) && LLVMGetNumOperands(pointer) == 2 &&
            LLVMIsAConstantInt(LLVMGetOperand(pointer, 1))) {
         *offset += LLVMConstIntGetSExtValue(LLVMGetOperand(pointer, 1)) *
                    (int64_t)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(pointer));
@@ -179,7 +178,7 @@ static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile
     }
     tile->transposed = LLVMConstIntGetZExtValue(LLVMGetOperand(tile->load[0], 2));
     LLVMValueRef pointer = LLVMGetOperand(tile->load[0], 0);
-    tile->base = base_of(k, pointer, &tile->offset);
+    tile->base = igp_base_of(k, pointer, &tile->offset);
     tile->stride = 2 * LLVMConstIntGetSExtValue(LLVMGetOperand(tile->load[0], 1));
     return tile->stride % (1 << ROW_ZEROS) == 0 && zeros_of(k, pointer, NULL, 0) >= ROW_ZEROS;
 }
