@@ -40,7 +40,8 @@ struct ingot_kernel {
     ingot_device *device;
     struct ig_blob *blob; /* what the variant points into */
     const struct ig_variant *variant;
-    void *loaded; /* the device's own */
+    void *loaded;         /* the device's own */
+    uint32_t max_threads; /* of a threadgroup: what the device, the source and the code allow */
     /* Launch tables: argument position + 1 by index, 0 where there is none. */
     uint8_t buffer_at[IG_MAX_BUFFER_INDEX];
     uint8_t threadgroup_at[IG_MAX_THREADGROUP_INDEX];
@@ -89,6 +90,12 @@ ingot_status ig_api_result(struct ig_error *error);
 /* Sets the calling thread's message directly. */
 ingot_status ig_api_fail(ingot_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* buffer.c: a buffer with these bytes, without the help of a stream. */
+ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint64_t size,
+                                   ingot_buffer **result);
+/* stream.c: is its work recorded into a graph instead of run? */
+bool ig_stream_is_captured(const ingot_stream *stream);
 
 /* log.c: hands a finished line to the user's function or to stderr. */
 void ig_log_message(int level, const char *message);

@@ -73,6 +73,11 @@ ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc 
     return INGOT_OK;
 }
 
+bool ig_stream_is_captured(const ingot_stream *stream) {
+    return stream->device->ops->stream_is_captured &&
+           stream->device->ops->stream_is_captured(stream->queue);
+}
+
 ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc) {
     if (!stream || !desc)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_dispatch: %s is NULL",

@@ -22,12 +22,6 @@ static const char *kernel_name(const ingot_dispatch_desc *desc) {
     return desc->kernel->variant->kernel;
 }
 
-static uint32_t max_threads(const ingot_device *device, const ingot_kernel *kernel) {
-    uint32_t limit = device->info.max_threads_per_threadgroup;
-    uint32_t own = kernel->variant->max_threads;
-    return own && own < limit ? own : limit;
-}
-
 static uint32_t round_up_to_simd(uint32_t value) {
     return value > UINT32_MAX - 31 ? value : (value + 31) / 32 * 32;
 }
@@ -50,9 +44,9 @@ static void default_group(const ingot_dispatch_desc *desc, uint32_t limit, uint3
         group[0] = wanted;
 }
 
-static ingot_status check_group(const ingot_device *device, const ingot_dispatch_desc *desc,
-                                struct ig_launch *launch, struct ig_error *error) {
-    uint32_t limit = max_threads(device, desc->kernel);
+static ingot_status check_group(const ingot_dispatch_desc *desc, struct ig_launch *launch,
+                                struct ig_error *error) {
+    uint32_t limit = desc->kernel->max_threads;
     const uint32_t *group = desc->group;
     if (all_zero(group)) {
         default_group(desc, limit, launch->group);
@@ -307,7 +301,7 @@ ingot_status ig_validate_dispatch(const ingot_device *device, uint32_t memory,
     launch->arg_count = desc->arg_count;
     double limit = desc->time_limit_seconds;
     launch->time_limit_seconds = limit != 0 ? limit : device->time_limit_seconds;
-    ingot_status status = check_group(device, desc, launch, error);
+    ingot_status status = check_group(desc, launch, error);
     if (status == INGOT_OK)
         status = check_grid(desc, launch, error);
     if (status == INGOT_OK)

@@ -388,8 +388,9 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
     BEGIN_IN_CONTEXT("cuFuncGetAttribute");
     const struct module *module = function;
+    int most = number_from("FAKE_CUDA_MAX_THREADS", 1024);
     int threads = module->ptx ? (int)module->ptx->max_threads : 1024;
-    *value = attribute == 0 ? threads : 0;
+    *value = attribute != 0 ? 0 : threads < most ? threads : most;
     return end(OK);
 }
 
@@ -597,7 +598,7 @@ API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
 API(cuStreamIsCapturing, void *stream, int *status) {
     BEGIN_IN_CONTEXT("cuStreamIsCapturing");
     (void)stream;
-    *status = 0;
+    *status = number_from("FAKE_CUDA_CAPTURING", 0);
     return end(OK);
 }
 

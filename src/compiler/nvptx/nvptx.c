@@ -198,7 +198,7 @@ static ingot_status lower(struct igp_kernel *k, LLVMTargetMachineRef machine) {
         status = check_private(k);
     }
     if (!status) {
-        status = igp_mark_lanes(k);
+        status = igp_mark_lanes(k, machine);
     }
     if (!status) {
         status = igp_lower_matrix(k);

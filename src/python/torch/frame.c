@@ -11,6 +11,32 @@
 
 static const ingot_tensor nothing = {.type = INGOT_SCALAR_F32};
 
+int64_t frame_outside(const struct frame *frame, const ingot_tensor *indices, int64_t end,
+                      const int64_t *skip, int64_t *first) {
+    if (frame->status || !indices->buffer || frame->device_type != torch.device_cpu())
+        return 0;
+    const bool wide = indices->type == INGOT_SCALAR_I64;
+    const char *memory = ingot_buffer_contents(indices->buffer);
+    if (!memory || (!wide && indices->type != INGOT_SCALAR_I32))
+        return 0;
+    const int64_t *longs = (const int64_t *)(const void *)(memory + indices->offset);
+    const int32_t *ints = (const int32_t *)(const void *)(memory + indices->offset);
+    const int64_t aside = skip ? *skip : end > 0 ? 0 : INT64_MIN;
+    int64_t count = 1, outside = 0;
+    for (uint32_t i = 0; i < indices->rank; i++)
+        count *= indices->shape[i];
+    for (int64_t i = 0; i < count && wide; i++)
+        outside += ((uint64_t)longs[i] >= (uint64_t)end) & (longs[i] != aside);
+    for (int64_t i = 0; i < count && !wide; i++)
+        outside += ((uint64_t)(int64_t)ints[i] >= (uint64_t)end) & (ints[i] != aside);
+    for (int64_t i = 0; i < count && outside; i++) {
+        *first = wide ? longs[i] : ints[i];
+        if ((uint64_t)*first >= (uint64_t)end && *first != aside)
+            break;
+    }
+    return outside;
+}
+
 ingot_status frame_fail(struct frame *frame, ingot_status status, const char *format, ...) {
     if (frame->status)
         return frame->status;
@@ -602,17 +628,16 @@ const ingot_tensor *frame_like_optional(struct frame *frame, uint32_t output,
 
 /* ---- the call ---------------------------------------------------------------------------- */
 
-/* Takes what an optional's box holds, and frees the box. */
-static void unbox(struct frame *frame, uint32_t argument) {
-    torch_value *box = (torch_value *)frame->values[argument];
-    frame->present[argument] = box != NULL;
+bool torch_unbox(torch_value *value) {
+    torch_value *box = (torch_value *)*value;
     if (!box)
-        return;
-    frame->values[argument] = *box;
+        return false;
+    *value = *box;
     if (torch.delete_value)
         torch.delete_value(box);
     else
         torch.operator_delete(box);
+    return true;
 }
 
 struct frame_list *frame_add_list(struct frame *frame, uint32_t argument, size_t count) {
@@ -661,7 +686,7 @@ void frame_open(struct frame *frame, const struct operation *operation, const to
         switch (operation->arguments[i].kind) {
         case ARGUMENT_OPTIONAL_TENSOR:
         case ARGUMENT_OPTIONAL_INT:
-            unbox(frame, i);
+            frame->present[i] = torch_unbox(&frame->values[i]);
             break;
         case ARGUMENT_TENSOR_LIST:
             open_list(frame, i);

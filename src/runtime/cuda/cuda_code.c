@@ -174,6 +174,10 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
     return INGOT_OK;
 }
 
+uint32_t cuda_code_threads(const void *loaded) {
+    return ((const struct cuda_code *)loaded)->max_threads;
+}
+
 static void forget(struct cuda_device *device, const struct cuda_code *code) {
     pthread_mutex_lock(&device->lock);
     for (struct cuda_stream *s = device->streams; s; s = s->next) {
