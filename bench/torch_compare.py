@@ -38,7 +38,7 @@ def arguments():
     parser.add_argument("--type", action="append", default=[], help="types to compare (all)")
     parser.add_argument("--case", default="", help="only cases whose name contains this")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both (all cores)")
-    parser.add_argument("--time", type=float, default=0.2, help="seconds per measurement (0.2)")
+    parser.add_argument("--time", type=float, default=0.08, help="seconds per measurement (0.08)")
     parser.add_argument("--rounds", type=int, default=2, help="turns of each (2)")
     parser.add_argument("--best", action="store_true", help="compare the fastest samples: for a machine that is not quiet")
     parser.add_argument("--largest", action="store_true", help="only the last case of each operation and type")

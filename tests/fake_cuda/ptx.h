@@ -132,64 +132,18 @@ enum ptx_operation {
     PTX_OP_COPY,
 };
 
-/* X(enumerator, name) */
-#define PTX_OPCODES(X)                                                                             \
-    X(ABS, "abs")                                                                                  \
-    X(ACTIVEMASK, "activemask")                                                                    \
-    X(ADD, "add")                                                                                  \
-    X(ADDC, "addc") X(AND, "and") X(ATOM, "atom") X(BAR, "bar") X(BARRIER, "barrier") X(           \
-        BFE, "bfe") X(BFI, "bfi") X(BFIND, "bfind") X(BRA, "bra") X(BREV, "brev") X(CLZ, "clz")    \
-        X(CNOT, "cnot") X(COPYSIGN, "copysign") X(COS, "cos") X(CP, "cp") X(CVT, "cvt")            \
-            X(CVTA, "cvta") X(DIV, "div") X(DP4A, "dp4a") X(ELECT,                                 \
-                                                            "elect") X(EX2, "ex2") X(EXIT, "exit") \
-                X(FENCE, "fence") X(FMA, "fma") X(FNS, "fns") X(ISSPACEP, "isspacep") X(LD, "ld")  \
-                    X(LDMATRIX, "ldmatrix") X(LDU, "ldu") X(LG2, "lg2") X(LOP3, "lop3")            \
-                        X(MAD, "mad") X(MATCH, "match") X(MAX, "max") X(MEMBAR, "membar")          \
-                            X(MIN, "min") X(MMA, "mma") X(MOV, "mov") X(MOVMATRIX, "movmatrix")    \
-                                X(MUL, "mul") X(MUL24, "mul24") X(NANOSLEEP, "nanosleep")          \
-                                    X(NEG, "neg") X(NOT, "not") X(OR, "or") X(POPC, "popc")        \
-                                        X(PREFETCH, "prefetch") X(PRMT, "prmt") X(RCP, "rcp")      \
-                                            X(RED, "red") X(REDUX, "redux") X(REM, "rem")          \
-                                                X(RET, "ret") X(RSQRT, "rsqrt") X(SAD, "sad") X(   \
-                                                    SELP,                                          \
-                                                    "selp") X(SET, "set") X(SETP, "setp")          \
-                                                    X(SHF, "shf") X(SHFL, "shfl") X(SHL, "shl")    \
-                                                        X(SHR, "shr") X(SIN, "sin")                \
-                                                            X(SLCT,                                \
-                                                              "slct") X(SQRT, "sqrt")              \
-                                                                X(ST, "st")                        \
-                                                                    X(SUB, "sub") X(SUBC, "subc")  \
-                                                                        X(TANH, "tanh") X(TESTP,   \
-                                                                                          "testp") \
-                                                                            X(TRAP, "trap")        \
-                                                                                X(VOTE, "vote")    \
-                                                                                    X(XOR, "xor")
-
 enum ptx_opcode {
 #define X(enumerator, name) PTX_##enumerator,
-    PTX_OPCODES(X)
+#include "ptx_opcodes.def"
 #undef X
-        PTX_OPCODE_COUNT
+    PTX_OPCODE_COUNT
 };
-
-/* X(enumerator, name) */
-#define PTX_SPECIALS(X)                                                                            \
-    X(TID_X, "%tid.x")                                                                             \
-    X(TID_Y, "%tid.y")                                                                             \
-    X(TID_Z, "%tid.z")                                                                             \
-    X(NTID_X, "%ntid.x") X(NTID_Y, "%ntid.y") X(NTID_Z, "%ntid.z") X(CTAID_X, "%ctaid.x")          \
-        X(CTAID_Y, "%ctaid.y") X(CTAID_Z, "%ctaid.z") X(NCTAID_X, "%nctaid.x")                     \
-            X(NCTAID_Y, "%nctaid.y") X(NCTAID_Z, "%nctaid.z") X(LANEID, "%laneid")                 \
-                X(WARPID, "%warpid") X(LANEMASK_EQ, "%lanemask_eq") X(LANEMASK_LE, "%lanemask_le") \
-                    X(LANEMASK_LT, "%lanemask_lt") X(LANEMASK_GE, "%lanemask_ge")                  \
-                        X(LANEMASK_GT, "%lanemask_gt") X(CLOCK, "%clock") X(CLOCK64, "%clock64")   \
-                            X(GLOBALTIMER, "%globaltimer") X(DYNAMIC_SMEM, "%dynamic_smem_size")
 
 enum ptx_special {
 #define X(enumerator, name) PTX_##enumerator,
-    PTX_SPECIALS(X)
+#include "ptx_specials.def"
 #undef X
-        PTX_SPECIAL_COUNT
+    PTX_SPECIAL_COUNT
 };
 
 struct ptx_variable {

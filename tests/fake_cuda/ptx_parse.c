@@ -354,7 +354,7 @@ static bool piece_of(struct parser *parser, const char *piece, struct ptx_instru
 static bool parse_name(struct parser *parser, char *text, struct ptx_instruction *to) {
     static const char *const names[] = {
 #define X(enumerator, name) name,
-        PTX_OPCODES(X)
+#include "ptx_opcodes.def"
 #undef X
     };
     snprintf(to->name, sizeof to->name, "%s", text);
@@ -437,7 +437,7 @@ static bool address_operand(struct parser *parser, struct ptx_operand *to) {
 static bool name_operand(struct parser *parser, struct ptx_operand *to) {
     static const char *const specials[] = {
 #define X(enumerator, name) name,
-        PTX_SPECIALS(X)
+#include "ptx_specials.def"
 #undef X
     };
     char text[128];
@@ -533,9 +533,8 @@ static bool instruction(struct parser *parser, char *text) {
 static bool add_register(struct parser *parser, const char *name, struct ptx_type type) {
     struct ptx_function *function = parser->function;
     int32_t known = find_register(parser, name);
-    if (known >= 0) /* of another scope */
-        return function->register_bits[known] == type.bits ||
-               fail(parser, "register '%s' is declared with two sizes", name);
+    if (known >= 0 && function->register_bits[known] == type.bits) /* of another scope */
+        return true;
     if ((int32_t)function->registers == parser->register_room) {
         int32_t room = parser->register_room ? parser->register_room * 2 : 256;
         uint8_t *bits = realloc(function->register_bits, (size_t)room);
@@ -545,6 +544,8 @@ static bool add_register(struct parser *parser, const char *name, struct ptx_typ
         parser->register_room = room;
     }
     function->register_bits[function->registers] = type.bits;
+    if (known >= 0) /* of another scope and size: from here on the name means this one */
+        find_slot(&parser->registers, name)->index = (int32_t)function->registers;
     return name_index(&parser->registers, name, (int32_t)function->registers++) >= 0;
 }
 

@@ -1,5 +1,4 @@
-/* random_kernels [--seed N] [--count N] [--seconds S] [--size 1…4] [--cpu LEVEL | --device NAME |
- * --warps]
+/* random_kernels [--seed N] [--count N] [--seconds S] [--size 1…4] [--cpu LEVEL | --device NAME]
  * [--pack FOLDER | --packed FOLDER] [--show] [--shrink] */
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 
 /* What is done with a program. */
 struct plan {
-    ingot_device *device; /* or NULL: the GPU's code, simulated */
-    const char *packed;   /* folder of archives by seed, made beforehand; or NULL */
-    const char *pack;     /* where to put such archives, and do no more; or NULL */
+    ingot_device *device;
+    const char *packed; /* folder of archives by seed, made beforehand; or NULL */
+    const char *pack;   /* where to put such archives, and do no more; or NULL */
     bool show, shrinks;
     int size;
 };
@@ -45,12 +44,6 @@ static void archive_of(const char *folder, uint64_t seed, char *path, size_t siz
 /* False, with the reason printed, when the program did not run. */
 static bool run(const struct plan *plan, const char *source, struct data *data,
                 const struct launch *launch, uint64_t seed) {
-    if (!plan->device) {
-        bool ran = simulate_program(source, data, launch, seed);
-        if (!ran)
-            printf("seed %llu: did not run\n", (unsigned long long)seed);
-        return ran;
-    }
     char archive[512];
     archive_of(plan->packed ? plan->packed : "", seed, archive, sizeof archive);
     ingot_status status =
@@ -64,7 +57,7 @@ static bool run(const struct plan *plan, const char *source, struct data *data,
 static bool pack(const struct plan *plan, const char *source, uint64_t seed) {
     char archive[512];
     archive_of(plan->pack, seed, archive, sizeof archive);
-    return compile_program(source, "sm_90", NULL, NULL, archive);
+    return pack_program(source, archive);
 }
 
 static char *text_of(const struct program *program) {
@@ -152,10 +145,10 @@ static int usage(const char *name) {
     fprintf(
         stderr,
         "usage: %s [--seed N] [--count N] [--seconds S] [--size 1…4] [--show] [--shrink]\n"
-        "       [--cpu LEVEL | --device NAME | --warps] [--pack FOLDER | --packed FOLDER]\n"
+        "       [--cpu LEVEL | --device NAME] [--pack FOLDER | --packed FOLDER]\n"
         "Runs random kernels and compares with an interpreter. With --seconds it goes on until\n"
-        "the time is over. --warps runs code for NVIDIA GPUs on this machine, a thread at a\n"
-        "time. --pack makes archives of that code, --packed uses them instead of a compiler.\n",
+        "the time is over. --pack makes archives of code for NVIDIA GPUs, --packed uses them\n"
+        "instead of a compiler.\n",
         name);
     return 2;
 }
@@ -175,7 +168,6 @@ static int open_device(struct plan *plan, const char *name, const char *level) {
 int main(int argc, char **argv) {
     uint64_t seed = 1, count = 40;
     double seconds = 0;
-    bool warps = false;
     struct plan plan = {0};
     const char *device = "cpu", *level = NULL;
     for (int i = 1; i < argc; i++) {
@@ -184,8 +176,6 @@ int main(int argc, char **argv) {
             plan.show = true;
         else if (!strcmp(argv[i], "--shrink"))
             plan.shrinks = true;
-        else if (!strcmp(argv[i], "--warps"))
-            warps = true;
         else if (!strcmp(argv[i], "--seed"))
             seed = strtoull(value, NULL, 10), i++;
         else if (!strcmp(argv[i], "--count"))
@@ -205,7 +195,7 @@ int main(int argc, char **argv) {
         else
             return usage(argv[0]);
     }
-    int failure = warps || plan.pack ? 0 : open_device(&plan, device, level);
+    int failure = plan.pack ? 0 : open_device(&plan, device, level);
     if (failure)
         return failure;
     unsigned passed = 0, failed = 0, unusable = 0;

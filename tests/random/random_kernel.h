@@ -1,7 +1,7 @@
 /*
  * Random kernels for differential testing: a program is generated as a tree, printed as MSL, run
  * through libingot, and executed by interpret.c thread by thread with SIMT masks. The two must
- * agree on every bit. Code for NVIDIA GPUs also runs without one (simulate.c).
+ * agree on every bit.
  */
 #ifndef INGOT_TESTS_RANDOM_KERNEL_H
 #define INGOT_TESTS_RANDOM_KERNEL_H
@@ -115,11 +115,7 @@ bool interpret_program(const struct program *program, const struct launch *launc
 /* run.c: on a device; from an archive, or from source if that is NULL. */
 ingot_status run_program(ingot_device *device, const char *source, const char *archive,
                          struct data *data, const struct launch *launch);
-/* Compiles the source with $INGOTC, for one level; false, with the reason printed. */
-bool compile_program(const char *source, const char *target, const char *option,
-                     const char *option_value, const char *to);
-/* simulate.c: the GPU's code, one thread at a time (warp.h); false, with the reason printed. */
-bool simulate_program(const char *source, struct data *data, const struct launch *launch,
-                      uint64_t seed);
+/* Compiles the source for NVIDIA GPUs with $INGOTC; false, with the reason printed. */
+bool pack_program(const char *source, const char *archive);
 
 #endif

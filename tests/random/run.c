@@ -55,21 +55,18 @@ ingot_status run_program(ingot_device *device, const char *source, const char *a
     return status;
 }
 
-bool compile_program(const char *source, const char *target, const char *option,
-                     const char *option_value, const char *to) {
+bool pack_program(const char *source, const char *archive) {
     const char *compiler = getenv("INGOTC");
     const char *const arguments[] = {compiler && *compiler ? compiler : "ingotc",
                                      "-",
                                      "-o",
-                                     to,
+                                     archive,
                                      "--name",
                                      "random.metal",
                                      "--kernel",
                                      "random_kernel",
                                      "--target",
-                                     target,
-                                     option,
-                                     option_value,
+                                     "sm_90",
                                      NULL};
     struct ig_process process = {.arguments = arguments, .input = source};
     process.input_size = strlen(source);

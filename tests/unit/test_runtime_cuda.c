@@ -626,6 +626,37 @@ static void fault_for_good(void) {
     close_all();
 }
 
+/* Fills a buffer on the device and reads it back. */
+static void check_works(ingot_device *one, ingot_buffer *buffer) {
+    ingot_stream *own = NULL;
+    uint32_t word = 0;
+    OK(ingot_stream_create(one, &own));
+    OK(ingot_stream_fill(own, buffer, 0, 256, 7));
+    OK(ingot_stream_download(own, buffer, 0, &word, sizeof word));
+    CHECK(word == 0x07070707);
+    ingot_stream_release(own);
+}
+
+/* A fault of the GPU is nothing to the CPU. */
+static void fault_beside_cpu(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_device *cpu = NULL;
+    ingot_buffer *there = NULL, *out = NULL;
+    OK(ingot_device_open("cpu", NULL, &cpu));
+    OK(ingot_buffer_create(device, 256, &out));
+    OK(ingot_buffer_create(cpu, 256, &there));
+    ingot_kernel *bad = kernel_named("fault");
+    OK(run_one(bad, out, 0));
+    FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "\"fault\"");
+    check_works(cpu, there);
+    ingot_buffer_release(there);
+    ingot_device_release(cpu);
+    ingot_kernel_release(bad);
+    ingot_buffer_release(out);
+    close_all();
+}
+
 /* Buffers and kernels of one GPU are refused on another. */
 static void two_devices(void) {
     setenv("FAKE_CUDA_DEVICES", "2", 1);
@@ -652,7 +683,17 @@ static void time_limit(void) {
     ingot_kernel *hang = kernel_named("hang");
     OK(run_one(hang, out, 0.02));
     FAILS(ingot_stream_wait(stream), INGOT_TIMEOUT, "kernel \"hang\"", "0.02 s");
-    FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "hang");
+    FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "hang", "open it again");
+    /* The kernel still runs: to throw its context away would wait for it. */
+    ingot_device *again = NULL;
+    ingot_buffer *fresh = NULL;
+    fake->clear_log();
+    OK(ingot_device_open("cuda", NULL, &again));
+    CHECK(strstr(fake->log(), "cuDevicePrimaryCtxReset") == NULL);
+    OK(ingot_buffer_create(again, 256, &fresh));
+    check_works(again, fresh);
+    ingot_buffer_release(fresh);
+    ingot_device_release(again);
     ingot_kernel_release(hang);
     ingot_buffer_release(out);
     close_all();
@@ -773,10 +814,10 @@ static void run_group(void (*group)(void)) {
 
 int main(void) {
     void (*const groups[])(void) = {
-        no_library,  no_device,      old_device,      opening,       code,
-        memory,      events,         parameter_block, fault,         fault_when_blocking,
-        time_limit,  threads,        logging,         large_statics, fault_for_good,
-        two_devices, many_registers, capture};
+        no_library,  no_device,        old_device,      opening,       code,
+        memory,      events,           parameter_block, fault,         fault_when_blocking,
+        time_limit,  threads,          logging,         large_statics, fault_for_good,
+        two_devices, fault_beside_cpu, many_registers,  capture};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         run_group(groups[i]);
     return check_report();

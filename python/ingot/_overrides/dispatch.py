@@ -145,10 +145,6 @@ class Replacement:
 @functools.cache
 def _names_in_c() -> frozenset[str]:
     """The operators that the extension overrides with this torch."""
-    keys = torch._C.DispatchKey
-    forward_ad = importlib.import_module("torch.autograd.forward_ad")
-    numbers = [int(getattr(keys, name)) for name in ("Python", "AutocastCPU")]
-    _C.override_prepare(torch.Tensor, torch.nn.Parameter, forward_ad, *numbers)
     _use_up_the_warning()
     return frozenset(_C.override_names())
 

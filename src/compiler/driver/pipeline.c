@@ -433,9 +433,9 @@ static ingot_status write_depfile(const struct igc_command *command,
 static ingot_status check_syntax(struct igc_source *source, const struct igc_command *command,
                                  struct igc_batch_result *result, struct ig_error *error) {
     const void *bitcode;
-    size_t size, count = source->kernel_count;
+    size_t size, count = source->plain_count;
     double start = igc_time_now();
-    ingot_status status = igc_source_compile(source, &command->front, source->kernels,
+    ingot_status status = igc_source_compile(source, &command->front, source->plain_kernels,
                                              count > CHECKED_KERNELS ? 1 : count, &bitcode, &size,
                                              &result->warnings, error);
     igc_time_add("clang", igc_time_now() - start);

@@ -435,7 +435,27 @@ static void make_async(struct igp_kernel *k, const struct copy *copy) {
     LLVMInstructionEraseFromParent(copy->store); /* nobody wants the load's value any more */
 }
 
-ingot_status igp_copy_async(struct igp_kernel *k) {
+/* A word that is copied, perhaps next to others. */
+static bool copies_word(LLVMValueRef in) {
+    if (!is_store(in)) {
+        return false;
+    }
+    LLVMValueRef value = LLVMGetOperand(in, 0);
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(value));
+    return (kind == LLVMFloatTypeKind ||
+            (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(value)) == 32)) &&
+           (LLVMIsALoadInst(value) || LLVMIsAPHINode(value));
+}
+
+ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) {
+    LLVMValueRef *words = igp_collect(k, copies_word);
+    if (words && *words) {
+        ingot_status status = igc_stage(k->module, machine, "nvptx-vectors",
+                                        "function(load-store-vectorizer)", k->error);
+        if (status) {
+            return status;
+        }
+    }
     LLVMValueRef *stores = igp_collect(k, is_store), *waits = igp_collect(k, is_wait);
     size_t count = 0;
     while (stores && stores[count]) {
@@ -444,7 +464,7 @@ ingot_status igp_copy_async(struct igp_kernel *k) {
     struct copy *copies = ig_arena_array(k->arena, count + 1, sizeof *copies);
     struct ways ways = {
         .blocks = ig_arena_array(k->arena, LLVMCountBasicBlocks(k->body), sizeof *ways.blocks)};
-    if (!stores || !waits || !copies || !ways.blocks) {
+    if (!words || !stores || !waits || !copies || !ways.blocks) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies");
     }
     for (size_t i = 0; waits[i]; i++) {

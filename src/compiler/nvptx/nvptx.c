@@ -207,11 +207,7 @@ static ingot_status lower(struct igp_kernel *k, LLVMTargetMachineRef machine) {
         status = igp_lower_copies(k);
     }
     if (!status) {
-        status = igc_stage(k->module, machine, "nvptx-vectors", "function(load-store-vectorizer)",
-                           k->error);
-    }
-    if (!status) {
-        status = igp_copy_async(k);
+        status = igp_copy_async(k, machine);
     }
     if (!status) {
         igp_lower_atomics(k);

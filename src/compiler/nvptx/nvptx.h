@@ -74,7 +74,7 @@ ingot_status igp_lower_copies(struct igp_kernel *kernel);
 /* ---- async.c ---- */
 /* Copies from device to threadgroup memory that nobody looks at before a barrier need no registers
  * and nobody who waits for them before it. */
-ingot_status igp_copy_async(struct igp_kernel *kernel);
+ingot_status igp_copy_async(struct igp_kernel *kernel, LLVMTargetMachineRef machine);
 
 /* ---- atomics.c ---- */
 /* Loops of compare and exchange that add floats become atomic additions. */

@@ -34,6 +34,8 @@ struct operation { /* a line of schemas.def */
     struct {
         argument_kind kind;
         char name[24];
+        bool has_default;
+        torch_value by_default; /* 0 for None */
     } arguments[FRAME_ARGUMENTS];
 };
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "override.h"
+#include "override_functions.h"
 #include "override_limits.h"
-#include "override_python.h"
+#include "state.h"
 
 static bool look_up(const char *symbol, void *field) {
     void *address = torch.library ? dlsym(torch.library, symbol) : NULL;
@@ -14,35 +15,12 @@ static bool look_up(const char *symbol, void *field) {
     return address != NULL;
 }
 
-/* override_prepare(Tensor, Parameter, forward_ad, python_key, autocast_key) */
-static PyObject *prepare(PyObject *module, PyObject *arguments) {
-    (void)module;
-    struct override_python found = {0};
-    unsigned python_key = 0, autocast_key = 0;
-    if (!PyArg_ParseTuple(arguments, "OOOII:override_prepare", &found.tensor, &found.parameter,
-                          &found.forward_ad, &python_key, &autocast_key))
-        return NULL;
-    if (override_python.tensor)
-        Py_RETURN_NONE;
-    found.python_key = (uint16_t)python_key;
-    found.autocast_key = (uint16_t)autocast_key;
-    look_up("_ZN3c104impl28tls_is_dispatch_key_includedENS_11DispatchKeyE", &found.key_included);
-    look_up("_ZN3c104impl28tls_is_dispatch_key_excludedENS_11DispatchKeyE", &found.key_excluded);
-    look_up("_ZN3c104impl29tls_set_dispatch_key_excludedENS_11DispatchKeyEb", &found.exclude_key);
-    Py_INCREF(found.tensor);
-    Py_INCREF(found.parameter);
-    Py_INCREF(found.forward_ad);
-    override_python = found; /* for the life of the process */
-    Py_RETURN_NONE;
-}
-
 /* Can this torch hand its arguments over, and is there the function that it stands for? */
 static bool is_possible(struct override *override) {
     if ((override->lists && !torch.list_size) || (override->strings && !torch.string_text))
         return false;
     if (override->composite &&
-        (!torch.tensor_to_python || !torch.call_versioned || !override_python.key_included ||
-         !override_python.key_excluded || !override_python.exclude_key))
+        (!torch.tensor_to_python || !torch.call_versioned || !state.complete))
         return false;
     return override->function || look_up(override->original, &override->function);
 }
@@ -149,9 +127,6 @@ static PyObject *reset_counts(PyObject *module, PyObject *name) {
 }
 
 PyMethodDef override_functions[] = {
-    {"override_prepare", prepare, METH_VARARGS,
-     "override_prepare(Tensor, Parameter, forward_ad, python_key, autocast_key): before the "
-     "others."},
     {"override_names", names, METH_NOARGS,
      "override_names() -> list: the operators that can be overridden from C with this torch."},
     {"override_install", install, METH_O,

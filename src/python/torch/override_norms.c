@@ -6,8 +6,8 @@
 #include "python.h"
 
 #include "override.h"
-#include "override_python.h"
 #include "register.h"
+#include "state.h"
 
 #include <string.h>
 
@@ -18,9 +18,9 @@ typedef cpp_result rms_norm_function(torch_tensor *, cpp_ints, const cpp_optiona
 
 enum { LONGEST_SHAPE = 64 };
 
-struct override_python override_python;
+/* ---- which way a call goes ------------------------------------------------------------------- */
 
-/* ---- what Python knows ----------------------------------------------------------------------- */
+enum way { WAY_TORCH, WAY_DISPATCHER, WAY_DIRECT };
 
 static bool is_plain(torch_tensor *tensor) {
     PyObject *object = NULL;
@@ -28,36 +28,20 @@ static bool is_plain(torch_tensor *tensor) {
         return true;
     if (torch.tensor_to_python(tensor, NULL, (void **)&object) || !object)
         return false;
-    const PyTypeObject *type = Py_TYPE(object);
+    const bool plain = state_is_plain_type(object);
     Py_DECREF(object);
-    return (PyObject *)type == override_python.tensor ||
-           (PyObject *)type == override_python.parameter;
+    return plain;
 }
 
-static bool has_forward_gradients(void) {
-    PyObject *level = PyObject_GetAttrString(override_python.forward_ad, "_current_level");
-    const long number = level ? PyLong_AsLong(level) : 0;
-    Py_XDECREF(level);
-    PyErr_Clear();
-    return number >= 0;
-}
-
-enum way { WAY_TORCH, WAY_DISPATCHER, WAY_DIRECT };
-
-/* Which way a call goes that the limits allow. */
+/* For a call that the limits allow. */
 static enum way choose_way(const struct call *call, bool direct) {
-    PyGILState_STATE state = PyGILState_Ensure();
+    PyGILState_STATE gil = PyGILState_Ensure();
     bool plain = true;
     for (uint32_t i = 0; i < CALL_TENSORS && plain; i++)
         plain = is_plain(call->tensors[i]);
-    direct = direct && plain && !has_forward_gradients();
-    PyGILState_Release(state);
+    direct = direct && plain && !state_has_forward_gradients();
+    PyGILState_Release(gil);
     return !plain ? WAY_TORCH : direct ? WAY_DIRECT : WAY_DISPATCHER;
-}
-
-/* No gradient can be asked for, and no mode of Python is to see the call. */
-static bool may_be_direct(void) {
-    return !torch.grad_is_enabled() && !override_python.key_included(override_python.python_key);
 }
 
 /* ---- through the dispatcher ------------------------------------------------------------------ */
@@ -79,10 +63,10 @@ static void dispatch(struct call *call, const struct operation *operation, const
                        ? boxed((torch_tensor *)values[i])
                        : values[i];
     memset(call->tensors, 0, sizeof call->tensors); /* the stack owns them */
-    const bool excluded = override_python.key_excluded(override_python.autocast_key);
-    override_python.exclude_key(override_python.autocast_key, true);
+    const bool excluded = state.key_excluded(state.autocast_key);
+    state.exclude_key(state.autocast_key, true);
     torch_error error = torch.call_versioned(name, "", stack, TORCH_BUILD_VERSION);
-    override_python.exclude_key(override_python.autocast_key, excluded);
+    state.exclude_key(state.autocast_key, excluded);
     atomic_fetch_add_explicit(&call->override->replaced, 1, memory_order_relaxed);
     const char *why = error && torch.exception_text ? torch.exception_text() : NULL;
     torch.check(!error, operation->name, "ingot", 0, why ? why : "ingot's operator failed");
@@ -115,7 +99,9 @@ static bool is_affine(const struct look *x, cpp_ints shape, torch_tensor *parame
 
 static enum way way_of(const struct call *call, const struct look *x, enum limit limit,
                        enum limit limit_direct) {
-    const bool direct = may_be_direct();
+    /* no mode of Python is to see the call */
+    const bool direct =
+        !state_needs_gradient(call->tensors, CALL_TENSORS) && !state.key_included(state.python_key);
     if (!x->dense || !limit_allows(direct ? limit_direct : limit, x->type, x->elements))
         return WAY_TORCH;
     return choose_way(call, direct);

@@ -43,6 +43,7 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
     F(torch_error, get_shape, aoti_torch_get_sizes, (torch_tensor *, int64_t **shape))             \
     F(torch_error, get_strides, aoti_torch_get_strides, (torch_tensor *, int64_t **strides))       \
     F(torch_error, get_dtype, aoti_torch_get_dtype, (torch_tensor *, int32_t *dtype))              \
+    F(torch_error, get_elements, aoti_torch_get_numel, (torch_tensor *, int64_t *elements))        \
     F(torch_error, get_device_type, aoti_torch_get_device_type, (torch_tensor *, int32_t *type))   \
     F(torch_error, get_device_index, aoti_torch_get_device_index,                                  \
       (torch_tensor *, int32_t *index))                                                            \
@@ -85,6 +86,8 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
     F(torch_error, string_text, torch_string_c_str, (torch_string *, const char **text))           \
     F(torch_error, string_length, torch_string_length, (torch_string *, size_t *length))           \
     F(torch_error, delete_string, torch_delete_string, (torch_string *))                           \
+    F(torch_error, get_layout, aoti_torch_get_layout, (torch_tensor *, int32_t *layout))           \
+    F(int32_t, layout_strided, aoti_torch_layout_strided, (void))                                  \
     F(torch_error, tensor_from_python, torch_tensor_from_pyobject,                                 \
       (void *object, torch_tensor **tensor))                                                       \
     F(torch_error, tensor_to_python, torch_tensor_to_pyobject,                                     \
