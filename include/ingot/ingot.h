@@ -93,7 +93,9 @@ typedef struct ingot_device_desc {
                                     at a threadgroup barrier, as on GPUs; false: they are an
                                     INGOT_BARRIER_ERROR, unless INGOT_BARRIERS=lenient is set */
     bool shares_cpus;            /* cpu: another pool of threads takes turns with ingot's, such as
-                                    OpenMP's: workers without work soon sleep */
+                                    OpenMP's: workers without work soon sleep, and short work
+                                    wakes none: who waits for it runs it, or a worker once
+                                    ingot_event_done was asked */
 } ingot_device_desc;
 #define INGOT_DEVICE_DESC_INIT {0}
 

@@ -329,12 +329,14 @@ static int find_gpu(PyObject *arguments) {
     return gpu >= 0 ? gpu : -1;
 }
 
-static bool launch(const context *here, const ingot_dispatch_desc *desc, bool wait) {
+static bool launch(const context *here, const ingot_dispatch_desc *desc, bool on_gpu, bool wait) {
     ingot_status status = INGOT_OK;
     Py_BEGIN_ALLOW_THREADS;
     status = ingot_stream_dispatch(here->stream, desc);
     if (status == INGOT_OK && wait)
         status = ingot_stream_wait(here->stream);
+    else if (status == INGOT_OK && !on_gpu)
+        context_start(here);
     Py_END_ALLOW_THREADS;
     if (status != INGOT_OK)
         raise_status(status);
@@ -373,7 +375,8 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
     uint32_t lengths[MAX_GROUPS];
     bool good = prepare(kernel, &call, arguments, options, &desc, lengths);
     if (good && desc.threads[0])
-        good = launch(&here, &desc, wait || (gpu < 0 && call.copy_count)) && call_write_back(&call);
+        good = launch(&here, &desc, gpu >= 0, wait || (gpu < 0 && call.copy_count)) &&
+               call_write_back(&call);
     call_release(&call);
     if (!good)
         return NULL;

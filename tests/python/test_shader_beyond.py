@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import types
 import weakref
 
@@ -131,6 +132,17 @@ def test_queued_work_is_done_after_synchronize(lib):
         lib.add(x, 1.0, wait=False)
     ingot.synchronize()
     assert torch.equal(x, torch.full((1000,), 50.0))
+
+
+def test_queued_work_starts_by_itself(lib):
+    x = torch.zeros(64)
+    for _ in range(20):  # by then it is known to be short
+        lib.add(x, 1.0)
+    lib.add(x, 1.0, wait=False)
+    end = time.monotonic() + 20
+    while x[0] != 21 and time.monotonic() < end:
+        time.sleep(0.001)
+    assert torch.equal(x, torch.full((64,), 21.0))
 
 
 def test_a_tensor_freed_while_its_kernel_is_queued(lib):
