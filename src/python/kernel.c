@@ -4,6 +4,7 @@
  */
 #include "call.h"
 #include "context.h"
+#include "interrupt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -334,7 +335,7 @@ static bool launch(const context *here, const ingot_dispatch_desc *desc, bool wa
     Py_BEGIN_ALLOW_THREADS;
     status = ingot_stream_dispatch(here->stream, desc);
     if (status == INGOT_OK && wait)
-        status = ingot_stream_wait(here->stream);
+        status = interruptible_wait(here->stream);
     Py_END_ALLOW_THREADS;
     if (status != INGOT_OK)
         raise_status(status);

@@ -3,11 +3,9 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 
 import pytest
@@ -172,26 +170,6 @@ def test_a_kernel_that_never_ends_is_stopped(lib):
 def test_time_limits_that_are_none(lib, limit):
     with pytest.raises(TypeError, match="time_limit has to be a number of seconds above 0"):
         lib.wait_for(torch.ones(1, dtype=torch.int32), time_limit=limit)
-
-
-def test_ctrl_c_is_raised_when_the_kernel_has_ended(lib):
-    flag = torch.zeros(1, dtype=torch.int32)
-
-    def press_then_let_go() -> None:
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)
-        flag.fill_(1)
-
-    presser = threading.Thread(target=press_then_let_go)
-    presser.start()
-    with pytest.raises(KeyboardInterrupt):
-        lib.wait_for(flag, time_limit=30)
-        time.sleep(5)
-    presser.join()
-    y = torch.ones(4)
-    lib.scale(y, 2.0)
-    assert y.tolist() == [2.0] * 4
 
 
 # ---- interpreters ----
