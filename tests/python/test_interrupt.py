@@ -121,9 +121,10 @@ def test_work_of_other_threads_goes_on(lib, press_soon):
 
 
 PROGRAM = f"""
-import os, signal, sys, threading, time
+import os, signal, sys
 import numpy as np
 import ingot
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 lib = ingot.compile_shader('''{SOURCE}''')
 lib.scale(np.ones(4, np.float32), 2.0)
 child = os.fork() if "fork" in sys.argv else 0
