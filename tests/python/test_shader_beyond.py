@@ -278,6 +278,13 @@ lib = ingot.compile_shader("kernel void k(device float* x, uint i [[thread_posit
 lib.k(x)
 ingot.synchronize()
 assert x.tolist() == [0, 1, 2, 3]
+for name in ("mps", "nn", "ops", "optim", "patch", "enable_overrides"):
+    try:
+        getattr(ingot, name).enable()  # where there is no torch, only mps gets so far
+    except ImportError as error:
+        assert "PyTorch 2.7 or newer, which is not installed" in str(error), (name, error)
+    else:
+        raise AssertionError(name)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
