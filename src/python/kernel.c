@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct code { /* of a kernel, on one device */
     ingot_kernel *handle;
@@ -155,7 +156,10 @@ static struct code *make_code(struct kernel *kernel, ingot_library *library) {
     ingot_library_retain(library);
     ingot_kernel *handle = NULL;
     ingot_status status = create_handle(library, kernel->name, values, count, &handle);
-    if (status != INGOT_OK)
+    if (status == INGOT_COMPILE_ERROR && strstr(ingot_error_message(), "needs function constant"))
+        raise_error(status, "call %s.specialize(NAME=value) first: %s", kernel->name,
+                    ingot_error_message());
+    else if (status != INGOT_OK)
         raise_kernel_status(status);
     ingot_library_release(library);
     free(values);

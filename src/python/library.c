@@ -426,8 +426,7 @@ static PyObject *library_repr(PyObject *self) {
     struct library *library = (struct library *)self;
     Py_ssize_t count = PyTuple_Size(library->names);
     return PyUnicode_FromFormat("<ingot.ShaderLibrary of %zd kernel%s%s>", count,
-                                count == 1 ? "" : "s",
-                                library->shader->library ? "" : ", closed");
+                                count == 1 ? "" : "s", library->shader->library ? "" : ", closed");
 }
 
 static PyMethodDef library_methods[] = {

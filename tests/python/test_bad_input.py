@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -170,6 +171,29 @@ def test_a_kernel_that_never_ends_is_stopped(lib):
 def test_time_limits_that_are_none(lib, limit):
     with pytest.raises(TypeError, match="time_limit has to be a number of seconds above 0"):
         lib.wait_for(torch.ones(1, dtype=torch.int32), time_limit=limit)
+
+
+# ---- what is no tensor ----
+
+FUNCTIONS = sorted(name for name in ingot.ops.__all__ if not inspect.isclass(getattr(ingot.ops, name)))
+
+
+@pytest.mark.parametrize("value", [None, "text", 3], ids=repr)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_tensor_where_one_is_needed(name, value):
+    function = getattr(ingot.ops, name)
+    needed = [parameter for parameter in inspect.signature(function).parameters.values()
+              if parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    with pytest.raises((TypeError, ValueError, RuntimeError)):
+        function(*[value] * len(needed))
+
+
+def test_none_is_named():
+    x = torch.ones(2, 2)
+    for call in (lambda: ingot.ops.softmax(None), lambda: ingot.ops.matmul(x, None),
+                 lambda: ingot.ops.cross_entropy(None, None), lambda: ingot.ops.solve(None, x)):
+        with pytest.raises(TypeError, match=r"[a-z_]+: [a-z]+ has to be a tensor, not NoneType"):
+            call()
 
 
 # ---- interpreters ----

@@ -106,7 +106,7 @@ def test_work_of_other_threads_goes_on(lib, press_soon):
     def work() -> None:
         try:
             lib.wait_for(other_flag, threads=1, time_limit=60)
-        except BaseException as error:  # noqa: BLE001: whatever it is, the test says so
+        except BaseException as error:
             failures.append(error)
 
     worker = threading.Thread(target=work)

@@ -80,8 +80,10 @@ def test_vector_constants(lib):
 
 
 def test_constants_that_are_wrong(lib):
-    with pytest.raises(RuntimeError, match="no function constant 'ABSENT'"):
+    with pytest.raises(RuntimeError, match=r"no function constant 'ABSENT': the library has FACTOR \(0\)"):
         lib.scale.specialize(ABSENT=1)
+    with pytest.raises(RuntimeError, match=r"call scale.specialize\(NAME=value\) first.* FACTOR"):
+        lib.scale(torch.zeros(2))
     with pytest.raises(RuntimeError, match="no function constant 17"):
         lib.scale.specialize({17: 1})
     with pytest.raises(RuntimeError, match='constant 0 "FACTOR": 1.5 is not a value of type int'):
