@@ -17,14 +17,18 @@ from typing import Any, Callable, NamedTuple
 import torch
 from torch import nn
 
-import ingot.ops  # noqa: F401  (registers torch.ops.ingot)
+from ingot import ops
 from ingot._overrides import embedding, rows
 from ingot._overrides.limits import FLOATS, fits, plain, within
 
 __all__ = ["PatchReport", "Patched", "patch", "unpatch"]
 
-ops = torch.ops.ingot
 Run = Callable[..., Any]
+_ACTIVATIONS: dict[str, Run] = {
+    "silu_mul": ops.silu_mul,
+    "gelu_mul": ops.gelu_mul,
+    "gelu_tanh_mul": functools.partial(ops.gelu_mul, approximate="tanh"),
+}
 
 
 class Patched(NamedTuple):
@@ -56,17 +60,21 @@ class PatchReport:
 
 
 def _rms_norm(self: Any, x: Any) -> Any:
-    always = self._ingot_always
-    eps = 2.0**-23 if self.eps is None else self.eps
-    if eps > 0 and fits("rms_norm", x, always) and rows.affine(x, self.normalized_shape, self.weight):
-        return ops.rms_norm(x, self.weight, eps)
-    return NotImplemented
+    name = "rms_norm" if torch.is_grad_enabled() else "rms_norm_direct"
+    if not fits(name, x, self._ingot_always):
+        return NotImplemented
+    weight, eps = self.weight, self.eps
+    eps = 2.0**-23 if eps is None else eps
+    return ops.rms_norm(x, weight, eps) if eps > 0 and rows.affine(x, self.normalized_shape, weight) else NotImplemented
 
 
 def _layer_norm(self: Any, x: Any) -> Any:
-    fit = fits("layer_norm", x, self._ingot_always) and self.eps > 0
-    if fit and rows.affine(x, self.normalized_shape, self.weight, self.bias):
-        return ops.layer_norm(x, self.weight, self.bias, self.eps)
+    name = "layer_norm" if torch.is_grad_enabled() else "layer_norm_direct"
+    if not fits(name, x, self._ingot_always) or not self.eps > 0:
+        return NotImplemented
+    weight, bias = self.weight, self.bias
+    if rows.affine(x, self.normalized_shape, weight, bias):
+        return ops.layer_norm(x, weight, bias, self.eps)
     return NotImplemented
 
 
@@ -76,7 +84,7 @@ def _silu(self: Any, x: Any) -> Any:
 
 def _gelu(self: Any, x: Any) -> Any:
     name = "gelu_tanh" if self.approximate == "tanh" else "gelu"
-    return getattr(ops, name)(x) if fits(name, x, self._ingot_always) else NotImplemented
+    return ops.gelu(x, self.approximate) if fits(name, x, self._ingot_always) else NotImplemented
 
 
 def _softmax(self: Any, x: Any) -> Any:
@@ -118,24 +126,28 @@ def _embedding_bag(self: Any, indices: Any, offsets: Any = None, per_sample_weig
         last = self.include_last_offset
     if not embedding.takes(self.weight, indices, offsets, mode, None, last, -1, force=self._ingot_always):
         return NotImplemented
-    return ops.embedding_bag(self.weight, indices, offsets, None, mode, last, None)[0]
+    return torch.ops.ingot.embedding_bag(self.weight, indices, offsets, None, mode, last, None)[0]
 
 
 def _named_rms_norm(self: Any, x: Any, eps_name: str, offset: float) -> Any:
+    name = "rms_norm" if torch.is_grad_enabled() else "rms_norm_direct"
+    if not fits(name, x, self._ingot_always):
+        return NotImplemented
     weight = self.weight
-    if not fits("rms_norm", x, self._ingot_always) or not rows.affine(x, weight.shape, weight):
+    if not rows.affine(x, weight.shape, weight):
         return NotImplemented
     return ops.rms_norm(x, weight + offset if offset else weight, getattr(self, eps_name))
 
 
 def _gated_mlp(self: Any, x: Any, names: tuple[str, str, str], activation: str) -> Any:
-    gate, up, down = (getattr(self, name) for name in names)
-    if not plain(x) or x.dtype not in FLOATS:
+    if not plain(x):
         return NotImplemented
+    modules = self._modules
+    gate = modules[names[0]]
     elements = x.numel() // max(x.shape[-1], 1) * gate.out_features
     if not within(activation, x.dtype, elements, force=self._ingot_always):
         return NotImplemented
-    return down(getattr(ops, activation)(gate(x), up(x)))
+    return modules[names[2]](_ACTIVATIONS[activation](gate(x), modules[names[1]](x)))
 
 
 # ---- which modules ------------------------------------------------------------------------------
@@ -216,7 +228,7 @@ def _find_mlp(module: nn.Module) -> tuple[str, Run, str] | None:
     with torch.no_grad():
         inner = gate(x), up(x)
         for activation in ("silu_mul", "gelu_tanh_mul", "gelu_mul"):
-            if _close(down(getattr(ops, activation)(*inner)), expected):
+            if _close(down(_ACTIVATIONS[activation](*inner)), expected):
                 return "mlp", functools.partial(_gated_mlp, names=names, activation=activation), activation
     raise _Rejected(f"its results are not those of {names[2]}(f({names[0]}(x)) * {names[1]}(x))")
 

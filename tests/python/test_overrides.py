@@ -9,8 +9,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 from override_cases import CASES, FLOATS, Case, symmetric
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import ingot
+from ingot import _C
+from ingot._overrides import OPERATIONS
+from ingot._overrides.measured import LARGEST_MEASURED, MEASURED
 
 GROUPS = (
     "activations",
@@ -233,14 +237,27 @@ def test_wrong_configurations():
     assert set(states().values()) <= {"off", "not in torch"}
 
 
-def test_sizes_that_are_not_faster_stay_with_torch():
+def test_sizes_that_are_not_faster_stay_with_torch(monkeypatch):
+    monkeypatch.setitem(MEASURED, "silu", {torch.float32: (1 << 18, 1 << 19)})
+    monkeypatch.setitem(MEASURED, "eigh", {torch.float32: (1 << 12, 1 << 62)})
+    monkeypatch.setitem(LARGEST_MEASURED, "eigh", 64)
     with ingot.overrides():
-        F.silu(torch.randn(64))
+        F.silu(torch.randn((1 << 18) - 1))
+        F.silu(torch.randn(1 << 18))
         F.silu(torch.randn(1 << 19))
+        F.silu(torch.randn((1 << 19) + 1))
+        F.silu(torch.randn(1 << 18).bfloat16().half())
         torch.linalg.eigh(symmetric(200, 200))
     counts = ingot.override_counts()
-    assert counts["aten::silu"] == (1, 1)
+    assert counts["aten::silu"] == (2, 3)
     assert counts["aten::_linalg_eigh"] == (0, 1)
+
+
+def test_the_limits_are_those_of_operations_that_exist():
+    names = {name for group in OPERATIONS.values() for name in group} | {"silu_mul", "gelu_mul", "gelu_tanh_mul"}
+    assert set(MEASURED) <= names and set(LARGEST_MEASURED) <= names
+    for spans in MEASURED.values():
+        assert spans and all(0 <= least <= most for least, most in spans.values())
 
 
 def test_inference_mode_and_no_grad():
@@ -286,9 +303,102 @@ def test_other_devices_and_subclasses_are_left_alone():
         assert F.silu(torch.empty(5, device="meta")).device.type == "meta"
         assert F.rms_norm(torch.empty(5, 4, device="meta"), [4]).device.type == "meta"
         x = torch.randn(4, 8).as_subclass(Own)
-        assert type(F.silu(x)) is Own
         assert type(F.rms_norm(x, [8])) is Own
-    assert not any(count.replaced for count in ingot.override_counts().values())
+        assert not any(count.replaced for count in ingot.override_counts().values())
+        assert type(F.silu(x)) is Own  # an ordinary tensor to the CPU's kernels, whichever they are
+
+
+class Seen(TorchDispatchMode):
+    """Writes down the operators that are called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_modes_see_the_operators(gradients):
+    x = torch.randn(4, 8)
+    with ingot.overrides(**ALWAYS), torch.set_grad_enabled(gradients), Seen() as seen:
+        F.silu(x)
+        F.rms_norm(x, [8])
+    assert seen.names == ["aten.silu.default", "ingot.rms_norm.default"]
+
+
+@pytest.mark.parametrize("mode", ["always", True])
+def test_shapes_may_be_symbols(mode):
+    def block(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return F.silu(F.layer_norm(F.rms_norm(x, x.shape[-1:], w, 1e-5), x.shape[-1:]))
+
+    with ingot.overrides(**dict.fromkeys(GROUPS, mode)):
+        compiled = torch.compile(block, backend="aot_eager", dynamic=True, fullgraph=True)
+        for width in (8, 12):
+            x, w = torch.randn(3, width, requires_grad=True), torch.rand(width)
+            assert_close(compiled(x, w).detach(), block(x, w).detach(), torch.float32)
+
+
+def test_a_norm_without_gradients_has_limits_of_its_own(monkeypatch):
+    """It then costs less than torch's composition even for a few elements."""
+    if "aten::rms_norm" not in _C.override_names():
+        pytest.skip(f"torch {torch.__version__} cannot hand rms_norm's arguments to C")
+    monkeypatch.setitem(MEASURED, "rms_norm", {torch.float32: (17, 1 << 62)})
+    monkeypatch.setitem(MEASURED, "rms_norm_direct", {torch.float32: (16, 16)})
+    x, w = torch.randn(2, 8), torch.rand(8, requires_grad=True)
+    with ingot.overrides():
+        F.rms_norm(x, [8], w, 1e-5)
+        assert ingot.override_counts()["aten::rms_norm"] == (0, 1)
+        with torch.no_grad():
+            F.rms_norm(x, [8], w, 1e-5)
+        with torch.inference_mode():
+            F.rms_norm(x, [8], w, 1e-5)
+        F.rms_norm(x, [8], w.detach(), 1e-5)
+    assert ingot.override_counts()["aten::rms_norm"] == (3, 1)
+
+
+def test_forward_gradients_go_through_the_dispatcher():
+    x, tangent = torch.randn(3, 8), torch.randn(3, 8)
+    with ingot.overrides(**ALWAYS), torch.no_grad(), torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, tangent)
+        with pytest.raises(RuntimeError, match="(?i)forward|jvp"):
+            F.rms_norm(dual, [8])
+
+
+HELD = {
+    "silu": lambda x: F.silu(x),
+    "gelu": lambda x: F.gelu(x),
+    "softmax": lambda x: F.softmax(x, -1),
+    "layer_norm": lambda x: F.layer_norm(x, [64], x[0]),
+    "rms_norm": lambda x: F.rms_norm(x, [64], x[0]),
+    "attention": lambda x: F.scaled_dot_product_attention(*x.view(4, 1, 4, 64, 64)[:3]),
+    "an error": lambda x: F.rms_norm(x, [3], x[0]),
+    "an error of gelu": lambda x: F.gelu(x, approximate="cube"),
+}
+
+
+@pytest.mark.parametrize("mode", ["always", True])
+@pytest.mark.parametrize("what", HELD)
+def test_memory_is_let_go_of(what, mode):
+    """Arguments and results, of calls that go either way, and of those that torch raises for."""
+
+    def call() -> None:
+        x = torch.randn(1024, 64)
+        if what.startswith("an error"):
+            with pytest.raises(RuntimeError):
+                HELD[what](x)
+        else:
+            HELD[what](x)
+
+    with ingot.overrides(**dict.fromkeys(GROUPS, mode)):
+        call()
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as found:
+            for _ in range(3):
+                call()
+    usage = [row.self_cpu_memory_usage for row in found.key_averages()]
+    assert max(usage) >= 3 * 1024 * 64 * 4 and sum(usage) < 3 * 1024  # the smallest result, of each call
 
 
 def test_compiled_functions_give_the_same_results():

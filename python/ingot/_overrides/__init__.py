@@ -32,10 +32,10 @@ __all__ = [
 OPERATIONS = {
     "activations": ("silu", "silu_backward", "gelu", "gelu_backward", "gelu_tanh", "gelu_tanh_backward"),
     "embedding_bag": ("embedding_bag", "embedding_bag_mean", "embedding_bag_backward"),
-    "normalization": ("layer_norm", "rms_norm"),
+    "normalization": ("layer_norm", "layer_norm_direct", "rms_norm", "rms_norm_direct"),
     "softmax": ("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"),
     "cross_entropy": ("cross_entropy",),
-    "attention": ("attention", "attention_backward", "attention_backward_causal"),
+    "attention": ("attention", "attention_decode", "attention_backward", "attention_backward_causal"),
     "linalg": (
         *("qr", "cholesky", "lu", "solve", "triangular_solve", "lstsq"),
         *("eigh", "eigvalsh", "svd", "svdvals"),
@@ -124,22 +124,22 @@ def _install(modes: dict[str, Mode]) -> None:
 
 def override_counts() -> dict[str, OverrideCount]:
     """By operator, how many calls ingot carried out and how many it handed on to torch."""
-    return {
-        r.name: OverrideCount(r.replaced, r.passed) for r in REPLACEMENTS.values() if r.replaced or r.passed
-    }
+    counts = {r.name: OverrideCount(*r.counts()) for r in REPLACEMENTS.values()}
+    return {name: count for name, count in counts.items() if any(count)}
 
 
 def reset_override_counts() -> None:
     """Start counting anew."""
     for replacement in REPLACEMENTS.values():
-        replacement.replaced = replacement.passed = 0
+        replacement.reset_counts()
 
 
 def override_report() -> str:
     """The state of all overrides and their counts, as a table."""
     lines = [f"{'operator':<60}{'group':<15}{'state':<13}{'replaced':>10}{'passed on':>11}"]
     for r in REPLACEMENTS.values():
-        lines.append(f"{r.name:<60}{r.group:<15}{_state(r):<13}{r.replaced:>10}{r.passed:>11}")
+        replaced, passed = r.counts()
+        lines.append(f"{r.name:<60}{r.group:<15}{_state(r):<13}{replaced:>10}{passed:>11}")
     return "\n".join(lines)
 
 

@@ -2,25 +2,31 @@
 
 Three kinds of replacement, all undone exactly:
 
-* `leaf`: an operator with a CPU kernel of its own. torch.library puts ingot's function over that
-  kernel; autograd, autocast and the rest of the dispatcher stay as they are. What ingot does not
-  take goes to the kernel underneath: by torch.library.get_kernel where this torch has it, else
-  the function sits at BackendSelect, one step above the backends, and redispatches.
+* `leaf`: an operator with a CPU kernel of its own. ingot's function is put over that kernel;
+  autograd, autocast and the rest of the dispatcher stay as they are.
 * `composite`: an operator that torch composes of others. ingot's function goes to AutogradCPU and
-  CPU; torch's composition is reached as above, or through OpOverload.decompose.
+  CPU.
 * `function`: a Python function of torch that no operator stands for, replaced in its module.
 
-A replacement returns NotImplemented for what it does not take.
+The small operators have their function in the extension (src/python/torch/override.h), which
+decides and hands on without Python. The others, and all that this torch's C interface cannot pass,
+have one here, by torch.library; it returns NotImplemented for what it does not take, which goes to
+the kernel underneath: by torch.library.get_kernel where this torch has it; else a leaf sits at
+BackendSelect, one step above the backends, and redispatches, and a composite is decomposed by
+OpOverload.decompose.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import warnings
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import torch
+
+from ingot import _C
 
 __all__ = ["Replacement", "REPLACEMENTS", "composite", "function", "leaf"]
 
@@ -33,13 +39,27 @@ class Replacement:
     name: str  # "aten::silu", or "torch.optim.adam.adam"
     kind: str
     run: Callable[..., Any]
-    replaced: int = 0
-    passed: int = 0
+    _replaced: int = 0
+    _passed: int = 0
     _undo: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def installed(self) -> bool:
         return bool(self._undo)
+
+    @functools.cached_property
+    def in_c(self) -> bool:
+        """Whether the extension has the function for it, with this torch."""
+        return self.name in _names_in_c()
+
+    def counts(self) -> tuple[int, int]:
+        """How many calls ingot carried out, and how many went to torch."""
+        return _C.override_counts(self.name) if self.in_c else (self._replaced, self._passed)
+
+    def reset_counts(self) -> None:
+        self._replaced = self._passed = 0
+        if self.in_c:
+            _C.override_reset_counts(self.name)
 
     def available(self) -> bool:
         """Whether this torch has the operator."""
@@ -52,7 +72,14 @@ class Replacement:
         return self.name.partition("::")[2]
 
     def install(self) -> None:
-        getattr(self, f"_install_{self.kind}")()
+        if self.in_c:
+            self._install_c()
+        else:
+            getattr(self, f"_install_{self.kind}")()
+
+    def _install_c(self) -> None:
+        _C.override_install(self.name)
+        self._undo.append(functools.partial(_C.override_remove, self.name))
 
     def remove(self) -> None:
         while self._undo:
@@ -65,9 +92,9 @@ class Replacement:
         else:
             result = self.run(*args, **kwargs)
         if result is NotImplemented:
-            self.passed += 1
+            self._passed += 1
         else:
-            self.replaced += 1
+            self._replaced += 1
         return result
 
     def _register(self, implementation: Callable[..., Any], key: str) -> None:
@@ -113,6 +140,25 @@ class Replacement:
 
         setattr(owner, attribute, implementation)
         self._undo.append(lambda: setattr(owner, attribute, original))
+
+
+@functools.cache
+def _names_in_c() -> frozenset[str]:
+    """The operators that the extension overrides with this torch."""
+    _use_up_the_warning()
+    return frozenset(_C.override_names())
+
+
+def _use_up_the_warning() -> None:
+    """Has torch 2.7 to 2.9 say here, unheard, what it says once per process: that a kernel was overridden."""
+    if hasattr(torch.library, "get_kernel"):
+        return
+    library = torch.library.Library("ingot", "FRAGMENT")
+    library.define("_overridden(Tensor x) -> ()")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            library.m.impl("_overridden", "CPU", lambda x: None, False)
 
 
 def _destroy(library: Any) -> None:

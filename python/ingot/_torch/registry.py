@@ -22,12 +22,26 @@ def define_operators() -> None:
     for name in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
         if (folder / name).exists():
             _C.torch_register(str(folder / name))
+            prepare_direct_calls()
             for missing in _C.torch_unimplemented():  # lists have no C interface before PyTorch 2.10
                 for key in ("CPU", "CUDA") if _C.torch_has_cuda() else ("CPU",):
                     library.impl(missing, functools.partial(_C.torch_call, missing), key)
             return
     raise ImportError(f"PyTorch {torch.__version__} has no libtorch_cpu in {folder}, where ingot's operators "
                       "are registered")
+
+
+# While one of these is included in a thread's keys, someone is to see its calls at the dispatcher.
+WATCHED = ("Python", "PythonDispatcher", "PreDispatch", "FuncTorchDynamicLayerFrontMode", "Functionalize", "Tracer")
+
+
+def prepare_direct_calls() -> None:
+    """Tells the extension what it asks about before a call goes past the dispatcher."""
+    keys = torch._C.DispatchKey
+    names = (*WATCHED, "AutogradCPU", "AutocastCPU", "AutocastCUDA")
+    numbers = {name: int(getattr(keys, name)) for name in names if hasattr(keys, name)}
+    _C.torch_prepare(Tensor, torch.nn.Parameter, forward_ad, numbers,
+                     [numbers[name] for name in WATCHED if name in numbers])
 
 
 def _any_requires_grad(*inputs: Any) -> bool:
@@ -62,12 +76,32 @@ def _refuse_mixed_devices(name: str, values: Any) -> None:
                     raise RuntimeError(f"{name}: one tensor is on {first}, another on {tensor.device}")
 
 
-def direct(name: str) -> Callable[..., Any]:
-    """torch.ops.ingot.NAME, called below autograd where nothing is to be differentiated.
+GRADIENTS: dict[str, Callable[..., Any]] = {}  # by operator: runs it, and writes its gradient down
 
-    While a graph is traced or a transform of torch.func is active, calls go the ordinary way.
+
+def direct(name: str) -> Callable[..., Any]:
+    """torch.ops.ingot.NAME for plain tensors past the dispatcher, where nobody is to see the call there.
+
+    While a graph is traced, a mode, autocast or a transform of torch.func is active, or a profiler runs, calls go the
+    ordinary way.
     """
-    target = operator(name)
+    target, is_compiling = operator(name), torch.compiler.is_compiling
+
+    def with_gradient(*inputs: Any) -> Any:
+        return GRADIENTS.get(name, target)(*inputs)
+
+    run = _C.torch_direct(name, target, with_gradient)
+    if run is None:  # before PyTorch 2.14
+        return _direct_below_autograd(target)
+
+    def call(*inputs: Any) -> Any:
+        return target(*inputs) if is_compiling() else run(*inputs)
+
+    return call
+
+
+def _direct_below_autograd(target: Any) -> Callable[..., Any]:
+    """The next best: below autograd where nothing is to be differentiated."""
     is_compiling, transforms_active = torch.compiler.is_compiling, torch._C._are_functorch_transforms_active
     below_autograd, is_grad_enabled = torch._C._AutoDispatchBelowAutograd, torch.is_grad_enabled
 
@@ -114,12 +148,18 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
     below_autograd, after_autograd = torch._C._AutoDispatchBelowAutograd, torch._C._after_autograd_keyset
     redispatch = target.redispatch
 
+    run = _C.torch_direct(name, target, None)
+
     class Gradient(torch.autograd.Function):
-        """The operator as autograd sees it; the last input is the dispatcher's key set."""
+        """The operator as autograd sees it; the last input is the dispatcher's key set, or None past the dispatcher."""
 
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             keys, inputs = inputs[-1], inputs[:-1]
+            if keys is None:
+                output = run(*inputs)
+                setup(ctx, inputs + defaults[len(inputs):], output)
+                return output
             with below_autograd():
                 output = redispatch(keys, *inputs)
                 setup(ctx, inputs + defaults[len(inputs):], output)
@@ -137,6 +177,8 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
         with below_autograd():
             return redispatch(keys, *inputs)
 
+    apply = Gradient.apply
+    GRADIENTS[name] = lambda *inputs: apply(*inputs, None)
     Gradient.__name__ = Gradient.__qualname__ = f"{name}_gradient"
     library.impl(name, with_gradient, "Autograd", with_keyset=True)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ingot import _C
 from ingot._torch.inplace import count_versions, written_arguments
 from ingot._torch.registry import direct
 
@@ -23,12 +24,17 @@ def direct_in_place(name: str) -> Callable[..., None]:
     below_autograd, exclude = torch._C._AutoDispatchBelowAutograd, torch._C._ExcludeDispatchKeyGuard
     counting = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 
+    def dispatched(*inputs: Any) -> None:
+        with below_autograd(), exclude(counting):
+            target(*inputs)
+
+    run = _C.torch_direct(name, dispatched, None) or dispatched
+
     def call(*inputs: Any) -> None:
         if is_compiling() or transforms_active() or torch.is_grad_enabled():
             target(*inputs)
             return
         count_versions(written, inputs)
-        with below_autograd(), exclude(counting):
-            target(*inputs)
+        run(*inputs)
 
     return call

@@ -602,17 +602,16 @@ const ingot_tensor *frame_like_optional(struct frame *frame, uint32_t output,
 
 /* ---- the call ---------------------------------------------------------------------------- */
 
-/* Takes what an optional's box holds, and frees the box. */
-static void unbox(struct frame *frame, uint32_t argument) {
-    torch_value *box = (torch_value *)frame->values[argument];
-    frame->present[argument] = box != NULL;
+bool torch_unbox(torch_value *value) {
+    torch_value *box = (torch_value *)*value;
     if (!box)
-        return;
-    frame->values[argument] = *box;
+        return false;
+    *value = *box;
     if (torch.delete_value)
         torch.delete_value(box);
     else
         torch.operator_delete(box);
+    return true;
 }
 
 struct frame_list *frame_add_list(struct frame *frame, uint32_t argument, size_t count) {
@@ -661,7 +660,7 @@ void frame_open(struct frame *frame, const struct operation *operation, const to
         switch (operation->arguments[i].kind) {
         case ARGUMENT_OPTIONAL_TENSOR:
         case ARGUMENT_OPTIONAL_INT:
-            unbox(frame, i);
+            frame->present[i] = torch_unbox(&frame->values[i]);
             break;
         case ARGUMENT_TENSOR_LIST:
             open_list(frame, i);

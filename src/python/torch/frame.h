@@ -34,6 +34,8 @@ struct operation { /* a line of schemas.def */
     struct {
         argument_kind kind;
         char name[24];
+        bool has_default;
+        torch_value by_default; /* 0 for None */
     } arguments[FRAME_ARGUMENTS];
 };
 
@@ -138,6 +140,8 @@ ingot_status frame_fail(struct frame *frame, ingot_status status, const char *fo
                      : function((frame)->context.ops, (frame)->context.stream, descriptor))
 
 /* ---- for register.c and call.c --------------------------------------------------------------- */
+/* Takes what an optional's box holds, and frees the box; false where there is none. */
+bool torch_unbox(torch_value *value);
 /* An empty frame: the caller fills values (and present, for what is optional) and lists. */
 void frame_begin(struct frame *frame, const struct operation *operation);
 /* An empty list with room for `count` handles, or NULL (frame->status is set). */

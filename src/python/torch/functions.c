@@ -4,7 +4,10 @@
 #include "torch/torch.h"
 
 #include "call.h"
+#include "direct.h"
+#include "override_functions.h"
 #include "register.h"
+#include "state.h"
 
 static PyObject *python_register(PyObject *module, PyObject *path) {
     (void)module;
@@ -64,6 +67,14 @@ static PyMethodDef functions[] = {
      "torch_register; nothing from torch 2.10 on."},
     {"torch_has_cuda", python_has_cuda, METH_NOARGS,
      "torch_has_cuda() -> bool: whether the torch in this process has CUDA."},
+    {"torch_prepare", state_prepare, METH_VARARGS,
+     "torch_prepare(Tensor, Parameter, forward_ad, {key: number}, [number]) -> bool: what calls "
+     "past the "
+     "dispatcher have to know; whether all of it is there."},
+    {"torch_direct", torch_direct, METH_VARARGS,
+     "torch_direct(name, ordinary, gradient) -> function: the operator past the dispatcher, where "
+     "nobody "
+     "is to see the call; else `ordinary`, or `gradient`, is called. None where torch cannot."},
     {"torch_call", torch_call, METH_VARARGS,
      "torch_call(name, *arguments): runs an operator past the dispatcher, where torch's C "
      "interface has no lists (2.7 to 2.9)."},
@@ -71,5 +82,8 @@ static PyMethodDef functions[] = {
 };
 
 int torch_add_to_module(PyObject *module) {
-    return PyModule_AddFunctions(module, functions);
+    return PyModule_AddFunctions(module, functions) ||
+                   PyModule_AddFunctions(module, override_functions)
+               ? -1
+               : 0;
 }

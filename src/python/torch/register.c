@@ -8,17 +8,11 @@
 #include "register.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "operators.h"
 #include "types.h"
-
-#define SCHEMA(name, signature) OPERATION_##name,
-enum {
-#include "schemas.def"
-    OPERATION_COUNT
-};
-#undef SCHEMA
 
 #define SCHEMA(name, signature) {#name, signature, torch_op_##name, 0, 0, {{0}}},
 static struct operation operations[OPERATION_COUNT] = {
@@ -88,6 +82,19 @@ static argument_kind kind_of(const char *type, size_t length) {
     }
 }
 
+/* "1.0", "-100", "False", "None" */
+static torch_value read_default(argument_kind kind, const char *text) {
+    torch_value value = 0;
+    const double number = strtod(text, NULL);
+    if (kind == ARGUMENT_FLOAT)
+        memcpy(&value, &number, sizeof number);
+    else if (kind == ARGUMENT_INT)
+        value = (torch_value)strtoll(text, NULL, 10);
+    else if (kind == ARGUMENT_BOOL)
+        value = text[0] == 'T';
+    return value;
+}
+
 /* "(Tensor(a!) y, float alpha=1.0) -> ()": what the arguments are, and how many results. */
 static void read_signature(struct operation *operation) {
     const char *at = operation->signature + 1, *arrow = strstr(operation->signature, " -> ");
@@ -98,6 +105,10 @@ static void read_signature(struct operation *operation) {
         snprintf(operation->arguments[index].name, sizeof operation->arguments[index].name, "%.*s",
                  (int)name, at + type + 1);
         at += type + 1 + name;
+        operation->arguments[index].has_default = *at == '=';
+        if (*at == '=')
+            operation->arguments[index].by_default =
+                read_default(operation->arguments[index].kind, at + 1);
         at += strcspn(at, ",)");
         at += *at == ',' ? 2 : 0;
     }

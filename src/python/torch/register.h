@@ -4,6 +4,13 @@
 
 #include "frame.h"
 
+#define SCHEMA(name, signature) OPERATION_##name,
+enum {
+#include "schemas.def"
+    OPERATION_COUNT
+};
+#undef SCHEMA
+
 /* `path` is that of the loaded libtorch_cpu. Does nothing the second time. The caller sees to it
  * that only one thread is in it. */
 bool torch_register_operators(const char *path, char *message, size_t size);

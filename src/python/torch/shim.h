@@ -15,6 +15,7 @@ typedef uint64_t torch_value;             /* StableIValue */
 typedef int32_t torch_error;              /* AOTITorchError: 0 is success */
 typedef struct torch_tensor torch_tensor; /* what an AtenTensorHandle points to */
 typedef struct torch_list torch_list;     /* what a StableListHandle points to */
+typedef struct torch_string torch_string; /* what a StringHandle points to */
 typedef struct torch_library torch_library;
 typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs);
 
@@ -25,6 +26,7 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
     F(torch_error, library_implement, aoti_torch_library_init_impl,                                \
       (const char *name, const char *key, const char *file, uint32_t line,                         \
        torch_library **library))                                                                   \
+    F(torch_error, library_delete, aoti_torch_delete_library_object, (torch_library *))            \
     F(torch_error, define, aoti_torch_library_def, (torch_library *, const char *schema))          \
     F(torch_error, implement, aoti_torch_library_impl,                                             \
       (torch_library *, const char *name, torch_kernel *))                                         \
@@ -41,6 +43,7 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
     F(torch_error, get_shape, aoti_torch_get_sizes, (torch_tensor *, int64_t **shape))             \
     F(torch_error, get_strides, aoti_torch_get_strides, (torch_tensor *, int64_t **strides))       \
     F(torch_error, get_dtype, aoti_torch_get_dtype, (torch_tensor *, int32_t *dtype))              \
+    F(torch_error, get_elements, aoti_torch_get_numel, (torch_tensor *, int64_t *elements))        \
     F(torch_error, get_device_type, aoti_torch_get_device_type, (torch_tensor *, int32_t *type))   \
     F(torch_error, get_device_index, aoti_torch_get_device_index,                                  \
       (torch_tensor *, int32_t *index))                                                            \
@@ -67,7 +70,8 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
     F(int32_t, dtype_f32, aoti_torch_dtype_float32, (void))                                        \
     F(int32_t, dtype_f64, aoti_torch_dtype_float64, (void))
 
-/* NULL where the torch at hand has none: lists since 2.10, tags since 2.12, the rest 2.13. */
+/* NULL where the torch at hand has none: lists and strings since 2.10, tags since 2.12, Python's
+ * objects since 2.14, the rest 2.13. */
 #define TORCH_OPTIONAL(F)                                                                          \
     F(torch_error, implement_versioned, torch_library_impl,                                        \
       (torch_library *, const char *name, torch_kernel *, uint64_t version))                       \
@@ -79,6 +83,17 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
     F(torch_error, define_with_tags, torch_library_def_with_tags,                                  \
       (torch_library *, const char *schema, const int32_t *tags, int32_t count))                   \
     F(torch_error, delete_value, torch_delete_stable_ivalue, (torch_value *))                      \
+    F(torch_error, string_text, torch_string_c_str, (torch_string *, const char **text))           \
+    F(torch_error, string_length, torch_string_length, (torch_string *, size_t *length))           \
+    F(torch_error, delete_string, torch_delete_string, (torch_string *))                           \
+    F(torch_error, get_layout, aoti_torch_get_layout, (torch_tensor *, int32_t *layout))           \
+    F(int32_t, layout_strided, aoti_torch_layout_strided, (void))                                  \
+    F(torch_error, tensor_from_python, torch_tensor_from_pyobject,                                 \
+      (void *object, torch_tensor **tensor))                                                       \
+    F(torch_error, tensor_to_python, torch_tensor_to_pyobject,                                     \
+      (torch_tensor *, void *type, void **object))                                                 \
+    F(torch_error, call_versioned, torch_call_dispatcher,                                          \
+      (const char *name, const char *overload, torch_value *stack, uint64_t version))              \
     F(const char *, exception_text, torch_exception_get_what_without_backtrace, (void))
 
 struct torch_shim {
@@ -86,7 +101,9 @@ struct torch_shim {
     TORCH_REQUIRED(TORCH_FIELD)
     TORCH_OPTIONAL(TORCH_FIELD)
 #undef TORCH_FIELD
-    void (*operator_delete)(void *); /* of libstdc++, for values where delete_value is missing */
+    void *(*operator_new)(size_t);   /* of libstdc++, for handles of tensors */
+    void (*operator_delete)(void *); /* the same, for values where delete_value is missing */
+    void *library;                   /* libtorch_cpu, for dlsym */
 };
 extern struct torch_shim torch;
 

@@ -1,0 +1,92 @@
+/* The state that direct calls and overrides ask for. */
+#include "python.h"
+
+#include "state.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct torch_state state;
+
+static bool number_of(PyObject *keys, const char *name, uint16_t *number) {
+    PyObject *value = PyDict_GetItemString(keys, name);
+    const long found = value ? PyLong_AsLong(value) : -1;
+    if (found < 0 && !PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "torch_prepare: there is no number for the key %s", name);
+    *number = (uint16_t)found;
+    return found >= 0;
+}
+
+PyObject *state_prepare(PyObject *module, PyObject *arguments) {
+    (void)module;
+    struct torch_state found = {.complete = torch.library != NULL};
+    PyObject *keys = NULL, *watched = NULL;
+    if (!PyArg_ParseTuple(arguments, "OOOO!O!:torch_prepare", &found.tensor, &found.parameter,
+                          &found.forward_ad, &PyDict_Type, &keys, &PyList_Type, &watched))
+        return NULL;
+    if (!number_of(keys, "AutogradCPU", &found.autograd_key) ||
+        !number_of(keys, "AutocastCPU", &found.autocast_key) ||
+        !number_of(keys, "AutocastCUDA", &found.autocast_cuda_key) ||
+        !number_of(keys, "Python", &found.python_key))
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyList_Size(watched) && i < STATE_KEYS; i++) {
+        const long number = PyLong_AsLong(PyList_GetItem(watched, i));
+        if (PyErr_Occurred())
+            return NULL;
+        found.watched[found.watched_count++] = (uint16_t)number;
+    }
+    void *address;
+#define STATE_LOOK_UP(result, field, symbol, parameters)                                           \
+    address = torch.library ? dlsym(torch.library, #symbol) : NULL;                                \
+    memcpy(&found.field, &address, sizeof address);                                                \
+    found.complete &= address != NULL;
+    TORCH_STATE(STATE_LOOK_UP)
+#undef STATE_LOOK_UP
+    if (!state.tensor) {
+        Py_INCREF(found.tensor);
+        Py_INCREF(found.parameter);
+        Py_INCREF(found.forward_ad);
+        state = found; /* for the life of the process */
+    }
+    return PyBool_FromLong(state.complete);
+}
+
+/* A handle is the address of an at::Tensor, which is a pointer to its TensorImpl. */
+static const void *implementation(torch_tensor *tensor) {
+    const void *pointer;
+    memcpy(&pointer, tensor, sizeof pointer);
+    return pointer;
+}
+
+bool state_needs_gradient(torch_tensor *const *tensors, size_t count) {
+    if (!torch.grad_is_enabled() || state.key_excluded(state.autograd_key))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (tensors[i] && state.requires_grad(implementation(tensors[i])))
+            return true;
+    return false;
+}
+
+bool state_has_forward_gradients(void) {
+    PyObject *level = PyObject_GetAttrString(state.forward_ad, "_current_level");
+    const long number = level ? PyLong_AsLong(level) : 0;
+    Py_XDECREF(level);
+    PyErr_Clear();
+    return number >= 0;
+}
+
+bool state_is_plain(void) {
+    if (state.function_modes() || state.is_recorded() || state_has_forward_gradients())
+        return false;
+    if (!state.key_excluded(state.autocast_key) || !state.key_excluded(state.autocast_cuda_key))
+        return false; /* excluded unless autocast is on */
+    for (size_t i = 0; i < state.watched_count; i++)
+        if (state.key_included(state.watched[i]))
+            return false;
+    return true;
+}
+
+bool state_is_plain_type(PyObject *object) {
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    return type == state.tensor || type == state.parameter;
+}
