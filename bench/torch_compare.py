@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """ingot's operations against PyTorch on the CPU, row by row, with the same number of threads.
 
-Rows are the cases that `ingot bench` measures. For each, ingot and torch (eager, and torch.compile where it
-works) are measured in turns, several rounds, on as many sets of tensors in turn as ingot uses; the best
-median of each counts. Writes a Markdown table (bench/results/ops-cpu.md) and prints it as it grows.
+Rows are the cases that `ingot bench` measures. For each, ingot and torch are measured in turns, several rounds, on
+as many sets of tensors in turn as ingot uses; the best median of each counts. Writes a Markdown table
+(bench/results/ops-cpu.md) and prints it as it grows.
+
+torch.compile takes seconds per graph. It is tried for operations that it may fuse (rows, pointwise, rope, bags,
+optimisers), on the largest case of each type; a few processes compile all of them first, into a cache in
+BUILD/torch-inductor that later runs use again. What takes longer than --compile-limit is left out, with a note.
 
 Without torch, a virtual environment with torch from PyPI is made in BUILD/venv. torch allocates its
 results with each call; so that it does not pay for fresh pages, malloc is told to keep its memory. A result
@@ -17,6 +21,7 @@ import math
 import os
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,8 +29,6 @@ import time
 
 MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(256 << 20)}
 
-
-COMPILE_BYTES = 4 << 20  # rows that move less are not worth torch's compiler
 
 
 def arguments():
@@ -35,11 +38,14 @@ def arguments():
     parser.add_argument("--type", action="append", default=[], help="types to compare (all)")
     parser.add_argument("--case", default="", help="only cases whose name contains this")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both (all cores)")
-    parser.add_argument("--time", type=float, default=0.2, help="seconds per measurement (0.2)")
+    parser.add_argument("--time", type=float, default=0.08, help="seconds per measurement (0.08)")
     parser.add_argument("--rounds", type=int, default=2, help="turns of each (2)")
     parser.add_argument("--best", action="store_true", help="compare the fastest samples: for a machine that is not quiet")
     parser.add_argument("--largest", action="store_true", help="only the last case of each operation and type")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--compile-limit", type=float, default=40, help="seconds that torch.compile may take for a row (40)")
+    parser.add_argument("--ggml", metavar="PROGRAM", help="bench/ggml_matvec.c, built: its q4_0 product is noted beside ours")
+    parser.add_argument("--compile-share", metavar="I/N", help=argparse.SUPPRESS)  # the work of one such process
     parser.add_argument("--output", default="bench/results/ops-cpu.md", help="the table; - for none")
     return parser.parse_args()
 
@@ -56,8 +62,10 @@ def with_torch(options):
             print(f"making {folder} with torch from PyPI", flush=True)
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
             subprocess.run([python, "-m", "pip", "install", "--quiet", "torch", "numpy"], check=True)
-    if python != sys.executable or any(os.environ.get(k) != v for k, v in MALLOC.items()):
-        os.execve(python, [python, os.path.abspath(__file__), *sys.argv[1:]], {**os.environ, **MALLOC})
+    wanted = {**MALLOC, "TORCHINDUCTOR_CACHE_DIR": os.path.abspath(os.path.join(options.build, "torch-inductor")),
+              "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    if python != sys.executable or any(os.environ.get(k) != v for k, v in wanted.items()):
+        os.execve(python, [python, os.path.abspath(__file__), *sys.argv[1:]], {**os.environ, **wanted})
 
 
 # ---- rows of ingot -----------------------------------------------------------------------------
@@ -104,26 +112,44 @@ class Case:
                 }[self.slots[name]["type"] if name else self.type]
 
     def make(self, name, low=0, high=2):
-        """Random values with the slot's type, shape and strides."""
+        """Random values with the slot's type, shape and strides; large tensors of floats repeat a random part."""
         import torch
         slot, dtype = self.slots[name], self.dtype(name)
         reach = 1 + sum((n - 1) * s for n, s in zip(slot["shape"], slot["strides"]))
-        base = torch.randn(reach).to(dtype) if dtype.is_floating_point else torch.randint(low, high, (reach,)).to(dtype)
+        if dtype.is_floating_point:
+            part = 1000003  # a prime: rows differ
+            base = torch.randn(min(reach, part)).to(dtype)
+            base = base if reach <= part else base.repeat(-(-reach // part))[:reach].clone()
+        else:
+            base = torch.randint(low, high, (reach,)).to(dtype)
         return base.as_strided(slot["shape"], slot["strides"])
 
     def optional(self, name):
         return self.make(name) if self.has(name) else None
 
 
+class Backward:
+    """Only the backward pass of a forward function."""
+
+    def __init__(self, forward, inputs, dout):
+        self.forward, self.dout = forward, dout
+        self.inputs = [t.detach().requires_grad_() for t in inputs]
+        self.out = forward(*self.inputs)
+
+    def __call__(self):
+        import torch
+        return torch.autograd.grad(self.out, self.inputs, self.dout, retain_graph=True)
+
+    def with_forward(self, forward):
+        return Backward(forward, self.inputs, self.dout)
+
+
 def gradients(forward, inputs, dout):
-    """A function that runs only the backward pass."""
-    import torch
-    inputs = [t.detach().requires_grad_() for t in inputs]
-    out = forward(*inputs)
-    return lambda: torch.autograd.grad(out, inputs, dout, retain_graph=True), ()
+    return Backward(forward, inputs, dout), (), True
 
 
-# Each takes a Case and gives (function, arguments) or (function, arguments, True) when torch.compile may try.
+# Each takes a Case and gives (function, arguments) or (function, arguments, True) when torch.compile may try; a
+# function in the place of True is what it compiles instead.
 
 def axpy(c):
     return lambda x, y: y.add_(x, alpha=1.5), (c.make("x"), c.make("y")), True
@@ -153,10 +179,11 @@ def pointwise(c):
             return gradients(lambda g, u: f(g) * u, [gate, up], c.make("d_out"))
         return lambda g, u: f(g) * u, (gate, up), True
     if operation == "silu_backward":
-        return torch.ops.aten.silu_backward, (c.make("d_out"), c.make("x"))
+        return (lambda d, x: torch.ops.aten.silu_backward(d, x)), (c.make("d_out"), c.make("x")), True
     if operation.endswith("_backward"):
         approximate = "tanh" if name == "gelu_tanh" else "none"
-        return (lambda d, x: torch.ops.aten.gelu_backward(d, x, approximate=approximate)), (c.make("d_out"), c.make("x"))
+        return (lambda d, x: torch.ops.aten.gelu_backward(d, x, approximate=approximate)), \
+            (c.make("d_out"), c.make("x")), True
     return f, (c.make("x"),), True
 
 
@@ -222,7 +249,7 @@ def softmax(c):
 def softmax_backward(c):
     import torch
     return lambda d, y: torch.ops.aten._softmax_backward_data(d, y, -1, y.dtype), \
-        (c.make("dy"), torch.softmax(c.make("y"), -1))
+        (c.make("dy"), torch.softmax(c.make("y"), -1)), True
 
 
 def log_softmax(c):
@@ -233,7 +260,7 @@ def log_softmax(c):
 def log_softmax_backward(c):
     import torch
     return lambda d, y: torch.ops.aten._log_softmax_backward_data(d, y, -1, y.dtype), \
-        (c.make("dy"), torch.log_softmax(c.make("y"), -1))
+        (c.make("dy"), torch.log_softmax(c.make("y"), -1)), True
 
 
 def cross_entropy(c):
@@ -245,7 +272,7 @@ def cross_entropy(c):
     def f(x, t):
         return torch.autograd.grad(F.cross_entropy(x, t), x)
     if c.has("dlogits") or any(t["name"].startswith("dlogits") for t in c.slots.values()):
-        return f, (logits, targets)
+        return f, (logits, targets), True
     return F.cross_entropy, (logits.detach(), targets), True
 
 
@@ -387,7 +414,7 @@ def embedding_bag(c):
     import torch.nn.functional as F
     table, indices, offsets, mode, weights = embedding_inputs(c)
     return (lambda i, t, o, w: F.embedding_bag(i, t, o, mode=mode, per_sample_weights=w)), \
-        (indices, table, offsets, weights)
+        (indices, table, offsets, weights), True
 
 
 def embedding_bag_backward(c):
@@ -409,7 +436,8 @@ def adamw(c):
     for p in parameters:
         p.grad = torch.randn_like(p)
     kind = torch.optim.AdamW if c.row["operation"] == "adamw" else torch.optim.Adam
-    return kind(parameters, lr=1e-3, fused=True).step, ()
+    to_compile = kind(parameters, lr=1e-3, foreach=True)
+    return kind(parameters, lr=1e-3, fused=True).step, (), lambda: to_compile.step()
 
 
 def grad_norm(c):
@@ -510,8 +538,7 @@ def target(case):
         return 0.6
     if name == "quantised_matvec":
         return 2.0 if "4 bits" in case.row["case"] and case.shape("x")[0] == 1 else None
-    rowwise = ("norm", "softmax", "cross_entropy", "rope", "embedding_bag", "adam", "silu", "gelu", "axpy", "fill")
-    return 1.0 if any(word in name for word in rowwise) else None
+    return 1.0 if is_fused(case.row) else None
 
 
 # ---- measuring torch ---------------------------------------------------------------------------------
@@ -541,31 +568,131 @@ class Turns:
         return min(samples) if best else statistics.median(samples)
 
 
-def torch_turns(options, case):
-    """Eager, and compiled or None."""
+FUSED = ("norm", "softmax", "cross_entropy", "rope", "embedding_bag", "adam", "silu", "gelu", "axpy", "fill")
+
+
+def is_fused(row):
+    """Operations on rows or elements: torch is to be reached, and its compiler may have something to fuse."""
+    return any(word in row["operation"] for word in FUSED)
+
+
+def key(row):
+    return f"{row['operation']} {row['type']} {row['case']}"
+
+
+def rows_to_compile(options, rows):
+    largest = {(r["operation"], r["type"]): r for r in rows if "error" not in r and is_fused(r)}
+    return [] if options.no_compile else [r for r in largest.values() if r["operation"] in OPERATIONS]
+
+
+class Limit:
+    """Ends what runs in it with a TimeoutError."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def __enter__(self):
+        def stop(number, frame):
+            raise TimeoutError(f"took longer than {self.seconds:g} s")
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+
+    def __exit__(self, *_):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def compiled_turns(options, built):
+    """Turns of the compiled function, and a note; None where the compiler does not get through."""
     import torch
-    built = [OPERATIONS[case.row["operation"]](case) for _ in range(max(1, min(case.row["sets"], 64)))]
-    eager = Turns([(function, values) for function, values, *_ in built])
-    if options.no_compile or len(built[0]) < 3 or case.row["bytes"] < COMPILE_BYTES:
-        return eager, None
+    if len(built[0]) < 3:
+        return None, ""
+    function, _, what = built[0]
+    start = time.perf_counter()
     try:
-        compiled = torch.compile(built[0][0], dynamic=False)
-        compiled(*built[0][1])
-    except Exception:  # noqa: BLE001: whatever the compiler does not take
-        return eager, None
-    return eager, Turns([(compiled, values) for _, values, *_ in built])
+        with Limit(options.compile_limit):
+            torch.compiler.reset()
+            if isinstance(function, Backward):
+                forward = torch.compile(function.forward, dynamic=False)
+                turns = Turns([(b.with_forward(forward), ()) for b, *_ in built])
+            elif what is True:
+                compiled = torch.compile(function, dynamic=False)
+                turns = Turns([(compiled, values) for _, values, *_ in built])
+            else:
+                turns = Turns([(torch.compile(what, dynamic=False), ())])
+            for _ in range(2):
+                turns.run(1)
+            return turns, ""
+    except Exception as error:  # noqa: BLE001: whatever the compiler does not take
+        late = time.perf_counter() - start >= options.compile_limit
+        text = f"took longer than {options.compile_limit:g} s" if late else str(error).strip().splitlines()[0]
+        return None, f"torch.compile: {text[:80]}"
 
 
-def compare(options, row):
-    """Seconds of ingot, torch eager, torch compiled (NaN: not there), and a note."""
+def build_sets(case):
+    return [OPERATIONS[case.row["operation"]](case) for _ in range(max(1, min(case.row["sets"], 64)))]
+
+
+def compile_share(options, rows):
+    """One of the processes that fill the compiler's cache: prints the notes of what does not work."""
+    index, count = map(int, options.compile_share.split("/"))
+    for row in rows_to_compile(options, rows)[index::count]:
+        try:
+            turns, note = compiled_turns(options, [OPERATIONS[row["operation"]](Case(row))])
+        except (RuntimeError, TypeError, KeyError, NotImplementedError, ValueError) as error:
+            turns, note = None, f"torch: {str(error).splitlines()[0][:80]}"
+        if turns is None:
+            print(json.dumps({"row": key(row), "note": note}), flush=True)
+
+
+def fill_cache(options, rows):
+    """Compiles all graphs that the table needs; gives the notes of those that do not compile, by row."""
+    count = len(rows_to_compile(options, rows))
+    if count == 0:
+        return {}
+    print(f"torch.compile of {count} graphs ...", file=sys.stderr, flush=True)
+    start = time.perf_counter()
+    shares = [subprocess.Popen([sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--compile-share",
+                                f"{i}/{options.threads}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+              for i in range(options.threads)]
+    notes = {}
+    for share in shares:
+        for text in share.communicate()[0].splitlines():
+            if text.startswith("{"):
+                note = json.loads(text)
+                notes[note["row"]] = note["note"]
+    print(f"torch.compile: {time.perf_counter() - start:.0f} s, {len(notes)} of {count} do not compile",
+          file=sys.stderr, flush=True)
+    return notes
+
+
+def ggml_note(options, case):
+    """What ggml takes for a q4_0 product of the same shape."""
+    if not options.ggml or case.row["operation"] != "quantised_matvec" or target(case) is None:
+        return ""
+    done = subprocess.run([options.ggml, str(case.shape("out")[-1]), str(case.shape("x")[-1]), str(options.threads),
+                           str(max(1.0, options.time))], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        return f"{options.ggml} failed with status {done.returncode}"
+    seconds = float(done.stdout)
+    return f"ggml q4_0: {duration(seconds)}, {seconds / case.row['seconds']:.2f} of 0.8"
+
+
+def compare(options, row, compiles, notes):
+    """Seconds of torch eager, torch compiled (NaN: not there), and a note."""
     case = Case(row)
     if row["operation"] not in OPERATIONS:
+        row["seconds"] = min(measure_ingot(options, row) for _ in range(options.rounds))
         return case, math.nan, math.nan, "no counterpart in torch"
+    compiled, note = None, notes.get(key(row), "")
     try:
-        eager, compiled = torch_turns(options, case)
+        built = build_sets(case)
+        eager = Turns([(function, values) for function, values, *_ in built])
+        if compiles and not note:
+            compiled, note = compiled_turns(options, built)
     except (RuntimeError, TypeError, KeyError, NotImplementedError, ValueError) as error:
+        row["seconds"] = min(measure_ingot(options, row) for _ in range(options.rounds))
         return case, math.nan, math.nan, f"torch: {str(error).splitlines()[0][:80]}"
-    ours, theirs, best, note = [], [], [], ""
+    ours, theirs, best = [], [], []
     for _ in range(options.rounds):
         ours.append(measure_ingot(options, row))
         try:
@@ -576,7 +703,7 @@ def compare(options, row):
             note = f"torch: {str(error).splitlines()[0][:80]}"
             break
     row["seconds"] = min(ours)
-    return case, min(theirs, default=math.nan), min(best, default=math.nan), note
+    return case, min(theirs, default=math.nan), min(best, default=math.nan), note or ggml_note(options, case)
 
 
 # ---- the table ------------------------------------------------------------------------------------------
@@ -610,7 +737,7 @@ def line(case, eager, compiled, note):
     short = wanted is not None and ratio < wanted
     text = (f"| {case.row['operation']} | {case.type} | {case.row['case']} | {duration(ours)} | {duration(eager)} | "
             f"{duration(compiled)} | {'' if math.isnan(ratio) else f'{ratio:.2f}'} | {wanted or ''} | "
-            f"{note or ('short' if short else '')} |")
+            f"{'; '.join(filter(None, ('short' if short else '', note)))} |")
     return text, ratio, wanted, short
 
 
@@ -629,9 +756,15 @@ def main():
     rows = listing["rows"]
     if options.largest:
         rows = list({(r["operation"], r["type"]): r for r in rows}.values())
+    if options.compile_share:
+        compile_share(options, rows)
+        return
+    to_compile = {key(row) for row in rows_to_compile(options, rows)}
+    start = time.perf_counter()
+    notes = fill_cache(options, rows)
     command = "bench/torch_compare.py " + " ".join(
         [*(f"--only '{name}'" for name in options.only), *(f"--type {name}" for name in options.type),
-         *([f"--case '{options.case}'"] if options.case else []), 
+         *([f"--case '{options.case}'"] if options.case else []), *(["--ggml ggml_matvec"] if options.ggml else []),
          *(f"--{flag}" for flag in ("no-compile", "best", "largest") if getattr(options, flag.replace("-", "_"))),
          f"--threads {options.threads} --time {options.time} --rounds {options.rounds}"])
     head = (f"# The operations against PyTorch on the CPU\n\n"
@@ -640,7 +773,7 @@ def main():
             f"load of the machine at the start: {os.getloadavg()[0]:.1f}.\n\n"
             f"{'Fastest samples' if options.best else 'Medians'} of a call, best of {options.rounds} turns, tensors rotated past the cache. `torch ÷ ingot` is "
             f"against the faster of eager and torch.compile: above 1, ingot is faster. Empty: torch does not have it.\n"
-            f"torch.compile is tried where a call moves at least {COMPILE_BYTES >> 20} MiB. "
+            f"torch.compile is tried on the largest case of each type, where it may fuse something. "
             f"4-bit and 8-bit products are against torch's float32 product of the same shape; paged attention "
             f"against attention over a cache in one piece.\n\n")
     print(head + HEAD, end="", flush=True)
@@ -649,7 +782,7 @@ def main():
         if "error" in row:
             lines.append(f"| {row['operation']} | {row['type']} | {row['case']} | | | | | | {row['error'][:80]} |")
         else:
-            case, eager, compiled, note = compare(options, row)
+            case, eager, compiled, note = compare(options, row, key(row) in to_compile, notes)
             text, ratio, wanted, short = line(case, eager, compiled, note)
             lines.append(text)
             if wanted is not None and not math.isnan(ratio):
@@ -660,8 +793,8 @@ def main():
         print(lines[-1], flush=True)
         tail = f"\n{met} of {total} rows with a target reach it."
         tail += " Short of it: " + ", ".join(missed) + "." if missed else ""
-        if number < len(rows):
-            tail += f" {number} of {len(rows)} rows were measured."
+        tail += (f" {number} of {len(rows)} rows were measured." if number < len(rows) else
+                 f" The table took {(time.perf_counter() - start) / 60:.0f} minutes.")
         save(options, head + HEAD + "\n".join(lines) + "\n" + tail + "\n")
     print(tail)
 

@@ -116,6 +116,9 @@ bool __ingot_constant_defined(__ingot_u32 index) __ingot_pure;
 /* *p = x; where `past` is not 0, preferably past the caches. */
 void __ingot_stream_b32(__ingot_u32 x, __ingot_device __ingot_u32 *p, __ingot_u32 past);
 void __ingot_stream_b16(unsigned short x, __ingot_device unsigned short *p, __ingot_u32 past);
+/* What lies at p is read soon. Where p is uniform, CPUs bring its line into the caches; p may be
+ * any address, and nothing else happens. */
+void __ingot_prefetch(const __ingot_device char *p);
 /* os_log: args are `count` 8-byte slots in thread memory, see ingot_cpu_services.log. */
 void __ingot_log(__ingot_u32 level, const char *format, __ingot_u32 count, const __ingot_u64 *args);
 }

@@ -26,6 +26,7 @@
 #include "ingot_simd.h"
 #include "ingot_simdgroup_matrix.h"
 #include "ingot_sync.h"
+#include "ingot_textures.h"
 
 #include "ingot_air.h"
 #include "ingot_internals.h"

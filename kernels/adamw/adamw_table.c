@@ -1,6 +1,6 @@
 /* One block of memory holds the entries and the list of buffers to keep. A device that reads the
- * host's memory gets it as a buffer whose end releases them; others get a copy, and freeing a
- * buffer there waits for the work that uses it. */
+ * host's memory gets it as a buffer whose end releases them; others get a copy (igo_table), and
+ * freeing a buffer there waits for the work that uses it. */
 #include "adamw/adamw_table.h"
 
 #include <stdlib.h>
@@ -55,8 +55,8 @@ void adam_table_close(struct igo_call *call, struct adam_table *table) {
     if (!call->failed && is_shared)
         status = ingot_buffer_wrap(ingot_ops_device(call->ops), table->entries, bytes, let_go,
                                    keeper, &table->buffer);
-    else if (!call->failed && (table->buffer = igo_scratch(call, bytes)))
-        status = ingot_stream_upload(call->stream, table->buffer, 0, table->entries, bytes);
+    else
+        table->buffer = igo_table(call, table->entries, bytes);
     if (status)
         igo_fail(call, status, "the table of tensors: %s", ingot_error_message());
     if (!is_shared || !table->buffer)

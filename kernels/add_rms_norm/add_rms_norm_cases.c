@@ -204,7 +204,8 @@ static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
     for (int64_t r = 0; r < rows && slot != DWEIGHT; r++)
         scale = fmax(scale, row_rstd(igh_values(run, SUM) + r * columns, columns));
     return (struct igh_bound){.ulps = row_ulps(run, terms),
-                              .absolute = 16 * ROW_EPSILON * sqrt(terms) * scale};
+                              .absolute =
+                                  ROW_EPSILON * (slot == DWEIGHT ? 16 * sqrt(terms) : 6 * scale)};
 }
 
 /* L = sum(dy * out) + sum(dsum * sum), and the harness weighs what comes from here with dy: so the

@@ -2,9 +2,9 @@
  * others to one of the two kernels here. */
 #include "attention/attention_problem.h"
 
-enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES, KNOB_WIDE, KNOB_BLOCKS };
+enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES, KNOB_WIDE, KNOB_BLOCKS, KNOB_FILL };
 enum { TILE = 8, TILE_KEYS = 32 };
-enum { BLOCK_QUERIES = 16 }; /* of a SIMD-group in attention_blocks.h */
+enum { BLOCK_SIMDS = 4 }; /* SIMD-groups to a threadgroup of attention_blocks.h */
 static const ingot_ops_knob knobs[] = {
     {.name = "decode",
      .help = "up to so many queries go to the two-phase kernels",
@@ -29,16 +29,22 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 0,
      .maximum = 16},
     {.name = "wide",
-     .help = "decoding: 1: a lane takes eight neighbours of a row where rows are aligned",
-     .fallback = 1,
+     .help = "decoding where rows are aligned: 1: a lane takes eight neighbours of a row; 2: and "
+             "products of half and bfloat are by simdgroup_matrix",
+     .fallback = 2,
      .minimum = 0,
-     .maximum = 1},
+     .maximum = 2},
     {.name = "blocks",
-     .help = "SIMD-groups of 16 queries to a threadgroup, 4 or 8, where types, sizes and alignment "
-             "allow it; 0: never",
-     .fallback = 4,
+     .help = "queries to a SIMD-group, 16 or 32, where types, sizes and alignment allow it; 0: "
+             "never",
+     .fallback = 32,
      .minimum = 0,
-     .maximum = 8},
+     .maximum = 32},
+    {.name = "fill",
+     .help = "blocks: 16 queries to a SIMD-group where 32 make fewer threadgroups than this",
+     .fallback = 256,
+     .minimum = 0,
+     .maximum = 65536},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -75,17 +81,28 @@ static bool blocks_apply(const struct attention_problem *p) {
         ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
     return p->q->type != INGOT_SCALAR_F32 && (args->depth == 64 || args->depth == 128) &&
            args->depth == args->value_depth && !(args->flags & biased) && args->keys &&
-           igo_aligned(p->q, 4) && igo_aligned(p->k, 16) && igo_aligned(p->v, 16) &&
-           igo_aligned(p->out, 4);
+           args->scale > 0 && igo_aligned(p->q, 4) && igo_aligned(p->k, 16) &&
+           igo_aligned(p->v, 16) && igo_aligned(p->out, 4);
+}
+
+/* Tiles of queries to a SIMD-group of attention_blocks.h; 0: it is not used. */
+static uint32_t block_rows(struct igo_call *call, const struct attention_problem *p) {
+    const uint32_t wanted = igo_knob(call, KNOB_BLOCKS), queries = 2 * 16 * BLOCK_SIMDS;
+    const uint64_t groups =
+        (uint64_t)((p->args.queries + queries - 1) / queries) * p->args.heads * p->batches;
+    if (!wanted || !blocks_apply(p))
+        return 0;
+    return wanted > 16 && groups >= igo_knob(call, KNOB_FILL) ? 4 : 2;
 }
 
 static void launch_forward(struct igo_call *call, const struct attention_problem *p) {
     uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
+    const uint32_t tiles = block_rows(call, p);
     struct igo_launch launch = {0};
-    if (igo_knob(call, KNOB_BLOCKS) && blocks_apply(p)) {
-        together = igo_knob(call, KNOB_BLOCKS) > 4 ? 8 : 4;
-        rows = together * BLOCK_QUERIES;
-        igo_launch_kernel(&launch, "attention_blocks_%u_%u_%s", p->args.depth, together,
+    if (tiles) {
+        together = BLOCK_SIMDS;
+        rows = together * tiles * TILE;
+        igo_launch_kernel(&launch, "attention_blocks_%u_%ux%u_%s", p->args.depth, together, tiles,
                           igo_type_name(p->q->type));
     } else if (together && tiles_apply(p)) {
         rows = together * tile_queries(&p->args);

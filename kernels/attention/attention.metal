@@ -201,12 +201,13 @@ INSTANTIATE_TILES(64, 2)
 INSTANTIATE_TILES(128, 2)
 INSTANTIATE_TILES(256, 1)
 
-#define INSTANTIATE_BLOCKS(depth, simds)                                                           \
-    INSTANTIATE_KERNEL("attention_blocks_" #depth "_" #simds "_f16",                               \
-                       attention_blocks<half, depth, simds>)                                       \
-    INSTANTIATE_KERNEL("attention_blocks_" #depth "_" #simds "_bf16",                              \
-                       attention_blocks<bfloat, depth, simds>)
-INSTANTIATE_BLOCKS(64, 4)
-INSTANTIATE_BLOCKS(64, 8)
-INSTANTIATE_BLOCKS(128, 4)
-INSTANTIATE_BLOCKS(128, 8)
+/* SIMD-groups to a threadgroup, and tiles of queries to each. */
+#define INSTANTIATE_BLOCKS(depth, simds, rows)                                                     \
+    INSTANTIATE_KERNEL("attention_blocks_" #depth "_" #simds "x" #rows "_f16",                     \
+                       attention_blocks<half, depth, simds, rows>)                                 \
+    INSTANTIATE_KERNEL("attention_blocks_" #depth "_" #simds "x" #rows "_bf16",                    \
+                       attention_blocks<bfloat, depth, simds, rows>)
+INSTANTIATE_BLOCKS(64, 4, 2)
+INSTANTIATE_BLOCKS(64, 4, 4)
+INSTANTIATE_BLOCKS(128, 4, 2)
+INSTANTIATE_BLOCKS(128, 4, 4)

@@ -39,7 +39,7 @@ struct attention_decode {
     const struct attention_problem *problem;
     const ingot_tensor *block_table, *lengths;
     uint32_t partition; /* keys */
-    bool wide;          /* as for GPUs, where it can be done */
+    uint32_t wide;      /* as for GPUs, where it can be done: 1 by vectors, 2 by tiles */
 };
 bool igo_attention_decode(struct igo_call *call, const struct attention_decode *decode);
 

@@ -120,15 +120,17 @@ static void forward(const struct igh_run *run, double *out) {
     attention_reference_forward(&r, out, NULL);
 }
 
-/* Sums over queries or keys of products of order 1; with 16-bit types, out is rounded before
- * its product with dout is taken, as in every implementation that saves it. */
+/* Sums over queries or keys of products of order 1. An error of a score, which is its size times
+ * 2^-24, is a relative error of its probability: so all errors grow with the spread of the scores.
+ * With 16-bit types, out is rounded before its product with dout is taken, as in every
+ * implementation that saves it. */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     double rows =
         slot == DK || slot == DV
             ? (double)(run->test->n[N_QUERIES] * run->test->n[N_HEADS] / run->test->n[N_KEY_HEADS])
             : 1;
     double spread = fmax(1, run->test->f[0] * sqrt((double)run->test->n[N_DEPTH])); /* of scores */
-    double absolute = 4e-6 * sqrt(rows < 1 ? 1 : rows);
+    double absolute = (slot == DK || slot == DV ? 1e-6 : 2e-6) * sqrt(rows < 1 ? 1 : rows);
     if (run->type != INGOT_SCALAR_F32 && slot >= DQ)
         absolute += igh_ulp(run->type, 1) * 2;
     absolute *= spread;

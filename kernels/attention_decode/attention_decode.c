@@ -4,25 +4,46 @@
 /* No operation of its own: attention and attention_paged launch these kernels. */
 const struct igo_library igo_library_attention_decode = {"attention_decode", NULL, 0};
 
-static uint32_t rows_at_once(uint32_t rows) {
-    return rows == 1 ? 1 : rows <= 4 ? 4 : 8;
-}
+/* Kernels of the first phase: for any problem, attention_decode_wide.h, attention_decode_tiles.h */
+enum kind { ANY, WIDE, TILES };
+enum { TILE_ROWS = 8 };
 
-/* attention_decode_wide.h */
-static bool is_wide(const struct attention_decode *decode) {
+static enum kind kind_of(const struct attention_decode *decode) {
     const struct attention_problem *p = decode->problem;
     const struct attention_args *args = &p->args;
     const uint32_t biased =
         ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
-    return decode->wide && args->depth == args->value_depth &&
-           (args->depth == 64 || args->depth == 128) && !(args->flags & biased) && args->keys &&
-           igo_aligned(p->k, 16) && igo_aligned(p->v, 16);
+    if (!decode->wide || args->depth != args->value_depth ||
+        (args->depth != 64 && args->depth != 128) || args->flags & biased || !args->keys ||
+        !igo_aligned(p->k, 16) || !igo_aligned(p->v, 16))
+        return ANY;
+    return decode->wide > 1 && p->q->type != INGOT_SCALAR_F32 && args->scale > 0 ? TILES : WIDE;
+}
+
+static uint32_t rows_at_once(enum kind kind, uint32_t rows) {
+    return kind == TILES || rows > 4 ? TILE_ROWS : rows == 1 ? 1 : 4;
+}
+
+static void name_kernel(struct igo_launch *launch, enum kind kind, uint32_t together,
+                        const struct attention_problem *p) {
+    const struct attention_args *args = &p->args;
+    const char *type = igo_type_name(p->q->type);
+    if (kind == TILES)
+        igo_launch_kernel(launch, "attention_decode_tiles_%u_%s", args->depth, type);
+    else if (kind == WIDE)
+        igo_launch_kernel(launch, "attention_decode_wide_%u_%u_%s", args->depth, together, type);
+    else
+        igo_launch_kernel(launch, "attention_decode_%u_%u_%s",
+                          igo_attention_depth_class(args) > 128 ? 8 : 4, together, type);
+    if (kind != ANY)
+        igo_launch_constant_bool(launch, "decode_paged", args->flags & ATTENTION_PAGED);
 }
 
 bool igo_attention_decode(struct igo_call *call, const struct attention_decode *decode) {
     const struct attention_problem *p = decode->problem;
     struct attention_args args = p->args;
-    uint32_t rows = args.group * args.queries, together = rows_at_once(rows);
+    const enum kind kind = kind_of(decode);
+    uint32_t rows = args.group * args.queries, together = rows_at_once(kind, rows);
     uint32_t row_groups = (rows + together - 1) / together;
     args.partition = decode->partition;
     args.partitions = args.keys / decode->partition + (args.keys % decode->partition > 0);
@@ -36,15 +57,7 @@ bool igo_attention_decode(struct igo_call *call, const struct attention_decode *
     ingot_tensor extremes = igo_scratch_tensor(call, INGOT_SCALAR_F32, 2, extremes_shape);
 
     struct igo_launch launch = {.library = &igo_library_attention_decode};
-    if (is_wide(decode)) {
-        igo_launch_kernel(&launch, "attention_decode_wide_%u_%u_%s", args.depth, together,
-                          igo_type_name(p->q->type));
-        igo_launch_constant_bool(&launch, "decode_paged", args.flags & ATTENTION_PAGED);
-    } else {
-        igo_launch_kernel(&launch, "attention_decode_%u_%u_%s",
-                          igo_attention_depth_class(&args) > 128 ? 8 : 4, together,
-                          igo_type_name(p->q->type));
-    }
+    name_kernel(&launch, kind, together, p);
     igo_attention_bind(&launch, p->q);
     igo_attention_bind(&launch, p->k);
     igo_attention_bind(&launch, p->v);

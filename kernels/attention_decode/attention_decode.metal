@@ -10,6 +10,7 @@ using namespace metal;
 #include "common/instantiate.h"
 
 constant constexpr uint LANES = ATTENTION_LANES;
+constant bool decode_paged [[function_constant(0)]]; // of the two kernels for GPUs
 
 // The row of a key in k or v, or in a paged cache.
 template <typename T>
@@ -194,6 +195,7 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
     }
 }
 
+#include "attention_decode/attention_decode_tiles.h"
 #include "attention_decode/attention_decode_wide.h"
 
 // A threadgroup to a row: the partitions' sums, each corrected by its maximum. A thread has every
@@ -222,24 +224,29 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
     total = simd_sum(total);
     float inverse = total == 0.0f ? 0.0f : 1.0f / total;
     out += attention_at(args.out_stride, batch, head, i);
-    for (uint d = me; d < args.value_depth; d += threads) {
-        constexpr uint AHEAD = 8; // loads on their way at once
+    const uint columns = (args.value_depth + LANES - 1) / LANES * LANES;
+    for (uint column = me; column < columns; column += threads) {
+        const uint d = min(column, args.value_depth - 1);
         float sum = 0.0f;
-        uint p = 0;
-        for (; p + AHEAD <= args.partitions; p += AHEAD) {
-            float part[AHEAD], weight[AHEAD];
+        for (uint p = 0; p < args.partitions; p += LANES) {
+            device const float *from = partial + ulong(p) * args.value_depth + d;
+            const uint count = min(LANES, args.partitions - p);
+            const float weight = exp2(extremes[p + min(lane, count - 1)].x - base);
+            if (count == LANES) {
+                float part[LANES]; // all on their way at once
 #pragma unroll
-            for (uint n = 0; n < AHEAD; n++) {
-                part[n] = partial[(p + n) * args.value_depth + d];
-                weight[n] = extremes[p + n].x;
+                for (uint n = 0; n < LANES; n++)
+                    part[n] = from[n * args.value_depth];
+#pragma unroll
+                for (uint n = 0; n < LANES; n++)
+                    sum = fma(part[n], simd_shuffle(weight, ushort(n)), sum);
+            } else {
+                for (uint n = 0; n < count; n++)
+                    sum = fma(from[n * args.value_depth], simd_shuffle(weight, ushort(n)), sum);
             }
-#pragma unroll
-            for (uint n = 0; n < AHEAD; n++)
-                sum = fma(part[n], exp2(weight[n] - base), sum);
         }
-        for (; p < args.partitions; p++)
-            sum = fma(partial[p * args.value_depth + d], exp2(extremes[p].x - base), sum);
-        out[d] = T(sum * inverse);
+        if (column < args.value_depth)
+            out[column] = T(sum * inverse);
     }
     if (me == 0 && (args.flags & ATTENTION_LSE))
         lse[index] = total == 0.0f ? -INFINITY : (largest + log2(total)) * M_LN2_F;
@@ -273,3 +280,11 @@ INSTANTIATE_WIDE(64, 8)
 INSTANTIATE_WIDE(128, 1)
 INSTANTIATE_WIDE(128, 4)
 INSTANTIATE_WIDE(128, 8)
+
+#define INSTANTIATE_TILES(depth)                                                                   \
+    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_f16",                                    \
+                       attention_decode_tiles<half, depth>)                                        \
+    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_bf16",                                   \
+                       attention_decode_tiles<bfloat, depth>)
+INSTANTIATE_TILES(64)
+INSTANTIATE_TILES(128)

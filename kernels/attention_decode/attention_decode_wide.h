@@ -10,8 +10,6 @@
 
 #include "common/piece.h"
 
-constant bool decode_paged [[function_constant(0)]];
-
 /* Of the lanes that differ in the bits from FIRST on, below 32. */
 template <uint FIRST> inline float max_of_groups(float x) {
 #pragma unroll

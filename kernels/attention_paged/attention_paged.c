@@ -14,10 +14,11 @@ static const ingot_ops_knob knobs[] = {
      .maximum = 65536,
      .power_of_two = true},
     {.name = "wide",
-     .help = "1: a lane takes eight neighbours of a row where rows are aligned",
-     .fallback = 1,
+     .help = "decoding where rows are aligned: 1: a lane takes eight neighbours of a row; 2: and "
+             "products of half and bfloat are by simdgroup_matrix",
+     .fallback = 2,
      .minimum = 0,
-     .maximum = 1},
+     .maximum = 2},
 };
 
 static const struct ingot_ops_info operations[] = {

@@ -6,7 +6,7 @@
 #include "convert/case_matrices.h"
 
 enum { A, FACTOR, INFO };
-enum { UPPER = 1, NO_INFO = 2, IN_PLACE = 4, TRANSPOSED = 8 };
+enum { UPPER = 1, NO_INFO = 2, IN_PLACE = 4, TRANSPOSED = 8, FAR_APART = 16 };
 enum { POSITIVE, SMALL_NUMBERS, LARGE_NUMBERS, GRADED, ZERO, ONES };
 #define F32 IGH_TYPE(INGOT_SCALAR_F32)
 
@@ -22,6 +22,8 @@ static const struct igh_case cases[] = {
     {.name = "3 of 32x32 in place", .n = {3, 32}, .flags = IN_PLACE},
     {.name = "3 of 33x33 no info", .n = {3, 33}, .flags = NO_INFO},
     {.name = "3 of 50x50 transposed input", .n = {3, 50}, .flags = TRANSPOSED},
+    {.name = "2 of 6x6 far apart", .n = {2, 6}, .flags = FAR_APART},
+    {.name = "2 of 70x70 far apart", .n = {2, 70}, .flags = FAR_APART},
     {.name = "3 of 63x63 upper", .n = {3, 63}, .flags = UPPER},
     {.name = "3 of 64x64", .n = {3, 64}},
     {.name = "3 of 65x65", .n = {3, 65}},
@@ -107,6 +109,8 @@ static void declare(struct igh_run *run) {
             shape_matrix(c, values + b * n * n);
         if (c->flags & TRANSPOSED)
             igh_strides(run, A, (const int64_t[]){n * n, 1, n}, 0);
+        if (c->flags & FAR_APART)
+            igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, n, 1}, 0);
         igh_set(run, A, values, false);
         free(values);
     }
@@ -183,7 +187,8 @@ static const struct igh_suite cholesky = {
     .cases = cases,
     .case_count = sizeof cases / sizeof *cases,
     .size_names = (const char *const[]){"batch", "n", "kind", "bad pivot", NULL},
-    .flag_names = (const char *const[]){"upper", "no info", "in place", "transposed", NULL},
+    .flag_names =
+        (const char *const[]){"upper", "no info", "in place", "transposed", "far apart", NULL},
     .declare = declare,
     .launch = launch,
     .verify = verify,

@@ -26,6 +26,23 @@ struct half_precision {
     }
 };
 
+/* Quotients by numbers that are neither very large nor very small: an approximation and a step of
+ * Newton's, for GPUs. */
+struct refined_precision : full_precision {
+    template <typename V> static V quotient(V x, V y) {
+        V r = fast::divide(V(1), y);
+        return x * fma(fma(-y, r, V(1)), r, r);
+    }
+};
+
+/* x, or 0 where it is negative. Component by component: vectors of bool cost GPUs more. */
+inline float not_negative(float x) {
+    return x < 0.0f ? 0.0f : x;
+}
+inline float4 not_negative(float4 x) {
+    return float4(not_negative(x.x), not_negative(x.y), not_negative(x.z), not_negative(x.w));
+}
+
 /* 1 / (1 + exp(-x)), and one minus that without its cancellation. */
 template <typename P, typename V> inline void sigmoids(V x, thread V &s, thread V &rest) {
     V e = P::exponential(-abs(x));
@@ -57,7 +74,7 @@ template <typename TAIL> struct gelu_by {
     template <typename V> static V value(V x) {
         V t = min(abs(x), V(TAIL::END));
         V q = TAIL::exponential(V(-0.5f) * t * t) * TAIL::ratio(t);
-        return fma(-t, q, select(x, V(0), x < V(0)));
+        return fma(-t, q, not_negative(x));
     }
     template <typename V> static void both(V x, thread V &value, thread V &slope) {
         V t = min(abs(x), V(TAIL::END));
@@ -87,12 +104,46 @@ template <typename P> struct gelu_tail_single {
     }
 };
 
+/* The same for values in half and bfloat, without a quotient: Phi(-t) = 2^P(t), P a polynomial. t
+ * ends where the results are 0 in the type; Phi(-t) is right to LOG's error before. Slopes cancel,
+ * and need more. */
+template <typename LOG> struct gelu_by_log {
+    template <typename V> static V value(V x) {
+        V t = min(abs(x), V(LOG::END));
+        return fma(-t, fast::exp2(LOG::value(t)), not_negative(x));
+    }
+};
+
+/* to 5e-5 */
+struct gelu_log_half {
+    static constexpr constant float END = 6;
+    template <typename V> static V value(V t) {
+        V p = fma(t, V(2.29900634e-05f), V(-0.000611100055f));
+        p = fma(t, p, V(0.00719556585f));
+        p = fma(t, p, V(-0.051185336f));
+        p = fma(t, p, V(-0.461271912f));
+        p = fma(t, p, V(-1.15017426f));
+        return fma(t, p, V(-1.00006473f));
+    }
+};
+
+/* to 1.5e-4 */
+struct gelu_log_bfloat {
+    static constexpr constant float END = 13.2f;
+    template <typename V> static V value(V t) {
+        V p = fma(t, V(2.71626224e-08f), V(-1.73123237e-06f));
+        p = fma(t, p, V(4.75493871e-05f));
+        p = fma(t, p, V(-0.000743482378f));
+        p = fma(t, p, V(0.00741625903f));
+        p = fma(t, p, V(-0.0507947691f));
+        p = fma(t, p, V(-0.462790489f));
+        p = fma(t, p, V(-1.14903545f));
+        return fma(t, p, V(-1.00018382f));
+    }
+};
+
 /* R to 4e-5, which is enough for values in half and bfloat; slopes cancel, and need the other. */
 struct gelu_tail_half {
-    static constexpr constant float END = 15;
-    template <typename V> static V exponential(V x) {
-        return half_precision::exponential(x);
-    }
     template <typename V> static V ratio(V t) {
         V s = fast::divide(V(1), fma(t, V(0.38f), V(1)));
         V r = fma(s, V(-0.0899293125f), V(0.188878804f));
@@ -149,8 +200,10 @@ struct gelu_tail_bfloat_plain : gelu_tail_plain {
 };
 
 using gelu_function = gelu_by<gelu_tail_single<full_precision>>;
+using gelu_refined_function = gelu_by<gelu_tail_single<refined_precision>>;
 using gelu_half_slope_function = gelu_by<gelu_tail_single<half_precision>>;
-using gelu_half_function = gelu_by<gelu_tail_half>;
+using gelu_half_function = gelu_by_log<gelu_log_half>;
+using gelu_bfloat_function = gelu_by_log<gelu_log_bfloat>;
 using gelu_half_plain_function = gelu_by<gelu_tail_half_plain>;
 using gelu_bfloat_plain_function = gelu_by<gelu_tail_bfloat_plain>;
 

@@ -35,7 +35,20 @@ template <typename T> inline void line_store(device T *at, uint lane, float4 val
     }
 }
 
-/* The same; past_caches: see stream.h. */
+/* Eight neighbours of a 16-bit type, 16 bytes, to a lane: two steps at once. */
+template <typename T> inline void line_load_eight(device const T *at, uint lane, thread float4 *v) {
+    uint4 eight = ((device const uint4 *)at)[lane];
+    v[0] = float4(as_type<vec<T, 4>>(eight.xy));
+    v[1] = float4(as_type<vec<T, 4>>(eight.zw));
+}
+
+template <typename T>
+inline void line_store_eight(device T *at, uint lane, float4 first, float4 second) {
+    ((device uint4 *)at)[lane] =
+        uint4(as_type<uint2>(vec<T, 4>(first)), as_type<uint2>(vec<T, 4>(second)));
+}
+
+/* As line_store; past_caches: see stream.h. */
 template <typename T>
 inline void line_store(device T *at, uint lane, float4 value, uint past_caches) {
     if (line_wide) {

@@ -9,16 +9,18 @@ struct row_rms {
     float rstd;  /* of the row times scale */
 };
 
-/* Squares beyond float32 (elements past 10^19, which float16 has not) are summed again, scaled. */
-template <typename T>
-inline row_rms find_rms(float squares, device const T *row, uint columns, uint blocks, uint me,
-                        float eps, threadgroup float *row_shared, uint row_simd, uint row_lane) {
+/* Squares beyond float32 (elements past 10^19, which float16 has not) are summed again, scaled. A
+ * row that is kept is not read again. */
+template <int KEEP, typename T>
+inline row_rms find_rms(float squares, device const T *row, thread const vec<T, 4> *kept,
+                        uint columns, uint blocks, uint me, float eps,
+                        threadgroup float *row_shared, uint row_simd, uint row_lane) {
     float scale = 1;
     if (!is_same_v<T, half> && squares == INFINITY) {
         scale = 0x1p-80f;
         float4 sums = 0;
         for (uint b = 0; b < blocks; b++) {
-            float4 v = row_load(row, columns, b, me, 0) * scale;
+            float4 v = (KEEP ? float4(kept[b]) : row_load(row, columns, b, me, 0)) * scale;
             sums = fma(v, v, sums);
         }
         squares = ROW_SUM(sum4(sums));

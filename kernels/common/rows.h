@@ -3,7 +3,9 @@
  * each thread takes four elements of it per block: four that are ROW_SIMDS * 32 apart, and
  * those of a last block that is not full one by one; or four neighbours (ROW_VECTOR), for devices
  * with vector loads, and rows that are aligned to them and a multiple of four long. Where every
- * block is known to be full (ROW_VECTOR 2), nothing asks for the row's end.
+ * block is known to be full (ROW_VECTOR 2), nothing asks for the row's end. ROW_VECTOR 3 is the
+ * same with eight neighbours in two blocks, which are 16 bytes of a 16-bit type: an even block has
+ * the first four of them, the next block the others.
  *
  * With one SIMD-group per row a threadgroup has as many rows as SIMD-groups; with more it
  * has one row. Host code: ops/rows.h.
@@ -18,7 +20,8 @@
 
 constant uint ROW_SIMDS [[function_constant(0)]];
 constant uint ROW_VECTOR [[function_constant(1)]];
-constant bool ROW_FULL = ROW_VECTOR == 2;
+constant bool ROW_FULL = ROW_VECTOR >= 2;
+constant bool ROW_EIGHT = ROW_VECTOR == 3;
 constant uint ROW_THREADS = ROW_SIMDS * 32;
 constant uint ROW_STEP = ROW_SIMDS * 128; /* elements of a block */
 
@@ -42,11 +45,33 @@ inline uint row_blocks(uint columns) {
     return (columns + (ROW_STEP - 1)) / ROW_STEP;
 }
 
+/* Whether a kernel keeps its blocks in registers. */
+template <int KEEP> constexpr bool row_in_registers() {
+    return KEEP > 0 && KEEP <= 8;
+}
+
+/* The most threads of a threadgroup, where W is the type of a vector along the row that is kept as
+ * well. With fewer each has more registers: 80, or 64 for 16-bit types, let three or four
+ * threadgroups run at once. Rows that do not fill their blocks (PART) need more, to know their end.
+ */
+template <int KEEP, bool PART, typename T, typename W> constexpr uint row_most_threads() {
+    return !row_in_registers<KEEP>()          ? 1024
+           : PART                             ? 512
+           : sizeof(T) == 4 || sizeof(W) == 4 ? 768
+                                              : 992;
+}
+
 /* Blocks that a loop over the row takes. A kernel that keeps few blocks (in registers) takes all of
  * them, so that the loop can be unrolled; those past the end of the row are `fill` and are not
  * stored. */
 template <int KEEP> inline uint row_loop(uint columns) {
-    return KEEP > 0 && KEEP <= 8 ? uint(KEEP) : row_blocks(columns);
+    return row_in_registers<KEEP>() ? uint(KEEP) : row_blocks(columns);
+}
+
+/* The first of a thread's four neighbours in a block (ROW_VECTOR). */
+inline uint row_first(uint block, uint me) {
+    return ROW_EIGHT ? (block & ~1u) * ROW_STEP + me * 8 + (block & 1) * 4
+                     : block * ROW_STEP + me * 4;
 }
 
 template <typename T>
@@ -66,7 +91,7 @@ template <typename T>
 inline float4 row_load(device const T *row, uint columns, uint block, uint me, float fill) {
     uint first = block * ROW_STEP;
     if (ROW_VECTOR) {
-        uint at = first + me * 4;
+        uint at = row_first(block, me);
         return ROW_FULL || at < columns ? float4(*(device const vec<T, 4> *)(row + at))
                                         : float4(fill);
     }
@@ -82,7 +107,7 @@ template <typename T>
 inline void row_store(device T *row, uint columns, uint block, uint me, float4 v) {
     uint first = block * ROW_STEP;
     if (ROW_VECTOR) {
-        uint at = first + me * 4;
+        uint at = row_first(block, me);
         if (ROW_FULL || at < columns) {
             *(device vec<T, 4> *)(row + at) = vec<T, 4>(v);
         }
@@ -120,12 +145,66 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
 
 /* The column of element i of a thread's block. */
 inline uint row_column(uint block, uint me, uint i) {
-    return block * ROW_STEP + (ROW_VECTOR ? me * 4 + i : me + i * ROW_THREADS);
+    return ROW_VECTOR ? row_first(block, me) + i : block * ROW_STEP + me + i * ROW_THREADS;
+}
+
+/* Blocks `first` to `first` + N of a row, all of them loaded before anything else is done; `fill`
+ * past its end. Loads that stand between stores would have to wait for them. */
+template <int N, typename T>
+inline void row_fetch(device const T *row, uint columns, uint first, uint me, T fill,
+                      thread vec<T, 4> *blocks) {
+    device const T *mine = row + row_column(0, me, 0);
+    for (uint b = 0; b < N; b++) {
+        uint at = row_column(first + b, 0, 0), behind = row_column(first + b, me, 0);
+        if (ROW_EIGHT && sizeof(T) == 2) {
+            if (b % 2 == 0) {
+                uint4 eight = *(device const uint4 *)(mine + at);
+                ((thread uint2 *)blocks)[b] = eight.xy;
+                ((thread uint2 *)blocks)[b + 1] = eight.zw;
+            }
+        } else if (ROW_VECTOR) {
+            blocks[b] = ROW_FULL || behind < columns ? *(device const vec<T, 4> *)(mine + at)
+                                                     : vec<T, 4>(fill);
+        } else {
+            blocks[b] = fill;
+            for (uint i = 0; i < 4; i++) {
+                if (behind + i * ROW_THREADS < columns) {
+                    blocks[b][i] = mine[at + i * ROW_THREADS];
+                }
+            }
+        }
+    }
+}
+
+/* Stores what row_fetch would load. */
+template <int N, typename T>
+inline void row_put(device T *row, uint columns, uint first, uint me,
+                    thread const vec<T, 4> *blocks) {
+    device T *mine = row + row_column(0, me, 0);
+    for (uint b = 0; b < N; b++) {
+        uint at = row_column(first + b, 0, 0), behind = row_column(first + b, me, 0);
+        if (ROW_EIGHT && sizeof(T) == 2) {
+            if (b % 2 == 0) {
+                thread const uint2 *halves = (thread const uint2 *)blocks;
+                *(device uint4 *)(mine + at) = uint4(halves[b], halves[b + 1]);
+            }
+        } else if (ROW_VECTOR) {
+            if (ROW_FULL || behind < columns) {
+                *(device vec<T, 4> *)(mine + at) = blocks[b];
+            }
+        } else {
+            for (uint i = 0; i < 4; i++) {
+                if (behind + i * ROW_THREADS < columns) {
+                    mine[at + i * ROW_THREADS] = blocks[b][i];
+                }
+            }
+        }
+    }
 }
 
 /* A block with `fill` from column `length` on. */
 inline float4 row_before(float4 v, uint length, uint block, uint me, float fill) {
-    if (block * ROW_STEP + ROW_STEP > length) {
+    if ((ROW_EIGHT ? block | 1 : block) * ROW_STEP + ROW_STEP > length) {
         for (uint i = 0; i < 4; i++) {
             if (row_column(block, me, i) >= length) {
                 v[i] = fill;
@@ -133,6 +212,14 @@ inline float4 row_before(float4 v, uint length, uint block, uint me, float fill)
         }
     }
     return v;
+}
+
+/* A block of the row with `fill` past its end. */
+inline float4 row_inside(float4 v, uint columns, uint block, uint me, float fill) {
+    if (ROW_VECTOR) {
+        return ROW_FULL || row_first(block, me) < columns ? v : float4(fill);
+    }
+    return row_before(v, columns, block, me, fill);
 }
 
 /* Partial sums along columns: a part's first row stores, the others add. */

@@ -21,4 +21,15 @@ template <typename T> inline void stream_store(device T *at, T value, uint past)
     *at = value;
 }
 
+/* COUNT elements from `at` on (uniform; any address) are read soon. */
+template <uint COUNT, typename T> inline void prefetch(device const T *at) {
+#ifdef __INGOT__
+    constexpr uint line = 64;
+#pragma unroll
+    for (uint byte = 0; byte < COUNT * uint(sizeof(T)); byte += line) {
+        __ingot_prefetch((device const char *)at + byte);
+    }
+#endif
+}
+
 #endif

@@ -27,6 +27,9 @@ const char *igh_matrix_kind_name(enum igh_matrix_kind kind);
 void igh_matrix_input(struct igh_run *run, int slot, const char *name, int64_t batch, int64_t rows,
                       int64_t columns, enum igh_matrix_kind kind);
 
+/* From matrix to matrix, in elements: the second begins past 2^31. */
+#define IGH_MATRIX_FAR (((int64_t)1 << 31) + 5)
+
 /* c = a b, or a' b with `transposed`; a is rows x inner (inner x rows), b inner x columns. */
 void igh_matrix_multiply(const double *a, const double *b, double *c, int64_t rows, int64_t inner,
                          int64_t columns, bool transposed);

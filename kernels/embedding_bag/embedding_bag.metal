@@ -4,6 +4,7 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
+#include "common/stream.h"
 #include "embedding_bag/embedding_bag_args.h"
 
 constant int mode [[function_constant(0)]]; // 0 sum, 1 mean, 2 max
@@ -65,13 +66,18 @@ static void bag_add(thread bag_columns &mine, float4 values, int index, float we
     }
 }
 
-template <typename T, typename I>
+constexpr constant uint ENTRIES_AHEAD = 16;
+
+// PIECES times 32 columns, all of them there; 0: as many of the 128 as there are.
+template <uint PIECES, typename T, typename I>
 static void bag_one_by_one(thread bag_columns &mine, device const T *table, device const I *indices,
                            device const T *weights, device atomic_int *errors,
                            constant embedding_bag_args &args, ulong2 range, uint columns, uint lane,
                            bool reports) {
-    const bool whole = columns >= COLUMNS;
+    const ulong last = args.entries - 1;
     for (ulong i = range.x; i < range.y; i++) {
+        const ulong soon = ulong(long(indices[min(i + ENTRIES_AHEAD, last)]));
+        prefetch<32 * max(PIECES, 1u)>(table + soon * args.table_stride);
         const long index = long(indices[i]);
         if (index < 0 || index >= args.rows) {
             if (reports && lane == 0) {
@@ -85,8 +91,14 @@ static void bag_one_by_one(thread bag_columns &mine, device const T *table, devi
         mine.count++;
         const float weight = has_weights ? float(weights[i]) : 1.0f;
         device const T *row = table + ulong(index) * args.table_stride;
-        bag_add(mine, whole ? bag_load(row, columns, lane, true) : bag_load(row, columns, lane, false),
-                int(index), weight);
+        float4 values = 0;
+#pragma unroll
+        for (uint k = 0; k < (PIECES == 0 ? WIDTH : PIECES); k++) {
+            if (PIECES != 0 || k * 32 + lane < columns) {
+                values[k] = float(row[k * 32 + lane]);
+            }
+        }
+        bag_add(mine, values, int(index), weight);
     }
 }
 
@@ -176,8 +188,14 @@ kernel void embedding_bag(device const T *table [[buffer(0)]],
     bag_columns mine = {0, -1, 0};
     if (ahead) {
         bag_ahead(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+    } else if (columns >= COLUMNS) {
+        bag_one_by_one<4>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+    } else if (columns == 64) {
+        bag_one_by_one<2>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+    } else if (columns == 32) {
+        bag_one_by_one<1>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     } else {
-        bag_one_by_one(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+        bag_one_by_one<0>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     }
     for (uint k = 0; k < WIDTH; k++) {
         if (column_of(k, lane) < columns) {

@@ -247,8 +247,10 @@ static int64_t most_terms(const struct igh_run *run, int slot) {
     return most;
 }
 
-/* A sum of n terms of about 1 is at most about n on its way, and each addition rounds: n * sqrt(n)
- * half ulps of 1, if the roundings are independent. */
+/* A sum of n terms of about 1 (the entries of a bag in their order, which may be the same row again
+ * and again) is at most about n on its way, and each addition rounds: n * sqrt(n) half ulps of 1 if
+ * the roundings are independent, which is sqrt(n) * 2^-24 of the terms' magnitudes; terms reach 3.
+ */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     double terms = 1 + (double)most_terms(run, slot);
     return (struct igh_bound){

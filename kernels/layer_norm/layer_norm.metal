@@ -24,7 +24,8 @@ inline statistics finish_statistics(float mean, float drift, float squares, uint
     return {mean, error, rsqrt(max(variance, 0.0f) + eps)};
 }
 
-template <typename T, typename W, int KEEP>
+template <typename T, typename W, int KEEP, bool PART = false>
+[[max_total_threads_per_threadgroup(row_most_threads<KEEP, PART, T, W>())]]
 kernel void layer_norm(device const T *x [[buffer(0)]],
                        device const W *weight [[buffer(1)]],
                        device const W *bias [[buffer(2)]],
@@ -41,20 +42,24 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     x += row * args.x_stride;
     out += row * args.out_stride;
     uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
-    float4 kept[KEEP ? KEEP : 1], sum = 0;
+    vec<T, 4> kept[KEEP ? KEEP : 1];
+    vec<W, 4> weights[KEEP ? KEEP : 1];
+    if (KEEP) {
+        row_fetch<KEEP>(x, columns, 0, me, T(0), kept);
+    }
+    const bool ahead = KEEP && ROW_FULL && HAS_WEIGHT && sizeof(W) == 2;
+    if (ahead) {
+        row_fetch<KEEP>(weight, columns, 0, me, W(0), weights);
+    }
+    float4 sum = 0;
     for (uint b = 0; b < blocks; b++) {
-        float4 v = row_load(x, columns, b, me, 0);
-        sum += v;
-        if (KEEP) {
-            kept[b] = v;
-        }
+        sum += KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
     }
     float mean = ROW_SUM(sum4(sum)) / columns;
     float4 drift = 0, squares = 0;
     for (uint b = 0; b < blocks; b++) {
         float4 v = !KEEP      ? row_load(x, columns, b, me, mean)
-                   : ROW_FULL ? kept[b]
-                              : row_before(kept[b], columns, b, me, mean);
+                              : row_inside(float4(kept[b]), columns, b, me, mean);
         float4 d = v - mean;
         drift += d;
         squares = fma(d, d, squares);
@@ -70,15 +75,29 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
         }
     }
     for (uint b = 0; b < blocks; b++) {
-        float4 v = KEEP ? kept[b] : row_load(x, columns, b, me, 0);
+        float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
         v = ((v - s.mean) - s.error) * s.rstd;
         if (HAS_WEIGHT) {
-            v *= row_load(weight, columns, b, me, 0);
+            if (KEEP && !ahead) {
+                row_fetch<1>(weight, columns, b, me, W(0), weights + b);
+            }
+            v *= KEEP ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
+        }
+        if (KEEP) {
+            vec<W, 4> shift = 0;
+            if (args.has_bias) {
+                row_fetch<1>(bias, columns, b, me, W(0), &shift);
+            }
+            kept[b] = vec<T, 4>(v + float4(shift));
+            continue;
         }
         if (args.has_bias) {
             v += row_load(bias, columns, b, me, 0);
         }
         row_store(out, columns, b, me, v, args.past_caches);
+    }
+    if (KEEP) {
+        row_put<KEEP>(out, columns, 0, me, kept);
     }
 }
 
@@ -151,7 +170,8 @@ kernel void layer_norm_backward(device const T *x [[buffer(0)]],
 
 #define INSTANTIATE_LAYER_NORM(types, ...)                                                         \
     INSTANTIATE_KERNEL("layer_norm_" types "_k0", layer_norm<__VA_ARGS__, 0>)                      \
-    INSTANTIATE_KERNEL("layer_norm_" types "_k8", layer_norm<__VA_ARGS__, 8>)                      \
+    INSTANTIATE_KERNEL("layer_norm_" types "_k8", layer_norm<__VA_ARGS__, 8>) \
+    INSTANTIATE_KERNEL("layer_norm_" types "_k8_part", layer_norm<__VA_ARGS__, 8, true>) \
     INSTANTIATE_KERNEL("layer_norm_backward_" types, layer_norm_backward<__VA_ARGS__>)
 INSTANTIATE_LAYER_NORM("f32_f32", float, float)
 INSTANTIATE_LAYER_NORM("f16_f16", half, half)

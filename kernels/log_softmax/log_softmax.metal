@@ -8,6 +8,7 @@ using namespace metal;
 #include "log_softmax/log_softmax_args.h"
 
 template <typename T, int KEEP>
+[[max_total_threads_per_threadgroup(row_most_threads<KEEP, true, T, T>())]]
 kernel void log_softmax(device const T *x [[buffer(0)]],
                         device T *out [[buffer(1)]],
                         constant log_softmax_args &args [[buffer(2)]],
@@ -20,20 +21,27 @@ kernel void log_softmax(device const T *x [[buffer(0)]],
     x += row * args.x_stride;
     out += row * args.out_stride;
     uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
-    float4 kept[KEEP ? KEEP : 1];
+    vec<T, 4> kept[KEEP ? KEEP : 1];
+    if (KEEP) {
+        row_fetch<KEEP>(x, columns, 0, me, T(-INFINITY), kept);
+    }
     online o = {-INFINITY, 0};
     for (uint b = 0; b < blocks; b++) {
-        float4 v = row_load(x, columns, b, me, -INFINITY);
-        online_add(o, v);
-        if (KEEP) {
-            kept[b] = v;
-        }
+        online_add(o, KEEP ? float4(kept[b]) : row_load(x, columns, b, me, -INFINITY));
     }
     float top = ROW_MAX(o.top), base = online_base(top);
     float rest = log(ROW_SUM(online_sum(o, top)));
     for (uint b = 0; b < blocks; b++) {
-        float4 v = KEEP ? kept[b] : row_load(x, columns, b, me, 0);
-        row_store(out, columns, b, me, (v - base) - rest, args.past_caches);
+        float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
+        v = (v - base) - rest;
+        if (KEEP) {
+            kept[b] = vec<T, 4>(v);
+        } else {
+            row_store(out, columns, b, me, v, args.past_caches);
+        }
+    }
+    if (KEEP) {
+        row_put<KEEP>(out, columns, 0, me, kept);
     }
 }
 

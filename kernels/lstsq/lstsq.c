@@ -1,11 +1,13 @@
-/* lstsq on the host: tall matrices are first reduced to their r by the blocked QR. */
+/* lstsq on the host: tall matrices are first reduced to their r by the blocked QR. Where that shows
+ * full rank, a triangle is all there is to solve; the kernel with pivoting does the others. */
 #include "lstsq/lstsq_args.h"
 
 #include "convert/convert.h"
 #include "convert/matrices.h"
 #include "qr/qr.h"
+#include "triangular/triangular.h"
 
-enum { KNOB_SIMD, KNOB_PANEL };
+enum { KNOB_SIMD, KNOB_PANEL, KNOB_FIRST };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups that share a matrix",
@@ -19,7 +21,14 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 1,
      .maximum = 32,
      .power_of_two = true},
+    {.name = "first",
+     .help = "1: QR without pivoting first, which is enough where it shows full rank",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
 };
+
+enum { FIRST_LEAST = 48 }; /* columns; smaller matrices are as fast with pivoting at once */
 
 static const struct ingot_ops_info operations[] = {
     {.name = "lstsq",
@@ -35,14 +44,22 @@ static const struct ingot_ops_info operations[] = {
 extern const struct igo_library igo_library_lstsq;
 const struct igo_library igo_library_lstsq = {"lstsq", operations, 1};
 
+static struct lstsq_args arguments(const ingot_tensor *a, const ingot_tensor *b,
+                                   const ingot_tensor *x, float rcond) {
+    const int64_t k = igo_matrix_columns(x);
+    return (struct lstsq_args){.b_stride = (uint64_t)(igo_matrix_rows(b) * k),
+                               .rows = (uint32_t)igo_matrix_rows(a),
+                               .columns = (uint32_t)igo_matrix_columns(a),
+                               .right_sides = (uint32_t)k,
+                               .rcond = rcond};
+}
+
+/* With pivoting; `tried`: only matrices whose rank is not known. */
 static void launch(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
-                   const ingot_tensor *x, const ingot_arg *rank, float rcond) {
+                   const ingot_tensor *x, const ingot_arg *rank, float rcond, bool tried) {
     const int64_t batch = igo_batch(a, 2), n = igo_matrix_columns(a), k = igo_matrix_columns(x);
-    const struct lstsq_args args = {.b_stride = (uint64_t)(igo_matrix_rows(b) * k),
-                                    .rows = (uint32_t)igo_matrix_rows(a),
-                                    .columns = (uint32_t)n,
-                                    .right_sides = (uint32_t)k,
-                                    .rcond = rcond};
+    struct lstsq_args args = arguments(a, b, x, rcond);
+    args.tried = tried;
     const uint32_t simds = igo_knob(call, KNOB_SIMD);
     ingot_buffer *floats = igo_scratch(call, sizeof(float) * 4 * (uint64_t)(batch * n));
     ingot_buffer *order = igo_scratch(call, sizeof(int32_t) * (uint64_t)(batch * n));
@@ -78,9 +95,45 @@ static void solve_directly(struct igo_call *call, const ingot_tensor *a, const i
                            const ingot_tensor *x, const ingot_arg *rank, float rcond) {
     ingot_tensor work = own_copy(call, a);
     if (!call->failed)
-        launch(call, &work, b, x, rank, rcond);
+        launch(call, &work, b, x, rank, rcond, false);
     if (work.buffer)
         igo_scratch_release(call, work.buffer);
+}
+
+/* r x = b without pivoting, and the ranks of matrices for which that is the answer; -1: it is not.
+ * b may have more rows than r. */
+static void solve_full_rank(struct igo_call *call, const ingot_tensor *r, const ingot_tensor *b,
+                            const ingot_tensor *x, const ingot_arg *rank, float rcond) {
+    const uint32_t n = (uint32_t)igo_matrix_columns(r), batch = (uint32_t)igo_batch(r, 2);
+    const struct lstsq_args args = arguments(r, b, x, rcond);
+    ingot_tensor inverse = igo_scratch_tensor(call, INGOT_SCALAR_F32, r->rank, r->shape);
+    struct igo_launch identity = {
+        .kernel = "lstsq_identity", .group = {64, 1, 1}, .threads = {n, n, batch}};
+    igo_launch_tensor(&identity, &inverse, NULL);
+    igo_launch_bytes(&identity, &args, sizeof args);
+    igo_dispatch(call, &identity);
+    struct igo_triangular system = {
+        .a = r, .b = &inverse, .x = &inverse, .n = n, .upper = true, .simds = 1};
+    igo_triangular_solve(call, &system);
+
+    struct igo_launch decide = {.kernel = "lstsq_decide",
+                                .group = {32, 1, 1},
+                                .threadgroups = {batch, 1, 1},
+                                .whole_simdgroups = true};
+    igo_launch_tensor(&decide, r, NULL);
+    igo_launch_tensor(&decide, &inverse, NULL);
+    igo_launch_buffer(&decide, rank->buffer, rank->offset);
+    igo_launch_bytes(&decide, &args, sizeof args);
+    igo_dispatch(call, &decide);
+    igo_scratch_release(call, inverse.buffer);
+
+    if (!igo_count(x))
+        return;
+    ingot_tensor top = *b;
+    top.shape[top.rank - 2] = n;
+    igo_convert(call, &top, x);
+    system.b = system.x = x;
+    igo_triangular_solve(call, &system);
 }
 
 /* a = q r, then the small problem r x = q'b. */
@@ -98,7 +151,10 @@ static void solve_reduced(struct igo_call *call, const ingot_tensor *a, const in
         igo_qr_store_r(call, &qr, &r);
         if (igo_count(x))
             igo_qr_apply(call, &qr, b, true, false);
-        launch(call, &r, b, x, rank, rcond);
+        const bool first = igo_knob(call, KNOB_FIRST);
+        if (first)
+            solve_full_rank(call, &r, b, x, rank, rcond);
+        launch(call, &r, b, x, rank, rcond, first);
     }
     igo_qr_release(call, &qr);
     igo_view_release(call, &dense);
@@ -164,8 +220,10 @@ ingot_status ingot_op_lstsq(ingot_ops *ops, ingot_stream *stream, const ingot_ls
     struct igo_float_view x = {0};
     ingot_tensor b = own_copy(&call, desc->b);
     igo_view_output(&call, desc->x, &x);
+    const bool first = igo_knob(&call, KNOB_FIRST) && m >= n && n >= FIRST_LEAST;
     if (!call.failed)
-        (reduce ? solve_reduced : solve_directly)(&call, desc->a, &b, &x.tensor, &rank, rcond);
+        (reduce || first ? solve_reduced : solve_directly)(&call, desc->a, &b, &x.tensor, &rank,
+                                                           rcond);
     igo_view_store(&call, &x);
     igo_view_release(&call, &x);
     if (b.buffer)

@@ -239,6 +239,8 @@ kernel void lstsq(device float *a_all [[buffer(0)]],
                   uint simdgroups [[simdgroups_per_threadgroup]],
                   uint lane [[thread_index_in_simdgroup]]) {
     const ulong matrix = group.x;
+    if (args.tried && ranks[matrix] >= 0)
+        return;
     problem it;
     it.rows = args.rows;
     it.columns = args.columns;
@@ -282,5 +284,52 @@ kernel void lstsq(device float *a_all [[buffer(0)]],
         clear_right<SHARED>(it, rank);
     back_substitute(it, rank, scale);
 }
+
+// ---- full rank without pivoting -----------------------------------------------------------------
+//
+// Given r of a QR without pivoting and its inverse, is the rank that pivoting would find full? Then the
+// last diagonal element, the least, is the distance of some column p from the span of all others,
+// which is 1 / |row p of the inverse|, and the first is the largest norm of a column.
+
+kernel void lstsq_identity(device float *to [[buffer(0)]],
+                           constant lstsq_args &args [[buffer(1)]],
+                           uint3 position [[thread_position_in_grid]]) {
+    const ulong n = args.columns;
+    to[(position.z * n + position.y) * n + position.x] = position.x == position.y ? 1 : 0;
+}
+
+// The rank, or -1 where it is not known. A SIMD-group per matrix.
+kernel void lstsq_decide(device const float *r [[buffer(0)]],
+                         device const float *inverse [[buffer(1)]],
+                         device int *ranks [[buffer(2)]],
+                         constant lstsq_args &args [[buffer(3)]],
+                         uint matrix [[threadgroup_position_in_grid]],
+                         uint lane [[thread_index_in_simdgroup]]) {
+    const ulong n = args.columns;
+    r += matrix * n * n;
+    inverse += matrix * n * n;
+    float column = 0, row = 0; // the largest squares
+    for (ulong first = 0; first < n; first += 32) {
+        float square = 0;
+        for (ulong i = 0; i < min(first + 32, n); i++) {
+            const float x = first + lane < n ? r[i * n + first + lane] : 0;
+            square = fma(x, x, square);
+        }
+        column = max(column, square);
+    }
+    for (ulong i = 0; i < n; i++) {
+        float square = 0;
+        for (ulong first = i / 32 * 32; first < n; first += 32) {
+            const float x = first + lane < n ? inverse[i * n + first + lane] : 0;
+            square = fma(x, x, square);
+        }
+        square = simd_sum(square);
+        row = square > row || isnan(square) ? square : row;
+    }
+    const float largest = sqrt(simd_max(column)), least = 1 / sqrt(row);
+    if (lane == 0)
+        ranks[matrix] = least > 2 * args.rcond * largest ? int(n) : -1; // 2: room for rounding
+}
+
 INSTANTIATE_KERNEL("lstsq_alone", lstsq<false>)
 INSTANTIATE_KERNEL("lstsq_shared", lstsq<true>)

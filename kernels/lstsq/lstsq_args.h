@@ -10,6 +10,8 @@ struct lstsq_args {
     uint32_t rows, columns;
     uint32_t right_sides;
     float rcond;
+    uint32_t tried; /* matrices with a rank that is not negative are done */
+    uint32_t reserved;
 };
 
 #endif

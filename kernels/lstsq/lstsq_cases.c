@@ -10,6 +10,7 @@ enum {
     UNIQUE = 1, /* well conditioned on its range: x itself is compared */
     NO_RANK = 2,
     TRANSPOSED = 4,
+    FAR_APART = 8,
 };
 #define F32 IGH_TYPE(INGOT_SCALAR_F32)
 
@@ -26,6 +27,7 @@ static const struct igh_case cases[] = {
     {.name = "5 of 16x16, 1", .n = {5, 16, 16, 1, IGH_MATRIX_DIAGONAL, 16}, .flags = UNIQUE},
     {.name = "5 of 60x33, 40", .n = {5, 60, 33, 40, 0, 33}},
     {.name = "5 of 33x60, 1 no rank", .n = {5, 33, 60, 1, 0, -1}, .flags = NO_RANK},
+    {.name = "2 of 7x5, 2 far apart", .n = {2, 7, 5, 2, 0, 5}, .flags = FAR_APART},
     {.name = "3 of 40x50, 2 transposed input", .n = {3, 40, 50, 2, 0, 40}, .flags = TRANSPOSED},
     {.name = "3 of 200x40, 5", .n = {3, 200, 40, 5, 0, 40}, .flags = UNIQUE},
     {.name = "3 of 500x20, none", .n = {3, 500, 20, 0, 0, 20}},
@@ -82,6 +84,8 @@ static void declare(struct igh_run *run) {
     igh_matrix_input(run, A, "a", batch, m, n, (enum igh_matrix_kind)c->n[4]);
     if (c->flags & TRANSPOSED)
         igh_strides(run, A, (const int64_t[]){m * n, 1, m}, 0);
+    if (c->flags & FAR_APART)
+        igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, n, 1}, 0);
     igh_input(run, B, "b", run->type, rank, (const int64_t[]){batch, m, k} + skip,
               (struct igh_fill){IGH_NORMAL, 0, 1});
     igh_output(run, X, "x", run->type, rank, (const int64_t[]){batch, n, k} + skip);
@@ -210,7 +214,7 @@ static const struct igh_suite lstsq = {
     .cases = cases,
     .case_count = sizeof cases / sizeof *cases,
     .size_names = (const char *const[]){"batch", "m", "n", "k", "kind", "rank", NULL},
-    .flag_names = (const char *const[]){"unique", "no rank", "transposed", NULL},
+    .flag_names = (const char *const[]){"unique", "no rank", "transposed", "far apart", NULL},
     .declare = declare,
     .launch = launch,
     .verify = verify,

@@ -6,7 +6,7 @@
 #include "convert/case_matrices.h"
 
 enum { A, B, OUT, PIVOTS, INFO };
-enum { IN_PLACE = 1, NO_INFO = 2, TRANSPOSED = 4 };
+enum { IN_PLACE = 1, NO_INFO = 2, TRANSPOSED = 4, FAR_APART = 8 };
 #define F32 IGH_TYPE(INGOT_SCALAR_F32)
 
 static const struct igh_case lu_cases[] = {
@@ -20,6 +20,8 @@ static const struct igh_case lu_cases[] = {
     {.name = "3 of 30x64", .n = {3, 30, 64}},
     {.name = "3 of 64x30 no info", .n = {3, 64, 30}, .flags = NO_INFO},
     {.name = "3 of 33x33", .n = {3, 33, 33}},
+    {.name = "2 of 6x5 far apart", .n = {2, 6, 5}, .flags = FAR_APART},
+    {.name = "2 of 70x70 far apart", .n = {2, 70, 70}, .flags = FAR_APART},
     {.name = "3 of 47x47 transposed input", .n = {3, 47, 47}, .flags = TRANSPOSED},
     {.name = "3 of 64x64", .n = {3, 64, 64}},
     {.name = "3 of 65x65", .n = {3, 65, 65}},
@@ -63,6 +65,8 @@ static const struct igh_case solve_cases[] = {
     {.name = "7 of 16x16, 1", .n = {7, 16, 1}},
     {.name = "7 of 16x16, 16 in place", .n = {7, 16, 16}, .flags = IN_PLACE},
     {.name = "5 of 32x32, 1", .n = {5, 32, 1}},
+    {.name = "2 of 6x6, 3 far apart", .n = {2, 6, 3}, .flags = FAR_APART},
+    {.name = "2 of 80x80, 3 far apart", .n = {2, 80, 3}, .flags = FAR_APART},
     {.name = "5 of 32x32, 33 transposed input", .n = {5, 32, 33}, .flags = TRANSPOSED},
     {.name = "5 of 45x45, 3 no info", .n = {5, 45, 3}, .flags = NO_INFO},
     {.name = "5 of 64x64, 70", .n = {5, 64, 70}},
@@ -117,6 +121,8 @@ static void declare_a(struct igh_run *run, int64_t rows, int64_t columns) {
     igh_matrix_input(run, A, "a", c->n[0], rows, columns, (enum igh_matrix_kind)c->n[3]);
     if (c->flags & TRANSPOSED)
         igh_strides(run, A, (const int64_t[]){rows * columns, 1, rows}, 0);
+    if (c->flags & FAR_APART)
+        igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, columns, 1}, 0);
     if (!(c->flags & NO_INFO))
         igh_output(run, INFO, "info", INGOT_SCALAR_I32, c->n[0] < 0 ? 0 : 1, c->n);
 }
@@ -272,7 +278,7 @@ static const struct igh_suite lu = {
     .cases = lu_cases,
     .case_count = sizeof lu_cases / sizeof *lu_cases,
     .size_names = (const char *const[]){"batch", "m", "n", "kind", "info", NULL},
-    .flag_names = (const char *const[]){"in place", "no info", "transposed", NULL},
+    .flag_names = (const char *const[]){"in place", "no info", "transposed", "far apart", NULL},
     .declare = declare_lu,
     .launch = launch_lu,
     .verify = verify_lu,
@@ -285,7 +291,7 @@ static const struct igh_suite solve = {
     .cases = solve_cases,
     .case_count = sizeof solve_cases / sizeof *solve_cases,
     .size_names = (const char *const[]){"batch", "n", "k", "kind", "info", NULL},
-    .flag_names = (const char *const[]){"in place", "no info", "transposed", NULL},
+    .flag_names = (const char *const[]){"in place", "no info", "transposed", "far apart", NULL},
     .declare = declare_solve,
     .launch = launch_solve,
     .verify = verify_solve,

@@ -79,9 +79,8 @@ enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
 
-/* matmul_blocks.h and matmul_blocks_float.h: as many rows and columns, and threads for half and
- * bfloat; what a part has of k is a multiple of the depth. */
-enum { BLOCK_SIZE = 128, BLOCK_DEPTH = 32 };
+/* matmul_blocks_float.h: 256 threads make as many rows and columns. */
+enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
 
 /* A matrix as it lies in memory: rows of neighbours, `stride` apart. */
 struct operand {
@@ -294,14 +293,43 @@ static const struct tile_shape *tile_for(const struct igo_call *call,
     return &by_columns[i];
 }
 
-/* What kernels/matmul/matmul_blocks.h wants, and enough of it. */
-static bool is_blocked(const struct igo_call *call, const struct plan *plan) {
+/* Bytes of one of two panels of so many rows or columns: elements of 16 bits. */
+static uint32_t panel_bytes(uint32_t count) {
+    return 2 * count * MATMUL_LINE;
+}
+
+/* Rows of the blocks of kernels/matmul/matmul_blocks.h, or of matmul_blocks_float.h: if operands,
+ * sizes and the device are what they want, and there is enough to do; else 0. */
+static uint32_t block_rows(const struct igo_call *call, const struct plan *plan) {
     const struct matmul_args *args = &plan->args;
-    const uint32_t large = 2 * BLOCK_SIZE, bytes = 16;
-    return igo_knob(call, KNOB_TILE) >= 3 && args->m > large && args->n > large &&
-           args->k >= large && args->k % BLOCK_DEPTH == 0 && args->n % 8 == 0 &&
-           !plan->a.transposed && igo_aligned(plan->a.tensor, bytes) &&
-           igo_aligned(plan->b.tensor, bytes);
+    const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
+    const uint32_t large = 2 * BLOCK_SIZE, bytes = 16, piece = 8;
+    if (igo_knob(call, KNOB_TILE) < 3 || args->m <= large || args->n <= large || args->k < large ||
+        args->k % (is_float ? FLOAT_DEPTH : piece) || args->n % piece || plan->a.transposed ||
+        !igo_aligned(plan->a.tensor, bytes) || !igo_aligned(plan->b.tensor, bytes))
+        return 0;
+    if (is_float)
+        return BLOCK_SIZE;
+    if (args->out_transposed || !igo_aligned(plan->out.tensor, bytes))
+        return 0;
+    uint32_t rows = igo_knob(call, KNOB_TILE) == 4 ? 2 * BLOCK_SIZE : BLOCK_SIZE;
+    while (rows >= BLOCK_SIZE && 2 * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call))
+        rows /= 2;
+    return rows >= BLOCK_SIZE ? rows : 0;
+}
+
+static void choose_block(const struct plan *plan, uint32_t rows, struct igo_launch *launch) {
+    const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
+    igo_launch_kernel(launch, "matmul_blocks_%u_%s", rows, igo_type_name(plan->a.tensor->type));
+    igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
+    launch->threadgroups[0] = blocks(plan->args.n, BLOCK_SIZE);
+    launch->threadgroups[1] = blocks(plan->args.m, rows);
+    launch->group[0] = is_float ? 2 * BLOCK_SIZE : rows;
+    if (is_float)
+        return;
+    launch->threadgroup_lengths[0] = launch->threadgroup_lengths[1] = panel_bytes(rows);
+    launch->threadgroup_lengths[2] = launch->threadgroup_lengths[3] = panel_bytes(BLOCK_SIZE);
+    launch->threadgroup_length_count = 4;
 }
 
 static void choose_kernel(struct igo_call *call, const struct plan *plan,
@@ -333,15 +361,9 @@ static void choose_kernel(struct igo_call *call, const struct plan *plan,
         launch->group[0] = 32;
         return;
     }
-    if (is_blocked(call, plan)) {
-        const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
-        const uint32_t rows =
-            igo_knob(call, KNOB_TILE) == 4 && !is_float ? 2 * BLOCK_SIZE : BLOCK_SIZE;
-        igo_launch_kernel(launch, "matmul_blocks_%u_%s", rows, type);
-        igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
-        launch->threadgroups[0] = blocks(args->n, BLOCK_SIZE);
-        launch->threadgroups[1] = blocks(args->m, rows);
-        launch->group[0] = is_float ? 2 * BLOCK_SIZE : rows;
+    const uint32_t rows = block_rows(call, plan);
+    if (rows) {
+        choose_block(plan, rows, launch);
         return;
     }
     const struct tile_shape *shape = tile_for(call, args);
@@ -361,7 +383,8 @@ static void split(struct igo_call *call, struct plan *plan, const struct igo_lau
     parts = parts < most ? parts : most;
     parts = parts > 1 ? parts : 1;
     const uint64_t depth = (args->k + parts - 1) / parts;
-    args->part_depth = parts > 1 ? (uint32_t)((depth + 31) / 32 * 32) : args->k;
+    args->part_depth =
+        parts > 1 ? (uint32_t)((depth + MATMUL_DEPTH - 1) / MATMUL_DEPTH * MATMUL_DEPTH) : args->k;
     args->parts = args->k ? blocks(args->k, args->part_depth) : 1;
 }
 

@@ -11,12 +11,18 @@ struct matmul_args {
     uint64_t a_batch, b_batch, out_batch;
     uint32_t m, n, k;
     uint32_t parts;      /* of k; above 1, sums go to float32 [parts][batch][m][n] instead */
-    uint32_t part_depth; /* what a part has of k: a multiple of 32 */
+    uint32_t part_depth; /* what a part has of k: a multiple of MATMUL_DEPTH */
     uint32_t batch;
     uint32_t a_transposed, b_transposed; /* in memory: k rows of m, n rows of k */
     uint32_t has_bias, bias_step;        /* bias_step 0: one element for all columns */
     uint32_t epilogue;                   /* enum ingot_epilogue */
     uint32_t out_transposed;             /* out and bias are those of the transposed result */
 };
+
+/* matmul_blocks.h: columns of a block (rows: as many, or twice), what a panel has of k, and
+ * elements of its lines. */
+#define MATMUL_BLOCK 128
+#define MATMUL_DEPTH 64
+#define MATMUL_LINE  (MATMUL_DEPTH + 8)
 
 #endif

@@ -1,82 +1,192 @@
 /*
  * Large products of half and bfloat on GPUs: a threadgroup of four or eight SIMD-groups makes 128
- * or 256 rows by 128 columns of the result, each 64 by 64 with all sums in registers. While a panel
- * is used, the next one is on its way into registers, in pieces of 16 bytes.
+ * or 256 rows by 128 columns of the result, each 64 by 64 with all sums in registers. Panels go to
+ * two places of threadgroup memory in turn: while one is used, the next is copied to the other, in
+ * pieces of 16 bytes that no thread looks at before the barrier.
  *
- * Wants operands aligned to 16 bytes, k in whole panels, n in whole pieces, and a not transposed:
- * the host sees to that. Rows and columns past the end are the last ones again; what comes of them
- * is not stored.
+ * Wants operands and result aligned to 16 bytes, k and n in whole pieces, and a not transposed: the
+ * host sees to that, and to the lengths of threadgroup memory. Rows and columns past the end are
+ * the last ones again; what comes of them is not stored.
  */
 #ifndef INGOT_KERNELS_MATMUL_BLOCKS_H
 #define INGOT_KERNELS_MATMUL_BLOCKS_H
 
 constant bool block_turned [[function_constant(0)]]; /* b has n rows of k */
 
-constexpr constant uint BLOCK = 128, BLOCK_DEPTH = 32;
-constexpr constant uint DEEP_STRIDE = BLOCK_DEPTH + PIECE; /* of a panel with k along its lines */
-constexpr constant uint WIDE_STRIDE = BLOCK + PIECE;       /* and with n */
-constexpr constant uint BLOCK_TILES = 8;                   /* of a SIMD-group, in each direction */
+constexpr constant uint BLOCK = MATMUL_BLOCK, BLOCK_DEPTH = MATMUL_DEPTH;
+constexpr constant uint BLOCK_TILES = 8;           /* of a SIMD-group, in each direction */
+constexpr constant uint BLOCK_GROUP = 8;           /* rows of blocks that are made together */
+constexpr constant uint DEEP_LINE = MATMUL_LINE;   /* of a panel with k along its lines */
+constexpr constant uint WIDE_LINE = BLOCK + PIECE; /* and with n */
+constexpr constant uint BLOCK_STEP = 2 * TILE;     /* of k: what the matrix units take */
+constexpr constant uint BLOCK_STEPS = BLOCK_DEPTH / BLOCK_STEP, COPY_STEPS = BLOCK_STEPS / 2;
 
-/* Where piece number `piece` of a panel is, whose lines are along k or along n. Neighbouring
- * threads have neighbouring pieces: threads that have the same part of eight lines would store
- * without bank conflicts, but load slower than that saves. */
-inline uint2 piece_place(uint piece, bool deep) {
-    const uint along = (deep ? BLOCK_DEPTH : BLOCK) / PIECE;
-    return uint2(piece % along * PIECE, piece / along);
-}
+/* What a SIMD-group needs of threadgroup memory for half of its sums. */
+constexpr constant uint PUT_LINE = (BLOCK_TILES + 1) * TILE;
+constexpr constant uint PUT_FLOATS = BLOCK_TILES / 2 * TILE * PUT_LINE;
 
-template <uint THREADS, typename T, uint PIECES>
-inline void load_pieces(thread uint4 (&pieces)[PIECES], device const T *matrix, ulong stride,
-                        uint first, uint count, bool deep, uint me) {
-#pragma unroll
-    for (uint i = 0; i < PIECES; i++) {
-        uint2 place = piece_place(me + i * THREADS, deep);
-        ulong at = deep ? min(first + place.y, count - 1) * stride + place.x
-                        : place.y * stride + min(first + place.x, count - PIECE);
-        pieces[i] = *(device const uint4 *)(matrix + at);
+/* One thread's part of a panel of COUNT rows or columns: pieces of every lines()-th line of a
+ * matrix whose lines are along k (deep) or along n. */
+template <typename T, uint COUNT, uint THREADS> struct panel_copy {
+    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / PIECE / THREADS;
+    bool deep;
+    device const T *from;
+    ulong stride;
+    uint line, last; /* of deep panels: the first line that is copied, and the matrix's last one */
+    uint to;
+
+    uint along() thread const {
+        return (deep ? BLOCK_DEPTH : COUNT) / PIECE;
     }
-}
-
-template <uint THREADS, typename T, uint PIECES>
-inline void store_pieces(thread const uint4 (&pieces)[PIECES], threadgroup T *panel, bool deep,
-                         uint me) {
-#pragma unroll
-    for (uint i = 0; i < PIECES; i++) {
-        uint2 place = piece_place(me + i * THREADS, deep);
-        *(threadgroup uint4 *)(panel + place.y * (deep ? DEEP_STRIDE : WIDE_STRIDE) + place.x) =
-            pieces[i];
+    uint lines() thread const {
+        return THREADS / along();
     }
-}
-
-/* Two tiles deep at a time, which is what the matrix units take. */
-template <typename T>
-inline void add_panels(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES],
-                       threadgroup const T *a, threadgroup const T *b) {
+    uint width() thread const {
+        return deep ? DEEP_LINE : WIDE_LINE;
+    }
+    void begin(device const T *matrix, uint first, uint count, uint me) thread {
+        const uint x = me % along() * PIECE, y = me / along();
+        line = first + y;
+        last = count - 1;
+        to = y * width() + x;
+        from = matrix + (deep ? x : y * stride + min(first + x, count - PIECE));
+    }
+    /* What of it goes with one step of the panel before: all with the first COPY_STEPS. */
+    void part(threadgroup T *panel, uint step) thread const {
 #pragma unroll
-    for (uint k = 0; k < BLOCK_DEPTH; k += 2 * TILE) {
-        simdgroup_matrix<T, 8, 8> left[2][BLOCK_TILES], right[2];
+        for (uint i = step * PIECES / COPY_STEPS; i < (step + 1) * PIECES / COPY_STEPS; i++) {
+            const ulong at = (deep ? min(line + i * lines(), last) : i * lines()) * stride;
+            *(threadgroup uint4 *)(panel + to + i * lines() * width()) =
+                *(device const uint4 *)(from + at);
+        }
+    }
+    /* A panel of which the matrix has only `depth` of k; the others are zeros. */
+    void some(threadgroup T *panel, uint depth) thread const {
+        const uint x = to % width(), y = to / width();
+#pragma unroll
+        for (uint i = 0; i < PIECES; i++) {
+            const ulong at = (deep ? min(line + i * lines(), last) : i * lines()) * stride;
+            uint4 piece = 0;
+            if ((deep ? x : y + i * lines()) < depth)
+                piece = *(device const uint4 *)(from + at);
+            *(threadgroup uint4 *)(panel + to + i * lines() * width()) = piece;
+        }
+    }
+    void next(uint depth) thread {
+        from += deep ? depth : depth * stride;
+    }
+};
+
+/* Operands of one step. */
+template <typename T> struct block_tiles {
+    simdgroup_matrix<T, 8, 8> left[2][BLOCK_TILES], right[2][BLOCK_TILES];
+
+    void load(threadgroup const T *a, threadgroup const T *b, uint k) thread {
 #pragma unroll
         for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
             for (uint h = 0; h < 2; h++)
-                simdgroup_load(left[h][i], a + i * TILE * DEEP_STRIDE + k + h * TILE, DEEP_STRIDE);
+                simdgroup_load(left[h][i], a + i * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE);
 #pragma unroll
-        for (uint j = 0; j < BLOCK_TILES; j++) {
+        for (uint j = 0; j < BLOCK_TILES; j++)
 #pragma unroll
             for (uint h = 0; h < 2; h++)
                 if (block_turned)
-                    simdgroup_load(right[h], b + j * TILE * DEEP_STRIDE + k + h * TILE, DEEP_STRIDE,
+                    simdgroup_load(right[h][j], b + j * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE,
                                    ulong2(0), true);
                 else
-                    simdgroup_load(right[h], b + (k + h * TILE) * WIDE_STRIDE + j * TILE,
-                                   WIDE_STRIDE);
+                    simdgroup_load(right[h][j], b + (k + h * TILE) * WIDE_LINE + j * TILE,
+                                   WIDE_LINE);
+    }
+    void add(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]) thread {
+#pragma unroll
+        for (uint j = 0; j < BLOCK_TILES; j++)
 #pragma unroll
             for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
                 for (uint h = 0; h < 2; h++)
-                    simdgroup_multiply_accumulate(sum[i][j], left[h][i], right[h], sum[i][j]);
-        }
+                    simdgroup_multiply_accumulate(sum[i][j], left[h][i], right[h][j], sum[i][j]);
     }
+};
+
+/* The products of one panel; meanwhile the next one is copied, if there is one. */
+template <bool NEXT, typename T, typename A, typename B>
+inline void add_panel(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES],
+                      threadgroup const T *left, threadgroup const T *right, thread const A &a_copy,
+                      threadgroup T *a_next, thread const B &b_copy, threadgroup T *b_next) {
+    block_tiles<T> tiles[2];
+    tiles[0].load(left, right, 0);
+#pragma unroll
+    for (uint step = 0; step < BLOCK_STEPS; step++) {
+        if (step + 1 < BLOCK_STEPS)
+            tiles[(step + 1) % 2].load(left, right, (step + 1) * BLOCK_STEP);
+        if (NEXT && step < COPY_STEPS) {
+            a_copy.part(a_next, step);
+            b_copy.part(b_next, step);
+        }
+        tiles[step % 2].add(sum);
+    }
+}
+
+/* The sums of a SIMD-group, half of the rows at a time through `lines`, then in pieces along the
+ * rows. */
+template <typename T>
+inline void put_block(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES],
+                      threadgroup float *lines, uint row0, uint column0, uint part, uint matrix,
+                      device const T *bias, device T *out, device uchar *parts,
+                      constant matmul_args &args, uint lane) {
+    constexpr uint HALF = BLOCK_TILES / 2, LINE = PUT_LINE, ALONG = BLOCK_TILES * TILE / PIECE;
+    const ulong plane = ulong(part) * args.batch + matrix;
+    const uint column = column0 + lane % ALONG * PIECE;
+    out += matrix * args.out_batch;
+    float add[PIECE] = {};
+    if (args.has_bias && column < args.n)
+        for (uint e = 0; e < PIECE; e++)
+            add[e] = float(args.bias_step ? bias[column + e] : bias[0]);
+#pragma unroll
+    for (uint half_ = 0; half_ < 2; half_++) {
+#pragma unroll
+        for (uint i = 0; i < HALF; i++)
+#pragma unroll
+            for (uint j = 0; j < BLOCK_TILES; j++)
+                simdgroup_store(sum[half_ * HALF + i][j], lines + (i * LINE + j) * TILE, LINE);
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        for (uint r = lane / ALONG; r < HALF * TILE; r += 32 / ALONG) {
+            const uint row = row0 + half_ * HALF * TILE + r;
+            if (row >= args.m || column >= args.n)
+                continue;
+            threadgroup const float4 *from =
+                (threadgroup const float4 *)(lines + r * LINE + lane % ALONG * PIECE);
+            const float4 low = from[0], high = from[1];
+            if (args.parts > 1) {
+                device float4 *to = (device float4 *)((device float *)parts +
+                                                      (plane * args.m + row) * args.n + column);
+                to[0] = low;
+                to[1] = high;
+                continue;
+            }
+            uint4 words;
+#pragma unroll
+            for (uint e = 0; e < PIECE; e += 2) {
+                const float2 pair =
+                    e < 4 ? float2(low[e], low[e + 1]) : float2(high[e - 4], high[e - 3]);
+                words[e / 2] =
+                    as_type<uint>(vec<T, 2>(T(epilogue(pair.x + add[e], args.epilogue)),
+                                            T(epilogue(pair.y + add[e + 1], args.epilogue))));
+            }
+            *(device uint4 *)(out + row * args.out_stride + column) = words;
+        }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+    }
+}
+
+/* Which block a threadgroup makes: BLOCK_GROUP rows of them at a time, column by column, so that
+ * those that run together share more of a and b. */
+inline uint2 block_place(uint2 group, uint2 groups) {
+    const uint number = group.y * groups.x + group.x, band = number / (BLOCK_GROUP * groups.x);
+    const uint rows = min(groups.y - band * BLOCK_GROUP, BLOCK_GROUP);
+    const uint within = number - band * BLOCK_GROUP * groups.x;
+    return uint2(within / rows, band * BLOCK_GROUP + within % rows);
 }
 
 template <typename T, uint ROWS>
@@ -85,19 +195,20 @@ kernel void
 matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
               device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
               device uchar *parts [[buffer(4)]], constant matmul_args &args [[buffer(5)]],
-              uint3 group [[threadgroup_position_in_grid]], uint me [[thread_index_in_threadgroup]],
-              uint simd [[simdgroup_index_in_threadgroup]],
+              threadgroup T *a_even [[threadgroup(0)]], threadgroup T *a_odd [[threadgroup(1)]],
+              threadgroup T *b_even [[threadgroup(2)]], threadgroup T *b_odd [[threadgroup(3)]],
+              uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]],
+              uint me [[thread_index_in_threadgroup]], uint simd [[simdgroup_index_in_threadgroup]],
               uint lane [[thread_index_in_simdgroup]]) {
-    constexpr uint THREADS = ROWS, A_PIECES = BLOCK_DEPTH / PIECE;
-    constexpr uint B_PIECES = BLOCK * BLOCK_DEPTH / PIECE / THREADS;
-    threadgroup uint4 memory[(ROWS + BLOCK) * DEEP_STRIDE / PIECE];
-    threadgroup T *a_panel = (threadgroup T *)memory, *b_panel = a_panel + ROWS * DEEP_STRIDE;
-    uint matrix = group.z % args.batch, part = group.z / args.batch;
-    uint row0 = group.y * ROWS, column0 = group.x * BLOCK;
-    uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
-    a += matrix * args.a_batch + first;
-    b += matrix * args.b_batch + (block_turned ? first : first * args.b_stride);
-    const ulong b_step = block_turned ? BLOCK_DEPTH : BLOCK_DEPTH * args.b_stride;
+    const uint matrix = group.z % args.batch, part = group.z / args.batch;
+    const uint2 block = block_place(group.xy, groups.xy);
+    const uint row0 = block.y * ROWS, column0 = block.x * BLOCK;
+    const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
+    panel_copy<T, ROWS, ROWS> a_copy = {.deep = true, .stride = args.a_stride};
+    panel_copy<T, BLOCK, ROWS> b_copy = {.deep = block_turned, .stride = args.b_stride};
+    a_copy.begin(a + matrix * args.a_batch + first, row0, args.m, me);
+    b_copy.begin(b + matrix * args.b_batch + (block_turned ? first : first * args.b_stride),
+                 column0, args.n, me);
 
     simdgroup_float8x8 sum[BLOCK_TILES][BLOCK_TILES];
 #pragma unroll
@@ -105,27 +216,39 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
 #pragma unroll
         for (uint j = 0; j < BLOCK_TILES; j++)
             sum[i][j] = simdgroup_float8x8(0.0f);
-    uint4 a_next[A_PIECES], b_next[B_PIECES];
-    load_pieces<THREADS>(a_next, a, args.a_stride, row0, args.m, true, me);
-    load_pieces<THREADS>(b_next, b, args.b_stride, column0, args.n, block_turned, me);
     const uint row = simd / 2 * (TILE * BLOCK_TILES), column = simd % 2 * (TILE * BLOCK_TILES);
-    threadgroup const T *left = a_panel + row * DEEP_STRIDE;
-    threadgroup const T *right = b_panel + column * (block_turned ? DEEP_STRIDE : 1);
-    for (uint k = first; k < end; k += BLOCK_DEPTH) {
-        store_pieces<THREADS>(a_next, a_panel, true, me);
-        store_pieces<THREADS>(b_next, b_panel, block_turned, me);
+    const uint left = row * DEEP_LINE, right = column * (block_turned ? DEEP_LINE : 1);
+    const uint rest = (end - first) % BLOCK_DEPTH;
+    if (rest) {
+        a_copy.some(a_odd, rest);
+        b_copy.some(b_odd, rest);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (k + BLOCK_DEPTH < end) {
-            a += BLOCK_DEPTH;
-            b += b_step;
-            load_pieces<THREADS>(a_next, a, args.a_stride, row0, args.m, true, me);
-            load_pieces<THREADS>(b_next, b, args.b_stride, column0, args.n, block_turned, me);
-        }
-        add_panels(sum, left, right);
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        add_panel<false>(sum, a_odd + left, b_odd + right, a_copy, a_even, b_copy, b_even);
+        a_copy.next(rest);
+        b_copy.next(rest);
     }
-    put_tiles<1>(sum, (threadgroup float *)memory + simd * (TILE * BLOCK_TILES * TILE), row0 + row,
-                 column0 + column, part, matrix, bias, out, parts, args, lane);
+    if (first + rest < end) {
+#pragma unroll
+        for (uint step = 0; step < COPY_STEPS; step++) {
+            a_copy.part(a_even, step);
+            b_copy.part(b_even, step);
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup T *a_now = a_even, *a_next = a_odd, *b_now = b_even, *b_next = b_odd;
+        for (uint k = first + rest + BLOCK_DEPTH; k < end; k += BLOCK_DEPTH) {
+            a_copy.next(BLOCK_DEPTH);
+            b_copy.next(BLOCK_DEPTH);
+            add_panel<true>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            threadgroup T *a_used = a_now, *b_used = b_now;
+            a_now = a_next, b_now = b_next;
+            a_next = a_used, b_next = b_used;
+        }
+        add_panel<false>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    put_block(sum, (threadgroup float *)(simd % 2 ? a_odd : a_even) + simd / 2 * PUT_FLOATS,
+              row0 + row, column0 + column, part, matrix, bias, out, parts, args, lane);
 }
 
 #endif

@@ -3,6 +3,9 @@
  * 128 of the result, each thread 8 by 8: rows 4y to 4y + 3 and the same 64 further down, columns 4x
  * to 4x + 3 and the same 64 to the right. Panels have rows (or columns) of the result along their
  * lines. What it wants of the operands: see matmul_blocks.h; k in panels of 16, n in fours.
+ *
+ * Compiled for twice its threads, which bounds its registers: two such threadgroups fit a
+ * multiprocessor of NVIDIA's, and one works while the other waits.
  */
 #ifndef INGOT_KERNELS_MATMUL_BLOCKS_FLOAT_H
 #define INGOT_KERNELS_MATMUL_BLOCKS_FLOAT_H
@@ -44,7 +47,7 @@ struct float_pieces {
     }
 };
 
-[[max_total_threads_per_threadgroup(FLOAT_THREADS)]]
+[[max_total_threads_per_threadgroup(2 * FLOAT_THREADS)]]
 kernel void
 matmul_blocks_128_f32(device const float *a [[buffer(0)]], device const float *b [[buffer(1)]],
                       device const float *bias [[buffer(2)]], device float *out [[buffer(3)]],

@@ -88,6 +88,9 @@ static const struct igh_case cases[] = {
     {.name = "2x30x9000, in parts", .n = {1, 2, 30, 9000}},
     {.name = "300x272x288", .n = {1, 300, 272, 288}},
     {.name = "2 of 260x312x256 nt", .n = {2, 260, 312, 256}, .flags = TURN_B},
+    {.name = "530x264x320 gelu", .n = {1, 530, 264, 320}, .f = {GELU}, .flags = WITH_BIAS},
+    {.name = "270x264x328 nt", .n = {1, 270, 264, 328}, .flags = TURN_B},
+    {.name = "257x272x2112, in parts", .n = {1, 257, 272, 2112}, .f = {RELU}, .flags = WITH_BIAS},
 
     {.name = "128", .n = {1, 128, 128, 128}, .uses = TUNED},
     {.name = "512", .n = {1, 512, 512, 512}, .uses = TUNED},

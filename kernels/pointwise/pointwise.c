@@ -23,6 +23,7 @@ enum operation {
 };
 
 static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
+enum { MOST_SIMDS = 16 }; /* of a threadgroup: the kernels take no 1024 threads */
 
 #define OPERATION(index, op, text)                                                                 \
     [index] = {.name = op,                                                                         \
@@ -99,12 +100,12 @@ static bool check(struct igo_call *call, const struct part *parts, size_t count,
     return !call->failed;
 }
 
-/* Four elements side by side are aligned everywhere. */
-static bool can_be_wide(const struct part *parts, size_t count, uint64_t rows) {
-    uint32_t bytes = parts[0].tensor->type == INGOT_SCALAR_F32 ? 16 : 8;
+/* So many bytes side by side are aligned everywhere. */
+static bool all_aligned(const struct part *parts, size_t count, uint64_t rows, uint32_t bytes) {
     for (size_t i = 0; i < count; i++) {
         const ingot_tensor *t = parts[i].tensor;
-        if (rows > 1 ? !igo_aligned(t, bytes) : !igo_line_aligned(t))
+        uint64_t address = ingot_buffer_address(t->buffer) + t->offset;
+        if (rows > 1 ? !igo_aligned(t, bytes) : address % bytes != 0)
             return false;
     }
     return true;
@@ -138,15 +139,20 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
     args.block = igo_knob(call, IGO_LINE_BLOCK);
     args.blocks = (args.row + args.block - 1) / args.block;
     args.past_caches = igo_past_caches(call, parts[count - 1].tensor);
+    const uint32_t element = (uint32_t)ig_scalar_size(type);
+    args.eights = element == 2 && all_aligned(parts, count, args.rows, 16);
 
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "%s_%s", call->operation->name, igo_type_name(type));
     igo_launch_constant_bool(&launch, "line_wide",
-                             igo_knob(call, IGO_LINE_WIDE) && can_be_wide(parts, count, args.rows));
+                             igo_knob(call, IGO_LINE_WIDE) &&
+                                 all_aligned(parts, count, args.rows, 4 * element));
     for (size_t i = 0; i < count; i++)
         igo_launch_tensor(&launch, parts[i].tensor, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_simdgroups(&launch, args.rows * args.blocks, igo_knob(call, IGO_LINE_SIMD));
+    uint32_t simds = igo_knob(call, IGO_LINE_SIMD);
+    igo_launch_simdgroups(&launch, args.rows * args.blocks,
+                          simds < MOST_SIMDS ? simds : MOST_SIMDS);
     igo_dispatch(call, &launch);
     return igo_end(call);
 }

@@ -1,5 +1,5 @@
-// Groupwise quantisation and its inverse. A thread per group when packing (it must see the whole
-// group first), a thread per 32-bit word when unpacking.
+// Groupwise quantisation and its inverse, a thread per 32-bit word. Groups are powers of two, and their
+// words at most as many as a SIMD-group has lanes, which find a group's range together.
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
@@ -9,6 +9,7 @@ constant uint bits [[function_constant(0)]];
 constant bool has_biases [[function_constant(1)]];
 
 constant uint per_word = 32 / bits;
+constexpr constant uint per_word_most = 8;
 constant uint largest = (1u << bits) - 1;
 constant uint middle = 1u << (bits - 1);
 
@@ -34,34 +35,43 @@ kernel void quantise(device const T *x [[buffer(0)]],
                      constant quantise_args &args [[buffer(4)]],
                      uint2 position [[thread_position_in_grid]],
                      uint2 grid [[threads_per_grid]]) {
-    ulong group = ulong(position.y) * grid.x + position.x;
-    if (group >= args.groups) {
+    const ulong at = ulong(position.y) * grid.x + position.x;
+    const uint words = args.group_size / per_word;
+    if (at >= args.groups * words) {
         return;
     }
-    const uint group_size = args.group_size;
-    device const T *from = x + group * group_size;
+    device const T *from = x + at * per_word;
+    float values[per_word_most];
     float low = INFINITY, high = -INFINITY;
-    for (uint i = 0; i < group_size; i++) {
-        low = min(low, float(from[i]));
-        high = max(high, float(from[i]));
+#pragma unroll
+    for (uint i = 0; i < per_word; i++) {
+        values[i] = float(from[i]);
+        low = min(low, values[i]);
+        high = max(high, values[i]);
+    }
+    // the lanes of a group, at most 32, are neighbours
+    for (uint step = 1; step < words; step *= 2) {
+        low = min(low, simd_shuffle_xor(low, ushort(step)));
+        high = max(high, simd_shuffle_xor(high, ushort(step)));
     }
     S scale, bias;
     choose<S>(low, high, scale, bias);
-    scales[group] = scale;
-    if (has_biases) {
-        biases[group] = bias;
-    }
-    float inverse = float(scale) == 0 ? 0 : 1 / float(scale);
-    float zero = has_biases ? -float(bias) * inverse : float(middle);
-    device uint *to = packed + group * (group_size / per_word);
-    for (uint w = 0; w < group_size / per_word; w++) {
-        uint word = 0;
-        for (uint i = 0; i < per_word; i++) {
-            float q = rint(fma(float(from[w * per_word + i]), inverse, zero));
-            word |= uint(clamp(q, 0.0f, float(largest))) << (i * bits);
+    if ((at & (words - 1)) == 0) {
+        const ulong group = at >> ctz(words);
+        scales[group] = scale;
+        if (has_biases) {
+            biases[group] = bias;
         }
-        to[w] = word;
     }
+    const float inverse = float(scale) == 0 ? 0 : 1 / float(scale);
+    const float zero = has_biases ? -float(bias) * inverse : float(middle);
+    uint word = 0;
+#pragma unroll
+    for (uint i = 0; i < per_word; i++) {
+        const float q = rint(fma(values[i], inverse, zero));
+        word |= uint(clamp(q, 0.0f, float(largest))) << (i * bits);
+    }
+    packed[at] = word;
 }
 
 template <typename T, typename S>
@@ -77,7 +87,7 @@ kernel void dequantise(device const uint *packed [[buffer(0)]],
     if (at >= args.groups * words) {
         return;
     }
-    ulong group = at / words;
+    ulong group = at >> ctz(words);
     uint word = packed[at];
     float scale = float(scales[group]);
     float bias = has_biases ? float(biases[group]) : -float(middle) * scale;

@@ -69,8 +69,10 @@ static void reference(struct igh_run *run) {
     free(w);
 }
 
-/* Weights are rounded to the type of x before they are multiplied: half an ulp of about 2 each, so
- * the sum is off by that by sqrt(k). */
+/* Twice what quantised_matvec has, since sums are not split between lanes; still far below k *
+ * sqrt(k) units, which is sqrt(k) roundings of the terms' magnitudes. Weights are rounded to the
+ * type of x before they are multiplied: half an ulp of about 2 each, so the sum is off by that by
+ * sqrt(k). */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     (void)slot;
     double k = (double)run->test->n[2] + 32, weight = igh_ulp(run->type, 1.5);

@@ -112,7 +112,7 @@ enum { TILED_ROWS = 32, TILED_THREADS = 256 };
 static bool is_tiled(const struct igo_call *call, const struct plan *plan) {
     const ingot_quantised_matvec_desc *d = plan->desc;
     return igo_knob(call, KNOB_TILES) && d->weights.bits == 4 && d->weights.group == 128 &&
-           d->x->type != INGOT_SCALAR_F32 && plan->k && igo_aligned(d->x, 8) &&
+           d->x->type != INGOT_SCALAR_F32 && plan->k && igo_aligned(d->x, 16) &&
            igo_aligned(d->weights.packed, 16);
 }
 
@@ -190,6 +190,7 @@ ingot_status ingot_op_quantised_matvec(ingot_ops *ops, ingot_stream *stream,
         .rows = (uint32_t)plan.n,
         .columns = (uint32_t)plan.k,
         .has_bias = desc->bias != NULL,
+        .sixteens = desc->x->type == INGOT_SCALAR_F16 ? 0x4c004c00u : 0x41804180u,
         .group_shift = desc->weights.group == 32   ? 0
                        : desc->weights.group == 64 ? 1
                                                    : 2,

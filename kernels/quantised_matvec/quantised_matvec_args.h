@@ -9,7 +9,7 @@ struct quantised_matvec_args {
     uint32_t vectors;              /* of this launch */
     uint32_t group_shift;          /* a group is 32 << group_shift elements */
     uint32_t has_bias;             /* the output's */
-    uint32_t reserved;
+    uint32_t sixteens;             /* two of 16.0 in the type of x, if that has 16 bits */
 };
 
 #endif

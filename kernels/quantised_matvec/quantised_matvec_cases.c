@@ -5,6 +5,7 @@
 #include "quantise/quantise_reference.h"
 
 enum { X, PACKED, SCALES, BIASES, BIAS, OUT };
+enum { FAR_APART = 1 }; /* the third row of x and out is past 2^31 elements */
 
 #define BENCHED (IGH_BENCH | IGH_TUNE)
 static const struct igh_case cases[] = {
@@ -17,6 +18,7 @@ static const struct igh_case cases[] = {
     {.name = "3x33x640 by 128, biases", .n = {3, 33, 640, 4, 128, 1, 0}},
     {.name = "5x40x1536 by 128, biases", .n = {5, 40, 1536, 4, 128, 1, 0}},
     {.name = "11x9x2080", .n = {11, 9, 2080, 4, 32, 0, 1}},
+    {.name = "3x7x64 far apart", .n = {3, 7, 64, 4, 32, 1, 0}, .flags = FAR_APART},
     {.name = "1x50x1056 8 bits", .n = {1, 50, 1056, 8, 32, 1, 0}},
     {.name = "5x17x768 8 bits by 64", .n = {5, 17, 768, 8, 64, 0, 0}},
     {.name = "1x4096x4096 4 bits by 128", .n = {1, 4096, 4096, 4, 128, 1, 0}, .uses = BENCHED},
@@ -42,6 +44,11 @@ static void declare(struct igh_run *run) {
     if (n[6])
         igh_input(run, BIAS, "bias", run->type, 1, &n[1], (struct igh_fill){IGH_NORMAL, 0, 1});
     igh_output(run, OUT, "out", run->type, 2, out);
+    if (run->test->flags & FAR_APART) {
+        const int64_t strides[] = {((int64_t)1 << 30) + 64, 1};
+        igh_strides(run, X, strides, 0);
+        igh_strides(run, OUT, strides, 0);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -71,8 +78,10 @@ static void reference(struct igh_run *run) {
     free(w);
 }
 
-/* Terms are scale * q * x and bias * x, each up to about 2 |x|; their rounding errors add up like
- * sqrt(k). */
+/* Terms are scale * q * x and bias * x, each up to about 2 |x|, so the sum of their magnitudes is
+ * about k: an error of sqrt(k) * 2^-24 relative to it would be k * sqrt(k) * 2^-24. Signs are
+ * random and a lane adds only a part of a row, so partial sums stay small, and the error is below
+ * 16 * sqrt(k) such units. */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     (void)slot;
     double k = (double)run->test->n[2];

@@ -7,31 +7,73 @@
  * A lane loads 32 neighbouring weights of a row, as four words. Numbers p and p + 4 of a word
  * become one register of two elements without arithmetic: their bits are set into the mantissas
  * of 16.0, so that an element is 16 + q, and 16 * sum(x) is taken off with the bias. Such pairs are
- * the two neighbours that a lane has of a tile's row; the order of k that this makes of the tiles
- * is the one in which x is laid out.
+ * the two neighbours that a lane has of a tile's row. The order of k that this makes of the tiles
+ * is the one in which x is laid out in threadgroup memory, LINES lines of 128 elements at a time:
+ * one for each vector, or, of a single vector, one for each of the next groups.
  */
 #ifndef INGOT_KERNELS_QUANTISED_MATVEC_TILES_H
 #define INGOT_KERNELS_QUANTISED_MATVEC_TILES_H
 
 constant constexpr uint ROW_TILES = 4, TILED_SIMDS = 8, GROUP_COLUMNS = 128;
-constant constexpr uint GROUP_WORDS = GROUP_COLUMNS / 8;
+constant constexpr uint GROUP_VECTORS = GROUP_COLUMNS / 32; // of four words
 
-/* Numbers p and p + 4 of a word, each as 16 + q. */
-template <typename T> inline vec<T, 2> sixteen_and(uint word, uint p);
-template <> inline half2 sixteen_and<half>(uint word, uint p) {
+/* Numbers p and p + 4 of a word, each as 16 + q. `sixteens` is twice 16.0, and the host's: one
+ * instruction masks and sets bits only where one of the two constants is not known to it. */
+template <typename T> inline vec<T, 2> sixteen_and(uint word, uint p, uint sixteens);
+template <> inline half2 sixteen_and<half>(uint word, uint p, uint sixteens) {
     uint placed = p == 0 ? word << 6 : p == 1 ? word << 2 : p == 2 ? word >> 2 : word >> 6;
-    return as_type<half2>((placed & 0x03c003c0u) | 0x4c004c00u);
+    return as_type<half2>((placed & 0x03c003c0u) | sixteens);
 }
-template <> inline bfloat2 sixteen_and<bfloat>(uint word, uint p) {
+template <> inline bfloat2 sixteen_and<bfloat>(uint word, uint p, uint sixteens) {
     uint placed = p == 0 ? word << 3 : word >> (4 * p - 3);
-    return as_type<bfloat2>((placed & 0x00780078u) | 0x41804180u);
+    return as_type<bfloat2>((placed & 0x00780078u) | sixteens);
 }
 
-/* Both columns of a tile over its rows. */
-inline float2 sum_of_rows(float2 x) {
-    x += float2(simd_shuffle_xor(x.x, ushort(2)), simd_shuffle_xor(x.y, ushort(2)));
-    x += float2(simd_shuffle_xor(x.x, ushort(4)), simd_shuffle_xor(x.y, ushort(4)));
-    return x + float2(simd_shuffle_xor(x.x, ushort(16)), simd_shuffle_xor(x.y, ushort(16)));
+constant constexpr uint LINES = 8;
+
+/* Two of eight elements, `which` and `which` + 4, side by side. */
+inline uint pair_of(uint4 eight, uint which) {
+    uint low = which < 2 ? eight.x : eight.y, high = which < 2 ? eight.z : eight.w;
+    return which & 1 ? low >> 16 | (high & 0xffff0000u) : (low & 0xffffu) | high << 16;
+}
+
+template <typename T> inline float sum_of_eight(uint4 eight) {
+    float4 low = float4(as_type<vec<T, 4>>(eight.xy)), high = float4(as_type<vec<T, 4>>(eight.zw));
+    float4 both = low + high;
+    return (both.x + both.y) + (both.z + both.w);
+}
+
+/* Lines of x from group `first` on, in the order of the tiles, and their sums. A lane takes eight
+ * elements of every second line: those that word lane % 16 of a row's group is multiplied by. */
+template <typename T>
+inline void lay_out(device const T *x, constant quantised_matvec_args &args, uint first,
+                    uint groups, uint lane, threadgroup uint *lines, threadgroup float *sums) {
+    const uint word = lane % 16;
+    uint4 eight[LINES / 2];
+#pragma unroll
+    for (uint i = 0; i < LINES / 2; i++) {
+        const uint line = 2 * i + lane / 16;
+        const uint vector = vectors == 1 ? 0 : line;
+        const uint group = vectors == 1 ? first + line * TILED_SIMDS : first;
+        eight[i] = 0;
+        if (vector < args.vectors && group < groups)
+            eight[i] = *(device const uint4 *)(x + vector * args.x_stride +
+                                               ulong(group) * GROUP_COLUMNS + word * 8);
+    }
+#pragma unroll
+    for (uint i = 0; i < LINES / 2; i++) {
+        const uint line = 2 * i + lane / 16;
+        threadgroup uint *to = lines + line * (GROUP_COLUMNS / 2) + word % 4 * 16 + word / 4;
+#pragma unroll
+        for (uint p = 0; p < 4; p++)
+            to[p * 4] = pair_of(eight[i], p);
+        float sum = sum_of_eight<T>(eight[i]);
+#pragma unroll
+        for (ushort step = 1; step < 16; step *= 2)
+            sum += simd_shuffle_xor(sum, step);
+        if (word == 0)
+            sums[line] = sum;
+    }
 }
 
 template <typename T, typename S>
@@ -45,68 +87,70 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
                        uint simd [[simdgroup_index_in_threadgroup]],
                        uint me [[thread_index_in_threadgroup]],
                        uint group [[threadgroup_position_in_grid]]) {
+    // a tile of one vector has that vector's next elements in its other columns, past the end too
+    threadgroup uint lines[TILED_SIMDS][LINES * GROUP_COLUMNS / 2 + 32];
+    threadgroup float line_sums[TILED_SIMDS][LINES];
     threadgroup float2 shared[TILED_SIMDS][ROW_TILES * 32];
     const uint row = (lane >> 4 & 1) * 4 + (lane >> 1 & 3); // of a tile, and the two columns
     const uint column = (lane >> 3 & 1) * 4 + (lane & 1) * 2;
-    const uint first = group * (8 * ROW_TILES), groups = args.columns / GROUP_COLUMNS;
-    const ulong words = ulong(groups) * GROUP_WORDS;
-    ulong line[ROW_TILES];
-#pragma unroll
-    for (uint i = 0; i < ROW_TILES; i++)
-        line[i] = min(first + 8 * i + row, args.rows - 1);
-    // the elements of x for row `row` of tile (word, p) are four neighbours, p = 0 to 3
-    const uint x_at = row / 2 * 32 + (row & 1) * 4;
+    const uint first_row = group * (8 * ROW_TILES), groups = args.columns / GROUP_COLUMNS;
+    const uint in_line = vectors == 1 ? LINES : 1; // groups that are laid out together
+    device const uint4 *weights_of =
+        (device const uint4 *)packed + ulong(first_row) * groups * GROUP_VECTORS;
+    scales += ulong(first_row) * groups;
+    biases += ulong(first_row) * groups;
+    uint line_of[ROW_TILES]; // the number of a line's first group, from those of the first row on
     float2 total[ROW_TILES];
-#pragma unroll
-    for (uint i = 0; i < ROW_TILES; i++)
-        total[i] = 0;
-
     uint4 next[ROW_TILES]; // weights on their way while others are used
 #pragma unroll
-    for (uint i = 0; i < ROW_TILES; i++)
-        next[i] = *(device const uint4 *)(packed + line[i] * words +
-                                          min(simd, groups - 1) * GROUP_WORDS + column * 2);
-    for (uint g = simd; g < groups; g += TILED_SIMDS) {
-        uint4 weights[ROW_TILES];
-        float scale[ROW_TILES], shift[ROW_TILES];
+    for (uint i = 0; i < ROW_TILES; i++) {
+        line_of[i] = min(8 * i + row, args.rows - 1 - first_row) * groups;
+        total[i] = 0;
+        next[i] = weights_of[(line_of[i] + min(simd, groups - 1)) * GROUP_VECTORS + column / 2];
+    }
+    for (uint first = simd; first < groups; first += in_line * TILED_SIMDS) {
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        lay_out(x, args, first, groups, lane, lines[simd], line_sums[simd]);
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        const uint end = min(first + in_line * TILED_SIMDS, groups);
+        uint line = 0;
+        for (uint g = first; g < end; g += TILED_SIMDS, line++) {
+            uint4 weights[ROW_TILES];
+            float scale[ROW_TILES], shift[ROW_TILES];
+            const uint after = min(g + TILED_SIMDS, groups - 1);
 #pragma unroll
-        for (uint i = 0; i < ROW_TILES; i++) {
-            weights[i] = next[i];
-            next[i] = *(device const uint4 *)(packed + line[i] * words +
-                                              min(g + TILED_SIMDS, groups - 1) * GROUP_WORDS +
-                                              column * 2);
-            scale[i] = float(scales[line[i] * groups + g]);
-            shift[i] = has_biases ? float(biases[line[i] * groups + g]) : -middle * scale[i];
-        }
-        simdgroup_float8x8 sum[ROW_TILES];
+            for (uint i = 0; i < ROW_TILES; i++) {
+                weights[i] = next[i];
+                next[i] = weights_of[(line_of[i] + after) * GROUP_VECTORS + column / 2];
+                scale[i] = float(scales[line_of[i] + g]);
+                shift[i] = has_biases ? float(biases[line_of[i] + g]) : -middle * scale[i];
+            }
+            simdgroup_float8x8 sum[ROW_TILES];
 #pragma unroll
-        for (uint i = 0; i < ROW_TILES; i++)
-            sum[i] = simdgroup_float8x8(0.0f);
-        float2 of_x = 0;
+            for (uint i = 0; i < ROW_TILES; i++)
+                sum[i] = simdgroup_float8x8(0.0f);
+            threadgroup const T *from = (threadgroup const T *)(lines[simd]) + line * GROUP_COLUMNS;
 #pragma unroll
-        for (uint w = 0; w < 4; w++) {
-            vec<T, 4> left = 0, right = 0; // of vectors `column` and the next
-            device const T *from = x + ulong(g) * GROUP_COLUMNS + w * 8 + x_at;
-            if (column < args.vectors)
-                left = *(device const vec<T, 4> *)(from + column * args.x_stride);
-            if (vectors > 1 && column + 1 < args.vectors)
-                right = *(device const vec<T, 4> *)(from + (column + 1) * args.x_stride);
+            for (uint w = 0; w < 4; w++) {
 #pragma unroll
-            for (uint p = 0; p < 4; p++) {
-                simdgroup_matrix<T, 8, 8> xs, ws;
-                xs.thread_elements() = vec<T, 2>(left[p], right[p]);
-                of_x += float2(left[p], right[p]);
+                for (uint p = 0; p < 4; p++) {
+                    simdgroup_matrix<T, 8, 8> xs, ws;
+                    simdgroup_load(xs, from + (w * 4 + p) * 8, vectors == 1 ? 8 : GROUP_COLUMNS,
+                                   ulong2(0), true);
 #pragma unroll
-                for (uint i = 0; i < ROW_TILES; i++) {
-                    ws.thread_elements() = sixteen_and<T>(weights[i][w], p);
-                    simdgroup_multiply_accumulate(sum[i], ws, xs, sum[i]);
+                    for (uint i = 0; i < ROW_TILES; i++) {
+                        ws.thread_elements() = sixteen_and<T>(weights[i][w], p, args.sixteens);
+                        simdgroup_multiply_accumulate(sum[i], ws, xs, sum[i]);
+                    }
                 }
             }
-        }
-        of_x = sum_of_rows(of_x);
+            const float2 of_x = vectors == 1
+                                    ? float2(line_sums[simd][line])
+                                    : float2(line_sums[simd][column], line_sums[simd][column + 1]);
 #pragma unroll
-        for (uint i = 0; i < ROW_TILES; i++)
-            total[i] += scale[i] * sum[i].thread_elements() + (shift[i] - 16 * scale[i]) * of_x;
+            for (uint i = 0; i < ROW_TILES; i++)
+                total[i] += scale[i] * sum[i].thread_elements() + (shift[i] - 16 * scale[i]) * of_x;
+        }
     }
 #pragma unroll
     for (uint i = 0; i < ROW_TILES; i++)
@@ -118,7 +162,7 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
 #pragma unroll
     for (uint s = 0; s < TILED_SIMDS; s++)
         all += shared[s][me];
-    const uint to = first + 8 * (me / 32) + row;
+    const uint to = first_row + 8 * (me / 32) + row;
     if (to >= args.rows)
         return;
     const float more = args.has_bias ? float(bias[to]) : 0.0f;

@@ -8,7 +8,8 @@ using namespace metal;
 
 constant bool HAS_WEIGHT [[function_constant(2)]];
 
-template <typename T, typename W, int KEEP>
+template <typename T, typename W, int KEEP, bool PART = false>
+[[max_total_threads_per_threadgroup(row_most_threads<KEEP, PART, T, W>())]]
 kernel void rms_norm(device const T *x [[buffer(0)]],
                      device const W *weight [[buffer(1)]],
                      device T *out [[buffer(2)]],
@@ -23,25 +24,42 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     x += row * args.x_stride;
     out += row * args.out_stride;
     uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
-    float4 kept[KEEP ? KEEP : 1], squares = 0;
-    for (uint b = 0; b < blocks; b++) {
-        float4 v = row_load(x, columns, b, me, 0);
-        squares = fma(v, v, squares);
-        if (KEEP) {
-            kept[b] = v;
-        }
+    vec<T, 4> kept[KEEP ? KEEP : 1];
+    vec<W, 4> weights[KEEP ? KEEP : 1];
+    if (KEEP) {
+        row_fetch<KEEP>(x, columns, 0, me, T(0), kept);
     }
-    row_rms rms = find_rms(ROW_SUM(sum4(squares)), x, columns, blocks, me, args.eps, row_shared,
-                           row_simd, row_lane);
+    const bool ahead = KEEP && ROW_FULL && HAS_WEIGHT;
+    if (ahead) {
+        row_fetch<KEEP>(weight, columns, 0, me, W(0), weights);
+    }
+    float4 squares = 0;
+    for (uint b = 0; b < blocks; b++) {
+        float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
+        squares = fma(v, v, squares);
+    }
+    row_rms rms = find_rms<KEEP>(ROW_SUM(sum4(squares)), x, kept, columns, blocks, me, args.eps,
+                                 row_shared, row_simd, row_lane);
     if (args.save_rstd && me == 0) {
         rstd_out[row] = rms.rstd * rms.scale;
     }
     for (uint b = 0; b < blocks; b++) {
-        float4 v = (KEEP ? kept[b] : row_load(x, columns, b, me, 0)) * rms.scale * rms.rstd;
+        float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
+        v = v * rms.scale * rms.rstd;
         if (HAS_WEIGHT) {
-            v *= row_load(weight, columns, b, me, 0);
+            if (KEEP && !ahead) {
+                row_fetch<1>(weight, columns, b, me, W(0), weights + b);
+            }
+            v *= KEEP ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
         }
-        row_store(out, columns, b, me, v, args.past_caches);
+        if (KEEP) {
+            kept[b] = vec<T, 4>(v);
+        } else {
+            row_store(out, columns, b, me, v, args.past_caches);
+        }
+    }
+    if (KEEP) {
+        row_put<KEEP>(out, columns, 0, me, kept);
     }
 }
 
@@ -101,7 +119,8 @@ kernel void rms_norm_backward(device const T *x [[buffer(0)]],
 
 #define INSTANTIATE_RMS_NORM(types, ...)                                                           \
     INSTANTIATE_KERNEL("rms_norm_" types "_k0", rms_norm<__VA_ARGS__, 0>)                          \
-    INSTANTIATE_KERNEL("rms_norm_" types "_k8", rms_norm<__VA_ARGS__, 8>)                          \
+    INSTANTIATE_KERNEL("rms_norm_" types "_k8", rms_norm<__VA_ARGS__, 8>) \
+    INSTANTIATE_KERNEL("rms_norm_" types "_k8_part", rms_norm<__VA_ARGS__, 8, true>) \
     INSTANTIATE_KERNEL("rms_norm_backward_" types, rms_norm_backward<__VA_ARGS__>)
 INSTANTIATE_RMS_NORM("f32_f32", float, float)
 INSTANTIATE_RMS_NORM("f16_f16", half, half)

@@ -24,10 +24,10 @@ inline ulong mask_offset(constant softmax_args &args, ulong row) {
     return a * args.mask_strides[0] + b * args.mask_strides[1] + c * args.mask_strides[2];
 }
 
-// The scores of a block of x, -infinity where nothing takes part.
+// A block of x scaled, and -infinity where the mask says so.
 template <typename M>
-inline float4 scores_of(float4 v, device const M *mask, constant softmax_args &args, uint length,
-                        uint block, uint me) {
+inline float4 masked(float4 v, device const M *mask, constant softmax_args &args, uint block,
+                     uint me) {
     v *= args.scale;
     if constexpr (is_same_v<M, bool>) {
         float4 allowed = row_load(mask, args.columns, block, me, 0);
@@ -35,7 +35,14 @@ inline float4 scores_of(float4 v, device const M *mask, constant softmax_args &a
     } else if constexpr (!is_same_v<M, no_mask>) {
         v += row_load(mask, args.columns, block, me, 0);
     }
-    return row_before(v, length, block, me, -INFINITY);
+    return v;
+}
+
+// The scores of a block of x, -infinity where nothing takes part.
+template <typename M>
+inline float4 scores_of(float4 v, device const M *mask, constant softmax_args &args, uint length,
+                        uint block, uint me) {
+    return row_before(masked(v, mask, args, block, me), length, block, me, -INFINITY);
 }
 
 template <typename T, typename M>
@@ -44,7 +51,33 @@ inline float4 load_scores(device const T *x, device const M *mask, constant soft
     return scores_of(row_load(x, args.columns, block, me, 0), mask, args, length, block, me);
 }
 
+// The same of a row in registers, and the greatest score of this thread. Where the whole row takes
+// part, nothing asks for its end.
+template <int KEEP, typename T, typename M>
+inline float keep_scores(thread float4 *kept, thread const vec<T, 4> *raw, device const M *mask,
+                         constant softmax_args &args, uint length, uint me) {
+    for (uint b = 0; b < KEEP; b++) {
+        kept[b] = masked(float4(raw[b]), mask, args, b, me);
+    }
+    if (!ROW_FULL || length < args.columns) {
+        for (uint b = 0; b < KEEP; b++) {
+            kept[b] = row_before(kept[b], length, b, me, -INFINITY);
+        }
+    }
+    float4 top = kept[0];
+    for (uint b = 1; b < KEEP; b++) {
+        top = fmax(top, kept[b]);
+    }
+    return fmax(fmax(top.x, top.y), fmax(top.z, top.w));
+}
+
+// e^x; the results of 16-bit types need fewer of its digits.
+template <typename T> inline float4 exponential(float4 x) {
+    return sizeof(T) == 2 ? fast::exp2(x * 1.44269504f) : fast::exp(x);
+}
+
 template <typename T, typename M, int KEEP>
+[[max_total_threads_per_threadgroup(row_most_threads<KEEP, true, T, T>())]]
 kernel void softmax(device const T *x [[buffer(0)]],
                     device const M *mask [[buffer(1)]],
                     device T *out [[buffer(2)]],
@@ -62,17 +95,24 @@ kernel void softmax(device const T *x [[buffer(0)]],
     }
     uint columns = args.columns, length = row_length(args, row), me = ROW_THREAD;
     uint blocks = row_loop<KEEP>(length), all = row_blocks(columns);
+    constexpr bool in_registers = row_in_registers<KEEP>();
     float4 kept[KEEP ? KEEP : 1];
+    vec<T, 4> raw[in_registers ? KEEP : 1]; // of x, and then of the result
     float base, scale;
-    if (KEEP) {
-        // in registers: all of the row is under way before the first of it is looked at
-        for (uint b = 0; KEEP <= 8 && b < blocks; b++) {
-            kept[b] = row_load(x, columns, b, me, 0);
+    if (in_registers) {
+        row_fetch<in_registers ? KEEP : 0>(x, columns, 0, me, T(0), raw);
+        float top = keep_scores<in_registers ? KEEP : 0>(kept, raw, mask, args, length, me);
+        base = online_base(ROW_MAX(top));
+        float4 sum = 0;
+        for (uint b = 0; b < blocks; b++) {
+            kept[b] = exponential<T>(kept[b] - base);
+            sum += kept[b];
         }
+        scale = 1 / ROW_SUM(sum4(sum));
+    } else if (KEEP) {
         float top = -INFINITY;
         for (uint b = 0; b < blocks; b++) {
-            float4 v = KEEP <= 8 ? kept[b] : row_load(x, columns, b, me, 0);
-            kept[b] = scores_of(v, mask, args, length, b, me);
+            kept[b] = load_scores(x, mask, args, length, b, me);
             top = greater(max4(kept[b]), top);
         }
         base = online_base(ROW_MAX(top));
@@ -94,7 +134,14 @@ kernel void softmax(device const T *x [[buffer(0)]],
     }
     for (uint b = 0; b < blocks; b++) {
         float4 e = KEEP ? kept[b] : fast::exp(load_scores(x, mask, args, length, b, me) - base);
-        row_store(out, columns, b, me, e * scale, args.past_caches);
+        if (in_registers) {
+            raw[b] = vec<T, 4>(e * scale);
+        } else {
+            row_store(out, columns, b, me, e * scale, args.past_caches);
+        }
+    }
+    if (in_registers) {
+        row_put<in_registers ? KEEP : 0>(out, columns, 0, me, raw);
     }
     float4 rest = length ? 0.0f : NAN;
     for (uint b = blocks; b < all; b++) {

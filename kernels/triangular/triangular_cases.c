@@ -6,7 +6,15 @@
 #include "convert/case_matrices.h"
 
 enum { A, B, X };
-enum { UPPER = 1, TRANSPOSED = 2, UNIT = 4, RIGHT = 8, IN_PLACE = 16, STRIDED = 32 };
+enum {
+    UPPER = 1,
+    TRANSPOSED = 2,
+    UNIT = 4,
+    RIGHT = 8,
+    IN_PLACE = 16,
+    STRIDED = 32,
+    FAR_APART = 64
+};
 #define F32 IGH_TYPE(INGOT_SCALAR_F32)
 
 static const struct igh_case cases[] = {
@@ -18,6 +26,11 @@ static const struct igh_case cases[] = {
     {.name = "7 of 16x16, 1 upper", .n = {7, 16, 1}, .flags = UPPER},
     {.name = "3 of 13x13, 5", .n = {3, 13, 5}},
     {.name = "3 of 13x13, 5 upper", .n = {3, 13, 5}, .flags = UPPER},
+    {.name = "2 of 6x6, 3 far apart", .n = {2, 6, 3}, .flags = FAR_APART},
+    {.name = "2 of 90x90, 70 far apart",
+     .n = {2, 90, 70},
+     .flags = FAR_APART | UPPER,
+     .types = F32},
     {.name = "3 of 13x13, 5 transposed", .n = {3, 13, 5}, .flags = TRANSPOSED},
     {.name = "3 of 13x13, 5 upper transposed", .n = {3, 13, 5}, .flags = UPPER | TRANSPOSED},
     {.name = "3 of 13x13, 5 unit", .n = {3, 13, 5}, .flags = UNIT},
@@ -68,6 +81,8 @@ static void declare(struct igh_run *run) {
     igh_input(run, A, "a", run->type, rank, (const int64_t[]){batch, n, n} + skip, fill);
     if (c->flags & STRIDED)
         igh_strides(run, A, (const int64_t[]){2 * n * n, 2 * n, 1}, 3);
+    if (c->flags & FAR_APART)
+        igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, n, 1}, 0);
     double *a = malloc(sizeof *a * (size_t)(count * n * n + 1));
     if (!a) {
         ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for a matrix");
@@ -159,8 +174,8 @@ static const struct igh_suite triangular_solve = {
     .cases = cases,
     .case_count = sizeof cases / sizeof *cases,
     .size_names = (const char *const[]){"batch", "n", "k", "exponent", NULL},
-    .flag_names =
-        (const char *const[]){"upper", "transposed", "unit", "right", "in place", "strided", NULL},
+    .flag_names = (const char *const[]){"upper", "transposed", "unit", "right", "in place",
+                                        "strided", "far apart", NULL},
     .declare = declare,
     .launch = launch,
     .verify = verify,

@@ -248,9 +248,8 @@ class MetalKernel:
         before, body, after = lines
         label = f"metal_kernel {self.name}"
         places = {f"{label} (header)": self.header, label: body}
-        fast = "#ifndef __FAST_MATH__\n#define __FAST_MATH__ 1\n#endif\n" if self.math_mode == "fast" else ""
         text = (
-            f'{fast}{preamble(self.header + before + body)}#line 1 "{label} (header)"\n{self.header}\n'
+            f'{preamble(self.header + before + body)}#line 1 "{label} (header)"\n{self.header}\n'
             f'#line 1 "{label} (generated signature)"\n{before}#line 1 "{label}"\n{body}\n'
             f'#line 1 "{label} (generated end)"\n{after}'
         )

@@ -168,14 +168,11 @@ def compile_shader(
         fast_math = os.environ.get("PYTORCH_MPS_FAST_MATH", "0") not in ("", "0")
     if strict is None:
         strict = os.environ.get("INGOT_STRICT", "0") not in ("", "0")
-    pairs = _define_pairs(defines)
-    if fast_math and "__FAST_MATH__" not in pairs[::2]:  # which Metal's compiler defines then
-        pairs += ["__FAST_MATH__", "1"]
     library = _C.compile(
         source,
         name=name,
         include_dirs=_include_dirs(source, include_dirs),
-        defines=pairs,
+        defines=_define_pairs(defines),
         fast_math=fast_math,
         msl_version=_msl_number(msl_version),
         use_cache=use_cache,

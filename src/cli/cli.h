@@ -135,7 +135,8 @@ struct cli_compile_request {
     const struct cli_list *constants; /* NAME_OR_INDEX=VALUE */
     /* A constant without a value gets 1 (true); otherwise its kernels fail. */
     bool assume_constants;
-    bool list_only; /* compile nothing */
+    bool list_only;     /* compile nothing */
+    bool describe_only; /* arguments and limits, no code */
 };
 
 /* Compiles the kernels, with as many runs of ingotc at a time as there are cores. Returns

@@ -1,5 +1,6 @@
 /* `ingot inspect`: kernels, their arguments, and function constants. An archive is read as it
- * is; source is compiled, with the value 1 for constants that have none. */
+ * is; of source only the arguments are worked out, with the value 1 for constants that have none.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -295,7 +296,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
                                                                   .targets = &targets,
                                                                   .constants = &constants,
                                                                   .assume_constants = true,
-                                                                  .list_only = names_only},
+                                                                  .list_only = names_only,
+                                                                  .describe_only = true},
                                     as_json, names_only);
     }
     cli_list_free(&files);
@@ -309,9 +311,11 @@ const struct cli_command cli_inspect = {
     .name = "inspect",
     .summary = "kernels, their arguments, and function constants",
     .usage = "FILE [--json] [--names] [--kernel NAME]...",
-    .help = "Shows the kernels of a Metal source or of an .ingot archive: for each argument its\n"
-            "index, name, kind, address space, type and size; and the function constants. Source\n"
-            "is compiled; function constants that get no value by --const are taken as 1 (true).",
+    .help =
+        "Shows the kernels of a Metal source or of an .ingot archive: for each argument its\n"
+        "index, name, kind, address space, type and size; and the function constants. In\n"
+        "source, function constants that get no value by --const are taken as 1 (true); no code\n"
+        "is made (`ingot check` does that).",
     .examples = "  ingot inspect examples/saxpy.metal\n"
                 "  ingot inspect lib.ingot --json | jq '.kernels[].name'",
     .run = run,

@@ -217,6 +217,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"time", 't', CLI_NUMBER, "SECONDS", "how long a candidate is measured (0.05)",
          &tune.search.seconds},
         {"gain", 0, CLI_NUMBER, "PERCENT", "what is worth a rule (3)", &tune.gain},
+        {"check-all", 0, CLI_FLAG, NULL, "check slow candidates too, not only those that may win",
+         &tune.search.check_all},
         {"verbose", 'v', CLI_FLAG, NULL, "also say what is refused and left out", &tune.verbose},
         {0},
     };

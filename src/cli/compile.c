@@ -25,7 +25,7 @@
 #define COMPILER_MEMORY 0 /* the default limit */
 #endif
 
-enum { MAX_ARGUMENTS = 512, MAX_WORKERS = 64, MAX_BATCH = 8 };
+enum { MAX_ARGUMENTS = 512, MAX_WORKERS = 64, MAX_BATCH = 8, MAX_DESCRIBED = 64 };
 
 struct command_line {
     const char *items[MAX_ARGUMENTS + 1];
@@ -239,6 +239,8 @@ static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
         add_pair(&line, "--target", jobs->request->targets->items[i]);
     for (size_t i = 0; i < jobs->constant_values.count; i++)
         add_pair(&line, "--const", jobs->constant_values.items[i]);
+    if (jobs->request->describe_only)
+        add(&line, "--describe-only");
     struct cli_source_options options = *jobs->request->options;
     options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
     options.defines = (struct cli_list){0};
@@ -299,8 +301,9 @@ static void run_workers(struct jobs *jobs) {
     jobs->batch = jobs->out->result_count / (2 * count);
     if (jobs->batch < 1)
         jobs->batch = 1;
-    if (jobs->batch > MAX_BATCH)
-        jobs->batch = MAX_BATCH;
+    size_t most = jobs->request->describe_only ? MAX_DESCRIBED : MAX_BATCH;
+    if (jobs->batch > most)
+        jobs->batch = most;
     if (count > jobs->out->result_count)
         count = jobs->out->result_count;
     if (count > MAX_WORKERS)

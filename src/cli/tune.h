@@ -24,6 +24,7 @@ struct tune_search {
     const char *policy_path; /* of the user; NULL: the usual one */
     double seconds;          /* for one measurement */
     double least_gain;       /* as a share of the time before */
+    bool check_all;          /* also what is not among the fastest */
 };
 
 /* Finds the knobs in use by launching the row; false, with `why` set, when the row has none. */

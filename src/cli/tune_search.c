@@ -241,6 +241,13 @@ static bool duel(struct state *state, struct candidate *challenger) {
     return point->improved = true;
 }
 
+/* What is wrong is out, whether or not it is fast enough to win. */
+static void check_all(struct state *state) {
+    for (size_t i = 1; i < state->count; i++)
+        if (!isinf(state->candidates[i].seconds) && !check(state, state->candidates[i].values))
+            state->candidates[i].seconds = INFINITY;
+}
+
 bool tune_point_search(const struct tune_search *search, struct tune_point *point) {
     struct state *state = calloc(1, sizeof *state);
     struct ig_error error = {0};
@@ -263,11 +270,15 @@ bool tune_point_search(const struct tune_search *search, struct tune_point *poin
     }
     if (fine) {
         sweep(state);
-        for (int duels = 0; duels < FINALISTS && point->wrong < MAX_WRONG && !point->improved;) {
+        if (search->check_all)
+            check_all(state);
+        const size_t wrong_before = point->wrong;
+        for (int duels = 0;
+             duels < FINALISTS && point->wrong - wrong_before < MAX_WRONG && !point->improved;) {
             struct candidate *best = &state->candidates[fastest(state) - state->candidates];
             if (!(best->seconds < state->candidates[0].seconds * (1 - search->least_gain)))
                 break;
-            bool right = check(state, best->values);
+            bool right = search->check_all || check(state, best->values);
             duels += right;
             if (!right || !duel(state, best))
                 best->seconds = INFINITY;

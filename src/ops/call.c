@@ -64,6 +64,10 @@ const ingot_device_info *igo_device_info(const struct igo_call *call) {
     return &call->ops->info;
 }
 
+uint32_t igo_threadgroup_memory(const struct igo_call *call) {
+    return call->stream->device->most_threadgroup_memory;
+}
+
 const char *igo_device_kind(const struct igo_call *call) {
     static const char *const kinds[] = {"cpu", "cuda", "metal"};
     size_t length = strcspn(call->ops->info.name, ":");
@@ -337,7 +341,7 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
     memcpy(desc.threads, launch->threads, sizeof desc.threads);
     memcpy(desc.threadgroups, launch->threadgroups, sizeof desc.threadgroups);
     memcpy(desc.group, launch->group, sizeof desc.group);
-    status = ingot_stream_dispatch(call->stream, &desc);
+    status = ig_stream_dispatch(call->stream, &desc, igo_threadgroup_memory(call));
     if (status)
         return igo_fail(call, status, "%s", ingot_error_message());
     describe_launch(call, launch);

@@ -179,6 +179,9 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch);
  * (the stream keeps it as long as it is needed). NULL when the call has failed. Not zeroed. */
 ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes);
 void igo_scratch_release(struct igo_call *call, ingot_buffer *scratch);
+/* Memory that holds the bytes, for kernels to read, where the device does not read the host's
+ * memory; kept for the next call with the same bytes. The caller releases it after the launch. */
+ingot_buffer *igo_table(struct igo_call *call, const void *bytes, size_t size);
 /* A dense tensor in scratch memory; released by igo_scratch_release(call, t.buffer). */
 ingot_tensor igo_scratch_tensor(struct igo_call *call, ingot_scalar_type type, uint32_t rank,
                                 const int64_t *shape);
@@ -188,5 +191,7 @@ bool igo_blit_copy(struct igo_call *call, const ingot_tensor *from, const ingot_
 /* The device's limits and kind: "cpu", "cuda", "metal". */
 const ingot_device_info *igo_device_info(const struct igo_call *call);
 const char *igo_device_kind(const struct igo_call *call);
+/* Bytes of threadgroup memory that a launch may use: on GPUs more than the info says to users. */
+uint32_t igo_threadgroup_memory(const struct igo_call *call);
 
 #endif

@@ -56,6 +56,7 @@ static void destroy(ingot_ops *ops) {
     igo_pipelines_close(&ops->pipelines);
     ingot_buffer_release(ops->nothing);
     igo_scratch_pool_close(&ops->scratch);
+    igo_tables_close(&ops->tables);
     igo_policy_free(&ops->policy);
     for (size_t i = 0; i < ops->choice_capacity; i++)
         free(ops->choices[i]);
@@ -81,6 +82,7 @@ ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
     pthread_rwlock_init(&ops->choices_lock, NULL);
     ig_fork_guard_rwlock(&ops->choices_fork, &ops->choices_lock);
     igo_scratch_pool_open(&ops->scratch);
+    igo_tables_open(&ops->tables);
     ops->device = device;
     ops->scratch_from = desc ? desc->scratch : NULL;
     ops->scratch_context = desc ? desc->scratch_context : NULL;

@@ -85,6 +85,22 @@ struct igo_scratch_pool {
 void igo_scratch_pool_open(struct igo_scratch_pool *pool);
 void igo_scratch_pool_close(struct igo_scratch_pool *pool);
 
+/* ---- tables.c ---------------------------------------------------------------------------------
+ */
+
+enum { IGO_MET_TABLES = 16 };
+struct igo_tables {
+    pthread_mutex_t lock;
+    struct ig_fork_hook fork;
+    struct igo_kept_table *kept;
+    size_t count;
+    uint64_t uses;
+    uint64_t met[IGO_MET_TABLES]; /* the last ones, by their hashes */
+    size_t met_count;
+};
+void igo_tables_open(struct igo_tables *tables);
+void igo_tables_close(struct igo_tables *tables);
+
 /* ---- resolved policies, by operation and subject -----------------------------------------------
  */
 
@@ -102,6 +118,7 @@ struct ingot_ops {
     struct igo_policy policy;
     struct igo_pipelines pipelines;
     struct igo_scratch_pool scratch;
+    struct igo_tables tables;
     ingot_buffer *nothing; /* bound for absent tensors; NULL where memory is unified */
     void *(*scratch_from)(void *context, uint64_t bytes); /* instead of the pool; or NULL */
     void *scratch_context;

@@ -6,7 +6,18 @@
 #include "base/scalar.h"
 #include "common/row_parts_args.h"
 
-enum { MOST_COLUMNS = INT32_MAX - 4096, MIN_GROUPS = 16, MIN_PART = 16384 /* elements */ };
+enum {
+    MOST_COLUMNS = INT32_MAX - 4096,
+    MIN_GROUPS = 16,
+    MIN_PART = 16384, /* elements */
+    MOST_KEEPING = 16 /* SIMD-groups of a threadgroup that keeps rows in registers */
+};
+
+static void note_alignment(struct igo_matrix *matrix, const ingot_tensor *tensor) {
+    matrix->aligned =
+        matrix->aligned && igo_aligned(tensor, 4 * (uint32_t)ig_scalar_size(tensor->type));
+    matrix->aligned_16 = matrix->aligned_16 && igo_aligned(tensor, 16);
+}
 
 static uint64_t rows_of(struct igo_call *call, struct igo_matrix *matrix, const char *name,
                         const ingot_tensor *tensor, bool output) {
@@ -29,14 +40,14 @@ static uint64_t rows_of(struct igo_call *call, struct igo_matrix *matrix, const 
                  (long long)columns);
         return 0;
     }
-    matrix->aligned =
-        matrix->aligned && igo_aligned(tensor, 4 * (uint32_t)ig_scalar_size(tensor->type));
+    note_alignment(matrix, tensor);
     return (uint64_t)stride;
 }
 
 uint64_t igo_matrix_begin(struct igo_call *call, struct igo_matrix *matrix, const char *name,
                           const ingot_tensor *tensor, uint32_t types, bool output) {
-    *matrix = (struct igo_matrix){.name = name, .tensor = tensor, .aligned = true};
+    *matrix =
+        (struct igo_matrix){.name = name, .tensor = tensor, .aligned = true, .aligned_16 = true};
     if (!igo_tensor(call, name, tensor, types, 1, INGOT_MAX_RANK))
         return 0;
     int64_t columns = tensor->shape[tensor->rank - 1];
@@ -66,9 +77,8 @@ bool igo_matrix_vector(struct igo_call *call, struct igo_matrix *matrix, const c
         !igo_extent(call, name, tensor, 0, matrix->columns, "the length of a row") ||
         !igo_dense(call, name, tensor))
         return false;
-    matrix->aligned =
-        matrix->aligned &&
-        (!matrix->columns || igo_aligned(tensor, 4 * (uint32_t)ig_scalar_size(tensor->type)));
+    if (matrix->columns)
+        note_alignment(matrix, tensor);
     return true;
 }
 
@@ -115,6 +125,11 @@ bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix) {
     return igo_policy(call, matrix->tensor->type, &size);
 }
 
+/* Few enough to be in registers: row_in_registers of kernels/common/rows.h. */
+static bool in_registers(const struct igo_matrix *matrix) {
+    return matrix->kept > 0 && matrix->kept <= 8;
+}
+
 uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
                          const uint32_t *numbers, size_t count) {
     uint32_t allowed = igo_knob(call, IGO_ROW_KEEP), step = 128 * igo_knob(call, IGO_ROW_SIMD);
@@ -123,6 +138,8 @@ uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
         count--;
     if (count > 0 && matrix->columns <= (uint64_t)numbers[count - 1] * step)
         matrix->kept = numbers[count - 1];
+    if (in_registers(matrix) && igo_knob(call, IGO_ROW_SIMD) > MOST_KEEPING)
+        matrix->kept = 0;
     return matrix->kept;
 }
 
@@ -131,9 +148,17 @@ static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix 
     if (igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned || matrix->columns % 4)
         return 0;
     uint64_t step = 128 * (uint64_t)igo_knob(call, IGO_ROW_SIMD);
-    bool unrolled = matrix->kept > 0 && matrix->kept <= 8;
-    bool full = unrolled ? matrix->columns == matrix->kept * step : matrix->columns % step == 0;
-    return full ? 2 : 1;
+    if (!in_registers(matrix))
+        return matrix->columns % step == 0 ? 2 : 1;
+    if (matrix->columns != matrix->kept * step)
+        return 1;
+    if (ig_scalar_size(matrix->tensor->type) == 4)
+        return 2;
+    return matrix->aligned_16 ? 3 : 1;
+}
+
+const char *igo_matrix_part(const struct igo_call *call, const struct igo_matrix *matrix) {
+    return in_registers(matrix) && row_vector(call, matrix) < 2 ? "_part" : "";
 }
 
 struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix) {
@@ -158,7 +183,8 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
                      const struct igo_matrix *matrix, uint64_t items) {
     const uint64_t line = 1u << 24;
     uint32_t simds = igo_knob(call, IGO_ROW_SIMD), rows = igo_knob(call, IGO_ROW_ROWS);
-    while (rows > 1 && (simds > 1 || items / rows < MIN_GROUPS))
+    while (rows > 1 && (simds > 1 || items / rows < MIN_GROUPS ||
+                        (in_registers(matrix) && rows > MOST_KEEPING)))
         rows /= 2;
     igo_launch_constant_u32(launch, "ROW_SIMDS", simds);
     igo_launch_constant_u32(launch, "ROW_VECTOR", row_vector(call, matrix));

@@ -48,8 +48,9 @@ struct igo_matrix {
     const ingot_tensor *tensor;
     uint64_t rows;
     uint32_t columns;
-    bool aligned;  /* the rows of all tensors so far start at a multiple of four elements */
-    uint32_t kept; /* blocks that the kernel keeps; igo_matrix_keep sets it */
+    bool aligned;    /* the rows of all tensors so far start at a multiple of four elements */
+    bool aligned_16; /* and of 16 bytes */
+    uint32_t kept;   /* blocks that the kernel keeps; igo_matrix_keep sets it */
 };
 
 /* Checks the tensor and takes its last dimension as the row. Returns the stride of its rows in
@@ -83,6 +84,9 @@ bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix);
  * the row fits, or 0. */
 uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
                          const uint32_t *numbers, size_t count);
+/* What the name of a kernel has behind the blocks that it keeps in registers: "_part" for rows that
+ * do not fill them with vectors (PART of kernels/common/rows.h). After igo_matrix_keep. */
+const char *igo_matrix_part(const struct igo_call *call, const struct igo_matrix *matrix);
 /* The rows are summed in parts, and then the parts: from the knob and the shape alone, so that
  * results do not depend on the machine's load. */
 struct igo_parts {

@@ -1,5 +1,6 @@
 /* Buffers: lengths, references and wrapping; the memory itself is the device's. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/objects.h"
 
@@ -45,6 +46,22 @@ ingot_status ingot_buffer_create(ingot_device *device, uint64_t length, ingot_bu
     }
     ingot_device_retain(device);
     *result = buffer;
+    return INGOT_OK;
+}
+
+ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint64_t size,
+                                   ingot_buffer **result) {
+    struct ig_error error = {0};
+    ingot_status status = ingot_buffer_create(device, size, result);
+    if (status != INGOT_OK)
+        return status;
+    if (!device->ops->buffer_write)
+        memcpy((*result)->contents, bytes, size);
+    else if (device->ops->buffer_write(device, *result, bytes, size, &error) != INGOT_OK) {
+        ingot_buffer_release(*result);
+        *result = NULL;
+        return ig_api_result(&error);
+    }
     return INGOT_OK;
 }
 

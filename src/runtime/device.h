@@ -40,6 +40,8 @@ struct ig_device_ops {
     ingot_status (*code_load)(ingot_device *device, const struct ig_variant *variant,
                               const struct ig_code *code, void **loaded, struct ig_error *error);
     void (*code_unload)(ingot_device *device, void *loaded);
+    /* The most threads of a threadgroup that loaded code can have; NULL: as the variant says. */
+    uint32_t (*code_threads)(const void *loaded);
 
     /* Fills in the contents, address and memory of a buffer of buffer->length bytes, zeroed. */
     ingot_status (*buffer_allocate)(ingot_device *device, ingot_buffer *buffer,
@@ -49,11 +51,17 @@ struct ig_device_ops {
      * where the device has memory of its own, one of that, and `contents` becomes NULL. */
     ingot_status (*buffer_wrap)(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
     void (*buffer_unwrap)(ingot_device *device, ingot_buffer *buffer);
+    /* Copies to the start of a buffer that nothing uses yet, and waits for it; NULL where the
+     * host writes the contents. */
+    ingot_status (*buffer_write)(ingot_device *device, ingot_buffer *buffer, const void *bytes,
+                                 uint64_t size, struct ig_error *error);
 
     ingot_status (*stream_open)(ingot_device *device, void **stream, struct ig_error *error);
     /* A queue of another library; NULL where there are none. */
     ingot_status (*stream_wrap)(ingot_device *device, void *native, void **stream,
                                 struct ig_error *error);
+    /* Is work recorded into a graph instead of run? NULL where there are none. */
+    bool (*stream_is_captured)(void *stream);
     /* Waits for the work, whose errors are lost. */
     void (*stream_close)(void *stream);
     /* Queue work and return. What the work uses is retained until it is done, or whoever frees
@@ -92,6 +100,8 @@ struct ingot_device {
     const struct ig_device_ops *ops;
     ingot_device_info info;
     double time_limit_seconds; /* the default of dispatches; < 0: none */
+    /* Threadgroup memory that ingot's own kernels may use: no less than info says. */
+    uint32_t most_threadgroup_memory;
 };
 
 /* One entry per kind of device; device.c holds the table. */

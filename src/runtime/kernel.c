@@ -208,13 +208,28 @@ static void kernel_destroy(ingot_kernel *kernel) {
     ingot_device_release(device);
 }
 
+static uint32_t find_max_threads(const ingot_kernel *kernel) {
+    const ingot_device *device = kernel->device;
+    uint32_t limit = device->info.max_threads_per_threadgroup;
+    const uint32_t own[] = {kernel->variant->max_threads,
+                            device->ops->code_threads ? device->ops->code_threads(kernel->loaded)
+                                                      : 0};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i] && own[i] < limit)
+            limit = own[i];
+    return limit;
+}
+
 static ingot_status load_code(ingot_kernel *kernel, struct ig_error *error) {
     ingot_device *device = kernel->device;
     ingot_status status = fill_launch_tables(kernel, error);
     if (status != INGOT_OK)
         return status;
     const struct ig_code *code = device->ops->code_find(device, kernel->variant);
-    return device->ops->code_load(device, kernel->variant, code, &kernel->loaded, error);
+    status = device->ops->code_load(device, kernel->variant, code, &kernel->loaded, error);
+    if (status == INGOT_OK)
+        kernel->max_threads = find_max_threads(kernel);
+    return status;
 }
 
 /* The library's own code; where it has none, or code of another version of the runtime, what
@@ -291,12 +306,10 @@ ingot_status ingot_kernel_get_info(const ingot_kernel *kernel, ingot_kernel_info
     if (!kernel || !info)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_get_info: %s is NULL",
                            kernel ? "info" : "kernel");
-    uint32_t limit = kernel->device->info.max_threads_per_threadgroup;
-    uint32_t own = kernel->variant->max_threads;
     *info = (ingot_kernel_info){
         .name = kernel->variant->kernel,
         .argument_count = kernel->variant->argument_count,
-        .max_threads_per_threadgroup = own && own < limit ? own : limit,
+        .max_threads_per_threadgroup = kernel->max_threads,
         .thread_execution_width = kernel->device->info.simd_width,
         .static_threadgroup_memory_length = kernel->variant->static_threadgroup_bytes,
     };

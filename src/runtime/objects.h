@@ -40,7 +40,8 @@ struct ingot_kernel {
     ingot_device *device;
     struct ig_blob *blob; /* what the variant points into */
     const struct ig_variant *variant;
-    void *loaded; /* the device's own */
+    void *loaded;         /* the device's own */
+    uint32_t max_threads; /* of a threadgroup: what the device, the source and the code allow */
     /* Launch tables: argument position + 1 by index, 0 where there is none. */
     uint8_t buffer_at[IG_MAX_BUFFER_INDEX];
     uint8_t threadgroup_at[IG_MAX_THREADGROUP_INDEX];
@@ -90,6 +91,12 @@ ingot_status ig_api_result(struct ig_error *error);
 ingot_status ig_api_fail(ingot_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* buffer.c: a buffer with these bytes, without the help of a stream. */
+ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint64_t size,
+                                   ingot_buffer **result);
+/* stream.c: is its work recorded into a graph instead of run? */
+bool ig_stream_is_captured(const ingot_stream *stream);
+
 /* log.c: hands a finished line to the user's function or to stderr. */
 void ig_log_message(int level, const char *message);
 /* Makes the line from a format and 8-byte slots; `string` finds the text that a slot of %s means.
@@ -100,10 +107,15 @@ void ig_log_format(struct ig_text *out, const char *format, uint32_t count, cons
                    ig_log_string_function string, void *context);
 
 /* validate.c: every check of a dispatch; fills *launch. An empty grid gives groups[0] == 0.
+ * `memory`: the limit of threadgroup memory.
  * `offsets` has room for IG_MAX_THREADGROUP_INDEX entries. */
-ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispatch_desc *desc,
-                                  struct ig_launch *launch, uint32_t *offsets,
-                                  struct ig_error *error);
+ingot_status ig_validate_dispatch(const ingot_device *device, uint32_t memory,
+                                  const ingot_dispatch_desc *desc, struct ig_launch *launch,
+                                  uint32_t *offsets, struct ig_error *error);
+
+/* stream.c: ingot_stream_dispatch with that limit of threadgroup memory. */
+ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc,
+                                uint32_t memory);
 
 /* constants.c: "0:01;7:00008040" in the arena. */
 ingot_status ig_constants_canonical(const struct ig_archive *archive, const ingot_constant *values,

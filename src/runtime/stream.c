@@ -59,20 +59,30 @@ void ingot_stream_release(ingot_stream *stream) {
     ingot_device_release(device);
 }
 
-ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc) {
-    if (!stream || !desc)
-        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_dispatch: %s is NULL",
-                           stream ? "desc" : "stream");
+ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc,
+                                uint32_t memory) {
     struct ig_error error = {0};
     struct ig_launch launch;
     uint32_t offsets[IG_MAX_THREADGROUP_INDEX];
-    if (ig_validate_dispatch(stream->device, desc, &launch, offsets, &error) != INGOT_OK)
+    if (ig_validate_dispatch(stream->device, memory, desc, &launch, offsets, &error) != INGOT_OK)
         return ig_api_result(&error);
     if (launch.groups[0] == 0)
         return INGOT_OK;
     if (stream->device->ops->stream_dispatch(stream->queue, &launch, &error) != INGOT_OK)
         return ig_api_result(&error);
     return INGOT_OK;
+}
+
+bool ig_stream_is_captured(const ingot_stream *stream) {
+    return stream->device->ops->stream_is_captured &&
+           stream->device->ops->stream_is_captured(stream->queue);
+}
+
+ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc) {
+    if (!stream || !desc)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_dispatch: %s is NULL",
+                           stream ? "desc" : "stream");
+    return ig_stream_dispatch(stream, desc, stream->device->info.max_threadgroup_memory);
 }
 
 static ingot_status check_range(const char *function, const char *what, const ingot_stream *stream,

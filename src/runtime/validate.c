@@ -22,12 +22,6 @@ static const char *kernel_name(const ingot_dispatch_desc *desc) {
     return desc->kernel->variant->kernel;
 }
 
-static uint32_t max_threads(const ingot_device *device, const ingot_kernel *kernel) {
-    uint32_t limit = device->info.max_threads_per_threadgroup;
-    uint32_t own = kernel->variant->max_threads;
-    return own && own < limit ? own : limit;
-}
-
 static uint32_t round_up_to_simd(uint32_t value) {
     return value > UINT32_MAX - 31 ? value : (value + 31) / 32 * 32;
 }
@@ -50,9 +44,9 @@ static void default_group(const ingot_dispatch_desc *desc, uint32_t limit, uint3
         group[0] = wanted;
 }
 
-static ingot_status check_group(const ingot_device *device, const ingot_dispatch_desc *desc,
-                                struct ig_launch *launch, struct ig_error *error) {
-    uint32_t limit = max_threads(device, desc->kernel);
+static ingot_status check_group(const ingot_dispatch_desc *desc, struct ig_launch *launch,
+                                struct ig_error *error) {
+    uint32_t limit = desc->kernel->max_threads;
     const uint32_t *group = desc->group;
     if (all_zero(group)) {
         default_group(desc, limit, launch->group);
@@ -241,7 +235,7 @@ static ingot_status check_arguments(const ingot_device *device, const ingot_disp
 }
 
 /* Lays dynamic threadgroup memory out after the static part, 16-byte aligned each. */
-static ingot_status check_threadgroup_memory(const ingot_device *device,
+static ingot_status check_threadgroup_memory(const ingot_device *device, uint32_t most,
                                              const ingot_dispatch_desc *desc,
                                              struct ig_launch *launch, uint32_t *offsets,
                                              struct ig_error *error) {
@@ -280,21 +274,20 @@ static ingot_status check_threadgroup_memory(const ingot_device *device,
         if (total > UINT32_MAX)
             break;
     }
-    if (total > device->info.max_threadgroup_memory)
+    if (total > most)
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": %llu bytes of threadgroup memory (%u static, the rest "
                        "dynamic) are more than the %u that device \"%s\" has",
-                       kernel_name(desc), (ull)total, fixed, device->info.max_threadgroup_memory,
-                       device->info.name);
+                       kernel_name(desc), (ull)total, fixed, most, device->info.name);
     launch->threadgroup_bytes = (uint32_t)total;
     launch->threadgroup_offsets = offsets;
     launch->threadgroup_slots = kernel->threadgroup_slots;
     return INGOT_OK;
 }
 
-ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispatch_desc *desc,
-                                  struct ig_launch *launch, uint32_t *offsets,
-                                  struct ig_error *error) {
+ingot_status ig_validate_dispatch(const ingot_device *device, uint32_t memory,
+                                  const ingot_dispatch_desc *desc, struct ig_launch *launch,
+                                  uint32_t *offsets, struct ig_error *error) {
     if (!desc->kernel)
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "ingot_stream_dispatch: desc->kernel is NULL");
@@ -308,11 +301,11 @@ ingot_status ig_validate_dispatch(const ingot_device *device, const ingot_dispat
     launch->arg_count = desc->arg_count;
     double limit = desc->time_limit_seconds;
     launch->time_limit_seconds = limit != 0 ? limit : device->time_limit_seconds;
-    ingot_status status = check_group(device, desc, launch, error);
+    ingot_status status = check_group(desc, launch, error);
     if (status == INGOT_OK)
         status = check_grid(desc, launch, error);
     if (status == INGOT_OK)
-        status = check_threadgroup_memory(device, desc, launch, offsets, error);
+        status = check_threadgroup_memory(device, memory, desc, launch, offsets, error);
     if (status == INGOT_OK)
         status = check_arguments(device, desc, error);
     return status;

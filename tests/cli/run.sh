@@ -62,6 +62,27 @@ check "inspect" 0 ramp scale "buffer(1)" "constant float &" "function_constant(3
 check "inspect as JSON" 0 '"name": "params"' '"type": "Params"' '"size": 8' '"address_space": "constant"' '"reference": true' -- "$ingot" inspect good.metal --json
 check "names only" 0 reverse '!buffer' -- "$ingot" inspect good.metal --names
 check "inspect one kernel" 0 scale '!ramp' -- "$ingot" inspect good.metal --kernel scale
+cat >many.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+constant bool large [[function_constant(0)]];
+constant bool larger = large && true;
+inline float help(uint i) { threadgroup float shared[4]; shared[i % 4] = i; return shared[i % 4]; }
+template <typename T, int N>
+[[kernel, max_total_threads_per_threadgroup(N)]] void sum(device const T *in [[buffer(2)]],
+    device T *out [[buffer(0)]], device T *extra [[buffer(1), function_constant(larger)]],
+    uint i [[thread_position_in_grid]]) {
+    threadgroup T part[N];
+    part[i % N] = in[i] + (larger ? help(i) : 0);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[i] = part[0] + (larger ? extra[i] : 0);
+}
+template [[host_name("sum_float")]] kernel void sum<float, 64>(device const float *, device float *, device float *, uint);
+template [[host_name("sum_half")]] kernel void sum<half, 32>(device const half *, device half *, device half *, uint);
+M
+check "inspect templates" 0 "sum_float" "at most 64 threads" "272 bytes of static" "device half *" "sum_half" "at most 32 threads" "80 bytes of static" '!absent' '!code for' -- "$ingot" inspect many.metal
+check "inspect with a constant" 0 "256 bytes of static" "64 bytes of static" "(absent)" -- "$ingot" inspect many.metal --const large=0
+check "inspect what does not compile" 1 "missing_function" -- "$ingot" inspect bad.metal
 check "inspect an unknown kernel" 1 '"nothing"' -- "$ingot" inspect good.metal --kernel nothing
 check "inspect a missing file" 1 nowhere.metal -- "$ingot" inspect nowhere.metal
 check "inspect without a file" 2 "expected one FILE" -- "$ingot" inspect

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fake_cuda.h"
+#include "ptx.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -21,15 +22,20 @@ enum {
     NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
+    ILLEGAL_INSTRUCTION = 715,
+    MISALIGNED_ADDRESS = 716,
+    LAUNCH_FAILED = 719,
     MAX_KERNELS = 32,
-    MAX_ALLOCATIONS = 1024,
-    MAX_OBJECTS = 4096,
+    MAX_ALLOCATIONS = 8192,
+    MAX_OBJECTS = 65536,
     LOOKS_BEFORE_DONE = 3,
 };
-#define MEMORY_BYTES ((size_t)1 << 30)
+#define MEMORY_BYTES ((size_t)1 << 30) /* or $FAKE_CUDA_MEMORY, in MiB */
+#define FILLED_BYTES ((size_t)1 << 26) /* larger allocations have zeros, which need no memory */
 
 struct module {
-    char name[64];
+    char name[64];          /* of a fake kernel */
+    struct ptx_module *ptx; /* else */
 };
 struct stream {
     int delay; /* looks until its work is done; -1: never */
@@ -170,6 +176,10 @@ static int number_from(const char *variable, int otherwise) {
     return text && *text ? atoi(text) : otherwise;
 }
 
+static size_t memory_bytes(void) {
+    return (size_t)number_from("FAKE_CUDA_MEMORY", (int)(MEMORY_BYTES >> 20)) << 20;
+}
+
 API(cuInit, unsigned flags) {
     (void)flags;
     const char *text = getenv("FAKE_CUDA_FAIL");
@@ -220,7 +230,7 @@ API(cuDeviceGetName, char *name, int size, int device) {
 API(cuDeviceTotalMem_v2, size_t *bytes, int device) {
     BEGIN("cuDeviceTotalMem");
     (void)device;
-    *bytes = 8 * MEMORY_BYTES;
+    *bytes = 8 * memory_bytes();
     return end(OK);
 }
 
@@ -303,27 +313,49 @@ API(cuThreadExchangeStreamCaptureMode, int *mode) {
 
 /* ---- code ---- */
 
+static void write_log(unsigned count, const int *options, void **values, const char *text) {
+    size_t size = 64;
+    char *log = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == 5)
+            log = values[i];
+        if (options[i] == 6)
+            size = (uintptr_t)values[i];
+    }
+    if (log)
+        snprintf(log, size, "%s", text);
+}
+
 API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *options,
     void **values) {
     BEGIN_IN_CONTEXT("cuModuleLoadDataEx");
-    char name[64] = "";
-    if (sscanf(image, "// fake %63s", name) != 1 && !number_from("FAKE_CUDA_ANY", 0)) {
-        for (unsigned i = 0; i < count; i++)
-            if (options[i] == 5)
-                snprintf(values[i], 64, "ptxas application ptx input, line 1; fatal: no version");
+    char name[64] = "", message[512] = "ptxas application ptx input, line 1; fatal: no version";
+    bool is_fake = sscanf(image, "// fake %63s", name) == 1 || number_from("FAKE_CUDA_ANY", 0);
+    struct ptx_module *ptx = NULL;
+    if (!is_fake && strstr(image, ".version"))
+        ptx = ptx_parse(image, message, sizeof message);
+    if (!is_fake && !ptx) {
+        write_log(count, options, values, message);
         return end(INVALID_PTX);
     }
     struct module *made = new_object(sizeof *made);
-    if (!made)
+    if (!made) {
+        if (ptx)
+            ptx_free(ptx);
         return end(NO_MEMORY);
+    }
     memcpy(made->name, name, sizeof made->name);
+    made->ptx = ptx;
     *module = made;
     return end(OK);
 }
 
 API(cuModuleUnload, void *module) {
     BEGIN_IN_CONTEXT("cuModuleUnload");
-    (void)module;
+    struct module *unloaded = module;
+    if (unloaded->ptx)
+        ptx_free(unloaded->ptx);
+    unloaded->ptx = NULL;
     objects--;
     return end(OK);
 }
@@ -338,7 +370,14 @@ API(cuModuleGetFunction, void **function, void *module, const char *name) {
 API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const char *name) {
     BEGIN_IN_CONTEXT("cuModuleGetGlobal");
     static _Alignas(16) char log[65536];
-    if (strcmp(name, "ingot_log") || strncmp(((struct module *)module)->name, "log", 3))
+    const struct module *owner = module;
+    const struct ptx_variable *variable = owner->ptx ? ptx_variable(owner->ptx, name) : NULL;
+    if (variable) {
+        *pointer = (uintptr_t)variable->memory;
+        *bytes = variable->size;
+        return end(OK);
+    }
+    if (strcmp(name, "ingot_log") || strncmp(owner->name, "log", 3))
         return end(NOT_FOUND);
     *pointer = (uintptr_t)log;
     *bytes = sizeof log;
@@ -348,8 +387,10 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
 
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
     BEGIN_IN_CONTEXT("cuFuncGetAttribute");
-    (void)function;
-    *value = attribute == 0 ? 1024 : 0;
+    const struct module *module = function;
+    int most = number_from("FAKE_CUDA_MAX_THREADS", 1024);
+    int threads = module->ptx ? (int)module->ptx->max_threads : 1024;
+    *value = attribute != 0 ? 0 : threads < most ? threads : most;
     return end(OK);
 }
 
@@ -358,6 +399,41 @@ API(cuFuncSetAttribute, void *function, int attribute, int value) {
     (void)function;
     note("  attribute %d = %d\n", attribute, value);
     return end(OK);
+}
+
+static bool is_memory(uint64_t address, size_t bytes, uint64_t *hint) {
+    for (uint64_t i = 0; i < MAX_ALLOCATIONS; i++) {
+        uint64_t at = (*hint + i) % MAX_ALLOCATIONS, start = (uintptr_t)allocations[at].memory;
+        if (start && address >= start && address - start <= allocations[at].size &&
+            bytes <= allocations[at].size - (address - start)) {
+            *hint = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned block,
+                   unsigned shared, void **parameters) {
+    static const int results[] = {OK,
+                                  ILLEGAL_ADDRESS,
+                                  MISALIGNED_ADDRESS,
+                                  ILLEGAL_INSTRUCTION,
+                                  NOT_READY /* a kernel that hangs */,
+                                  LAUNCH_FAILED};
+    char message[512] = "";
+    const struct ptx_launch launch = {.function = ptx_find(module, "ingot_kernel"),
+                                      .parameters = parameters[0],
+                                      .grid = {grid[0], grid[1], grid[2]},
+                                      .block = {block, 1, 1},
+                                      .dynamic_shared = shared,
+                                      .is_memory = is_memory};
+    if (!launch.function || block > module->max_threads)
+        return INVALID_VALUE;
+    enum ptx_fault fault = ptx_run(module, &launch, message, sizeof message);
+    if (fault)
+        fprintf(stderr, "fake CUDA: %s\n", message);
+    return results[fault];
 }
 
 API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -371,6 +447,8 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
     note("  %u bytes of shared memory\n", shared);
     int result = OK;
     clock_ms += 1;
+    if (module->ptx)
+        result = run_ptx(module->ptx, grid, block_x, shared, parameters);
     for (int i = 0; i < MAX_KERNELS; i++)
         if (kernels[i].kernel && !strcmp(kernels[i].name, module->name))
             result = kernels[i].kernel(parameters[0], grid, block_x, shared);
@@ -386,21 +464,22 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
 
 API(cuMemGetInfo_v2, size_t *left, size_t *total) {
     BEGIN_IN_CONTEXT("cuMemGetInfo");
-    *left = MEMORY_BYTES - memory_used;
-    *total = MEMORY_BYTES;
+    *left = memory_bytes() - memory_used;
+    *total = memory_bytes();
     return end(OK);
 }
 
 API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
     BEGIN_IN_CONTEXT("cuMemAlloc");
-    if (bytes > MEMORY_BYTES - memory_used)
+    if (bytes > memory_bytes() - memory_used)
         return end(NO_MEMORY);
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
         if (!allocations[i].memory) {
             allocations[i].memory = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
             if (!allocations[i].memory)
                 break;
-            memset(allocations[i].memory, 0xab, bytes);
+            if (bytes <= FILLED_BYTES)
+                memset(allocations[i].memory, 0xab, bytes);
             allocations[i].size = bytes;
             memory_used += bytes;
             *pointer = (uintptr_t)allocations[i].memory;
@@ -519,7 +598,7 @@ API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
 API(cuStreamIsCapturing, void *stream, int *status) {
     BEGIN_IN_CONTEXT("cuStreamIsCapturing");
     (void)stream;
-    *status = 0;
+    *status = number_from("FAKE_CUDA_CAPTURING", 0);
     return end(OK);
 }
 

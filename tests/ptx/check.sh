@@ -2,7 +2,7 @@
 # Compiles the kernels beside this file for sm_80 and sm_90 and looks at the PTX: lines
 #   // WANT: REGEX     of a source must be found in it,
 #   // NEVER: REGEX    must not.
-# Also: variants for some of the targets only. Ends with "N passed, N failed".
+# Also: instructions of the library's kernels (library.txt), and variants for some of the targets only. Ends with "N passed, N failed".
 set -u
 ingotc=${1:?usage: check.sh INGOTC}
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
@@ -37,6 +37,24 @@ EOF
         done
     done
 done
+# Kernels of the library: how often an instruction is there.
+root=$(cd "$here/../.." && pwd) || exit 1
+made=
+while read -r file kernel options count pattern; do
+    case $file in '' | '#'*) continue ;; esac
+    [ "$options" = - ] && options=
+    if [ "$made" != "$kernel" ]; then
+        # shellcheck disable=SC2046 # a list of options
+        "$ingotc" "$root/$file" --include "$root/kernels" --kernel "$kernel" $(echo "$options" | tr ',' ' ') \
+            --target sm_90 --emit asm -o "$ptx"
+        result "$kernel: does not compile" $?
+        made=$kernel
+    fi
+    found=$(grep -Ec -- "$pattern" "$ptx")
+    [ "$found" = "$count" ]
+    result "$kernel: $pattern is there $found times, not $count" $?
+done <"$here/library.txt"
+
 # Of three kernels, one is for GPUs, one for CPUs and one for both.
 source=$(mktemp --suffix=.metal) && variants=$(mktemp) || exit 1
 trap 'rm -f "$ptx" "$source" "$variants"' EXIT

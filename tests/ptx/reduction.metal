@@ -1,8 +1,9 @@
 // Where all lanes are together, a sum is a butterfly over all of them; under a condition that
-// differs between lanes, the hardware is asked which are active. Sums of integers are one
-// instruction.
+// differs between lanes, over those for which a vote says that it holds: which lanes the hardware
+// has at it together does not matter. Sums of integers are one instruction.
 // WANT: shfl\.sync\.bfly\.b32.*-1;
-// WANT: activemask\.b32
+// WANT: vote\.sync\.ballot\.b32
+// NEVER: activemask
 // WANT: redux\.sync\.add\.s32
 // WANT: ld\.shared\.f32
 // WANT: bar\.sync[[:space:]]+0

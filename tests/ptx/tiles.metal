@@ -2,7 +2,7 @@
 // whose rows are at multiples of 16 bytes are one load each, and B is turned on its way.
 // WANT: mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.bf16\.bf16\.f32
 // WANT: ldmatrix\.sync\.aligned\.m8n8\.x4\.shared\.b16
-// WANT: ldmatrix\.sync\.aligned\.m8n8\.x2\.trans\.shared\.b16
+// WANT: ldmatrix\.sync\.aligned\.m8n8\.x4\.trans\.shared\.b16
 // NEVER: movmatrix
 // NEVER: ld\.shared
 // NEVER: mma\.sync\.aligned\.m16n8k8

@@ -1,7 +1,7 @@
 // A tile of B that is loaded transposed is loaded as it stands: it would be turned twice.
 // WANT: mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.bf16\.bf16\.f32
 // NEVER: movmatrix
-// WANT: ldmatrix\.sync\.aligned\.m8n8\.x2\.shared\.b16
+// WANT: ldmatrix\.sync\.aligned\.m8n8\.x4\.shared\.b16
 // NEVER: mma\.sync\.aligned\.m16n8k8
 // NEVER: shfl\.sync
 // NEVER: \.local

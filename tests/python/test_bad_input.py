@@ -157,6 +157,24 @@ def test_indices_behind_the_table(mode):
         ingot.ops.embedding_bag(torch.tensor([1, 10, 2, -1]), torch.randn(10, 6), torch.tensor([0, 2]), mode=mode)
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_targets_that_are_no_class(dtype):
+    logits, targets = torch.randn(4, 5), torch.tensor([1, 7, -100, 9], dtype=dtype)
+    with pytest.raises(IndexError, match="Target 7 is out of bounds: there are 5 classes"):
+        ingot.ops.cross_entropy(logits, targets)
+    with pytest.raises(IndexError, match="Target -1 is out of bounds"):
+        ingot.ops.cross_entropy(logits.requires_grad_(), torch.tensor([1, -1, 2, 3], dtype=dtype))
+    with pytest.raises(IndexError, match="Target 5 is out of bounds"):
+        ingot.ops.cross_entropy(torch.randn(2, 5, 3), torch.full((2, 3), 5, dtype=dtype))
+    with pytest.raises(IndexError, match="Target -100 is out of bounds.*ignore_index is 7"):
+        ingot.ops.cross_entropy(logits, targets, ignore_index=7)
+    with pytest.raises(RuntimeError, match="Target 7 is out of bounds"):
+        torch.ops.ingot.cross_entropy_backward(torch.tensor(1.0), logits, targets)
+    targets[1], targets[3] = 4, 0
+    expected = torch.nn.functional.cross_entropy(logits, targets.long())
+    torch.testing.assert_close(ingot.ops.cross_entropy(logits, targets), expected)
+
+
 # ---- time ----
 
 def test_a_kernel_that_never_ends_is_stopped(lib):

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "ingot/ingot.h"
+
 enum {
     VARIABLES = 4, /* uint a0 … a3, varying */
     ARRAY = 8,     /* uint h[8], private */
@@ -101,7 +103,19 @@ struct launch {
     uint32_t *counters;    /* 8 */
 };
 
+enum { THREADS = 333 };
+
+struct data {
+    uint32_t input[THREADS], table[TABLE], output[THREADS], scratch[THREADS * SCRATCH], counters[8];
+};
+
 /* false when a loop ran past a step limit (the kernel is then not used) */
 bool interpret_program(const struct program *program, const struct launch *launch);
+
+/* run.c: on a device; from an archive, or from source if that is NULL. */
+ingot_status run_program(ingot_device *device, const char *source, const char *archive,
+                         struct data *data, const struct launch *launch);
+/* Compiles the source for NVIDIA GPUs with $INGOTC; false, with the reason printed. */
+bool pack_program(const char *source, const char *archive);
 
 #endif

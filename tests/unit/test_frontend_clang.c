@@ -63,8 +63,11 @@ static const struct compile_case cases[] = {
     {"missing include", HEADER "#include \"no_such_file.h\"\n",
      "t.metal:3:10: error: 'no_such_file.h' file not found\n#include \"no_such_file.h\"\n         "
      "^"},
-    {"texture in a helper", HEADER "float4 g(texture2d<float> t);\nkernel void f() {}\n",
-     "textures and samplers are not supported"},
+    {"texture in a template",
+     HEADER "template <int N> kernel void g(texture2d<float> t) {}\n"
+            "template [[host_name(\"f\")]] kernel void g<1>(texture2d<float>);\n",
+     "t.metal:4:46: error: kernel \"f\" has a texture2d parameter; textures and samplers are not "
+     "supported"},
     {"half and bfloat mixed",
      HEADER "kernel void f(device half *a, device bfloat *b) {\n  a[0] = a[1] + b[1];\n}\n",
      "t.metal:4:1: error: one operand is half and the other bfloat; convert one of them"},

@@ -1,6 +1,6 @@
 /*
  * The devices and streams of the Python extension, with GPUs of a fake driver; and scratch memory
- * from who made the operations.
+ * from who made the operations, and the tables that operations keep on GPUs.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 
 #include "check.h"
 #include "context.h"
+#include "ops/ops.h"
+#include "runtime/objects.h"
 
 unsigned tensor_thread_count(void) {
     return 1;
@@ -118,11 +120,53 @@ static void test_scratch(void) {
     ingot_ops_release(ops);
 }
 
+/* The address of the memory that holds the bytes, which are looked at: the fake's is the host's. */
+static uint64_t table_of(const context *gpu, ingot_stream *stream, const uint64_t *bytes) {
+    struct igo_call call = {.ops = gpu->ops, .stream = stream};
+    ingot_buffer *buffer = igo_table(&call, bytes, 64);
+    CHECK(buffer && !call.failed);
+    if (!buffer)
+        return 0;
+    uint64_t address = ingot_buffer_address(buffer);
+    CHECK(!ingot_stream_wait(stream) && !memcmp((const void *)(uintptr_t)address, bytes, 64));
+    ingot_buffer_release(buffer);
+    return address;
+}
+
+/* The first time a table goes to scratch memory; from the second on it has memory of its own, the
+ * same for all streams. What a graph was captured with stays, however many others there are. */
+static void test_tables(void) {
+    context gpu;
+    ingot_stream *plain, *wrapped;
+    CHECK(context_cuda(0, NULL, &gpu) == INGOT_OK);
+    CHECK(!ingot_stream_create(gpu.device, &plain));
+    CHECK(!ingot_stream_wrap(gpu.device, &native[2], &wrapped));
+    uint64_t a[8] = {1}, b[8] = {2}, other[8] = {3};
+    uint64_t first = table_of(&gpu, plain, a), kept = table_of(&gpu, plain, a);
+    CHECK(first != kept && table_of(&gpu, plain, a) == kept && table_of(&gpu, wrapped, a) == kept);
+    CHECK(table_of(&gpu, plain, b) == first); /* scratch memory again */
+    setenv("FAKE_CUDA_CAPTURING", "1", 1);
+    uint64_t captured = table_of(&gpu, wrapped, other);
+    CHECK(table_of(&gpu, wrapped, a) == kept);
+    unsetenv("FAKE_CUDA_CAPTURING");
+    CHECK(captured != first && captured != kept);
+    for (uint64_t i = 0; i < 100; i++) {
+        uint64_t many[8] = {100 + i};
+        table_of(&gpu, plain, many);
+        table_of(&gpu, plain, many);
+    }
+    CHECK(table_of(&gpu, plain, a) == kept && table_of(&gpu, plain, other) == captured);
+    CHECK(gpu.ops->tables.count <= 18); /* the two, and those of the last tables */
+    ingot_stream_release(plain);
+    ingot_stream_release(wrapped);
+}
+
 int main(void) {
     setenv("INGOT_CUDA_LIBRARY", FAKE_CUDA_LIBRARY, 1);
     setenv("FAKE_CUDA_DEVICES", "2", 1);
     test_streams();
     test_absent_devices();
     test_scratch();
+    test_tables();
     return check_report();
 }

@@ -294,7 +294,7 @@ static void code(void) {
           INGOT_BAD_ARCHIVE, "mark", "ingot_kernel");
     fake->clear_log();
     kernel = kernel_named("scale");
-    CHECK(strstr(fake->log(), "attribute 8 = 99952") != NULL); /* 100000 - 48 static */
+    CHECK(strstr(fake->log(), "attribute 8 = 232400") != NULL); /* 232448 - 48 static */
     ingot_kernel_release(kernel);
     kernel = kernel_named("mark");
     ingot_kernel_release(kernel);
@@ -388,6 +388,56 @@ static void parameter_block(void) {
     CHECK(fake->live() == before + 1); /* the stream's staging memory */
     close_all();
     CHECK(fake->live() == 0);
+}
+
+/* What would have to be copied cannot be captured. */
+static void capture(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named("mark");
+    ingot_stream *captured;
+    int native;
+    OK(ingot_stream_wrap(device, &native, &captured));
+    const int bytes[4] = {0};
+    ingot_arg arg = {.bytes = bytes, .size = sizeof bytes};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {4}, .group = {32}, .args = &arg, .arg_count = 1};
+    OK(ingot_stream_dispatch(captured, &desc));
+    setenv("FAKE_CUDA_CAPTURING", "1", 1);
+    FAILS(ingot_stream_dispatch(captured, &desc), INGOT_UNSUPPORTED, "mark", "bytes of arguments",
+          "captured into a graph");
+    unsetenv("FAKE_CUDA_CAPTURING");
+    OK(ingot_stream_dispatch(captured, &desc));
+    OK(ingot_stream_wait(captured));
+    ingot_stream_release(captured);
+    ingot_kernel_release(kernel);
+    close_all();
+}
+
+/* Code with many registers cannot have the largest threadgroups, and says so before a launch. */
+static void many_registers(void) {
+    load_fake();
+    setenv("FAKE_CUDA_MAX_THREADS", "640", 1);
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named("mark");
+    ingot_kernel_info info;
+    OK(ingot_kernel_get_info(kernel, &info));
+    CHECK(info.max_threads_per_threadgroup == 640);
+    ingot_buffer *data;
+    OK(ingot_buffer_create(device, 1 << 16, &data));
+    const ingot_arg arg = {.buffer = data};
+    ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {2000}, .group = {704}, .args = &arg, .arg_count = 1};
+    fake->clear_log();
+    FAILS(ingot_stream_dispatch(stream, &desc), INGOT_LAUNCH_ERROR, "mark", "704 threads",
+          "limit of 640");
+    CHECK(!strstr(fake->log(), "cuLaunchKernel"));
+    desc.group[0] = 640;
+    OK(ingot_stream_dispatch(stream, &desc));
+    OK(ingot_stream_wait(stream));
+    ingot_buffer_release(data);
+    ingot_kernel_release(kernel);
+    close_all();
 }
 
 static void released(void *context) {
@@ -576,6 +626,37 @@ static void fault_for_good(void) {
     close_all();
 }
 
+/* Fills a buffer on the device and reads it back. */
+static void check_works(ingot_device *one, ingot_buffer *buffer) {
+    ingot_stream *own = NULL;
+    uint32_t word = 0;
+    OK(ingot_stream_create(one, &own));
+    OK(ingot_stream_fill(own, buffer, 0, 256, 7));
+    OK(ingot_stream_download(own, buffer, 0, &word, sizeof word));
+    CHECK(word == 0x07070707);
+    ingot_stream_release(own);
+}
+
+/* A fault of the GPU is nothing to the CPU. */
+static void fault_beside_cpu(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_device *cpu = NULL;
+    ingot_buffer *there = NULL, *out = NULL;
+    OK(ingot_device_open("cpu", NULL, &cpu));
+    OK(ingot_buffer_create(device, 256, &out));
+    OK(ingot_buffer_create(cpu, 256, &there));
+    ingot_kernel *bad = kernel_named("fault");
+    OK(run_one(bad, out, 0));
+    FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "\"fault\"");
+    check_works(cpu, there);
+    ingot_buffer_release(there);
+    ingot_device_release(cpu);
+    ingot_kernel_release(bad);
+    ingot_buffer_release(out);
+    close_all();
+}
+
 /* Buffers and kernels of one GPU are refused on another. */
 static void two_devices(void) {
     setenv("FAKE_CUDA_DEVICES", "2", 1);
@@ -602,7 +683,17 @@ static void time_limit(void) {
     ingot_kernel *hang = kernel_named("hang");
     OK(run_one(hang, out, 0.02));
     FAILS(ingot_stream_wait(stream), INGOT_TIMEOUT, "kernel \"hang\"", "0.02 s");
-    FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "hang");
+    FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "hang", "open it again");
+    /* The kernel still runs: to throw its context away would wait for it. */
+    ingot_device *again = NULL;
+    ingot_buffer *fresh = NULL;
+    fake->clear_log();
+    OK(ingot_device_open("cuda", NULL, &again));
+    CHECK(strstr(fake->log(), "cuDevicePrimaryCtxReset") == NULL);
+    OK(ingot_buffer_create(again, 256, &fresh));
+    check_works(again, fresh);
+    ingot_buffer_release(fresh);
+    ingot_device_release(again);
     ingot_kernel_release(hang);
     ingot_buffer_release(out);
     close_all();
@@ -648,7 +739,7 @@ static void large_statics(void) {
     OK(ingot_buffer_create(device, 256, &out));
     fake->clear_log();
     ingot_kernel *kernel = kernel_named("large");
-    CHECK(strstr(fake->log(), "attribute 8 = 102400"));
+    CHECK(strstr(fake->log(), "attribute 8 = 232448"));
     fake->clear_log();
     OK(run_one(kernel, out, 0));
     CHECK(strstr(fake->log(), "  60000 bytes of shared memory"));
@@ -723,10 +814,10 @@ static void run_group(void (*group)(void)) {
 
 int main(void) {
     void (*const groups[])(void) = {
-        no_library, no_device, old_device,      opening,       code,
-        memory,     events,    parameter_block, fault,         fault_when_blocking,
-        time_limit, threads,   logging,         large_statics, fault_for_good,
-        two_devices};
+        no_library,  no_device,        old_device,      opening,       code,
+        memory,      events,           parameter_block, fault,         fault_when_blocking,
+        time_limit,  threads,          logging,         large_statics, fault_for_good,
+        two_devices, fault_beside_cpu, many_registers,  capture};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         run_group(groups[i]);
     return check_report();

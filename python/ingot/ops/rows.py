@@ -62,20 +62,30 @@ def log_softmax(x: Tensor, dim: int = -1) -> Tensor:
     return _log_softmax(x)
 
 
+def _loss(logits: Tensor, targets: Tensor, reduction: int, label_smoothing: float, ignore_index: int) -> Tensor:
+    try:
+        return _cross_entropy(logits, targets, reduction, label_smoothing, ignore_index)
+    except RuntimeError as error:  # the dispatcher knows no other kind
+        if "is out of bounds" in str(error):
+            raise IndexError(str(error)) from None
+        raise
+
+
 def cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "mean", label_smoothing: float = 0.0,
                   ignore_index: int = -100) -> Tensor:
     """The loss of logits and class numbers, as torch.nn.functional.cross_entropy.
 
     logits: [N, V], [V], or [N, V, d1, …]; targets: int32 or int64 of the same shape without V.
     reduction: "mean" (over the targets that are not ignored), "sum" or "none" (the targets' shape).
+    A target that is no class is an IndexError on the CPU, as in torch; on a GPU its loss is NaN.
     """
     code = choice("cross_entropy", "reduction", reduction, REDUCTIONS)
     dimensions = count_dimensions("cross_entropy", "logits", logits)
     if dimensions == 2:
-        return _cross_entropy(logits, targets, code, label_smoothing, ignore_index)
+        return _loss(logits, targets, code, label_smoothing, ignore_index)
     if dimensions == 0 or count_dimensions("cross_entropy", "targets", targets) != dimensions - 1:
         raise ValueError(f"cross_entropy: logits of shape {tuple(logits.shape)} need targets of one dimension less, "
                          f"but they have shape {tuple(targets.shape)}")
     rows = logits.unsqueeze(0) if dimensions == 1 else logits.movedim(1, -1).flatten(0, -2)
-    loss = _cross_entropy(rows, targets.reshape(-1), code, label_smoothing, ignore_index)
+    loss = _loss(rows, targets.reshape(-1), code, label_smoothing, ignore_index)
     return loss.reshape(targets.shape) if reduction == "none" else loss

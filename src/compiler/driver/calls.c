@@ -3,6 +3,7 @@
  * called like a function. Functions of floating-point numbers may call themselves all the same:
  * real programs do so, to a small depth, to bring an argument into range (see recursion.c); and
  * so may a function that returns nothing and starts over with its last call.
+ * Textures can be named, but not used.
  * Neither may a kernel write to variables of the program: Metal has none but constants.
  * Requires clang's own module, with its annotations and debug locations.
  */
@@ -27,6 +28,8 @@ struct calls {
     struct ig_error *error;
 };
 
+static const char texture_class[] = "15__ingot_texture";
+
 /* The last name in a mangled one: "_ZN3foo3barEi" → "bar". Names of other forms stay whole. */
 static const char *plain_name(const char *mangled, size_t *length) {
     const char *name = mangled, *p = mangled + 2;
@@ -38,6 +41,11 @@ static const char *plain_name(const char *mangled, size_t *length) {
     if (strncmp(mangled, "_Z", 2) != 0) {
         return name;
     }
+    const char *texture = strstr(mangled, texture_class);
+    while (texture && *texture && !(texture[0] == 'E' && texture[1] >= '1' && texture[1] <= '9')) {
+        texture++; /* past the template arguments: …IfE4readI… */
+    }
+    p = texture && *texture ? texture + 1 : p;
     while (*p == 'N' || *p == 'K' || *p == 'L') {
         p++;
     }
@@ -136,6 +144,14 @@ static bool starts_over(LLVMValueRef function, LLVMValueRef call) {
     return false;
 }
 
+/* A member of what prelude/ingot_textures.h declares. */
+static bool is_texture_access(LLVMValueRef instruction) {
+    LLVMValueRef callee = LLVMIsACallInst(instruction) ? LLVMGetCalledValue(instruction) : NULL;
+    size_t length;
+    return callee && LLVMIsAFunction(callee) && LLVMIsDeclaration(callee) &&
+           strstr(LLVMGetValueName2(callee, &length), texture_class);
+}
+
 /* Depth first; the depth is that of the call graph. */
 static ingot_status visit(struct calls *calls, struct function *function) {
     ingot_status status = INGOT_OK;
@@ -149,6 +165,11 @@ static ingot_status visit(struct calls *calls, struct function *function) {
                 status = refuse(calls, in, variable,
                                 "a variable outside of functions, or a static one, must be "
                                 "constant: nothing can be stored to it");
+                continue;
+            }
+            if (is_texture_access(in)) {
+                status = refuse(calls, in, LLVMGetCalledValue(in),
+                                "textures and samplers are not supported");
                 continue;
             }
             struct function *callee =

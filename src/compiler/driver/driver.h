@@ -50,7 +50,7 @@ struct igc_command {
     const char *constants_key; /* the values as struct ig_variant spells them */
     const char *depfile;       /* where the included files are listed; NULL: nowhere */
     const char *variants_path; /* instead of kernels and values; NULL: none */
-    bool preprocessed, list_only, jit, time_report, progress, version, help;
+    bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help;
     enum igc_emit emit;
 };
 
@@ -98,6 +98,11 @@ struct igc_batch { /* the kernels of one clang run */
     void *context;
 };
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch);
+
+/* ---- describe.c ------------------------------------------------------------------------- */
+/* Reports every kernel of a clang run with its arguments and limits, but without code. */
+void igc_describe_batch(struct ig_arena *arena, const struct igc_batch *batch, const void *bitcode,
+                        size_t size, const char *warnings);
 
 /* ---- jobs.c: several kernels, and many in child processes -------------------------------- */
 struct igc_batch_result {

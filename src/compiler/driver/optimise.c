@@ -61,8 +61,9 @@ void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel) {
 }
 
 /* What a built-in does to memory, as LLVM's `memory` attribute encodes it: two bits (1 reads,
- * 2 writes) per kind of memory, the lowest pair for what the arguments point to. */
-enum { TOUCHES_NOTHING = 0, READS_ARGUMENTS = 1, WRITES_ARGUMENTS = 2 };
+ * 2 writes) per kind of memory, the lowest pair for what the arguments point to, the next for what
+ * no code of the module can see. */
+enum { TOUCHES_NOTHING = 0, READS_ARGUMENTS = 1, WRITES_ARGUMENTS = 2, WRITES_UNSEEN = 8 };
 
 static const struct {
     const char *prefix;
@@ -70,7 +71,7 @@ static const struct {
 } lane_builtins[] = {
     {"__ingot_simd_", TOUCHES_NOTHING},           {"__ingot_simdgroup_mma", TOUCHES_NOTHING},
     {"__ingot_simdgroup_load_", READS_ARGUMENTS}, {"__ingot_simdgroup_store_", WRITES_ARGUMENTS},
-    {"__ingot_stream_", WRITES_ARGUMENTS},
+    {"__ingot_stream_", WRITES_ARGUMENTS},        {"__ingot_prefetch", WRITES_UNSEEN},
 };
 
 /* Built-ins that only read where a thread stands depend on no other lane, but clang calls every

@@ -29,6 +29,7 @@ const char igc_usage[] =
     "  --name NAME           how diagnostics call the source\n"
     "  --preprocessed        SOURCE is the source text of an archive\n"
     "  --list-only           kernels, constants and a syntax check; no code\n"
+    "  --describe-only       kernels with their arguments and limits; no code\n"
     "  --jit                 code only when there are at most 4 kernels without constants\n"
     "  --emit KIND           cpp, bitcode, prepared, shapes, vectorised, optimised or asm\n"
     "  --depfile FILE        write the included files there, as make and ninja read them\n"
@@ -132,10 +133,15 @@ static bool parse_flag(struct igc_command *c, const char *option) {
         const char *name;
         bool *flag;
     } flags[] = {
-        {"--fast-math", &c->front.fast_math}, {"--preprocessed", &c->preprocessed},
-        {"--list-only", &c->list_only},       {"--jit", &c->jit},
-        {"--time-report", &c->time_report},   {"--progress", &c->progress},
-        {"--version", &c->version},           {"--help", &c->help},
+        {"--fast-math", &c->front.fast_math},
+        {"--preprocessed", &c->preprocessed},
+        {"--list-only", &c->list_only},
+        {"--jit", &c->jit},
+        {"--describe-only", &c->describe_only},
+        {"--time-report", &c->time_report},
+        {"--progress", &c->progress},
+        {"--version", &c->version},
+        {"--help", &c->help},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!strcmp(option, flags[i].name)) {

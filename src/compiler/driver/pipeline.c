@@ -251,6 +251,10 @@ void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
         ig_error_clear(&error);
         return;
     }
+    if (!status && batch->command->describe_only) {
+        igc_describe_batch(arena, batch, bitcode, size, warnings ? warnings : "");
+        return;
+    }
     for (size_t i = 0; i < batch->count; i++) {
         if (status) {
             batch->done(batch->context, batch->first + i, NULL, "", &error);
@@ -429,9 +433,9 @@ static ingot_status write_depfile(const struct igc_command *command,
 static ingot_status check_syntax(struct igc_source *source, const struct igc_command *command,
                                  struct igc_batch_result *result, struct ig_error *error) {
     const void *bitcode;
-    size_t size, count = source->kernel_count;
+    size_t size, count = source->plain_count;
     double start = igc_time_now();
-    ingot_status status = igc_source_compile(source, &command->front, source->kernels,
+    ingot_status status = igc_source_compile(source, &command->front, source->plain_kernels,
                                              count > CHECKED_KERNELS ? 1 : count, &bitcode, &size,
                                              &result->warnings, error);
     igc_time_add("clang", igc_time_now() - start);
@@ -465,7 +469,7 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
                                     const struct igc_command *command, const char *const *kernels,
                                     size_t count, struct igc_batch_result *result,
                                     struct ig_error *error) {
-    return count <= FEW_KERNELS
+    return count <= FEW_KERNELS || command->describe_only
                ? igc_compile_all(arena, source, command, kernels, count, NULL, result, error)
                : igc_compile_many(arena, source, command, kernels, count, result, error);
 }

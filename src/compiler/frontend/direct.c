@@ -72,8 +72,8 @@ static bool is_harmless(const struct igc_options *options, const char *line, con
 bool igc_is_direct(const struct igc_options *options, const char *text, size_t size) {
     bool defines = false;
     if (options->define_count > 0 || memchr(text, 0, size) || has(text, size, "\\\n") ||
-        has(text, size, "\\\r\n") || has(text, size, "__METAL") || has(text, size, "??") ||
-        has(text, size, "R\""))
+        has(text, size, "\\\r\n") || has(text, size, "__METAL") ||
+        has(text, size, "__FAST_MATH__") || has(text, size, "??") || has(text, size, "R\""))
         return false;
     const char *end = text + size;
     for (const char *line = text; line < end;) {

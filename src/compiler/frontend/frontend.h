@@ -33,6 +33,8 @@ struct igc_source { /* one preprocessed and analysed source */
     const char *preprocessed; /* with line markers; a later compile can start here */
     size_t kernel_count;
     const char *const *kernels; /* host names, in source order */
+    size_t plain_count;
+    const char *const *plain_kernels; /* those without textures, which are refused */
     size_t constant_count;
     const struct ig_constant *constants;
     size_t dependency_count;

@@ -59,6 +59,8 @@ static const char **command(struct ig_arena *arena, const struct igc_options *op
     arguments[n++] = options->prelude_dir;
     if (options->msl_version)
         arguments[n++] = ig_arena_printf(arena, "-D__METAL_VERSION__=%u", options->msl_version);
+    if (options->fast_math)
+        arguments[n++] = "-D__FAST_MATH__=1";
     for (size_t i = 0; i < options->define_count; i++) {
         arguments[n++] = "-D";
         arguments[n++] = options->defines[i];

@@ -26,7 +26,8 @@ struct parameter {
 
 /* Attributes that say nothing to a compute kernel. */
 static const char *const harmless[] = {
-    "maybe_unused", "id", "raster_order_group", "noinline", "nodiscard", "likely", "unlikely",
+    "maybe_unused",       "access",   "texture",   "sampler", "id",
+    "raster_order_group", "noinline", "nodiscard", "likely",  "unlikely",
 };
 
 static const char *const builtins[] = {
@@ -68,16 +69,26 @@ static bool is_one_of(const struct igc_token *token, const char *const *names, s
 }
 #define IS_ONE_OF(token, names) is_one_of(token, names, sizeof(names) / sizeof *(names))
 
-static bool uses_textures(const struct igc_tokens *tokens, const struct igc_kernel *kernel,
-                          size_t *where) {
-    if (kernel->open == IGC_NO_TOKEN)
-        return false;
-    for (size_t i = kernel->open; i < kernel->close; i++)
+static bool same_name(const struct igc_tokens *tokens, size_t a, size_t b) {
+    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
+    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
+}
+
+bool igc_has_textures(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
+                      size_t *where) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    for (size_t i = kernel->open; kernel->open != IGC_NO_TOKEN && i < kernel->close; i++)
         if (igc_at(tokens, i)->kind == IGC_IDENTIFIER &&
             IS_ONE_OF(igc_at(tokens, i), texture_types)) {
             *where = i;
             return true;
         }
+    for (size_t i = 0; kernel->is_instantiation && i < rewriter->kernel_count; i++) {
+        const struct igc_kernel *other = &rewriter->kernels[i];
+        if (other->is_template && same_name(tokens, other->name, kernel->name) &&
+            igc_has_textures(rewriter, other, where))
+            return true;
+    }
     return false;
 }
 
@@ -104,12 +115,11 @@ static ingot_status read_attribute(struct igc_rewriter *rewriter, const struct i
         parameter->condition_end = close;
     } else if (IS_ONE_OF(token, builtins)) {
         parameter->builtin = from;
-    } else if (igc_is(token, "texture") || igc_is(token, "sampler")) {
+    } else if (kernel->host_name && (igc_is(token, "texture") || igc_is(token, "sampler"))) {
         return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
                            "kernel \"%s\" has a %.*s parameter; textures and samplers are not "
                            "supported",
-                           kernel->host_name ? kernel->host_name : "", (int)token->size,
-                           token->text);
+                           kernel->host_name, (int)token->size, token->text);
     } else if (!IS_ONE_OF(token, harmless) && igc_word_at(tokens, from + 1) != IGC_W_SCOPE) {
         return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
                            "unknown attribute [[%.*s]] on a kernel parameter", (int)token->size,
@@ -317,12 +327,7 @@ static size_t body_start(const struct igc_tokens *tokens, const struct igc_kerne
 
 static ingot_status rewrite_definition(struct igc_rewriter *rewriter,
                                        const struct igc_kernel *kernel, struct ig_error *error) {
-    size_t where, at = body_start(&rewriter->tokens, kernel);
-    if (kernel->host_name && uses_textures(&rewriter->tokens, kernel, &where))
-        return igc_fail_at(rewriter, where, INGOT_COMPILE_ERROR, error,
-                           "kernel \"%s\" has a %s parameter; textures and samplers are not "
-                           "supported",
-                           kernel->host_name, igc_spelling(rewriter, where, where + 1));
+    size_t at = body_start(&rewriter->tokens, kernel);
     strip_marks(rewriter, kernel->start, kernel->name, at);
     strip_marks(rewriter, kernel->close + 1,
                 kernel->body != IGC_NO_TOKEN ? kernel->body : kernel->end, at);
@@ -334,11 +339,6 @@ static ingot_status rewrite_definition(struct igc_rewriter *rewriter,
 static void rewrite_instantiation(struct igc_rewriter *rewriter, const struct igc_kernel *kernel) {
     strip_marks(rewriter, kernel->start, kernel->end, IGC_NO_TOKEN);
     mark_kernel(rewriter, kernel);
-}
-
-static bool same_name(const struct igc_tokens *tokens, size_t a, size_t b) {
-    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
-    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
 }
 
 static bool is_instantiated(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel) {
@@ -354,11 +354,6 @@ static bool is_instantiated(const struct igc_rewriter *rewriter, const struct ig
 /* A template that is not needed: only its declaration stays, for `decltype(f<…>)`. */
 static ingot_status reduce_template(struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                                     struct ig_error *error) {
-    size_t where;
-    if (uses_textures(&rewriter->tokens, kernel, &where)) {
-        igc_kill(rewriter, kernel->start, kernel->end);
-        return INGOT_OK;
-    }
     size_t after = kernel->body != IGC_NO_TOKEN ? kernel->body : kernel->end;
     strip_marks(rewriter, kernel->start, kernel->name, IGC_NO_TOKEN);
     strip_marks(rewriter, kernel->close + 1, after, IGC_NO_TOKEN);
@@ -374,6 +369,12 @@ ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error 
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
         ingot_status status = INGOT_OK;
+        size_t where;
+        if (kernel->keep && igc_has_textures(rewriter, kernel, &where))
+            return igc_fail_at(rewriter, where, INGOT_COMPILE_ERROR, error,
+                               "kernel \"%s\" has a %s parameter; textures and samplers are not "
+                               "supported",
+                               kernel->host_name, igc_spelling(rewriter, where, where + 1));
         if (kernel->is_graphics || (kernel->host_name && !kernel->keep))
             igc_kill(rewriter, kernel->start, kernel->end);
         else if (kernel->is_instantiation)

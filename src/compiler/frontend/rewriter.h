@@ -118,6 +118,10 @@ size_t igc_token_of_offset(const struct igc_rewriter *rewriter, size_t offset, s
 
 /* ---- analyses, once per source ------------------------------------------------------------ */
 ingot_status igc_find_kernels(struct igc_rewriter *rewriter, struct ig_error *error);
+/* Whether it, or the template that it is of, has a texture or sampler as a parameter: the kernel
+ * is refused when it is chosen. */
+bool igc_has_textures(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
+                      size_t *where);
 ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *error);
 
 /* ---- passes, in this order, for each rewrite ------------------------------------------------ */

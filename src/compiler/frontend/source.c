@@ -31,18 +31,25 @@ static bool add_once(const char **set, size_t capacity, const char *name) {
 static bool list_kernels(struct igc_source *source) {
     const struct igc_rewriter *rewriter = source->rewriter;
     const char **names = ig_arena_array(source->arena, rewriter->kernel_count + 1, sizeof *names);
+    const char **plain = ig_arena_array(source->arena, rewriter->kernel_count + 1, sizeof *plain);
     size_t capacity = 16;
     while (capacity < 2 * rewriter->kernel_count)
         capacity *= 2;
     const char **set = ig_arena_array(source->arena, capacity, sizeof *set);
-    if (!names || !set)
+    if (!names || !plain || !set)
         return false;
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
-        if (kernel->host_name && !kernel->is_graphics && add_once(set, capacity, kernel->host_name))
-            names[source->kernel_count++] = kernel->host_name;
+        size_t where;
+        if (!kernel->host_name || kernel->is_graphics ||
+            !add_once(set, capacity, kernel->host_name))
+            continue;
+        names[source->kernel_count++] = kernel->host_name;
+        if (!igc_has_textures(rewriter, kernel, &where))
+            plain[source->plain_count++] = kernel->host_name;
     }
     source->kernels = names;
+    source->plain_kernels = plain;
     return true;
 }
 

@@ -10,7 +10,7 @@
 
 #include "compiler/nvptx/nvptx.h"
 
-enum { MAX_DEPTH = 24, ROW_ZEROS = 4, MAX_TILES = 4 };
+enum { MAX_DEPTH = 24, MAX_PHIS = 4, ROW_ZEROS = 4, MAX_TILES = 4 };
 
 /* ---- addresses ---- */
 static unsigned least(unsigned a, unsigned b) {
@@ -26,25 +26,53 @@ static bool is_element(LLVMValueRef value) {
            (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
 }
 
-static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, unsigned depth);
+/* Phis whose values are being looked at. */
+struct open {
+    LLVMValueRef phi;
+    const struct open *outer;
+    unsigned depth;
+};
 
-static unsigned zeros_of_element(struct igp_kernel *k, LLVMValueRef pointer, unsigned depth) {
+static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct open *open,
+                         unsigned depth);
+
+/* Of what loops hand on: a phi that comes back to itself adds nothing. */
+static unsigned zeros_of_phi(struct igp_kernel *k, LLVMValueRef phi, const struct open *open,
+                             unsigned depth) {
+    const struct open own = {phi, open, open ? open->depth + 1 : 1};
+    unsigned zeros = 63;
+    for (const struct open *o = open; o; o = o->outer) {
+        if (o->phi == phi) {
+            return zeros;
+        }
+    }
+    for (unsigned i = 0; i < LLVMCountIncoming(phi) && zeros; i++) {
+        zeros = own.depth > MAX_PHIS
+                    ? 0
+                    : least(zeros, zeros_of(k, LLVMGetIncomingValue(phi, i), &own, depth + 1));
+    }
+    return zeros;
+}
+
+static unsigned zeros_of_element(struct igp_kernel *k, LLVMValueRef pointer,
+                                 const struct open *open, unsigned depth) {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(pointer);
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
-    unsigned zeros = zeros_of(k, LLVMGetOperand(pointer, 0), depth + 1);
+    unsigned zeros = zeros_of(k, LLVMGetOperand(pointer, 0), open, depth + 1);
     for (int i = 1; i < LLVMGetNumOperands(pointer); i++) {
         if (i > 1 && LLVMGetTypeKind(type) != LLVMArrayTypeKind) {
             return 0;
         }
         type = i > 1 ? LLVMGetElementType(type) : type;
-        zeros = least(zeros, zeros_of(k, LLVMGetOperand(pointer, (unsigned)i), depth + 1) +
+        zeros = least(zeros, zeros_of(k, LLVMGetOperand(pointer, (unsigned)i), open, depth + 1) +
                                  zeros_of_number(LLVMABISizeOfType(layout, type)));
     }
     return zeros;
 }
 
 /* How many of the lowest bits of a number or an address are 0 for sure. */
-static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, unsigned depth) {
+static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct open *open,
+                         unsigned depth) {
     if (depth > MAX_DEPTH) {
         return 0;
     }
@@ -55,7 +83,7 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, unsigned dept
         return ROW_ZEROS; /* of threadgroup memory: see place_threadgroup */
     }
     if (is_element(value)) {
-        return zeros_of_element(k, value, depth);
+        return zeros_of_element(k, value, open, depth);
     }
     if (!LLVMIsAInstruction(value)) {
         return 0;
@@ -66,17 +94,20 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, unsigned dept
     unsigned zeros = 0;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
     LLVMValueRef second = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
-    unsigned first = opcode == LLVMPHI ? 0 : zeros_of(k, LLVMGetOperand(value, 0), depth + 1);
+    if (opcode == LLVMPHI) {
+        return zeros_of_phi(k, value, open, depth);
+    }
+    unsigned first = zeros_of(k, LLVMGetOperand(value, 0), open, depth + 1);
     switch (opcode) {
     case LLVMAdd:
     case LLVMSub:
     case LLVMOr:
     case LLVMXor:
-        return least(first, zeros_of(k, second, depth + 1));
+        return least(first, zeros_of(k, second, open, depth + 1));
     case LLVMMul:
-        return least(63, first + zeros_of(k, second, depth + 1));
+        return least(63, first + zeros_of(k, second, open, depth + 1));
     case LLVMAnd:
-        zeros = zeros_of(k, second, depth + 1);
+        zeros = zeros_of(k, second, open, depth + 1);
         return first > zeros ? first : zeros;
     case LLVMShl:
         return LLVMIsAConstantInt(second)
@@ -88,8 +119,8 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, unsigned dept
     case LLVMAddrSpaceCast:
         return first;
     case LLVMSelect:
-        return least(zeros_of(k, second, depth + 1),
-                     zeros_of(k, LLVMGetOperand(value, 2), depth + 1));
+        return least(zeros_of(k, second, open, depth + 1),
+                     zeros_of(k, LLVMGetOperand(value, 2), open, depth + 1));
     default:
         return 0;
     }
@@ -148,7 +179,7 @@ static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile
     LLVMValueRef pointer = LLVMGetOperand(tile->load[0], 0);
     tile->base = base_of(k, pointer, &tile->offset);
     tile->stride = 2 * LLVMConstIntGetSExtValue(LLVMGetOperand(tile->load[0], 1));
-    return tile->stride % (1 << ROW_ZEROS) == 0 && zeros_of(k, pointer, 0) >= ROW_ZEROS;
+    return tile->stride % (1 << ROW_ZEROS) == 0 && zeros_of(k, pointer, NULL, 0) >= ROW_ZEROS;
 }
 
 /* All loads are in one block, and nothing is written between them; gives the last one. */
@@ -238,6 +269,62 @@ static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRe
     return INGOT_OK;
 }
 
+/* ---- two operands of B by one load ---- */
+static int64_t number_of(LLVMValueRef call, unsigned operand) {
+    return LLVMConstIntGetSExtValue(LLVMGetOperand(call, operand));
+}
+
+static bool can_pair(const struct joined *a, const struct joined *b) {
+    enum { STRIDE = MAX_TILES + 1 };
+    return !b->loads[2] && a->turned == b->turned &&
+           LLVMGetInstructionParent(a->call) == LLVMGetInstructionParent(b->call) &&
+           LLVMGetOperand(a->call, 0) == LLVMGetOperand(b->call, 0) &&
+           number_of(a->call, 2) == number_of(b->call, 2) &&
+           number_of(a->call, STRIDE) == number_of(b->call, STRIDE) &&
+           igp_no_writes(a->call, b->call);
+}
+
+/* The words of a load of two tiles are those of one of four from `first` on. */
+static void replace_words(struct igp_kernel *k, LLVMValueRef call, LLVMValueRef four,
+                          unsigned first) {
+    for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
+        LLVMValueRef word = LLVMGetUser(use);
+        LLVMPositionBuilderBefore(k->builder, word);
+        igp_replace(word,
+                    LLVMBuildExtractValue(k->builder, four, first + LLVMGetIndices(word)[0], ""));
+    }
+    LLVMInstructionEraseFromParent(call);
+}
+
+/* `a` is before `b`. */
+static void load_both(struct igp_kernel *k, const struct joined *a, const struct joined *b) {
+    struct tile tiles[MAX_TILES];
+    for (unsigned i = 0; i < MAX_TILES; i++) {
+        LLVMValueRef call = i < 2 ? a->call : b->call;
+        tiles[i] = (struct tile){.base = LLVMGetOperand(call, 0),
+                                 .offset = number_of(call, 1) + (i % 2 ? number_of(call, 2) : 0),
+                                 .stride = number_of(call, MAX_TILES + 1)};
+    }
+    LLVMValueRef four = build_load(k, tiles, MAX_TILES, a->turned, a->call);
+    replace_words(k, a->call, four, 0);
+    replace_words(k, b->call, four, 2);
+}
+
+/* Neighbours in the list, which has the last one first. */
+static void pair_loads(struct igp_kernel *k, struct joined *list) {
+    while (list) {
+        struct joined *before = list->next;
+        while (before && before->loads[2]) {
+            before = before->next;
+        }
+        if (!list->loads[2] && before && can_pair(before, list)) {
+            load_both(k, before, list);
+            before = before->next;
+        }
+        list = before;
+    }
+}
+
 static bool is_long_product(LLVMValueRef in) {
     return !strncmp(igp_callee(in), "nv.mma.k16.", 11);
 }
@@ -252,6 +339,9 @@ ingot_status igp_join_loads(struct igp_kernel *k) {
         if (!status) {
             status = join(k, &list, calls[i], 4, 2);
         }
+    }
+    if (!status) {
+        pair_loads(k, list);
     }
     return status;
 }

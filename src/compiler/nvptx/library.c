@@ -195,11 +195,10 @@ static const struct {
      "group:\n"
      "  call void @llvm.nvvm.barrier0()\n"
      "  ret void\n"},
-    {"__ingot_barrier.some", "void @%s(i32 %%scope, i32 %%flags) " LANES,
+    {"__ingot_barrier.some", "void @%s(i32 %%scope, i32 %%flags, i32 %%m) " LANES,
      "  %s = icmp eq i32 %scope, 1\n"
      "  br i1 %s, label %simd, label %group\n"
      "simd:\n"
-     "  %m = call i32 @llvm.nvvm.activemask()\n"
      "  call void @llvm.nvvm.bar.warp.sync(i32 %m)\n"
      "  ret void\n"
      "group:\n"
@@ -231,6 +230,7 @@ static const struct {
      "  store i32 %x, ptr addrspace(1) %p, align 4\n  ret void\n"},
     {"__ingot_stream_b16", "void @%s(i16 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
      "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
+    {"__ingot_prefetch", "void @%s(ptr addrspace(1) %%p) " INLINE, "  ret void\n"},
     {"__ingot_log", "void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
      "  call void @nv.record(i32 %level, ptr %format, i32 %count, ptr %args)\n  ret void\n"},
     {"__ingot_too_deep", "void @%s(i32 %%levels) " INLINE,
@@ -240,6 +240,8 @@ static const struct {
      "  call void @nv.record(i32 -1, ptr @nv.nothing, i32 1, ptr %args)\n"
      "  call void asm sideeffect \"exit;\", \"\"()\n"
      "  ret void\n"},
+    {"nv.vote", "i32 @%s(i32 %%m, i1 %%p) " LANES,
+     "  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 %m, i1 %p)\n  ret i32 %b\n"},
     /* false, but ptxas does not know: edges with this condition hold code in its loop */
     {"__ingot_never", "i1 @%s() " INLINE,
      "  %z = call i32 @nv.word(i64 40)\n"
@@ -358,7 +360,8 @@ void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {
         } else if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) &&
                    (!strncmp(name, "__ingot_", 8) || !strcmp(name, "nv.row") ||
                     !strcmp(name, "nv.columns") || !strncmp(name, "nv.mma.", 7) ||
-                    !strcmp(name, "nv.turn") || !strncmp(name, "nv.ldmatrix.", 12))) {
+                    !strcmp(name, "nv.turn") || !strcmp(name, "nv.vote") ||
+                    !strncmp(name, "nv.ldmatrix.", 12))) {
             write_function(kernel, name, out);
         }
     }

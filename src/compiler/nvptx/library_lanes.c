@@ -4,7 +4,8 @@
  *
  * Only active lanes take part. Functions with the suffix ".all" are called where every lane that
  * exists gets to them together: the active lanes are then those of the (perhaps partial)
- * SIMD-group. Those with ".some" ask the hardware. Masks are in Metal's order of lanes.
+ * SIMD-group. Those with ".some" are told, by a last argument in the hardware's order of lanes
+ * (masks.c). All else is in Metal's order.
  *
  * Reductions have the order of the halving tree that prelude/ingot_builtins.h wants. With all 32
  * lanes that is a butterfly. With fewer, after the step of distance d each active lane j holds the
@@ -43,10 +44,14 @@ static bool is_partial(const char *name) {
     return strstr(name, ".some") != NULL;
 }
 
-/* %hm, the hardware's mask for .sync, and %m, the active lanes in Metal's order. */
+/* The last parameter where lanes may be missing: %hm, the hardware's mask for .sync. */
+static const char *mask_parameter(const char *name) {
+    return is_partial(name) ? ", i32 %hm" : "";
+}
+
+/* %hm, and %m, the active lanes in Metal's order. */
 static void write_masks(const char *name, struct ig_text *out) {
-    ig_text_puts(out, is_partial(name) ? "  %hm = call i32 @llvm.nvvm.activemask()\n"
-                                         "  %m = call i32 @nv.metal_mask(i32 %hm)\n"
+    ig_text_puts(out, is_partial(name) ? "  %m = call i32 @nv.metal_mask(i32 %hm)\n"
                                        : "  %hm = add i32 0, -1\n"
                                          "  %m = call i32 @nv.present()\n");
 }
@@ -96,8 +101,8 @@ static void write_shuffle(const char *name, struct ig_text *out) {
                        : strstr(name, "_f32") ? "float"
                        : strstr(name, "_b64") ? "i64"
                                               : "i32";
-    ig_text_printf(out, "define internal %s @%s(%s %%x, i32 %%lane) " LANES " {\n", type, name,
-                   type);
+    ig_text_printf(out, "define internal %s @%s(%s %%x, i32 %%lane%s) " LANES " {\n", type, name,
+                   type, mask_parameter(name));
     write_masks(name, out);
     ig_text_printf(out, "  %%l = and i32 %%lane, 31\n"
                         "  %%h = call i32 @nv.hw(i32 %%l)\n");
@@ -115,7 +120,8 @@ static void write_shuffle(const char *name, struct ig_text *out) {
 }
 
 static void write_ballot(const char *name, struct ig_text *out) {
-    ig_text_printf(out, "define internal i32 @%s(i1 %%p) " LANES " {\n", name);
+    ig_text_printf(out, "define internal i32 @%s(i1 %%p%s) " LANES " {\n", name,
+                   mask_parameter(name));
     write_masks(name, out);
     ig_text_puts(out, "  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 %hm, i1 %p)\n"
                       "  %r = call i32 @nv.metal_mask(i32 %b)\n"
@@ -172,7 +178,8 @@ static unsigned hardware_distance(const struct igp_kernel *k, unsigned distance)
 static void write_reduction(const struct igp_kernel *k, const char *name, const struct scalar *s,
                             struct ig_text *out) {
     const char *type = s->type, *redux = redux_of(name, s);
-    ig_text_printf(out, "define internal %s @%s(%s %%x) " LANES " {\n", type, name, type);
+    ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, name, type,
+                   mask_parameter(name));
     write_masks(name, out);
     if (redux) {
         /* the operands of LLVM's intrinsic are the value and the mask */
@@ -251,7 +258,8 @@ static void write_prefix_end(const char *name, const struct scalar *s, const cha
 static void write_prefix(const struct igp_kernel *k, const char *name, const struct scalar *s,
                          struct ig_text *out) {
     const char *type = s->type;
-    ig_text_printf(out, "define internal %s @%s(%s %%x) " LANES " {\n", type, name, type);
+    ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, name, type,
+                   mask_parameter(name));
     write_masks(name, out);
     ig_text_printf(out, "  %%lane = call i32 @nv.lane()\n"
                         "  %%one = shl i32 1, %%lane\n"

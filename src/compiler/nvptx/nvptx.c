@@ -198,13 +198,16 @@ static ingot_status lower(struct igp_kernel *k, LLVMTargetMachineRef machine) {
         status = check_private(k);
     }
     if (!status) {
-        status = igp_mark_lanes(k);
+        status = igp_mark_lanes(k, machine);
     }
     if (!status) {
         status = igp_lower_matrix(k);
     }
     if (!status) {
         status = igp_lower_copies(k);
+    }
+    if (!status) {
+        status = igp_copy_async(k, machine);
     }
     if (!status) {
         igp_lower_atomics(k);

@@ -39,17 +39,30 @@ LLVMValueRef *igp_collect(struct igp_kernel *kernel, bool (*wanted)(LLVMValueRef
 void igp_replace(LLVMValueRef instruction, LLVMValueRef value);
 
 /* ---- uniform.c ---- */
-/* Calls that look at the active lanes get the suffix ".all" where every lane of the SIMD-group
- * that exists gets to them together, and ".some" where branches depend on the lane. */
-ingot_status igp_mark_lanes(struct igp_kernel *kernel);
-/* Before that: lanes that leave a loop in different iterations do not meet at the code before its
- * end, */
+struct igp_flow;
+typedef ingot_status igp_flow_fn(struct igp_kernel *kernel, const struct igp_flow *flow,
+                                 void *context);
+/* Calls `act` with what is known of the kernel as it is. */
+ingot_status igp_with_flow(struct igp_kernel *kernel, igp_flow_fn *act, void *context);
+/* Not all lanes of the SIMD-group get to the block together. */
+bool igp_is_divergent(const struct igp_flow *flow, LLVMBasicBlockRef block);
+/* Lanes that are at the end of the block together may go on to different ones. */
+bool igp_branch_varies(const struct igp_flow *flow, LLVMBasicBlockRef block);
+/* A call of __ingot_never, the condition of edges that are not taken. */
+bool igp_is_never(LLVMValueRef instruction);
+/* Lanes that leave a loop in different iterations do not meet at the code before its end, */
 ingot_status igp_open_loops(struct igp_kernel *kernel, LLVMTargetMachineRef machine);
 /* and loops that all lanes leave together need nothing to hold code in them. Sets `released` if
  * there were any such. */
 ingot_status igp_release_loops(struct igp_kernel *kernel);
-/* Whether the suffixes are for this function. */
+/* Whether it looks at the active lanes. */
 bool igp_uses_lanes(const char *name);
+
+/* ---- masks.c ---- */
+/* Calls that look at the active lanes get the suffix ".all" where every lane of the SIMD-group
+ * that exists gets to them together. Where branches depend on the lane they get ".some", and the
+ * hardware's mask of the active lanes as one more argument. */
+ingot_status igp_mark_lanes(struct igp_kernel *kernel, LLVMTargetMachineRef machine);
 
 /* ---- arguments.c ---- */
 /* Arguments by slot; reads of `constant` references become calls of nv.read.N. */
@@ -57,6 +70,11 @@ ingot_status igp_lower_arguments(struct igp_kernel *kernel);
 
 /* ---- copies.c ---- */
 ingot_status igp_lower_copies(struct igp_kernel *kernel);
+
+/* ---- async.c ---- */
+/* Copies from device to threadgroup memory that nobody looks at before a barrier need no registers
+ * and nobody who waits for them before it. */
+ingot_status igp_copy_async(struct igp_kernel *kernel, LLVMTargetMachineRef machine);
 
 /* ---- atomics.c ---- */
 /* Loops of compare and exchange that add floats become atomic additions. */

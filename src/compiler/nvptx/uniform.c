@@ -1,7 +1,7 @@
 /*
  * Where the lanes of a SIMD-group are together. A block that depends on no branch whose condition
  * differs between lanes is reached by all lanes at once; there, operations between lanes can name
- * all lanes, which the hardware waits for. Elsewhere they ask which lanes are active.
+ * all lanes, which the hardware waits for. Elsewhere masks.c says which lanes are active.
  *
  * Conservative: values are uniform only if everything they come from is, and what a branch that is
  * not uniform leads to, up to its immediate post-dominator, is not, phis there included. A value
@@ -63,7 +63,7 @@ static bool add(struct set *set, const void *item) {
 }
 
 /* ---- blocks ---- */
-struct flow {
+struct igp_flow {
     LLVMBasicBlockRef *blocks;
     unsigned count;
     uint64_t *after;    /* per block, the set of its post-dominators, as bits */
@@ -83,7 +83,7 @@ static int by_address(const void *a, const void *b, void *context) {
     return x < y ? -1 : x > y;
 }
 
-static unsigned number_of(const struct flow *flow, LLVMBasicBlockRef block) {
+static unsigned number_of(const struct igp_flow *flow, LLVMBasicBlockRef block) {
     unsigned low = 0, high = flow->count;
     while (high - low > 1) {
         unsigned middle = low + (high - low) / 2;
@@ -96,16 +96,16 @@ static unsigned number_of(const struct flow *flow, LLVMBasicBlockRef block) {
     return flow->numbers[low];
 }
 
-static unsigned successor_count(const struct flow *flow, unsigned block) {
+static unsigned successor_count(const struct igp_flow *flow, unsigned block) {
     return LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(flow->blocks[block]));
 }
 
-static unsigned successor(const struct flow *flow, unsigned block, unsigned which) {
+static unsigned successor(const struct igp_flow *flow, unsigned block, unsigned which) {
     return number_of(flow,
                      LLVMGetSuccessor(LLVMGetBasicBlockTerminator(flow->blocks[block]), which));
 }
 
-static bool refine(const struct flow *flow, unsigned block) {
+static bool refine(const struct igp_flow *flow, unsigned block) {
     uint64_t *set = flow->after + block * flow->words;
     bool changed = false;
     unsigned count = successor_count(flow, block);
@@ -124,7 +124,7 @@ static bool refine(const struct flow *flow, unsigned block) {
     return changed;
 }
 
-static void find_post_dominators(const struct flow *flow) {
+static void find_post_dominators(const struct igp_flow *flow) {
     memset(flow->after, 0xff, flow->count * flow->words * sizeof *flow->after);
     for (bool changed = true; changed;) {
         changed = false;
@@ -134,7 +134,7 @@ static void find_post_dominators(const struct flow *flow) {
     }
 }
 
-static unsigned size_of(const struct flow *flow, unsigned block) {
+static unsigned size_of(const struct igp_flow *flow, unsigned block) {
     unsigned total = 0;
     for (size_t w = 0; w < flow->words; w++) {
         total += (unsigned)__builtin_popcountll(flow->after[block * flow->words + w]);
@@ -143,7 +143,7 @@ static unsigned size_of(const struct flow *flow, unsigned block) {
 }
 
 /* The closest post-dominator; the number of blocks if only the end of the kernel is one. */
-static unsigned immediate(const struct flow *flow, unsigned block) {
+static unsigned immediate(const struct igp_flow *flow, unsigned block) {
     unsigned best = flow->count, most = 0;
     for (unsigned b = 0; b < flow->count; b++) {
         bool is_after = flow->after[block * flow->words + b / 64] >> b % 64 & 1;
@@ -155,8 +155,8 @@ static unsigned immediate(const struct flow *flow, unsigned block) {
     return best;
 }
 
-static bool flow_create(struct flow *flow, LLVMValueRef function) {
-    *flow = (struct flow){.count = LLVMCountBasicBlocks(function)};
+static bool flow_create(struct igp_flow *flow, LLVMValueRef function) {
+    *flow = (struct igp_flow){.count = LLVMCountBasicBlocks(function)};
     size_t count = flow->count;
     flow->words = (count + 63) / 64;
     flow->blocks = calloc(count, sizeof *flow->blocks);
@@ -179,7 +179,7 @@ static bool flow_create(struct flow *flow, LLVMValueRef function) {
     return true;
 }
 
-static void flow_free(struct flow *flow) {
+static void flow_free(struct igp_flow *flow) {
     free(flow->blocks);
     free(flow->after);
     free(flow->numbers);
@@ -223,7 +223,7 @@ static bool is_uniform_call(const char *name) {
     return false;
 }
 
-static bool any_operand(const struct flow *flow, LLVMValueRef in, unsigned from, unsigned to) {
+static bool any_operand(const struct igp_flow *flow, LLVMValueRef in, unsigned from, unsigned to) {
     for (unsigned i = from; i < to; i++) {
         if (contains(&flow->varying, LLVMGetOperand(in, i))) {
             return true;
@@ -232,7 +232,7 @@ static bool any_operand(const struct flow *flow, LLVMValueRef in, unsigned from,
     return false;
 }
 
-static bool call_varies(const struct flow *flow, LLVMValueRef call) {
+static bool call_varies(const struct igp_flow *flow, LLVMValueRef call) {
     const char *name = igp_callee(call);
     unsigned count = LLVMGetNumArgOperands(call);
     if (is_uniform_call(name)) {
@@ -245,7 +245,7 @@ static bool call_varies(const struct flow *flow, LLVMValueRef call) {
     return starts_with(name, "llvm.") ? any_operand(flow, call, 0, count) : true;
 }
 
-static bool varies(const struct flow *flow, LLVMValueRef in, bool joined) {
+static bool varies(const struct igp_flow *flow, LLVMValueRef in, bool joined) {
     unsigned count = (unsigned)LLVMGetNumOperands(in);
     switch (LLVMGetInstructionOpcode(in)) {
     case LLVMAlloca: /* private memory: the same address, and other contents, in each lane */
@@ -268,7 +268,7 @@ static bool varies(const struct flow *flow, LLVMValueRef in, bool joined) {
 }
 
 /* What the branch at the end of `block` leads to before lanes meet again. */
-static void spread(struct flow *flow, unsigned block) {
+static void spread(struct igp_flow *flow, unsigned block) {
     unsigned meeting = immediate(flow, block), head = 0, tail = 0;
     bool *seen = calloc(flow->count + 1, sizeof *seen);
     if (!seen) {
@@ -310,7 +310,7 @@ static void spread(struct flow *flow, unsigned block) {
     free(seen);
 }
 
-static bool find_varying(struct flow *flow) {
+static bool find_varying(struct igp_flow *flow) {
     for (bool changed = true; changed && !flow->varying.failed;) {
         changed = false;
         for (unsigned b = 0; b < flow->count; b++) {
@@ -335,36 +335,22 @@ bool igp_uses_lanes(const char *name) {
     return starts_with(name, "__ingot_simd_") || !strcmp(name, "__ingot_barrier");
 }
 
-static bool is_lane_call(LLVMValueRef in) {
-    return igp_uses_lanes(igp_callee(in));
+bool igp_is_divergent(const struct igp_flow *flow, LLVMBasicBlockRef block) {
+    return flow->divergent[number_of(flow, block)];
 }
 
-static ingot_status rename_calls(struct igp_kernel *kernel, const struct flow *flow) {
-    LLVMValueRef *calls = igp_collect(kernel, is_lane_call);
-    for (LLVMValueRef *call = calls; call && *call; call++) {
-        unsigned block = number_of(flow, LLVMGetInstructionParent(*call));
-        const char *name = ig_arena_printf(kernel->arena, "%s.%s", igp_callee(*call),
-                                           flow->divergent[block] ? "some" : "all");
-        LLVMValueRef old = LLVMGetCalledValue(*call);
-        LLVMValueRef function =
-            name ? igp_declare(kernel, name, LLVMGlobalGetValueType(old), false) : NULL;
-        if (!function) {
-            calls = NULL;
-            break;
-        }
-        LLVMSetOperand(*call, LLVMGetNumArgOperands(*call), function);
-    }
-    return calls ? INGOT_OK
-                 : ig_fail(kernel->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's calls");
+bool igp_branch_varies(const struct igp_flow *flow, LLVMBasicBlockRef block) {
+    return contains(&flow->varying, LLVMGetBasicBlockTerminator(block));
 }
 
 /* Edges that hold code in its loop matter only where lanes leave the loop at different times. */
-static bool is_never(LLVMValueRef in) {
+bool igp_is_never(LLVMValueRef in) {
     return !strcmp(igp_callee(in), "__ingot_never");
 }
 
-static ingot_status release(struct igp_kernel *kernel, const struct flow *flow) {
-    LLVMValueRef *calls = igp_collect(kernel, is_never);
+static ingot_status release(struct igp_kernel *kernel, const struct igp_flow *flow, void *context) {
+    (void)context;
+    LLVMValueRef *calls = igp_collect(kernel, igp_is_never);
     for (LLVMValueRef *call = calls; call && *call; call++) {
         if (!flow->divergent[number_of(flow, LLVMGetInstructionParent(*call))]) {
             igp_replace(*call, LLVMConstNull(LLVMTypeOf(*call)));
@@ -381,7 +367,8 @@ struct opening {
 };
 
 /* The edge of a branch on __ingot_never whose block post-dominates the loop's head. */
-static bool needs_opening(const struct flow *flow, LLVMValueRef never, struct opening *opening) {
+static bool needs_opening(const struct igp_flow *flow, LLVMValueRef never,
+                          struct opening *opening) {
     LLVMUseRef use = LLVMGetFirstUse(never);
     LLVMValueRef branch = use ? LLVMGetUser(use) : NULL;
     if (!branch || LLVMGetNextUse(use) || !LLVMIsABranchInst(branch) ||
@@ -399,8 +386,10 @@ static bool needs_opening(const struct flow *flow, LLVMValueRef never, struct op
  * through which all lanes leave would be that place, though each lane belongs to the iteration in
  * which it leaves. An edge from the head out of the loop, never taken either, makes the place
  * behind the loop the post-dominator. Requires LCSSA form. */
-static ingot_status open_loops(struct igp_kernel *kernel, const struct flow *flow) {
-    LLVMValueRef *calls = igp_collect(kernel, is_never);
+static ingot_status open_loops(struct igp_kernel *kernel, const struct igp_flow *flow,
+                               void *context) {
+    (void)context;
+    LLVMValueRef *calls = igp_collect(kernel, igp_is_never);
     size_t count = 0, found = 0;
     while (calls && calls[count]) {
         count++;
@@ -434,31 +423,26 @@ static ingot_status open_loops(struct igp_kernel *kernel, const struct flow *flo
     return INGOT_OK;
 }
 
-static ingot_status with_flow(struct igp_kernel *kernel,
-                              ingot_status (*act)(struct igp_kernel *, const struct flow *)) {
-    struct flow flow;
+ingot_status igp_with_flow(struct igp_kernel *kernel, igp_flow_fn *act, void *context) {
+    struct igp_flow flow;
     ingot_status status =
         flow_create(&flow, kernel->body) && find_varying(&flow)
-            ? act(kernel, &flow)
+            ? act(kernel, &flow, context)
             : ig_fail(kernel->error, INGOT_OUT_OF_MEMORY, "no memory for the flow of a kernel");
     flow_free(&flow);
     return status;
 }
 
 ingot_status igp_release_loops(struct igp_kernel *kernel) {
-    return with_flow(kernel, release);
+    return igp_with_flow(kernel, release, NULL);
 }
 
 ingot_status igp_open_loops(struct igp_kernel *kernel, LLVMTargetMachineRef machine) {
-    LLVMValueRef *calls = igp_collect(kernel, is_never);
+    LLVMValueRef *calls = igp_collect(kernel, igp_is_never);
     if (calls && !*calls) {
         return INGOT_OK;
     }
     ingot_status status = igc_stage(kernel->module, machine, "nvptx-exits",
                                     "function(loop-simplify,lcssa)", kernel->error);
-    return status ? status : with_flow(kernel, open_loops);
-}
-
-ingot_status igp_mark_lanes(struct igp_kernel *kernel) {
-    return with_flow(kernel, rename_calls);
+    return status ? status : igp_with_flow(kernel, open_loops, NULL);
 }

@@ -102,7 +102,7 @@ static ingot_status scratch_create(struct igv_work *work) {
     return INGOT_OK;
 }
 
-static ingot_status shape_of_control(struct igv_work *work) {
+ingot_status igv_control_find(struct igv_work *work) {
     ingot_status status = igv_cfg_build(work);
     if (!status)
         status = igv_dominators(work);
@@ -127,7 +127,7 @@ ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *reque
     *analysis = (struct igv_analysis){.index = ig_arena_alloc(arena, sizeof(struct igv_indices))};
     if (!analysis->index)
         return igv_out_of_memory(error);
-    ingot_status status = shape_of_control(&work);
+    ingot_status status = igv_control_find(&work);
     if (!status)
         status = collect_values(&work);
     if (!status)

@@ -43,6 +43,8 @@ ingot_status igv_out_of_memory(struct ig_error *error);
 bool igv_index_create(struct ig_arena *arena, struct igv_index *index, size_t entries);
 void igv_index_put(struct igv_index *index, LLVMValueRef key, unsigned number);
 unsigned igv_index_get(const struct igv_index *index, LLVMValueRef key);
+/* Blocks, loops and dominators, without a look at values. */
+ingot_status igv_control_find(struct igv_work *work);
 
 /* cfg.c: blocks in reverse post-order; and, later, in the order of emission. */
 ingot_status igv_cfg_build(struct igv_work *work);
@@ -68,6 +70,8 @@ bool igv_is_header(const struct igv_analysis *analysis, unsigned block);
 ingot_status igv_divergence_start(struct igv_work *work);
 bool igv_divergence_step(struct igv_work *work);
 void igv_masks_alias(struct igv_work *work);
+/* All lanes at the end of block `from` get to block `at` in the same iteration. */
+bool igv_rejoins(const struct igv_work *work, unsigned from, unsigned at);
 
 /* shapes.c */
 bool igv_shapes_step(struct igv_work *work);

@@ -167,7 +167,8 @@ bool igv_divergence_step(struct igv_work *work) {
 }
 
 /* ---- blocks with the mask of a dominator ---------------------------------------------------- */
-static bool rejoins(const unsigned *ipdom, unsigned from, unsigned at) {
+bool igv_rejoins(const struct igv_work *work, unsigned from, unsigned at) {
+    const unsigned *ipdom = work->rejoin;
     while (from < at && ipdom[from] != from)
         from = ipdom[from];
     return from == at;
@@ -190,7 +191,7 @@ void igv_masks_alias(struct igv_work *work) {
         while (analysis->blocks[above].loop != block->loop && above != 0)
             above = analysis->blocks[above].idom;
         if (above != b && analysis->blocks[above].loop == block->loop &&
-            rejoins(work->rejoin, above, b))
+            igv_rejoins(work, above, b))
             block->mask_of = analysis->blocks[above].mask_of;
     }
 }

@@ -184,7 +184,7 @@ static ingot_status scalarise(struct igv_prepare *prepare) {
     return INGOT_COMPILE_ERROR;
 }
 
-static ingot_status straighten(struct igv_prepare *prepare) {
+ingot_status igv_prepare_control(struct igv_prepare *prepare) {
     ingot_status status = passes(prepare, "function(sccp,lower-switch)");
     if (!status)
         status = igv_prepare_exits(prepare);
@@ -221,7 +221,7 @@ static ingot_status prepare_kernel(struct igv_prepare *prepare, uint32_t *thread
     if (!status)
         status = check_private(prepare);
     if (!status)
-        status = straighten(prepare);
+        status = igv_prepare_control(prepare);
     if (!status)
         status = igv_prepare_extensions(prepare);
     if (!status)

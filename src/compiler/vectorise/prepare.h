@@ -55,6 +55,8 @@ ingot_status igv_prepare_aggregates(struct igv_prepare *prepare);
 ingot_status igv_prepare_vectors(struct igv_prepare *prepare);
 ingot_status igv_prepare_integers(struct igv_prepare *prepare); /* other than 8, 16, 32, 64 bits */
 ingot_status igv_prepare_extensions(struct igv_prepare *prepare);
+/* Branches only, one return, reducible loops in loop-simplify and LCSSA form. */
+ingot_status igv_prepare_control(struct igv_prepare *prepare);
 ingot_status igv_prepare_exits(struct igv_prepare *prepare);   /* unreachable → return */
 ingot_status igv_prepare_endless(struct igv_prepare *prepare); /* a way out of every loop */
 /* Unknown indices into private arrays are kept in range; `changed` if there are any. */

@@ -5,6 +5,8 @@
  * reading the lines first) when the kernel's third operand says so at run time; whatever else is an
  * ordinary store. Who waits for the kernel must order such stores: the device has a fence at the
  * end of kernels with INGOT_CPU_KERNEL_STREAMS.
+ *
+ * __ingot_prefetch: a line that is read soon.
  */
 #include "compiler/vectorise/state.h"
 
@@ -89,4 +91,15 @@ void igv_emit_stream(struct igv_emit *emit, LLVMValueRef call) {
     store_anywhere(emit, value, pointer, size);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
+}
+
+void igv_emit_prefetch(struct igv_emit *emit, LLVMValueRef call) {
+    LLVMValueRef pointer = LLVMGetOperand(call, 0);
+    if (igv_shape_of(emit, pointer) != IGV_UNIFORM)
+        return;
+    enum { READ = 0, KEEP_IN_ALL_CACHES = 3, DATA = 1 };
+    LLVMValueRef operands[] = {igv_scalar(emit, pointer), igv_u32(emit, READ),
+                               igv_u32(emit, KEEP_IN_ALL_CACHES), igv_u32(emit, DATA)};
+    LLVMTypeRef type = LLVMTypeOf(operands[0]);
+    igv_intrinsic(emit, "llvm.prefetch", &type, 1, operands, 4);
 }

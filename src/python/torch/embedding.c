@@ -29,24 +29,15 @@ static int64_t bag_count(struct frame *frame, const ingot_bags *bags) {
 /* On the CPU indices out of range are an error, as in torch; on a GPU the host does not look at
  * them, and such indices add nothing. */
 static void check_indices(struct frame *frame, const ingot_tensor *indices, int64_t rows) {
-    if (frame->status || !indices->buffer || frame->device_type != torch.device_cpu())
-        return;
-    bool wide = indices->type == INGOT_SCALAR_I64;
-    const char *memory = ingot_buffer_contents(indices->buffer);
-    if (!memory || (!wide && indices->type != INGOT_SCALAR_I32))
-        return; /* the operation refuses other types */
-    const void *first = memory + indices->offset;
-    int64_t count = 1, wrong = 0;
-    for (uint32_t i = 0; i < indices->rank; i++)
+    int64_t first = 0, count = 1;
+    const int64_t wrong = frame_outside(frame, indices, rows, NULL, &first);
+    for (uint32_t i = 0; i < indices->rank && wrong; i++)
         count *= indices->shape[i];
-    for (int64_t i = 0; i < count && wide; i++)
-        wrong += (uint64_t)((const int64_t *)first)[i] >= (uint64_t)rows;
-    for (int64_t i = 0; i < count && !wide; i++)
-        wrong += (uint64_t)(int64_t)((const int32_t *)first)[i] >= (uint64_t)rows;
     if (wrong)
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
-                   "%lld of the %lld indices are not between 0 and %lld, the table's last row",
-                   (long long)wrong, (long long)count, (long long)rows - 1);
+                   "%lld of the %lld indices are not between 0 and %lld, the table's last row; the "
+                   "first of them is %lld",
+                   (long long)wrong, (long long)count, (long long)rows - 1, (long long)first);
 }
 
 ingot_status torch_op_embedding_bag(struct frame *frame) {

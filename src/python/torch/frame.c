@@ -11,6 +11,32 @@
 
 static const ingot_tensor nothing = {.type = INGOT_SCALAR_F32};
 
+int64_t frame_outside(const struct frame *frame, const ingot_tensor *indices, int64_t end,
+                      const int64_t *skip, int64_t *first) {
+    if (frame->status || !indices->buffer || frame->device_type != torch.device_cpu())
+        return 0;
+    const bool wide = indices->type == INGOT_SCALAR_I64;
+    const char *memory = ingot_buffer_contents(indices->buffer);
+    if (!memory || (!wide && indices->type != INGOT_SCALAR_I32))
+        return 0;
+    const int64_t *longs = (const int64_t *)(const void *)(memory + indices->offset);
+    const int32_t *ints = (const int32_t *)(const void *)(memory + indices->offset);
+    const int64_t aside = skip ? *skip : end > 0 ? 0 : INT64_MIN;
+    int64_t count = 1, outside = 0;
+    for (uint32_t i = 0; i < indices->rank; i++)
+        count *= indices->shape[i];
+    for (int64_t i = 0; i < count && wide; i++)
+        outside += ((uint64_t)longs[i] >= (uint64_t)end) & (longs[i] != aside);
+    for (int64_t i = 0; i < count && !wide; i++)
+        outside += ((uint64_t)(int64_t)ints[i] >= (uint64_t)end) & (ints[i] != aside);
+    for (int64_t i = 0; i < count && outside; i++) {
+        *first = wide ? longs[i] : ints[i];
+        if ((uint64_t)*first >= (uint64_t)end && *first != aside)
+            break;
+    }
+    return outside;
+}
+
 ingot_status frame_fail(struct frame *frame, ingot_status status, const char *format, ...) {
     if (frame->status)
         return frame->status;

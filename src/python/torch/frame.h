@@ -131,6 +131,12 @@ const ingot_tensor *frame_like_optional(struct frame *frame, uint32_t output,
 /* The extent of a dimension, negative ones from the end; 1 where there is no such dimension. */
 int64_t frame_extent(const ingot_tensor *tensor, int dimension);
 
+/* How many elements of a row-major tensor of indices are not from 0 to `end` - 1, those equal to
+ * `*skip` (if not NULL) aside; `*first` is the first of them. 0 where the host does not look: what
+ * is on a GPU, or not of an integer type, which the operation refuses. */
+int64_t frame_outside(const struct frame *frame, const ingot_tensor *indices, int64_t end,
+                      const int64_t *skip, int64_t *first);
+
 ingot_status frame_fail(struct frame *frame, ingot_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -114,6 +114,17 @@ static ingot_reduction reduction(struct frame *frame, uint32_t argument) {
     return (ingot_reduction)value;
 }
 
+/* On the CPU a target out of range is an error, as in torch; on a GPU the host does not look, and
+ * the row's loss and gradient are NaN. */
+static void check_targets(struct frame *frame, const ingot_cross_entropy_desc *desc) {
+    const int64_t classes = frame_extent(desc->logits, -1);
+    int64_t first = 0;
+    if (frame_outside(frame, desc->targets, classes, &desc->ignore_index, &first))
+        frame_fail(frame, INGOT_INVALID_ARGUMENT,
+                   "Target %lld is out of bounds: there are %lld classes, and ignore_index is %lld",
+                   (long long)first, (long long)classes, (long long)desc->ignore_index);
+}
+
 ingot_status torch_op_cross_entropy(struct frame *frame) {
     const ingot_tensor *logits = frame_tensor(frame, 0, LAYOUT_ROWS);
     ingot_cross_entropy_desc desc = {.logits = logits,
@@ -122,6 +133,7 @@ ingot_status torch_op_cross_entropy(struct frame *frame) {
                                      .label_smoothing = (float)frame_float(frame, 3),
                                      .ignore_index = frame_int(frame, 4),
                                      .set_ignore_index = true};
+    check_targets(frame, &desc);
     const int64_t rows = frame_extent(logits, 0);
     desc.loss = frame_output(frame, 0, logits->type, desc.reduction == INGOT_REDUCTION_NONE, &rows);
     return FRAME_RUN(frame, ingot_op_cross_entropy, &desc);
@@ -137,5 +149,6 @@ ingot_status torch_op_cross_entropy_backward(struct frame *frame) {
                                            .label_smoothing = (float)frame_float(frame, 4),
                                            .ignore_index = frame_int(frame, 5),
                                            .set_ignore_index = true};
+    check_targets(frame, &desc);
     return FRAME_RUN(frame, ingot_op_cross_entropy, &desc);
 }

@@ -211,6 +211,7 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     struct cpu_device *device = calloc(1, sizeof *device);
     if (!device)
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a device object");
+    device->base.most_threadgroup_memory = MAX_GROUP_MEMORY;
     ingot_status status = fill_info(desc, &device->base.info, error);
     if (status == INGOT_OK)
         status = cpu_signals_install(error);

@@ -40,7 +40,7 @@ struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
     if (!executor)
         return NULL;
     executor->device = device;
-    if (!map_group_memory(executor, device->base.info.max_threadgroup_memory)) {
+    if (!map_group_memory(executor, device->base.most_threadgroup_memory)) {
         free(executor);
         return NULL;
     }

@@ -128,15 +128,19 @@ void cuda_drain(struct cuda_device *device);
 const struct ig_code *cuda_code_find(ingot_device *device, const struct ig_variant *variant);
 ingot_status cuda_code_load(ingot_device *device, const struct ig_variant *variant,
                             const struct ig_code *code, void **loaded, struct ig_error *error);
+uint32_t cuda_code_threads(const void *loaded);
 void cuda_code_unload(ingot_device *device, void *loaded);
 
 ingot_status cuda_buffer_allocate(ingot_device *device, ingot_buffer *buffer,
                                   struct ig_error *error);
 void cuda_buffer_free(ingot_device *device, ingot_buffer *buffer);
 ingot_status cuda_buffer_wrap(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
+ingot_status cuda_buffer_write(ingot_device *device, ingot_buffer *buffer, const void *bytes,
+                               uint64_t size, struct ig_error *error);
 void cuda_buffer_unwrap(ingot_device *device, ingot_buffer *buffer);
 
 ingot_status cuda_stream_open(ingot_device *device, void **stream, struct ig_error *error);
+bool cuda_stream_is_recorded(void *stream);
 ingot_status cuda_stream_wrap(ingot_device *device, void *native, void **stream,
                               struct ig_error *error);
 void cuda_stream_close(void *stream);

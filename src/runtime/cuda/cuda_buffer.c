@@ -41,6 +41,24 @@ ingot_status cuda_buffer_allocate(ingot_device *base, ingot_buffer *buffer,
     return status;
 }
 
+ingot_status cuda_buffer_write(ingot_device *base, ingot_buffer *buffer, const void *bytes,
+                               uint64_t size, struct ig_error *error) {
+    struct cuda_device *device = (struct cuda_device *)base;
+    struct cuda_scope scope;
+    ingot_status status = cuda_enter_relaxed(device, &scope, error);
+    if (status != INGOT_OK)
+        return status;
+    cu_result result =
+        device->driver->memory_upload(buffer->address, bytes, size, device->own_stream);
+    if (result == CU_SUCCESS)
+        result = device->driver->stream_synchronize(device->own_stream);
+    if (result != CU_SUCCESS)
+        status = cuda_fail(device, result, error, "%llu bytes cannot be copied to device \"%s\"",
+                           (ull)size, base->info.name);
+    cuda_leave(device, &scope);
+    return status;
+}
+
 /* The driver waits for work that may use the memory; so that a fault is found by our own looks,
  * and a limit is kept to, the streams are drained first. */
 void cuda_buffer_free(ingot_device *base, ingot_buffer *buffer) {

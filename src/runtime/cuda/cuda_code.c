@@ -129,7 +129,7 @@ static ingot_status set_limits(struct cuda_device *device, struct cuda_code *cod
         device->driver->function_get(&threads, CU_FUNCTION_MAX_THREADS, code->function);
     if (result == CU_SUCCESS)
         code->max_threads = (uint32_t)threads;
-    uint32_t memory = device->base.info.max_threadgroup_memory;
+    uint32_t memory = device->base.most_threadgroup_memory;
     if (result == CU_SUCCESS && code->has_dynamic && memory > INGOT_CUDA_MAX_STATIC &&
         memory > code->static_bytes)
         result = device->driver->function_set(code->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
@@ -172,6 +172,10 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
     }
     *loaded = result;
     return INGOT_OK;
+}
+
+uint32_t cuda_code_threads(const void *loaded) {
+    return ((const struct cuda_code *)loaded)->max_threads;
 }
 
 static void forget(struct cuda_device *device, const struct cuda_code *code) {

@@ -82,6 +82,7 @@ static ingot_status apply_desc(struct cuda_device *device, const ingot_device_de
                        "%u bytes of threadgroup memory were asked for; the limit of device \"%s\" "
                        "is %u",
                        desc->threadgroup_memory, device->base.info.name, most);
+    device->base.most_threadgroup_memory = most;
     if (desc->threadgroup_memory)
         device->base.info.max_threadgroup_memory = desc->threadgroup_memory;
     double limit = desc->time_limit_seconds;
@@ -162,12 +163,15 @@ static const struct ig_device_ops cuda_ops = {
     .code_find = cuda_code_find,
     .code_load = cuda_code_load,
     .code_unload = cuda_code_unload,
+    .code_threads = cuda_code_threads,
     .buffer_allocate = cuda_buffer_allocate,
     .buffer_free = cuda_buffer_free,
     .buffer_wrap = cuda_buffer_wrap,
     .buffer_unwrap = cuda_buffer_unwrap,
+    .buffer_write = cuda_buffer_write,
     .stream_open = cuda_stream_open,
     .stream_wrap = cuda_stream_wrap,
+    .stream_is_captured = cuda_stream_is_recorded,
     .stream_close = cuda_stream_close,
     .stream_dispatch = cuda_stream_dispatch,
     .stream_copy = cuda_stream_copy,

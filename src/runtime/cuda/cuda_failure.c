@@ -111,13 +111,14 @@ static void name_kernels(const struct cuda_pending *pending, struct ig_text *tex
 }
 
 /* With the lock held. The streams that have work get the error; `reason` is taken. */
-static void lose(struct cuda_device *device, ingot_status status, char *reason) {
+static void lose(struct cuda_device *device, ingot_status status, char *reason,
+                 bool context_failed) {
     device->lost_status = status;
     device->lost_reason = reason;
     for (struct cuda_stream *s = device->streams; s; s = s->next)
         if (s->pending.dispatches && s->error.status == INGOT_OK)
             ig_fail(&s->error, status, "%s", reason ? reason : "the context is lost");
-    if (device->ordinal < MAX_GPUS)
+    if (context_failed && device->ordinal < MAX_GPUS)
         atomic_store(&failed_contexts[device->ordinal], true);
     atomic_store(&device->is_lost, true);
 }
@@ -136,11 +137,13 @@ void cuda_lose(struct cuda_device *device, cu_result result) {
                      what) < 0)
             reason = NULL;
         ig_text_free(&names);
-        lose(device, status, reason);
+        lose(device, status, reason, true);
     }
     pthread_mutex_unlock(&device->lock);
 }
 
+/* The context is as good as before, but for a kernel that cannot be stopped: opened again, the
+ * device shares the GPU with that. Throwing the context away would wait for its end. */
 void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *pending) {
     pthread_mutex_lock(&device->lock);
     if (!atomic_load(&device->is_lost)) {
@@ -151,7 +154,7 @@ void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *p
                      pending->allowed) < 0)
             reason = NULL;
         ig_text_free(&names);
-        lose(device, INGOT_TIMEOUT, reason);
+        lose(device, INGOT_TIMEOUT, reason, false);
     }
     pthread_mutex_unlock(&device->lock);
 }
@@ -167,7 +170,7 @@ ingot_status cuda_check_lost(struct cuda_device *device, struct ig_error *error)
     pthread_mutex_lock(&device->lock);
     const char *reason = device->lost_reason ? device->lost_reason
                                              : "its context was replaced after a failure elsewhere";
-    ig_fail(error, INGOT_DEVICE_LOST, "device \"%s\" is lost: %s; open it again for a new context",
+    ig_fail(error, INGOT_DEVICE_LOST, "device \"%s\" is lost: %s; open it again",
             device->base.info.name, reason);
     pthread_mutex_unlock(&device->lock);
     return INGOT_DEVICE_LOST;

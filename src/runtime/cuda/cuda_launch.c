@@ -116,20 +116,14 @@ static bool fill_block(const struct ig_launch *launch, const struct cuda_code *c
     return staged;
 }
 
-static ingot_status check_limits(const struct cuda_device *device, const struct ig_launch *launch,
-                                 const struct cuda_code *code, uint32_t threads,
-                                 struct ig_error *error) {
+static ingot_status check_grid(const struct cuda_device *device, const struct ig_launch *launch,
+                               const struct cuda_code *code, struct ig_error *error) {
     if (launch->groups[0] > device->max_grid[0])
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": %u threadgroups along axis 0 are more than the %u that "
                        "device \"%s\" allows",
                        code->kernel, launch->groups[0], device->max_grid[0],
                        device->base.info.name);
-    if (threads > code->max_threads)
-        return ig_fail(error, INGOT_LAUNCH_ERROR,
-                       "kernel \"%s\": a threadgroup of %u threads is more than the %u that its "
-                       "code for device \"%s\" can have",
-                       code->kernel, threads, code->max_threads, device->base.info.name);
     return INGOT_OK;
 }
 
@@ -189,7 +183,7 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
     uint32_t dynamic = launch->threadgroup_bytes > code->static_bytes
                            ? launch->threadgroup_bytes - code->static_bytes
                            : 0;
-    ingot_status status = check_limits(device, launch, code, threads, error);
+    ingot_status status = check_grid(device, launch, code, error);
     if (status == INGOT_OK && fill_block(launch, code, block))
         status = stage_bytes(stream, launch, code, block, error);
     if (status != INGOT_OK)

@@ -40,6 +40,16 @@ ingot_status cuda_stream_open(ingot_device *base, void **result, struct ig_error
     return status;
 }
 
+bool cuda_stream_is_recorded(void *queue) {
+    const struct cuda_stream *stream = queue;
+    struct cuda_scope scope;
+    if (!stream->is_wrapped || cuda_enter(stream->device, &scope, NULL) != INGOT_OK)
+        return false;
+    bool is_captured = cuda_stream_is_captured(stream);
+    cuda_leave(stream->device, &scope);
+    return is_captured;
+}
+
 ingot_status cuda_stream_wrap(ingot_device *base, void *native, void **result,
                               struct ig_error *error) {
     struct cuda_device *device = (struct cuda_device *)base;

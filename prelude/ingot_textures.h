@@ -1,0 +1,99 @@
+/*
+ * The names of textures and samplers. None can be used: these declarations are for the functions
+ * and constants of a program whose other kernels have nothing to do with textures. A kernel that
+ * has a texture as a parameter is refused by the front end, and one that calls a member of
+ * __ingot_texture by the driver (calls.c).
+ */
+#pragma once
+#include "ingot_types.h"
+
+namespace metal {
+enum class access { sample, read, write, read_write };
+enum class coord { normalized, pixel };
+enum class address { clamp_to_zero, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat };
+enum class s_address { clamp_to_zero, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat };
+enum class t_address { clamp_to_zero, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat };
+enum class r_address { clamp_to_zero, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat };
+enum class border_color { transparent_black, opaque_black, opaque_white };
+enum class filter { nearest, linear, bicubic };
+enum class mag_filter { nearest, linear, bicubic };
+enum class min_filter { nearest, linear, bicubic };
+enum class mip_filter { none, nearest, linear };
+enum class component { x, y, z, w };
+enum class compare_func {
+    never,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    equal,
+    not_equal,
+    always
+};
+
+struct max_anisotropy {
+    constexpr max_anisotropy(int) {}
+};
+struct lod_clamp {
+    constexpr lod_clamp(float, float) {}
+};
+struct level {
+    constexpr level(float) {}
+};
+struct bias {
+    constexpr bias(float) {}
+};
+template <int N> struct __ingot_gradient {
+    constexpr __ingot_gradient(vec<float, N>, vec<float, N>) {}
+};
+using gradient2d = __ingot_gradient<2>;
+using gradient3d = __ingot_gradient<3>;
+using gradientcube = __ingot_gradient<3>;
+
+struct sampler {
+    template <class... A> constexpr sampler(A...) {}
+};
+
+/* Nothing is defined: a call of any of these never gets as far as code. */
+template <class R> struct __ingot_texture {
+    template <class... A> R sample(A...) const;
+    template <class... A> R sample_compare(A...) const;
+    template <class... A> R gather(A...) const;
+    template <class... A> R gather_compare(A...) const;
+    template <class... A> R read(A...) const;
+    template <class... A> void write(A...) const;
+    template <class... A> R atomic_load(A...) const;
+    template <class... A> void atomic_store(A...) const;
+    template <class... A> R atomic_fetch_add(A...) const;
+    template <class... A> R atomic_fetch_max(A...) const;
+    template <class... A> R atomic_fetch_min(A...) const;
+    uint get_width(uint lod = 0) const;
+    uint get_height(uint lod = 0) const;
+    uint get_depth(uint lod = 0) const;
+    uint get_array_size() const;
+    uint get_num_mip_levels() const;
+    uint get_num_samples() const;
+    void fence() const;
+};
+
+template <class T> using __ingot_texel = vec<T, 4>;
+#define __INGOT_TEXTURE(name, result)                                                              \
+    template <class T, access = access::sample> struct name : __ingot_texture<result> {};
+__INGOT_TEXTURE(texture1d, __ingot_texel<T>)
+__INGOT_TEXTURE(texture1d_array, __ingot_texel<T>)
+__INGOT_TEXTURE(texture2d, __ingot_texel<T>)
+__INGOT_TEXTURE(texture2d_array, __ingot_texel<T>)
+__INGOT_TEXTURE(texture2d_ms, __ingot_texel<T>)
+__INGOT_TEXTURE(texture2d_ms_array, __ingot_texel<T>)
+__INGOT_TEXTURE(texture3d, __ingot_texel<T>)
+__INGOT_TEXTURE(texturecube, __ingot_texel<T>)
+__INGOT_TEXTURE(texturecube_array, __ingot_texel<T>)
+__INGOT_TEXTURE(texture_buffer, __ingot_texel<T>)
+__INGOT_TEXTURE(depth2d, T)
+__INGOT_TEXTURE(depth2d_array, T)
+__INGOT_TEXTURE(depth2d_ms, T)
+__INGOT_TEXTURE(depth2d_ms_array, T)
+__INGOT_TEXTURE(depthcube, T)
+__INGOT_TEXTURE(depthcube_array, T)
+#undef __INGOT_TEXTURE
+} // namespace metal

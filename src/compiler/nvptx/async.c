@@ -1,0 +1,494 @@
+/*
+ * Copies from device to threadgroup memory that the hardware makes by itself (cp.async): a load
+ * whose value only goes to a store, where the thread does not look at either place, nor changes
+ * them, before its next barrier on any way. The copy is waited for before that barrier, so that
+ * what a kernel computes between the two hides it. Zeros in place of the load, where a branch goes
+ * around it, are the copy's own.
+ *
+ * Works before arguments and built-ins are lowered, when barriers, tiles and the places in
+ * threadgroup memory have their names. What it cannot prove apart stays as it is.
+ */
+#include <string.h>
+
+#include "compiler/nvptx/nvptx.h"
+
+enum { MAX_PAIRS = 32 };
+
+/* ---- the way to the next barriers ---- */
+/* Blocks that are begun between a copy and the next barriers. */
+struct ways {
+    LLVMBasicBlockRef *blocks;
+    size_t count;
+};
+
+static bool is_on_the_way(const struct ways *ways, LLVMBasicBlockRef block) {
+    for (size_t i = 0; i < ways->count; i++) {
+        if (ways->blocks[i] == block) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is it, wherever it is named on the way, what it was at the copy? */
+static bool is_lasting(const struct ways *ways, LLVMValueRef value) {
+    return !LLVMIsAInstruction(value) || !is_on_the_way(ways, LLVMGetInstructionParent(value));
+}
+
+static void begin(struct ways *ways, LLVMBasicBlockRef block) {
+    if (!is_on_the_way(ways, block)) {
+        ways->blocks[ways->count++] = block;
+    }
+}
+
+/* ---- places in threadgroup memory ---- */
+struct place {
+    LLVMValueRef base;
+    int64_t offset;
+};
+
+static bool is_element(LLVMValueRef value) {
+    return LLVMIsAGetElementPtrInst(value) ||
+           (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
+}
+
+/* What a pointer is reckoned from: a variable, an argument, or what cannot be seen through. */
+static LLVMValueRef object_of(LLVMValueRef pointer) {
+    while (is_element(pointer)) {
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+    return pointer;
+}
+
+static bool is_argument(LLVMValueRef object) {
+    return !strcmp(igp_callee(object), "__ingot_arg_threadgroup") &&
+           LLVMIsAConstantInt(LLVMGetOperand(object, 0));
+}
+
+static bool is_known(LLVMValueRef object) {
+    return LLVMIsAGlobalVariable(object) || is_argument(object);
+}
+
+struct pairs {
+    LLVMValueRef first[MAX_PAIRS], second[MAX_PAIRS];
+    unsigned count;
+};
+
+/* Are these never places in one object, at one time? Of two values that a loop hands on, such as
+ * two buffers that change places, it is so if it is so at the start and remains so. */
+static bool other_objects(LLVMValueRef a, LLVMValueRef b, struct pairs *assumed) {
+    a = object_of(a);
+    b = object_of(b);
+    if (a == b) {
+        return false;
+    }
+    if (is_known(a) && is_known(b)) {
+        return !is_argument(a) || !is_argument(b) || LLVMGetOperand(a, 0) != LLVMGetOperand(b, 0);
+    }
+    for (unsigned i = 0; i < assumed->count; i++) {
+        if ((assumed->first[i] == a && assumed->second[i] == b) ||
+            (assumed->first[i] == b && assumed->second[i] == a)) {
+            return true;
+        }
+    }
+    if (assumed->count == MAX_PAIRS) {
+        return false;
+    }
+    assumed->first[assumed->count] = a;
+    assumed->second[assumed->count++] = b;
+    if (LLVMIsAPHINode(a) && LLVMIsAPHINode(b) &&
+        LLVMGetInstructionParent(a) == LLVMGetInstructionParent(b)) {
+        for (unsigned i = 0; i < LLVMCountIncoming(a); i++) {
+            for (unsigned n = 0; n < LLVMCountIncoming(b); n++) {
+                if (LLVMGetIncomingBlock(a, i) == LLVMGetIncomingBlock(b, n) &&
+                    !other_objects(LLVMGetIncomingValue(a, i), LLVMGetIncomingValue(b, n),
+                                   assumed)) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+    if (LLVMIsASelectInst(a) || LLVMIsASelectInst(b)) {
+        LLVMValueRef select = LLVMIsASelectInst(a) ? a : b, other = select == a ? b : a;
+        return other_objects(LLVMGetOperand(select, 1), other, assumed) &&
+               other_objects(LLVMGetOperand(select, 2), other, assumed);
+    }
+    return false;
+}
+
+/* Takes constant distances off an address. */
+static struct place place_of(struct igp_kernel *k, LLVMValueRef pointer) {
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
+    struct place place = {pointer, 0};
+    while (is_element(place.base) && LLVMGetNumOperands(place.base) == 2 &&
+           LLVMIsAConstantInt(LLVMGetOperand(place.base, 1))) {
+        place.offset += LLVMConstIntGetSExtValue(LLVMGetOperand(place.base, 1)) *
+                        (int64_t)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(place.base));
+        place.base = LLVMGetOperand(place.base, 0);
+    }
+    return place;
+}
+
+/* `size` bytes there and `other_size` here have none in common; 0: nobody knows how many. */
+static bool are_apart(struct igp_kernel *k, const struct ways *ways, LLVMValueRef pointer,
+                      uint64_t size, LLVMValueRef other, uint64_t other_size) {
+    struct place a = place_of(k, pointer), b = place_of(k, other);
+    LLVMValueRef object = object_of(pointer), other_object = object_of(other);
+    if (a.base == b.base && is_lasting(ways, a.base) && size && other_size) {
+        return a.offset + (int64_t)size <= b.offset || b.offset + (int64_t)other_size <= a.offset;
+    }
+    struct pairs assumed = {.count = 0};
+    return (is_known(object) || is_lasting(ways, object)) &&
+           (is_known(other_object) || is_lasting(ways, other_object)) &&
+           other_objects(object, other_object, &assumed);
+}
+
+/* ---- copies ---- */
+struct copy {
+    LLVMValueRef load, store;
+    LLVMValueRef phi; /* of (an element of) the load's value and zeros, or NULL */
+    uint64_t bytes;
+    bool good;
+};
+
+static unsigned space_of(LLVMValueRef pointer) {
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
+}
+
+static bool is_plain(LLVMValueRef access) {
+    return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
+}
+
+static bool is_barrier(LLVMValueRef in) {
+    return !strncmp(igp_callee(in), "__ingot_barrier", 15);
+}
+
+static bool is_wait(LLVMValueRef in) {
+    return is_barrier(in) || LLVMIsAReturnInst(in);
+}
+
+static bool is_store(LLVMValueRef in) {
+    return LLVMIsAStoreInst(in) && is_plain(in) &&
+           space_of(LLVMGetOperand(in, 1)) == INGOT_SPACE_THREADGROUP;
+}
+
+static bool has_no_memory(LLVMValueRef call) {
+    const char *name = igp_callee(call);
+    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
+    LLVMAttributeRef memory = *name ? LLVMGetEnumAttributeAtIndex(LLVMGetCalledValue(call),
+                                                                  LLVMAttributeFunctionIndex, kind)
+                                    : NULL;
+    return (memory && LLVMGetEnumAttributeValue(memory) == 0) ||
+           !strncmp(name, "__ingot_simd_", 13) || !strncmp(name, "__ingot_quad_", 13) ||
+           !strncmp(name, "llvm.lifetime.", 14) || !strcmp(name, "llvm.assume");
+}
+
+/* The place in threadgroup memory at which a call looks, or which it writes. */
+static LLVMValueRef tile_place(LLVMValueRef call) {
+    static const char *const names[] = {"__ingot_simdgroup_load_threadgroup_",
+                                        "__ingot_simdgroup_store_threadgroup_", "nv.ldmatrix."};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strncmp(igp_callee(call), names[i], strlen(names[i]))) {
+            for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++) {
+                LLVMValueRef operand = LLVMGetOperand(call, n);
+                if (LLVMGetTypeKind(LLVMTypeOf(operand)) == LLVMPointerTypeKind) {
+                    return operand;
+                }
+            }
+        }
+    }
+    return NULL;
+}
+
+/* May a copy to `pointer` be under way while this is done? */
+static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValueRef in,
+                        LLVMValueRef pointer, uint64_t bytes) {
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
+    LLVMValueRef at = NULL;
+    uint64_t size = 0;
+    switch (LLVMGetInstructionOpcode(in)) {
+    case LLVMLoad:
+    case LLVMStore: {
+        bool is_write = LLVMIsAStoreInst(in);
+        at = LLVMGetOperand(in, is_write);
+        size = LLVMStoreSizeOfType(layout, LLVMTypeOf(is_write ? LLVMGetOperand(in, 0) : in));
+        if (!is_plain(in)) {
+            return false;
+        }
+        if (space_of(at) != INGOT_SPACE_THREADGROUP) {
+            return !is_write || LLVMIsAAllocaInst(object_of(at));
+        }
+        break;
+    }
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+    case LLVMFence:
+        return false;
+    case LLVMCall:
+        at = tile_place(in);
+        if (!at) {
+            return has_no_memory(in) ||
+                   !strncmp(igp_callee(in), "__ingot_simdgroup_load_device", 29);
+        }
+        break;
+    default:
+        return true;
+    }
+    return are_apart(k, ways, pointer, bytes, at, size);
+}
+
+/* Nothing from here to there writes device memory or waits for others. */
+static bool is_still(LLVMValueRef from, LLVMValueRef to) {
+    for (LLVMValueRef in = LLVMGetNextInstruction(from); in && in != to;
+         in = LLVMGetNextInstruction(in)) {
+        LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
+        if ((opcode == LLVMStore &&
+             (!is_plain(in) || (space_of(LLVMGetOperand(in, 1)) != INGOT_SPACE_THREADGROUP &&
+                                !LLVMIsAAllocaInst(object_of(LLVMGetOperand(in, 1)))))) ||
+            opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg || opcode == LLVMFence ||
+            (opcode == LLVMCall && !has_no_memory(in) && !tile_place(in) &&
+             strncmp(igp_callee(in), "__ingot_simdgroup_load_device", 29))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool has_one_use(LLVMValueRef value) {
+    LLVMUseRef use = LLVMGetFirstUse(value);
+    return use && !LLVMGetNextUse(use);
+}
+
+static bool is_zero(LLVMValueRef value) {
+    return LLVMIsConstant(value) && LLVMIsNull(value);
+}
+
+/* The load that a value is, or whose element `index` it is, used for nothing else; or NULL. */
+static LLVMValueRef load_of(LLVMValueRef value, int index) {
+    if (!has_one_use(value)) {
+        return NULL;
+    }
+    if (index >= 0) {
+        LLVMValueRef at = LLVMIsAExtractElementInst(value) ? LLVMGetOperand(value, 1) : NULL;
+        if (!at || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at) != (unsigned)index) {
+            return NULL;
+        }
+        value = LLVMGetOperand(value, 0);
+    }
+    return LLVMIsALoadInst(value) ? value : NULL;
+}
+
+/* The same of a phi whose other values are zeros, and whose load's block leads to it only. */
+static LLVMValueRef load_of_phi(LLVMValueRef phi, int index) {
+    LLVMValueRef load = NULL;
+    LLVMBasicBlockRef block = NULL;
+    if (!has_one_use(phi)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+        if (!is_zero(value) && (load || !(load = load_of(value, index)))) {
+            return NULL;
+        }
+        block = is_zero(value) ? block : LLVMGetIncomingBlock(phi, i);
+    }
+    if (!load || LLVMGetInstructionParent(load) != block) {
+        return NULL;
+    }
+    LLVMValueRef last = LLVMGetBasicBlockTerminator(block);
+    return LLVMGetNumSuccessors(last) == 1 && is_still(load, last) ? load : NULL;
+}
+
+static bool find_value(LLVMValueRef value, int index, struct copy *copy) {
+    LLVMValueRef phi = LLVMIsAPHINode(value) ? value : NULL;
+    LLVMValueRef load = phi ? load_of_phi(phi, index) : load_of(value, index);
+    if (!load || (copy->load && (load != copy->load || !phi != !copy->phi)) ||
+        (copy->phi && LLVMGetInstructionParent(phi) != LLVMGetInstructionParent(copy->phi))) {
+        return false;
+    }
+    copy->load = load;
+    copy->phi = copy->phi ? copy->phi : phi;
+    return true;
+}
+
+/* A vector that is put together of all elements of a load, in their order. */
+static bool find_elements(LLVMValueRef value, struct copy *copy) {
+    for (int i = (int)LLVMGetVectorSize(LLVMTypeOf(value)) - 1; i >= 0; i--) {
+        LLVMValueRef at = LLVMIsAInsertElementInst(value) ? LLVMGetOperand(value, 2) : NULL;
+        if (!at || !LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at) != (unsigned)i ||
+            !has_one_use(value) || !find_value(LLVMGetOperand(value, 1), i, copy)) {
+            return false;
+        }
+        value = LLVMGetOperand(value, 0);
+    }
+    unsigned uses = 0;
+    for (LLVMUseRef use = LLVMGetFirstUse(copy->load); use; use = LLVMGetNextUse(use)) {
+        uses++;
+    }
+    return uses == LLVMGetVectorSize(LLVMTypeOf(copy->load));
+}
+
+static bool find_copy(struct igp_kernel *k, LLVMValueRef store, struct copy *copy) {
+    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
+    LLVMValueRef value = LLVMGetOperand(store, 0);
+    *copy = (struct copy){.store = store};
+    if (!(LLVMIsAInsertElementInst(value) ? find_elements(value, copy)
+                                          : find_value(value, -1, copy)) ||
+        LLVMTypeOf(copy->load) != LLVMTypeOf(value) || !is_plain(copy->load) ||
+        space_of(LLVMGetOperand(copy->load, 0)) != INGOT_SPACE_DEVICE) {
+        return false;
+    }
+    LLVMValueRef from = copy->phi ? copy->phi : copy->load;
+    copy->bytes = LLVMStoreSizeOfType(layout, LLVMTypeOf(value));
+    return LLVMGetInstructionParent(from) == LLVMGetInstructionParent(store) &&
+           is_still(from, store) && (copy->bytes == 4 || copy->bytes == 8 || copy->bytes == 16) &&
+           LLVMGetAlignment(copy->load) >= copy->bytes && LLVMGetAlignment(store) >= copy->bytes;
+}
+
+/* ---- walking it ---- */
+enum purpose { FIND_BLOCKS, CHECK, NOTE_ENDS };
+
+/* From an instruction on to the block's end, or a barrier. `waits`: where the ends are noted. */
+static bool follow(struct igp_kernel *k, struct ways *ways, LLVMValueRef in,
+                   const struct copy *copy, enum purpose purpose, LLVMValueRef *waits) {
+    LLVMValueRef pointer = LLVMGetOperand(copy->store, 1);
+    for (; in; in = LLVMGetNextInstruction(in)) {
+        if (is_wait(in)) {
+            while (purpose == NOTE_ENDS && *waits && *waits != in) {
+                waits++;
+            }
+            if (purpose == NOTE_ENDS) {
+                *waits = in;
+            }
+            return true;
+        }
+        if (purpose == CHECK && !is_harmless(k, ways, in, pointer, copy->bytes)) {
+            return false;
+        }
+        for (unsigned i = 0;
+             purpose == FIND_BLOCKS && LLVMIsATerminatorInst(in) && i < LLVMGetNumSuccessors(in);
+             i++) {
+            begin(ways, LLVMGetSuccessor(in, i));
+        }
+    }
+    return true;
+}
+
+/* All ways from the copy to barriers; false if something on them might notice it. */
+static bool follow_all(struct igp_kernel *k, struct ways *ways, const struct copy *copy,
+                       enum purpose purpose, LLVMValueRef *waits) {
+    if (purpose == FIND_BLOCKS) {
+        ways->count = 0;
+    }
+    bool good = follow(k, ways, LLVMGetNextInstruction(copy->store), copy, purpose, waits);
+    for (size_t i = 0; good && i < ways->count; i++) {
+        good = follow(k, ways, LLVMGetFirstInstruction(ways->blocks[i]), copy, purpose, waits);
+    }
+    return good;
+}
+
+/* ---- code ---- */
+/* An instruction as it stands in PTX, which LLVM neither removes nor moves over other accesses. */
+static void build_asm(struct igp_kernel *k, const char *text, const char *constraints,
+                      LLVMValueRef *args, unsigned count) {
+    LLVMTypeRef types[3];
+    for (unsigned i = 0; i < count; i++) {
+        types[i] = LLVMTypeOf(args[i]);
+    }
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), types, count, false);
+    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints),
+                                         true, false, LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(k->builder, type, code, args, count, "");
+}
+
+static void make_async(struct igp_kernel *k, const struct copy *copy) {
+    static const char *const texts[2][3] = {{"cp.async.ca.shared.global [$0], [$1], 4;",
+                                             "cp.async.ca.shared.global [$0], [$1], 8;",
+                                             "cp.async.cg.shared.global [$0], [$1], 16;"},
+                                            {"cp.async.ca.shared.global [$0], [$1], 4, $2;",
+                                             "cp.async.ca.shared.global [$0], [$1], 8, $2;",
+                                             "cp.async.cg.shared.global [$0], [$1], 16, $2;"}};
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
+    LLVMValueRef from = LLVMGetOperand(copy->load, 0);
+    LLVMValueRef bytes = LLVMConstInt(i32, copy->bytes, false);
+    if (copy->phi) {
+        LLVMPositionBuilderBefore(k->builder, copy->phi);
+        LLVMValueRef pointers = LLVMBuildPhi(k->builder, LLVMTypeOf(from), "");
+        LLVMValueRef sizes = LLVMBuildPhi(k->builder, i32, "");
+        for (unsigned i = 0; i < LLVMCountIncoming(copy->phi); i++) {
+            LLVMBasicBlockRef block = LLVMGetIncomingBlock(copy->phi, i);
+            bool there = !is_zero(LLVMGetIncomingValue(copy->phi, i));
+            LLVMValueRef pointer = there ? from : LLVMConstNull(LLVMTypeOf(from));
+            LLVMValueRef size = there ? bytes : LLVMConstNull(i32);
+            LLVMAddIncoming(pointers, &pointer, &block, 1);
+            LLVMAddIncoming(sizes, &size, &block, 1);
+        }
+        from = pointers;
+        bytes = sizes;
+    }
+    LLVMPositionBuilderBefore(k->builder, copy->store);
+    LLVMValueRef to = LLVMBuildPtrToInt(k->builder, LLVMGetOperand(copy->store, 1), i32, "");
+    LLVMValueRef args[] = {to, from, bytes};
+    build_asm(k, texts[copy->phi != NULL][copy->bytes / 8],
+              copy->phi ? "r,l,r,~{memory}" : "r,l,~{memory}", args, copy->phi ? 3 : 2);
+    LLVMInstructionEraseFromParent(copy->store); /* nobody wants the load's value any more */
+}
+
+/* A word that is copied, perhaps next to others. */
+static bool copies_word(LLVMValueRef in) {
+    if (!is_store(in)) {
+        return false;
+    }
+    LLVMValueRef value = LLVMGetOperand(in, 0);
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(value));
+    return (kind == LLVMFloatTypeKind ||
+            (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(LLVMTypeOf(value)) == 32)) &&
+           (LLVMIsALoadInst(value) || LLVMIsAPHINode(value));
+}
+
+ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) {
+    LLVMValueRef *words = igp_collect(k, copies_word);
+    if (words && *words) {
+        ingot_status status = igc_stage(k->module, machine, "nvptx-vectors",
+                                        "function(load-store-vectorizer)", k->error);
+        if (status) {
+            return status;
+        }
+    }
+    LLVMValueRef *stores = igp_collect(k, is_store), *waits = igp_collect(k, is_wait);
+    size_t count = 0;
+    while (stores && stores[count]) {
+        count++;
+    }
+    struct copy *copies = ig_arena_array(k->arena, count + 1, sizeof *copies);
+    struct ways ways = {
+        .blocks = ig_arena_array(k->arena, LLVMCountBasicBlocks(k->body), sizeof *ways.blocks)};
+    if (!words || !stores || !waits || !copies || !ways.blocks) {
+        return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies");
+    }
+    for (size_t i = 0; waits[i]; i++) {
+        waits[i] = NULL; /* room for as many */
+    }
+    for (size_t i = 0; i < count; i++) {
+        copies[i].good = find_copy(k, stores[i], &copies[i]) &&
+                         follow_all(k, &ways, &copies[i], FIND_BLOCKS, NULL) &&
+                         follow_all(k, &ways, &copies[i], CHECK, NULL);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (copies[i].good) {
+            follow_all(k, &ways, &copies[i], FIND_BLOCKS, NULL);
+            follow_all(k, &ways, &copies[i], NOTE_ENDS, waits);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (copies[i].good) {
+            make_async(k, &copies[i]);
+        }
+    }
+    for (size_t i = 0; waits[i]; i++) {
+        LLVMPositionBuilderBefore(k->builder, waits[i]);
+        build_asm(k, "cp.async.wait_all;", "~{memory}", NULL, 0);
+    }
+    return INGOT_OK;
+}
