@@ -148,15 +148,16 @@ inline uint row_column(uint block, uint me, uint i) {
     return ROW_VECTOR ? row_first(block, me) + i : block * ROW_STEP + me + i * ROW_THREADS;
 }
 
-/* Blocks `first` to `first` + N of a row, all of them loaded before anything else is done; `fill`
- * past its end. Loads that stand between stores would have to wait for them. */
+/* Blocks `first` (an even number, or N is 1) to `first` + N of a row, all of them loaded before
+ * anything else is done; `fill` past its end. Loads that stand between stores would have to wait
+ * for them. */
 template <int N, typename T>
 inline void row_fetch(device const T *row, uint columns, uint first, uint me, T fill,
                       thread vec<T, 4> *blocks) {
     device const T *mine = row + row_column(0, me, 0);
     for (uint b = 0; b < N; b++) {
         uint at = row_column(first + b, 0, 0), behind = row_column(first + b, me, 0);
-        if (ROW_EIGHT && sizeof(T) == 2) {
+        if (ROW_EIGHT && sizeof(T) == 2 && N % 2 == 0) {
             if (b % 2 == 0) {
                 uint4 eight = *(device const uint4 *)(mine + at);
                 ((thread uint2 *)blocks)[b] = eight.xy;
@@ -183,7 +184,7 @@ inline void row_put(device T *row, uint columns, uint first, uint me,
     device T *mine = row + row_column(0, me, 0);
     for (uint b = 0; b < N; b++) {
         uint at = row_column(first + b, 0, 0), behind = row_column(first + b, me, 0);
-        if (ROW_EIGHT && sizeof(T) == 2) {
+        if (ROW_EIGHT && sizeof(T) == 2 && N % 2 == 0) {
             if (b % 2 == 0) {
                 thread const uint2 *halves = (thread const uint2 *)blocks;
                 *(device uint4 *)(mine + at) = uint4(halves[b], halves[b + 1]);

@@ -8,9 +8,9 @@ using namespace metal;
 #include "common/line.h"
 #include "pointwise/pointwise_args.h"
 
-// Of a threadgroup; it leaves a thread 64 registers on GPUs that share them out, enough for all its
-// loads to be under way at once.
-constant constexpr uint MOST_THREADS = 992;
+// Of a threadgroup; they leave a thread 64 or 80 registers on GPUs that share them out, enough for
+// all its loads to be under way at once.
+constant constexpr uint MOST_THREADS = 992, MOST_THREADS_MUL = 768;
 
 struct pointwise_block {
     ulong row, start, end;
@@ -140,7 +140,7 @@ static void mul_forward_eights(device const T *gate, device const T *up, device 
 }
 
 template <typename T, typename F>
-[[max_total_threads_per_threadgroup(MOST_THREADS)]]
+[[max_total_threads_per_threadgroup(MOST_THREADS_MUL)]]
 kernel void mul_forward(device const T *gate [[buffer(0)]], device const T *up [[buffer(1)]],
                         device T *out [[buffer(2)]], constant pointwise_args &args [[buffer(3)]],
                         POSITIONS) {

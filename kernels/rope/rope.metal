@@ -153,14 +153,47 @@ static void angles_of_quad(device const C *cosines, device const C *sines,
     s *= args.sign;
 }
 
-template <typename T, typename C>
-kernel void rope_wide(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
-                      device const int *positions [[buffer(2)]],
-                      constant ulong *frequencies [[buffer(3)]],
-                      device const C *cosines [[buffer(4)]], device const C *sines [[buffer(5)]],
-                      constant rope_wide_args &args [[buffer(6)]],
-                      uint3 thread_position [[thread_position_in_grid]]) {
+// The two vectors of four that belong together, turned.
+static void turn_quad(thread float4 &a, thread float4 &b, float4 c, float4 s) {
+    if (rope_interleaved) {
+        float4 even = float4(a.x, a.z, b.x, b.z), odd = float4(a.y, a.w, b.y, b.w);
+        float4 p = fma(even, c, -(odd * s)), q = fma(even, s, odd * c);
+        a = float4(p.x, q.x, p.y, q.y);
+        b = float4(p.z, q.z, p.w, q.w);
+    } else {
+        float4 p = fma(a, c, -(b * s));
+        b = fma(a, s, b * c);
+        a = p;
+    }
+}
+
+// N heads: all of them are loaded before the first is stored.
+template <uint N, typename T>
+static void turn_heads(device const T *x, device T *out, ulong x_stride, ulong out_stride,
+                       uint apart, float4 c, float4 s) {
     typedef vec<T, 4> four;
+    float4 a[N], b[N];
+#pragma unroll
+    for (uint i = 0; i < N; i++) {
+        a[i] = float4(*(device const four *)(x + i * x_stride));
+        b[i] = float4(*(device const four *)(x + i * x_stride + apart));
+    }
+#pragma unroll
+    for (uint i = 0; i < N; i++) {
+        turn_quad(a[i], b[i], c, s);
+        *(device four *)(out + i * out_stride) = four(a[i]);
+        *(device four *)(out + i * out_stride + apart) = four(b[i]);
+    }
+}
+
+template <typename T, typename C>
+[[max_total_threads_per_threadgroup(768)]] // registers for the loads
+kernel void
+rope_wide(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
+          device const int *positions [[buffer(2)]], constant ulong *frequencies [[buffer(3)]],
+          device const C *cosines [[buffer(4)]], device const C *sines [[buffer(5)]],
+          constant rope_wide_args &args [[buffer(6)]],
+          uint3 thread_position [[thread_position_in_grid]]) {
     const uint quads = args.pairs / 4, row = thread_position.x / quads;
     const uint pair = (thread_position.x - row * quads) * 4, batch = thread_position.z;
     float4 c, s;
@@ -168,24 +201,19 @@ kernel void rope_wide(device const T *x [[buffer(0)]], device T *out [[buffer(1)
     uint head = thread_position.y * args.block, end = min(head + args.block, args.heads);
     // where the two vectors of four are that belong together
     const uint first = rope_interleaved ? 2 * pair : pair, apart = rope_interleaved ? 4 : args.pairs;
-    x += batch * args.x_strides[0] + row * args.x_strides[2] + head * args.x_strides[1] + first;
-    out += batch * args.out_strides[0] + row * args.out_strides[2] + head * args.out_strides[1] + first;
+    const ulong x_stride = args.x_strides[1], out_stride = args.out_strides[1];
+    x += batch * args.x_strides[0] + row * args.x_strides[2] + head * x_stride + first;
+    out += batch * args.out_strides[0] + row * args.out_strides[2] + head * out_stride + first;
+    constexpr uint heads = 4;
+    for (; head + heads <= end; head += heads) {
+        turn_heads<heads>(x, out, x_stride, out_stride, apart, c, s);
+        x += heads * x_stride;
+        out += heads * out_stride;
+    }
     for (; head < end; head++) {
-        float4 a = float4(*(device const four *)x), b = float4(*(device const four *)(x + apart));
-        if (rope_interleaved) {
-            float4 even = float4(a.x, a.z, b.x, b.z), odd = float4(a.y, a.w, b.y, b.w);
-            float4 p = fma(even, c, -(odd * s)), q = fma(even, s, odd * c);
-            a = float4(p.x, q.x, p.y, q.y);
-            b = float4(p.z, q.z, p.w, q.w);
-        } else {
-            float4 p = fma(a, c, -(b * s));
-            b = fma(a, s, b * c);
-            a = p;
-        }
-        *(device four *)out = four(a);
-        *(device four *)(out + apart) = four(b);
-        x += args.x_strides[1];
-        out += args.out_strides[1];
+        turn_heads<1>(x, out, x_stride, out_stride, apart, c, s);
+        x += x_stride;
+        out += out_stride;
     }
 }
 
