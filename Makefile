@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 
-.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-sanitize fuzz health bench tune bench-torch bench-python bench-engine bench-latency help
+.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
 
 all: build
 
@@ -25,6 +25,7 @@ help:
 	@echo "make bench          the operations' speed; ARGS='softmax --type f32'"
 	@echo "make tune           better launch policies for this machine; ARGS='rms_norm --dry-run'"
 	@echo "make bench-torch    the operations against PyTorch on the CPU; ARGS='--only softmax'"
+	@echo "make bench-limits   from which sizes on overrides pay; ARGS=--write replaces python/ingot/_overrides/measured.py"
 	@echo "make bench-python   a small transformer with and without ingot: training and decoding steps"
 	@echo "make bench-latency  compile and dispatch latencies, and the runtime's memory"
 	@echo "make bench-engine   the engine against plain C, PoCL, memcpy and OpenBLAS; ARGS='--json'"
@@ -55,6 +56,9 @@ tune: build
 
 bench-torch: build
 	INGOTC=$(BUILD)/bin/ingotc python3 bench/torch_compare.py --build $(BUILD) $(ARGS)
+
+bench-limits: build venv
+	PYTHONPATH=$(BUILD)/python INGOTC=$(BUILD)/bin/ingotc $(BUILD)/venv/bin/python bench/override_limits.py $(ARGS)
 
 bench-python: build venv
 	PYTHONPATH=$(BUILD)/python INGOTC=$(BUILD)/bin/ingotc $(BUILD)/venv/bin/python bench/python_end_to_end.py $(ARGS)

@@ -622,7 +622,7 @@ def compiled_turns(options, built):
             for _ in range(2):
                 turns.run(1)
             return turns, ""
-    except Exception as error:  # noqa: BLE001: whatever the compiler does not take
+    except Exception as error:  # whatever the compiler does not take
         late = time.perf_counter() - start >= options.compile_limit
         text = f"took longer than {options.compile_limit:g} s" if late else str(error).strip().splitlines()[0]
         return None, f"torch.compile: {text[:80]}"

@@ -119,6 +119,9 @@ void __ingot_stream_b16(unsigned short x, __ingot_device unsigned short *p, __in
 /* What lies at p is read soon. Where p is uniform, CPUs bring its line into the caches; p may be
  * any address, and nothing else happens. */
 void __ingot_prefetch(const __ingot_device char *p);
+/* Anywhere in a kernel: its time goes to loads and stores that follow each other, so the width of
+ * vectors should be what memory likes. Does nothing else. */
+void __ingot_streaming(void);
 /* os_log: args are `count` 8-byte slots in thread memory, see ingot_cpu_services.log. */
 void __ingot_log(__ingot_u32 level, const char *format, __ingot_u32 count, const __ingot_u64 *args);
 }

@@ -50,6 +50,7 @@ typedef enum ingot_status {
     INGOT_BARRIER_ERROR = 12, /* some threads of a group never reached a barrier */
     INGOT_DEVICE_LOST = 13,
     INGOT_INTERNAL_ERROR = 14,
+    INGOT_CANCELLED = 15, /* ended by ingot_stream_cancel */
 } ingot_status;
 
 /* The pinned name of a code, such as "INGOT_LAUNCH_ERROR"; never NULL. */
@@ -93,7 +94,9 @@ typedef struct ingot_device_desc {
                                     at a threadgroup barrier, as on GPUs; false: they are an
                                     INGOT_BARRIER_ERROR, unless INGOT_BARRIERS=lenient is set */
     bool shares_cpus;            /* cpu: another pool of threads takes turns with ingot's, such as
-                                    OpenMP's: workers without work soon sleep */
+                                    OpenMP's: workers without work soon sleep, and short work
+                                    wakes none: who waits for it runs it, or a worker once
+                                    ingot_event_done was asked */
 } ingot_device_desc;
 #define INGOT_DEVICE_DESC_INIT {0}
 
@@ -315,6 +318,12 @@ INGOT_API ingot_status ingot_stream_download(ingot_stream *stream, ingot_buffer 
                                              uint64_t offset, void *host, uint64_t length);
 /* Blocks until all work so far is done; returns the stream's first error, and clears it. */
 INGOT_API ingot_status ingot_stream_wait(ingot_stream *stream);
+/* Ends the work that the stream has at the moment, from any thread: a kernel that runs is stopped
+ * where it is, as by its time limit, what is queued behind it is dropped, and who waits for
+ * the stream gets INGOT_CANCELLED. Returns at once; does nothing to a stream without work. A wait
+ * for an event goes on until the event is there. INGOT_UNSUPPORTED on devices that cannot stop a
+ * kernel (GPUs). */
+INGOT_API ingot_status ingot_stream_cancel(ingot_stream *stream);
 
 /* Events mark a point of a stream. */
 INGOT_API ingot_status ingot_event_create(ingot_device *device, ingot_event **event);

@@ -50,6 +50,7 @@ kernel void adam(constant adam_entry *table [[buffer(0)]], device const float *n
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint simds [[simdgroups_per_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
+    mostly_moves<P>();
     ulong number = line_number(group, groups, simd, simds);
     if (number >= args.blocks)
         return;

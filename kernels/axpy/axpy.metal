@@ -14,6 +14,7 @@ kernel void axpy(device const T *x [[buffer(0)]],
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint simds [[simdgroups_per_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
+    mostly_moves<T>();
     ulong at = line_number(group, groups, simd, simds) * args.block;
     ulong end = min(at + args.block, ulong(args.count));
     for (; at + LINE_STEP <= end; at += LINE_STEP)

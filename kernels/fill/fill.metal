@@ -11,6 +11,7 @@ kernel void fill(device ushort *halves [[buffer(0)]], constant fill_args &args [
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint simds [[simdgroups_per_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
+    mostly_moves<uint>();
     ulong number = line_number(group, groups, simd, simds);
     device uint *out = (device uint *)halves + args.head;
     const uint value = args.bits;

@@ -299,13 +299,13 @@ static uint32_t panel_bytes(uint32_t count) {
 }
 
 /* Rows of the blocks of kernels/matmul/matmul_blocks.h, or of matmul_blocks_float.h: if operands,
- * sizes and the device are what they want, and there is enough to do; else 0. */
+ * sizes and the device are what they want; else 0. */
 static uint32_t block_rows(const struct igo_call *call, const struct plan *plan) {
     const struct matmul_args *args = &plan->args;
     const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
-    const uint32_t large = 2 * BLOCK_SIZE, bytes = 16, piece = 8;
-    if (igo_knob(call, KNOB_TILE) < 3 || args->m <= large || args->n <= large || args->k < large ||
-        args->k % (is_float ? FLOAT_DEPTH : piece) || args->n % piece || plan->a.transposed ||
+    const uint32_t bytes = 16, piece = 8;
+    if (igo_knob(call, KNOB_TILE) < 3 || !args->k || args->k % (is_float ? FLOAT_DEPTH : piece) ||
+        args->n % piece || (plan->a.transposed && args->m % piece) ||
         !igo_aligned(plan->a.tensor, bytes) || !igo_aligned(plan->b.tensor, bytes))
         return 0;
     if (is_float)
@@ -322,6 +322,7 @@ static void choose_block(const struct plan *plan, uint32_t rows, struct igo_laun
     const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
     igo_launch_kernel(launch, "matmul_blocks_%u_%s", rows, igo_type_name(plan->a.tensor->type));
     igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
+    igo_launch_constant_bool(launch, "block_a_turned", plan->a.transposed);
     launch->threadgroups[0] = blocks(plan->args.n, BLOCK_SIZE);
     launch->threadgroups[1] = blocks(plan->args.m, rows);
     launch->group[0] = is_float ? 2 * BLOCK_SIZE : rows;

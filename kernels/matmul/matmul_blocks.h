@@ -4,21 +4,22 @@
  * two places of threadgroup memory in turn: while one is used, the next is copied to the other, in
  * pieces of 16 bytes that no thread looks at before the barrier.
  *
- * Wants operands and result aligned to 16 bytes, k and n in whole pieces, and a not transposed: the
- * host sees to that, and to the lengths of threadgroup memory. Rows and columns past the end are
- * the last ones again; what comes of them is not stored.
+ * Wants operands and result aligned to 16 bytes, k and n in whole pieces, and m too if a is
+ * transposed: the host sees to that, and to the lengths of threadgroup memory. Rows and columns
+ * past the end are the last ones again; what comes of them is not stored.
  */
 #ifndef INGOT_KERNELS_MATMUL_BLOCKS_H
 #define INGOT_KERNELS_MATMUL_BLOCKS_H
 
-constant bool block_turned [[function_constant(0)]]; /* b has n rows of k */
+constant bool block_turned [[function_constant(0)]];   /* b has n rows of k */
+constant bool block_a_turned [[function_constant(1)]]; /* a has k rows of m */
 
 constexpr constant uint BLOCK = MATMUL_BLOCK, BLOCK_DEPTH = MATMUL_DEPTH;
-constexpr constant uint BLOCK_TILES = 8;           /* of a SIMD-group, in each direction */
-constexpr constant uint BLOCK_GROUP = 8;           /* rows of blocks that are made together */
-constexpr constant uint DEEP_LINE = MATMUL_LINE;   /* of a panel with k along its lines */
-constexpr constant uint WIDE_LINE = BLOCK + PIECE; /* and with n */
-constexpr constant uint BLOCK_STEP = 2 * TILE;     /* of k: what the matrix units take */
+constexpr constant uint BLOCK_TILES = 8;         /* of a SIMD-group, in each direction */
+constexpr constant uint BLOCK_GROUP = 8;         /* rows of blocks that are made together */
+constexpr constant uint DEEP_LINE = MATMUL_LINE; /* of a panel with k along its lines */
+constexpr constant uint B_LINE = BLOCK + PIECE;  /* of one of b with n along them */
+constexpr constant uint BLOCK_STEP = 2 * TILE;   /* of k: what the matrix units take */
 constexpr constant uint BLOCK_STEPS = BLOCK_DEPTH / BLOCK_STEP, COPY_STEPS = BLOCK_STEPS / 2;
 
 /* What a SIMD-group needs of threadgroup memory for half of its sums. */
@@ -26,7 +27,7 @@ constexpr constant uint PUT_LINE = (BLOCK_TILES + 1) * TILE;
 constexpr constant uint PUT_FLOATS = BLOCK_TILES / 2 * TILE * PUT_LINE;
 
 /* One thread's part of a panel of COUNT rows or columns: pieces of every lines()-th line of a
- * matrix whose lines are along k (deep) or along n. */
+ * matrix whose lines are along k (deep) or along m or n. */
 template <typename T, uint COUNT, uint THREADS> struct panel_copy {
     static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / PIECE / THREADS;
     bool deep;
@@ -42,7 +43,7 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
         return THREADS / along();
     }
     uint width() thread const {
-        return deep ? DEEP_LINE : WIDE_LINE;
+        return deep ? DEEP_LINE : COUNT + PIECE;
     }
     void begin(device const T *matrix, uint first, uint count, uint me) thread {
         const uint x = me % along() * PIECE, y = me / along();
@@ -78,7 +79,7 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
 };
 
 /* Operands of one step. */
-template <typename T> struct block_tiles {
+template <typename T, uint A_LINE> struct block_tiles {
     simdgroup_matrix<T, 8, 8> left[2][BLOCK_TILES], right[2][BLOCK_TILES];
 
     void load(threadgroup const T *a, threadgroup const T *b, uint k) thread {
@@ -86,7 +87,11 @@ template <typename T> struct block_tiles {
         for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
             for (uint h = 0; h < 2; h++)
-                simdgroup_load(left[h][i], a + i * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE);
+                if (block_a_turned)
+                    simdgroup_load(left[h][i], a + (k + h * TILE) * A_LINE + i * TILE, A_LINE,
+                                   ulong2(0), true);
+                else
+                    simdgroup_load(left[h][i], a + i * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE);
 #pragma unroll
         for (uint j = 0; j < BLOCK_TILES; j++)
 #pragma unroll
@@ -95,8 +100,7 @@ template <typename T> struct block_tiles {
                     simdgroup_load(right[h][j], b + j * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE,
                                    ulong2(0), true);
                 else
-                    simdgroup_load(right[h][j], b + (k + h * TILE) * WIDE_LINE + j * TILE,
-                                   WIDE_LINE);
+                    simdgroup_load(right[h][j], b + (k + h * TILE) * B_LINE + j * TILE, B_LINE);
     }
     void add(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]) thread {
 #pragma unroll
@@ -110,11 +114,11 @@ template <typename T> struct block_tiles {
 };
 
 /* The products of one panel; meanwhile the next one is copied, if there is one. */
-template <bool NEXT, typename T, typename A, typename B>
+template <bool NEXT, uint ROWS, typename T, typename A, typename B>
 inline void add_panel(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES],
                       threadgroup const T *left, threadgroup const T *right, thread const A &a_copy,
                       threadgroup T *a_next, thread const B &b_copy, threadgroup T *b_next) {
-    block_tiles<T> tiles[2];
+    block_tiles<T, ROWS + PIECE> tiles[2];
     tiles[0].load(left, right, 0);
 #pragma unroll
     for (uint step = 0; step < BLOCK_STEPS; step++) {
@@ -139,10 +143,11 @@ inline void put_block(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]
     const ulong plane = ulong(part) * args.batch + matrix;
     const uint column = column0 + lane % ALONG * PIECE;
     out += matrix * args.out_batch;
-    float add[PIECE] = {};
+    float4 add[2] = {};
     if (args.has_bias && column < args.n)
+#pragma unroll
         for (uint e = 0; e < PIECE; e++)
-            add[e] = float(args.bias_step ? bias[column + e] : bias[0]);
+            add[e / 4][e % 4] = float(args.bias_step ? bias[column + e] : bias[0]);
 #pragma unroll
     for (uint half_ = 0; half_ < 2; half_++) {
 #pragma unroll
@@ -157,7 +162,7 @@ inline void put_block(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]
                 continue;
             threadgroup const float4 *from =
                 (threadgroup const float4 *)(lines + r * LINE + lane % ALONG * PIECE);
-            const float4 low = from[0], high = from[1];
+            float4 low = from[0], high = from[1];
             if (args.parts > 1) {
                 device float4 *to = (device float4 *)((device float *)parts +
                                                       (plane * args.m + row) * args.n + column);
@@ -165,15 +170,17 @@ inline void put_block(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]
                 to[1] = high;
                 continue;
             }
-            uint4 words;
+            low += add[0];
+            high += add[1];
+            if (args.epilogue)
 #pragma unroll
-            for (uint e = 0; e < PIECE; e += 2) {
-                const float2 pair =
-                    e < 4 ? float2(low[e], low[e + 1]) : float2(high[e - 4], high[e - 3]);
-                words[e / 2] =
-                    as_type<uint>(vec<T, 2>(T(epilogue(pair.x + add[e], args.epilogue)),
-                                            T(epilogue(pair.y + add[e + 1], args.epilogue))));
-            }
+                for (uint e = 0; e < 4; e++) {
+                    low[e] = epilogue(low[e], args.epilogue);
+                    high[e] = epilogue(high[e], args.epilogue);
+                }
+            const uint4 words =
+                uint4(as_type<uint>(vec<T, 2>(low.xy)), as_type<uint>(vec<T, 2>(low.zw)),
+                      as_type<uint>(vec<T, 2>(high.xy)), as_type<uint>(vec<T, 2>(high.zw)));
             *(device uint4 *)(out + row * args.out_stride + column) = words;
         }
         simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -204,9 +211,10 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     const uint2 block = block_place(group.xy, groups.xy);
     const uint row0 = block.y * ROWS, column0 = block.x * BLOCK;
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
-    panel_copy<T, ROWS, ROWS> a_copy = {.deep = true, .stride = args.a_stride};
+    panel_copy<T, ROWS, ROWS> a_copy = {.deep = !block_a_turned, .stride = args.a_stride};
     panel_copy<T, BLOCK, ROWS> b_copy = {.deep = block_turned, .stride = args.b_stride};
-    a_copy.begin(a + matrix * args.a_batch + first, row0, args.m, me);
+    a_copy.begin(a + matrix * args.a_batch + (block_a_turned ? first * args.a_stride : first), row0,
+                 args.m, me);
     b_copy.begin(b + matrix * args.b_batch + (block_turned ? first : first * args.b_stride),
                  column0, args.n, me);
 
@@ -217,13 +225,14 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
         for (uint j = 0; j < BLOCK_TILES; j++)
             sum[i][j] = simdgroup_float8x8(0.0f);
     const uint row = simd / 2 * (TILE * BLOCK_TILES), column = simd % 2 * (TILE * BLOCK_TILES);
-    const uint left = row * DEEP_LINE, right = column * (block_turned ? DEEP_LINE : 1);
+    const uint left = row * (block_a_turned ? 1 : DEEP_LINE);
+    const uint right = column * (block_turned ? DEEP_LINE : 1);
     const uint rest = (end - first) % BLOCK_DEPTH;
     if (rest) {
         a_copy.some(a_odd, rest);
         b_copy.some(b_odd, rest);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        add_panel<false>(sum, a_odd + left, b_odd + right, a_copy, a_even, b_copy, b_even);
+        add_panel<false, ROWS>(sum, a_odd + left, b_odd + right, a_copy, a_even, b_copy, b_even);
         a_copy.next(rest);
         b_copy.next(rest);
     }
@@ -238,13 +247,13 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
         for (uint k = first + rest + BLOCK_DEPTH; k < end; k += BLOCK_DEPTH) {
             a_copy.next(BLOCK_DEPTH);
             b_copy.next(BLOCK_DEPTH);
-            add_panel<true>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+            add_panel<true, ROWS>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
             threadgroup_barrier(mem_flags::mem_threadgroup);
             threadgroup T *a_used = a_now, *b_used = b_now;
             a_now = a_next, b_now = b_next;
             a_next = a_used, b_next = b_used;
         }
-        add_panel<false>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+        add_panel<false, ROWS>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     put_block(sum, (threadgroup float *)(simd % 2 ? a_odd : a_even) + simd / 2 * PUT_FLOATS,

@@ -61,22 +61,23 @@ matmul_blocks_128_f32(device const float *a [[buffer(0)]], device const float *b
     const uint row0 = group.y * BLOCK, column0 = group.x * BLOCK;
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
     const uint x = me % 16, y = me / 16;
-    a += matrix * args.a_batch + first;
+    a += matrix * args.a_batch + (block_a_turned ? first * args.a_stride : first);
     b += matrix * args.b_batch + (block_turned ? first : first * args.b_stride);
+    const ulong a_step = block_a_turned ? FLOAT_DEPTH * args.a_stride : FLOAT_DEPTH;
     const ulong b_step = block_turned ? FLOAT_DEPTH : FLOAT_DEPTH * args.b_stride;
 
     float sum[8][8] = {};
     float_pieces a_next, b_next;
-    a_next.load(a, args.a_stride, row0, args.m, true, me);
+    a_next.load(a, args.a_stride, row0, args.m, !block_a_turned, me);
     b_next.load(b, args.b_stride, column0, args.n, block_turned, me);
     for (uint k = first; k < end; k += FLOAT_DEPTH) {
-        a_next.store(a_panel, true, me);
+        a_next.store(a_panel, !block_a_turned, me);
         b_next.store(b_panel, block_turned, me);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (k + FLOAT_DEPTH < end) {
-            a += FLOAT_DEPTH;
+            a += a_step;
             b += b_step;
-            a_next.load(a, args.a_stride, row0, args.m, true, me);
+            a_next.load(a, args.a_stride, row0, args.m, !block_a_turned, me);
             b_next.load(b, args.b_stride, column0, args.n, block_turned, me);
         }
 #pragma unroll

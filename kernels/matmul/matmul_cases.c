@@ -90,6 +90,8 @@ static const struct igh_case cases[] = {
     {.name = "2 of 260x312x256 nt", .n = {2, 260, 312, 256}, .flags = TURN_B},
     {.name = "530x264x320 gelu", .n = {1, 530, 264, 320}, .f = {GELU}, .flags = WITH_BIAS},
     {.name = "270x264x328 nt", .n = {1, 270, 264, 328}, .flags = TURN_B},
+    {.name = "264x280x200 tn", .n = {1, 264, 280, 200}, .flags = TURN_A | WITH_BIAS},
+    {.name = "3 of 136x200x320 tt", .n = {3, 136, 200, 320}, .flags = TURN_A | TURN_B},
     {.name = "257x272x2112, in parts", .n = {1, 257, 272, 2112}, .f = {RELU}, .flags = WITH_BIAS},
 
     {.name = "128", .n = {1, 128, 128, 128}, .uses = TUNED},

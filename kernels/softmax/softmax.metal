@@ -156,6 +156,7 @@ kernel void softmax_backward(device const T *y [[buffer(0)]],
                              device T *dx [[buffer(2)]],
                              constant softmax_backward_args &args [[buffer(3)]],
                              ROW_POSITIONS) {
+    mostly_moves<T>();
     threadgroup float row_shared[32];
     ulong row = ROW_NUMBER;
     if (row >= args.rows) {

@@ -54,7 +54,12 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'ingot' has no attribute {name!r}")
     module, attribute = _LAZY[name]
-    loaded = import_module(module)
+    try:
+        loaded = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(f"ingot.{name} needs PyTorch 2.7 or newer, which is not installed") from error
     value = getattr(loaded, attribute) if attribute else loaded
     globals()[name] = value
     return value

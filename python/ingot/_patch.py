@@ -63,7 +63,7 @@ def _rms_norm(self: Any, x: Any) -> Any:
     name = "rms_norm" if torch.is_grad_enabled() else "rms_norm_direct"
     if not fits(name, x, self._ingot_always):
         return NotImplemented
-    weight, eps = self.weight, self.eps
+    weight, eps = self._parameters["weight"], self.eps
     eps = 2.0**-23 if eps is None else eps
     return ops.rms_norm(x, weight, eps) if eps > 0 and rows.affine(x, self.normalized_shape, weight) else NotImplemented
 
@@ -144,8 +144,8 @@ def _gated_mlp(self: Any, x: Any, names: tuple[str, str, str], activation: str) 
         return NotImplemented
     modules = self._modules
     gate = modules[names[0]]
-    elements = x.numel() // max(x.shape[-1], 1) * gate.out_features
-    if not within(activation, x.dtype, elements, force=self._ingot_always):
+    elements = x.numel() // (x.shape[-1] or 1) * gate.out_features
+    if not within(activation, x.dtype, elements, 0, self._ingot_always):
         return NotImplemented
     return modules[names[2]](_ACTIVATIONS[activation](gate(x), modules[names[1]](x)))
 

@@ -182,6 +182,15 @@ ingot_status context_torch_cuda(int index, context *out) {
     return context_cuda(index, stream, out);
 }
 
+void context_start(const context *cpu) {
+    ingot_event *event;
+    if (ingot_event_create(cpu->device, &event) != INGOT_OK)
+        return;
+    if (ingot_stream_record(cpu->stream, event) == INGOT_OK)
+        ingot_event_done(event); /* asking is what starts the work */
+    ingot_event_release(event);
+}
+
 ingot_status context_wait(void) {
     context cpu;
     ingot_status status = context_cpu(&cpu);

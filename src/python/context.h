@@ -37,5 +37,7 @@ unsigned tensor_thread_count(void);
 /* Waits for the calling thread's work on the CPU and for what was queued on streams of GPUs; the
  * first error. */
 ingot_status context_wait(void);
+/* Has a worker look at what is queued on the CPU's stream, though nobody waits for it yet. */
+void context_start(const context *cpu);
 
 #endif

@@ -47,6 +47,11 @@ static PyObject *raise_message(PyObject *type, ingot_status status) {
     if (!*message)
         message = ingot_status_name(status);
     PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+    /* what a signal raises goes first: it may be why the work was cancelled or the compiler died */
+    if (text && PyErr_CheckSignals() != 0) {
+        Py_DECREF(text);
+        return NULL;
+    }
     return raise_text(type, status, text);
 }
 

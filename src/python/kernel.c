@@ -4,9 +4,11 @@
  */
 #include "call.h"
 #include "context.h"
+#include "interrupt.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct code { /* of a kernel, on one device */
     ingot_kernel *handle;
@@ -154,7 +156,10 @@ static struct code *make_code(struct kernel *kernel, ingot_library *library) {
     ingot_library_retain(library);
     ingot_kernel *handle = NULL;
     ingot_status status = create_handle(library, kernel->name, values, count, &handle);
-    if (status != INGOT_OK)
+    if (status == INGOT_COMPILE_ERROR && strstr(ingot_error_message(), "needs function constant"))
+        raise_error(status, "call %s.specialize(NAME=value) first: %s", kernel->name,
+                    ingot_error_message());
+    else if (status != INGOT_OK)
         raise_kernel_status(status);
     ingot_library_release(library);
     free(values);
@@ -329,12 +334,14 @@ static int find_gpu(PyObject *arguments) {
     return gpu >= 0 ? gpu : -1;
 }
 
-static bool launch(const context *here, const ingot_dispatch_desc *desc, bool wait) {
+static bool launch(const context *here, const ingot_dispatch_desc *desc, bool on_gpu, bool wait) {
     ingot_status status = INGOT_OK;
     Py_BEGIN_ALLOW_THREADS;
     status = ingot_stream_dispatch(here->stream, desc);
     if (status == INGOT_OK && wait)
-        status = ingot_stream_wait(here->stream);
+        status = interruptible_wait(here->stream);
+    else if (status == INGOT_OK && !on_gpu)
+        context_start(here);
     Py_END_ALLOW_THREADS;
     if (status != INGOT_OK)
         raise_status(status);
@@ -373,7 +380,8 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
     uint32_t lengths[MAX_GROUPS];
     bool good = prepare(kernel, &call, arguments, options, &desc, lengths);
     if (good && desc.threads[0])
-        good = launch(&here, &desc, wait || (gpu < 0 && call.copy_count)) && call_write_back(&call);
+        good = launch(&here, &desc, gpu >= 0, wait || (gpu < 0 && call.copy_count)) &&
+               call_write_back(&call);
     call_release(&call);
     if (!good)
         return NULL;

@@ -424,9 +424,9 @@ static PyObject *get_constants(PyObject *self, void *closure) {
 
 static PyObject *library_repr(PyObject *self) {
     struct library *library = (struct library *)self;
-    return PyUnicode_FromFormat("<ingot.ShaderLibrary of %zd kernels%s>",
-                                PyTuple_Size(library->names),
-                                library->shader->library ? "" : ", closed");
+    Py_ssize_t count = PyTuple_Size(library->names);
+    return PyUnicode_FromFormat("<ingot.ShaderLibrary of %zd kernel%s%s>", count,
+                                count == 1 ? "" : "s", library->shader->library ? "" : ", closed");
 }
 
 static PyMethodDef library_methods[] = {

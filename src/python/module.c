@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "context.h"
+#include "interrupt.h"
 #include "mps.h"
 #include "torch/torch.h"
 
@@ -10,9 +11,14 @@
 static PyObject *synchronize(PyObject *module, PyObject *nothing) {
     (void)module;
     (void)nothing;
+    context cpu;
     ingot_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = context_wait();
+    status = context_cpu(&cpu);
+    if (status == INGOT_OK)
+        status = interruptible_wait(cpu.stream);
+    if (status == INGOT_OK)
+        status = context_wait(); /* GPUs */
     Py_END_ALLOW_THREADS;
     pending_collect();
     if (status != INGOT_OK)
@@ -71,7 +77,7 @@ PyMODINIT_FUNC PyInit__C(void) {
     PyObject *module = PyModule_Create(&module_definition);
     if (module && (PyModule_AddStringConstant(module, "version", ingot_version()) != 0 ||
                    errors_init(module) != 0 || memory_init() != 0 || pending_init(module) != 0 ||
-                   library_init(module) != 0 || kernel_init(module) != 0 ||
+                   interrupt_init() != 0 || library_init(module) != 0 || kernel_init(module) != 0 ||
                    mps_add_to_module(module) != 0 || torch_add_to_module(module) != 0)) {
         Py_DECREF(module);
         return NULL;

@@ -3,6 +3,23 @@
 
 #include <stdio.h>
 
+/* "WIDTH (0), USE_BIAS (1)" or "none", for messages. NULL without an exception when that fails. */
+static PyObject *constant_names(ingot_library *library) {
+    size_t count = ingot_library_constant_count(library);
+    PyObject *text = PyUnicode_FromString(count ? "" : "none");
+    for (size_t i = 0; text && i < count; i++) {
+        ingot_constant_info info;
+        if (ingot_library_constant_info(library, i, &info) != INGOT_OK)
+            continue;
+        PyObject *longer = PyUnicode_FromFormat("%U%s%s (%u)", text, i ? ", " : "",
+                                                info.name ? info.name : "", info.index);
+        Py_DECREF(text);
+        text = longer;
+    }
+    PyErr_Clear();
+    return text;
+}
+
 /* The constant that `key` names, by name or index. False with an exception. */
 static bool find_constant(ingot_library *library, PyObject *key, ingot_constant_info *info) {
     const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;
@@ -20,10 +37,11 @@ static bool find_constant(ingot_library *library, PyObject *key, ingot_constant_
         if (name ? info->name && strcmp(info->name, name) == 0 : (long)info->index == index)
             return true;
     }
-    PyObject *text = shown(key);
-    raise_error(INGOT_NOT_FOUND, "there is no function constant %V: the library has %zu", text,
-                "of this name", count);
+    PyObject *text = shown(key), *names = constant_names(library);
+    raise_error(INGOT_NOT_FOUND, "there is no function constant %V: the library has %V", text,
+                "of this name", names, "others");
     Py_XDECREF(text);
+    Py_XDECREF(names);
     return false;
 }
 

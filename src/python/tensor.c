@@ -138,6 +138,33 @@ static enum memory_found by_dlpack(PyObject *object, struct memory *memory,
     return found == MEMORY_ARRAY ? MEMORY_TENSOR : explain(where);
 }
 
+/* What stands for a tensor while torch.compile or export looks at a program. */
+static bool is_traced(PyObject *object) {
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    bool traced = name && PyUnicode_Check(name) &&
+                  (PyUnicode_CompareWithASCIIString(name, "FakeTensor") == 0 ||
+                   PyUnicode_CompareWithASCIIString(name, "FunctionalTensor") == 0);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return traced;
+}
+
+static enum memory_found refuse_without_memory(PyObject *object, const struct target *where) {
+    if (is_traced(object))
+        raise_error(
+            INGOT_UNSUPPORTED,
+            "%s: the tensor is fake, since torch.compile or export traces this code, which a "
+            "kernel cannot be part of: make the call an operator of its own, with "
+            "torch.library.custom_op and register_fake (its backward formula too)",
+            PLACE(where));
+    else
+        raise_error(INGOT_UNSUPPORTED,
+                    "%s: the tensor has no plain memory of its own that a kernel could use (it is "
+                    "sparse, a wrapper around others, or was never filled)",
+                    PLACE(where));
+    return MEMORY_ERROR;
+}
+
 static enum memory_found refuse_device(PyObject *object, const struct target *where) {
     PyObject *device = PyObject_GetAttrString(object, "device");
     PyObject *text = device ? PyObject_Str(device) : NULL;
@@ -160,14 +187,8 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
         return refuse_device(object, where);
     if (api.dtype(handle, &dtype) || api.dimensions(handle, &ndim) || api.sizes(handle, &sizes) ||
         api.strides(handle, &strides) || api.data(handle, &data) ||
-        api.storage_size(handle, &storage) || api.storage_offset(handle, &offset)) {
-        raise_error(
-            INGOT_UNSUPPORTED,
-            "%s: the tensor is sparse, fake or otherwise without plain memory that a kernel "
-            "could use",
-            PLACE(where));
-        return MEMORY_ERROR;
-    }
+        api.storage_size(handle, &storage) || api.storage_offset(handle, &offset))
+        return refuse_without_memory(object, where);
     size_t known = sizeof types / sizeof types[0];
     memory->kind = '?';
     memory->item_size = 1;
@@ -178,13 +199,8 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
     memory->ndim = (int)ndim;
     memory_layout(memory, sizes, strides, ndim, 1);
     int64_t room = storage - offset * (int64_t)memory->item_size;
-    if (memory->count > 0 && !data && room > 0) {
-        raise_error(INGOT_UNSUPPORTED,
-                    "%s: the tensor of %lld elements has no memory of its own (it is a wrapper "
-                    "around others, or was never filled)",
-                    PLACE(where), (long long)memory->count);
-        return MEMORY_ERROR;
-    }
+    if (memory->count > 0 && !data && room > 0)
+        return refuse_without_memory(object, where);
     if (memory->count > 0 && room < (int64_t)memory->item_size) {
         raise_error(INGOT_INVALID_ARGUMENT,
                     "%s: the tensor has %lld elements, but its storage of %lld bytes holds none "

@@ -83,6 +83,8 @@ struct ig_device_ops {
     ingot_status (*stream_wait_event)(void *stream, ingot_event *event, struct ig_error *error);
     /* Blocks; moves the stream's first error, if any, to *error and clears it. */
     ingot_status (*stream_wait)(void *stream, struct ig_error *error);
+    /* Ends the work so far, at once or soon. NULL where that is not possible. */
+    void (*stream_cancel)(void *stream);
 
     ingot_status (*event_open)(ingot_device *device, void **event, struct ig_error *error);
     void (*event_close)(void *event);

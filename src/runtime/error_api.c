@@ -22,6 +22,7 @@ static const char *const status_names[] = {
     [INGOT_BARRIER_ERROR] = "INGOT_BARRIER_ERROR",
     [INGOT_DEVICE_LOST] = "INGOT_DEVICE_LOST",
     [INGOT_INTERNAL_ERROR] = "INGOT_INTERNAL_ERROR",
+    [INGOT_CANCELLED] = "INGOT_CANCELLED",
 };
 
 const char *ingot_status_name(ingot_status status) {

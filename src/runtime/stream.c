@@ -180,6 +180,17 @@ ingot_status ingot_stream_download(ingot_stream *stream, ingot_buffer *buffer, u
     return status;
 }
 
+ingot_status ingot_stream_cancel(ingot_stream *stream) {
+    if (!stream)
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_cancel: stream is NULL");
+    if (!stream->device->ops->stream_cancel)
+        return ig_api_fail(INGOT_UNSUPPORTED,
+                           "ingot_stream_cancel: device \"%s\" cannot stop what it has begun",
+                           stream->device->info.name);
+    stream->device->ops->stream_cancel(stream->queue);
+    return INGOT_OK;
+}
+
 ingot_status ingot_stream_wait(ingot_stream *stream) {
     if (!stream)
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_wait: stream is NULL");

@@ -420,7 +420,8 @@ static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned b
                                   MISALIGNED_ADDRESS,
                                   ILLEGAL_INSTRUCTION,
                                   NOT_READY /* a kernel that hangs */,
-                                  LAUNCH_FAILED};
+                                  LAUNCH_FAILED,
+                                  LAUNCH_FAILED /* a race */};
     char message[512] = "";
     const struct ptx_launch launch = {.function = ptx_find(module, "ingot_kernel"),
                                       .parameters = parameters[0],

@@ -6,10 +6,12 @@
  *   ptx_scalar.c    instructions that one thread executes: arithmetic and conversions
  *   ptx_memory.c    loads, stores, atomics, asynchronous copies
  *   ptx_lanes.c     instructions that lanes execute together: shuffles, votes, matrices
+ *   ptx_races.c     on request, races in threadgroup memory
  *
  * It is stricter than a GPU: an access outside every allocation, a misaligned one, lanes that wait
  * for each other for ever, and an instruction that it does not know are errors with the line of
- * the PTX text. It checks results, not speed.
+ * the PTX text. So are races in threadgroup memory, on request (PTX_RACES=1). It checks results,
+ * not speed.
  *
  * Two schedules. `converging`: of the lanes of a SIMD-group those at the lowest instruction go on,
  * which brings lanes together again as early as a GPU does. `adverse` (PTX_SCHEDULE=adverse:SEED):
@@ -185,7 +187,15 @@ struct ptx_launch {
     bool (*is_memory)(uint64_t address, size_t bytes, uint64_t *hint);
 };
 
-enum ptx_fault { PTX_FINE, PTX_BAD_ADDRESS, PTX_MISALIGNED, PTX_UNKNOWN, PTX_STUCK, PTX_TRAPPED };
+enum ptx_fault {
+    PTX_FINE,
+    PTX_BAD_ADDRESS,
+    PTX_MISALIGNED,
+    PTX_UNKNOWN,
+    PTX_STUCK,
+    PTX_TRAPPED,
+    PTX_RACE
+};
 
 /* Runs the grid; on a fault, what it was. */
 enum ptx_fault ptx_run(struct ptx_module *module, const struct ptx_launch *launch, char *message,
@@ -213,6 +223,7 @@ struct ptx_thread {
     uint64_t barrier_count; /* 0: all threads */
     struct ptx_copy *copies;
     uint32_t copy_count, copy_room, copy_group;
+    uint32_t clock, seen[PTX_LANES]; /* ptx_races.c */
 };
 
 struct ptx_machine {
@@ -223,6 +234,8 @@ struct ptx_machine {
     uint32_t thread_count;
     char *shared;
     uint32_t shared_bytes;
+    struct ptx_shade *shades; /* of the bytes of shared memory; NULL: races are not looked for */
+    uint32_t epoch;           /* barriers so far */
     struct ptx_thread *threads;
     bool adverse;
     uint64_t random, steps, max_steps;
@@ -263,6 +276,14 @@ uint32_t ptx_member_mask(struct ptx_machine *machine, const struct ptx_thread *t
                          const struct ptx_instruction *instruction);
 void ptx_execute_lanes(struct ptx_machine *machine, struct ptx_thread *threads, uint32_t mask,
                        struct ptx_instruction *instruction);
+
+/* Races; all do nothing unless they were asked for. */
+struct ptx_shade;
+bool ptx_races_start(struct ptx_machine *machine);
+void ptx_races_synced(struct ptx_machine *machine, struct ptx_thread *threads, uint32_t mask);
+void ptx_races_access(struct ptx_machine *machine, const struct ptx_thread *thread,
+                      const struct ptx_instruction *instruction, uint32_t at, size_t bytes,
+                      bool writes);
 
 /* Half and bfloat numbers. */
 float ptx_half_to_float(uint16_t bits);

@@ -82,8 +82,12 @@ void *ptx_memory(struct ptx_machine *machine, struct ptx_thread *thread, struct 
             return (void *)(uintptr_t)at; /* NOLINT: an address of this process */
     }
     bool shared_hole = space == PTX_SHARED && at < PTX_SHARED_START;
-    if (start && !shared_hole && at <= size && bytes <= size - at)
+    if (start && !shared_hole && at <= size && bytes <= size - at) {
+        bool reads = in->opcode == PTX_LD || in->opcode == PTX_LDU || in->opcode == PTX_LDMATRIX;
+        if (space == PTX_SHARED)
+            ptx_races_access(machine, thread, in, (uint32_t)at, bytes, !reads);
         return start + at;
+    }
     ptx_fail(machine, thread, in, PTX_BAD_ADDRESS,
              "%zu bytes at %s address %" PRIx64 " are in no memory", bytes, space_name(space),
              address);

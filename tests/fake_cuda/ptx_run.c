@@ -185,6 +185,7 @@ static bool release_lanes(struct ptx_machine *machine, struct ptx_thread *thread
         if (!complete)
             continue;
         ptx_execute_lanes(machine, threads, needed, in);
+        ptx_races_synced(machine, threads, needed);
         for (uint32_t other = 0; other < lanes; other++)
             if (needed >> other & 1) {
                 threads[other].pc++;
@@ -328,6 +329,7 @@ static bool release_barriers(struct ptx_machine *machine) {
         for (uint32_t k = 0; k < machine->thread_count; k++)
             if (machine->threads[k].state == PTX_AT_BARRIER && machine->threads[k].barrier == id)
                 machine->threads[k].state = PTX_READY;
+        machine->epoch++;
         released = true;
     }
     return released;
@@ -351,11 +353,14 @@ static void start_threads(struct ptx_machine *machine) {
         thread->state = PTX_READY;
         thread->pc = machine->function->entry;
         thread->copy_count = thread->copy_group = 0;
+        thread->clock = 1;
+        memset(thread->seen, 0, sizeof thread->seen);
         memset(thread->registers, 0xe5, machine->function->registers * sizeof(uint64_t));
         for (uint32_t k = 0; k < machine->function->registers; k++)
             ptx_write(thread, (int32_t)k, thread->registers[k]);
     }
     memset(machine->shared, 0xcd, machine->shared_bytes);
+    machine->epoch++;
 }
 
 static void run_group(struct ptx_machine *machine) {
@@ -396,7 +401,7 @@ static bool allocate(struct ptx_machine *machine) {
     machine->shared_bytes = statics + machine->launch->dynamic_shared;
     machine->shared = aligned_alloc(256, (machine->shared_bytes + 511u) / 256u * 256u);
     machine->threads = calloc(machine->thread_count, sizeof *machine->threads);
-    bool good = machine->shared && machine->threads;
+    bool good = machine->shared && machine->threads && ptx_races_start(machine);
     for (uint32_t i = 0; good && i < machine->thread_count; i++) {
         struct ptx_thread *thread = &machine->threads[i];
         thread->index = i;
@@ -418,6 +423,7 @@ static void release(struct ptx_machine *machine) {
     }
     free(machine->threads);
     free(machine->shared);
+    free(machine->shades);
 }
 
 enum ptx_fault ptx_run(struct ptx_module *module, const struct ptx_launch *launch, char *message,

@@ -460,7 +460,8 @@ static uint64_t convert(const struct ptx_instruction *in, uint64_t value) {
         return to_integer(ptx_to_double(value, from), to);
     uint64_t wide =
         from.kind == PTX_SIGNED ? (uint64_t)extend(value, from.bits) : value & mask_of(from.bits);
-    return wide & mask_of(to.bits);
+    /* a register may be wider than the type: it gets the sign too */
+    return to.kind == PTX_SIGNED ? (uint64_t)extend(wide, to.bits) : wide & mask_of(to.bits);
 }
 
 /* cvt.rn.bf16x2.f32 d, a, b: a is the upper half. */

@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
-import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 
 import pytest
@@ -192,24 +191,27 @@ def test_time_limits_that_are_none(lib, limit):
         lib.wait_for(torch.ones(1, dtype=torch.int32), time_limit=limit)
 
 
-def test_ctrl_c_is_raised_when_the_kernel_has_ended(lib):
-    flag = torch.zeros(1, dtype=torch.int32)
+# ---- what is no tensor ----
 
-    def press_then_let_go() -> None:
-        time.sleep(0.1)
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.1)
-        flag.fill_(1)
+FUNCTIONS = sorted(name for name in ingot.ops.__all__ if not inspect.isclass(getattr(ingot.ops, name)))
 
-    presser = threading.Thread(target=press_then_let_go)
-    presser.start()
-    with pytest.raises(KeyboardInterrupt):
-        lib.wait_for(flag, time_limit=30)
-        time.sleep(5)
-    presser.join()
-    y = torch.ones(4)
-    lib.scale(y, 2.0)
-    assert y.tolist() == [2.0] * 4
+
+@pytest.mark.parametrize("value", [None, "text", 3], ids=repr)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_tensor_where_one_is_needed(name, value):
+    function = getattr(ingot.ops, name)
+    needed = [parameter for parameter in inspect.signature(function).parameters.values()
+              if parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+    with pytest.raises((TypeError, ValueError, RuntimeError)):
+        function(*[value] * len(needed))
+
+
+def test_none_is_named():
+    x = torch.ones(2, 2)
+    for call in (lambda: ingot.ops.softmax(None), lambda: ingot.ops.matmul(x, None),
+                 lambda: ingot.ops.cross_entropy(None, None), lambda: ingot.ops.solve(None, x)):
+        with pytest.raises(TypeError, match=r"[a-z_]+: [a-z]+ has to be a tensor, not NoneType"):
+            call()
 
 
 # ---- interpreters ----

@@ -435,3 +435,17 @@ def test_forward_mode_and_pinned_memory():
     derivative = torch.func.jacfwd(lambda x: torch.cat([x, x * x]))(torch.tensor([3.0], device="mps"))
     assert derivative.device.type == "mps" and derivative.flatten().tolist() == [1, 6]
     assert torch.ones(2).pin_memory().to("mps", non_blocking=True).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_norms_of_half_types_with_float_weights_answer_in_the_types_of_a_kernel(dtype):
+    """Composed by torch, they would answer in others, and their gradients would not fit."""
+    x = torch.randn(4, 8, dtype=dtype).to("mps").requires_grad_()
+    weight, bias = torch.randn(8).to("mps").requires_grad_(), torch.randn(8).to("mps").requires_grad_()
+    y = torch.nn.functional.layer_norm(x, (8,), weight, bias)
+    y.backward(torch.ones_like(y))
+    assert (y.dtype, x.grad.dtype, weight.grad.dtype) == (dtype, dtype, torch.float32)
+    reference = torch.nn.functional.layer_norm(x.detach().cpu(), (8,), weight.detach().cpu(), bias.detach().cpu())
+    torch.testing.assert_close(y.detach().cpu(), reference)
+    groups = torch.nn.functional.group_norm(x.detach(), 2, weight.detach(), bias.detach())
+    assert groups.dtype is dtype and groups.device.type == "mps"

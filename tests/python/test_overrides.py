@@ -13,6 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import ingot
 from ingot import _C
+from ingot._overrides import OPERATIONS
+from ingot._overrides.measured import LARGEST_MEASURED, MEASURED
 
 GROUPS = (
     "activations",
@@ -235,14 +237,27 @@ def test_wrong_configurations():
     assert set(states().values()) <= {"off", "not in torch"}
 
 
-def test_sizes_that_are_not_faster_stay_with_torch():
+def test_sizes_that_are_not_faster_stay_with_torch(monkeypatch):
+    monkeypatch.setitem(MEASURED, "silu", {torch.float32: (1 << 18, 1 << 19)})
+    monkeypatch.setitem(MEASURED, "eigh", {torch.float32: (1 << 12, 1 << 62)})
+    monkeypatch.setitem(LARGEST_MEASURED, "eigh", 64)
     with ingot.overrides():
-        F.silu(torch.randn(64))
+        F.silu(torch.randn((1 << 18) - 1))
+        F.silu(torch.randn(1 << 18))
         F.silu(torch.randn(1 << 19))
+        F.silu(torch.randn((1 << 19) + 1))
+        F.silu(torch.randn(1 << 18).bfloat16().half())
         torch.linalg.eigh(symmetric(200, 200))
     counts = ingot.override_counts()
-    assert counts["aten::silu"] == (1, 1)
+    assert counts["aten::silu"] == (2, 3)
     assert counts["aten::_linalg_eigh"] == (0, 1)
+
+
+def test_the_limits_are_those_of_operations_that_exist():
+    names = {name for group in OPERATIONS.values() for name in group} | {"silu_mul", "gelu_mul", "gelu_tanh_mul"}
+    assert set(MEASURED) <= names and set(LARGEST_MEASURED) <= names
+    for spans in MEASURED.values():
+        assert spans and all(0 <= least <= most for least, most in spans.values())
 
 
 def test_inference_mode_and_no_grad():
@@ -326,10 +341,12 @@ def test_shapes_may_be_symbols(mode):
             assert_close(compiled(x, w).detach(), block(x, w).detach(), torch.float32)
 
 
-def test_a_norm_without_gradients_is_replaced_whatever_its_size():
+def test_a_norm_without_gradients_has_limits_of_its_own(monkeypatch):
     """It then costs less than torch's composition even for a few elements."""
     if "aten::rms_norm" not in _C.override_names():
         pytest.skip(f"torch {torch.__version__} cannot hand rms_norm's arguments to C")
+    monkeypatch.setitem(MEASURED, "rms_norm", {torch.float32: (17, 1 << 62)})
+    monkeypatch.setitem(MEASURED, "rms_norm_direct", {torch.float32: (16, 16)})
     x, w = torch.randn(2, 8), torch.rand(8, requires_grad=True)
     with ingot.overrides():
         F.rms_norm(x, [8], w, 1e-5)
@@ -338,7 +355,8 @@ def test_a_norm_without_gradients_is_replaced_whatever_its_size():
             F.rms_norm(x, [8], w, 1e-5)
         with torch.inference_mode():
             F.rms_norm(x, [8], w, 1e-5)
-    assert ingot.override_counts()["aten::rms_norm"] == (2, 1)
+        F.rms_norm(x, [8], w.detach(), 1e-5)
+    assert ingot.override_counts()["aten::rms_norm"] == (3, 1)
 
 
 def test_forward_gradients_go_through_the_dispatcher():

@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import types
 import weakref
 
@@ -80,8 +81,10 @@ def test_vector_constants(lib):
 
 
 def test_constants_that_are_wrong(lib):
-    with pytest.raises(RuntimeError, match="no function constant 'ABSENT'"):
+    with pytest.raises(RuntimeError, match=r"no function constant 'ABSENT': the library has FACTOR \(0\)"):
         lib.scale.specialize(ABSENT=1)
+    with pytest.raises(RuntimeError, match=r"call scale.specialize\(NAME=value\) first.* FACTOR"):
+        lib.scale(torch.zeros(2))
     with pytest.raises(RuntimeError, match="no function constant 17"):
         lib.scale.specialize({17: 1})
     with pytest.raises(RuntimeError, match='constant 0 "FACTOR": 1.5 is not a value of type int'):
@@ -131,6 +134,17 @@ def test_queued_work_is_done_after_synchronize(lib):
         lib.add(x, 1.0, wait=False)
     ingot.synchronize()
     assert torch.equal(x, torch.full((1000,), 50.0))
+
+
+def test_queued_work_starts_by_itself(lib):
+    x = torch.zeros(64)
+    for _ in range(20):  # by then it is known to be short
+        lib.add(x, 1.0)
+    lib.add(x, 1.0, wait=False)
+    end = time.monotonic() + 20
+    while x[0] != 21 and time.monotonic() < end:
+        time.sleep(0.001)
+    assert torch.equal(x, torch.full((64,), 21.0))
 
 
 def test_a_tensor_freed_while_its_kernel_is_queued(lib):
@@ -278,6 +292,13 @@ lib = ingot.compile_shader("kernel void k(device float* x, uint i [[thread_posit
 lib.k(x)
 ingot.synchronize()
 assert x.tolist() == [0, 1, 2, 3]
+for name in ("mps", "nn", "ops", "optim", "patch", "enable_overrides"):
+    try:
+        getattr(ingot, name).enable()  # where there is no torch, only mps gets so far
+    except ImportError as error:
+        assert "PyTorch 2.7 or newer, which is not installed" in str(error), (name, error)
+    else:
+        raise AssertionError(name)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")

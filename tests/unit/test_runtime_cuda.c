@@ -531,6 +531,7 @@ static void events(void) {
     ingot_stream *own = stream;
     OK(ingot_stream_wrap(device, NULL, &stream));
     OK(run_one(kernel, out, 0));
+    FAILS(ingot_stream_cancel(stream), INGOT_UNSUPPORTED, "\"cuda:0\"", "cannot stop");
     OK(ingot_stream_wait(stream));
     ingot_stream_release(stream);
     stream = own;

@@ -246,6 +246,73 @@ static void test_time_limit(void) {
     test_barriers();
 }
 
+static void queue_on(ingot_stream *queue, const char *name, uint32_t groups, ingot_buffer *out) {
+    ingot_kernel *kernel = get(name);
+    ingot_arg args[] = {{.buffer = out}};
+    ingot_dispatch_desc desc = {.kernel = kernel,
+                                .threadgroups = {groups},
+                                .group = {32},
+                                .args = args,
+                                .arg_count = 1,
+                                .time_limit_seconds = -1};
+    OK(ingot_stream_dispatch(queue, &desc));
+    ingot_kernel_release(kernel);
+}
+
+static void *cancel_soon(void *queue) {
+    usleep(20000);
+    return ingot_stream_cancel(queue) == INGOT_OK ? queue : NULL;
+}
+
+/* Cancels the stream while this thread waits for it. */
+static ingot_status wait_and_cancel(ingot_stream *queue) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, cancel_soon, queue) == 0);
+    ingot_status status = ingot_stream_wait(queue);
+    void *result = NULL;
+    pthread_join(thread, &result);
+    CHECK(result == queue);
+    return status;
+}
+
+static void test_cancel(void) {
+    FAILS(ingot_stream_cancel(NULL), INGOT_INVALID_ARGUMENT, "stream is NULL");
+    OK(ingot_stream_cancel(stream)); /* without work: nothing happens */
+    test_barriers();
+#if !defined(THREAD_SANITIZER) /* see test_time_limit */
+    ingot_buffer *out = NULL;
+    ingot_stream *other = NULL;
+    ingot_event *behind = NULL;
+    OK(ingot_buffer_create(device, 65536, &out));
+    OK(ingot_stream_create(device, &other));
+    OK(ingot_event_create(device, &behind));
+    static const uint32_t groups[] = {1, 64};
+    for (int round = 0; round < 4; round++) {
+        queue_on(stream, "endless", groups[round % 2], out);
+        FAILS(wait_and_cancel(stream), INGOT_CANCELLED, "\"endless\"", "stopped");
+        if (round == 1)
+            usleep(150000); /* long enough for the watchdog to fall asleep */
+    }
+    queue_on(stream, "endless_barriers", 3, out);
+    FAILS(wait_and_cancel(stream), INGOT_CANCELLED, "\"endless_barriers\"");
+    test_barriers();
+
+    /* What waits for another stream's event: ended when it would begin. */
+    queue_on(other, "endless", 1, out);
+    OK(ingot_stream_record(other, behind));
+    OK(ingot_stream_wait_event(stream, behind));
+    queue_on(stream, "endless", 1, out);
+    OK(ingot_stream_cancel(stream));
+    FAILS(wait_and_cancel(other), INGOT_CANCELLED, "\"endless\"", "stopped");
+    OK(ingot_event_wait(behind));
+    FAILS(ingot_stream_wait(stream), INGOT_CANCELLED, "dropped", "before it began");
+    ingot_event_release(behind);
+    ingot_stream_release(other);
+    ingot_buffer_release(out);
+#endif
+    test_barriers();
+}
+
 /* After a failure later work is dropped, until the error was returned once. */
 static void test_dropping(void) {
     ingot_kernel *trap = get("trap"), *mark = get("mark");
@@ -471,6 +538,7 @@ static void test_everything(uint32_t workers) {
     test_barriers();
     test_failures();
     test_time_limit();
+    test_cancel();
     test_dropping();
     test_copies();
     test_log();

@@ -35,7 +35,7 @@ OPERATIONS = {
     "normalization": ("layer_norm", "layer_norm_direct", "rms_norm", "rms_norm_direct"),
     "softmax": ("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"),
     "cross_entropy": ("cross_entropy",),
-    "attention": ("attention", "attention_backward", "attention_backward_causal"),
+    "attention": ("attention", "attention_decode", "attention_backward", "attention_backward_causal"),
     "linalg": (
         *("qr", "cholesky", "lu", "solve", "triangular_solve", "lstsq"),
         *("eigh", "eigvalsh", "svd", "svdvals"),

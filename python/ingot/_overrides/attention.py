@@ -57,7 +57,8 @@ def attention(
 ) -> Any:
     if query.ndim != 4 or value.shape[-1] != query.shape[-1]:
         return NotImplemented
-    if not _attention_fits("attention", query, key, value, dropout_p, is_causal, attn_mask, scale):
+    name = "attention_decode" if query.shape[2] == 1 else "attention"
+    if not _attention_fits(name, query, key, value, dropout_p, is_causal, attn_mask, scale):
         return NotImplemented
     out, lse = ops.attention(query, key, value, attn_mask, None, scale or 0.0, is_causal, 0)
     return _like(out, query), lse.transpose(1, 2).contiguous().transpose(1, 2)

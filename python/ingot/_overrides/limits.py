@@ -50,7 +50,15 @@ _FLOAT32_ONLY = frozenset(
     )
 )
 
-_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
+# What some versions of torch cannot hand to C: from Python, a call costs some 10 µs more than was measured.
+_FROM_PYTHON = {
+    "aten::gelu": ("gelu", "gelu_tanh"),
+    "aten::gelu_backward": ("gelu_backward", "gelu_tanh_backward"),
+    "aten::layer_norm": ("layer_norm",),
+    "aten::rms_norm": ("rms_norm",),
+}
+_LEAST_FROM_PYTHON = 1 << 14
+
 _always: frozenset[str] = frozenset()
 _spans: dict[str, dict[torch.dtype, Span]] = dict(MEASURED)
 
@@ -66,6 +74,10 @@ def set_always(names: frozenset[str]) -> None:
     _always = names
     _spans.clear()
     _spans.update(MEASURED)
+    for operator in set(_FROM_PYTHON) - set(_C.override_names()):
+        for name in _FROM_PYTHON[operator]:
+            spans = MEASURED.get(name, {})
+            _spans[name] = {dtype: (max(least, _LEAST_FROM_PYTHON), most) for dtype, (least, most) in spans.items()}
     _spans.update({name: _everything(name) for name in names})
     _C.override_limits({name: _in_a_row(spans) for name, spans in _spans.items()})
 
@@ -77,7 +89,10 @@ def _in_a_row(spans: dict[torch.dtype, Span]) -> tuple[int, ...]:
 
 def plain(*tensors: Any) -> bool:
     """Whether all (None is let through) are ordinary tensors on the CPU, not a subclass with ways of its own."""
-    return all([x is None or (type(x) in _PLAIN and x.is_cpu) for x in tensors])
+    for x in tensors:
+        if x is not None and ((type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter) or not x.is_cpu):
+            return False
+    return True
 
 
 def within(name: str, dtype: torch.dtype, elements: int, extent: int = 0, force: bool = False) -> bool:

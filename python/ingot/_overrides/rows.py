@@ -60,12 +60,12 @@ def _rows_fit(name: str, d_out: Any, out: Any, dim: int, input_dtype: Any) -> bo
 
 def affine(x: Any, shape: Sequence[int], *parameters: Any) -> bool:
     """Whether a norm is over the last dimension, with parameters of the input's type."""
-    if x.ndim == 0 or len(shape) != 1 or shape[0] != x.shape[-1] or not plain(*parameters):
+    if x.ndim == 0 or len(shape) != 1 or shape[0] != x.shape[-1]:
         return False
-    return all(
-        p is None or (p.dtype == x.dtype and p.shape == x.shape[-1:] and p.is_contiguous())
-        for p in parameters
-    )
+    for p in parameters:
+        if p is not None and (p.dtype != x.dtype or p.ndim != 1 or p.shape[0] != shape[0] or not p.is_contiguous()):
+            return False
+    return plain(*parameters)
 
 
 @composite("normalization", "layer_norm")

@@ -30,9 +30,11 @@ def enable() -> None:
     RuntimeError: this PyTorch cannot be used so, or a backward pass ran before (PyTorch starts its threads,
     one per device, in the first one).
     """
-    import torch
-
     global _state
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise ImportError("ingot.mps needs PyTorch 2.7 or newer, which is not installed") from error
     with _lock:
         if _state is None and not torch.backends.mps.is_built():
             from ingot.mps import emulation

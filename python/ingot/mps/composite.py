@@ -1,9 +1,15 @@
-"""Operators that PyTorch composes from others in a way that needs a kernel of the device's own."""
+"""Operators that PyTorch composes from others where the device needs a kernel of its own."""
 from __future__ import annotations
+
+import functools
 
 import torch
 
+from ingot.mps.dispatch import run_on_cpu
+
 _aten = torch.ops.aten
+# Composed, these answer in other types than the kernels of CPU and MPS when x is half and the weight is not.
+_ON_CPU = ("native_layer_norm", "native_group_norm")
 
 
 def _attention(
@@ -31,4 +37,6 @@ def register() -> list[torch.library.Library]:
         library = torch.library.Library("aten", "IMPL", key)
         library.impl("scaled_dot_product_attention", _attention, key)
         libraries.append(library)
+    for name in _ON_CPU:
+        libraries[0].impl(name, functools.partial(run_on_cpu, getattr(_aten, name).default), "MPS")
     return libraries

@@ -4,7 +4,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from ingot.ops.direct import direct
-from ingot.ops.names import BAG_MODES, choice
+from ingot.ops.names import BAG_MODES, choice, count_dimensions
 
 _embedding_bag = direct("embedding_bag")
 
@@ -19,9 +19,10 @@ def embedding_bag(indices: Tensor, table: Tensor, offsets: Tensor | None = None,
     table's type, with "sum" only. padding_idx: an index that does not count. Returns [bags, d].
     """
     code = choice("embedding_bag", "mode", mode, BAG_MODES)
-    if indices.dim() == 2 and offsets is not None:
+    dimensions = count_dimensions("embedding_bag", "indices", indices)
+    if dimensions == 2 and offsets is not None:
         raise ValueError("embedding_bag: offsets go with indices of 1 dimension, but indices have 2")
-    if indices.dim() == 1 and offsets is None:
+    if dimensions == 1 and offsets is None:
         raise ValueError("embedding_bag: indices of 1 dimension need offsets")
     if offsets is not None and offsets.dtype != indices.dtype:
         offsets = offsets.to(indices.dtype)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ingot.ops.names import count_dimensions
+
 _ops = torch.ops.ingot
 
 
@@ -58,9 +60,9 @@ def _check_info(function: str, info: Tensor, meaning: str) -> None:
 
 def _same_batch(function: str, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both with the broadcast batch dimensions."""
-    if a.dim() < 2 or b.dim() < 2:
-        raise ValueError(f"{function}: both operands need at least 2 dimensions, but they have {a.dim()} and "
-                         f"{b.dim()}")
+    rank_a, rank_b = count_dimensions(function, "a", a), count_dimensions(function, "b", b)
+    if rank_a < 2 or rank_b < 2:
+        raise ValueError(f"{function}: both operands need at least 2 dimensions, but they have {rank_a} and {rank_b}")
     if a.shape[:-2] == b.shape[:-2]:
         return a, b
     batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -95,7 +97,8 @@ def lu(a: Tensor) -> LUResult:
 def solve(a: Tensor, b: Tensor, *, check: bool = True) -> Tensor:
     """The x of a x = b: a [..., n, n], b [..., n, k], or [..., n] for one right-hand side per matrix, as
     torch.linalg.solve. check: whether a singular matrix raises torch.linalg.LinAlgError; otherwise its x is 0."""
-    vector = b.dim() == 1 or (a.dim() - 1 == b.dim() and b.shape == a.shape[:-1])
+    rank_a, rank_b = count_dimensions("solve", "a", a), count_dimensions("solve", "b", b)
+    vector = rank_b == 1 or (rank_a - 1 == rank_b and b.shape == a.shape[:-1])
     a, right = _same_batch("solve", a, b.unsqueeze(-1) if vector else b)
     x, info = _ops.solve.default(a, right)
     if check:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ingot.ops.activations import gelu, silu
 from ingot.ops.direct import direct
-from ingot.ops.names import EPILOGUES, choice
+from ingot.ops.names import EPILOGUES, choice, count_dimensions
 
 _ops = torch.ops.ingot
 _matmul, _matvec, _quantised_matmul = direct("matmul"), direct("quantised_matvec"), direct("quantised_matmul")
@@ -30,14 +30,15 @@ def matmul(a: Tensor, b: Tensor, bias: Tensor | None = None, *, transpose_a: boo
     activation: None, "relu", "silu", "gelu" or "gelu_tanh", applied before rounding. Returns [..., m, n].
     """
     epilogue = choice("matmul", "activation", activation, EPILOGUES)
-    if a.dim() == 0 or b.dim() == 0:
-        raise ValueError(f"matmul: both operands need at least 1 dimension, but they have {a.dim()} and {b.dim()}")
-    row, column = a.dim() == 1, b.dim() == 1
+    rank_a, rank_b = count_dimensions("matmul", "a", a), count_dimensions("matmul", "b", b)
+    if rank_a == 0 or rank_b == 0:
+        raise ValueError(f"matmul: both operands need at least 1 dimension, but they have {rank_a} and {rank_b}")
+    row, column = rank_a == 1, rank_b == 1
     if row:
         a, transpose_a = a.unsqueeze(0), False
     if column:
         b, transpose_b = b.unsqueeze(-1), False
-    if a.dim() > 2 and b.dim() > 2 and a.shape[:-2] != b.shape[:-2]:
+    if rank_a > 2 and rank_b > 2 and a.shape[:-2] != b.shape[:-2]:
         batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         a, b = a.expand(*batch, *a.shape[-2:]), b.expand(*batch, *b.shape[-2:])
     separate = _SEPARATE.get(epilogue) if _wants_gradient(a, b, bias) else None
@@ -51,7 +52,7 @@ def matmul(a: Tensor, b: Tensor, bias: Tensor | None = None, *, transpose_a: boo
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str | None = None) -> Tensor:
     """activation(x weightᵀ + bias), as torch.nn.functional.linear. x: [..., k]; weight: [n, k]; bias: [n]."""
-    if x.dim() <= 2:
+    if count_dimensions("linear", "x", x) <= 2:
         return matmul(x, weight, bias, transpose_b=True, activation=activation)
     flat = matmul(x.flatten(0, -2), weight, bias, transpose_b=True, activation=activation)
     return flat.unflatten(0, x.shape[:-1])
@@ -98,28 +99,36 @@ def quantise(x: Tensor, bits: int = 4, group: int = 64, *, biases: bool = False)
     return QuantisedTensor(packed, scales, offsets if biases else None, bits, group)
 
 
+def _parts(function: str, weights: QuantisedTensor) -> tuple:
+    """What the operators take for quantised weights, or a TypeError for other objects."""
+    try:
+        return weights.packed, weights.scales, weights.biases, weights.bits, weights.group
+    except AttributeError:
+        raise TypeError(f"{function}: weights have to be a QuantisedTensor, not {type(weights).__name__}") from None
+
+
 def dequantise(weights: QuantisedTensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """The matrix [n, k] that quantised weights stand for."""
-    return _ops.dequantise.default(weights.packed, weights.scales, weights.biases, weights.bits, weights.group, dtype)
+    return _ops.dequantise.default(*_parts("dequantise", weights), dtype)
 
 
 def quantised_matvec(x: Tensor, weights: QuantisedTensor, bias: Tensor | None = None) -> Tensor:
     """x [k] or [m, k] times the transposed weights [n, k], plus bias [n]: best for up to eight rows."""
-    return _matvec(x, weights.packed, weights.scales, weights.biases, weights.bits, weights.group, bias)
+    return _matvec(x, *_parts("quantised_matvec", weights), bias)
 
 
 def quantised_matmul(x: Tensor, weights: QuantisedTensor, bias: Tensor | None = None, *,
                      activation: str | None = None) -> Tensor:
     """activation(x [..., k] times the transposed weights [n, k] + bias [n]): for many rows."""
     epilogue = choice("quantised_matmul", "activation", activation, EPILOGUES)
-    return _quantised_matmul(x, weights.packed, weights.scales, weights.biases, weights.bits, weights.group, bias,
-                             epilogue)
+    return _quantised_matmul(x, *_parts("quantised_matmul", weights), bias, epilogue)
 
 
 def quantised_linear(x: Tensor, weights: QuantisedTensor, bias: Tensor | None = None, *,
                      activation: str | None = None) -> Tensor:
     """x [..., k] times the transposed weights [n, k], plus bias [n]; x is turned by few or by many rows at once,
     whichever is faster. Gradients go to x and bias; the weights are constants."""
-    if activation is None and x.dim() <= 2 and (x.dim() == 1 or 0 < x.shape[0] <= _FEW_ROWS):
+    dimensions = count_dimensions("quantised_linear", "x", x)
+    if activation is None and dimensions <= 2 and (dimensions == 1 or 0 < x.shape[0] <= _FEW_ROWS):
         return quantised_matvec(x, weights, bias)
     return quantised_matmul(x, weights, bias, activation=activation)

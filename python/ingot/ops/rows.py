@@ -4,7 +4,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from ingot.ops.direct import direct
-from ingot.ops.names import REDUCTIONS, choice
+from ingot.ops.names import REDUCTIONS, choice, count_dimensions
 
 _rms_norm, _add_rms_norm, _layer_norm = direct("rms_norm"), direct("add_rms_norm"), direct("layer_norm")
 _softmax, _log_softmax, _cross_entropy = direct("softmax"), direct("log_softmax"), direct("cross_entropy")
@@ -43,7 +43,7 @@ def softmax(x: Tensor, mask: Tensor | None = None, scale: float = 1.0, causal: b
     causal: x is [..., S, T], and column j takes part in row i where j <= i + causal_offset; the offset is T - S
     unless given, so that the last row sees everything. A row in which nothing takes part is NaN.
     """
-    if dim not in (-1, x.dim() - 1):
+    if dim not in (-1, count_dimensions("softmax", "x", x) - 1):
         if mask is not None or causal:
             raise ValueError(f"softmax: mask and causal go with the last dimension, but dim is {dim}")
         return _softmax(x.movedim(dim, -1), None, scale).movedim(-1, dim)
@@ -57,7 +57,7 @@ def softmax(x: Tensor, mask: Tensor | None = None, scale: float = 1.0, causal: b
 
 def log_softmax(x: Tensor, dim: int = -1) -> Tensor:
     """x - log(sum(exp(x))) over a dimension."""
-    if dim not in (-1, x.dim() - 1):
+    if dim not in (-1, count_dimensions("log_softmax", "x", x) - 1):
         return _log_softmax(x.movedim(dim, -1)).movedim(-1, dim)
     return _log_softmax(x)
 
@@ -80,11 +80,12 @@ def cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "mean", l
     A target that is no class is an IndexError on the CPU, as in torch; on a GPU its loss is NaN.
     """
     code = choice("cross_entropy", "reduction", reduction, REDUCTIONS)
-    if logits.dim() == 2:
+    dimensions = count_dimensions("cross_entropy", "logits", logits)
+    if dimensions == 2:
         return _loss(logits, targets, code, label_smoothing, ignore_index)
-    if logits.dim() == 0 or targets.dim() != logits.dim() - 1:
+    if dimensions == 0 or count_dimensions("cross_entropy", "targets", targets) != dimensions - 1:
         raise ValueError(f"cross_entropy: logits of shape {tuple(logits.shape)} need targets of one dimension less, "
                          f"but they have shape {tuple(targets.shape)}")
-    rows = logits.unsqueeze(0) if logits.dim() == 1 else logits.movedim(1, -1).flatten(0, -2)
+    rows = logits.unsqueeze(0) if dimensions == 1 else logits.movedim(1, -1).flatten(0, -2)
     loss = _loss(rows, targets.reshape(-1), code, label_smoothing, ignore_index)
     return loss.reshape(targets.shape) if reduction == "none" else loss

@@ -25,7 +25,10 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float,
     As torch.nn.utils.clip_grad_norm_ with the 2-norm. Parameters without a gradient are left out.
     """
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    try:
+        grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    except AttributeError as error:
+        raise TypeError(f"clip_grad_norm_: parameters have to be tensors, but {error}") from None
     with torch.no_grad():
         norm = grad_norm(grads)
         if error_if_nonfinite and not bool(torch.isfinite(norm)):

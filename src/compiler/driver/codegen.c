@@ -39,6 +39,7 @@ struct shape {
     bool positions[3]; /* a thread position in this dimension is used */
     bool grid_only;    /* nothing tells which threadgroup and SIMD-group a thread is in */
     bool has_loops, narrow_accesses; /* narrow: of elements of less than 32 bits */
+    bool says_streaming;             /* by __ingot_streaming */
     unsigned accesses, operations;   /* loads and stores; what computes */
 };
 
@@ -67,7 +68,8 @@ static bool fits_rows(LLVMValueRef call, const char *name) {
         return LLVMIsAConstantInt(LLVMGetOperand(call, 0)) != NULL;
     }
     return igc_is_grid_builtin(name) || !strncmp(name, "llvm.", 5) ||
-           !strcmp(name, "__ingot_too_deep") || !strcmp(name, "__ingot_never");
+           !strcmp(name, "__ingot_streaming") || !strcmp(name, "__ingot_too_deep") ||
+           !strcmp(name, "__ingot_never");
 }
 
 /* Counts an instruction as access or operation; addresses and control are neither. */
@@ -102,6 +104,9 @@ static void weigh(struct shape *shape, LLVMValueRef in) {
 
 /* Time goes to memory accesses, one after the other. */
 static bool is_streaming(const struct shape *shape) {
+    if (shape->says_streaming) {
+        return true;
+    }
     return shape->grid_only && !shape->has_loops && !shape->narrow_accesses &&
            shape->operations <= 2 * shape->accesses;
 }
@@ -119,6 +124,7 @@ static struct shape measure(LLVMValueRef kernel) {
             LLVMValueRef callee = LLVMGetCalledValue(in);
             const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
             shape.grid_only &= fits_rows(in, name);
+            shape.says_streaming |= !strcmp(name, "__ingot_streaming");
             if (strcmp(name, "__ingot_thread_position_in_grid") &&
                 strcmp(name, "__ingot_thread_position_in_threadgroup")) {
                 continue;

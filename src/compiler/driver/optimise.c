@@ -72,6 +72,7 @@ static const struct {
     {"__ingot_simd_", TOUCHES_NOTHING},           {"__ingot_simdgroup_mma", TOUCHES_NOTHING},
     {"__ingot_simdgroup_load_", READS_ARGUMENTS}, {"__ingot_simdgroup_store_", WRITES_ARGUMENTS},
     {"__ingot_stream_", WRITES_ARGUMENTS},        {"__ingot_prefetch", WRITES_UNSEEN},
+    {"__ingot_streaming", WRITES_UNSEEN},
 };
 
 /* Built-ins that only read where a thread stands depend on no other lane, but clang calls every

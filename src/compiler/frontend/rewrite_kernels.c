@@ -85,7 +85,8 @@ bool igc_has_textures(const struct igc_rewriter *rewriter, const struct igc_kern
         }
     for (size_t i = 0; kernel->is_instantiation && i < rewriter->kernel_count; i++) {
         const struct igc_kernel *other = &rewriter->kernels[i];
-        if (other->is_template && same_name(tokens, other->name, kernel->name) &&
+        if (other->is_template && !other->is_instantiation &&
+            same_name(tokens, other->name, kernel->name) &&
             igc_has_textures(rewriter, other, where))
             return true;
     }

@@ -102,6 +102,7 @@ static const struct igv_builtin table[] = {
     {"__ingot_stream_b32", EFFECT, igv_emit_stream},
     {"__ingot_stream_b16", EFFECT, igv_emit_stream},
     {"__ingot_prefetch", EFFECT, igv_emit_prefetch},
+    {"__ingot_streaming", EFFECT, igv_emit_nothing}, /* see driver/codegen.c */
     {"__ingot_log", EFFECT, igl_log},
     {"__ingot_too_deep", EFFECT, igl_too_deep}, /* see driver/recursion.c */
     {"__ingot_never", FIXED, igl_never},        /* the driver's own: see driver/loop_exits.c */

@@ -42,19 +42,9 @@ static void begin(struct ways *ways, LLVMBasicBlockRef block) {
 }
 
 /* ---- places in threadgroup memory ---- */
-struct place {
-    LLVMValueRef base;
-    int64_t offset;
-};
-
-static bool is_element(LLVMValueRef value) {
-    return LLVMIsAGetElementPtrInst(value) ||
-           (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
-}
-
 /* What a pointer is reckoned from: a variable, an argument, or what cannot be seen through. */
 static LLVMValueRef object_of(LLVMValueRef pointer) {
-    while (is_element(pointer)) {
+    while (igp_is_element(pointer)) {
         pointer = LLVMGetOperand(pointer, 0);
     }
     return pointer;
@@ -117,26 +107,14 @@ static bool other_objects(LLVMValueRef a, LLVMValueRef b, struct pairs *assumed)
     return false;
 }
 
-/* Takes constant distances off an address. */
-static struct place place_of(struct igp_kernel *k, LLVMValueRef pointer) {
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
-    struct place place = {pointer, 0};
-    while (is_element(place.base) && LLVMGetNumOperands(place.base) == 2 &&
-           LLVMIsAConstantInt(LLVMGetOperand(place.base, 1))) {
-        place.offset += LLVMConstIntGetSExtValue(LLVMGetOperand(place.base, 1)) *
-                        (int64_t)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(place.base));
-        place.base = LLVMGetOperand(place.base, 0);
-    }
-    return place;
-}
-
 /* `size` bytes there and `other_size` here have none in common; 0: nobody knows how many. */
 static bool are_apart(struct igp_kernel *k, const struct ways *ways, LLVMValueRef pointer,
                       uint64_t size, LLVMValueRef other, uint64_t other_size) {
-    struct place a = place_of(k, pointer), b = place_of(k, other);
+    int64_t at, other_at;
+    LLVMValueRef base = igp_base_of(k, pointer, &at);
     LLVMValueRef object = object_of(pointer), other_object = object_of(other);
-    if (a.base == b.base && is_lasting(ways, a.base) && size && other_size) {
-        return a.offset + (int64_t)size <= b.offset || b.offset + (int64_t)other_size <= a.offset;
+    if (base == igp_base_of(k, other, &other_at) && is_lasting(ways, base) && size && other_size) {
+        return at + (int64_t)size <= other_at || other_at + (int64_t)other_size <= at;
     }
     struct pairs assumed = {.count = 0};
     return (is_known(object) || is_lasting(ways, object)) &&

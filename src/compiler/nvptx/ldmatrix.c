@@ -21,7 +21,7 @@ static unsigned zeros_of_number(uint64_t number) {
     return number ? (unsigned)__builtin_ctzll(number) : 63;
 }
 
-static bool is_element(LLVMValueRef value) {
+bool igp_is_element(LLVMValueRef value) {
     return LLVMIsAGetElementPtrInst(value) ||
            (LLVMIsAConstantExpr(value) && LLVMGetConstOpcode(value) == LLVMGetElementPtr);
 }
@@ -82,7 +82,7 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct 
     if (LLVMIsAGlobalVariable(value)) {
         return ROW_ZEROS; /* of threadgroup memory: see place_threadgroup */
     }
-    if (is_element(value)) {
+    if (igp_is_element(value)) {
         return zeros_of_element(k, value, open, depth);
     }
     if (!LLVMIsAInstruction(value)) {
@@ -126,11 +126,10 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct 
     }
 }
 
-/* Takes constant distances off an address. */
-static LLVMValueRef base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *offset) {
+LLVMValueRef igp_base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *offset) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
     *offset = 0;
-    while (is_element(pointer) && LLVMGetNumOperands(pointer) == 2 &&
+    while (igp_is_element(pointer) && LLVMGetNumOperands(pointer) == 2 &&
            LLVMIsAConstantInt(LLVMGetOperand(pointer, 1))) {
         *offset += LLVMConstIntGetSExtValue(LLVMGetOperand(pointer, 1)) *
                    (int64_t)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(pointer));
@@ -144,9 +143,10 @@ struct tile {
     LLVMValueRef load[2]; /* of its two elements */
     LLVMValueRef base;
     int64_t offset, stride; /* in bytes */
+    bool transposed;
 };
 
-/* The load of element `number` of a tile of 16-bit elements as it stands. */
+/* The load of element `number` of a tile of 16-bit elements. */
 static LLVMValueRef load_of(LLVMValueRef element, uint64_t number) {
     LLVMValueRef call = LLVMIsABitCastInst(element) ? LLVMGetOperand(element, 0) : element;
     if (!LLVMIsACallInst(call) ||
@@ -156,8 +156,7 @@ static LLVMValueRef load_of(LLVMValueRef element, uint64_t number) {
     LLVMValueRef stride = LLVMGetOperand(call, 1), transposed = LLVMGetOperand(call, 2);
     LLVMValueRef which = LLVMGetOperand(call, 3);
     return LLVMIsAConstantInt(stride) && LLVMIsAConstantInt(transposed) &&
-                   !LLVMConstIntGetZExtValue(transposed) && LLVMIsAConstantInt(which) &&
-                   LLVMConstIntGetZExtValue(which) == number
+                   LLVMIsAConstantInt(which) && LLVMConstIntGetZExtValue(which) == number
                ? call
                : NULL;
 }
@@ -173,11 +172,13 @@ static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile
     tile->load[1] = load_of(LLVMGetOperand(last, 1), 1);
     if (!tile->load[0] || !tile->load[1] ||
         LLVMGetOperand(tile->load[0], 0) != LLVMGetOperand(tile->load[1], 0) ||
-        LLVMGetOperand(tile->load[0], 1) != LLVMGetOperand(tile->load[1], 1)) {
+        LLVMGetOperand(tile->load[0], 1) != LLVMGetOperand(tile->load[1], 1) ||
+        LLVMGetOperand(tile->load[0], 2) != LLVMGetOperand(tile->load[1], 2)) {
         return false;
     }
+    tile->transposed = LLVMConstIntGetZExtValue(LLVMGetOperand(tile->load[0], 2));
     LLVMValueRef pointer = LLVMGetOperand(tile->load[0], 0);
-    tile->base = base_of(k, pointer, &tile->offset);
+    tile->base = igp_base_of(k, pointer, &tile->offset);
     tile->stride = 2 * LLVMConstIntGetSExtValue(LLVMGetOperand(tile->load[0], 1));
     return tile->stride % (1 << ROW_ZEROS) == 0 && zeros_of(k, pointer, NULL, 0) >= ROW_ZEROS;
 }
@@ -238,11 +239,12 @@ static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRe
         }
         word = turned ? LLVMGetOperand(word, 0) : word;
         if (!find_tile(k, word, &tiles[i]) || tiles[i].base != tiles[0].base ||
-            tiles[i].stride != tiles[0].stride) {
+            tiles[i].stride != tiles[0].stride || tiles[i].transposed != tiles[0].transposed) {
             return INGOT_OK;
         }
         loads[i] = tiles[i].load[0];
     }
+    turned ^= tiles[0].transposed;
     struct joined *known = *list;
     while (known && (known->turned != turned || memcmp(known->loads, loads, sizeof loads))) {
         known = known->next;

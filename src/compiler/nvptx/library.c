@@ -231,6 +231,7 @@ static const struct {
     {"__ingot_stream_b16", "void @%s(i16 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
      "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
     {"__ingot_prefetch", "void @%s(ptr addrspace(1) %%p) " INLINE, "  ret void\n"},
+    {"__ingot_streaming", "void @%s() " INLINE, "  ret void\n"},
     {"__ingot_log", "void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
      "  call void @nv.record(i32 %level, ptr %format, i32 %count, ptr %args)\n  ret void\n"},
     {"__ingot_too_deep", "void @%s(i32 %%levels) " INLINE,

@@ -76,6 +76,26 @@ static unsigned loop_mask(const struct masks *masks, unsigned loop) {
     return FIRST_EDGE + 2 * masks->analysis.block_count + loop;
 }
 
+static bool is_reached(const struct masks *masks, unsigned block) {
+    return masks->analysis.blocks[block].idom != IGV_NONE;
+}
+
+/* The block that alone leads to this one, or IGV_NONE. */
+static unsigned only_predecessor(const struct masks *masks, unsigned b) {
+    const struct igv_block *block = &masks->analysis.blocks[b];
+    unsigned found = IGV_NONE;
+    for (unsigned p = 0; p < block->predecessor_count; p++) {
+        unsigned from = block->predecessors[p];
+        if (is_reached(masks, from)) {
+            if (found != IGV_NONE) {
+                return IGV_NONE;
+            }
+            found = from;
+        }
+    }
+    return found;
+}
+
 /* That of the lanes that go from a block to its successor `to`. */
 static unsigned edge_mask(const struct masks *masks, unsigned block, unsigned to) {
     const struct igv_block *from = &masks->analysis.blocks[block];
@@ -96,6 +116,9 @@ static bool goes_together(struct masks *masks, unsigned above, unsigned block) {
         const struct igv_block *at = &masks->analysis.blocks[masks->list[--count]];
         for (unsigned p = 0; p < at->predecessor_count; p++) {
             unsigned from = at->predecessors[p];
+            if (!is_reached(masks, from)) {
+                continue;
+            }
             if (igp_branch_varies(masks->flow, masks->analysis.blocks[from].block)) {
                 return false;
             }
@@ -114,8 +137,8 @@ static unsigned mask_of(struct masks *masks, unsigned b) {
     if (igv_is_header(analysis, b)) {
         return loop_mask(masks, block->loop);
     }
-    if (!b || block->idom == IGV_NONE) {
-        return b ? IGV_NONE : ENTRY;
+    if (!b || !is_reached(masks, b)) {
+        return ENTRY; /* where no lane gets, any mask will do */
     }
     unsigned above = block->idom;
     while (analysis->blocks[above].loop != block->loop && above) {
@@ -127,8 +150,8 @@ static unsigned mask_of(struct masks *masks, unsigned b) {
     if (igv_rejoins(&masks->work, above, b) || goes_together(masks, above, b)) {
         return masks->mask[above];
     }
-    unsigned from = block->predecessors[0];
-    return block->predecessor_count == 1 && analysis->blocks[from].loop == block->loop
+    unsigned from = only_predecessor(masks, b);
+    return from != IGV_NONE && analysis->blocks[from].loop == block->loop
                ? edge_mask(masks, from, b)
                : IGV_NONE;
 }
@@ -166,10 +189,6 @@ static void need(struct masks *masks, unsigned mask) {
 static unsigned next_mask(const struct masks *masks, unsigned loop) {
     const struct igv_loop *l = &masks->analysis.loops[loop];
     return edge_mask(masks, l->latch, l->header);
-}
-
-static bool is_reached(const struct masks *masks, unsigned block) {
-    return masks->analysis.blocks[block].idom != IGV_NONE;
 }
 
 /* What the masks that are needed are made from, until nothing is new. */

@@ -87,6 +87,10 @@ ingot_status igp_lower_matrix(struct igp_kernel *kernel);
 bool igp_no_writes(LLVMValueRef from, LLVMValueRef to);
 
 /* ---- ldmatrix.c ---- */
+/* An address that is computed from another one. */
+bool igp_is_element(LLVMValueRef value);
+/* Takes constant distances off an address. */
+LLVMValueRef igp_base_of(struct igp_kernel *kernel, LLVMValueRef pointer, int64_t *offset);
 /* Operands of products that lie in threadgroup memory, by one instruction each. */
 ingot_status igp_join_loads(struct igp_kernel *kernel);
 

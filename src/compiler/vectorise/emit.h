@@ -120,5 +120,6 @@ void igv_emit_in_bounds(struct igv_emit *emit, LLVMValueRef call);
 /* stream.c: __ingot_stream_b32 and _b16, __ingot_prefetch. */
 void igv_emit_stream(struct igv_emit *emit, LLVMValueRef call);
 void igv_emit_prefetch(struct igv_emit *emit, LLVMValueRef call);
+void igv_emit_nothing(struct igv_emit *emit, LLVMValueRef call);
 
 #endif

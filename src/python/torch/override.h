@@ -60,7 +60,8 @@ typedef struct { /* std::string_view */
     F(layer_norm_direct)                                                                           \
     F(rms_norm)                                                                                    \
     F(rms_norm_direct)                                                                             \
-    F(attention)
+    F(attention)                                                                                   \
+    F(attention_decode)
 
 #define OVERRIDE_ENUM(name) LIMIT_##name,
 enum limit { OVERRIDE_LIMITS(OVERRIDE_ENUM) LIMIT_COUNT };

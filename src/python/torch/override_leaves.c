@@ -187,7 +187,8 @@ static bool attention_fits(const struct look *q, const struct look *k, const str
         return false;
     if (q->strides[3] != 1 || k->strides[3] != 1 || v->strides[3] != 1)
         return false;
-    return limit_allows(LIMIT_attention, q->type, q->shape[0] * q->shape[1] * queries * keys);
+    return limit_allows(queries == 1 ? LIMIT_attention_decode : LIMIT_attention, q->type,
+                        q->shape[0] * q->shape[1] * queries * keys);
 }
 
 static bool mask_fits(torch_tensor *mask, ingot_scalar_type type) {

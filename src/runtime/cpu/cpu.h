@@ -99,6 +99,7 @@ enum cpu_failure_kind {
     CPU_FAULT, /* a signal */
     CPU_TRAP,  /* services->trap */
     CPU_TIMEOUT,
+    CPU_STOPPED,       /* its stream was cancelled */
     CPU_BARRIER_LANES, /* a barrier reached by a part of a SIMD-group */
     CPU_BARRIER_ENDED, /* some SIMD-groups ended while others wait */
     CPU_NO_MEMORY,
@@ -123,6 +124,7 @@ struct cpu_executor {
     struct cpu_executor *next_all, *next_free; /* (pool) */
     _Atomic pid_t thread;                      /* that uses it, 0 when none */
     _Atomic uint64_t deadline;                 /* of the running kernel; 0 = none */
+    _Atomic(struct cpu_stream *) stream;       /* whose work it does or did last */
     atomic_bool interrupted;                   /* a signal is on its way */
     volatile sig_atomic_t in_kernel;           /* an escape to `main` is possible */
     volatile sig_atomic_t expired;             /* the deadline passed in a service */
@@ -177,12 +179,13 @@ void cpu_thread_enter(struct cpu_executor *executor);
 void cpu_thread_leave(struct cpu_executor *executor);
 /* True when the calling thread runs a kernel with `executor`. */
 bool cpu_thread_uses(const struct cpu_executor *executor);
-/* Signals the executor's thread, which leaves its kernel if the deadline has passed. */
+/* Signals the executor's thread, which leaves its kernel if the deadline has passed or the stream
+ * was cancelled. */
 void cpu_interrupt(struct cpu_executor *executor);
 
 ingot_status cpu_watchdog_start(struct cpu_device *device, struct ig_error *error);
 void cpu_watchdog_stop(struct cpu_device *device);
-/* Tells the watchdog that a kernel with a deadline runs. */
+/* Tells the watchdog that a kernel with a deadline runs, or that a stream was cancelled. */
 void cpu_watchdog_poke(struct cpu_device *device);
 
 uint64_t cpu_now(void); /* nanoseconds, monotonic */
@@ -265,6 +268,7 @@ struct cpu_stream {
     struct ig_error error;                     /* (queue) */
     atomic_bool failed;                        /* error is set: drop work */
     atomic_uint waiters;
+    _Atomic uint64_t cancelled; /* so many commands are to be ended if they are not completed */
 
     /* On a line of its own: who waits polls it. */
     _Alignas(64) _Atomic uint64_t completed;
@@ -320,6 +324,12 @@ ingot_status cpu_stream_fill(void *stream, ingot_buffer *buffer, uint64_t offset
 ingot_status cpu_stream_record(void *stream, ingot_event *event, struct ig_error *error);
 ingot_status cpu_stream_wait_event(void *stream, ingot_event *event, struct ig_error *error);
 ingot_status cpu_stream_wait(void *stream, struct ig_error *error);
+void cpu_stream_cancel(void *stream);
+/* True while the command that the stream is at is to be ended. */
+static inline bool cpu_stream_cancelled(struct cpu_stream *stream) {
+    uint64_t cancelled = atomic_load(&stream->cancelled);
+    return cancelled && cancelled > atomic_load_explicit(&stream->completed, memory_order_relaxed);
+}
 
 /* cpu_event.c */
 ingot_status cpu_event_open(ingot_device *device, void **event, struct ig_error *error);

@@ -197,6 +197,7 @@ static const struct ig_device_ops cpu_ops = {
     .stream_record = cpu_stream_record,
     .stream_wait_event = cpu_stream_wait_event,
     .stream_wait = cpu_stream_wait,
+    .stream_cancel = cpu_stream_cancel,
     .event_open = cpu_event_open,
     .event_close = cpu_event_close,
     .event_wait = cpu_event_wait,

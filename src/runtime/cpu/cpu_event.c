@@ -140,6 +140,8 @@ bool cpu_event_done(void *handle) {
     pthread_mutex_lock(&event->lock);
     bool done = event->recorded > 0 && event->completed >= event->recorded;
     pthread_mutex_unlock(&event->lock);
+    if (!done)
+        cpu_pool_ring(event->device); /* who asks again and again is not to wait for ever */
     return done;
 }
 

@@ -387,6 +387,12 @@ static void wait_until(struct cpu_stream *stream, uint64_t target) {
     pthread_mutex_unlock(&stream->lock);
 }
 
+void cpu_stream_cancel(void *handle) {
+    struct cpu_stream *stream = handle;
+    atomic_store(&stream->cancelled, atomic_load(&stream->submitted));
+    cpu_watchdog_poke(stream->device);
+}
+
 ingot_status cpu_stream_wait(void *handle, struct ig_error *error) {
     struct cpu_stream *stream = handle;
     uint64_t target = atomic_load(&stream->submitted);

@@ -101,6 +101,10 @@ void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *
         status = INGOT_TIMEOUT;
         ig_text_printf(&text, "ran past its time limit of %g s", command->time_limit);
         break;
+    case CPU_STOPPED:
+        status = INGOT_CANCELLED;
+        ig_text_puts(&text, "stopped by ingot_stream_cancel");
+        break;
     case CPU_BARRIER_LANES: {
         status = INGOT_BARRIER_ERROR;
         uint32_t full = failure->simdgroup + 1 == executor->group.simdgroup_count

@@ -84,6 +84,12 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     if (!executor)
         return;
     atomic_store_explicit(&executor->interrupted, false, memory_order_relaxed);
+    /* Inside a kernel its stream is there for certain. The watchdog comes again if this is not. */
+    if (executor->in_kernel &&
+        cpu_stream_cancelled(atomic_load_explicit(&executor->stream, memory_order_relaxed))) {
+        executor->failure.kind = CPU_STOPPED;
+        leave_kernel(executor);
+    }
     uint64_t deadline = atomic_load_explicit(&executor->deadline, memory_order_relaxed);
     if (deadline == 0 || cpu_now() < deadline)
         return;

@@ -163,6 +163,16 @@ static bool work_left(struct cpu_stream *stream, const struct cpu_command *comma
     return false;
 }
 
+/* Why an open command is not to be gone on with. */
+static enum cpu_failure_kind reason_to_stop(struct cpu_stream *stream,
+                                            const struct cpu_command *command, uint64_t now) {
+    if (command->kind != CPU_DISPATCH)
+        return CPU_NO_FAILURE;
+    if (cpu_stream_cancelled(stream))
+        return CPU_STOPPED;
+    return command->deadline && now >= command->deadline ? CPU_TIMEOUT : CPU_NO_FAILURE;
+}
+
 /* Claims chunks until there are none. Chunks that turn out short grow. */
 static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
                       struct cpu_command *command) {
@@ -179,9 +189,9 @@ static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
         if (end - start < CHUNK_NS / 2 && chunk <= most / 2)
             chunk *= 2;
         pieces += count;
-        if (command->kind == CPU_DISPATCH && command->deadline && end >= command->deadline &&
-            work_left(stream, command)) {
-            executor->failure.kind = CPU_TIMEOUT;
+        enum cpu_failure_kind why = reason_to_stop(stream, command, end);
+        if (why != CPU_NO_FAILURE && work_left(stream, command)) {
+            executor->failure.kind = why;
             note_failure(executor, command);
         }
         start = end;
@@ -356,6 +366,19 @@ static void run_alone(struct cpu_executor *executor, struct cpu_command *command
         note_cost(code, cpu_now() - start, command->pieces);
 }
 
+/* The command's stream was cancelled before it began. */
+static void refuse(struct cpu_command *command) {
+    atomic_store_explicit(&command->failed, true, memory_order_relaxed);
+    if (command->kind == CPU_DISPATCH)
+        ig_fail(&command->error, INGOT_CANCELLED,
+                "kernel \"%s\": dropped by ingot_stream_cancel before it began",
+                command->u.dispatch.kernel->variant->kernel);
+    else
+        ig_fail(&command->error, INGOT_CANCELLED,
+                "a %s: dropped by ingot_stream_cancel before it began",
+                command->kind == CPU_WAIT_EVENT ? "wait for an event" : "copy");
+}
+
 enum outcome { DONE, HELPERS_GO_ON, BLOCKED };
 
 static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *stream) {
@@ -367,6 +390,10 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
     }
     if (atomic_load(&stream->failed))
         return DONE;
+    if (cpu_stream_cancelled(stream)) {
+        refuse(command);
+        return DONE;
+    }
     if (command->kind == CPU_WAIT_EVENT) {
         struct cpu_event *event = command->u.event.event->state;
         return cpu_event_block(event, command->u.event.generation, stream) ? BLOCKED : DONE;
@@ -386,6 +413,7 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
 }
 
 void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
+    atomic_store_explicit(&executor->stream, stream, memory_order_relaxed);
     for (;;) {
         if (!stream->batch && !take_batch(stream, until == UINT64_MAX))
             return;
@@ -400,6 +428,7 @@ void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t
 }
 
 void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
+    atomic_store_explicit(&executor->stream, stream, memory_order_relaxed);
     take_part(executor, stream, stream->active);
     if (!cpu_pool_leave(stream))
         return;

@@ -7,7 +7,9 @@
  *
  * Waking a sleeper is a system call of some microseconds. So for a few milliseconds one of the
  * sleeping workers dozes: it looks for work now and then. Meanwhile a short command on an idle
- * stream wakes nobody: the dozing worker finds it, or the thread that waits for it runs it.
+ * stream wakes nobody: the dozing worker finds it, or the thread that waits for it runs it. Where
+ * the CPUs are shared with another pool, nobody dozes, and a short command is run by who waits for
+ * it, or by a worker once somebody asks for an event.
  */
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -76,7 +78,7 @@ void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
     atomic_store_explicit(&stream->state, CPU_STREAM_READY, memory_order_relaxed);
     list_add(device, stream);
     bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
-    if (wake && device->dozing && work <= CPU_DEFER_NS) {
+    if (wake && (device->dozing || device->shares_cpus) && work <= CPU_DEFER_NS) {
         wake = false;
         atomic_store_explicit(&stream->deferred, true, memory_order_relaxed);
         atomic_fetch_add_explicit(&device->deferred, 1, memory_order_relaxed);

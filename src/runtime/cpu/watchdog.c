@@ -1,6 +1,7 @@
 /*
  * The time limit: a thread that looks at the running kernels every few milliseconds, and
- * interrupts those whose deadline has passed. It sleeps while no kernel with a limit runs.
+ * interrupts those whose deadline has passed or whose stream was cancelled. It sleeps while no
+ * kernel with a limit runs.
  */
 #include <errno.h>
 #include <time.h>
@@ -25,12 +26,28 @@ uint64_t cpu_now_for(double limit) {
     return read_clock(limit >= LONG_LIMIT ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC);
 }
 
-/* True when any executor has a deadline; interrupts those past it. */
+/* Interrupts those who work for streams that were cancelled; true when there are such streams. Lock
+ * held, so that the streams stay. */
+static bool stop_cancelled(struct cpu_device *device) {
+    bool found = false;
+    for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device) {
+        if (!cpu_stream_cancelled(stream))
+            continue;
+        found = true;
+        for (struct cpu_executor *executor = device->executors; executor;
+             executor = executor->next_all)
+            if (atomic_load_explicit(&executor->stream, memory_order_relaxed) == stream)
+                cpu_interrupt(executor);
+    }
+    return found;
+}
+
+/* True when any executor has a deadline, or work is to be cancelled; interrupts those past it. */
 static bool look(struct cpu_device *device) {
-    bool running = false;
     uint64_t now = cpu_now();
     /* Executors are only added while the device lives; the list is read under the lock. */
     pthread_mutex_lock(&device->lock);
+    bool running = stop_cancelled(device);
     for (struct cpu_executor *executor = device->executors; executor;
          executor = executor->next_all) {
         uint64_t deadline = atomic_load_explicit(&executor->deadline, memory_order_relaxed);
