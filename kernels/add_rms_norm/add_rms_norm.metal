@@ -31,8 +31,8 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
     vec<T, 4> kept[KEEP ? KEEP : 1], added[KEEP ? KEEP : 1];
     vec<W, 4> weights[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(x, columns, 0, me, T(0), kept);
-        row_fetch<KEEP>(residual, columns, 0, me, T(0), added);
+        row_fetch<KEEP>(x, columns, me, T(0), kept);
+        row_fetch<KEEP>(residual, columns, me, T(0), added);
     }
     float4 squares = 0;
     for (uint b = 0; b < blocks; b++) {
@@ -48,11 +48,11 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
         }
     }
     if (KEEP) {
-        row_put<KEEP>(sum, columns, 0, me, kept);
+        row_put<KEEP>(sum, columns, me, kept);
     }
-    const bool ahead = KEEP && ROW_FULL && HAS_WEIGHT;
+    const bool ahead = KEEP && ROW_AHEAD && HAS_WEIGHT;
     if (ahead) {
-        row_fetch<KEEP>(weight, columns, 0, me, W(0), weights);
+        row_fetch<KEEP>(weight, columns, me, W(0), weights);
     }
     row_rms rms = find_rms<KEEP>(ROW_SUM(sum4(squares)), (device const T *)sum, kept, columns,
                                  blocks, me, args.eps, row_shared, row_simd, row_lane);
@@ -63,10 +63,7 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
         float4 v = KEEP ? float4(kept[b]) : row_load((device const T *)sum, columns, b, me, 0);
         v = v * rms.scale * rms.rstd;
         if (HAS_WEIGHT) {
-            if (KEEP && !ahead) {
-                row_fetch<1>(weight, columns, b, me, W(0), weights + b);
-            }
-            v *= KEEP ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
+            v *= ahead ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
         }
         if (KEEP) {
             kept[b] = vec<T, 4>(v);
@@ -75,7 +72,7 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
         }
     }
     if (KEEP) {
-        row_put<KEEP>(out, columns, 0, me, kept);
+        row_put<KEEP>(out, columns, me, kept);
     }
 }
 

@@ -25,6 +25,10 @@ constant bool ROW_EIGHT = ROW_VECTOR == 3;
 constant uint ROW_THREADS = ROW_SIMDS * 32;
 constant uint ROW_STEP = ROW_SIMDS * 128; /* elements of a block */
 
+/* Vectors along a row that is kept are loaded with it; else behind the reduction, for want of
+ * registers or because that is short. */
+constant bool ROW_AHEAD = ROW_FULL && ROW_SIMDS > 1 && ROW_SIMDS < 16;
+
 /* The positions that a row kernel asks for. */
 #define ROW_POSITIONS                                                                              \
     uint2 row_group [[threadgroup_position_in_grid]], uint2 row_groups [[threadgroups_per_grid]],  \
@@ -148,16 +152,15 @@ inline uint row_column(uint block, uint me, uint i) {
     return ROW_VECTOR ? row_first(block, me) + i : block * ROW_STEP + me + i * ROW_THREADS;
 }
 
-/* Blocks `first` (an even number, or N is 1) to `first` + N of a row, all of them loaded before
- * anything else is done; `fill` past its end. Loads that stand between stores would have to wait
- * for them. */
+/* The first N blocks of a row, all of them loaded before anything else is done; `fill` past its
+ * end. Loads that stand between stores would have to wait for them. */
 template <int N, typename T>
-inline void row_fetch(device const T *row, uint columns, uint first, uint me, T fill,
+inline void row_fetch(device const T *row, uint columns, uint me, T fill,
                       thread vec<T, 4> *blocks) {
     device const T *mine = row + row_column(0, me, 0);
     for (uint b = 0; b < N; b++) {
-        uint at = row_column(first + b, 0, 0), behind = row_column(first + b, me, 0);
-        if (ROW_EIGHT && sizeof(T) == 2 && N % 2 == 0) {
+        uint at = row_column(b, 0, 0), behind = row_column(b, me, 0);
+        if (ROW_EIGHT && sizeof(T) == 2) {
             if (b % 2 == 0) {
                 uint4 eight = *(device const uint4 *)(mine + at);
                 ((thread uint2 *)blocks)[b] = eight.xy;
@@ -179,12 +182,11 @@ inline void row_fetch(device const T *row, uint columns, uint first, uint me, T 
 
 /* Stores what row_fetch would load. */
 template <int N, typename T>
-inline void row_put(device T *row, uint columns, uint first, uint me,
-                    thread const vec<T, 4> *blocks) {
+inline void row_put(device T *row, uint columns, uint me, thread const vec<T, 4> *blocks) {
     device T *mine = row + row_column(0, me, 0);
     for (uint b = 0; b < N; b++) {
-        uint at = row_column(first + b, 0, 0), behind = row_column(first + b, me, 0);
-        if (ROW_EIGHT && sizeof(T) == 2 && N % 2 == 0) {
+        uint at = row_column(b, 0, 0), behind = row_column(b, me, 0);
+        if (ROW_EIGHT && sizeof(T) == 2) {
             if (b % 2 == 0) {
                 thread const uint2 *halves = (thread const uint2 *)blocks;
                 *(device uint4 *)(mine + at) = uint4(halves[b], halves[b + 1]);

@@ -25,7 +25,7 @@ inline statistics finish_statistics(float mean, float drift, float squares, uint
 }
 
 template <typename T, typename W, int KEEP, bool PART = false>
-[[max_total_threads_per_threadgroup(row_most_threads<KEEP, PART, T, W>())]]
+[[max_total_threads_per_threadgroup(row_most_threads<KEEP, PART, T, float>())]]
 kernel void layer_norm(device const T *x [[buffer(0)]],
                        device const W *weight [[buffer(1)]],
                        device const W *bias [[buffer(2)]],
@@ -45,11 +45,11 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     vec<T, 4> kept[KEEP ? KEEP : 1];
     vec<W, 4> weights[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(x, columns, 0, me, T(0), kept);
+        row_fetch<KEEP>(x, columns, me, T(0), kept);
     }
-    const bool ahead = KEEP && ROW_FULL && HAS_WEIGHT && sizeof(W) == 2;
+    const bool ahead = KEEP && ROW_AHEAD && HAS_WEIGHT && sizeof(W) == 2;
     if (ahead) {
-        row_fetch<KEEP>(weight, columns, 0, me, W(0), weights);
+        row_fetch<KEEP>(weight, columns, me, W(0), weights);
     }
     float4 sum = 0;
     for (uint b = 0; b < blocks; b++) {
@@ -78,26 +78,19 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
         float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
         v = ((v - s.mean) - s.error) * s.rstd;
         if (HAS_WEIGHT) {
-            if (KEEP && !ahead) {
-                row_fetch<1>(weight, columns, b, me, W(0), weights + b);
-            }
-            v *= KEEP ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
-        }
-        if (KEEP) {
-            vec<W, 4> shift = 0;
-            if (args.has_bias) {
-                row_fetch<1>(bias, columns, b, me, W(0), &shift);
-            }
-            kept[b] = vec<T, 4>(v + float4(shift));
-            continue;
+            v *= ahead ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
         }
         if (args.has_bias) {
             v += row_load(bias, columns, b, me, 0);
         }
-        row_store(out, columns, b, me, v, args.past_caches);
+        if (KEEP) {
+            kept[b] = vec<T, 4>(v);
+        } else {
+            row_store(out, columns, b, me, v, args.past_caches);
+        }
     }
     if (KEEP) {
-        row_put<KEEP>(out, columns, 0, me, kept);
+        row_put<KEEP>(out, columns, me, kept);
     }
 }
 

@@ -23,7 +23,7 @@ kernel void log_softmax(device const T *x [[buffer(0)]],
     uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
     vec<T, 4> kept[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(x, columns, 0, me, T(-INFINITY), kept);
+        row_fetch<KEEP>(x, columns, me, T(-INFINITY), kept);
     }
     online o = {-INFINITY, 0};
     for (uint b = 0; b < blocks; b++) {
@@ -41,7 +41,7 @@ kernel void log_softmax(device const T *x [[buffer(0)]],
         }
     }
     if (KEEP) {
-        row_put<KEEP>(out, columns, 0, me, kept);
+        row_put<KEEP>(out, columns, me, kept);
     }
 }
 

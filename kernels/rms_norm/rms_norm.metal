@@ -27,11 +27,11 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     vec<T, 4> kept[KEEP ? KEEP : 1];
     vec<W, 4> weights[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(x, columns, 0, me, T(0), kept);
+        row_fetch<KEEP>(x, columns, me, T(0), kept);
     }
-    const bool ahead = KEEP && ROW_FULL && HAS_WEIGHT;
+    const bool ahead = KEEP && ROW_AHEAD && HAS_WEIGHT;
     if (ahead) {
-        row_fetch<KEEP>(weight, columns, 0, me, W(0), weights);
+        row_fetch<KEEP>(weight, columns, me, W(0), weights);
     }
     float4 squares = 0;
     for (uint b = 0; b < blocks; b++) {
@@ -47,10 +47,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
         float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
         v = v * rms.scale * rms.rstd;
         if (HAS_WEIGHT) {
-            if (KEEP && !ahead) {
-                row_fetch<1>(weight, columns, b, me, W(0), weights + b);
-            }
-            v *= KEEP ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
+            v *= ahead ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
         }
         if (KEEP) {
             kept[b] = vec<T, 4>(v);
@@ -59,7 +56,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
         }
     }
     if (KEEP) {
-        row_put<KEEP>(out, columns, 0, me, kept);
+        row_put<KEEP>(out, columns, me, kept);
     }
 }
 

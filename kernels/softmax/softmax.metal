@@ -100,7 +100,7 @@ kernel void softmax(device const T *x [[buffer(0)]],
     vec<T, 4> raw[in_registers ? KEEP : 1]; // of x, and then of the result
     float base, scale;
     if (in_registers) {
-        row_fetch<in_registers ? KEEP : 0>(x, columns, 0, me, T(0), raw);
+        row_fetch<in_registers ? KEEP : 0>(x, columns, me, T(0), raw);
         float top = keep_scores<in_registers ? KEEP : 0>(kept, raw, mask, args, length, me);
         base = online_base(ROW_MAX(top));
         float4 sum = 0;
@@ -141,7 +141,7 @@ kernel void softmax(device const T *x [[buffer(0)]],
         }
     }
     if (in_registers) {
-        row_put<in_registers ? KEEP : 0>(out, columns, 0, me, raw);
+        row_put<in_registers ? KEEP : 0>(out, columns, me, raw);
     }
     float4 rest = length ? 0.0f : NAN;
     for (uint b = blocks; b < all; b++) {
