@@ -114,25 +114,8 @@ static double with_rounding(const struct ptx_instruction *in, double value) {
     return value > 1 && in->saturate ? 1 : (value < 0 || isnan(value)) && in->saturate ? 0 : value;
 }
 
-static float float_operation(int opcode, float a, float b, float c) {
-    switch (opcode) {
-    case PTX_ADD:
-        return a + b;
-    case PTX_SUB:
-        return a - b;
-    case PTX_MUL:
-        return a * b;
-    case PTX_DIV:
-        return a / b;
-    case PTX_SQRT:
-        return sqrtf(a);
-    case PTX_RCP:
-        return 1.0f / a;
-    default:
-        return fmaf(a, b, c);
-    }
-}
-
+/* In double. Rounded to float afterwards it is what float gives, but for fma (S. Figueroa, "When is
+ * double rounding innocuous?", 1995). */
 static double double_operation(int opcode, double a, double b, double c) {
     switch (opcode) {
     case PTX_ADD:
@@ -161,7 +144,9 @@ static uint64_t rounded_operation(const struct ptx_instruction *in, struct ptx_t
         fesetround(modes[in->rounding]);
     double result;
     if (type.bits == 32) {
-        volatile float single = float_operation(in->opcode, (float)a, (float)b, (float)c);
+        bool is_fma = in->opcode == PTX_FMA || in->opcode == PTX_MAD;
+        volatile float single = is_fma ? fmaf((float)a, (float)b, (float)c)
+                                       : (float)double_operation(in->opcode, a, b, c);
         result = single;
     } else {
         volatile double wide = double_operation(in->opcode, a, b, c);
