@@ -63,22 +63,33 @@ build_fuzz() {
         -DINGOT_SANITIZE=address,undefined,fuzzer-no-link && cmake --build build-fuzz -j "$jobs" --target fuzzers
 }
 
-fuzz() {
-    local target name seeds bad="" count=0
+fuzz_one() { # fuzz_one TARGET
+    local name seeds=()
+    name=$(basename "$1")
+    mkdir -p "build-fuzz/corpus/$name"
+    [ -d "tests/fuzz/seeds/$name" ] && seeds=("tests/fuzz/seeds/$name")
+    echo "$name, $fuzz_seconds s"
+    "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
+        -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" "${seeds[@]}" ||
+        { echo "failed: $name" && false; }
+}
+
+fuzz() { # as many at once as there are processors
+    local target process good=true count=0 processes=()
     for target in build-fuzz/bin/fuzz_*; do
         [ -x "$target" ] || continue
-        name=$(basename "$target")
-        mkdir -p "build-fuzz/corpus/$name"
-        seeds=()
-        [ -d "tests/fuzz/seeds/$name" ] && seeds=("tests/fuzz/seeds/$name")
-        echo "$name, $fuzz_seconds s"
-        "$target" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
-            -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" "${seeds[@]}" ||
-            bad="$bad $name"
+        fuzz_one "$target" &
+        processes+=($!)
         count=$((count + 1))
+        if [ ${#processes[@]} -ge "$jobs" ]; then
+            wait "${processes[0]}" || good=false
+            processes=("${processes[@]:1}")
+        fi
     done
-    [ -z "$bad" ] || echo "failed:$bad"
-    [ "$count" -gt 0 ] && [ -z "$bad" ]
+    for process in "${processes[@]}"; do
+        wait "$process" || good=false
+    done
+    [ "$count" -gt 0 ] && $good
 }
 
 build_clang() {
