@@ -246,6 +246,7 @@ static void test_time_limit(void) {
     test_barriers();
 }
 
+#if !defined(THREAD_SANITIZER) /* see test_time_limit */
 static void queue_on(ingot_stream *queue, const char *name, uint32_t groups, ingot_buffer *out) {
     ingot_kernel *kernel = get(name);
     ingot_arg args[] = {{.buffer = out}};
@@ -275,11 +276,7 @@ static ingot_status wait_and_cancel(ingot_stream *queue) {
     return status;
 }
 
-static void test_cancel(void) {
-    FAILS(ingot_stream_cancel(NULL), INGOT_INVALID_ARGUMENT, "stream is NULL");
-    OK(ingot_stream_cancel(stream)); /* without work: nothing happens */
-    test_barriers();
-#if !defined(THREAD_SANITIZER) /* see test_time_limit */
+static void cancel_running(void) {
     ingot_buffer *out = NULL;
     ingot_stream *other = NULL;
     ingot_event *behind = NULL;
@@ -309,7 +306,18 @@ static void test_cancel(void) {
     ingot_event_release(behind);
     ingot_stream_release(other);
     ingot_buffer_release(out);
+}
+#else
+static void cancel_running(void) {
+    puts("skipped: kernels that are stopped while they run");
+}
 #endif
+
+static void test_cancel(void) {
+    FAILS(ingot_stream_cancel(NULL), INGOT_INVALID_ARGUMENT, "stream is NULL");
+    OK(ingot_stream_cancel(stream)); /* without work: nothing happens */
+    test_barriers();
+    cancel_running();
     test_barriers();
 }
 
