@@ -6,6 +6,7 @@ import os
 import pathlib
 import resource
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -271,6 +272,20 @@ def _resident() -> int:
     return pages * resource.getpagesize()
 
 
+def _least_growth(rounds: int, call: Callable[[], object], count: int) -> int:
+    """Of the memory in use, over a round of calls. What leaks does so in every round; what other threads and caches of
+    the process take, they take in one."""
+    growths = []
+    for _ in range(rounds):
+        gc.collect()
+        before = _resident()
+        for _ in range(count):
+            call()
+        gc.collect()
+        growths.append(_resident() - before)
+    return min(growths)
+
+
 def test_nothing_leaks() -> None:
     """Results, optional arguments, copies and failed calls keep no memory: 64 KiB a call would show."""
     x, weight = torch.randn(64, 256), torch.randn(256)
@@ -288,12 +303,7 @@ def test_nothing_leaks() -> None:
 
     for _ in range(200):
         once()
-    gc.collect()
-    before = _resident()
-    for _ in range(2000):
-        once()
-    gc.collect()
-    assert _resident() - before < 8 << 20
+    assert _least_growth(2, once, 1000) < 4 << 20
 
 
 def test_small_things_do_not_leak() -> None:
@@ -301,10 +311,7 @@ def test_small_things_do_not_leak() -> None:
     x, weight = torch.randn(1, 16), torch.randn(16)
     for _ in range(2000):
         torch.ops.ingot.rms_norm(x, weight)
-    before = _resident()
-    for _ in range(100_000):
-        torch.ops.ingot.rms_norm(x, weight)
-    assert _resident() - before < 3 << 19
+    assert _least_growth(3, lambda: torch.ops.ingot.rms_norm(x, weight), 100_000) < 3 << 19
 
 
 def test_arguments_are_released() -> None:
