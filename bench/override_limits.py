@@ -16,10 +16,10 @@ import pathlib
 import sys
 import time
 
+from fair_process import start_fairly
+
 FOLDER = pathlib.Path(__file__).resolve().parent
 FILE = FOLDER.parent / "python" / "ingot" / "_overrides" / "measured.py"
-ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(256 << 20),
-               "GOMP_SPINCOUNT": "2000"}  # as in python_end_to_end.py, which says why
 GAIN = 0.97  # of torch's time, at most
 
 
@@ -34,9 +34,7 @@ def arguments() -> argparse.Namespace:
 
 
 options = arguments()
-if any(name not in os.environ for name in ENVIRONMENT):  # read when the libraries are loaded: start again
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**ENVIRONMENT, **os.environ})
-os.environ.setdefault("INGOT_THREADS", str(options.threads))
+start_fairly(options.threads)
 import torch  # noqa: E402  the number of threads is chosen before torch and ingot come
 import torch.nn.functional as F  # noqa: E402
 

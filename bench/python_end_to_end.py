@@ -5,10 +5,7 @@ The model is that of examples/python. Its variants (torch eager, torch with ingo
 model written with ingot.ops) start from the same weights, are checked against torch, and then measured in turns
 in one process with the same number of threads; the median of each counts. Writes bench/results/python-cpu.md.
 
-Two settings of the process hold for all variants (ENVIRONMENT below; what is set already stays): malloc keeps memory,
-so that fresh pages are not measured, and the threads of torch's OpenMP wait actively for microseconds only. By default
-they do so for milliseconds after each operation, and have then taken the core that ingot's worker needs; torch itself
-is as fast with either.
+Two settings of the process hold for all variants (fair_process.py says which and why; what is set already stays).
 
     make bench-python
 """
@@ -23,9 +20,9 @@ import statistics
 import sys
 import time
 
+from fair_process import start_fairly
+
 FOLDER = pathlib.Path(__file__).resolve().parent
-ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(256 << 20),
-               "GOMP_SPINCOUNT": "2000"}
 sys.path.insert(0, str(FOLDER.parent / "examples" / "python"))
 
 TRAINING = {  # name: (layers, width, heads, hidden, context, batch)
@@ -53,9 +50,7 @@ def arguments() -> argparse.Namespace:
 
 
 options = arguments()
-if any(name not in os.environ for name in ENVIRONMENT):  # read when the libraries are loaded: start again
-    os.execve(sys.executable, [sys.executable, *sys.argv], {**ENVIRONMENT, **os.environ})
-os.environ.setdefault("INGOT_THREADS", str(options.threads))
+start_fairly(options.threads)
 import torch  # noqa: E402  the number of threads is chosen before torch and ingot come
 
 torch.set_num_threads(options.threads)
@@ -203,7 +198,7 @@ def introduction() -> list[str]:
             f"{datetime.date.today()}.{' ' + options.note if options.note else ''}",
             f"All variants in one process, in turns; {kind} of a step in milliseconds, and how many times faster than "
             "eager torch.",
-            f"GOMP_SPINCOUNT is {os.environ['GOMP_SPINCOUNT']}, for all; bench/python_end_to_end.py says why.", "",
+            f"GOMP_SPINCOUNT is {os.environ['GOMP_SPINCOUNT']}, for all; bench/fair_process.py says why.", "",
             "- *overrides*: `ingot.overrides()` around torch's model and optimizer",
             "- *patched*: `ingot.patch(model)` and ingot.optim.AdamW",
             "- *ingot.ops*: the model written with ingot's operators",

@@ -2,6 +2,7 @@
  * A machine that runs PTX, so that code made for NVIDIA GPUs can be tested where there is none.
  *
  *   ptx_parse.c     text → instructions with resolved registers, labels and variables
+ *   ptx_names.c     the names of types and instructions
  *   ptx_run.c       threadgroups, SIMD-groups and the schedule of lanes; branches, barriers
  *   ptx_scalar.c    instructions that one thread executes: arithmetic and conversions
  *   ptx_memory.c    loads, stores, atomics, asynchronous copies
@@ -202,6 +203,11 @@ enum ptx_fault ptx_run(struct ptx_module *module, const struct ptx_launch *launc
                        size_t message_size);
 
 /* ---- between the files of the machine ---- */
+
+/* The type of a name such as "f32"; false if it is none. */
+bool ptx_type_of(const char *text, struct ptx_type *type);
+/* Takes a name such as "add.rn.f32" apart; gives the piece that is not known, or NULL. */
+const char *ptx_read_name(char *text, struct ptx_instruction *to);
 
 enum ptx_state { PTX_READY, PTX_AT_SYNC, PTX_AT_BARRIER, PTX_DONE };
 
