@@ -1,5 +1,6 @@
 /* Attention forward on the host: few queries go to the two-phase kernels of attention_decode,
  * others to one of the two kernels here. */
+#include "attention/attention_floats_args.h"
 #include "attention/attention_problem.h"
 
 enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES, KNOB_WIDE, KNOB_BLOCKS, KNOB_FILL };
@@ -74,15 +75,15 @@ static bool tiles_apply(const struct attention_problem *p) {
            p->q->buffer != p->out->buffer;
 }
 
-/* What attention_blocks.h wants. */
+/* What attention_blocks.h wants, and attention_floats.h of float. */
 static bool blocks_apply(const struct attention_problem *p) {
     const struct attention_args *args = &p->args;
     const uint32_t biased =
         ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
-    return p->q->type != INGOT_SCALAR_F32 && (args->depth == 64 || args->depth == 128) &&
-           args->depth == args->value_depth && !(args->flags & biased) && args->keys &&
-           args->scale > 0 && igo_aligned(p->q, 4) && igo_aligned(p->k, 16) &&
-           igo_aligned(p->v, 16) && igo_aligned(p->out, 4);
+    const uint32_t own = p->q->type == INGOT_SCALAR_F32 ? 16 : 4;
+    return (args->depth == 64 || args->depth == 128) && args->depth == args->value_depth &&
+           !(args->flags & biased) && args->keys && args->scale > 0 && igo_aligned(p->q, own) &&
+           igo_aligned(p->k, 16) && igo_aligned(p->v, 16) && igo_aligned(p->out, own);
 }
 
 /* Tiles of queries to a SIMD-group of attention_blocks.h; 0: it is not used. */
@@ -95,11 +96,30 @@ static uint32_t block_rows(struct igo_call *call, const struct attention_problem
     return wanted > 16 && groups >= igo_knob(call, KNOB_FILL) ? 4 : 2;
 }
 
+/* Threadgroup memory of attention_floats.h: queries, keys, values and weights. */
+static bool floats_fit(const struct igo_call *call, uint32_t depth, struct igo_launch *launch) {
+    const uint32_t lines[] = {FLOATS_QUERIES * (depth + FLOATS_PAD),
+                              FLOATS_KEYS * (depth + FLOATS_PAD), FLOATS_KEYS * depth,
+                              FLOATS_QUERIES * FLOATS_WEIGHT_LINE};
+    uint32_t all = 0;
+    for (int i = 0; i < 4; i++)
+        all += launch->threadgroup_lengths[i] = 4 * lines[i];
+    launch->threadgroup_length_count = 4;
+    return all <= igo_threadgroup_memory(call);
+}
+
 static void launch_forward(struct igo_call *call, const struct attention_problem *p) {
     uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
-    const uint32_t tiles = block_rows(call, p);
-    struct igo_launch launch = {0};
-    if (tiles) {
+    const bool is_float = p->q->type == INGOT_SCALAR_F32;
+    const uint32_t tiles = is_float ? 0 : block_rows(call, p);
+    struct igo_launch floats = {0}, launch = {0};
+    if (is_float && igo_knob(call, KNOB_BLOCKS) && blocks_apply(p) &&
+        floats_fit(call, p->args.depth, &floats)) {
+        launch = floats;
+        together = FLOATS_THREADS / ATTENTION_LANES;
+        rows = FLOATS_QUERIES;
+        igo_launch_kernel(&launch, "attention_floats_%u_f32", p->args.depth);
+    } else if (tiles) {
         together = BLOCK_SIMDS;
         rows = together * tiles * TILE;
         igo_launch_kernel(&launch, "attention_blocks_%u_%ux%u_%s", p->args.depth, together, tiles,
