@@ -1,7 +1,7 @@
 /* Attention forward on the host: few queries go to the two-phase kernels of attention_decode,
  * others to one of the two kernels here. */
-#include "attention/attention_floats_args.h"
 #include "attention/attention_problem.h"
+#include "attention/attention_sizes.h"
 
 enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES, KNOB_WIDE, KNOB_BLOCKS, KNOB_FILL };
 enum { TILE = 8, TILE_KEYS = 32 };
@@ -86,18 +86,28 @@ static bool blocks_apply(const struct attention_problem *p) {
            igo_aligned(p->k, 16) && igo_aligned(p->v, 16) && igo_aligned(p->out, own);
 }
 
-/* Tiles of queries to a SIMD-group of attention_blocks.h; 0: it is not used. */
-static uint32_t block_rows(struct igo_call *call, const struct attention_problem *p) {
+/* Tiles of queries to a SIMD-group of attention_blocks.h, and its threadgroup memory: queries, and
+ * two places for keys and values. 0: it is not used. */
+static uint32_t block_rows(const struct igo_call *call, const struct attention_problem *p,
+                           struct igo_launch *launch) {
     const uint32_t wanted = igo_knob(call, KNOB_BLOCKS), queries = 2 * 16 * BLOCK_SIMDS;
+    const uint32_t line = 2 * (p->args.depth + ATTENTION_BLOCK_PAD);
     const uint64_t groups =
         (uint64_t)((p->args.queries + queries - 1) / queries) * p->args.heads * p->batches;
-    if (!wanted || !blocks_apply(p))
-        return 0;
-    return wanted > 16 && groups >= igo_knob(call, KNOB_FILL) ? 4 : 2;
+    const uint32_t tiles = wanted > 16 && groups >= igo_knob(call, KNOB_FILL) ? 4 : 2;
+    launch->threadgroup_lengths[0] = tiles * TILE * BLOCK_SIMDS * line;
+    launch->threadgroup_lengths[1] = 2 * ATTENTION_BLOCK_KEYS * line;
+    launch->threadgroup_lengths[2] = launch->threadgroup_lengths[1];
+    launch->threadgroup_length_count = 3;
+    const uint32_t all = launch->threadgroup_lengths[0] + 2 * launch->threadgroup_lengths[1];
+    return wanted && blocks_apply(p) && all <= igo_threadgroup_memory(call) ? tiles : 0;
 }
 
-/* Threadgroup memory of attention_floats.h: queries, keys, values and weights. */
-static bool floats_fit(const struct igo_call *call, uint32_t depth, struct igo_launch *launch) {
+/* Whether attention_floats.h is used, and its threadgroup memory: queries, keys, values, weights.
+ */
+static bool takes_floats(const struct igo_call *call, const struct attention_problem *p,
+                         struct igo_launch *launch) {
+    const uint32_t depth = p->args.depth;
     const uint32_t lines[] = {FLOATS_QUERIES * (depth + FLOATS_PAD),
                               FLOATS_KEYS * (depth + FLOATS_PAD), FLOATS_KEYS * depth,
                               FLOATS_QUERIES * FLOATS_WEIGHT_LINE};
@@ -105,17 +115,15 @@ static bool floats_fit(const struct igo_call *call, uint32_t depth, struct igo_l
     for (int i = 0; i < 4; i++)
         all += launch->threadgroup_lengths[i] = 4 * lines[i];
     launch->threadgroup_length_count = 4;
-    return all <= igo_threadgroup_memory(call);
+    return igo_knob(call, KNOB_BLOCKS) && blocks_apply(p) && all <= igo_threadgroup_memory(call);
 }
 
 static void launch_forward(struct igo_call *call, const struct attention_problem *p) {
     uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
     const bool is_float = p->q->type == INGOT_SCALAR_F32;
-    const uint32_t tiles = is_float ? 0 : block_rows(call, p);
-    struct igo_launch floats = {0}, launch = {0};
-    if (is_float && igo_knob(call, KNOB_BLOCKS) && blocks_apply(p) &&
-        floats_fit(call, p->args.depth, &floats)) {
-        launch = floats;
+    struct igo_launch launch = {0};
+    const uint32_t tiles = is_float ? 0 : block_rows(call, p, &launch);
+    if (is_float && takes_floats(call, p, &launch)) {
         together = FLOATS_THREADS / ATTENTION_LANES;
         rows = FLOATS_QUERIES;
         igo_launch_kernel(&launch, "attention_floats_%u_f32", p->args.depth);
@@ -125,10 +133,12 @@ static void launch_forward(struct igo_call *call, const struct attention_problem
         igo_launch_kernel(&launch, "attention_blocks_%u_%ux%u_%s", p->args.depth, together, tiles,
                           igo_type_name(p->q->type));
     } else if (together && tiles_apply(p)) {
+        launch = (struct igo_launch){0};
         rows = together * tile_queries(&p->args);
         igo_launch_kernel(&launch, "attention_tiles_%u_%s", igo_attention_depth_class(&p->args),
                           igo_type_name(p->q->type));
     } else {
+        launch = (struct igo_launch){0};
         together = 1;
         igo_launch_kernel(&launch, "attention_lanes_%u_%s", igo_knob(call, KNOB_STEP),
                           igo_type_name(p->q->type));

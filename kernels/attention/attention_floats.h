@@ -11,7 +11,7 @@
 #ifndef INGOT_KERNELS_ATTENTION_FLOATS_H
 #define INGOT_KERNELS_ATTENTION_FLOATS_H
 
-#include "attention/attention_floats_args.h"
+#include "attention/attention_sizes.h"
 
 constant constexpr uint FLOATS_ACROSS = 16, FLOATS_ROWS = FLOATS_QUERIES / FLOATS_ACROSS;
 constant constexpr uint FLOATS_KEYS_EACH = FLOATS_KEYS / FLOATS_ACROSS;
@@ -21,11 +21,13 @@ template <uint DEPTH, uint COUNT, uint LINE>
 inline void stage_floats(threadgroup float *panel, device const float *rows, long stride,
                          uint first, uint end, uint me) {
     constexpr uint ALONG = DEPTH / 4, STEP = FLOATS_THREADS / ALONG;
-    const uint x = me % ALONG * 4, y = me / ALONG;
+    threadgroup float *to = panel + me / ALONG * LINE + me % ALONG * 4;
+    rows += me % ALONG * 4;
+    first += me / ALONG;
 #pragma unroll
     for (uint i = 0; i < COUNT / STEP; i++)
-        *(threadgroup float4 *)(panel + (y + i * STEP) * LINE + x) =
-            *(device const float4 *)(rows + min(first + y + i * STEP, end - 1) * stride + x);
+        *(threadgroup float4 *)(to + i * (STEP * LINE)) =
+            *(device const float4 *)(rows + min(first + i * STEP, end - 1) * stride);
 }
 
 /* Over the threads that have a query. */

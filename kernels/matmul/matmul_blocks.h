@@ -242,17 +242,18 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
             a_copy.part(a_even, step);
             b_copy.part(b_even, step);
         }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
         threadgroup T *a_now = a_even, *a_next = a_odd, *b_now = b_even, *b_next = b_odd;
         for (uint k = first + rest + BLOCK_DEPTH; k < end; k += BLOCK_DEPTH) {
+            // first, so that no compiler waits for the copies before the products are under way
+            threadgroup_barrier(mem_flags::mem_threadgroup);
             a_copy.next(BLOCK_DEPTH);
             b_copy.next(BLOCK_DEPTH);
             add_panel<true, ROWS>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
-            threadgroup_barrier(mem_flags::mem_threadgroup);
             threadgroup T *a_used = a_now, *b_used = b_now;
             a_now = a_next, b_now = b_next;
             a_next = a_used, b_next = b_used;
         }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
         add_panel<false, ROWS>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);

@@ -30,15 +30,64 @@ static bool is_on_the_way(const struct ways *ways, LLVMBasicBlockRef block) {
     return false;
 }
 
-/* Is it, wherever it is named on the way, what it was at the copy? */
-static bool is_lasting(const struct ways *ways, LLVMValueRef value) {
-    return !LLVMIsAInstruction(value) || !is_on_the_way(ways, LLVMGetInstructionParent(value));
-}
-
 static void begin(struct ways *ways, LLVMBasicBlockRef block) {
     if (!is_on_the_way(ways, block)) {
         ways->blocks[ways->count++] = block;
     }
+}
+
+/* ---- instructions ---- */
+static unsigned space_of(LLVMValueRef pointer) {
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
+}
+
+static bool is_plain(LLVMValueRef access) {
+    return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
+}
+
+static bool is_barrier(LLVMValueRef in) {
+    return !strncmp(igp_callee(in), "__ingot_barrier", 15);
+}
+
+static bool is_wait(LLVMValueRef in) {
+    return is_barrier(in) || LLVMIsAReturnInst(in);
+}
+
+static bool is_store(LLVMValueRef in) {
+    return LLVMIsAStoreInst(in) && is_plain(in) &&
+           space_of(LLVMGetOperand(in, 1)) == INGOT_SPACE_THREADGROUP;
+}
+
+static bool has_no_memory(LLVMValueRef call) {
+    const char *name = igp_callee(call);
+    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
+    LLVMAttributeRef memory = *name ? LLVMGetEnumAttributeAtIndex(LLVMGetCalledValue(call),
+                                                                  LLVMAttributeFunctionIndex, kind)
+                                    : NULL;
+    return (memory && LLVMGetEnumAttributeValue(memory) == 0) ||
+           !strncmp(name, "__ingot_simd_", 13) || !strncmp(name, "__ingot_quad_", 13) ||
+           !strncmp(name, "llvm.lifetime.", 14) || !strcmp(name, "llvm.assume");
+}
+
+/* Has a block a barrier, and no access before it? */
+static bool begins_with_barrier(LLVMBasicBlockRef block) {
+    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+        LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
+        if (is_wait(in)) {
+            return true;
+        }
+        if (opcode == LLVMLoad || opcode == LLVMStore || opcode == LLVMAtomicRMW ||
+            opcode == LLVMAtomicCmpXchg || (opcode == LLVMCall && !has_no_memory(in))) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Is it, wherever an access on the way names it, what it was at the copy? */
+static bool is_lasting(const struct ways *ways, LLVMValueRef value) {
+    LLVMBasicBlockRef block = LLVMIsAInstruction(value) ? LLVMGetInstructionParent(value) : NULL;
+    return !block || !is_on_the_way(ways, block) || begins_with_barrier(block);
 }
 
 /* ---- places in threadgroup memory ---- */
@@ -99,6 +148,15 @@ static bool other_objects(LLVMValueRef a, LLVMValueRef b, struct pairs *assumed)
         }
         return true;
     }
+    if ((LLVMIsAPHINode(a) && is_known(b)) || (LLVMIsAPHINode(b) && is_known(a))) {
+        LLVMValueRef phi = LLVMIsAPHINode(a) ? a : b, known = phi == a ? b : a;
+        for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+            if (!other_objects(LLVMGetIncomingValue(phi, i), known, assumed)) {
+                return false;
+            }
+        }
+        return true;
+    }
     if (LLVMIsASelectInst(a) || LLVMIsASelectInst(b)) {
         LLVMValueRef select = LLVMIsASelectInst(a) ? a : b, other = select == a ? b : a;
         return other_objects(LLVMGetOperand(select, 1), other, assumed) &&
@@ -129,38 +187,6 @@ struct copy {
     uint64_t bytes;
     bool good;
 };
-
-static unsigned space_of(LLVMValueRef pointer) {
-    return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
-}
-
-static bool is_plain(LLVMValueRef access) {
-    return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
-}
-
-static bool is_barrier(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "__ingot_barrier", 15);
-}
-
-static bool is_wait(LLVMValueRef in) {
-    return is_barrier(in) || LLVMIsAReturnInst(in);
-}
-
-static bool is_store(LLVMValueRef in) {
-    return LLVMIsAStoreInst(in) && is_plain(in) &&
-           space_of(LLVMGetOperand(in, 1)) == INGOT_SPACE_THREADGROUP;
-}
-
-static bool has_no_memory(LLVMValueRef call) {
-    const char *name = igp_callee(call);
-    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
-    LLVMAttributeRef memory = *name ? LLVMGetEnumAttributeAtIndex(LLVMGetCalledValue(call),
-                                                                  LLVMAttributeFunctionIndex, kind)
-                                    : NULL;
-    return (memory && LLVMGetEnumAttributeValue(memory) == 0) ||
-           !strncmp(name, "__ingot_simd_", 13) || !strncmp(name, "__ingot_quad_", 13) ||
-           !strncmp(name, "llvm.lifetime.", 14) || !strcmp(name, "llvm.assume");
-}
 
 /* The place in threadgroup memory at which a call looks, or which it writes. */
 static LLVMValueRef tile_place(LLVMValueRef call) {
