@@ -133,8 +133,8 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
         }
     }
 
-    /* Scores become weights. */
-    void find_weights(float factor) {
+    /* The reference follows the scores. */
+    void follow_scores(float factor) {
         float top[ROWS];
         bool grown = false;
 #pragma unroll
@@ -161,36 +161,19 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
                     sum[r][c].thread_elements() *= correction;
             }
         }
+    }
+
+    /* Scores of two tiles of keys become weights. */
+    void find_weights(thread simdgroup_matrix<T, 8, 8> (&weight)[PARTS][ROWS][2], uint first,
+                      float factor) {
 #pragma unroll
         for (uint r = 0; r < ROWS; r++) {
             float base = reference[r] == -INFINITY ? 0.0f : reference[r];
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++) {
-                float2 s = score[r][n].thread_elements();
-                float2 p = fast::exp2(fma(s, float2(factor), float2(-base)));
-                score[r][n].thread_elements() = p;
-                total[r] += p.x + p.y; // of the lane's own columns
-            }
-        }
-    }
-
-    void load_values(thread simdgroup_matrix<T, 8, 8> (&value)[STEP_TILES][2],
-                     threadgroup const T *values) {
-#pragma unroll
-        for (uint n = 0; n < STEP_TILES; n++)
-#pragma unroll
-            for (uint h = 0; h < 2; h++)
-                simdgroup_load(value[n][h], values + n * (8 * LINE) + 8 * h, LINE);
-    }
-
-    void add_values(threadgroup const T *values) {
-        simdgroup_matrix<T, 8, 8> weight[PARTS][ROWS][STEP_TILES], value[2][STEP_TILES][2];
-        load_values(value[0], values);
-#pragma unroll
-        for (uint r = 0; r < ROWS; r++)
-#pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++) {
-                float2 left = score[r][n].thread_elements();
+            for (uint n = 0; n < 2; n++) {
+                float2 s = score[r][first + n].thread_elements();
+                float2 left = fast::exp2(fma(s, float2(factor), float2(-base)));
+                total[r] += left.x + left.y; // of the lane's own columns
 #pragma unroll
                 for (uint part = 0; part < PARTS; part++) {
                     vec<T, 2> rounded = vec<T, 2>(left);
@@ -198,20 +181,29 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
                     left -= float2(rounded);
                 }
             }
+        }
+    }
+
+    void add_values(threadgroup const T *values, float factor) {
 #pragma unroll
-        for (uint c = 0; c < TILES; c += 2) {
-            if (c + 2 < TILES)
-                load_values(value[(c / 2 + 1) % 2], values + (c + 2) * 8);
+        for (uint first = 0; first < STEP_TILES; first += 2) {
+            simdgroup_matrix<T, 8, 8> weight[PARTS][ROWS][2];
+            find_weights(weight, first, factor);
 #pragma unroll
-            for (uint part = 0; part < PARTS; part++)
+            for (uint c = 0; c < TILES; c++) {
+                simdgroup_matrix<T, 8, 8> value[2];
 #pragma unroll
-                for (uint h = 0; h < 2; h++)
+                for (uint n = 0; n < 2; n++)
+                    simdgroup_load(value[n], values + (first + n) * (8 * LINE) + 8 * c, LINE);
+#pragma unroll
+                for (uint part = 0; part < PARTS; part++)
 #pragma unroll
                     for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-                        for (uint n = 0; n < STEP_TILES; n++)
-                            simdgroup_multiply_accumulate(sum[r][c + h], weight[part][r][n],
-                                                          value[c / 2 % 2][n][h], sum[r][c + h]);
+                        for (uint n = 0; n < 2; n++)
+                            simdgroup_multiply_accumulate(sum[r][c], weight[part][r][n], value[n],
+                                                          sum[r][c]);
+            }
         }
     }
 
@@ -299,8 +291,8 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
             b.find_scores(own, now + s * block::LINE);
             if (t + s < inner.begin || t + s + STEP_KEYS > inner.end)
                 b.hide(position, int(t + s), lane, args);
-            b.find_weights(factor);
-            b.add_values(now + VALUES + s * block::LINE);
+            b.follow_scores(factor);
+            b.add_values(now + VALUES + s * block::LINE, factor);
         }
         threadgroup T *used = now;
         now = next;

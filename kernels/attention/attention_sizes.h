@@ -3,9 +3,7 @@
 #ifndef INGOT_KERNELS_ATTENTION_SIZES_H
 #define INGOT_KERNELS_ATTENTION_SIZES_H
 
-#ifndef ATTENTION_BLOCK_KEYS
-#define ATTENTION_BLOCK_KEYS 32u
-#endif
+#define ATTENTION_BLOCK_KEYS 64u
 #define ATTENTION_BLOCK_PAD 8u
 
 /* Of float: queries and threads of a threadgroup, and keys that it takes at a time. */
