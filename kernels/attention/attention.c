@@ -1,6 +1,7 @@
 /* Attention forward on the host: few queries go to the two-phase kernels of attention_decode,
  * others to one of the two kernels here. */
 #include "attention/attention_problem.h"
+#include "attention/attention_sizes.h"
 
 enum { KNOB_DECODE, KNOB_PARTITION, KNOB_STEP, KNOB_TILES, KNOB_WIDE, KNOB_BLOCKS, KNOB_FILL };
 enum { TILE = 8, TILE_KEYS = 32 };
@@ -74,41 +75,70 @@ static bool tiles_apply(const struct attention_problem *p) {
            p->q->buffer != p->out->buffer;
 }
 
-/* What attention_blocks.h wants. */
+/* What attention_blocks.h wants, and attention_floats.h of float. */
 static bool blocks_apply(const struct attention_problem *p) {
     const struct attention_args *args = &p->args;
     const uint32_t biased =
         ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
-    return p->q->type != INGOT_SCALAR_F32 && (args->depth == 64 || args->depth == 128) &&
-           args->depth == args->value_depth && !(args->flags & biased) && args->keys &&
-           args->scale > 0 && igo_aligned(p->q, 4) && igo_aligned(p->k, 16) &&
-           igo_aligned(p->v, 16) && igo_aligned(p->out, 4);
+    const uint32_t own = p->q->type == INGOT_SCALAR_F32 ? 16 : 4;
+    return (args->depth == 64 || args->depth == 128) && args->depth == args->value_depth &&
+           !(args->flags & biased) && args->keys && args->scale > 0 && igo_aligned(p->q, own) &&
+           igo_aligned(p->k, 16) && igo_aligned(p->v, 16) && igo_aligned(p->out, own);
 }
 
-/* Tiles of queries to a SIMD-group of attention_blocks.h; 0: it is not used. */
-static uint32_t block_rows(struct igo_call *call, const struct attention_problem *p) {
+/* Tiles of queries to a SIMD-group of attention_blocks.h, and its threadgroup memory: queries, and
+ * two places for keys and values. 0: it is not used. */
+static uint32_t block_rows(const struct igo_call *call, const struct attention_problem *p,
+                           struct igo_launch *launch) {
     const uint32_t wanted = igo_knob(call, KNOB_BLOCKS), queries = 2 * 16 * BLOCK_SIMDS;
+    const uint32_t line = 2 * (p->args.depth + ATTENTION_BLOCK_PAD);
     const uint64_t groups =
         (uint64_t)((p->args.queries + queries - 1) / queries) * p->args.heads * p->batches;
-    if (!wanted || !blocks_apply(p))
-        return 0;
-    return wanted > 16 && groups >= igo_knob(call, KNOB_FILL) ? 4 : 2;
+    const uint32_t tiles = wanted > 16 && groups >= igo_knob(call, KNOB_FILL) ? 4 : 2;
+    launch->threadgroup_lengths[0] = tiles * TILE * BLOCK_SIMDS * line;
+    launch->threadgroup_lengths[1] = 2 * ATTENTION_BLOCK_KEYS * line;
+    launch->threadgroup_lengths[2] = launch->threadgroup_lengths[1];
+    launch->threadgroup_length_count = 3;
+    const uint32_t all = launch->threadgroup_lengths[0] + 2 * launch->threadgroup_lengths[1];
+    return wanted && blocks_apply(p) && all <= igo_threadgroup_memory(call) ? tiles : 0;
+}
+
+/* Whether attention_floats.h is used, and its threadgroup memory: queries, keys, values, weights.
+ */
+static bool takes_floats(const struct igo_call *call, const struct attention_problem *p,
+                         struct igo_launch *launch) {
+    const uint32_t depth = p->args.depth;
+    const uint32_t lines[] = {FLOATS_QUERIES * (depth + FLOATS_PAD),
+                              FLOATS_KEYS * (depth + FLOATS_PAD), FLOATS_KEYS * depth,
+                              FLOATS_QUERIES * FLOATS_WEIGHT_LINE};
+    uint32_t all = 0;
+    for (int i = 0; i < 4; i++)
+        all += launch->threadgroup_lengths[i] = 4 * lines[i];
+    launch->threadgroup_length_count = 4;
+    return igo_knob(call, KNOB_BLOCKS) && blocks_apply(p) && all <= igo_threadgroup_memory(call);
 }
 
 static void launch_forward(struct igo_call *call, const struct attention_problem *p) {
     uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
-    const uint32_t tiles = block_rows(call, p);
+    const bool is_float = p->q->type == INGOT_SCALAR_F32;
     struct igo_launch launch = {0};
-    if (tiles) {
+    const uint32_t tiles = is_float ? 0 : block_rows(call, p, &launch);
+    if (is_float && takes_floats(call, p, &launch)) {
+        together = FLOATS_THREADS / ATTENTION_LANES;
+        rows = FLOATS_QUERIES;
+        igo_launch_kernel(&launch, "attention_floats_%u_f32", p->args.depth);
+    } else if (tiles) {
         together = BLOCK_SIMDS;
         rows = together * tiles * TILE;
         igo_launch_kernel(&launch, "attention_blocks_%u_%ux%u_%s", p->args.depth, together, tiles,
                           igo_type_name(p->q->type));
     } else if (together && tiles_apply(p)) {
+        launch = (struct igo_launch){0};
         rows = together * tile_queries(&p->args);
         igo_launch_kernel(&launch, "attention_tiles_%u_%s", igo_attention_depth_class(&p->args),
                           igo_type_name(p->q->type));
     } else {
+        launch = (struct igo_launch){0};
         together = 1;
         igo_launch_kernel(&launch, "attention_lanes_%u_%s", igo_knob(call, KNOB_STEP),
                           igo_type_name(p->q->type));

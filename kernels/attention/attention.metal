@@ -184,6 +184,7 @@ kernel void attention_tiles(device const T *q [[buffer(0)]],
 }
 
 #include "attention/attention_blocks.h"
+#include "attention/attention_floats.h"
 
 #define INSTANTIATE_LANES(step)                                                                    \
     INSTANTIATE_KERNEL("attention_lanes_" #step "_f32", attention_lanes<float, step>)              \
@@ -211,3 +212,5 @@ INSTANTIATE_BLOCKS(64, 4, 2)
 INSTANTIATE_BLOCKS(64, 4, 4)
 INSTANTIATE_BLOCKS(128, 4, 2)
 INSTANTIATE_BLOCKS(128, 4, 4)
+INSTANTIATE_KERNEL("attention_floats_64_f32", attention_floats<64>)
+INSTANTIATE_KERNEL("attention_floats_128_f32", attention_floats<128>)

@@ -1,11 +1,13 @@
 /*
  * Attention of half and bfloat on GPUs with matrix units: a SIMD-group has ROWS tiles of 8 queries,
  * which share every tile of keys or values that it reads. A threadgroup stages 32 keys and values
- * at a time in threadgroup memory; while they are used, the next ones are copied to the other half
- * of it, with one barrier for each.
+ * at a time in threadgroup memory; while they are used, the next ones are copied to another place,
+ * with one barrier for each. Queries are in threadgroup memory too, and stay in registers only
+ * where sums leave room for them.
  *
  * Wants rows of DEPTH elements that start at multiples of 16 bytes, a scale above 0, and no mask or
- * ALiBi. Rows past the end are the last one again.
+ * ALiBi; the host sees to the lengths of threadgroup memory. Rows past the end are the last one
+ * again.
  *
  * Weights go into the product with the values as numbers of the type: bfloat as one, with a
  * relative error of 2^-8 at most each; half as the sum of two, which is as good as float here.
@@ -13,7 +15,10 @@
 #ifndef INGOT_KERNELS_ATTENTION_BLOCKS_H
 #define INGOT_KERNELS_ATTENTION_BLOCKS_H
 
-constant constexpr uint BLOCK_KEYS = 32, STEP_KEYS = 16, STEP_TILES = STEP_KEYS / 8;
+#include "attention/attention_sizes.h"
+
+constant constexpr uint BLOCK_KEYS = ATTENTION_BLOCK_KEYS, STEP_KEYS = 32;
+constant constexpr uint STEP_TILES = STEP_KEYS / 8;
 /* Weights are powers of 2 of the distance to a reference, not to the row's largest score: it
  * follows only when the scores have grown by so much, since all sums have to follow then. */
 constant constexpr float BLOCK_GROWTH = 8.0f;
@@ -25,72 +30,89 @@ template <> struct attention_weight_parts<half> {
     static constexpr constant uint count = 2;
 };
 
-/* Keys or values in threadgroup memory: tile after tile, each as 8 rows of 16 bytes, so that
- * neither the copies nor the loads of tiles meet in a bank. */
-template <typename T, uint DEPTH, uint SIMDS> struct attention_panel {
-    static constexpr constant uint TILES = DEPTH / 8, SIZE = BLOCK_KEYS * DEPTH;
-    static constexpr constant uint THREADS = 32 * SIMDS, PIECES = SIZE / 8 / THREADS;
-
-    /* A thread's pieces are at constant distances, and so are those of keys and values. */
-    template <uint AT>
-    static void stage(threadgroup T *memory, device const T *rows, long stride, uint first,
-                      uint count, uint me) {
-        threadgroup T *to = memory + me * 8;
-        rows += me / 8 % TILES * 8;
-        first += me / 8 / TILES * 8 + me % 8;
+/* COUNT rows from `first` on to lines of LINE elements, from line AT on. What a thread copies is at
+ * constant distances, and so it is for keys and values. */
+template <uint COUNT, uint AT, uint DEPTH, uint THREADS, typename T>
+inline void stage_rows(threadgroup T *lines, device const T *rows, long stride, uint first,
+                       uint end, uint me) {
+    constexpr uint LINE = DEPTH + ATTENTION_BLOCK_PAD, ALONG = DEPTH / 8, STEP = THREADS / ALONG;
+    threadgroup T *to = lines + me / ALONG * LINE + me % ALONG * 8;
+    rows += me % ALONG * 8;
+    first += me / ALONG;
 #pragma unroll
-        for (uint i = 0; i < PIECES; i++)
-            *(threadgroup uint4 *)(to + (AT + i * (THREADS * 8))) =
-                *(device const uint4 *)(rows +
-                                        min(first + i * (THREADS / TILES), count - 1) * stride);
-    }
-    static void stage_both(threadgroup T *memory, device const T *k, device const T *v,
-                           constant attention_args &args, uint first, uint me) {
-        stage<0>(memory, k, args.k_stride[2], first, args.keys, me);
-        stage<SIZE>(memory, v, args.v_stride[2], first, args.keys, me);
-    }
-    static threadgroup const T *tile(threadgroup const T *panel, uint row, uint column) {
-        return panel + (row * TILES + column) * 64;
-    }
-};
+    for (uint i = 0; i < COUNT / STEP; i++)
+        *(threadgroup uint4 *)(to + (AT + i * STEP) * LINE) =
+            *(device const uint4 *)(rows + min(first + i * STEP, end - 1) * stride);
+}
 
-template <typename T, uint DEPTH, uint SIMDS, uint ROWS> struct attention_block {
-    typedef attention_panel<T, DEPTH, SIMDS> panel;
-    static constexpr constant uint TILES = DEPTH / 8;
+template <typename T, uint DEPTH, uint ROWS> struct attention_block {
+    static constexpr constant uint TILES = DEPTH / 8, LINE = DEPTH + ATTENTION_BLOCK_PAD;
     static constexpr constant uint PARTS = attention_weight_parts<T>::count;
-    simdgroup_matrix<T, 8, 8> query[ROWS][TILES];
+    static constexpr constant bool KEEPS = DEPTH * ROWS <= 256; // queries in registers
+    simdgroup_matrix<T, 8, 8> query[KEEPS ? TILES : 1][ROWS];
     simdgroup_float8x8 sum[ROWS][TILES], score[ROWS][STEP_TILES];
     float reference[ROWS], total[ROWS];
 
-    void begin(device const T *q, long stride, uint first, uint count, uint lane) {
+    void begin() {
 #pragma unroll
         for (uint r = 0; r < ROWS; r++) {
-            device const T *row = q + min(first + 8 * r + tile_row(lane), count - 1) * stride;
 #pragma unroll
-            for (uint c = 0; c < TILES; c++) {
-                query[r][c].thread_elements() =
-                    *(device const vec<T, 2> *)(row + 8 * c + tile_column(lane));
+            for (uint c = 0; c < TILES; c++)
                 sum[r][c] = simdgroup_float8x8(0.0f);
-            }
             reference[r] = -INFINITY;
             total[r] = 0.0f;
         }
     }
 
-    void find_scores(threadgroup const T *keys) {
+    void keep_queries(threadgroup const T *queries) {
 #pragma unroll
-        for (uint n = 0; n < STEP_TILES; n++) {
+        for (uint r = 0; r < (KEEPS ? ROWS : 0); r++)
 #pragma unroll
-            for (uint r = 0; r < ROWS; r++)
+            for (uint c = 0; c < TILES; c++)
+                simdgroup_load(query[c][r], queries + r * (8 * LINE) + 8 * c, LINE);
+    }
+
+    /* Operands of the scores for 16 elements of each row. */
+    struct score_tiles {
+        simdgroup_matrix<T, 8, 8> query[2][ROWS], key[2][STEP_TILES];
+
+        void load(threadgroup const T *queries, threadgroup const T *keys, uint d) {
+#pragma unroll
+            for (uint r = 0; r < (KEEPS ? 0 : ROWS); r++)
+#pragma unroll
+                for (uint h = 0; h < 2; h++)
+                    simdgroup_load(query[h][r], queries + r * (8 * LINE) + d + 8 * h, LINE);
+#pragma unroll
+            for (uint n = 0; n < STEP_TILES; n++)
+#pragma unroll
+                for (uint h = 0; h < 2; h++)
+                    simdgroup_load(key[h][n], keys + n * (8 * LINE) + d + 8 * h, LINE, ulong2(0),
+                                   true);
+        }
+    };
+
+    void find_scores(threadgroup const T *queries, threadgroup const T *keys) {
+#pragma unroll
+        for (uint r = 0; r < ROWS; r++)
+#pragma unroll
+            for (uint n = 0; n < STEP_TILES; n++)
                 score[r][n] = simdgroup_float8x8(0.0f);
+        score_tiles tiles[2];
+        tiles[0].load(queries, keys, 0);
 #pragma unroll
-            for (uint c = 0; c < TILES; c++) {
-                simdgroup_matrix<T, 8, 8> key;
-                simdgroup_load(key, panel::tile(keys, n, c), 8, ulong2(0), true);
+        for (uint d = 0; d < DEPTH; d += 16) {
+            thread score_tiles &now = tiles[d / 16 % 2];
+            if (d + 16 < DEPTH)
+                tiles[(d / 16 + 1) % 2].load(queries, keys, d + 16);
+#pragma unroll
+            for (uint n = 0; n < STEP_TILES; n++)
 #pragma unroll
                 for (uint r = 0; r < ROWS; r++)
-                    simdgroup_multiply_accumulate(score[r][n], query[r][c], key, score[r][n]);
-            }
+#pragma unroll
+                    for (uint h = 0; h < 2; h++)
+                        simdgroup_multiply_accumulate(score[r][n],
+                                                      KEEPS ? query[d / 8 + h][r] : now.query[h][r],
+                                                      now.key[h][n], score[r][n]);
         }
     }
 
@@ -111,8 +133,8 @@ template <typename T, uint DEPTH, uint SIMDS, uint ROWS> struct attention_block 
         }
     }
 
-    /* Scores become weights. */
-    void find_weights(float factor) {
+    /* The reference follows the scores. */
+    void follow_scores(float factor) {
         float top[ROWS];
         bool grown = false;
 #pragma unroll
@@ -139,26 +161,19 @@ template <typename T, uint DEPTH, uint SIMDS, uint ROWS> struct attention_block 
                     sum[r][c].thread_elements() *= correction;
             }
         }
+    }
+
+    /* Scores of two tiles of keys become weights. */
+    void find_weights(thread simdgroup_matrix<T, 8, 8> (&weight)[PARTS][ROWS][2], uint first,
+                      float factor) {
 #pragma unroll
         for (uint r = 0; r < ROWS; r++) {
             float base = reference[r] == -INFINITY ? 0.0f : reference[r];
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++) {
-                float2 s = score[r][n].thread_elements();
-                float2 p = fast::exp2(fma(s, float2(factor), float2(-base)));
-                score[r][n].thread_elements() = p;
-                total[r] += p.x + p.y; // of the lane's own columns
-            }
-        }
-    }
-
-    void add_values(threadgroup const T *values) {
-        simdgroup_matrix<T, 8, 8> weight[PARTS][ROWS][STEP_TILES];
-#pragma unroll
-        for (uint r = 0; r < ROWS; r++)
-#pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++) {
-                float2 left = score[r][n].thread_elements();
+            for (uint n = 0; n < 2; n++) {
+                float2 s = score[r][first + n].thread_elements();
+                float2 left = fast::exp2(fma(s, float2(factor), float2(-base)));
+                total[r] += left.x + left.y; // of the lane's own columns
 #pragma unroll
                 for (uint part = 0; part < PARTS; part++) {
                     vec<T, 2> rounded = vec<T, 2>(left);
@@ -166,20 +181,29 @@ template <typename T, uint DEPTH, uint SIMDS, uint ROWS> struct attention_block 
                     left -= float2(rounded);
                 }
             }
+        }
+    }
+
+    void add_values(threadgroup const T *values, float factor) {
 #pragma unroll
-        for (uint c = 0; c < TILES; c++) {
-            simdgroup_matrix<T, 8, 8> value[STEP_TILES];
+        for (uint first = 0; first < STEP_TILES; first += 2) {
+            simdgroup_matrix<T, 8, 8> weight[PARTS][ROWS][2];
+            find_weights(weight, first, factor);
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++)
-                simdgroup_load(value[n], panel::tile(values, n, c), 8);
+            for (uint c = 0; c < TILES; c++) {
+                simdgroup_matrix<T, 8, 8> value[2];
 #pragma unroll
-            for (uint part = 0; part < PARTS; part++)
+                for (uint n = 0; n < 2; n++)
+                    simdgroup_load(value[n], values + (first + n) * (8 * LINE) + 8 * c, LINE);
 #pragma unroll
-                for (uint r = 0; r < ROWS; r++)
+                for (uint part = 0; part < PARTS; part++)
 #pragma unroll
-                    for (uint n = 0; n < STEP_TILES; n++)
-                        simdgroup_multiply_accumulate(sum[r][c], weight[part][r][n], value[n],
-                                                      sum[r][c]);
+                    for (uint r = 0; r < ROWS; r++)
+#pragma unroll
+                        for (uint n = 0; n < 2; n++)
+                            simdgroup_multiply_accumulate(sum[r][c], weight[part][r][n], value[n],
+                                                          sum[r][c]);
+            }
         }
     }
 
@@ -216,14 +240,16 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
                  device float *lse [[buffer(4)]], device const uchar *mask [[buffer(5)]],
                  device const float *slopes [[buffer(6)]],
                  constant attention_args &args [[buffer(7)]],
+                 threadgroup T *queries [[threadgroup(0)]], threadgroup T *even [[threadgroup(1)]],
+                 threadgroup T *odd [[threadgroup(2)]], // keys, then values
                  uint3 group [[threadgroup_position_in_grid]],
                  uint3 groups [[threadgroups_per_grid]], uint me [[thread_index_in_threadgroup]],
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
-    typedef attention_panel<T, DEPTH, SIMDS> panel;
-    constexpr uint QUERIES = SIMDS * ROWS * 8;
-    threadgroup uint4 even[2 * panel::SIZE / 8], odd[2 * panel::SIZE / 8]; // keys, then values
-    threadgroup T *now = (threadgroup T *)even, *next = (threadgroup T *)odd;
+    typedef attention_block<T, DEPTH, ROWS> block;
+    constexpr uint QUERIES = SIMDS * ROWS * 8, THREADS = SIMDS * 32,
+                   VALUES = BLOCK_KEYS * block::LINE;
+    threadgroup T *now = even, *next = odd;
     const uint head = group.y, batch = group.z;
     const uint start = (groups.x - 1 - group.x) * QUERIES; // most causal keys first
     const uint first = start + simd * (8 * ROWS);
@@ -238,30 +264,41 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
     const attention_range inner = attention_seen(args, last, min(first, last));
     const int position = int(first + tile_row(lane) + args.keys - args.queries);
     const uint begin = all.begin / BLOCK_KEYS * BLOCK_KEYS;
-    if (begin < all.end)
-        panel::stage_both(now, k, v, args, begin, me);
-    attention_block<T, DEPTH, SIMDS, ROWS> b;
-    b.begin(q + attention_at(args.q_stride, batch, head, 0), args.q_stride[2], first, args.queries,
-            lane);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    stage_rows<QUERIES, 0, DEPTH, THREADS>(queries, q + attention_at(args.q_stride, batch, head, 0),
+                                           args.q_stride[2], start, args.queries, me);
+    if (begin < all.end) {
+        stage_rows<BLOCK_KEYS, 0, DEPTH, THREADS>(now, k, args.k_stride[2], begin, args.keys, me);
+        stage_rows<BLOCK_KEYS, BLOCK_KEYS, DEPTH, THREADS>(now, v, args.v_stride[2], begin,
+                                                           args.keys, me);
+    }
+    block b;
+    b.begin();
+    threadgroup T *own = queries + simd * (8 * ROWS * block::LINE);
     for (uint t = begin; t < all.end; t += BLOCK_KEYS) {
-        if (t + BLOCK_KEYS < all.end)
-            panel::stage_both(next, k, v, args, t + BLOCK_KEYS, me);
-#pragma unroll
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (t == begin)
+            b.keep_queries(own);
+        if (t + BLOCK_KEYS < all.end) {
+            stage_rows<BLOCK_KEYS, 0, DEPTH, THREADS>(next, k, args.k_stride[2], t + BLOCK_KEYS,
+                                                      args.keys, me);
+            stage_rows<BLOCK_KEYS, BLOCK_KEYS, DEPTH, THREADS>(next, v, args.v_stride[2],
+                                                               t + BLOCK_KEYS, args.keys, me);
+        }
+#pragma nounroll
         for (uint s = 0; s < BLOCK_KEYS; s += STEP_KEYS) {
             if (t + s >= seen.end || t + s + STEP_KEYS <= seen.begin)
                 continue;
-            b.find_scores(now + s * DEPTH);
+            b.find_scores(own, now + s * block::LINE);
             if (t + s < inner.begin || t + s + STEP_KEYS > inner.end)
                 b.hide(position, int(t + s), lane, args);
-            b.find_weights(factor);
-            b.add_values(now + (panel::SIZE + s * DEPTH));
+            b.follow_scores(factor);
+            b.add_values(now + VALUES + s * block::LINE, factor);
         }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
         threadgroup T *used = now;
         now = next;
         next = used;
     }
+    threadgroup_barrier(mem_flags::mem_threadgroup); // copies are over before anything is stored
     b.finish(out, lse, args, batch, head, first, lane);
 }
 

@@ -82,6 +82,9 @@ enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
 /* matmul_blocks_float.h: 256 threads make as many rows and columns. */
 enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
 
+/* matmul_blocks.h: places for panels of each operand. */
+enum { PANELS = 3 };
+
 /* A matrix as it lies in memory: rows of neighbours, `stride` apart. */
 struct operand {
     const ingot_tensor *tensor;
@@ -293,7 +296,7 @@ static const struct tile_shape *tile_for(const struct igo_call *call,
     return &by_columns[i];
 }
 
-/* Bytes of one of two panels of so many rows or columns: elements of 16 bits. */
+/* Bytes of one of the panels of so many rows or columns: elements of 16 bits. */
 static uint32_t panel_bytes(uint32_t count) {
     return 2 * count * MATMUL_LINE;
 }
@@ -313,7 +316,8 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
     if (args->out_transposed || !igo_aligned(plan->out.tensor, bytes))
         return 0;
     uint32_t rows = igo_knob(call, KNOB_TILE) == 4 ? 2 * BLOCK_SIZE : BLOCK_SIZE;
-    while (rows >= BLOCK_SIZE && 2 * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call))
+    while (rows >= BLOCK_SIZE &&
+           PANELS * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call))
         rows /= 2;
     return rows >= BLOCK_SIZE ? rows : 0;
 }
@@ -328,9 +332,11 @@ static void choose_block(const struct plan *plan, uint32_t rows, struct igo_laun
     launch->group[0] = is_float ? 2 * BLOCK_SIZE : rows;
     if (is_float)
         return;
-    launch->threadgroup_lengths[0] = launch->threadgroup_lengths[1] = panel_bytes(rows);
-    launch->threadgroup_lengths[2] = launch->threadgroup_lengths[3] = panel_bytes(BLOCK_SIZE);
-    launch->threadgroup_length_count = 4;
+    for (int i = 0; i < PANELS; i++) {
+        launch->threadgroup_lengths[i] = panel_bytes(rows);
+        launch->threadgroup_lengths[PANELS + i] = panel_bytes(BLOCK_SIZE);
+    }
+    launch->threadgroup_length_count = 2 * PANELS;
 }
 
 static void choose_kernel(struct igo_call *call, const struct plan *plan,

@@ -82,6 +82,13 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
 template <typename T, uint A_LINE> struct block_tiles {
     simdgroup_matrix<T, 8, 8> left[2][BLOCK_TILES], right[2][BLOCK_TILES];
 
+    void clear() thread {
+#pragma unroll
+        for (uint i = 0; i < BLOCK_TILES; i++)
+#pragma unroll
+            for (uint h = 0; h < 2; h++)
+                left[h][i] = right[h][i] = simdgroup_matrix<T, 8, 8>(T(0));
+    }
     void load(threadgroup const T *a, threadgroup const T *b, uint k) thread {
 #pragma unroll
         for (uint i = 0; i < BLOCK_TILES; i++)
@@ -113,22 +120,22 @@ template <typename T, uint A_LINE> struct block_tiles {
     }
 };
 
-/* The products of one panel; meanwhile the next one is copied, if there is one. */
+/* The products of one panel, but for its last step, which is left in tiles[1]: that of the panel
+ * before comes first, and needs no memory when the barrier is passed. Meanwhile the next panel is
+ * copied, if there is one. */
 template <bool NEXT, uint ROWS, typename T, typename A, typename B>
 inline void add_panel(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES],
-                      threadgroup const T *left, threadgroup const T *right, thread const A &a_copy,
-                      threadgroup T *a_next, thread const B &b_copy, threadgroup T *b_next) {
-    block_tiles<T, ROWS + PIECE> tiles[2];
-    tiles[0].load(left, right, 0);
+                      thread block_tiles<T, ROWS + PIECE> (&tiles)[2], threadgroup const T *left,
+                      threadgroup const T *right, thread const A &a_copy, threadgroup T *a_next,
+                      thread const B &b_copy, threadgroup T *b_next) {
 #pragma unroll
     for (uint step = 0; step < BLOCK_STEPS; step++) {
-        if (step + 1 < BLOCK_STEPS)
-            tiles[(step + 1) % 2].load(left, right, (step + 1) * BLOCK_STEP);
+        tiles[step % 2].load(left, right, step * BLOCK_STEP);
         if (NEXT && step < COPY_STEPS) {
             a_copy.part(a_next, step);
             b_copy.part(b_next, step);
         }
-        tiles[step % 2].add(sum);
+        tiles[(step + 1) % 2].add(sum);
     }
 }
 
@@ -202,8 +209,9 @@ kernel void
 matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
               device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
               device uchar *parts [[buffer(4)]], constant matmul_args &args [[buffer(5)]],
-              threadgroup T *a_even [[threadgroup(0)]], threadgroup T *a_odd [[threadgroup(1)]],
-              threadgroup T *b_even [[threadgroup(2)]], threadgroup T *b_odd [[threadgroup(3)]],
+              threadgroup T *a_0 [[threadgroup(0)]], threadgroup T *a_1 [[threadgroup(1)]],
+              threadgroup T *a_2 [[threadgroup(2)]], threadgroup T *b_0 [[threadgroup(3)]],
+              threadgroup T *b_1 [[threadgroup(4)]], threadgroup T *b_2 [[threadgroup(5)]],
               uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]],
               uint me [[thread_index_in_threadgroup]], uint simd [[simdgroup_index_in_threadgroup]],
               uint lane [[thread_index_in_simdgroup]]) {
@@ -227,37 +235,48 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     const uint row = simd / 2 * (TILE * BLOCK_TILES), column = simd % 2 * (TILE * BLOCK_TILES);
     const uint left = row * (block_a_turned ? 1 : DEEP_LINE);
     const uint right = column * (block_turned ? DEEP_LINE : 1);
-    const uint rest = (end - first) % BLOCK_DEPTH;
-    if (rest) {
-        a_copy.some(a_odd, rest);
-        b_copy.some(b_odd, rest);
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        add_panel<false, ROWS>(sum, a_odd + left, b_odd + right, a_copy, a_even, b_copy, b_even);
-        a_copy.next(rest);
-        b_copy.next(rest);
-    }
-    if (first + rest < end) {
+    const uint rest = (end - first) % BLOCK_DEPTH, begun = rest ? rest : BLOCK_DEPTH;
+    a_copy.some(a_0, begun);
+    b_copy.some(b_0, begun);
+    a_copy.next(begun);
+    b_copy.next(begun);
+    threadgroup_barrier(mem_flags::mem_threadgroup); // nobody waits for the first panel here
+    if (first + begun < end) {
 #pragma unroll
         for (uint step = 0; step < COPY_STEPS; step++) {
-            a_copy.part(a_even, step);
-            b_copy.part(b_even, step);
+            a_copy.part(a_1, step);
+            b_copy.part(b_1, step);
         }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        threadgroup T *a_now = a_even, *a_next = a_odd, *b_now = b_even, *b_next = b_odd;
-        for (uint k = first + rest + BLOCK_DEPTH; k < end; k += BLOCK_DEPTH) {
-            a_copy.next(BLOCK_DEPTH);
-            b_copy.next(BLOCK_DEPTH);
-            add_panel<true, ROWS>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
-            threadgroup_barrier(mem_flags::mem_threadgroup);
-            threadgroup T *a_used = a_now, *b_used = b_now;
-            a_now = a_next, b_now = b_next;
-            a_next = a_used, b_next = b_used;
-        }
-        add_panel<false, ROWS>(sum, a_now + left, b_now + right, a_copy, a_next, b_copy, b_next);
+        a_copy.next(BLOCK_DEPTH);
+        b_copy.next(BLOCK_DEPTH);
     }
+    block_tiles<T, ROWS + PIECE> tiles[2];
+    tiles[1].clear();
+    threadgroup T *a_now = a_0, *a_next = a_1, *a_last = a_2;
+    threadgroup T *b_now = b_0, *b_next = b_1, *b_last = b_2;
+    uint k = first + begun + BLOCK_DEPTH; // where the panel that is copied begins
+    for (; k < end; k += BLOCK_DEPTH) {
+        // first, so that no compiler waits for copies before the products are under way
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        add_panel<true, ROWS>(sum, tiles, a_now + left, b_now + right, a_copy, a_last, b_copy,
+                              b_last);
+        a_copy.next(BLOCK_DEPTH);
+        b_copy.next(BLOCK_DEPTH);
+        threadgroup T *a_used = a_now, *b_used = b_now;
+        a_now = a_next, a_next = a_last, a_last = a_used;
+        b_now = b_next, b_next = b_last, b_last = b_used;
+    }
+    do {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        add_panel<false, ROWS>(sum, tiles, a_now + left, b_now + right, a_copy, a_last, b_copy,
+                               b_last);
+        a_now = a_next, b_now = b_next;
+        k += BLOCK_DEPTH;
+    } while (k < end + 2 * BLOCK_DEPTH);
+    tiles[1].add(sum);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    put_block(sum, (threadgroup float *)(simd % 2 ? a_odd : a_even) + simd / 2 * PUT_FLOATS,
-              row0 + row, column0 + column, part, matrix, bias, out, parts, args, lane);
+    put_block(sum, (threadgroup float *)(simd % 2 ? a_1 : a_0) + simd / 2 * PUT_FLOATS, row0 + row,
+              column0 + column, part, matrix, bias, out, parts, args, lane);
 }
 
 #endif

@@ -147,7 +147,7 @@ struct igo_launch {
     uint32_t threads[3]; /* exactly one of the two, as in ingot_dispatch_desc */
     uint32_t threadgroups[3];
     uint32_t group[3];
-    uint32_t threadgroup_lengths[4];
+    uint32_t threadgroup_lengths[6];
     size_t threadgroup_length_count;
     bool whole_simdgroups; /* the kernel's collectives assume that the group is a multiple of 32 */
 };

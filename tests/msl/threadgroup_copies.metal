@@ -10,6 +10,43 @@
 // TG 1: 512
 // EXPECT 1: f32[64] = sum(p, 0, 4, ((31 - i % 32) * 4 + p * 128 + idiv(i, 32) * 512) * (p + 1))
 
+// The same with the barrier at the start of a turn, and a third place that is read in all of them.
+// RUN: kernel=barrier_first threads=64 group=32
+// ARG 0: f32[1024] = i
+// ARG 1: f32[64]
+// ARG 2: u32 = 4
+// TG 0: 512
+// TG 1: 512
+// TG 2: 512
+// EXPECT 1: f32[64] = sum(p, 0, 4, (31 - i % 32) * 4 + p * 128 + idiv(i, 32) * 512 + (i % 32) * 4 + idiv(i, 32) * 512)
+
+// Three places in turn: what is copied is read two turns later, or one and two turns later.
+// RUN: kernel=two_ahead threads=64 group=32
+// ARG 0: f32[1536] = i
+// ARG 1: f32[64]
+// ARG 2: u32 = 6
+// TG 0: 512
+// TG 1: 512
+// TG 2: 512
+// EXPECT 1: f32[64] = sum(p, 0, 6, ((31 - i % 32) * 4 + p * 128 + idiv(i, 32) * 768) * (p + 1))
+// RUN: kernel=one_and_two_ahead threads=64 group=32
+// ARG 0: f32[1536] = i
+// ARG 1: f32[64]
+// ARG 2: u32 = 6
+// TG 0: 512
+// TG 1: 512
+// TG 2: 512
+// EXPECT 1: f32[64] = sum(p, 0, 6, (31 - i % 32) * 4 + p * 128 + idiv(i, 32) * 768) + sum(p, 1, 5, (31 - i % 32) * 4 + p * 128 + idiv(i, 32) * 768)
+
+// What was copied in one turn is looked at in the next before its barrier, by the same thread.
+// RUN: kernel=looked_at threads=64 group=32
+// ARG 0: f32[1024] = i
+// ARG 1: f32[64]
+// ARG 2: u32 = 4
+// TG 0: 512
+// TG 1: 512
+// EXPECT 1: f32[64] = sum(p, 0, 4, (i % 32) * 4 + p * 128 + idiv(i, 32) * 512 + (31 - i % 32) * 4 + p * 128 + idiv(i, 32) * 512)
+
 // The thread reads back what it has copied, without a barrier.
 // RUN: kernel=read_back threads=64 group=64
 // ARG 0: f32[256] = 3 * i
@@ -96,6 +133,107 @@ kernel void in_turn(device const float4 *x, device float *y, constant uint &pane
             next[t] = x[(p + 1) * 32 + t];
         sum += now[31 - t].x * float(p + 1);
         threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup float4 *used = now;
+        now = next;
+        next = used;
+    }
+    y[32 * g + t] = sum;
+}
+
+kernel void barrier_first(device const float4 *x, device float *y, constant uint &panels,
+                          threadgroup float4 *a [[threadgroup(0)]],
+                          threadgroup float4 *b [[threadgroup(1)]],
+                          threadgroup float4 *always [[threadgroup(2)]],
+                          uint t [[thread_index_in_threadgroup]],
+                          uint g [[threadgroup_position_in_grid]]) {
+    x += 128 * g;
+    threadgroup float4 *now = a, *next = b;
+    always[31 - t] = x[31 - t];
+    now[t] = x[t];
+    float sum = 0;
+    for (uint p = 0; p < panels; p++) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (p + 1 < panels)
+            next[t] = x[(p + 1) * 32 + t];
+        sum += now[31 - t].x + always[t].x;
+        threadgroup float4 *used = now;
+        now = next;
+        next = used;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[32 * g + t] = sum;
+}
+
+kernel void two_ahead(device const float4 *x, device float *y, constant uint &panels,
+                      threadgroup float4 *a [[threadgroup(0)]],
+                      threadgroup float4 *b [[threadgroup(1)]],
+                      threadgroup float4 *c [[threadgroup(2)]],
+                      uint t [[thread_index_in_threadgroup]],
+                      uint g [[threadgroup_position_in_grid]]) {
+    x += 192 * g;
+    threadgroup float4 *now = a, *next = b, *last = c;
+    now[t] = x[t];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    next[t] = x[32 + t];
+    float sum = 0;
+    uint p = 2;
+    for (; p < panels; p++) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        last[t] = x[p * 32 + t];
+        sum += now[31 - t].x * float(p - 1);
+        threadgroup float4 *used = now;
+        now = next;
+        next = last;
+        last = used;
+    }
+    do {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        sum += now[31 - t].x * float(p - 1);
+        now = next;
+        p++;
+    } while (p < panels + 2);
+    y[32 * g + t] = sum;
+}
+
+kernel void one_and_two_ahead(device const float4 *x, device float *y, constant uint &panels,
+                              threadgroup float4 *a [[threadgroup(0)]],
+                              threadgroup float4 *b [[threadgroup(1)]],
+                              threadgroup float4 *c [[threadgroup(2)]],
+                              uint t [[thread_index_in_threadgroup]],
+                              uint g [[threadgroup_position_in_grid]]) {
+    x += 192 * g;
+    threadgroup float4 *now = a, *next = b, *last = c;
+    now[t] = x[t];
+    next[t] = x[32 + t];
+    float sum = 0;
+    for (uint p = 2; p < panels; p++) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        last[t] = x[p * 32 + t];
+        sum += now[31 - t].x + next[31 - t].x;
+        threadgroup float4 *used = now;
+        now = next;
+        next = last;
+        last = used;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    y[32 * g + t] = sum + now[31 - t].x + next[31 - t].x;
+}
+
+kernel void looked_at(device const float4 *x, device float *y, constant uint &panels,
+                      threadgroup float4 *a [[threadgroup(0)]],
+                      threadgroup float4 *b [[threadgroup(1)]],
+                      uint t [[thread_index_in_threadgroup]],
+                      uint g [[threadgroup_position_in_grid]]) {
+    x += 128 * g;
+    threadgroup float4 *now = a, *next = b;
+    now[t] = x[t];
+    float sum = 0;
+    for (uint p = 0; p < panels; p++) {
+        sum += now[t].x;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        if (p + 1 < panels)
+            next[t] = x[(p + 1) * 32 + t];
+        sum += now[31 - t].x;
         threadgroup float4 *used = now;
         now = next;
         next = used;

@@ -30,15 +30,64 @@ static bool is_on_the_way(const struct ways *ways, LLVMBasicBlockRef block) {
     return false;
 }
 
-/* Is it, wherever it is named on the way, what it was at the copy? */
-static bool is_lasting(const struct ways *ways, LLVMValueRef value) {
-    return !LLVMIsAInstruction(value) || !is_on_the_way(ways, LLVMGetInstructionParent(value));
-}
-
 static void begin(struct ways *ways, LLVMBasicBlockRef block) {
     if (!is_on_the_way(ways, block)) {
         ways->blocks[ways->count++] = block;
     }
+}
+
+/* ---- instructions ---- */
+static unsigned space_of(LLVMValueRef pointer) {
+    return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
+}
+
+static bool is_plain(LLVMValueRef access) {
+    return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
+}
+
+static bool is_barrier(LLVMValueRef in) {
+    return !strncmp(igp_callee(in), "__ingot_barrier", 15);
+}
+
+static bool is_wait(LLVMValueRef in) {
+    return is_barrier(in) || LLVMIsAReturnInst(in);
+}
+
+static bool is_store(LLVMValueRef in) {
+    return LLVMIsAStoreInst(in) && is_plain(in) &&
+           space_of(LLVMGetOperand(in, 1)) == INGOT_SPACE_THREADGROUP;
+}
+
+static bool has_no_memory(LLVMValueRef call) {
+    const char *name = igp_callee(call);
+    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
+    LLVMAttributeRef memory = *name ? LLVMGetEnumAttributeAtIndex(LLVMGetCalledValue(call),
+                                                                  LLVMAttributeFunctionIndex, kind)
+                                    : NULL;
+    return (memory && LLVMGetEnumAttributeValue(memory) == 0) ||
+           !strncmp(name, "__ingot_simd_", 13) || !strncmp(name, "__ingot_quad_", 13) ||
+           !strncmp(name, "llvm.lifetime.", 14) || !strcmp(name, "llvm.assume");
+}
+
+/* Has a block a barrier, and no access before it? */
+static bool begins_with_barrier(LLVMBasicBlockRef block) {
+    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+        LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
+        if (is_wait(in)) {
+            return true;
+        }
+        if (opcode == LLVMLoad || opcode == LLVMStore || opcode == LLVMAtomicRMW ||
+            opcode == LLVMAtomicCmpXchg || (opcode == LLVMCall && !has_no_memory(in))) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Is it, wherever an access on the way names it, what it was at the copy? */
+static bool is_lasting(const struct ways *ways, LLVMValueRef value) {
+    LLVMBasicBlockRef block = LLVMIsAInstruction(value) ? LLVMGetInstructionParent(value) : NULL;
+    return !block || !is_on_the_way(ways, block) || begins_with_barrier(block);
 }
 
 /* ---- places in threadgroup memory ---- */
@@ -99,6 +148,15 @@ static bool other_objects(LLVMValueRef a, LLVMValueRef b, struct pairs *assumed)
         }
         return true;
     }
+    if ((LLVMIsAPHINode(a) && is_known(b)) || (LLVMIsAPHINode(b) && is_known(a))) {
+        LLVMValueRef phi = LLVMIsAPHINode(a) ? a : b, known = phi == a ? b : a;
+        for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+            if (!other_objects(LLVMGetIncomingValue(phi, i), known, assumed)) {
+                return false;
+            }
+        }
+        return true;
+    }
     if (LLVMIsASelectInst(a) || LLVMIsASelectInst(b)) {
         LLVMValueRef select = LLVMIsASelectInst(a) ? a : b, other = select == a ? b : a;
         return other_objects(LLVMGetOperand(select, 1), other, assumed) &&
@@ -122,45 +180,60 @@ static bool are_apart(struct igp_kernel *k, const struct ways *ways, LLVMValueRe
            other_objects(object, other_object, &assumed);
 }
 
+/* Does a way that has come to an instruction go on to other blocks? */
+static bool leads_on(LLVMValueRef in) {
+    while (in && !is_wait(in) && !LLVMIsATerminatorInst(in)) {
+        in = LLVMGetNextInstruction(in);
+    }
+    return in && !is_wait(in);
+}
+
+/* Is what a pointer was reckoned from after a block was begun, on the way from a copy to a barrier,
+ * never the object that the copy goes to? */
+static bool comes_from_others(const struct ways *ways, LLVMValueRef phi, LLVMValueRef store,
+                              unsigned depth) {
+    LLVMValueRef object = object_of(LLVMGetOperand(store, 1));
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMBasicBlockRef from = LLVMGetIncomingBlock(phi, i);
+        LLVMValueRef value = object_of(LLVMGetIncomingValue(phi, i));
+        LLVMBasicBlockRef block =
+            LLVMIsAInstruction(value) ? LLVMGetInstructionParent(value) : NULL;
+        struct pairs assumed = {.count = 0};
+        if (!leads_on(from == LLVMGetInstructionParent(store) ? LLVMGetNextInstruction(store)
+                      : is_on_the_way(ways, from)             ? LLVMGetFirstInstruction(from)
+                                                              : NULL)) {
+            continue;
+        }
+        if (block && is_on_the_way(ways, block) && !begins_with_barrier(block)
+                ? depth == MAX_PAIRS || !LLVMIsAPHINode(value) ||
+                      !comes_from_others(ways, value, store, depth + 1)
+                : !other_objects(value, object, &assumed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The same of a place that is looked at after the barrier at which `ways` ends. */
+static bool is_elsewhere(const struct ways *ways, LLVMValueRef pointer, LLVMValueRef store) {
+    LLVMValueRef other = object_of(pointer);
+    struct pairs assumed = {.count = 0};
+    if (is_known(other)) {
+        return other_objects(other, object_of(LLVMGetOperand(store, 1)), &assumed);
+    }
+    LLVMBasicBlockRef block = LLVMIsAPHINode(other) ? LLVMGetInstructionParent(other) : NULL;
+    return block && is_on_the_way(ways, block) && begins_with_barrier(block) &&
+           comes_from_others(ways, other, store, 0);
+}
+
 /* ---- copies ---- */
 struct copy {
     LLVMValueRef load, store;
     LLVMValueRef phi; /* of (an element of) the load's value and zeros, or NULL */
     uint64_t bytes;
     bool good;
+    bool late; /* it may be under way until the second barrier */
 };
-
-static unsigned space_of(LLVMValueRef pointer) {
-    return LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
-}
-
-static bool is_plain(LLVMValueRef access) {
-    return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
-}
-
-static bool is_barrier(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "__ingot_barrier", 15);
-}
-
-static bool is_wait(LLVMValueRef in) {
-    return is_barrier(in) || LLVMIsAReturnInst(in);
-}
-
-static bool is_store(LLVMValueRef in) {
-    return LLVMIsAStoreInst(in) && is_plain(in) &&
-           space_of(LLVMGetOperand(in, 1)) == INGOT_SPACE_THREADGROUP;
-}
-
-static bool has_no_memory(LLVMValueRef call) {
-    const char *name = igp_callee(call);
-    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
-    LLVMAttributeRef memory = *name ? LLVMGetEnumAttributeAtIndex(LLVMGetCalledValue(call),
-                                                                  LLVMAttributeFunctionIndex, kind)
-                                    : NULL;
-    return (memory && LLVMGetEnumAttributeValue(memory) == 0) ||
-           !strncmp(name, "__ingot_simd_", 13) || !strncmp(name, "__ingot_quad_", 13) ||
-           !strncmp(name, "llvm.lifetime.", 14) || !strcmp(name, "llvm.assume");
-}
 
 /* The place in threadgroup memory at which a call looks, or which it writes. */
 static LLVMValueRef tile_place(LLVMValueRef call) {
@@ -179,9 +252,9 @@ static LLVMValueRef tile_place(LLVMValueRef call) {
     return NULL;
 }
 
-/* May a copy to `pointer` be under way while this is done? */
+/* May a copy be under way while this is done, before its first barrier or (`beyond`) after it? */
 static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValueRef in,
-                        LLVMValueRef pointer, uint64_t bytes) {
+                        const struct copy *copy, bool beyond) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
     LLVMValueRef at = NULL;
     uint64_t size = 0;
@@ -213,7 +286,9 @@ static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValue
     default:
         return true;
     }
-    return are_apart(k, ways, pointer, bytes, at, size);
+    LLVMValueRef pointer = LLVMGetOperand(copy->store, 1);
+    return beyond ? is_elsewhere(ways, at, copy->store)
+                  : are_apart(k, ways, pointer, copy->bytes, at, size);
 }
 
 /* Nothing from here to there writes device memory or waits for others. */
@@ -327,43 +402,83 @@ static bool find_copy(struct igp_kernel *k, LLVMValueRef store, struct copy *cop
 /* ---- walking it ---- */
 enum purpose { FIND_BLOCKS, CHECK, NOTE_ENDS };
 
-/* From an instruction on to the block's end, or a barrier. `waits`: where the ends are noted. */
-static bool follow(struct igp_kernel *k, struct ways *ways, LLVMValueRef in,
-                   const struct copy *copy, enum purpose purpose, LLVMValueRef *waits) {
-    LLVMValueRef pointer = LLVMGetOperand(copy->store, 1);
+/* A walk from a copy to the next barriers or, `beyond` these, to those after them. */
+struct walk {
+    struct igp_kernel *k;
+    const struct copy *copy;
+    struct ways ways;
+    const struct walk *before; /* of a walk beyond: that to the barrier */
+    LLVMValueRef *ends;        /* with a NULL after the last */
+};
+
+static void note(LLVMValueRef *list, LLVMValueRef in) {
+    while (*list && *list != in) {
+        list++;
+    }
+    *list = in;
+}
+
+/* From an instruction on to the block's end, or a barrier. */
+static bool follow(struct walk *walk, LLVMValueRef in, enum purpose purpose) {
     for (; in; in = LLVMGetNextInstruction(in)) {
         if (is_wait(in)) {
-            while (purpose == NOTE_ENDS && *waits && *waits != in) {
-                waits++;
-            }
             if (purpose == NOTE_ENDS) {
-                *waits = in;
+                note(walk->ends, in);
             }
             return true;
         }
-        if (purpose == CHECK && !is_harmless(k, ways, in, pointer, copy->bytes)) {
+        if (purpose == CHECK &&
+            !is_harmless(walk->k, walk->before ? &walk->before->ways : &walk->ways, in, walk->copy,
+                         walk->before != NULL)) {
             return false;
         }
         for (unsigned i = 0;
              purpose == FIND_BLOCKS && LLVMIsATerminatorInst(in) && i < LLVMGetNumSuccessors(in);
              i++) {
-            begin(ways, LLVMGetSuccessor(in, i));
+            begin(&walk->ways, LLVMGetSuccessor(in, i));
         }
     }
     return true;
 }
 
-/* All ways from the copy to barriers; false if something on them might notice it. */
-static bool follow_all(struct igp_kernel *k, struct ways *ways, const struct copy *copy,
-                       enum purpose purpose, LLVMValueRef *waits) {
-    if (purpose == FIND_BLOCKS) {
-        ways->count = 0;
-    }
-    bool good = follow(k, ways, LLVMGetNextInstruction(copy->store), copy, purpose, waits);
-    for (size_t i = 0; good && i < ways->count; i++) {
-        good = follow(k, ways, LLVMGetFirstInstruction(ways->blocks[i]), copy, purpose, waits);
+/* All ways from an instruction to barriers; false if something on them might notice the copy. */
+static bool follow_all(struct walk *walk, LLVMValueRef from) {
+    bool good = true;
+    walk->ways.count = 0;
+    walk->ends[0] = NULL;
+    for (int purpose = FIND_BLOCKS; good && purpose <= NOTE_ENDS; purpose++) {
+        good = follow(walk, LLVMGetNextInstruction(from), (enum purpose)purpose);
+        for (size_t i = 0; good && i < walk->ways.count; i++) {
+            good =
+                follow(walk, LLVMGetFirstInstruction(walk->ways.blocks[i]), (enum purpose)purpose);
+        }
     }
     return good;
+}
+
+/* Barriers at which copies are waited for. */
+struct waits {
+    LLVMValueRef *all;  /* with a NULL after the last */
+    LLVMValueRef *some; /* those at which some copy has to be over, of all that are under way */
+};
+
+/* What a good copy's barriers are for it. */
+static void note_waits(struct walk *walk, struct walk *beyond, struct copy *copy,
+                       const struct waits *waits) {
+    copy->late = true;
+    for (size_t i = 0; copy->late && walk->ends[i]; i++) {
+        copy->late = is_barrier(walk->ends[i]) && follow_all(beyond, walk->ends[i]);
+    }
+    for (size_t i = 0; walk->ends[i]; i++) {
+        note(waits->all, walk->ends[i]);
+        if (!copy->late) {
+            note(waits->some, walk->ends[i]);
+        } else if (follow_all(beyond, walk->ends[i])) {
+            for (size_t n = 0; beyond->ends[n]; n++) {
+                note(waits->all, beyond->ends[n]);
+            }
+        }
+    }
 }
 
 /* ---- code ---- */
@@ -425,6 +540,39 @@ static bool copies_word(LLVMValueRef in) {
            (LLVMIsALoadInst(value) || LLVMIsAPHINode(value));
 }
 
+/* Before each barrier. Where only copies of which nobody knows yet were begun since the one before,
+ * those before that are waited for. */
+static void build_waits(struct igp_kernel *k, const struct waits *waits) {
+    for (size_t i = 0; waits->all[i]; i++) {
+        LLVMValueRef *some = waits->some;
+        while (*some && *some != waits->all[i]) {
+            some++;
+        }
+        LLVMPositionBuilderBefore(k->builder, waits->all[i]);
+        build_asm(k,
+                  *some || !is_barrier(waits->all[i])
+                      ? "cp.async.wait_all;"
+                      : "cp.async.commit_group;\n\tcp.async.wait_group 1;",
+                  "~{memory}", NULL, 0);
+    }
+}
+
+static void forget(LLVMValueRef *list) {
+    for (; *list; list++) {
+        *list = NULL; /* room for as many */
+    }
+}
+
+static bool make_room(struct igp_kernel *k, struct walk *walk) {
+    walk->ways.blocks =
+        ig_arena_array(k->arena, LLVMCountBasicBlocks(k->body), sizeof *walk->ways.blocks);
+    walk->ends = igp_collect(k, is_wait);
+    if (walk->ends) {
+        forget(walk->ends);
+    }
+    return walk->ways.blocks && walk->ends;
+}
+
 ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) {
     LLVMValueRef *words = igp_collect(k, copies_word);
     if (words && *words) {
@@ -434,29 +582,25 @@ ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) 
             return status;
         }
     }
-    LLVMValueRef *stores = igp_collect(k, is_store), *waits = igp_collect(k, is_wait);
+    LLVMValueRef *stores = igp_collect(k, is_store);
     size_t count = 0;
     while (stores && stores[count]) {
         count++;
     }
     struct copy *copies = ig_arena_array(k->arena, count + 1, sizeof *copies);
-    struct ways ways = {
-        .blocks = ig_arena_array(k->arena, LLVMCountBasicBlocks(k->body), sizeof *ways.blocks)};
-    if (!words || !stores || !waits || !copies || !ways.blocks) {
+    struct walk walk = {.k = k}, beyond = {.k = k, .before = &walk};
+    struct waits waits;
+    if (!words || !stores || !copies || !make_room(k, &walk) || !make_room(k, &beyond) ||
+        !(waits.all = igp_collect(k, is_wait)) || !(waits.some = igp_collect(k, is_wait))) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies");
     }
-    for (size_t i = 0; waits[i]; i++) {
-        waits[i] = NULL; /* room for as many */
-    }
+    forget(waits.all);
+    forget(waits.some);
     for (size_t i = 0; i < count; i++) {
-        copies[i].good = find_copy(k, stores[i], &copies[i]) &&
-                         follow_all(k, &ways, &copies[i], FIND_BLOCKS, NULL) &&
-                         follow_all(k, &ways, &copies[i], CHECK, NULL);
-    }
-    for (size_t i = 0; i < count; i++) {
+        walk.copy = beyond.copy = &copies[i];
+        copies[i].good = find_copy(k, stores[i], &copies[i]) && follow_all(&walk, stores[i]);
         if (copies[i].good) {
-            follow_all(k, &ways, &copies[i], FIND_BLOCKS, NULL);
-            follow_all(k, &ways, &copies[i], NOTE_ENDS, waits);
+            note_waits(&walk, &beyond, &copies[i], &waits);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -464,9 +608,6 @@ ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) 
             make_async(k, &copies[i]);
         }
     }
-    for (size_t i = 0; waits[i]; i++) {
-        LLVMPositionBuilderBefore(k->builder, waits[i]);
-        build_asm(k, "cp.async.wait_all;", "~{memory}", NULL, 0);
-    }
+    build_waits(k, &waits);
     return INGOT_OK;
 }

@@ -10,7 +10,7 @@
 
 #include "compiler/nvptx/nvptx.h"
 
-enum { MAX_DEPTH = 24, MAX_PHIS = 4, ROW_ZEROS = 4, MAX_TILES = 4 };
+enum { MAX_DEPTH = 24, MAX_PHIS = 8, ROW_ZEROS = 4, MAX_TILES = 4 };
 
 /* ---- addresses ---- */
 static unsigned least(unsigned a, unsigned b) {
@@ -147,8 +147,7 @@ struct tile {
 };
 
 /* The load of element `number` of a tile of 16-bit elements. */
-static LLVMValueRef load_of(LLVMValueRef element, uint64_t number) {
-    LLVMValueRef call = LLVMIsABitCastInst(element) ? LLVMGetOperand(element, 0) : element;
+static LLVMValueRef load_of(LLVMValueRef call, uint64_t number) {
     if (!LLVMIsACallInst(call) ||
         strcmp(igp_callee(call), "__ingot_simdgroup_load_threadgroup_b16")) {
         return NULL;
@@ -161,15 +160,57 @@ static LLVMValueRef load_of(LLVMValueRef element, uint64_t number) {
                : NULL;
 }
 
-/* A register of two elements that are one lane's part of a tile in threadgroup memory. */
-static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile) {
-    LLVMValueRef last = LLVMIsABitCastInst(word) ? LLVMGetOperand(word, 0) : NULL;
-    LLVMValueRef before = last && LLVMIsAInsertElementInst(last) ? LLVMGetOperand(last, 0) : NULL;
+static LLVMValueRef without_casts(LLVMValueRef value) {
+    while (LLVMIsABitCastInst(value)) {
+        value = LLVMGetOperand(value, 0);
+    }
+    return value;
+}
+
+/* The half of a word of 32 bits that an operand of the or is which puts it together. */
+static LLVMValueRef half_of(LLVMValueRef value, bool high) {
+    if (high) {
+        LLVMValueRef bits = LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMShl
+                                ? LLVMGetOperand(value, 1)
+                                : NULL;
+        if (!bits || !LLVMIsAConstantInt(bits) || LLVMConstIntGetZExtValue(bits) != 16) {
+            return NULL;
+        }
+        value = LLVMGetOperand(value, 0);
+    }
+    return LLVMIsAZExtInst(value) ? LLVMGetOperand(value, 0) : NULL;
+}
+
+/* The two elements that a word is put together of. */
+static bool find_elements(LLVMValueRef word, LLVMValueRef *elements) {
+    LLVMValueRef last = without_casts(word);
+    if (LLVMIsAInstruction(last) && LLVMGetInstructionOpcode(last) == LLVMOr) {
+        for (unsigned i = 0; i < 2; i++) {
+            elements[0] = half_of(LLVMGetOperand(last, i), false);
+            elements[1] = half_of(LLVMGetOperand(last, 1 - i), true);
+            if (elements[0] && elements[1]) {
+                return true;
+            }
+        }
+        return false;
+    }
+    LLVMValueRef before = LLVMIsAInsertElementInst(last) ? LLVMGetOperand(last, 0) : NULL;
     if (!before || !LLVMIsAInsertElementInst(before)) {
         return false;
     }
-    tile->load[0] = load_of(LLVMGetOperand(before, 1), 0);
-    tile->load[1] = load_of(LLVMGetOperand(last, 1), 1);
+    elements[0] = without_casts(LLVMGetOperand(before, 1));
+    elements[1] = without_casts(LLVMGetOperand(last, 1));
+    return true;
+}
+
+/* A register of two elements that are one lane's part of a tile in threadgroup memory. */
+static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile) {
+    LLVMValueRef elements[2];
+    if (!find_elements(word, elements)) {
+        return false;
+    }
+    tile->load[0] = load_of(elements[0], 0);
+    tile->load[1] = load_of(elements[1], 1);
     if (!tile->load[0] || !tile->load[1] ||
         LLVMGetOperand(tile->load[0], 0) != LLVMGetOperand(tile->load[1], 0) ||
         LLVMGetOperand(tile->load[0], 1) != LLVMGetOperand(tile->load[1], 1) ||
@@ -225,15 +266,15 @@ static LLVMValueRef build_load(struct igp_kernel *k, const struct tile *tiles, u
                     false);
 }
 
-/* The words of an operand, of `count` tiles, by one instruction; `turned` when each is a call of
- * nv.turn. */
-static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRef call,
-                         unsigned first, unsigned count) {
+/* The words of an operand, of `count` tiles, by one instruction, built before `place` at the
+ * latest; each may be a call of nv.turn. Others stay as they are. */
+static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRef *words,
+                         unsigned count, LLVMValueRef place) {
     LLVMValueRef loads[MAX_TILES] = {NULL};
     struct tile tiles[MAX_TILES];
-    bool turned = !strcmp(igp_callee(LLVMGetOperand(call, first)), "nv.turn");
+    bool turned = !strcmp(igp_callee(words[0]), "nv.turn");
     for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef word = LLVMGetOperand(call, first + i);
+        LLVMValueRef word = words[i];
         if (!LLVMIsAInstruction(word) || turned != !strcmp(igp_callee(word), "nv.turn")) {
             return INGOT_OK;
         }
@@ -264,11 +305,154 @@ static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRe
         known->next = *list;
         *list = known;
     }
-    LLVMPositionBuilderBefore(k->builder, call);
+    LLVMPositionBuilderBefore(k->builder, place);
     for (unsigned i = 0; i < count; i++) {
-        LLVMSetOperand(call, first + i, LLVMBuildExtractValue(k->builder, known->call, i, ""));
+        words[i] = LLVMBuildExtractValue(k->builder, known->call, i, "");
     }
     return INGOT_OK;
+}
+
+/* ---- tiles that a loop hands on ---- */
+/* A phi of tiles, and that of the same as words, each turned or not. */
+struct word_phi {
+    LLVMValueRef tiles, words;
+    bool turned;
+    struct word_phi *next;
+};
+
+static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef block) {
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        if (LLVMGetIncomingBlock(phi, i) == block) {
+            return LLVMGetIncomingValue(phi, i);
+        }
+    }
+    return NULL;
+}
+
+static bool is_tile_phi(LLVMValueRef value) {
+    return LLVMIsAPHINode(value) && LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind &&
+           LLVMGetVectorSize(LLVMTypeOf(value)) == 2;
+}
+
+/* The phi of words for one of tiles, and for those that come to it; NULL: no memory. */
+static LLVMValueRef words_of(struct igp_kernel *k, struct word_phi **list, LLVMValueRef tiles,
+                             bool turned) {
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
+    struct word_phi *known = *list;
+    while (known && (known->turned != turned || known->tiles != tiles)) {
+        known = known->next;
+    }
+    if (known) {
+        return known->words;
+    }
+    known = ig_arena_alloc(k->arena, sizeof *known);
+    if (!known) {
+        return NULL;
+    }
+    LLVMPositionBuilderBefore(k->builder, tiles);
+    LLVMValueRef words = LLVMBuildPhi(k->builder, i32, "");
+    *known = (struct word_phi){tiles, words, turned, *list};
+    *list = known;
+    for (unsigned i = 0; i < LLVMCountIncoming(tiles); i++) {
+        LLVMBasicBlockRef block = LLVMGetIncomingBlock(tiles, i);
+        LLVMValueRef value = LLVMGetIncomingValue(tiles, i), word = incoming_from(words, block);
+        if (!word && is_tile_phi(value)) {
+            word = words_of(k, list, value, turned);
+            if (!word) {
+                return NULL;
+            }
+        } else if (!word) {
+            LLVMPositionBuilderBefore(k->builder, LLVMGetBasicBlockTerminator(block));
+            word = LLVMBuildBitCast(k->builder, value, i32, "");
+            word = turned && !(LLVMIsConstant(word) && LLVMIsNull(word))
+                       ? igp_call(k, "nv.turn", i32, &word, 1, true)
+                       : word;
+        }
+        LLVMAddIncoming(words, &word, &block, 1);
+    }
+    return words;
+}
+
+/* Is it element `number` of a phi of tiles? */
+static LLVMValueRef phi_of(LLVMValueRef element, uint64_t number) {
+    LLVMValueRef phi = LLVMIsAExtractElementInst(element) ? LLVMGetOperand(element, 0) : NULL;
+    LLVMValueRef at = phi ? LLVMGetOperand(element, 1) : NULL;
+    return phi && LLVMIsAPHINode(phi) && LLVMIsAConstantInt(at) &&
+                   LLVMConstIntGetZExtValue(at) == number && LLVMGetVectorSize(LLVMTypeOf(phi)) == 2
+               ? phi
+               : NULL;
+}
+
+/* Takes the phi of words for a word that is made of a phi's two elements. */
+static ingot_status find_word_phi(struct igp_kernel *k, struct word_phi **list,
+                                  LLVMValueRef *word) {
+    LLVMValueRef elements[2];
+    const bool turned = !strcmp(igp_callee(*word), "nv.turn");
+    LLVMValueRef tiles = NULL;
+    if (find_elements(turned ? LLVMGetOperand(*word, 0) : *word, elements)) {
+        tiles = phi_of(elements[0], 0);
+        tiles = tiles == phi_of(elements[1], 1) ? tiles : NULL;
+    }
+    if (tiles) {
+        *word = words_of(k, list, tiles, turned);
+    }
+    return *word ? INGOT_OK
+                 : ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
+}
+
+/* The same as join where a loop hands an operand on: for each way into the loop. */
+static ingot_status join_phis(struct igp_kernel *k, struct joined **list, LLVMValueRef *phis,
+                              unsigned count, unsigned depth) {
+    if (depth > MAX_PHIS) {
+        return INGOT_OK;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!LLVMIsAPHINode(phis[i]) ||
+            LLVMGetInstructionParent(phis[i]) != LLVMGetInstructionParent(phis[0])) {
+            return INGOT_OK;
+        }
+    }
+    ingot_status status = INGOT_OK;
+    for (unsigned n = 0; !status && n < LLVMCountIncoming(phis[0]); n++) {
+        LLVMBasicBlockRef block = LLVMGetIncomingBlock(phis[0], n);
+        LLVMValueRef words[MAX_TILES];
+        for (unsigned i = 0; i < count; i++) {
+            words[i] = incoming_from(phis[i], block);
+        }
+        status = join(k, list, words, count, LLVMGetBasicBlockTerminator(block));
+        if (!status) {
+            status = join_phis(k, list, words, count, depth + 1);
+        }
+        for (unsigned i = 0; !status && i < count; i++) {
+            for (unsigned at = 0; at < LLVMCountIncoming(phis[i]); at++) {
+                if (LLVMGetIncomingBlock(phis[i], at) == block) {
+                    LLVMSetOperand(phis[i], at, words[i]);
+                }
+            }
+        }
+    }
+    return status;
+}
+
+/* Operands of a product from `first` on. */
+static ingot_status join_operand(struct igp_kernel *k, struct joined **list, struct word_phi **phis,
+                                 LLVMValueRef call, unsigned first, unsigned count) {
+    LLVMValueRef words[MAX_TILES];
+    ingot_status status = INGOT_OK;
+    for (unsigned i = 0; !status && i < count; i++) {
+        words[i] = LLVMGetOperand(call, first + i);
+        status = find_word_phi(k, phis, &words[i]);
+    }
+    if (!status) {
+        status = join(k, list, words, count, call);
+    }
+    if (!status) {
+        status = join_phis(k, list, words, count, 0);
+    }
+    for (unsigned i = 0; !status && i < count; i++) {
+        LLVMSetOperand(call, first + i, words[i]);
+    }
+    return status;
 }
 
 /* ---- two operands of B by one load ---- */
@@ -334,12 +518,13 @@ static bool is_long_product(LLVMValueRef in) {
 ingot_status igp_join_loads(struct igp_kernel *k) {
     LLVMValueRef *calls = igp_collect(k, is_long_product);
     struct joined *list = NULL;
+    struct word_phi *phis = NULL;
     ingot_status status =
         calls ? INGOT_OK : ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
     for (size_t i = 0; !status && calls[i]; i++) {
-        status = join(k, &list, calls[i], 0, 4);
+        status = join_operand(k, &list, &phis, calls[i], 0, 4);
         if (!status) {
-            status = join(k, &list, calls[i], 4, 2);
+            status = join_operand(k, &list, &phis, calls[i], 4, 2);
         }
     }
     if (!status) {

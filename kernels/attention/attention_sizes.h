@@ -1,0 +1,16 @@
+/* Sizes of attention_blocks.h and attention_floats.h that the host knows too: what lines have
+ * besides their elements is there so that what is read together is in different banks. */
+#ifndef INGOT_KERNELS_ATTENTION_SIZES_H
+#define INGOT_KERNELS_ATTENTION_SIZES_H
+
+#define ATTENTION_BLOCK_KEYS 64u
+#define ATTENTION_BLOCK_PAD 8u
+
+/* Of float: queries and threads of a threadgroup, and keys that it takes at a time. */
+#define FLOATS_QUERIES     128u
+#define FLOATS_THREADS     256u
+#define FLOATS_KEYS        64u
+#define FLOATS_PAD         4u
+#define FLOATS_WEIGHT_LINE (FLOATS_KEYS + 16u)
+
+#endif
