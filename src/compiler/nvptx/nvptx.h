@@ -108,6 +108,9 @@ void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out);
 /* Neighbouring narrow loads and stores of the finished entry point become words. */
 ingot_status igp_widen(LLVMModuleRef module, struct ig_error *error);
 
+/* bfloats.c: bfloats in the upper halves of words become floats by one instruction. */
+void igp_bfloats(LLVMModuleRef module);
+
 /* ---- short_pointers.c ---- */
 igc_machine_fn igp_short_pointers;
 
