@@ -124,8 +124,8 @@ static void wrap(struct frame *frame, const char *name, torch_tensor *handle,
         return;
     }
     uint64_t length = (uint64_t)(last + 1) * torch_scalar_size(tensor->type);
-    fail_ingot(frame,
-               ingot_buffer_wrap(frame->context.device, data, length, NULL, NULL, &tensor->buffer));
+    fail_ingot(frame, ingot_buffer_wrap_address(frame->context.device, (uintptr_t)data, length,
+                                                NULL, NULL, &tensor->buffer));
 }
 
 /* Storages can be freed or made smaller under their tensors; torch's own copies crash on such. */
