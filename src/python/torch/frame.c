@@ -727,6 +727,8 @@ void frame_close(struct frame *frame, torch_value *stack) {
     for (size_t i = 0; i < frame->copy_count; i++)
         torch.delete_tensor(frame->copies[i].tensor);
     free(frame->copies);
+    if (frame->has_device)
+        context_done(&frame->context);
     for (uint32_t i = 0; i < operation->argument_count; i++)
         if ((operation->arguments[i].kind == ARGUMENT_TENSOR ||
              operation->arguments[i].kind == ARGUMENT_OPTIONAL_TENSOR) &&

@@ -229,24 +229,12 @@ void cuda_leave(struct cuda_device *device, struct cuda_scope *scope) {
 
 /* ---- waiting ---- */
 
-/* Whether another library has destroyed its stream, while the context is as before: of what was
- * queued there the driver keeps no more than it finishes by itself. */
-static bool is_gone(const struct cuda_stream *stream, cu_result result) {
-    size_t left, total;
-    return stream->is_wrapped &&
-           (result == CU_CONTEXT_IS_DESTROYED || result == CU_INVALID_CONTEXT ||
-            result == CU_INVALID_HANDLE) &&
-           stream->device->driver->memory_info(&left, &total) == CU_SUCCESS;
-}
-
 cu_result cuda_stream_look(struct cuda_stream *stream) {
     struct cuda_device *device = stream->device;
     struct cuda_scope scope;
     if (cuda_enter(device, &scope, NULL) != INGOT_OK)
         return CU_CONTEXT_IS_DESTROYED;
     cu_result result = device->driver->stream_query(stream->handle);
-    if (is_gone(stream, result))
-        result = CU_SUCCESS;
     cuda_leave(device, &scope);
     if (result == CU_SUCCESS) {
         stream->pending = (struct cuda_pending){0};
