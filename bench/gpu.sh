@@ -8,7 +8,8 @@
 #                                    runtime, runs tests/msl, health and bench, and writes a table (stdout)
 #                                    and OUTPUT/gpu.json.
 #
-# TARGETS: code levels (sm_90). KERNELS: folders of kernels/ (*). DEVICE: cuda. BENCH_TIME: seconds per row.
+# TARGETS: code levels (sm_90). KERNELS: folders of kernels/ (*). CUBINS: those that are packed as the card's own code, which
+# spares the machine there the compilation (half a minute for attention_backward). DEVICE: cuda. BENCH_TIME: seconds per row.
 # JOBS: processes at once. SEEDS: random kernels (200). STEPS: those of run (launch msl random health large bench), and,
 # when they are named:
 #   torch          torch and ingot side by side (gpu_torch.py; COMPILE_JOBS: processes that compile its rows before)
@@ -17,7 +18,7 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 command=${1:-} folder=${2:-} output=${3:-}
-[ -n "$folder" ] || { sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2; }
+[ -n "$folder" ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || exit 1
 targets=${TARGETS:-sm_90}
 device=${DEVICE:-cuda}
@@ -27,8 +28,11 @@ for target in $targets; do options="$options --target $target"; done
 
 # archive NAME SOURCE [VARIANTS]
 archive() {
+    case " ${CUBINS:-} " in *" $1 "*) kind=.cubin ;; *) kind= ;; esac
+    levels=
+    for target in $targets; do levels="$levels --target $target$kind"; done
     "${INGOTC:-ingotc}" "$2" -o "$folder/kernels/$1.ingot" --name "$1.metal" --include "$root/kernels" \
-        --include "$(dirname "$2")" ${3:+--variants "$3"} $options || { echo "gpu.sh: $1 does not compile" >&2; return 1; }
+        --include "$(dirname "$2")" ${3:+--variants "$3"} $levels || { echo "gpu.sh: $1 does not compile" >&2; return 1; }
 }
 
 pack() {
@@ -137,5 +141,5 @@ run() {
 case $command in
 pack) pack ;;
 run) run ;;
-*) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 2 ;;
+*) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
