@@ -3,8 +3,8 @@
 
 TORCH.json: what torch reached on the same kind of card ({"copy_gbs": …, "rows": [{"op", "shape", "dtype", "eager_ms",
 "compiled_ms"}]}); the rows of `ingot bench --large` that it has too are then set against it, as Markdown. A file of
-bench/gpu_torch.py has ingot's figures of the same run itself ("ingot_ms"): its rows are then the table. Without TORCH.json
-it is OUTPUT/torch.json, where there is one."""
+bench/gpu_torch.py has ingot's figures of the same run itself ("ingot_ms"): its rows are then the table. Without
+TORCH.json it is OUTPUT/torch.json, where there is one."""
 import json
 import pathlib
 import re

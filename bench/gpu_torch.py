@@ -127,7 +127,8 @@ def measure_case(clock: Clock, case: Case, options: argparse.Namespace, compile_
             row["compile_s"] = time.perf_counter() - started
             row["compiled_ms"] = device_time(clock, rotated(function), options.seconds)
         except Exception as error:  # whatever torch.compile raises: the row is then eager's
-            print(f"{case.op} {case.shape} {case.dtype}: torch.compile: {str(error).splitlines()[0][:200]}", file=sys.stderr)
+            print(f"{case.op} {case.shape} {case.dtype}: torch.compile: {str(error).splitlines()[0][:200]}",
+                  file=sys.stderr)
     if row["ingot_ms"] < 1:
         row["ingot_host_us"] = host_time(clock, rotated(case.ingot))
         if case.torch and row["eager_ms"] < 1:
@@ -194,7 +195,8 @@ def main() -> int:
         return 0
     started, left = time.perf_counter(), options.compile_budget
     result = {"copy_gbs": copy_bandwidth(clock, make, options.seconds), "torch": torch.__version__, "device": device,
-              "gpu": None if options.cpu else torch.cuda.get_device_name(), "date": time.strftime("%Y-%m-%d"), "rows": []}
+              "gpu": None if options.cpu else torch.cuda.get_device_name(), "date": time.strftime("%Y-%m-%d"),
+              "rows": []}
     print(f"# {result['gpu'] or 'CPU'}, torch {torch.__version__}, copy {result['copy_gbs']:.0f} GB/s")
     print(f"{'operation':18} {'type':5} {'shape':27} {'ingot us':>11} {'torch us':>11} {'times':>8} "
           f"{'host us':>7} {'torch':>7} {'differs':>9}")
