@@ -1,19 +1,24 @@
 #!/bin/sh
 # Everything about the CUDA device in one go.
 #
-#   bench/gpu.sh pack FOLDER         where the compiler is: archives of the kernels, of tests/msl, of tests/random and of
-#                                    the benches go to FOLDER. INGOTC names ingotc, RUN_MSL and RANDOM_KERNELS the tests.
+#   bench/gpu.sh pack FOLDER         where the compiler is: archives of the kernels, of tests/msl, of tests/random, of
+#                                    tests/python and of the benches go to FOLDER. INGOTC names ingotc, RUN_MSL and
+#                                    RANDOM_KERNELS the tests.
 #   bench/gpu.sh run FOLDER OUTPUT   on the machine with the GPU, which needs gcc, cmake and Python: builds the
 #                                    runtime, runs tests/msl, health and bench, and writes a table (stdout)
 #                                    and OUTPUT/gpu.json.
 #
-# TARGETS: code levels (sm_90). KERNELS: folders of kernels/ (*). DEVICE: cuda. BENCH_TIME: seconds per row.
-# JOBS: processes of the build and of tests/msl. STEPS: those of run (launch msl random health large bench); sanitizer,
-# which is slow, is compute-sanitizer over all operations, SANITIZER_LIMIT seconds each (40). SEEDS: random kernels (200).
+# TARGETS: code levels (sm_90). KERNELS: folders of kernels/ (*). CUBINS: those that are packed as the card's own code, which
+# spares the machine there the compilation (half a minute for attention_backward). DEVICE: cuda. BENCH_TIME: seconds per row.
+# JOBS: processes at once. SEEDS: random kernels (200). STEPS: those of run (launch msl random health large bench), and,
+# when they are named:
+#   torch          torch and ingot side by side (gpu_torch.py; COMPILE_JOBS: processes that compile its rows before)
+#   torch_tests    tests/python/test_cuda.py
+#   sanitizer      compute-sanitizer over all operations (gpu_sanitizer.sh)
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 command=${1:-} folder=${2:-} output=${3:-}
-[ -n "$folder" ] || { sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2; }
+[ -n "$folder" ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || exit 1
 targets=${TARGETS:-sm_90}
 device=${DEVICE:-cuda}
@@ -23,8 +28,11 @@ for target in $targets; do options="$options --target $target"; done
 
 # archive NAME SOURCE [VARIANTS]
 archive() {
+    case " ${CUBINS:-} " in *" $1 "*) kind=.cubin ;; *) kind= ;; esac
+    levels=
+    for target in $targets; do levels="$levels --target $target$kind"; done
     "${INGOTC:-ingotc}" "$2" -o "$folder/kernels/$1.ingot" --name "$1.metal" --include "$root/kernels" \
-        --include "$(dirname "$2")" ${3:+--variants "$3"} $options || { echo "gpu.sh: $1 does not compile" >&2; return 1; }
+        --include "$(dirname "$2")" ${3:+--variants "$3"} $levels || { echo "gpu.sh: $1 does not compile" >&2; return 1; }
 }
 
 pack() {
@@ -41,6 +49,8 @@ pack() {
     done
     [ ! -e "$root/src/harness/ceilings.metal" ] || archive ceilings "$root/src/harness/ceilings.metal" || failed=$((failed + 1))
     archive gpu_launch "$root/bench/gpu_launch.metal" || failed=$((failed + 1))
+    archive cuda_kernels "$root/tests/python/cuda_kernels.metal" "$root/tests/python/cuda_kernels.variants" ||
+        failed=$((failed + 1))
     "${RUN_MSL:-run-msl}" --pack "$folder/msl" $options --jobs "$jobs" "$root/tests/msl" || failed=$((failed + 1))
     mkdir -p "$folder/random"
     INGOTC=${INGOTC:-ingotc} "${RANDOM_KERNELS:-random_kernels}" --pack "$folder/random" --seed 1 --count "${SEEDS:-200}" ||
@@ -67,15 +77,13 @@ health_by_operation() {
             >'$output/health/NAME.out' 2>'$output/health/NAME.err' || echo \"NAME: status \$?\""
 }
 
-# What each tool of compute-sanitizer says of each operation; a line for those that are not clean or not done.
-sanitize() {
-    mkdir -p "$output/sanitizer"
-    for tool in ${TOOLS:-memcheck initcheck racecheck}; do
-        "$build/bin/ingot" ops --json | sed -n 's/^      "name": "\([a-z_0-9]*\)",$/\1/p' | sort -u |
-            xargs -P 4 -I NAME sh -c "timeout ${SANITIZER_LIMIT:-40} compute-sanitizer --tool $tool --error-exitcode 9 \
-                '$build/bin/ingot' health NAME --device '$device' --jobs 1 --repeat 1 \
-                >'$output/sanitizer/NAME.$tool' 2>&1 || echo \"NAME $tool: status \$? (9: not clean, 124: not done in time)\""
+# Rows of torch.compile into its cache, several processes at once, while other things are built.
+compile_for_torch() {
+    parts=${COMPILE_JOBS:-6}
+    for part in $(seq "$parts"); do
+        PYTHONPATH=$1 python3 "$root/bench/gpu_torch.py" --compile-only "$part/$parts" &
     done
+    wait
 }
 
 run() {
@@ -90,8 +98,10 @@ run() {
     done
     step configure cmake -S "$root" -B "$build" -DINGOT_COMPILER=OFF -DINGOT_KERNEL_ARCHIVES="$folder/kernels" \
         -DINGOT_KERNELS="${kernels:-none}"
+    python=
+    case " ${STEPS:-} " in *" torch"*) python=ingot_python ;; esac
     step build cmake --build "$build" -j "$jobs" --target run-msl random_kernels test_runtime_cuda fake_cuda \
-        gpu_launch ingot_command
+        gpu_launch ingot_command $python
     [ "$(cat "$output/build.status")" = 0 ] || { tail -n 40 "$output/build.out" "$output/build.err" "$output/configure.err"; exit 1; }
     step devices "$build/bin/ingot" devices
     step fake "$build/bin/test_runtime_cuda"
@@ -107,7 +117,17 @@ run() {
                 --count "${SEEDS:-200}"
             ;;
         health) step health health_by_operation ;;
-        sanitizer) step sanitizer sanitize ;;
+        sanitizer) step sanitizer env JOBS="$jobs" DEVICE="$device" sh "$root/bench/gpu_sanitizer.sh" "$build" "$output/sanitizer" ;;
+        torch)
+            step compile compile_for_torch "$build/python"
+            step torch env PYTHONPATH="$build/python" timeout "${TORCH_LIMIT:-240}" python3 "$root/bench/gpu_torch.py" \
+                --json "$output/torch.json"
+            ;;
+        torch_tests)
+            step torch_tests env PYTHONPATH="$build/python${PYTHONPATH:+:$PYTHONPATH}" INGOT_BUILD="$build" \
+                INGOT_CUDA_KERNELS="$folder/kernels/cuda_kernels.ingot" \
+                python3 -m pytest -q -p no:cacheprovider -rfE "$root/tests/python/test_cuda.py"
+            ;;
         large | bench)
             [ "$which" = large ] && large=--large || large=
             step "$which" timeout "${BENCH_LIMIT:-240}" "$build/bin/ingot" bench --device "$device" $large \
@@ -121,5 +141,5 @@ run() {
 case $command in
 pack) pack ;;
 run) run ;;
-*) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 2 ;;
+*) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

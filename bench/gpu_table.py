@@ -2,7 +2,9 @@
 """gpu_table.py OUTPUT [TORCH.json]: the outputs of bench/gpu.sh as one table and one file, OUTPUT/gpu.json.
 
 TORCH.json: what torch reached on the same kind of card ({"copy_gbs": …, "rows": [{"op", "shape", "dtype", "eager_ms",
-"compiled_ms"}]}); the rows of `ingot bench --large` that it has too are then set against it, as Markdown."""
+"compiled_ms"}]}); the rows of `ingot bench --large` that it has too are then set against it, as Markdown. A file of
+bench/gpu_torch.py has ingot's figures of the same run itself ("ingot_ms"): its rows are then the table. Without
+TORCH.json it is OUTPUT/torch.json, where there is one."""
 import json
 import pathlib
 import re
@@ -96,13 +98,34 @@ def torch_name(row):
     return names.get(operation, operation), shape, row["type"]
 
 
-def print_against(found, path):
-    """Rows that torch has too, as a table in Markdown."""
-    torch = json.loads(pathlib.Path(path).read_text())
-    figures = {}
+def best_of_torch(row):
+    """The better of eager and compiled, in milliseconds, or None."""
+    return min((row[key] for key in ("eager_ms", "compiled_ms") if row.get(key) and row[key] == row[key]), default=None)
+
+
+def print_side_by_side(torch):
+    """What one process measured of torch and of ingot, as a table in Markdown."""
+    number = lambda value, digits: "" if value is None else f"{value:.{digits}f}"  # noqa: E731
+    print(f"torch {torch['torch']}, {torch['gpu']}, {torch['date']}; copy bandwidth {torch['copy_gbs']:.0f} GB/s\n")
+    print("| operation | type | shape | ingot, µs | torch eager, µs | compiled, µs | times torch's best | reached | "
+          "host, µs | torch's host, µs |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for row in torch["rows"]:
-        times = [row[key] for key in ("eager_ms", "compiled_ms") if row.get(key) and row[key] == row[key]]
-        figures[row["op"], row["shape"], row["dtype"]] = min(times) * 1e3
+        mine, best = row["ingot_ms"], best_of_torch(row)
+        eager, compiled = (number(row[key] and row[key] * 1e3, 1) for key in ("eager_ms", "compiled_ms"))
+        reached = ""
+        if row["flops"]:
+            reached = f"{row['flops'] / mine / 1e9:.1f} TFLOP/s"
+        elif row["bytes"]:
+            reached = f"{row['bytes'] / mine / 1e6 / torch['copy_gbs']:.2f} of copy"
+        print(f"| {row['op']} | {row['dtype']} | {row['shape']} | {mine * 1e3:.1f} | {eager} | {compiled} "
+              f"| {number(best and best / mine, 2)}{'' if row['right'] else ' (wrong)'} | {reached} "
+              f"| {number(row.get('ingot_host_us'), 1)} | {number(row.get('eager_host_us'), 1)} |")
+
+
+def print_against(found, torch):
+    """Rows that torch has too, as a table in Markdown."""
+    figures = {(row["op"], row["shape"], row["dtype"]): best_of_torch(row) * 1e3 for row in torch["rows"]}
     print("| operation | type | shape | ingot, µs | torch's best, µs | times torch | of the copy bandwidth |")
     print("|---|---|---|---|---|---|---|")
     for row in found.get("rows", []):
@@ -118,6 +141,7 @@ def print_against(found, path):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
+    torch = json.loads(pathlib.Path(sys.argv[2]).read_text()) if len(sys.argv) > 2 else read_json(folder, "torch.json")
     result = {
         "device": read(folder, "devices.out"),
         "status": {path.stem: int(path.read_text()) for path in sorted(folder.glob("*.status"))},
@@ -126,6 +150,7 @@ def main():
         "health": health(folder),
         "large": bench(folder, "large"),
         "bench": bench(folder, "bench"),
+        "torch": torch,
     }
     (folder / "gpu.json").write_text(json.dumps(result, indent=1))
     print("launch:", json.dumps(result["launch"]))
@@ -137,8 +162,10 @@ def main():
         print(f"  {case['operation']} {case['type']} {case['case']}: {(case['message'] or '')[:160]}")
     print_bench(result["bench"])
     print_bench(result["large"])
-    if len(sys.argv) > 2:
-        print_against(result["large"], sys.argv[2])
+    if torch and "ingot_ms" in (torch["rows"] or [{}])[0]:
+        print_side_by_side(torch)
+    elif torch:
+        print_against(result["large"], torch)
 
 
 main()

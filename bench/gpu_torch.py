@@ -1,135 +1,219 @@
 #!/usr/bin/env python3
-"""ingot's operators on CUDA tensors against torch's, side by side in one run.
+"""ingot's operators on CUDA tensors against torch's, side by side in one process.
 
-    python bench/gpu_torch.py [--seconds 0.05] [--json FILE]
+    python bench/gpu_torch.py [--seconds 0.05] [--json FILE] [--rows REGEX]
+    python bench/gpu_torch.py --compile-only 1/4      fills torch.compile's cache with every fourth row, from the first
+    python bench/gpu_torch.py --cpu                   small sizes on CPU tensors: tries the program, measures nothing
 
-`device` is the time on the GPU by events (median of rounds, inputs rotated past the cache), `host` what a call takes
-until it has queued its work. Both are in microseconds; torch's are of its eager operators.
+Every row is run by torch's operators, by torch.compile where the row is one of several operators or of one that it has
+kernels for, and by ingot.ops, and the results are compared. Times are medians by events around batches of calls, whose
+inputs are rotated past the cache and which are queued while the GPU is busy, so that the host's time does not count.
+`host` is what a call takes until it has queued its work. bench/gpu_table.py makes a table in Markdown of FILE.
 """
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import re
 import statistics
 import sys
 import time
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 
-import ingot.ops
-import ingot.optim
+from gpu_torch_cases import Case, Maker, all_cases
 
-CACHE_BYTES = 256 << 20  # what the inputs of a round must exceed
+CACHE_BYTES = 256 << 20  # what the inputs of a round exceed
+MOST_SETS = 16
+CYCLES_PER_SECOND = 2e9  # of the GPU, at least
 
 
-def device_time(function: Callable[[int], object], seconds: float) -> float:
-    """Microseconds per call, by events around batches of calls."""
-    for number in range(5):
-        function(number)
-    torch.cuda.synchronize()
-    started = time.perf_counter()
-    times: list[float] = []
-    while len(times) < 3 or time.perf_counter() - started < seconds:
+class Clock:
+    """Seconds of a batch of calls on the device of the tensors."""
+
+    def __init__(self, device: str):
+        self.cuda = device != "cpu"
+
+    def wait(self) -> None:
+        if self.cuda:
+            torch.cuda.synchronize()
+
+    def measure(self, call: Callable[[int], object], count: int, hidden: float) -> float:
+        """Seconds of `count` calls; they are queued behind `hidden` seconds of other work."""
+        if not self.cuda:
+            started = time.perf_counter()
+            for number in range(count):
+                call(number)
+            return time.perf_counter() - started
         first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        torch.cuda._sleep(1_000_000)  # the calls are queued while the GPU is busy: host time does not count
+        torch.cuda._sleep(int(hidden * CYCLES_PER_SECOND))
         first.record()
-        for number in range(10):
-            function(number)
+        for number in range(count):
+            call(number)
         last.record()
         last.synchronize()
-        times.append(first.elapsed_time(last) * 100)
-    return statistics.median(times)
+        return first.elapsed_time(last) / 1e3
 
 
-def host_time(function: Callable[[int], object]) -> float:
+def device_time(clock: Clock, call: Callable[[int], object], seconds: float) -> float:
+    """Milliseconds per call: the median of batches, of a single one where a call takes long."""
+    call(0)
+    clock.wait()
+    started = time.perf_counter()
+    once = clock.measure(call, 1, 0)
+    if once > 0.1:
+        return once * 1e3
+    count = max(1, min(20, int(2e-3 / once)))
+    hidden = 2 * count * (time.perf_counter() - started)
+    times = [clock.measure(call, count, hidden)]
+    hidden = 1.5 * host_time(clock, call, 3, count) * count / 1e6 + 1e-4
+    started, times = time.perf_counter(), []
+    while len(times) < 5 or (time.perf_counter() - started < seconds and len(times) < 100):
+        times.append(clock.measure(call, count, hidden) / count)
+    return statistics.median(times) * 1e3
+
+
+def host_time(clock: Clock, call: Callable[[int], object], rounds: int = 15, count: int = 5) -> float:
     """Microseconds until a call returns, with the GPU kept from falling behind."""
     times = []
-    for _ in range(50):
-        torch.cuda.synchronize()
+    for _ in range(rounds):
+        clock.wait()
         started = time.perf_counter()
-        for number in range(10):
-            function(number)
-        times.append((time.perf_counter() - started) * 1e5)
+        for number in range(count):
+            call(number)
+        times.append((time.perf_counter() - started) / count * 1e6)
+    clock.wait()
     return statistics.median(times)
 
 
-def rotated(make: Callable[[], torch.Tensor]) -> list[torch.Tensor]:
-    """As many inputs as do not fit into the cache, at most 16."""
-    first = make()
-    count = min(16, max(1, -(-CACHE_BYTES // (first.numel() * first.element_size()))))
-    return [first] + [make() for _ in range(count - 1)]
+def input_sets(case: Case) -> list[tuple]:
+    """As many inputs as do not fit into the cache."""
+    sets = [case.make()]
+    size = sum(tensor.numel() * tensor.element_size() for tensor in sets[0])
+    count = case.sets or min(MOST_SETS, max(1, -(-CACHE_BYTES // size)))
+    return sets + [case.make() for _ in range(count - 1)]
 
 
-def row_cases(rows: int, width: int, dtype: torch.dtype) -> dict[str, tuple[Callable, Callable]]:
-    """Norms, softmax and activations over rows."""
-    xs = rotated(lambda: torch.randn(rows, width, device="cuda", dtype=dtype))
-    weight = torch.randn(width, device="cuda", dtype=dtype)
-    pick = lambda number: xs[number % len(xs)]  # noqa: E731
-    return {
-        "rms_norm": (lambda n: ingot.ops.rms_norm(pick(n), weight), lambda n: F.rms_norm(pick(n), (width,), weight)),
-        "softmax": (lambda n: ingot.ops.softmax(pick(n)), lambda n: pick(n).softmax(-1)),
-        "silu": (lambda n: ingot.ops.silu(pick(n)), lambda n: F.silu(pick(n))),
-    }
+def compiled_function(case: Case, inputs: tuple) -> Callable[..., object]:
+    """torch.compile's function, compiled."""
+    torch._dynamo.reset()
+    function = torch.compile(case.torch, dynamic=False)
+    function(*inputs)
+    return function
 
 
-def decode_cases(length: int, dtype: torch.dtype) -> dict[str, tuple[Callable, Callable]]:
-    """One query over a long cache, with grouped heads."""
-    q = torch.randn(8, 32, 1, 128, device="cuda", dtype=dtype)
-    k, v = (torch.randn(8, 8, length, 128, device="cuda", dtype=dtype) for _ in range(2))
-    return {"attention": (lambda n: ingot.ops.attention(q, k, v),
-                          lambda n: F.scaled_dot_product_attention(q, k, v, enable_gqa=True))}
+def measure_case(clock: Clock, case: Case, options: argparse.Namespace, compile_left: float) -> dict:
+    """A row of the result; figures that are not there are None."""
+    sets = input_sets(case)
+    row = {"op": case.op, "shape": case.shape, "dtype": case.dtype, "bytes": case.bytes, "flops": case.flops,
+           "eager_ms": None, "compiled_ms": None, "compile_s": 0.0}
+    result, reference = case.ingot(*sets[0]), case.torch(*sets[0]) if case.torch else None
+    row["difference"] = case.compare(result, reference, *sets[0])
+    row["right"] = row["difference"] <= case.bound()  # not for NaN
+    del result, reference
+
+    def rotated(function: Callable[..., object]) -> Callable[[int], object]:
+        return lambda number: function(*sets[number % len(sets)])
+
+    row["ingot_ms"] = device_time(clock, rotated(case.ingot), options.seconds)
+    if case.torch:
+        row["eager_ms"] = device_time(clock, rotated(case.torch), options.seconds)
+    if case.compiled and compile_left > 0:
+        started = time.perf_counter()
+        try:
+            function = compiled_function(case, sets[0])
+            row["compile_s"] = time.perf_counter() - started
+            row["compiled_ms"] = device_time(clock, rotated(function), options.seconds)
+        except Exception as error:  # whatever torch.compile raises: the row is then eager's
+            print(f"{case.op} {case.shape} {case.dtype}: torch.compile: {str(error).splitlines()[0][:200]}",
+                  file=sys.stderr)
+    if row["ingot_ms"] < 1:
+        row["ingot_host_us"] = host_time(clock, rotated(case.ingot))
+        if case.torch and row["eager_ms"] < 1:
+            row["eager_host_us"] = host_time(clock, rotated(case.torch))
+    return row
 
 
-def adamw_cases(count: int, elements: int) -> dict[str, tuple[Callable, Callable]]:
-    """A step over many tensors."""
-    def step(make: Callable) -> Callable[[int], object]:
-        params = [torch.randn(elements, device="cuda").requires_grad_() for _ in range(count)]
-        for param in params:
-            param.grad = torch.randn_like(param)
-        optimizer = make(params)
-        return lambda number: optimizer.step()
-
-    return {"adamw": (step(lambda params: ingot.optim.AdamW(params, lr=1e-3)),
-                      step(lambda params: torch.optim.AdamW(params, lr=1e-3, fused=True)))}
+def print_row(row: dict) -> None:
+    best = min((row[key] for key in ("eager_ms", "compiled_ms") if row[key]), default=math.nan)
+    print(f"{row['op']:18} {row['dtype']:5} {row['shape']:27} {row['ingot_ms'] * 1e3:11.1f} {best * 1e3:11.1f} "
+          f"{best / row['ingot_ms']:8.2f} {row.get('ingot_host_us', math.nan):7.1f} "
+          f"{row.get('eager_host_us', math.nan):7.1f} {row['difference']:9.1e}{'' if row['right'] else ' WRONG'}",
+          flush=True)
 
 
-def measure(title: str, cases: dict[str, tuple[Callable, Callable]], seconds: float) -> list[dict]:
-    """A row per case, printed as it is done."""
-    rows = []
-    for name, (mine, other) in cases.items():
-        row = {"case": f"{name} {title}", "ingot_device": device_time(mine, seconds),
-               "torch_device": device_time(other, seconds), "ingot_host": host_time(mine),
-               "torch_host": host_time(other)}
-        row["times"] = row["torch_device"] / row["ingot_device"]
-        rows.append(row)
-        print(f"{row['case']:34} {row['ingot_device']:12.1f} {row['torch_device']:12.1f} {row['times']:7.2f} "
-              f"{row['ingot_host']:11.2f} {row['torch_host']:11.2f}", flush=True)
-    return rows
+def copy_bandwidth(clock: Clock, make: Maker, seconds: float) -> float:
+    """Bytes per nanosecond that a copy reads and writes."""
+    size = make.cut(1 << 30)
+    source = make.integers(256, size, dtype=torch.uint8)
+    target = torch.empty_like(source)
+    return 2 * size / device_time(clock, lambda number: target.copy_(source), seconds) / 1e6
+
+
+def compile_only(part: str, make: Maker, rows: re.Pattern) -> None:
+    """Compiles a share of the rows, so that another process finds them in the cache."""
+    first, step = (int(number) for number in part.split("/"))
+    number, started = 0, time.perf_counter()
+    for case in all_cases(make):
+        if not case.compiled or not rows.search(f"{case.op} {case.dtype} {case.shape}"):
+            continue
+        number += 1
+        if number % step != first % step:
+            continue
+        try:
+            compiled_function(case, case.make())
+        except Exception as error:  # the measuring process says so again
+            print(f"{case.op} {case.shape}: {str(error).splitlines()[0][:200]}", file=sys.stderr)
+    print(f"compiled part {part} of {number} rows in {time.perf_counter() - started:.1f} s")
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=0.05, help="of measuring per figure")
+    parser.add_argument("--json", help="where to write the rows")
+    parser.add_argument("--rows", default="", help="a pattern of the rows to take, \"OP TYPE SHAPE\"")
+    parser.add_argument("--compile-budget", type=float, default=90, help="seconds after which nothing is compiled")
+    parser.add_argument("--compile-only", metavar="PART/PARTS", help="compile a share of the rows and end")
+    parser.add_argument("--cpu", action="store_true", help="small sizes on CPU tensors")
+    return parser.parse_args()
 
 
 def main() -> int:
     """Prints the table, and writes it where --json says."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=0.05, help="of measuring per figure")
-    parser.add_argument("--json", help="where to write the rows")
-    options = parser.parse_args()
-    if not torch.cuda.is_available():
+    options = parse_options()
+    if not options.cpu and not torch.cuda.is_available():
         print("gpu_torch.py: torch finds no CUDA device on this machine", file=sys.stderr)
         return 1
-    print(f"# {torch.cuda.get_device_name()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}")
-    print(f"{'case':34} {'ingot us':>12} {'torch us':>12} {'times':>7} {'ingot host':>11} {'torch host':>11}")
-    rows: list[dict] = []
-    for dtype, name in ((torch.float32, "f32"), (torch.bfloat16, "bf16")):
-        for shape in ((32, 1024), (4096, 4096), (32768, 8192)):
-            rows += measure(f"{name} {shape[0]}x{shape[1]}", row_cases(*shape, dtype), options.seconds)
-        rows += measure(f"{name} 8x32/8x8192x128", decode_cases(8192, dtype), options.seconds)
-    rows += measure("f32 100 x 1M", adamw_cases(100, 1 << 20), options.seconds)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(rows, file, indent=1)
-    return 0
+    torch.backends.cuda.matmul.allow_tf32 = False
+    device = "cpu" if options.cpu else "cuda"
+    clock, make = Clock(device), Maker(device, (lambda n: max(1, n // 64) if n > 64 else n) if options.cpu else int)
+    rows = re.compile(options.rows)
+    if options.compile_only:
+        compile_only(options.compile_only, make, rows)
+        return 0
+    started, left = time.perf_counter(), options.compile_budget
+    result = {"copy_gbs": copy_bandwidth(clock, make, options.seconds), "torch": torch.__version__, "device": device,
+              "gpu": None if options.cpu else torch.cuda.get_device_name(), "date": time.strftime("%Y-%m-%d"),
+              "rows": []}
+    print(f"# {result['gpu'] or 'CPU'}, torch {torch.__version__}, copy {result['copy_gbs']:.0f} GB/s")
+    print(f"{'operation':18} {'type':5} {'shape':27} {'ingot us':>11} {'torch us':>11} {'times':>8} "
+          f"{'host us':>7} {'torch':>7} {'differs':>9}")
+    for case in all_cases(make):
+        if not rows.search(f"{case.op} {case.dtype} {case.shape}"):
+            continue
+        row = measure_case(clock, case, options, left)
+        left -= row["compile_s"]
+        result["rows"].append(row)
+        print_row(row)
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump(result, file, indent=1)
+    wrong = sum(not row["right"] for row in result["rows"])
+    print(f"{len(result['rows'])} rows, {wrong} wrong, {time.perf_counter() - started:.0f} s, of which "
+          f"{options.compile_budget - left:.0f} s of torch.compile")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

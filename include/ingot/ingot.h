@@ -259,6 +259,11 @@ INGOT_API ingot_status ingot_buffer_create(ingot_device *device, uint64_t length
 INGOT_API ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
                                          void (*on_release)(void *context), void *context,
                                          ingot_buffer **buffer);
+/* The same by the memory's address on the device (see ingot_buffer_address), which the caller knows
+ * to be there: the device is not asked, which on a GPU takes longer than all else here. */
+INGOT_API ingot_status ingot_buffer_wrap_address(ingot_device *device, uint64_t address,
+                                                 uint64_t length, void (*on_release)(void *context),
+                                                 void *context, ingot_buffer **buffer);
 INGOT_API void ingot_buffer_retain(ingot_buffer *buffer);
 INGOT_API void ingot_buffer_release(ingot_buffer *buffer);
 INGOT_API uint64_t ingot_buffer_length(const ingot_buffer *buffer);

@@ -84,8 +84,9 @@ static bool bind_memory(struct call *call, size_t index, void *pointer, uint64_t
         call->owners[index] = owner;
     }
     ingot_buffer *buffer = NULL;
-    ingot_status status = ingot_buffer_wrap(call->device, pointer, length,
-                                            keeper ? pending_done : NULL, keeper, &buffer);
+    ingot_status status = /* its device was compared with the call's */
+        ingot_buffer_wrap_address(call->device, (uintptr_t)pointer, length,
+                                  keeper ? pending_done : NULL, keeper, &buffer);
     if (status != INGOT_OK) {
         if (keeper)
             pending_done(keeper);

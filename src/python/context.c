@@ -2,6 +2,8 @@
  * The devices that Python's side works on, opened on first use; a stream per thread on the CPU, and
  * one for each stream of another library on GPUs.
  */
+#include "python.h"
+
 #include "context.h"
 
 #include <dlfcn.h>
@@ -77,7 +79,7 @@ ingot_status context_cpu(context *out) {
             return INGOT_OUT_OF_MEMORY;
         }
     }
-    *out = (context){cpu_device, cpu_ops, stream};
+    *out = (context){cpu_device, cpu_ops, stream, false};
     return INGOT_OK;
 }
 
@@ -125,20 +127,25 @@ static ingot_status add_stream(struct cuda_context *gpu, void *native, ingot_str
     return INGOT_OK;
 }
 
-ingot_status context_cuda(int index, void *native_stream, context *out) {
+static ingot_status gpu_at(int index, struct cuda_context **gpu) {
     if (index < 0 || index >= CONTEXT_CUDA_DEVICES)
         return INGOT_UNSUPPORTED;
-    struct cuda_context *gpu = &cuda[index];
-    ingot_status status = INGOT_OK;
-    if (!atomic_load_explicit(&gpu->is_open, memory_order_acquire)) {
-        pthread_mutex_lock(&opening);
-        status = atomic_load(&gpu->is_open) ? INGOT_OK : open_cuda(gpu, index);
-        if (status == INGOT_OK)
-            atomic_store_explicit(&gpu->is_open, true, memory_order_release);
-        pthread_mutex_unlock(&opening);
-        if (status != INGOT_OK)
-            return status;
-    }
+    *gpu = &cuda[index];
+    if (atomic_load_explicit(&(*gpu)->is_open, memory_order_acquire))
+        return INGOT_OK;
+    pthread_mutex_lock(&opening);
+    ingot_status status = atomic_load(&(*gpu)->is_open) ? INGOT_OK : open_cuda(*gpu, index);
+    if (status == INGOT_OK)
+        atomic_store_explicit(&(*gpu)->is_open, true, memory_order_release);
+    pthread_mutex_unlock(&opening);
+    return status;
+}
+
+ingot_status context_cuda(int index, void *native_stream, context *out) {
+    struct cuda_context *gpu;
+    ingot_status status = gpu_at(index, &gpu);
+    if (status != INGOT_OK)
+        return status;
     ingot_stream *stream =
         find_stream(atomic_load_explicit(&gpu->streams, memory_order_acquire), native_stream);
     if (!stream) {
@@ -147,8 +154,22 @@ ingot_status context_cuda(int index, void *native_stream, context *out) {
         pthread_mutex_unlock(&opening);
     }
     if (status == INGOT_OK)
-        *out = (context){gpu->device, gpu->ops, stream};
+        *out = (context){gpu->device, gpu->ops, stream, false};
     return status;
+}
+
+static ingot_status lend_stream(struct cuda_context *gpu, void *native, context *out) {
+    ingot_stream *stream = NULL;
+    ingot_status status = ingot_stream_wrap(gpu->device, native, &stream);
+    if (status == INGOT_OK)
+        *out = (context){gpu->device, gpu->ops, stream, true};
+    return status;
+}
+
+void context_done(context *used) {
+    if (used->is_lent)
+        ingot_stream_release(used->stream);
+    used->is_lent = false;
 }
 
 /* ---- torch's streams ---- */
@@ -168,6 +189,22 @@ static current_stream_function *current_stream(void) {
     return function;
 }
 
+/* Whether torch's current stream is one that others made: torch then has its address for a number.
+ */
+static bool is_foreign(int index, const void *native) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *module = PyImport_ImportModule("torch.cuda");
+    PyObject *stream = module ? PyObject_CallMethod(module, "current_stream", "i", index) : NULL;
+    PyObject *number = stream ? PyObject_GetAttrString(stream, "stream_id") : NULL;
+    const bool is = number && native && PyLong_AsVoidPtr(number) == native;
+    Py_XDECREF(module);
+    Py_XDECREF(stream);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    PyGILState_Release(gil);
+    return is;
+}
+
 bool context_has_cuda(void) {
     return current_stream() != NULL;
 }
@@ -179,6 +216,13 @@ ingot_status context_torch_cuda(int index, context *out) {
         return INGOT_UNSUPPORTED;
     if (function(index, &stream) != 0)
         return INGOT_DEVICE_LOST;
+    struct cuda_context *gpu;
+    ingot_status status = gpu_at(index, &gpu);
+    if (status != INGOT_OK)
+        return status;
+    if (!find_stream(atomic_load_explicit(&gpu->streams, memory_order_acquire), stream) &&
+        is_foreign(index, stream))
+        return lend_stream(gpu, stream, out);
     return context_cuda(index, stream, out);
 }
 

@@ -5,12 +5,15 @@
 #ifndef INGOT_PYTHON_CONTEXT_H
 #define INGOT_PYTHON_CONTEXT_H
 
+#include <stdbool.h>
+
 #include "ingot/ops.h"
 
 typedef struct context { /* borrowed: valid on the calling thread until it ends */
     ingot_device *device;
     ingot_ops *ops;
     ingot_stream *stream;
+    bool is_lent; /* the stream goes with context_done */
 } context;
 
 enum { CONTEXT_CUDA_DEVICES = 64 }; /* as many as libingot knows */
@@ -22,8 +25,12 @@ ingot_status context_cpu(context *out);
  * default stream). Devices stay open and streams known for the life of the process. */
 ingot_status context_cuda(int index, void *native_stream, context *out);
 
-/* The same with the stream that torch's operators on that GPU go to at the moment. */
+/* The same with the stream that torch's operators on that GPU go to at the moment. One that torch
+ * did not make (torch.cuda.ExternalStream) may end at any time after the call: it is not
+ * remembered. */
 ingot_status context_torch_cuda(int index, context *out);
+/* After a call with a context of any kind. */
+void context_done(context *used);
 /* Is there a torch with CUDA in this process? */
 bool context_has_cuda(void);
 

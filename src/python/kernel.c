@@ -348,6 +348,37 @@ static bool launch(const context *here, const ingot_dispatch_desc *desc, bool on
     return status == INGOT_OK;
 }
 
+static PyObject *call_on(struct kernel *kernel, const context *here, int gpu, PyObject *arguments,
+                         PyObject *options[OPTION_COUNT]) {
+    struct code *code = code_on(kernel, gpu, here->device);
+    if (!code)
+        return NULL;
+    /* on a GPU work is in order with torch's, and waited for only when that is asked for */
+    int wait = options[OPTION_WAIT] ? PyObject_IsTrue(options[OPTION_WAIT]) : gpu < 0;
+    if (wait < 0)
+        return NULL;
+    struct call call;
+    call.signature = code->signature;
+    call.shader = kernel->shader;
+    call.device = here->device;
+    call.gpu = gpu;
+    call.queued = gpu < 0 && !wait;
+    call.contiguity = kernel->shader->contiguity;
+    call.casts = options[OPTION_ARG_CASTS];
+    call.count = call.copy_count = call.small_used = 0;
+    call.first_elements = -1;
+    ingot_dispatch_desc desc = {.kernel = code->handle};
+    uint32_t lengths[MAX_GROUPS];
+    bool good = prepare(kernel, &call, arguments, options, &desc, lengths);
+    if (good && desc.threads[0])
+        good = launch(here, &desc, gpu >= 0, wait || (gpu < 0 && call.copy_count)) &&
+               call_write_back(&call);
+    call_release(&call);
+    if (!good)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keywords) {
     struct kernel *kernel = (struct kernel *)self;
     PyObject *options[OPTION_COUNT] = {0};
@@ -359,33 +390,9 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
     ingot_status status = gpu < 0 ? context_cpu(&here) : context_torch_cuda(gpu, &here);
     if (status != INGOT_OK)
         return raise_status(status);
-    struct code *code = code_on(kernel, gpu, here.device);
-    if (!code)
-        return NULL;
-    /* on a GPU work is in order with torch's, and waited for only when that is asked for */
-    int wait = options[OPTION_WAIT] ? PyObject_IsTrue(options[OPTION_WAIT]) : gpu < 0;
-    if (wait < 0)
-        return NULL;
-    struct call call;
-    call.signature = code->signature;
-    call.shader = kernel->shader;
-    call.device = here.device;
-    call.gpu = gpu;
-    call.queued = gpu < 0 && !wait;
-    call.contiguity = kernel->shader->contiguity;
-    call.casts = options[OPTION_ARG_CASTS];
-    call.count = call.copy_count = call.small_used = 0;
-    call.first_elements = -1;
-    ingot_dispatch_desc desc = {.kernel = code->handle};
-    uint32_t lengths[MAX_GROUPS];
-    bool good = prepare(kernel, &call, arguments, options, &desc, lengths);
-    if (good && desc.threads[0])
-        good = launch(&here, &desc, gpu >= 0, wait || (gpu < 0 && call.copy_count)) &&
-               call_write_back(&call);
-    call_release(&call);
-    if (!good)
-        return NULL;
-    Py_RETURN_NONE;
+    PyObject *result = call_on(kernel, &here, gpu, arguments, options);
+    context_done(&here);
+    return result;
 }
 
 /* ---- attributes ---- */

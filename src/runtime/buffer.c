@@ -65,23 +65,24 @@ ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint
     return INGOT_OK;
 }
 
-ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
-                               void (*on_release)(void *context), void *context,
-                               ingot_buffer **result) {
-    ingot_status status = check_request("ingot_buffer_wrap", device, length, result);
+static ingot_status wrap(const char *function, ingot_device *device, void *memory, uint64_t length,
+                         bool is_known, void (*on_release)(void *context), void *context,
+                         ingot_buffer **result) {
+    ingot_status status = check_request(function, device, length, result);
     if (status != INGOT_OK)
         return status;
     if (!memory)
-        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_buffer_wrap: memory is NULL");
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: memory is NULL", function);
     if ((uintptr_t)memory > UINTPTR_MAX - length)
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
-                           "ingot_buffer_wrap: %llu bytes at %p pass the end of the address space",
+                           "%s: %llu bytes at %p pass the end of the address space", function,
                            (unsigned long long)length, memory);
     ingot_buffer *buffer = new_buffer(device, length);
     if (!buffer)
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
     buffer->contents = memory;
     buffer->wrapped = true;
+    buffer->is_known = is_known;
     struct ig_error error = {0};
     if (device->ops->buffer_wrap(device, buffer, &error) != INGOT_OK) {
         free(buffer);
@@ -92,6 +93,19 @@ ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t leng
     ingot_device_retain(device);
     *result = buffer;
     return INGOT_OK;
+}
+
+ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
+                               void (*on_release)(void *context), void *context,
+                               ingot_buffer **result) {
+    return wrap("ingot_buffer_wrap", device, memory, length, false, on_release, context, result);
+}
+
+ingot_status ingot_buffer_wrap_address(ingot_device *device, uint64_t address, uint64_t length,
+                                       void (*on_release)(void *context), void *context,
+                                       ingot_buffer **result) {
+    return wrap("ingot_buffer_wrap_address", device, (void *)(uintptr_t)address, length, true,
+                on_release, context, result);
 }
 
 void ingot_buffer_retain(ingot_buffer *buffer) {

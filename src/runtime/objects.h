@@ -53,10 +53,10 @@ struct ingot_buffer {
     atomic_uint references;
     ingot_device *device;
     uint64_t length;
-    void *contents;   /* host pointer or NULL */
-    uint64_t address; /* what kernels see */
-    void *memory;     /* the device's own */
-    bool wrapped;
+    void *contents;         /* host pointer or NULL */
+    uint64_t address;       /* what kernels see */
+    void *memory;           /* the device's own */
+    bool wrapped, is_known; /* known: memory that the device need not be asked about */
     void (*on_release)(void *context);
     void *context;
 };

@@ -262,6 +262,16 @@ static void memory(void) {
     CHECK(releases == 1);
     FAILS(ingot_buffer_wrap(device, host, sizeof host, NULL, NULL, &none), INGOT_INVALID_ARGUMENT,
           "cuda:0", "can reach");
+    fake->clear_log();
+    OK(ingot_buffer_wrap_address(device, ingot_buffer_address(a), 128, released, &releases,
+                                 &wrapped));
+    CHECK(!*fake->log()); /* the driver is not asked */
+    CHECK(ingot_buffer_contents(wrapped) == NULL);
+    CHECK(ingot_buffer_address(wrapped) == (uintptr_t)address);
+    ingot_buffer_release(wrapped);
+    CHECK(releases == 2);
+    FAILS(ingot_buffer_wrap_address(device, 0, 128, NULL, NULL, &none), INGOT_INVALID_ARGUMENT,
+          "ingot_buffer_wrap_address", "NULL");
 
     FAILS(ingot_buffer_create(device, (uint64_t)3 << 30, &none), INGOT_OUT_OF_MEMORY, "3221225472",
           "1073741824");

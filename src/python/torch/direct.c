@@ -23,13 +23,11 @@ struct direct { /* for the life of the process */
 enum outcome { TAKEN, GRADIENT, ORDINARY };
 
 static bool take_tensor(PyObject *object, torch_tensor **tensor) {
-    if (!state_is_plain_type(object) || torch.tensor_from_python(object, tensor))
-        return false;
-    int32_t layout = -1, device = -1;
+    int32_t device = -1;
     void *data = NULL;
     int64_t elements = 0;
-    return !torch.get_layout(*tensor, &layout) && layout == torch.layout_strided() &&
-           !torch.get_device_type(*tensor, &device) &&
+    *tensor = state_tensor_of(object);
+    return *tensor && !torch.get_device_type(*tensor, &device) &&
            (device == torch.device_cpu() || device == torch.device_cuda()) &&
            !state.is_negative(*tensor) && !torch.get_data(*tensor, &data) &&
            (data || (!torch.get_elements(*tensor, &elements) && elements == 0));
@@ -124,7 +122,8 @@ static PyObject *give_outputs(const struct operation *operation, const torch_val
     bool given = true;
     for (uint32_t i = 0; i < operation->output_count; i++) {
         torch_tensor *tensor = (torch_tensor *)stack[i];
-        given &= !torch.tensor_to_python(tensor, NULL, (void **)&objects[i]) && objects[i];
+        objects[i] = state_object_of(tensor);
+        given &= objects[i] != NULL;
         torch.delete_tensor(tensor);
     }
     if (given && operation->output_count == 1)
@@ -179,8 +178,7 @@ PyObject *torch_direct(PyObject *module, PyObject *arguments) {
         ;
     if (!operation || !operation->argument_count)
         return PyErr_Format(PyExc_ValueError, "torch_direct: there is no operator \"%s\"", name);
-    if (!state.complete || !torch.tensor_from_python || !torch.tensor_to_python ||
-        !torch.get_layout || !torch.layout_strided)
+    if (!state.complete || !state_has_objects())
         Py_RETURN_NONE;
     struct direct *direct = malloc(sizeof *direct);
     if (!direct)

@@ -124,8 +124,8 @@ static void wrap(struct frame *frame, const char *name, torch_tensor *handle,
         return;
     }
     uint64_t length = (uint64_t)(last + 1) * torch_scalar_size(tensor->type);
-    fail_ingot(frame,
-               ingot_buffer_wrap(frame->context.device, data, length, NULL, NULL, &tensor->buffer));
+    fail_ingot(frame, ingot_buffer_wrap_address(frame->context.device, (uintptr_t)data, length,
+                                                NULL, NULL, &tensor->buffer));
 }
 
 /* Storages can be freed or made smaller under their tensors; torch's own copies crash on such. */
@@ -727,6 +727,8 @@ void frame_close(struct frame *frame, torch_value *stack) {
     for (size_t i = 0; i < frame->copy_count; i++)
         torch.delete_tensor(frame->copies[i].tensor);
     free(frame->copies);
+    if (frame->has_device)
+        context_done(&frame->context);
     for (uint32_t i = 0; i < operation->argument_count; i++)
         if ((operation->arguments[i].kind == ARGUMENT_TENSOR ||
              operation->arguments[i].kind == ARGUMENT_OPTIONAL_TENSOR) &&

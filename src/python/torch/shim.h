@@ -34,6 +34,8 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
       (bool condition, const char *function, const char *file, uint32_t line,                      \
        const char *message))                                                                       \
     F(torch_error, delete_tensor, aoti_torch_delete_tensor_object, (torch_tensor *))               \
+    F(torch_error, new_tensor, aoti_torch_new_tensor_handle,                                       \
+      (torch_tensor * of, torch_tensor * *tensor))                                                 \
     F(torch_error, get_data, aoti_torch_get_data_ptr, (torch_tensor *, void **data))               \
     F(torch_error, get_storage_offset, aoti_torch_get_storage_offset,                              \
       (torch_tensor *, int64_t *offset))                                                           \

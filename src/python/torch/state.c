@@ -17,6 +17,19 @@ static bool number_of(PyObject *keys, const char *name, uint16_t *number) {
     return found >= 0;
 }
 
+/* What stands in for tensor_from_python and tensor_to_python in torch before 2.14. */
+static bool prepare_objects(struct torch_state *found) {
+    void *library = dlopen("libtorch_python.so", RTLD_LAZY | RTLD_NOLOAD);
+    void *address = library ? dlsym(library, "_Z16THPVariable_WrapRKN2at10TensorBaseE") : NULL;
+    memcpy(&found->wrap, &address, sizeof address);
+    PyObject *module = PyImport_ImportModule("torch");
+    found->strided = module ? PyObject_GetAttrString(module, "strided") : NULL;
+    Py_XDECREF(module);
+    found->layout_name = PyUnicode_InternFromString("layout");
+    found->address_name = PyUnicode_InternFromString("_cdata");
+    return found->strided && found->layout_name && found->address_name;
+}
+
 PyObject *state_prepare(PyObject *module, PyObject *arguments) {
     (void)module;
     struct torch_state found = {.complete = torch.library != NULL};
@@ -43,6 +56,8 @@ PyObject *state_prepare(PyObject *module, PyObject *arguments) {
     TORCH_STATE(STATE_LOOK_UP)
 #undef STATE_LOOK_UP
     if (!state.tensor) {
+        if (!prepare_objects(&found))
+            return NULL;
         Py_INCREF(found.tensor);
         Py_INCREF(found.parameter);
         Py_INCREF(found.forward_ad);
@@ -89,4 +104,46 @@ bool state_is_plain(void) {
 bool state_is_plain_type(PyObject *object) {
     PyObject *type = (PyObject *)Py_TYPE(object);
     return type == state.tensor || type == state.parameter;
+}
+
+bool state_has_objects(void) {
+    return (torch.tensor_from_python && torch.tensor_to_python && torch.get_layout &&
+            torch.layout_strided) ||
+           state.wrap;
+}
+
+static torch_tensor *tensor_at(PyObject *object) {
+    PyObject *layout = PyObject_GetAttr(object, state.layout_name);
+    PyObject *address =
+        layout == state.strided ? PyObject_GetAttr(object, state.address_name) : NULL;
+    void *implementation = address ? PyLong_AsVoidPtr(address) : NULL;
+    Py_XDECREF(layout);
+    Py_XDECREF(address);
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    torch_tensor *tensor = NULL; /* a handle of a tensor on the stack, which lends its pointer */
+    return implementation && !torch.new_tensor((torch_tensor *)&implementation, &tensor) ? tensor
+                                                                                         : NULL;
+}
+
+torch_tensor *state_tensor_of(PyObject *object) {
+    if (!state_is_plain_type(object))
+        return NULL;
+    if (!torch.tensor_from_python)
+        return tensor_at(object);
+    torch_tensor *tensor = NULL;
+    int32_t layout = -1;
+    if (torch.tensor_from_python(object, &tensor))
+        return NULL;
+    if (!torch.get_layout(tensor, &layout) && layout == torch.layout_strided())
+        return tensor;
+    torch.delete_tensor(tensor);
+    return NULL;
+}
+
+PyObject *state_object_of(torch_tensor *tensor) {
+    void *object = NULL;
+    if (!torch.tensor_to_python)
+        return state.wrap(tensor);
+    return torch.tensor_to_python(tensor, NULL, &object) ? NULL : object;
 }

@@ -29,6 +29,8 @@ struct torch_state {
 #undef STATE_FIELD
     bool complete;                             /* all of the above were found */
     PyObject *tensor, *parameter, *forward_ad; /* torch.Tensor and nn.Parameter; the module */
+    PyObject *(*wrap)(torch_tensor *); /* THPVariable_Wrap, where torch has no tensor_to_python */
+    PyObject *strided, *layout_name, *address_name; /* and torch.strided, "layout", "_cdata" */
     uint16_t autograd_key, autocast_key, autocast_cuda_key, python_key;
     uint16_t watched[STATE_KEYS]; /* while one of them is included, someone is to see a call */
     size_t watched_count;
@@ -47,5 +49,12 @@ bool state_has_forward_gradients(void);
 bool state_is_plain(void);
 /* With the GIL: a torch.Tensor or Parameter, no subclass. */
 bool state_is_plain_type(PyObject *object);
+
+/* Whether the two below can be used with this torch. */
+bool state_has_objects(void);
+/* With the GIL: a new handle of a plain type's tensor that has strides; else NULL. */
+torch_tensor *state_tensor_of(PyObject *object);
+/* With the GIL: a new reference to the tensor's object, or NULL. */
+PyObject *state_object_of(torch_tensor *tensor);
 
 #endif

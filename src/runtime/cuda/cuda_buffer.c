@@ -78,6 +78,11 @@ ingot_status cuda_buffer_wrap(ingot_device *base, ingot_buffer *buffer, struct i
     const struct cuda_driver *driver = device->driver;
     struct cuda_scope scope;
     uint64_t address = (uintptr_t)buffer->contents;
+    if (buffer->is_known) {
+        buffer->address = address;
+        buffer->contents = NULL;
+        return cuda_check_lost(device, error);
+    }
     ingot_status status = cuda_enter(device, &scope, error);
     if (status != INGOT_OK)
         return status;
