@@ -1,6 +1,7 @@
 /* embedding_bag and its backward on the host. */
 #include "embedding_bag/embedding_bag_args.h"
 #include "ops/line.h"
+#include "ops/stream.h"
 
 enum { KNOB_SIMD, KNOB_AHEAD, KNOB_OWNERS = 1, KNOB_GATHER };
 #define SIMD_KNOB                                                                                  \
@@ -27,10 +28,11 @@ static const ingot_ops_knob backward_knobs[] = {
                      .maximum = 65536,
                      .power_of_two = true},
     [KNOB_GATHER] = {.name = "gather",
-                     .help = "1: entries are gathered by row, and each row is written once",
+                     .help = "1, 2: entries are gathered by row, and each row is written once; "
+                             "1: by all threads together, 2: by the owners of the rows",
                      .fallback = 1,
                      .minimum = 0,
-                     .maximum = 1},
+                     .maximum = 2},
 };
 
 enum { FORWARD, BACKWARD };
@@ -230,25 +232,54 @@ static void find_bags(struct igo_call *call, struct backward *b) {
     igo_dispatch(call, &launch);
 }
 
+/* A launch of up to `most` owners, and what they read. */
+static void launch_owners(struct igo_launch *launch, struct igo_call *call, struct backward *b,
+                          struct embedding_bag_args *args, const char *kernel, uint32_t most) {
+    const uint32_t simd = igo_knob(call, KNOB_SIMD);
+    args->owners = igo_knob(call, KNOB_OWNERS);
+    while (args->owners > most)
+        args->owners /= 2;
+    if (args->owners < simd)
+        args->owners = simd;
+    *launch = (struct igo_launch){.group = {32 * simd, 1, 1},
+                                  .threadgroups = {args->owners / simd, 1, 1},
+                                  .whole_simdgroups = true};
+    igo_launch_kernel(launch, "%s_%s_%s", kernel, igo_type_name(b->plan.type),
+                      index_name(&b->plan));
+    igo_launch_constant_bool(launch, "has_weights", b->plan.bags->sample_weights != NULL);
+    bind(launch, b->desc->d_out, &b->none);
+    bind(launch, b->plan.bags->indices, &b->none);
+    igo_launch_buffer(launch, b->bags, 0);
+    igo_launch_buffer(launch, b->factors, 0);
+    bind(launch, b->plan.bags->sample_weights, &b->none);
+}
+
 static void add_up(struct igo_call *call, struct backward *b) {
     struct embedding_bag_args args = b->plan.args;
-    const uint32_t simd = igo_knob(call, KNOB_SIMD), owners = igo_knob(call, KNOB_OWNERS);
-    args.owners = owners < simd ? simd : owners;
+    struct igo_launch launch;
+    launch_owners(&launch, call, b, &args, "embedding_bag_backward", UINT32_MAX);
     args.table_stride = (uint64_t)b->sums.strides[0];
-    struct igo_launch launch = {.group = {32 * simd, 1, 1},
-                                .threadgroups = {args.owners / simd, 1, 1},
-                                .whole_simdgroups = true};
-    igo_launch_kernel(&launch, "embedding_bag_backward_%s_%s", igo_type_name(b->plan.type),
-                      index_name(&b->plan));
-    igo_launch_constant_bool(&launch, "has_weights", b->plan.bags->sample_weights != NULL);
-    bind(&launch, b->desc->d_out, &b->none);
-    bind(&launch, b->plan.bags->indices, &b->none);
-    igo_launch_buffer(&launch, b->bags, 0);
-    igo_launch_buffer(&launch, b->factors, 0);
-    bind(&launch, b->plan.bags->sample_weights, &b->none);
     bind(&launch, &b->sums, &b->none);
     igo_launch_bytes(&launch, &args, sizeof args);
     igo_dispatch(call, &launch);
+}
+
+static void add_up_shares(struct igo_call *call, struct backward *b) {
+    struct embedding_bag_args args = b->plan.args;
+    struct igo_launch launch;
+    /* each looks through all entries: more do not pay than it takes to even out their work */
+    launch_owners(&launch, call, b, &args, "embedding_bag_shares",
+                  4 * igo_device_info(call)->compute_units);
+    ingot_buffer *ends = igo_scratch(call, (uint64_t)args.rows * 4);
+    ingot_buffer *places = igo_scratch(call, args.entries * 4);
+    args.past_caches = igo_past_caches(call, b->desc->d_table);
+    igo_launch_buffer(&launch, ends, 0);
+    igo_launch_buffer(&launch, places, 0);
+    igo_launch_tensor(&launch, b->desc->d_table, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    igo_dispatch(call, &launch);
+    igo_scratch_release(call, ends);
+    igo_scratch_release(call, places);
 }
 
 /* The entries of each row of the table, in any order. */
@@ -376,8 +407,9 @@ static void round_sums(struct igo_call *call, struct backward *b) {
 
 static void table_gradient(struct igo_call *call, struct backward *b) {
     const ingot_tensor *d_table = b->desc->d_table;
-    if (b->bags && igo_knob(call, KNOB_GATHER) && b->plan.args.entries < UINT32_MAX) {
-        add_up_rows(call, b);
+    const uint32_t gathers = igo_knob(call, KNOB_GATHER);
+    if (b->bags && gathers && b->plan.args.entries < UINT32_MAX) {
+        (gathers == 2 ? add_up_shares : add_up_rows)(call, b);
         return;
     }
     bool direct = d_table->type == INGOT_SCALAR_F32 && igo_is_dense(d_table);

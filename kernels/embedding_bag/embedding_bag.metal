@@ -465,6 +465,8 @@ kernel void embedding_bag_rows(device const T *d_out [[buffer(0)]],
     }
 }
 
+#include "embedding_bag/embedding_bag_shares.h"
+
 // The maximum's: each column belongs to one thread, which goes through the bags in order.
 template <typename T>
 kernel void embedding_bag_max_backward(device const T *d_out [[buffer(0)]],
@@ -531,6 +533,7 @@ INSTANTIATE_INDEXED_FLOATS(embedding_bag)
 INSTANTIATE_INDEXED_FLOATS(embedding_bag_backward)
 INSTANTIATE_INDEXED_FLOATS(embedding_bag_weights_backward)
 INSTANTIATE_INDEXED_FLOATS(embedding_bag_rows)
+INSTANTIATE_INDEXED_FLOATS(embedding_bag_shares)
 INSTANTIATE_FLOATS(embedding_bag_max_backward)
 INSTANTIATE_KERNEL("bag_of_entry_i32", bag_of_entry<int>)
 INSTANTIATE_KERNEL("bag_of_entry_i64", bag_of_entry<long>)

@@ -15,7 +15,9 @@ struct embedding_bag_args {
     uint32_t bags;
     uint32_t length; /* of a bag, when there are no offsets */
     uint32_t columns;
-    uint32_t owners; /* backward: SIMD-groups that share the rows of the table */
+    uint32_t owners;      /* backward: SIMD-groups that share the rows of the table */
+    uint32_t past_caches; /* the table's gradient is not kept in them */
+    uint32_t unused;
 };
 
 #endif

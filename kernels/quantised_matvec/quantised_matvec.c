@@ -43,14 +43,14 @@ static const struct ingot_ops_info operations[] = {
 
 const struct igo_library igo_library_quantised_matvec = {"quantised_matvec", operations, 1};
 
-enum { MOST_VECTORS = 8, TILE = 1024 };
+enum { MOST_VECTORS = 8, LINE_WORDS = 32 };
 
 struct plan {
     const ingot_quantised_matvec_desc *desc;
     int64_t vectors, n, k;
     struct quantised_matvec_args args;
-    ingot_buffer *turned, *sums; /* of one launch's vectors; NULL: direct */
-    ingot_tensor blank;          /* in the place of tensors that have no elements */
+    ingot_buffer *turned, *starts; /* of one launch's vectors; NULL: direct */
+    ingot_tensor blank;            /* in the place of tensors that have no elements */
 };
 
 static bool check(struct igo_call *call, const ingot_quantised_matvec_desc *d, struct plan *plan) {
@@ -88,6 +88,12 @@ static bool check(struct igo_call *call, const ingot_quantised_matvec_desc *d, s
                        igo_type_name(scales), igo_type_name(d->x->type));
 }
 
+/* Of a row of the weights; the last may not be whole. */
+static uint32_t lines_of(const struct plan *plan) {
+    const int64_t line = LINE_WORDS * 32 / plan->desc->weights.bits;
+    return (uint32_t)((plan->k + line - 1) / line);
+}
+
 /* Vectors of length 0 leave only the bias: weights without elements have no memory to bind. */
 static const ingot_tensor *bound(const struct plan *plan, const ingot_tensor *t) {
     return plan->k ? t : &plan->blank;
@@ -99,9 +105,9 @@ static void turn_around(struct igo_call *call, struct plan *plan, const ingot_te
     igo_launch_constant_u32(&launch, "bits", plan->desc->weights.bits);
     igo_launch_tensor(&launch, x, NULL);
     igo_launch_buffer(&launch, plan->turned, 0);
-    igo_launch_buffer(&launch, plan->sums, 0);
+    igo_launch_buffer(&launch, plan->starts, 0);
     igo_launch_bytes(&launch, &plan->args, sizeof plan->args);
-    launch.threadgroups[0] = (uint32_t)((plan->k + TILE - 1) / TILE);
+    launch.threadgroups[0] = lines_of(plan);
     launch.threadgroups[1] = plan->args.vectors;
     igo_dispatch(call, &launch);
 }
@@ -135,7 +141,7 @@ static void multiply(struct igo_call *call, struct plan *plan, const ingot_tenso
         igo_launch_constant_u32(&launch, "rows_at_once", rows);
     if (plan->turned) {
         igo_launch_buffer(&launch, plan->turned, 0);
-        igo_launch_buffer(&launch, plan->sums, 0);
+        igo_launch_buffer(&launch, plan->starts, 0);
     } else {
         igo_launch_tensor(&launch, bound(plan, x), NULL);
     }
@@ -196,15 +202,15 @@ ingot_status ingot_op_quantised_matvec(ingot_ops *ops, ingot_stream *stream,
                                                    : 2,
     };
     if (!call.failed && igo_knob(&call, KNOB_PREPARE) && !is_tiled(&call, &plan)) {
-        uint64_t tiles = ((uint64_t)plan.k + TILE - 1) / TILE;
-        plan.turned = igo_scratch(&call, (tiles ? tiles : 1) * MOST_VECTORS * TILE * 4);
-        plan.sums = igo_scratch(&call, (tiles ? tiles : 1) * MOST_VECTORS * 32 * 4);
+        const uint64_t lines = plan.k ? lines_of(&plan) : 1, per_word = 32 / desc->weights.bits;
+        plan.starts = igo_scratch(&call, lines * MOST_VECTORS * LINE_WORDS * 4);
+        plan.turned = igo_scratch(&call, lines * MOST_VECTORS * LINE_WORDS * 4 * per_word);
     }
     if (!plan.k)
         plan.blank = igo_scratch_tensor(&call, INGOT_SCALAR_F32, 1, &(int64_t){64});
     run_all(&call, &plan);
     igo_scratch_release(&call, plan.blank.buffer);
     igo_scratch_release(&call, plan.turned);
-    igo_scratch_release(&call, plan.sums);
+    igo_scratch_release(&call, plan.starts);
     return igo_end(&call);
 }

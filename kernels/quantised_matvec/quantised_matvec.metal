@@ -1,16 +1,18 @@
 // out[v] = W x[v] for weights of 4 or 8 bits and up to 8 vectors.
 //
-// A lane takes blocks of 32 consecutive weights: 4 or 8 words, one scale. So a SIMD-group takes 1024
-// weights of a row at a time, scales and words lie side by side across the lanes, and a dot
-// product of a block is
+// A lane takes every 32nd word of a row, so that the words of a SIMD-group, a line, lie side by side. The
+// dot product of a word is
 //     scale * sum(x q) + bias * sum(x)
-// with sum(x) known beforehand. The elements of x that lanes need together are 32 apart: `prepare`
-// turns x around once, so that they are neighbours, and adds up the blocks. Where a launch costs more
-// than the strided reads, the `direct` kernel gives each lane one word instead.
+// with sum(x) known beforehand; the bias of symmetric weights is -middle * scale. Scales and biases are
+// loaded for 32 groups at a time, one per lane, and handed to the lanes whose words they are for. The
+// elements of x that lanes need together are a word's numbers apart: `prepare` turns x around once, so
+// that they are neighbours, and adds up the words. Where a launch costs more than the strided reads, the
+// `direct` kernel does without.
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
+#include "common/stream.h"
 #include "quantised_matvec/quantised_matvec_args.h"
 
 constant uint bits [[function_constant(0)]];
@@ -18,9 +20,9 @@ constant bool has_biases [[function_constant(1)]];
 constant uint vectors [[function_constant(2)]]; // room for: 1, 2, 4 or 8
 constant uint rows_at_once [[function_constant(3)]];
 
-constant uint words_per_block = bits;
 constant uint per_word = 32 / bits;
 constant float middle = float(1u << (bits - 1));
+constant constexpr uint LINES_AHEAD = 16; // of the weights on their way: 2 KiB
 
 // A number that stands at bit b of a word is (word & mask) = q * 2^b: x takes the 2^-b, which is
 // exact, and no shift is needed. Only the highest one would be a negative integer, and is shifted.
@@ -28,49 +30,76 @@ static bool is_highest(uint place) {
     return place == per_word - 1;
 }
 
-// turned: per vector, for each 1024 elements of x: 32 rows of 32, element (j, lane) being x[lane * 32 + j]
-// by 2^-b; zeros past the end. sums: per vector and block of 32, of x itself.
+// turned: per vector and line, for each number of a word: 32 elements, that of lane l being
+// x[(line * 32 + l) * per_word + number] by 2^-b; zeros past the end. starts: per vector, line and lane,
+// -middle * sum(x): where the dot product of a symmetric word begins.
 template <typename T>
 kernel void prepare(device const T *x [[buffer(0)]],
                     device float *turned [[buffer(1)]],
-                    device float *sums [[buffer(2)]],
+                    device float *starts [[buffer(2)]],
                     constant quantised_matvec_args &args [[buffer(3)]],
                     uint2 group [[threadgroup_position_in_grid]],
                     uint lane [[thread_index_in_simdgroup]]) {
-    const uint blocks = args.columns / 32;
-    const uint tiles = (blocks + 31) / 32;
-    const uint block = group.x * 32 + lane;
-    device const T *from = x + group.y * args.x_stride + ulong(block) * 32;
-    device float *to = turned + (ulong(group.y) * tiles + group.x) * 1024 + lane;
+    const uint words = args.columns / per_word, lines = (words + 31) / 32;
+    const uint line = group.x, word = line * 32 + lane;
+    const ulong to = ulong(group.y) * lines + line;
+    device const T *from = x + group.y * args.x_stride + ulong(word) * per_word;
     float sum = 0;
-    for (uint j = 0; j < 32; j++) {
-        float value = block < blocks ? float(from[j]) : 0.0f;
-        const uint place = j % per_word;
-        to[j * 32] = is_highest(place) ? value : ldexp(value, -int(place * bits));
+    for (uint i = 0; i < per_word; i++) {
+        float value = word < words ? float(from[i]) : 0.0f;
+        turned[(to * per_word + i) * 32 + lane] = is_highest(i) ? value : ldexp(value, -int(i * bits));
         sum += value;
     }
-    sums[(ulong(group.y) * tiles + group.x) * 32 + lane] = sum;
+    starts[to * 32 + lane] = -middle * sum;
 }
 INSTANTIATE_FLOATS(prepare)
 
-// One block of one row against all vectors: dots[v] += sum over the block of x q.
-static void add_block(device const uint *words, device const float *turned, ulong vector_stride,
-                      uint lane, thread float *dots) {
-    for (uint w = 0; w < words_per_block; w++) {
-        uint word = words[w];
-        for (uint i = 0; i < per_word; i++) {
-            const uint mask = ((1u << bits) - 1) << (i * bits);
-            float q = float(int(is_highest(i) ? word >> (i * bits) : word & mask));
-            for (uint v = 0; v < vectors; v++) {
-                dots[v] = fma(q, turned[v * vector_stride + (w * per_word + i) * 32 + lane], dots[v]);
+// The rows that a SIMD-group takes together, and what it has of them.
+struct rows_of_weights {
+    device const uint *words[4];
+    float scale[4], shift[4]; // of 32 groups; the biases by -1 / middle
+    float total[4 * 8];       // by row and vector
+};
+
+// One line of all rows, of which this lane has a word, against all vectors. Scales come from lanes `owner`.
+static void add_line(thread rows_of_weights &rows, device const float *turned, device const float *starts,
+                     uint line, uint lines, uint owner, uint lane, bool has_word) {
+    float dots[4 * 8], start[8];
+    uint word[4];
+    for (uint v = 0; v < vectors; v++) {
+        start[v] = starts[(ulong(v) * lines + line) * 32 + lane];
+    }
+    for (uint r = 0; r < rows_at_once; r++) {
+        for (uint v = 0; v < vectors; v++) {
+            dots[r * 8 + v] = has_biases ? 0.0f : start[v];
+        }
+        prefetch<32>(rows.words[r] + (line + LINES_AHEAD) * 32);
+        word[r] = has_word ? rows.words[r][line * 32 + lane] : 0;
+    }
+    for (uint i = 0; i < per_word; i++) {
+        const uint mask = ((1u << bits) - 1) << (i * bits);
+        for (uint v = 0; v < vectors; v++) {
+            const float x = turned[((ulong(v) * lines + line) * per_word + i) * 32 + lane];
+            for (uint r = 0; r < rows_at_once; r++) {
+                const float q = float(int(is_highest(i) ? word[r] >> (i * bits) : word[r] & mask));
+                dots[r * 8 + v] = fma(q, x, dots[r * 8 + v]);
             }
+        }
+    }
+    for (uint r = 0; r < rows_at_once; r++) {
+        const float scale = simd_shuffle(rows.scale[r], ushort(owner));
+        const float shift = has_biases ? simd_shuffle(rows.shift[r], ushort(owner)) : 0.0f;
+        for (uint v = 0; v < vectors; v++) {
+            const float before = rows.total[r * 8 + v];
+            rows.total[r * 8 + v] =
+                fma(scale, dots[r * 8 + v], has_biases ? fma(shift, start[v], before) : before);
         }
     }
 }
 
 template <typename T, typename S>
 kernel void quantised_matvec(device const float *turned [[buffer(0)]],
-                             device const float *sums [[buffer(1)]],
+                             device const float *starts [[buffer(1)]],
                              device const uint *packed [[buffer(2)]],
                              device const S *scales [[buffer(3)]],
                              device const S *biases [[buffer(4)]],
@@ -82,32 +111,37 @@ kernel void quantised_matvec(device const float *turned [[buffer(0)]],
                              uint simds [[simdgroups_per_threadgroup]],
                              uint group [[threadgroup_position_in_grid]]) {
     const uint first = (group * simds + simd) * rows_at_once;
-    const uint blocks = args.columns / 32;
-    const uint tiles = (blocks + 31) / 32;
-    const uint groups = blocks >> args.group_shift;
-    const ulong row_words = ulong(blocks) * words_per_block;
-    float total[32] = {0};
-    for (uint tile = 0; tile < tiles; tile++) {
-        const uint block = tile * 32 + lane;
-        device const float *x = turned + ulong(tile) * 1024;
-        if (block < blocks) {
-            for (uint r = 0; r < rows_at_once; r++) {
-                const uint row = min(first + r, args.rows - 1);
-                float dots[8] = {0};
-                add_block(packed + row * row_words + block * words_per_block, x, ulong(tiles) * 1024, lane,
-                          dots);
-                const ulong at = ulong(row) * groups + (block >> args.group_shift);
-                const float scale = float(scales[at]);
-                const float shift = has_biases ? float(biases[at]) : -middle * scale;
-                for (uint v = 0; v < vectors; v++) {
-                    total[r * 8 + v] += fma(scale, dots[v], shift * sums[(v * tiles + tile) * 32 + lane]);
-                }
-            }
+    const uint words = args.columns / per_word, whole = words / 32, lines = (words + 31) / 32;
+    const uint word_shift = args.group_shift + (bits == 4 ? 2 : 3); // a group is 1 << this words
+    const uint groups = words >> word_shift;
+    rows_of_weights rows;
+    uint row[4];
+    for (uint r = 0; r < rows_at_once; r++) {
+        row[r] = min(first + r, args.rows - 1);
+        rows.words[r] = packed + ulong(row[r]) * words;
+    }
+    for (uint i = 0; i < 4 * 8; i++) {
+        rows.total[i] = 0;
+    }
+    for (uint first_group = 0, line = 0; first_group < groups; first_group += 32) {
+        for (uint r = 0; r < rows_at_once; r++) {
+            const ulong at = ulong(row[r]) * groups + first_group + lane;
+            const bool mine = first_group + lane < groups;
+            rows.scale[r] = mine ? float(scales[at]) : 0.0f;
+            rows.shift[r] = has_biases && mine ? float(biases[at]) / -middle : 0.0f;
+        }
+        uint owner = lane >> word_shift;
+        const uint end = line + (1u << word_shift);
+        for (const uint last = min(end, whole); line < last; line++, owner += 32u >> word_shift) {
+            add_line(rows, turned, starts, line, lines, owner, lane, true);
+        }
+        if (line < min(end, lines)) { // which is not whole
+            add_line(rows, turned, starts, line, lines, owner, lane, line * 32 + lane < words);
         }
     }
     for (uint r = 0; r < rows_at_once; r++) {
         for (uint v = 0; v < vectors; v++) {
-            float sum = simd_sum(total[r * 8 + v]);
+            float sum = simd_sum(rows.total[r * 8 + v]);
             if (lane == 0 && first + r < args.rows && v < args.vectors) {
                 sum += args.has_bias ? float(bias[first + r]) : 0.0f;
                 out[v * args.out_stride + first + r] = T(sum);

@@ -177,16 +177,35 @@ static void reference(struct igh_run *run) {
     }
 }
 
-/* The argument of exp is a rounded difference, of numbers that spread over about 8 deviations: half
- * an ulp of it, at most its size times 2^-24, is that relative error of the result, as many ulps.
- */
+/* How far the scores of a row lie apart, at most: e to that is the ratio of its results. */
+static double spread_of(const struct igh_run *run, int slot) {
+    const double *out = igh_expected(run, slot);
+    int64_t rows = run->test->n[0], columns = run->test->n[1];
+    double spread = 0;
+    for (int64_t r = 0; out && r < rows; r++) {
+        double least = INFINITY, most = 0;
+        for (int64_t c = 0; c < columns; c++) {
+            double value = out[r * columns + c];
+            least = value > 0 ? fmin(least, value) : least; // not what is masked
+            most = fmax(most, value);
+        }
+        spread = least < most ? fmax(spread, log(most / least)) : spread;
+    }
+    return spread;
+}
+
+/* The argument of exp is a difference of scores. It is rounded: half an ulp of it, 2^-24 times the
+ * power of two below, is a relative error of the result, which is as many ulps, whatever is done
+ * afterwards. So is that of a score, no larger than the scores' spread, that was a sum with a mask.
+ * fast::exp itself has 2. */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
-    (void)slot;
-    double deviation = run->test->f[1] == 0 ? 1 : run->test->f[1];
-    double range = 8 * (deviation * fabs((double)scale_of(run)) +
-                        ((run->test->flags & (MASK_SAME | MASK_F32)) != 0));
-    return (struct igh_bound){.ulps = row_ulps(run, (double)run->test->n[1]) +
-                                      (run->type == INGOT_SCALAR_F32 ? fmin(range, 100) : 0)};
+    if (run->type != INGOT_SCALAR_F32)
+        return (struct igh_bound){.ulps = row_ulps(run, 0)};
+    const double smallest = 104; /* e^-104 is 0 */
+    double spread = fmin(spread_of(run, slot), smallest);
+    double roundings = run->test->flags & (MASK_SAME | MASK_F32) ? 2 : 1;
+    return (struct igh_bound){.ulps = row_ulps(run, (double)run->test->n[1]) + 2 +
+                                      roundings * exp2(floor(log2(fmax(spread, 1))))};
 }
 
 /* The rows of the result add up to 1. */
