@@ -37,7 +37,7 @@ static void forget_work(struct cpu_stream *stream) {
     stream->busy = false;
     stream->deferred_ns = 0;
     atomic_store(&stream->completed, atomic_load(&stream->submitted));
-    atomic_store(&stream->waiters, 0);
+    atomic_store(&stream->wake_at, 0);
     atomic_store(&stream->failed, false);
     ig_error_clear(&stream->error);
 }

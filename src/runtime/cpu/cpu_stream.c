@@ -14,6 +14,7 @@
 #define SELDOM       64
 #define BLIT_BLOCK   ((uint64_t)1 << 20)
 #define MAX_PENDING  65536u
+#define ROOM         256u /* is made at a time when so many are pending */
 
 void cpu_stream_locks(struct cpu_stream *stream) {
     pthread_mutexattr_t attributes;
@@ -195,16 +196,24 @@ static uint64_t pending(struct cpu_stream *stream) {
     return atomic_load(&stream->submitted) - completed;
 }
 
+/* Until so many commands are completed. Who completes others is not to be held up by waking. */
+static void sleep_until(struct cpu_stream *stream, uint64_t target) {
+    pthread_mutex_lock(&stream->lock);
+    for (;;) {
+        uint64_t wake_at = atomic_load(&stream->wake_at);
+        if (wake_at == 0 || wake_at > target)
+            atomic_store(&stream->wake_at, target);
+        if (atomic_load(&stream->completed) >= target)
+            break;
+        pthread_cond_wait(&stream->progress, &stream->lock);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
 /* A bound on memory for callers that never wait: let the queue shrink first. */
 static void limit_pending(struct cpu_stream *stream) {
-    if (pending(stream) < MAX_PENDING)
-        return;
-    pthread_mutex_lock(&stream->lock);
-    atomic_fetch_add(&stream->waiters, 1);
-    while (pending(stream) >= MAX_PENDING)
-        pthread_cond_wait(&stream->progress, &stream->lock);
-    atomic_fetch_sub(&stream->waiters, 1);
-    pthread_mutex_unlock(&stream->lock);
+    if (pending(stream) >= MAX_PENDING)
+        sleep_until(stream, atomic_load(&stream->submitted) - MAX_PENDING + ROOM);
 }
 
 ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
@@ -377,14 +386,8 @@ static void wait_until(struct cpu_stream *stream, uint64_t target) {
     if (reached(stream, target))
         return;
     cpu_pool_ring(stream->device); /* what it waits for may be on other streams */
-    if (look(stream, target))
-        return;
-    pthread_mutex_lock(&stream->lock);
-    atomic_fetch_add(&stream->waiters, 1);
-    while (atomic_load(&stream->completed) < target)
-        pthread_cond_wait(&stream->progress, &stream->lock);
-    atomic_fetch_sub(&stream->waiters, 1);
-    pthread_mutex_unlock(&stream->lock);
+    if (!look(stream, target))
+        sleep_until(stream, target);
 }
 
 void cpu_stream_cancel(void *handle) {

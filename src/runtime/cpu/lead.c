@@ -12,8 +12,12 @@
 
 #include "runtime/cpu/cpu.h"
 
-#define ALONE_NS          10000u /* less work than this is not worth sharing */
-#define CHUNK_NS          2000u  /* what a claim should cost at least */
+#define ALONE_NS          10000u /* less work than this is not worth sharing, */
+#define QUEUED_ALONE_NS   4000u  /* nor this where BACKLOG_NS of work are queued */
+#define BACKLOG_NS        40000u
+#define BACKLOG_MOST_NS   400000u /* less than makes a command long */
+#define MEET_NS           2000u   /* who leads waits so long for those who help with short work */
+#define CHUNK_NS          2000u   /* what a claim should cost at least */
 #define CHUNKS_PER_THREAD 8u
 #define CLAIMS            4u       /* a quarter of what is left of a share at a time, or a chunk */
 #define MOVE_NS           2000000u /* a worker leaves its CPU so seldom */
@@ -23,7 +27,9 @@
 #define MAX_FREE          1024u
 #define BLIT_BYTES_PER_NS 8u
 #define ROW_THREADS       64u
-#define TIMED_EVERY       8u /* commands that run on one thread */
+#define TIMED_EVERY       8u      /* commands that run on one thread */
+#define TURNED_NS         400000u /* work that may be more than the caches hold, */
+#define STRETCH_NS        50000u  /* and a part of it that is less */
 
 /* ---- running ---- */
 
@@ -83,6 +89,7 @@ static void make_shares(struct cpu_stream *stream, struct cpu_command *command) 
     uint64_t each = command->pieces / count, more = command->pieces % count, at = 0;
     for (uint32_t i = 0; i < count; i++) {
         atomic_store_explicit(&stream->shares[i].next, at, memory_order_relaxed);
+        stream->shares[i].begin = at;
         at += each + (i < more);
         stream->shares[i].end = at;
         atomic_store_explicit(&stream->shares[i].taken, 0, memory_order_relaxed);
@@ -140,13 +147,18 @@ static bool claim(struct cpu_stream *stream, const struct cpu_command *command, 
         struct cpu_share *from = &stream->shares[*share];
         uint64_t next = atomic_load_explicit(&from->next, memory_order_relaxed);
         if (next < from->end) {
-            *count = (from->end - next) / CLAIMS;
+            uint64_t left = from->end - next;
+            *count = left / CLAIMS;
+            if (command->stretch && *count > command->stretch)
+                *count = command->stretch;
             if (*count < least)
-                *count = least;
+                *count = left < 2 * least ? left : least;
             *first = atomic_fetch_add_explicit(&from->next, *count, memory_order_relaxed);
             if (*first < from->end) {
                 if (*count > from->end - *first)
                     *count = from->end - *first;
+                if (command->stretch)
+                    *first = from->begin + from->end - *first - *count;
                 return true;
             }
         }
@@ -229,23 +241,61 @@ static uint64_t smallest_chunk(const struct cpu_command *command) {
     return groups ? groups : 1;
 }
 
+/* Work like this command's that is queued: who is woken for one finds the others. */
+static uint64_t backlog(const struct cpu_stream *stream, const struct cpu_command *command) {
+    uint64_t completed = atomic_load_explicit(&stream->completed, memory_order_relaxed);
+    uint64_t submitted = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+    uint64_t work = command->work * (submitted - completed);
+    return work < BACKLOG_MOST_NS ? work : BACKLOG_MOST_NS;
+}
+
+/* Commands on much data, one after the other, often meet at it: where one ended, the caches hold
+ * what the next can begin with. Every other one goes through its shares from their ends, a stretch
+ * at a time. Only where the order cannot matter: kernels that run by rows have no atomics. */
+static void turn(struct cpu_stream *stream, struct cpu_command *command) {
+    if (command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row ||
+        command->work == CPU_UNKNOWN_WORK || command->work < TURNED_NS)
+        return;
+    stream->backwards = !stream->backwards;
+    if (stream->backwards)
+        command->stretch = command->pieces / (command->work / STRETCH_NS) + 1;
+}
+
 /* Sets the chunk size; true when the leader should run the command alone. */
-static bool plan(const struct cpu_executor *executor, struct cpu_command *command) {
-    if (command->pieces == 1 || executor->device->worker_count == 1)
+static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
+                 struct cpu_command *command) {
+    if (command->pieces == 1)
         return true;
     command->chunk = smallest_chunk(command);
     command->work = cpu_expected_work(command);
+    turn(stream, command);
+    if (executor->device->worker_count == 1)
+        return true;
     if (command->work == CPU_UNKNOWN_WORK || command->kind != CPU_DISPATCH)
         return false;
-    if (command->work <= ALONE_NS)
-        return true;
     uint64_t cost = command->work / command->pieces + 1; /* of one threadgroup */
     uint64_t chunk = CHUNK_NS / cost, most = largest_chunk(executor, command);
-    if (chunk > most) /* evenness, but not for claims that cost more than their work */
+    command->is_short = command->work <= ALONE_NS;
+    if (command->is_short) {
+        if (command->work <= QUEUED_ALONE_NS || executor->device->shares_cpus)
+            return true;
+        command->work = backlog(stream, command);
+        if (command->work <= BACKLOG_NS)
+            return true;
+    } else if (chunk > most) { /* evenness, but not for claims that cost more than their work */
         chunk = most > chunk / 2 ? most : chunk / 2;
+    }
     if (command->chunk < chunk)
         command->chunk = chunk;
     return false;
+}
+
+/* The helpers of a short command are done soon, and whoever is last leads on: better who has the
+ * stream in its cache. */
+static void meet_helpers(struct cpu_stream *stream) {
+    uint64_t end = cpu_now() + MEET_NS;
+    while (atomic_load_explicit(&stream->participants, memory_order_relaxed) > 1 && cpu_now() < end)
+        cpu_relax();
 }
 
 /* ---- finishing ---- */
@@ -288,9 +338,11 @@ static void finish(struct cpu_stream *stream) {
     release_resources(command);
     command->next = stream->done;
     stream->done = command;
-    atomic_fetch_add(&stream->completed, 1);
-    if (atomic_load(&stream->waiters) != 0) {
+    uint64_t completed = atomic_fetch_add(&stream->completed, 1) + 1;
+    uint64_t wake_at = atomic_load(&stream->wake_at);
+    if (wake_at && completed >= wake_at) {
         pthread_mutex_lock(&stream->lock);
+        atomic_store(&stream->wake_at, 0); /* those with more to wait for set it again */
         pthread_cond_broadcast(&stream->progress);
         pthread_mutex_unlock(&stream->lock);
     }
@@ -402,13 +454,20 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
     if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT)
         command->deadline =
             cpu_now_for(command->time_limit) + (uint64_t)(command->time_limit * 1e9);
-    if (plan(executor, command)) {
+    bool alone = plan(executor, stream, command);
+    if (alone && !command->stretch) {
         run_alone(executor, command);
         return DONE;
     }
     make_shares(stream, command);
+    if (alone) {
+        take_part(executor, stream, command);
+        return DONE;
+    }
     cpu_pool_open(stream, command);
     take_part(executor, stream, command);
+    if (command->is_short)
+        meet_helpers(stream);
     return cpu_pool_leave(stream) ? DONE : HELPERS_GO_ON;
 }
 
