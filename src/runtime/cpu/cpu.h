@@ -61,7 +61,8 @@ struct cpu_command {
     uint64_t pieces;    /* threadgroups, or blocks of a copy or fill */
     uint64_t chunk;     /* pieces claimed at a time */
     uint64_t work;      /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
-    bool is_short;      /* opened only since more is queued: `work` is all of that */
+    bool is_short;      /* shared only since more is queued: `work` is all of that */
+    bool is_brief;      /* who helps with it stays for the next */
     uint64_t stretch;   /* pieces claimed at most, from the shares' ends on; 0: from their start */
     uint32_t shares;    /* of the pieces, when open */
     atomic_bool failed; /* set once, by whoever then writes error */
@@ -241,6 +242,16 @@ enum cpu_stream_state {
     CPU_STREAM_BLOCKED, /* on an event */
 };
 
+/* Helpers who stay for the next command of little work: they join a round of it without a lock. */
+#define CPU_ROUND_CLOSED ((uint64_t)1 << 15)
+#define CPU_ROUND_STEP   ((uint64_t)1 << 16) /* below: those who joined, and whether it is closed */
+struct cpu_rounds {
+    _Alignas(64) _Atomic uint64_t current;
+    _Atomic(struct cpu_command *) command;
+    _Alignas(64) atomic_uint finished; /* of those who joined the current one */
+    atomic_uint attending;
+};
+
 /* What is left of a share of the active command. */
 struct cpu_share {
     _Alignas(64) _Atomic uint64_t next;
@@ -272,6 +283,8 @@ struct cpu_stream {
     atomic_bool failed;                        /* error is set: drop work */
     _Atomic uint64_t wake_at;   /* so many completed commands wake who sleeps; 0: nobody does */
     _Atomic uint64_t cancelled; /* so many commands are to be ended if they are not completed */
+
+    struct cpu_rounds rounds;
 
     /* On a line of its own: who waits polls it. */
     _Alignas(64) _Atomic uint64_t completed;

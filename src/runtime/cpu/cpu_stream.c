@@ -4,6 +4,7 @@
  * Arguments are copied into the command, which keeps everything it uses alive. A thread that
  * waits runs commands of its stream itself when no worker has taken them yet.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_erro
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
     }
     memset(stream->shares, 0, shares);
+    atomic_store(&stream->rounds.current, CPU_ROUND_CLOSED);
     cpu_stream_locks(stream);
     list_stream(stream);
     *result = stream;
@@ -73,6 +75,8 @@ void cpu_stream_close(void *handle) {
     while (stream->busy)
         pthread_cond_wait(&stream->progress, &stream->lock);
     pthread_mutex_unlock(&stream->lock);
+    while (atomic_load(&stream->rounds.attending) != 0)
+        sched_yield(); /* for some µs: nothing comes any more */
     unlist_stream(stream);
     for (struct cpu_command *command = stream->free_commands; command;) {
         struct cpu_command *next = command->next;
