@@ -356,8 +356,22 @@ static void bench_one(struct bench *bench, unsigned index, struct figure *figure
     bench_row_free(&bench->row);
 }
 
+/* One core is one CPU, for all that a competitor does: also for the threads that submit and wait,
+ * and the same one for all, since CPUs differ in how far they are from the memory. */
+static void stay_on_one_cpu(void) {
+    int cpu = sched_getcpu();
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (cpu >= 0 && cpu < CPU_SETSIZE)
+        CPU_SET((size_t)cpu, &set);
+    if (cpu < 0 || sched_setaffinity(0, sizeof set, &set) != 0)
+        perror("engine_bench: the run on one core may use others");
+}
+
 /* In a process of its own. */
 static int bench_cores(struct bench *bench, struct table *table) {
+    if (bench->cores == 1)
+        stay_on_one_cpu();
     bench->opencl = opencl_open(BENCH_SOURCE "/kernels.cl", bench->cores, &bench->no_opencl);
     bench->sgemm = find_sgemm(bench->cores);
     if (!engine_open(&bench->engines[INGOT], bench->cores, NULL, bench->archive))
