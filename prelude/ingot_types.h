@@ -52,9 +52,17 @@ struct __ingot_raw {};
 #define __INGOT_BINARY_2(op) a.x op b.x, a.y op b.y
 #define __INGOT_BINARY_3(op) a.x op b.x, a.y op b.y, a.z op b.z
 #define __INGOT_BINARY_4(op) a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w
-#define __INGOT_UNARY_2(op)  op a.x, op a.y
-#define __INGOT_UNARY_3(op)  op a.x, op a.y, op a.z
-#define __INGOT_UNARY_4(op)  op a.x, op a.y, op a.z, op a.w
+#define __INGOT_BINARY_8(op)                                                                       \
+    __INGOT_BINARY_4(op), a.s4 op b.s4, a.s5 op b.s5, a.s6 op b.s6, a.s7 op b.s7
+#define __INGOT_BINARY_16(op)                                                                      \
+    __INGOT_BINARY_8(op), a.s8 op b.s8, a.s9 op b.s9, a.sa op b.sa, a.sb op b.sb, a.sc op b.sc,    \
+        a.sd op b.sd, a.se op b.se, a.sf op b.sf
+#define __INGOT_UNARY_2(op) op a.x, op a.y
+#define __INGOT_UNARY_3(op) op a.x, op a.y, op a.z
+#define __INGOT_UNARY_4(op) op a.x, op a.y, op a.z, op a.w
+#define __INGOT_UNARY_8(op) __INGOT_UNARY_4(op), op a.s4, op a.s5, op a.s6, op a.s7
+#define __INGOT_UNARY_16(op)                                                                       \
+    __INGOT_UNARY_8(op), op a.s8, op a.s9, op a.sa, op a.sb, op a.sc, op a.sd, op a.se, op a.sf
 
 #define __INGOT_VEC_ARITHMETIC(N, op)                                                              \
     friend __ingot_inline constexpr vec operator op(vec a, vec b) {                                \
@@ -248,7 +256,43 @@ template <class T> struct vec<T, 4> {
     __INGOT_SWIZZLES_4
 };
 
+/* Only by ext_vector_type(8) or (16); components by number, no swizzles. */
+#define __INGOT_LONG_VEC(N, ...)                                                                   \
+    template <class T> struct vec<T, N> {                                                          \
+        union {                                                                                    \
+            __ingot_native<typename __ingot_storage<T>::type, N> v;                                \
+            T __ingot_components[N];                                                               \
+            struct {                                                                               \
+                T x, y, z, w;                                                                      \
+            };                                                                                     \
+            struct {                                                                               \
+                T __VA_ARGS__;                                                                     \
+            };                                                                                     \
+        };                                                                                         \
+        __INGOT_VEC_BODY(N)                                                                        \
+        template <class U> __ingot_inline explicit constexpr vec(vec<U, N> o) : vec(T(0)) {        \
+            for (int i = 0; i < N; i++) {                                                          \
+                __ingot_components[i] = __ingot_to<T>(o.__ingot_components[i]);                    \
+            }                                                                                      \
+        }                                                                                          \
+        __ingot_inline constexpr vec(T s) : __ingot_components() {                                 \
+            for (int i = 0; i < N; i++) {                                                          \
+                __ingot_components[i] = s;                                                         \
+            }                                                                                      \
+        }                                                                                          \
+        template <class... U, class = enable_if_t<sizeof...(U) == N - 1>>                          \
+        __ingot_inline constexpr vec(T first, U... rest)                                           \
+            : __ingot_components{first, (T)rest...} {}                                             \
+    };
+__INGOT_LONG_VEC(8, s0, s1, s2, s3, s4, s5, s6, s7)
+__INGOT_LONG_VEC(16, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sa, sb, sc, sd, se, sf)
+
+#undef __INGOT_LONG_VEC
 #undef __INGOT_IF_CONSTANT
+#undef __INGOT_BINARY_8
+#undef __INGOT_BINARY_16
+#undef __INGOT_UNARY_8
+#undef __INGOT_UNARY_16
 #undef __INGOT_BINARY_2
 #undef __INGOT_BINARY_3
 #undef __INGOT_BINARY_4

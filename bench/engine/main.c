@@ -4,13 +4,15 @@
  * Each core count is a process of its own (PoCL and OpenBLAS fix their threads at start). Within
  * it, the competitors of a row take turns, a sample each, for several rounds; a figure is the
  * median of a competitor's samples. Results are compared with the plain loop's before timing.
- * Usage: engine_bench [--json] [--rounds N] [--row N] [--cores N] [--cpu-time]
+ * Usage: engine_bench [--json] [--rounds N] [--row N] [--cores N[,N…]] [--cpu-time]
  *        [--only COMPETITOR]
  * --cpu-time counts the process' CPU time, for a first look on a busy machine.
  */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,7 @@
 enum competitor { INGOT, INGOT_AVX2, PLAIN, POCL, MEMCPY, BLAS, COMPETITORS };
 static const char *const competitor_names[] = {"ingot", "ingot_avx2", "plain",
                                                "pocl",  "memcpy",     "openblas"};
-enum { MAX_ROUNDS = 1001, ENOUGH_SECONDS = 4 };
+enum { MAX_ROUNDS = 1001, ENOUGH_SECONDS = 4, MAX_TABLES = 8 };
 
 struct figure {
     double seconds;   /* of one run of the row; 0: none */
@@ -130,8 +132,27 @@ static bool engine_run(struct engine *engine, const struct bench_row *row, size_
 }
 
 /* ---- plain loops and memcpy, split over threads -------------------------------------------- */
+/* Where the threads meet after each repeat: like a dispatch, it is done before the next begins. */
+struct meeting {
+    _Alignas(64) atomic_uint arrived;
+    _Alignas(64) atomic_uint done; /* repeats */
+};
+
+static void meet(struct meeting *meeting, unsigned threads, unsigned repeat) {
+    enum { BEFORE_YIELD = 1 << 14 };
+    if (atomic_fetch_add(&meeting->arrived, 1) + 1 == threads) {
+        atomic_store(&meeting->arrived, 0);
+        atomic_store(&meeting->done, repeat + 1);
+        return;
+    }
+    for (unsigned looks = 0; atomic_load(&meeting->done) <= repeat;)
+        if (++looks % BEFORE_YIELD == 0)
+            sched_yield();
+}
+
 struct share {
     const struct bench *bench;
+    struct meeting *meeting;
     unsigned index;
     size_t repeats;
     bool copies;
@@ -150,6 +171,8 @@ static void *run_share(void *argument) {
         else
             bench->row.plain(&bench->row, first, last);
         __asm__ volatile("" ::: "memory");
+        if (bench->cores > 1)
+            meet(share->meeting, bench->cores, (unsigned)i);
     }
     return NULL;
 }
@@ -158,17 +181,19 @@ static bool threads_run(const struct bench *bench, size_t repeats, bool copies) 
     struct share *shares = calloc(bench->cores, sizeof *shares);
     if (!shares)
         return false;
-    unsigned started = 0;
+    struct meeting meeting = {0};
     for (unsigned i = 0; i < bench->cores; i++)
-        shares[i] = (struct share){bench, i, repeats, copies, 0};
-    for (unsigned i = 1; i < bench->cores; i++, started++)
-        if (pthread_create(&shares[i].thread, NULL, run_share, &shares[i]) != 0)
-            break;
+        shares[i] = (struct share){bench, &meeting, i, repeats, copies, 0};
+    for (unsigned i = 1; i < bench->cores; i++)
+        if (pthread_create(&shares[i].thread, NULL, run_share, &shares[i]) != 0) {
+            perror("engine_bench: no thread for a plain loop"); /* the others would wait for it */
+            _exit(1);
+        }
     run_share(&shares[0]);
-    for (unsigned i = 1; i <= started; i++)
+    for (unsigned i = 1; i < bench->cores; i++)
         pthread_join(shares[i].thread, NULL);
     free(shares);
-    return started + 1 == bench->cores;
+    return true;
 }
 
 /* ---- OpenBLAS ------------------------------------------------------------------------------ */
@@ -331,8 +356,22 @@ static void bench_one(struct bench *bench, unsigned index, struct figure *figure
     bench_row_free(&bench->row);
 }
 
+/* One core is one CPU, for all that a competitor does: also for the threads that submit and wait,
+ * and the same one for all, since CPUs differ in how far they are from the memory. */
+static void stay_on_one_cpu(void) {
+    int cpu = sched_getcpu();
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (cpu >= 0 && cpu < CPU_SETSIZE)
+        CPU_SET((size_t)cpu, &set);
+    if (cpu < 0 || sched_setaffinity(0, sizeof set, &set) != 0)
+        perror("engine_bench: the run on one core may use others");
+}
+
 /* In a process of its own. */
 static int bench_cores(struct bench *bench, struct table *table) {
+    if (bench->cores == 1)
+        stay_on_one_cpu();
     bench->opencl = opencl_open(BENCH_SOURCE "/kernels.cl", bench->cores, &bench->no_opencl);
     bench->sgemm = find_sgemm(bench->cores);
     if (!engine_open(&bench->engines[INGOT], bench->cores, NULL, bench->archive))
@@ -421,10 +460,21 @@ static void print_json(const struct table *tables, const unsigned *cores, unsign
     printf("\n]}\n");
 }
 
+/* Numbers with commas between them: how many. */
+static unsigned read_counts(const char *text, unsigned counts[MAX_TABLES]) {
+    unsigned count = 0;
+    for (; text && atoi(text) > 0 && count < MAX_TABLES; count++) {
+        counts[count] = (unsigned)atoi(text);
+        text = strchr(text, ',');
+        text = text ? text + 1 : NULL;
+    }
+    return count;
+}
+
 int main(int count, char **arguments) {
     struct bench bench = {.rounds = 15, .only_row = -1};
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned cores[2] = {1, online > 1 ? (unsigned)online : 1};
+    unsigned cores[MAX_TABLES] = {1, online > 1 ? (unsigned)online : 1};
     unsigned tables_wanted = online > 1 ? 2 : 1;
     bool json = false;
     for (int i = 1; i < count; i++) {
@@ -448,20 +498,19 @@ int main(int count, char **arguments) {
             bench.only_row = atoi(value);
             i++;
         } else if (!strcmp(arguments[i], "--cores") && value && atoi(value) > 0) {
-            cores[0] = (unsigned)atoi(value);
-            tables_wanted = 1;
+            tables_wanted = read_counts(value, cores);
             i++;
         } else {
             fprintf(stderr,
-                    "usage: engine_bench [--json] [--rounds N] [--row 0…%d] [--cores N] "
+                    "usage: engine_bench [--json] [--rounds N] [--row 0…%d] [--cores N[,N…]] "
                     "[--best] [--cpu-time] [--archive FILE] "
                     "[--only ingot|ingot_avx2|pocl|memcpy|openblas]\n",
                     BENCH_ROWS - 1);
             return 2;
         }
     }
-    struct table *tables =
-        mmap(NULL, 2 * sizeof *tables, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct table *tables = mmap(NULL, MAX_TABLES * sizeof *tables, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (tables == MAP_FAILED) {
         perror("engine_bench: no memory for the results");
         return 3;

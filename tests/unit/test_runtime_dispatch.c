@@ -381,23 +381,37 @@ static void test_log(void) {
     ingot_set_log_function(NULL, NULL);
 }
 
-/* Many small dispatches in order on one buffer: each adds i + value once. */
-static void test_queue(void) {
-    ingot_kernel *kernel = get("mark");
+static void *wait_for_stream(void *queue) {
+    return ingot_stream_wait(queue) == INGOT_OK ? queue : NULL;
+}
+
+/* Many dispatches in order on one buffer: each adds i + value once to every element. Other threads
+ * wait for what is queued half-way and in the end. */
+static void test_queue(const char *name, uint32_t threads, uint32_t rounds) {
+    ingot_kernel *kernel = get(name);
     ingot_buffer *out = NULL;
-    OK(ingot_buffer_create(device, 32 * 4, &out));
-    uint32_t rounds = 5000;
+    pthread_t waiters[2];
+    OK(ingot_buffer_create(device, threads * 4, &out));
     for (uint32_t i = 0; i < rounds; i++) {
         ingot_arg args[] = {{.buffer = out}, {.bytes = &i, .size = 4}};
         ingot_dispatch_desc desc = {
-            .kernel = kernel, .threads = {32}, .args = args, .arg_count = 2};
+            .kernel = kernel, .threads = {threads}, .group = {32}, .args = args, .arg_count = 2};
         if (ingot_stream_dispatch(stream, &desc) != INGOT_OK)
             CHECK(!"dispatch");
+        if (i == rounds / 2 || i == rounds - 1)
+            CHECK(pthread_create(&waiters[i == rounds - 1], NULL, wait_for_stream, stream) == 0);
     }
     OK(ingot_stream_wait(stream));
     const uint32_t *result = ingot_buffer_contents(out);
-    CHECK(result[0] == rounds * (rounds - 1) / 2);
-    CHECK(result[31] == rounds * (rounds - 1) / 2 + 31 * rounds);
+    bool right = true;
+    for (uint32_t i = 0; i < threads; i++)
+        right &= result[i] == rounds * (rounds - 1) / 2 + i * rounds;
+    CHECK(right);
+    for (int i = 0; i < 2; i++) {
+        void *waited = NULL;
+        pthread_join(waiters[i], &waited);
+        CHECK(waited != NULL);
+    }
     ingot_buffer_release(out);
     ingot_kernel_release(kernel);
 }
@@ -550,7 +564,10 @@ static void test_everything(uint32_t workers) {
     test_dropping();
     test_copies();
     test_log();
-    test_queue();
+    test_queue("mark", 32, 5000);
+    test_queue("mark", 3000, 500);        /* short, but worth sharing where many are queued */
+    test_queue("mark_rows", 8000, 2000);  /* the same by rows */
+    test_queue("mark_rows", 2000000, 12); /* long: every other one backwards */
     test_unattended();
     test_events();
     test_threads();

@@ -200,6 +200,7 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
         return status;
     igc_rewrite_constants(rewriter);
     igc_rewrite_derived(rewriter);
+    igc_rewrite_vectors(rewriter);
     igc_rewrite_members(rewriter);
     igc_rewrite_spaces(rewriter);
     igc_rewrite_expressions(rewriter);

@@ -128,6 +128,7 @@ ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *
 ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error *error);
 void igc_rewrite_constants(struct igc_rewriter *rewriter);
 void igc_rewrite_derived(struct igc_rewriter *rewriter);
+void igc_rewrite_vectors(struct igc_rewriter *rewriter);
 void igc_rewrite_members(struct igc_rewriter *rewriter);
 void igc_rewrite_spaces(struct igc_rewriter *rewriter);
 void igc_rewrite_expressions(struct igc_rewriter *rewriter);

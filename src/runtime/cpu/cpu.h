@@ -61,6 +61,9 @@ struct cpu_command {
     uint64_t pieces;    /* threadgroups, or blocks of a copy or fill */
     uint64_t chunk;     /* pieces claimed at a time */
     uint64_t work;      /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
+    bool is_short;      /* shared only since more is queued: `work` is all of that */
+    bool is_brief;      /* who helps with it stays for the next */
+    uint64_t stretch;   /* pieces claimed at most, from the shares' ends on; 0: from their start */
     uint32_t shares;    /* of the pieces, when open */
     atomic_bool failed; /* set once, by whoever then writes error */
     struct ig_error error;
@@ -217,8 +220,9 @@ struct cpu_device {
     atomic_uint deferred; /* (pool) listed streams for which nobody was woken */
     struct cpu_executor *executors, *free_executors; /* (pool) */
     uint32_t executor_count;                         /* (pool) */
-    _Atomic uint64_t work_signal;                    /* changes when a stream becomes runnable */
-    uint32_t worker_count, workers_started;
+    /* On a line of its own: who looks for work polls it. Changes when a stream becomes runnable. */
+    _Alignas(64) _Atomic uint64_t work_signal;
+    _Alignas(64) uint32_t worker_count, workers_started;
     uint16_t rank[CPU_MAX_RANKS]; /* of each CPU among those that this process may use */
     atomic_int crowded;           /* 1 + a CPU that a worker should leave; 0: none */
     bool lenient_barriers;        /* only threads that still run count at a barrier */
@@ -238,10 +242,20 @@ enum cpu_stream_state {
     CPU_STREAM_BLOCKED, /* on an event */
 };
 
+/* Helpers who stay for the next command of little work: they join a round of it without a lock. */
+#define CPU_ROUND_CLOSED ((uint64_t)1 << 15)
+#define CPU_ROUND_STEP   ((uint64_t)1 << 16) /* below: those who joined, and whether it is closed */
+struct cpu_rounds {
+    _Alignas(64) _Atomic uint64_t current;
+    _Atomic(struct cpu_command *) command;
+    _Alignas(64) atomic_uint finished; /* of those who joined the current one */
+    atomic_uint attending;
+};
+
 /* What is left of a share of the active command. */
 struct cpu_share {
     _Alignas(64) _Atomic uint64_t next;
-    uint64_t end;
+    uint64_t begin, end;
     atomic_int taken; /* someone began with it: 1 + the CPU, or -1 when that is not known */
 };
 
@@ -267,14 +281,17 @@ struct cpu_stream {
     uint64_t deferred_ns;                      /* (queue) of work since it was idle */
     struct ig_error error;                     /* (queue) */
     atomic_bool failed;                        /* error is set: drop work */
-    atomic_uint waiters;
+    _Atomic uint64_t wake_at;   /* so many completed commands wake who sleeps; 0: nobody does */
     _Atomic uint64_t cancelled; /* so many commands are to be ended if they are not completed */
+
+    struct cpu_rounds rounds;
 
     /* On a line of its own: who waits polls it. */
     _Alignas(64) _Atomic uint64_t completed;
 
     _Alignas(64) struct cpu_command *batch; /* (leader) taken off the queue */
     struct cpu_command *done;               /* (leader) finished, to be reused */
+    bool backwards;                         /* (leader) the last long command went so */
 
     struct cpu_stream *blocked_next;                        /* cpu_event.lock */
     struct cpu_stream *next_of_device, *previous_of_device; /* (pool) */

@@ -208,9 +208,10 @@ static const struct ig_device_ops cpu_ops = {
 static ingot_status device_open(size_t index, const ingot_device_desc *desc, ingot_device **result,
                                 struct ig_error *error) {
     (void)index;
-    struct cpu_device *device = calloc(1, sizeof *device);
+    struct cpu_device *device = aligned_alloc(_Alignof(struct cpu_device), sizeof *device);
     if (!device)
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a device object");
+    memset(device, 0, sizeof *device);
     device->base.most_threadgroup_memory = MAX_GROUP_MEMORY;
     ingot_status status = fill_info(desc, &device->base.info, error);
     if (status == INGOT_OK)

@@ -4,6 +4,7 @@
  * Arguments are copied into the command, which keeps everything it uses alive. A thread that
  * waits runs commands of its stream itself when no worker has taken them yet.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #define SELDOM       64
 #define BLIT_BLOCK   ((uint64_t)1 << 20)
 #define MAX_PENDING  65536u
+#define ROOM         256u /* is made at a time when so many are pending */
 
 void cpu_stream_locks(struct cpu_stream *stream) {
     pthread_mutexattr_t attributes;
@@ -59,6 +61,7 @@ ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_erro
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
     }
     memset(stream->shares, 0, shares);
+    atomic_store(&stream->rounds.current, CPU_ROUND_CLOSED);
     cpu_stream_locks(stream);
     list_stream(stream);
     *result = stream;
@@ -72,6 +75,8 @@ void cpu_stream_close(void *handle) {
     while (stream->busy)
         pthread_cond_wait(&stream->progress, &stream->lock);
     pthread_mutex_unlock(&stream->lock);
+    while (atomic_load(&stream->rounds.attending) != 0)
+        sched_yield(); /* for some µs: nothing comes any more */
     unlist_stream(stream);
     for (struct cpu_command *command = stream->free_commands; command;) {
         struct cpu_command *next = command->next;
@@ -195,16 +200,24 @@ static uint64_t pending(struct cpu_stream *stream) {
     return atomic_load(&stream->submitted) - completed;
 }
 
+/* Until so many commands are completed. Who completes others is not to be held up by waking. */
+static void sleep_until(struct cpu_stream *stream, uint64_t target) {
+    pthread_mutex_lock(&stream->lock);
+    for (;;) {
+        uint64_t wake_at = atomic_load(&stream->wake_at);
+        if (wake_at == 0 || wake_at > target)
+            atomic_store(&stream->wake_at, target);
+        if (atomic_load(&stream->completed) >= target)
+            break;
+        pthread_cond_wait(&stream->progress, &stream->lock);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
 /* A bound on memory for callers that never wait: let the queue shrink first. */
 static void limit_pending(struct cpu_stream *stream) {
-    if (pending(stream) < MAX_PENDING)
-        return;
-    pthread_mutex_lock(&stream->lock);
-    atomic_fetch_add(&stream->waiters, 1);
-    while (pending(stream) >= MAX_PENDING)
-        pthread_cond_wait(&stream->progress, &stream->lock);
-    atomic_fetch_sub(&stream->waiters, 1);
-    pthread_mutex_unlock(&stream->lock);
+    if (pending(stream) >= MAX_PENDING)
+        sleep_until(stream, atomic_load(&stream->submitted) - MAX_PENDING + ROOM);
 }
 
 ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
@@ -377,14 +390,8 @@ static void wait_until(struct cpu_stream *stream, uint64_t target) {
     if (reached(stream, target))
         return;
     cpu_pool_ring(stream->device); /* what it waits for may be on other streams */
-    if (look(stream, target))
-        return;
-    pthread_mutex_lock(&stream->lock);
-    atomic_fetch_add(&stream->waiters, 1);
-    while (atomic_load(&stream->completed) < target)
-        pthread_cond_wait(&stream->progress, &stream->lock);
-    atomic_fetch_sub(&stream->waiters, 1);
-    pthread_mutex_unlock(&stream->lock);
+    if (!look(stream, target))
+        sleep_until(stream, target);
 }
 
 void cpu_stream_cancel(void *handle) {

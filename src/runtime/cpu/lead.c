@@ -12,8 +12,14 @@
 
 #include "runtime/cpu/cpu.h"
 
-#define ALONE_NS          10000u /* less work than this is not worth sharing */
-#define CHUNK_NS          2000u  /* what a claim should cost at least */
+#define ALONE_NS          10000u /* less work than this is not worth sharing, */
+#define QUEUED_ALONE_NS   3000u  /* nor this where BACKLOG_NS of work are queued */
+#define BACKLOG_NS        40000u
+#define BACKLOG_MOST_NS   400000u /* less than makes a command long */
+#define BRIEF_NS          100000u /* who helps with so little work attends */
+#define ATTEND_NS         20000u  /* for so long */
+#define LOOKS             64u     /* before a look at the clock */
+#define CHUNK_NS          2000u   /* what a claim should cost at least */
 #define CHUNKS_PER_THREAD 8u
 #define CLAIMS            4u       /* a quarter of what is left of a share at a time, or a chunk */
 #define MOVE_NS           2000000u /* a worker leaves its CPU so seldom */
@@ -23,9 +29,20 @@
 #define MAX_FREE          1024u
 #define BLIT_BYTES_PER_NS 8u
 #define ROW_THREADS       64u
-#define TIMED_EVERY       8u /* commands that run on one thread */
+#define TIMED_EVERY       8u      /* commands that run on one thread */
+#define TURNED_NS         400000u /* work that may be more than the caches hold, */
+#define STRETCH_NS        50000u  /* and a part of it that is less */
 
 /* ---- running ---- */
+
+/* Whoever submitted the next command has it in its cache. */
+static void prefetch(const struct cpu_command *command) {
+    if (!command)
+        return;
+    const char *bytes = (const char *)command;
+    for (size_t at = 0; at <= offsetof(struct cpu_command, payload); at += 64)
+        __builtin_prefetch(bytes + at);
+}
 
 static void note_failure(struct cpu_executor *executor, struct cpu_command *command) {
     if (!atomic_exchange(&command->failed, true))
@@ -83,10 +100,17 @@ static void make_shares(struct cpu_stream *stream, struct cpu_command *command) 
     uint64_t each = command->pieces / count, more = command->pieces % count, at = 0;
     for (uint32_t i = 0; i < count; i++) {
         atomic_store_explicit(&stream->shares[i].next, at, memory_order_relaxed);
+        stream->shares[i].begin = at;
         at += each + (i < more);
         stream->shares[i].end = at;
         atomic_store_explicit(&stream->shares[i].taken, 0, memory_order_relaxed);
     }
+}
+
+/* The rank of the CPU that the thread is on. */
+static uint32_t own_share(const struct cpu_executor *executor) {
+    int cpu = sched_getcpu();
+    return cpu >= 0 && cpu < CPU_MAX_RANKS ? executor->device->rank[cpu] : executor->index;
 }
 
 /* Where a thread begins: with the share that its CPU always begins with and may have in its cache,
@@ -140,13 +164,18 @@ static bool claim(struct cpu_stream *stream, const struct cpu_command *command, 
         struct cpu_share *from = &stream->shares[*share];
         uint64_t next = atomic_load_explicit(&from->next, memory_order_relaxed);
         if (next < from->end) {
-            *count = (from->end - next) / CLAIMS;
+            uint64_t left = from->end - next;
+            *count = left / CLAIMS;
+            if (command->stretch && *count > command->stretch)
+                *count = command->stretch;
             if (*count < least)
-                *count = least;
+                *count = left < 2 * least ? left : least;
             *first = atomic_fetch_add_explicit(&from->next, *count, memory_order_relaxed);
             if (*first < from->end) {
                 if (*count > from->end - *first)
                     *count = from->end - *first;
+                if (command->stretch)
+                    *first = from->begin + from->end - *first - *count;
                 return true;
             }
         }
@@ -175,7 +204,7 @@ static enum cpu_failure_kind reason_to_stop(struct cpu_stream *stream,
 
 /* Claims chunks until there are none. Chunks that turn out short grow. */
 static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
-                      struct cpu_command *command) {
+                      struct cpu_command *command, bool notes_cost) {
     uint64_t chunk = command->chunk, most = largest_chunk(executor, command);
     uint32_t share = first_share(stream, command, executor);
     leave_crowd(executor);
@@ -198,7 +227,8 @@ static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
     }
     if (command->kind == CPU_DISPATCH && pieces) {
         cpu_end_groups(executor);
-        note_cost(command->u.dispatch.code, start - begin, pieces);
+        if (notes_cost)
+            note_cost(command->u.dispatch.code, start - begin, pieces);
     }
 }
 
@@ -229,23 +259,122 @@ static uint64_t smallest_chunk(const struct cpu_command *command) {
     return groups ? groups : 1;
 }
 
+static uint32_t attending(const struct cpu_stream *stream) {
+    return atomic_load_explicit(&stream->rounds.attending, memory_order_relaxed);
+}
+
+/* Work like this command's that is queued: who is woken for one finds the others. */
+static uint64_t backlog(const struct cpu_stream *stream, const struct cpu_command *command) {
+    uint64_t completed = atomic_load_explicit(&stream->completed, memory_order_relaxed);
+    uint64_t submitted = atomic_load_explicit(&stream->submitted, memory_order_relaxed);
+    uint64_t work = command->work * (submitted - completed);
+    return work < BACKLOG_MOST_NS ? work : BACKLOG_MOST_NS;
+}
+
+/* Commands on much data, one after the other, often meet at it: where one ended, the caches hold
+ * what the next can begin with. Every other one goes through its shares from their ends, a stretch
+ * at a time. Only where the order cannot matter: kernels that run by rows have no atomics. */
+static void turn(struct cpu_stream *stream, struct cpu_command *command) {
+    if (command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row ||
+        command->work == CPU_UNKNOWN_WORK || command->work < TURNED_NS)
+        return;
+    stream->backwards = !stream->backwards;
+    if (stream->backwards)
+        command->stretch = command->pieces / (command->work / STRETCH_NS) + 1;
+}
+
 /* Sets the chunk size; true when the leader should run the command alone. */
-static bool plan(const struct cpu_executor *executor, struct cpu_command *command) {
-    if (command->pieces == 1 || executor->device->worker_count == 1)
+static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
+                 struct cpu_command *command) {
+    if (command->pieces == 1)
         return true;
     command->chunk = smallest_chunk(command);
     command->work = cpu_expected_work(command);
+    turn(stream, command);
+    if (executor->device->worker_count == 1)
+        return true;
     if (command->work == CPU_UNKNOWN_WORK || command->kind != CPU_DISPATCH)
         return false;
-    if (command->work <= ALONE_NS)
-        return true;
     uint64_t cost = command->work / command->pieces + 1; /* of one threadgroup */
     uint64_t chunk = CHUNK_NS / cost, most = largest_chunk(executor, command);
-    if (chunk > most) /* evenness, but not for claims that cost more than their work */
+    command->is_short = command->work <= ALONE_NS;
+    command->is_brief = command->work <= BRIEF_NS && !executor->device->shares_cpus;
+    if (command->is_short) {
+        if (command->work <= QUEUED_ALONE_NS || !command->is_brief)
+            return true;
+        command->work = backlog(stream, command);
+        if (command->work <= BACKLOG_NS)
+            return true;
+    } else if (chunk > most) { /* evenness, but not for claims that cost more than their work */
         chunk = most > chunk / 2 ? most : chunk / 2;
+    }
     if (command->chunk < chunk)
         command->chunk = chunk;
     return false;
+}
+
+/* ---- rounds ---- */
+
+/* Are there enough who attend to do without the pool? It takes locks, and may wake others. */
+static bool can_run_round(const struct cpu_stream *stream, const struct cpu_command *command) {
+    uint64_t chunks = (command->pieces + command->chunk - 1) / command->chunk;
+    uint32_t helpers = stream->device->worker_count - 1, present = attending(stream);
+    if (chunks - 1 < helpers)
+        helpers = (uint32_t)(chunks - 1);
+    return command->is_brief && present > 0 && (command->is_short || present >= helpers);
+}
+
+/* The command, with those of the attending who come in time; the caller leads on. */
+static void run_round(struct cpu_executor *executor, struct cpu_stream *stream,
+                      struct cpu_command *command) {
+    struct cpu_rounds *rounds = &stream->rounds;
+    uint64_t last = atomic_load_explicit(&rounds->current, memory_order_relaxed);
+    atomic_store_explicit(&rounds->command, command, memory_order_relaxed);
+    atomic_store_explicit(&rounds->finished, 0, memory_order_relaxed);
+    atomic_store_explicit(&rounds->current, (last / CPU_ROUND_STEP + 1) * CPU_ROUND_STEP,
+                          memory_order_release);
+    take_part(executor, stream, command, true);
+    uint64_t joined =
+        atomic_fetch_or_explicit(&rounds->current, CPU_ROUND_CLOSED, memory_order_relaxed) %
+        CPU_ROUND_CLOSED;
+    for (uint32_t looks = 1; atomic_load_explicit(&rounds->finished, memory_order_acquire) < joined;
+         looks++) {
+        cpu_relax();
+        if (looks % (16 * LOOKS) == 0)
+            sched_yield(); /* somebody has lost its CPU */
+    }
+}
+
+/* After a brief command: takes part in the rounds that follow, until there is none for a while,
+ * there is other work, or `until` commands are completed. */
+static void attend(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
+    struct cpu_rounds *rounds = &stream->rounds;
+    _Atomic uint64_t *signal = &executor->device->work_signal;
+    uint64_t seen = atomic_load_explicit(signal, memory_order_relaxed), joined = CPU_ROUND_CLOSED;
+    uint64_t end = cpu_now() + ATTEND_NS;
+    uint32_t own = own_share(executor) % executor->device->worker_count;
+    for (uint32_t looks = 1; atomic_load_explicit(signal, memory_order_relaxed) == seen; looks++) {
+        uint64_t round = atomic_load_explicit(&rounds->current, memory_order_relaxed);
+        bool open = !(round & CPU_ROUND_CLOSED) && round / CPU_ROUND_STEP != joined;
+        struct cpu_command *command = NULL;
+        if (open) { /* what it needs is with the leader: all at once, rather than in turn */
+            command = atomic_load_explicit(&rounds->command, memory_order_relaxed);
+            prefetch(command);
+            __builtin_prefetch(&stream->shares[own], 1);
+        }
+        if (open &&
+            atomic_compare_exchange_strong_explicit(&rounds->current, &round, round + 1,
+                                                    memory_order_acquire, memory_order_relaxed)) {
+            joined = round / CPU_ROUND_STEP;
+            take_part(executor, stream, command, false);
+            atomic_fetch_add_explicit(&rounds->finished, 1, memory_order_release);
+            end = cpu_now() + ATTEND_NS;
+        } else if (!open) {
+            cpu_relax();
+        }
+        if (looks % LOOKS == 0 && (cpu_now() >= end || atomic_load(&stream->completed) >= until))
+            break;
+    }
 }
 
 /* ---- finishing ---- */
@@ -288,9 +417,11 @@ static void finish(struct cpu_stream *stream) {
     release_resources(command);
     command->next = stream->done;
     stream->done = command;
-    atomic_fetch_add(&stream->completed, 1);
-    if (atomic_load(&stream->waiters) != 0) {
+    uint64_t completed = atomic_fetch_add(&stream->completed, 1) + 1;
+    uint64_t wake_at = atomic_load(&stream->wake_at);
+    if (wake_at && completed >= wake_at) {
         pthread_mutex_lock(&stream->lock);
+        atomic_store(&stream->wake_at, 0); /* those with more to wait for set it again */
         pthread_cond_broadcast(&stream->progress);
         pthread_mutex_unlock(&stream->lock);
     }
@@ -344,15 +475,6 @@ static bool take_batch(struct cpu_stream *stream, bool linger) {
 
 /* ---- the loop ---- */
 
-/* Whoever submitted the next command has it in its cache. */
-static void prefetch(const struct cpu_command *command) {
-    if (!command)
-        return;
-    const char *bytes = (const char *)command;
-    for (size_t at = 0; at <= offsetof(struct cpu_command, payload); at += 64)
-        __builtin_prefetch(bytes + at);
-}
-
 /* Reading the clock costs as much as a small threadgroup: once in a while is enough. */
 static void run_alone(struct cpu_executor *executor, struct cpu_command *command) {
     struct cpu_code *code = command->kind == CPU_DISPATCH ? command->u.dispatch.code : NULL;
@@ -402,13 +524,22 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
     if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT)
         command->deadline =
             cpu_now_for(command->time_limit) + (uint64_t)(command->time_limit * 1e9);
-    if (plan(executor, command)) {
+    bool alone = plan(executor, stream, command);
+    if (alone && !command->stretch) {
         run_alone(executor, command);
         return DONE;
     }
     make_shares(stream, command);
+    if (alone) {
+        take_part(executor, stream, command, true);
+        return DONE;
+    }
+    if (can_run_round(stream, command)) {
+        run_round(executor, stream, command);
+        return DONE;
+    }
     cpu_pool_open(stream, command);
-    take_part(executor, stream, command);
+    take_part(executor, stream, command, true);
     return cpu_pool_leave(stream) ? DONE : HELPERS_GO_ON;
 }
 
@@ -429,9 +560,18 @@ void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t
 
 void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
     atomic_store_explicit(&executor->stream, stream, memory_order_relaxed);
-    take_part(executor, stream, stream->active);
-    if (!cpu_pool_leave(stream))
-        return;
-    finish(stream);
-    cpu_lead(executor, stream, until);
+    struct cpu_rounds *rounds = &stream->rounds;
+    bool stays = stream->active->is_brief && attending(stream) < executor->device->max_spinning;
+    take_part(executor, stream, stream->active, true);
+    if (stays) /* before it leaves: the stream may not be closed while somebody attends */
+        atomic_fetch_add_explicit(&rounds->attending, 1, memory_order_relaxed);
+    bool last = cpu_pool_leave(stream);
+    if (stays && !last)
+        attend(executor, stream, until);
+    if (stays)
+        atomic_fetch_sub_explicit(&rounds->attending, 1, memory_order_release);
+    if (last) {
+        finish(stream);
+        cpu_lead(executor, stream, until);
+    }
 }

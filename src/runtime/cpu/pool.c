@@ -125,6 +125,12 @@ void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
 
 bool cpu_pool_leave(struct cpu_stream *stream) {
     struct cpu_device *device = stream->device;
+    /* no longer open, and all others have left: nobody else can come */
+    if (atomic_load_explicit(&stream->participants, memory_order_acquire) == 1 &&
+        atomic_load_explicit(&stream->state, memory_order_relaxed) == CPU_STREAM_LED) {
+        atomic_store_explicit(&stream->participants, 0, memory_order_relaxed);
+        return true;
+    }
     pthread_mutex_lock(&device->lock);
     if (atomic_load_explicit(&stream->state, memory_order_relaxed) == CPU_STREAM_OPEN) {
         atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
@@ -132,7 +138,7 @@ bool cpu_pool_leave(struct cpu_stream *stream) {
         if (!device->runnable_first)
             device->to_wake = 0; /* they would come too late */
     }
-    bool last = atomic_fetch_sub_explicit(&stream->participants, 1, memory_order_relaxed) == 1;
+    bool last = atomic_fetch_sub_explicit(&stream->participants, 1, memory_order_release) == 1;
     pthread_mutex_unlock(&device->lock);
     return last;
 }
