@@ -9,18 +9,6 @@ namespace metal {
 template <class T, size_t N> struct array {
     T __elements[N];
     using value_type = T;
-    __ingot_inline constexpr T &operator[](size_t i) {
-        return __elements[i];
-    }
-    __ingot_inline constexpr const T &operator[](size_t i) const {
-        return __elements[i];
-    }
-    __ingot_inline constexpr T &at(size_t i) {
-        return __elements[i];
-    }
-    __ingot_inline constexpr const T &at(size_t i) const {
-        return __elements[i];
-    }
     __ingot_inline static constexpr size_t size() {
         return N;
     }
@@ -40,9 +28,21 @@ template <class T, size_t N> struct array {
     }                                                                                              \
     __ingot_inline constexpr SPACE T *end(this SPACE array &self) {                                \
         return self.__elements + N;                                                                \
+    }                                                                                              \
+    __ingot_inline constexpr SPACE T &operator[](this SPACE array &self, size_t i) {               \
+        return self.__elements[i];                                                                 \
+    }                                                                                              \
+    __ingot_inline constexpr SPACE T &at(this SPACE array &self, size_t i) {                       \
+        return self.__elements[i];                                                                 \
+    }                                                                                              \
+    __ingot_inline constexpr SPACE T &front(this SPACE array &self) {                              \
+        return self.__elements[0];                                                                 \
+    }                                                                                              \
+    __ingot_inline constexpr SPACE T &back(this SPACE array &self) {                               \
+        return self.__elements[N - 1];                                                             \
     }
-    /* The front end asks for C++23 where a source takes pointers into arrays: the pointer keeps
-     * the array's address space then. */
+    /* The front end asks for C++23 where a source takes pointers into arrays, or names arrays in
+     * an address space: pointers and references keep the array's space then. */
     __INGOT_ARRAY_POINTERS()
     __INGOT_ARRAY_POINTERS(const)
     __INGOT_ARRAY_POINTERS(__ingot_device)
@@ -52,6 +52,30 @@ template <class T, size_t N> struct array {
     __INGOT_ARRAY_POINTERS(__ingot_constant)
 #undef __INGOT_ARRAY_POINTERS
 #else
+    __ingot_inline constexpr T &operator[](size_t i) {
+        return __elements[i];
+    }
+    __ingot_inline constexpr const T &operator[](size_t i) const {
+        return __elements[i];
+    }
+    __ingot_inline constexpr T &at(size_t i) {
+        return __elements[i];
+    }
+    __ingot_inline constexpr const T &at(size_t i) const {
+        return __elements[i];
+    }
+    __ingot_inline constexpr T &front() {
+        return __elements[0];
+    }
+    __ingot_inline constexpr T &back() {
+        return __elements[N - 1];
+    }
+    __ingot_inline constexpr const T &front() const {
+        return __elements[0];
+    }
+    __ingot_inline constexpr const T &back() const {
+        return __elements[N - 1];
+    }
     __ingot_inline constexpr T *data() {
         return __elements;
     }
@@ -71,12 +95,6 @@ template <class T, size_t N> struct array {
         return __elements + N;
     }
 #endif
-    __ingot_inline constexpr T &front() {
-        return __elements[0];
-    }
-    __ingot_inline constexpr T &back() {
-        return __elements[N - 1];
-    }
     __ingot_inline constexpr void fill(const T &x) {
         for (size_t i = 0; i < N; i++) {
             __elements[i] = x;

@@ -15,11 +15,29 @@
 #define __HAVE_SIMDGROUP_MATRIX__ 1
 #define __INGOT__                 1
 
-#define METAL_FUNC                inline __attribute__((always_inline))
-#define METAL_INTERNAL            inline __attribute__((always_inline))
-#define METAL_CONST               __attribute__((const))
-#define METAL_PURE                __attribute__((pure))
-#define METAL_ASM(...)            __asm(__VA_ARGS__)
+/* What clang defines by itself: preprocessing starts without. */
+#ifndef __LITTLE_ENDIAN__
+#define __LITTLE_ENDIAN__       1
+#define __ORDER_LITTLE_ENDIAN__ 1234
+#define __ORDER_BIG_ENDIAN__    4321
+#define __BYTE_ORDER__          __ORDER_LITTLE_ENDIAN__
+#define __CHAR_BIT__            8
+#define __SCHAR_MAX__           127
+#define __SHRT_MAX__            32767
+#define __INT_MAX__             2147483647
+#define __LONG_MAX__            9223372036854775807L
+#define __SIZEOF_SHORT__        2
+#define __SIZEOF_INT__          4
+#define __SIZEOF_LONG__         8
+#define __SIZEOF_FLOAT__        4
+#define __SIZEOF_POINTER__      8
+#endif
+
+#define METAL_FUNC     inline __attribute__((always_inline))
+#define METAL_INTERNAL inline __attribute__((always_inline))
+#define METAL_CONST    __attribute__((const))
+#define METAL_PURE     __attribute__((pure))
+#define METAL_ASM(...) __asm(__VA_ARGS__)
 #define METAL_VALID_ARGS(...)
 
 /* The last operand of __metal_exp(x, mode) and its like. */

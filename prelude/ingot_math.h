@@ -139,6 +139,11 @@ using __ingot_math_scalar = typename __ingot_math_accept<
                                  (__is_same(A, half) || ...),
                                  (__is_same(A, bfloat) || ...)>::type>::type;
 
+/* The same for one argument, as a pack: templates that kernels define for integers are closer. */
+template <bool Integers, class A, class... None>
+using __ingot_math_alone =
+    typename __ingot_math_accept<sizeof...(None) == 0, __ingot_math_scalar<Integers, A>>::type;
+
 /* The vector among the arguments, when the others are the same vector or scalars. Packed vectors
  * count as vectors. */
 template <class T> struct __ingot_math_as_vector {
@@ -204,7 +209,8 @@ template <class V, class F> __ingot_inline V __ingot_math_each(F f) {
     __ingot_inline half name(half x) {                                                             \
         return (half)__ingot_math_##name##_##half_form((float)x);                                  \
     }                                                                                              \
-    template <class A> __ingot_inline __ingot_math_scalar<integers, A> name(A x) {                 \
+    template <class A, class... None>                                                              \
+    __ingot_inline __ingot_math_alone<integers, A, None...> name(A x, None...) {                   \
         return (__ingot_math_scalar<integers, A>)__ingot_math_##name##_##form((float)x);           \
     }                                                                                              \
     template <class A> __ingot_inline __ingot_math_vector<A> name(A x) {                           \

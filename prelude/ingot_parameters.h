@@ -113,6 +113,7 @@ template <class P> struct __ingot_argument<P &> {
         return *__ingot_fetch_argument<P, ORDINAL, INDEX, true>(name, active);
     }
 };
+template <class P> struct __ingot_argument<P &__restrict> : __ingot_argument<P &> {};
 
 template <class T, uint ORDINAL, uint INDEX>
 __ingot_inline decltype(auto) __ingot_parameter(const char *name) {

@@ -417,3 +417,16 @@ __ingot_inline constexpr metal::enable_if_t<__ingot_is_distant_class<T>, metal::
 __ingot_rvalue(T &x) {
     return metal::__ingot_bare_t<T>(x);
 }
+
+/* A pointer whose address space is known again: it converts to pointers and references of the
+ * space that the function returns which uses it. */
+template <class T> struct __ingot_respaced {
+    T *pointer;
+    __ingot_inline constexpr __ingot_respaced(T *p) : pointer(p) {}
+    template <class P> __ingot_inline operator P *() const {
+        return (P *)pointer;
+    }
+    template <class P> __ingot_inline operator P &() const {
+        return *(P *)pointer;
+    }
+};

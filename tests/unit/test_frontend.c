@@ -102,7 +102,12 @@ static const struct rewrite_case rewrites[] = {
      "int f(this " THREADGROUP " S &__self, int x) { return __self.__ingot_threadgroup_", NULL,
      NULL},
     {"struct S { float v; const threadgroup float &get() const threadgroup { return v; } };",
-     "const float &get() const { return v; }", "opencl", NULL},
+     "const float &__ingot_threadgroup_6() const { return v; } const " THREADGROUP
+     " float & get(this const " THREADGROUP " S &__self) { return "
+     "__ingot_respaced(&__self.__ingot_threadgroup_6()); }",
+     NULL, NULL},
+    {"struct S { thread float *at(int i) thread { return v + i; } float v[2]; };",
+     "float *at(int i) { return v + i; }", "opencl", NULL},
     {"struct S { template <class T> if_a<T> f(T x) thread { return 1; }\n"
      "template <class T> if_b<T> f(T x) thread { return 2; } };",
      "template <class T> if_a<T> f(T x) { return 1; } template <class T> if_b<T> f(T x) { return "

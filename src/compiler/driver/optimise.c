@@ -5,6 +5,7 @@
  * neither merges nor moves convergent calls (no hoisting or sinking of common code, no jump
  * threading): which lanes reach a call is part of its meaning.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/driver/driver.h"
@@ -18,6 +19,14 @@ static const char early_passes[] =
     "globalopt,globaldce,always-inline,globaldce,"
     "function(sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>," SIMPLIFYCFG
     ",instcombine<no-verify-fixpoint>)";
+
+/* The same from the innermost functions outwards, each simplified before it is copied into its
+ * callers: what inlining makes of deep towers of small functions (arithmetic of wide integers) is
+ * too much to be simplified at once. */
+static const char tower_passes[] =
+    "globalopt,globaldce,"
+    "cgscc(inline<only-mandatory>,function(sroa<modify-cfg>,early-cse<memssa>)),globaldce";
+enum { TOWER_SIZE = 50000 }; /* instructions, everything inlined and nothing simplified */
 
 /* A function that calls itself last is a loop, and can then be inlined. */
 static const char recursion_passes[] =
@@ -152,6 +161,49 @@ static void mark_constant_loads(LLVMValueRef kernel) {
     }
 }
 
+struct function_size {
+    LLVMValueRef function;
+    uint64_t size; /* 0 while its callees are being counted */
+};
+
+/* Instructions of the function once everything that it calls is inlined. */
+static uint64_t inlined_size(LLVMValueRef function, struct function_size *known, size_t *count,
+                             size_t limit) {
+    for (size_t i = 0; i < *count; i++) {
+        if (known[i].function == function) {
+            return known[i].size;
+        }
+    }
+    if (*count == limit) {
+        return 0;
+    }
+    size_t own = (*count)++;
+    known[own] = (struct function_size){.function = function};
+    uint64_t size = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+            size++;
+            if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee)) {
+                size += inlined_size(callee, known, count, limit);
+            }
+        }
+    }
+    known[own].size = size;
+    return size;
+}
+
+static bool is_tower(LLVMModuleRef module, LLVMValueRef kernel) {
+    size_t functions = 0, count = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        functions += !LLVMIsDeclaration(f);
+    }
+    struct function_size *known = calloc(functions + 1, sizeof *known);
+    bool tower = known && inlined_size(kernel, known, &count, functions) > TOWER_SIZE;
+    free(known);
+    return tower;
+}
+
 static bool has_functions(LLVMModuleRef module, LLVMValueRef kernel) {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         if (f != kernel && !LLVMIsDeclaration(f)) {
@@ -171,6 +223,9 @@ ingot_status igc_optimise(LLVMModuleRef module, LLVMValueRef kernel, struct ig_e
     describe_builtins(module);
     forget_type_aliasing(module);
     status = igc_pin_loop_exits(module, error);
+    if (!status && is_tower(module, kernel)) {
+        status = igc_stage(module, machine, "towers", tower_passes, error);
+    }
     if (!status) {
         status = igc_stage(module, machine, "early", early_passes, error);
     }

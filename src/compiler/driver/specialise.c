@@ -294,10 +294,50 @@ static void drop_constructor(LLVMModuleRef module, LLVMValueRef function) {
     }
 }
 
+/* The three-component vector that the global at `pointer` is, alone in however many structs. */
+static LLVMTypeRef three_components(LLVMValueRef pointer) {
+    while (LLVMIsAConstantExpr(pointer) && LLVMGetConstOpcode(pointer) == LLVMAddrSpaceCast) {
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+    LLVMTypeRef type = LLVMIsAGlobalVariable(pointer) ? LLVMGlobalGetValueType(pointer) : NULL;
+    while (type && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+        type = LLVMCountStructElementTypes(type) == 1 ? LLVMStructGetTypeAtIndex(type, 0) : NULL;
+    }
+    return type && LLVMGetTypeKind(type) == LLVMVectorTypeKind && LLVMGetVectorSize(type) == 3
+               ? type
+               : NULL;
+}
+
+/* clang stores vectors of three as four; globalopt does not see that this is the global's value. */
+static void narrow_stores(LLVMValueRef function) {
+    LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
+    LLVMValueRef first[] = {LLVMConstInt(i32, 0, false), LLVMConstInt(i32, 1, false),
+                            LLVMConstInt(i32, 2, false)};
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            LLVMTypeRef three =
+                LLVMIsAStoreInst(in) ? three_components(LLVMGetOperand(in, 1)) : NULL;
+            LLVMTypeRef stored = three ? LLVMTypeOf(LLVMGetOperand(in, 0)) : NULL;
+            if (!three || LLVMGetTypeKind(stored) != LLVMVectorTypeKind ||
+                LLVMGetVectorSize(stored) != 4 ||
+                LLVMGetElementType(stored) != LLVMGetElementType(three)) {
+                continue;
+            }
+            LLVMPositionBuilderBefore(builder, in);
+            LLVMValueRef value = LLVMGetOperand(in, 0);
+            value = LLVMBuildShuffleVector(builder, value, LLVMGetPoison(stored),
+                                           LLVMConstVector(first, 3), "");
+            LLVMSetOperand(in, 0, value);
+        }
+    }
+    LLVMDisposeBuilder(builder);
+}
+
 /* Constructors of class types reach their global through plain pointers. */
-static const char inline_and_derive[] =
-    "always-inline,function(sroa,infer-address-spaces,early-cse,instcombine<no-verify-fixpoint>),"
-    "globalopt";
+static const char inline_and_simplify[] =
+    "always-inline,function(sroa,infer-address-spaces,early-cse,instcombine<no-verify-fixpoint>)";
 
 static ingot_status fold_derived(LLVMModuleRef module, LLVMValueRef kernel,
                                  struct ig_error *error) {
@@ -311,7 +351,11 @@ static ingot_status fold_derived(LLVMModuleRef module, LLVMValueRef kernel,
         status = igc_stage(module, NULL, "derive", "globaldce,globalopt", error);
         if (!status && list_constructors(module, list)) {
             igc_mark_for_inlining(module, kernel);
-            status = igc_stage(module, NULL, "derive", inline_and_derive, error);
+            status = igc_stage(module, NULL, "derive", inline_and_simplify, error);
+            for (size_t i = 0; !status && i < list->count; i++) {
+                narrow_stores(list->functions[i]);
+            }
+            status = status ? status : igc_stage(module, NULL, "derive", "globalopt", error);
         }
         if (!status && list_constructors(module, list)) {
             for (size_t i = 0; i < list->count; i++) {

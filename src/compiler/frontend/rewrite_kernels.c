@@ -26,8 +26,8 @@ struct parameter {
 
 /* Attributes that say nothing to a compute kernel. */
 static const char *const harmless[] = {
-    "maybe_unused",       "access",   "texture",   "sampler", "id",
-    "raster_order_group", "noinline", "nodiscard", "likely",  "unlikely",
+    "maybe_unused", "access",    "texture", "sampler",  "id",   "raster_order_group",
+    "noinline",     "nodiscard", "likely",  "unlikely", "user",
 };
 
 static const char *const builtins[] = {

@@ -3,11 +3,17 @@
  *
  * clang cannot overload members by address space here, but `this` converts from every
  * space, so one unqualified member serves all. Twins with the same signature and the same
- * body are dropped down to one. Twins whose bodies differ keep their bodies under other
- * names, and get callers that do overload, with explicit object parameters (C++23):
+ * body are dropped down to one. Twins that differ in their bodies, or in the address space
+ * of what they return, keep their bodies under other names, and get callers that do
+ * overload, with explicit object parameters (C++23):
  *
  *     float __ingot_threadgroup_get() const { … }
  *     float get(this const threadgroup S &__self) { return __self.__ingot_threadgroup_get(); }
+ *
+ * A reference to a member, which lost its space with `this`, gets it back in the caller:
+ *
+ *     threadgroup T &at(this threadgroup S &__self, int i) {
+ *         return __ingot_respaced(&__self.__ingot_threadgroup_at(i)); }
  *
  * Requires the kernel pass. Not done: constructors, conversions and members declared
  * without body whose twins differ keep only one of them.
@@ -201,13 +207,25 @@ static enum igc_word space_of(const struct igc_tokens *tokens, const struct memb
                                              : igc_word_at(tokens, member->qualifier);
 }
 
-/* A reference that a qualified member returns: `threadgroup T &` from a member of `this`
- * would not bind, because `this` has no address space any more. */
+/* Does it return a reference or a pointer into the address space of its object? */
+static bool returns_own_space(const struct igc_tokens *tokens, const struct member *member) {
+    if (member->name == member->start || member->qualifier == IGC_NO_TOKEN)
+        return false;
+    enum igc_word before = igc_word_at(tokens, member->name - 1);
+    if (before != IGC_W_AMPERSAND && before != IGC_W_STAR)
+        return false;
+    for (size_t i = member->start; i < member->name; i++)
+        if (igc_word_at(tokens, i) == space_of(tokens, member))
+            return true;
+    return false;
+}
+
+/* `threadgroup T &` from a member of `this` would not bind, because `this` has no address space
+ * any more. */
 static void rewrite_result(struct igc_rewriter *rewriter, const struct member *member) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     enum igc_word space = space_of(tokens, member);
-    if (member->name == member->start || member->qualifier == IGC_NO_TOKEN ||
-        igc_word_at(tokens, member->name - 1) != IGC_W_AMPERSAND)
+    if (!returns_own_space(tokens, member))
         return;
     for (size_t i = member->start; i < member->name; i++)
         if (igc_word_at(tokens, i) == space)
@@ -241,8 +259,15 @@ static void add_caller(struct igc_rewriter *rewriter, const struct member *membe
     size_t at = member->end - 1;
     const char *object = igc_spelling(rewriter, class, class + 1);
     const char *name = igc_spelling(rewriter, member->name, member->open);
-    igc_after(rewriter, at, " ");
-    igc_after_tokens(rewriter, at, member->start, member->name);
+    bool respaced = returns_own_space(tokens, member);
+    bool pointer = igc_word_at(tokens, member->name - 1) == IGC_W_STAR;
+    for (size_t i = member->start; i < member->name; i++) {
+        igc_after(rewriter, at, " ");
+        if (respaced && igc_word_at(tokens, i) == space_of(tokens, member))
+            igc_after(rewriter, at, igc_space_text(space_of(tokens, member)));
+        else
+            igc_after_tokens(rewriter, at, i, i + 1);
+    }
     igc_after(rewriter, at,
               ig_arena_printf(rewriter->arena, " %s(this %s%s%s %s &__self", name,
                               member->is_const ? "const " : "",
@@ -252,7 +277,12 @@ static void add_caller(struct igc_rewriter *rewriter, const struct member *membe
         igc_after(rewriter, at, ", ");
         igc_after_tokens(rewriter, at, member->open + 1, member->close);
     }
-    igc_after(rewriter, at, ig_arena_printf(rewriter->arena, ") { return __self.%s(", renamed));
+    igc_after(rewriter, at,
+              ig_arena_printf(rewriter->arena, ") { return %s__self.%s(",
+                              !respaced ? ""
+                              : pointer ? "__ingot_respaced("
+                                        : "__ingot_respaced(&",
+                              renamed));
     for (size_t p = member->open + 1; p < member->close;) {
         size_t end = igc_list_item_end(tokens, p, member->close);
         size_t parameter = igc_parameter_name(rewriter, p, end);
@@ -261,7 +291,7 @@ static void add_caller(struct igc_rewriter *rewriter, const struct member *membe
             igc_after(rewriter, at, ", ");
         p = end + 1;
     }
-    igc_after(rewriter, at, "); }");
+    igc_after(rewriter, at, respaced ? ")); }" : "); }");
 }
 
 /* `name` (one token, or `operator` and what follows) stays for the caller's copy: the
@@ -297,7 +327,9 @@ static void rewrite_twins(struct igc_rewriter *rewriter, struct member *members,
         if (members[i].done || !same_signature(tokens, &members[first], &members[i]))
             continue;
         members[i].done = true;
-        differ |= !same_body(tokens, &members[first], &members[i]);
+        differ |= !same_body(tokens, &members[first], &members[i]) ||
+                  (space_of(tokens, &members[i]) != IGC_W_THREAD &&
+                   returns_own_space(tokens, &members[i]));
         renamable &= can_rename(rewriter, &members[i], class);
         if (space_of(tokens, &members[i]) == IGC_W_THREAD)
             keep = i;
@@ -357,6 +389,16 @@ static bool takes_array_pointer(const struct igc_tokens *tokens, size_t dot) {
            (igc_is(name, "data") || igc_is(name, "begin") || igc_is(name, "end"));
 }
 
+/* `threadgroup array<…>`: elements keep the array's address space in C++23 only, too. */
+static bool names_array(const struct igc_tokens *tokens, size_t space) {
+    size_t i = space + 1;
+    while (is_plain_qualifier(igc_word_at(tokens, i)))
+        i++;
+    if (igc_is(igc_at(tokens, i), "metal") && igc_word_at(tokens, i + 1) == IGC_W_SCOPE)
+        i += 2;
+    return igc_is(igc_at(tokens, i), "array") && igc_word_at(tokens, i + 1) == IGC_W_LESS;
+}
+
 void igc_rewrite_members(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t depth = 0, capacity = 0, last_class = IGC_NO_TOKEN;
@@ -376,6 +418,8 @@ void igc_rewrite_members(struct igc_rewriter *rewriter) {
         } else if (word == IGC_W_CLOSE_BRACE && tokens->items[i].match < i && depth > 0) {
             depth--;
         } else if (word == IGC_W_DOT && takes_array_pointer(tokens, i)) {
+            rewriter->explicit_objects = true;
+        } else if (igc_is_space_word(word) && names_array(tokens, i)) {
             rewriter->explicit_objects = true;
         } else if (igc_is_space_word(word) && !rewriter->edits[i].dead &&
                    is_function_qualifier(tokens, i)) {
