@@ -61,7 +61,9 @@ typedef struct { /* std::string_view */
     F(rms_norm)                                                                                    \
     F(rms_norm_direct)                                                                             \
     F(attention)                                                                                   \
-    F(attention_decode)
+    F(attention_decode)                                                                            \
+    F(linear)                                                                                      \
+    F(linear_rows)
 
 #define OVERRIDE_ENUM(name) LIMIT_##name,
 enum limit { OVERRIDE_LIMITS(OVERRIDE_ENUM) LIMIT_COUNT };
@@ -166,7 +168,10 @@ static inline double value_float(torch_value value) {
     F(_scaled_dot_product_flash_attention_for_cpu,                                                 \
       "_ZN2at3cpu43_scaled_dot_product_flash_attention_for_cpuERKNS_6TensorES3_S3_dbRKSt8optional" \
       "IS1_ES4_IdE",                                                                               \
-      0, 0, 0)
+      0, 0, 0)                                                                                     \
+    F(mm, "_ZN2at3cpu2mmERKNS_6TensorES3_", 0, 0, 0)                                               \
+    F(linear, "_ZN2at25compositeimplicitautograd6linearERKNS_6TensorES3_RKSt8optionalIS1_E", 1, 0, \
+      0)
 
 #define OVERRIDE_ENUM(name, original, composite, lists, strings) OVERRIDE_##name,
 enum { OVERRIDES(OVERRIDE_ENUM) OVERRIDE_COUNT };
