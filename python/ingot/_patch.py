@@ -31,7 +31,7 @@ _ACTIVATIONS: dict[str, Run] = {
     "gelu_tanh_mul": functools.partial(ops.gelu_mul, approximate="tanh"),
 }
 
-_product = direct("matmul")
+_product, _bags = direct("matmul"), direct("embedding_bag")
 
 
 class Patched(NamedTuple):
@@ -121,15 +121,18 @@ def _embedding_bag(self: Any, indices: Any, offsets: Any = None, per_sample_weig
     mode = {"sum": embedding.SUM, "mean": embedding.MEAN}.get(self.mode)
     if mode is None or self.padding_idx is not None or (indices.ndim == 2) == (offsets is not None):
         return NotImplemented
-    if indices.ndim == 2:
-        offsets = torch.arange(0, indices.numel(), max(indices.shape[1], 1), dtype=indices.dtype)
-        indices = indices.reshape(-1)
-        last = False
-    else:
-        last = self.include_last_offset
-    if not embedding.takes(self.weight, indices, offsets, mode, None, last, -1, force=self._ingot_always):
+    weight, last = self.weight, bool(self.include_last_offset and offsets is not None)
+    name = "embedding_bag_mean" if mode == embedding.MEAN else "embedding_bag"
+    if not within(name, weight.dtype, indices.numel() * weight.shape[1], 0, self._ingot_always):
         return NotImplemented
-    return torch.ops.ingot.embedding_bag(self.weight, indices, offsets, None, mode, last, None)[0]
+    if not plain(weight, indices, offsets) or not weight.is_contiguous():
+        return NotImplemented
+    if offsets is not None and not embedding.bags_fit(indices, offsets, None, offsets.numel() - last, last):
+        return NotImplemented
+    try:
+        return _bags(weight, indices, offsets, None, mode, last, None)[0]
+    except RuntimeError:
+        return NotImplemented  # an index that is none: torch is to say so
 
 
 def _named_rms_norm(self: Any, x: Any, eps_name: str, offset: float) -> Any:
