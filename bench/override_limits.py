@@ -124,6 +124,16 @@ def attention(queries: int | None, causal: bool = False, backward: bool = False)
     return make
 
 
+def linear(rows: int | None = None, weight: int = 1 << 20):
+    """Rows of x times a matrix that is about square; elements are the matrix's, or the rows of x."""
+    def make(dtype, elements):
+        of_weight = elements if rows else weight
+        n = 1 << (of_weight.bit_length() // 2)
+        x, w = normal(rows or elements, of_weight // n, dtype=dtype), normal(n, of_weight // n, dtype=dtype)
+        return torch.no_grad()(lambda: F.linear(x, w))
+    return make
+
+
 def matrices(function, prepare=lambda a: a, extent: int = 32):
     """Matrices of 32 × 32; elements are those of all."""
     def make(dtype, elements):
@@ -182,6 +192,8 @@ CASES = {
     "attention_decode": (BOTH, range(8, 16), attention(1)),
     "attention_backward": (BOTH, range(11, 22, 2), attention(None, backward=True)),
     "attention_backward_causal": (BOTH, range(11, 22, 2), attention(None, True, True)),
+    "linear": (BOTH, range(12, 25), linear(1)),
+    "linear_rows": ((F32,), range(0, 6), linear()),
     **{name: ((F32,), range(10, 21, 2), matrices(*case)) for name, case in LINALG.items()},
     "adamw": ((F32,), range(8, 24, 3), adamw(False)),
     "fused_adamw": ((F32,), range(8, 24, 3), adamw(True)),
@@ -291,6 +303,7 @@ def largest(name: str) -> int | None:
 
 HEADINGS = {"silu": "activations", "softmax": "rows", "embedding_bag": "embedding_bag: indices times row length",
             "attention": "attention: queries times keys times heads",
+            "linear": "products: elements of the matrix, and rows of the other factor",
             "qr": "linear algebra: elements of a; LARGEST_MEASURED bounds the matrix",
             "adamw": "optimizers: elements of all parameters; fused_adamw against torch's fused step"}
 TEXT = '''"""Where ingot was measured to be faster than torch, by operator and type; made by bench/override_limits.py.

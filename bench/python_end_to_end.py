@@ -66,6 +66,7 @@ def build(sizes: tuple, variant: str) -> Transformer:
     torch.manual_seed(0)
     if variant in ("ingot.ops", "4 bits"):
         model = Transformer(config, ingot_functions(), ingot.nn.RMSNorm)
+        ingot.patch(model, normalization=False, mlp=False)  # the linear layers
         return quantised(model) if variant == "4 bits" else model
     model = Transformer(config, TORCH)
     if variant == "patched":
@@ -78,6 +79,7 @@ def quantised(model: Transformer) -> Transformer:
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, torch.nn.Linear):
+                ingot.unpatch(child)
                 setattr(module, name, ingot.nn.QuantisedLinear.from_linear(child))
     return model
 
@@ -201,7 +203,7 @@ def introduction() -> list[str]:
             f"GOMP_SPINCOUNT is {os.environ['GOMP_SPINCOUNT']}, for all; bench/fair_process.py says why.", "",
             "- *overrides*: `ingot.overrides()` around torch's model and optimizer",
             "- *patched*: `ingot.patch(model)` and ingot.optim.AdamW",
-            "- *ingot.ops*: the model written with ingot's operators",
+            "- *ingot.ops*: the model written with ingot's operators, and its linear layers patched",
             "- *4 bits*: that with `ingot.nn.QuantisedLinear`: another model, whose scores only resemble torch's",
             "", "| step | torch | overrides | patched | ingot.ops | 4 bits |", "|---|---|---|---|---|---|"]
 

@@ -374,6 +374,41 @@ inline void put_dots(thread float (&sum)[ROWS][WIDTH], uint row0, uint column0, 
         put(mine, plane, row0 + lane / WIDTH, column0 + lane % WIDTH, bias, out, parts, args);
 }
 
+// Whole SIMD-groups of k. A single row of a takes row after row of b, as they lie in memory.
+template <typename T, uint WIDTH>
+inline void add_lines(thread float *sum, device const T *a, device const T *b,
+                      thread const ulong (&b_row)[WIDTH], uint first, uint whole, uint lane) {
+    for (uint w = 0; w < WIDTH; w++) {
+        device const T *line = b + b_row[w];
+        float even = 0, odd = 0;
+        uint k = first;
+        for (; k + 64 <= whole; k += 64) {
+            even = fma(float(a[k + lane]), float(line[k + lane]), even);
+            odd = fma(float(a[k + 32 + lane]), float(line[k + 32 + lane]), odd);
+        }
+        if (k < whole)
+            even = fma(float(a[k + lane]), float(line[k + lane]), even);
+        sum[w] = even + odd;
+    }
+}
+
+// The same of more rows of a, whose elements touch or are `a_step` apart.
+template <typename T, uint ROWS, uint WIDTH, bool TOUCH>
+inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
+                     thread const ulong (&a_row)[ROWS], ulong a_step, device const T *b,
+                     thread const ulong (&b_row)[WIDTH], uint first, uint whole, uint lane) {
+    for (uint k = first; k < whole; k += 32) {
+        float x[ROWS];
+        for (uint r = 0; r < ROWS; r++)
+            x[r] = float(a[a_row[r] + (TOUCH ? k + lane : (k + lane) * a_step)]);
+        for (uint w = 0; w < WIDTH; w++) {
+            float y = float(b[b_row[w] + k + lane]);
+            for (uint r = 0; r < ROWS; r++)
+                sum[r][w] = fma(x[r], y, sum[r][w]);
+        }
+    }
+}
+
 // b [n][k]: a SIMD-group takes WIDTH rows of b, lanes along k.
 template <typename T, uint ROWS, uint WIDTH>
 kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
@@ -399,16 +434,12 @@ kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buf
         b_row[w] = min(w, columns - 1) * args.b_stride;
     float sum[ROWS][WIDTH] = {};
     uint whole = first + (end - first) / 32 * 32;
-    for (uint k = first; k < whole; k += 32) {
-        float x[ROWS];
-        for (uint r = 0; r < ROWS; r++)
-            x[r] = float(a_step == 1 ? a[a_row[r] + k + lane] : a[a_row[r] + (k + lane) * a_step]);
-        for (uint w = 0; w < WIDTH; w++) {
-            float y = float(b[b_row[w] + k + lane]);
-            for (uint r = 0; r < ROWS; r++)
-                sum[r][w] = fma(x[r], y, sum[r][w]);
-        }
-    }
+    if (ROWS == 1 && a_step == 1)
+        add_lines(sum[0], a, b, b_row, first, whole, lane);
+    else if (a_step == 1)
+        add_dots<T, ROWS, WIDTH, true>(sum, a, a_row, 1, b, b_row, first, whole, lane);
+    else
+        add_dots<T, ROWS, WIDTH, false>(sum, a, a_row, a_step, b, b_row, first, whole, lane);
     if (whole + lane < end) {
         for (uint w = 0; w < WIDTH; w++)
             for (uint r = 0; r < ROWS; r++)

@@ -299,7 +299,6 @@ ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
     igo_scratch_release(&call, room.buffer);
     if (status)
         igo_fail(&call, status, "%s", ingot_error_message());
-    if (!call.failed)
-        snprintf(call.launch, sizeof call.launch, "%s", ingot_ops_last_launch());
+    igo_keep_last_launch(&call);
     return igo_end(&call);
 }

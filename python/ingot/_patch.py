@@ -20,6 +20,7 @@ from torch import nn
 from ingot import ops
 from ingot._overrides import embedding, rows
 from ingot._overrides.limits import FLOATS, fits, plain, within
+from ingot.ops.direct import direct
 
 __all__ = ["PatchReport", "Patched", "patch", "unpatch"]
 
@@ -29,6 +30,8 @@ _ACTIVATIONS: dict[str, Run] = {
     "gelu_mul": ops.gelu_mul,
     "gelu_tanh_mul": functools.partial(ops.gelu_mul, approximate="tanh"),
 }
+
+_product, _bags = direct("matmul"), direct("embedding_bag")
 
 
 class Patched(NamedTuple):
@@ -118,15 +121,18 @@ def _embedding_bag(self: Any, indices: Any, offsets: Any = None, per_sample_weig
     mode = {"sum": embedding.SUM, "mean": embedding.MEAN}.get(self.mode)
     if mode is None or self.padding_idx is not None or (indices.ndim == 2) == (offsets is not None):
         return NotImplemented
-    if indices.ndim == 2:
-        offsets = torch.arange(0, indices.numel(), max(indices.shape[1], 1), dtype=indices.dtype)
-        indices = indices.reshape(-1)
-        last = False
-    else:
-        last = self.include_last_offset
-    if not embedding.takes(self.weight, indices, offsets, mode, None, last, -1, force=self._ingot_always):
+    weight, last = self.weight, bool(self.include_last_offset and offsets is not None)
+    name = "embedding_bag_mean" if mode == embedding.MEAN else "embedding_bag"
+    if not within(name, weight.dtype, indices.numel() * weight.shape[1], 0, self._ingot_always):
         return NotImplemented
-    return torch.ops.ingot.embedding_bag(self.weight, indices, offsets, None, mode, last, None)[0]
+    if not plain(weight, indices, offsets) or not weight.is_contiguous():
+        return NotImplemented
+    if offsets is not None and not embedding.bags_fit(indices, offsets, None, offsets.numel() - last, last):
+        return NotImplemented
+    try:
+        return _bags(weight, indices, offsets, None, mode, last, None)[0]
+    except RuntimeError:
+        return NotImplemented  # an index that is none: torch is to say so
 
 
 def _named_rms_norm(self: Any, x: Any, eps_name: str, offset: float) -> Any:
@@ -150,6 +156,24 @@ def _gated_mlp(self: Any, x: Any, names: tuple[str, str, str], activation: str) 
     return modules[names[2]](_ACTIVATIONS[activation](gate(x), modules[names[1]](x)))
 
 
+def _linear(self: Any, x: Any) -> Any:
+    weight, bias = self._parameters["weight"], self._parameters["bias"]
+    if torch.is_grad_enabled() and (weight.requires_grad or x.requires_grad):
+        return NotImplemented
+    features, force = self.in_features, self._ingot_always
+    if x.ndim < 2 or x.shape[-1] != features or not within("linear_rows", x.dtype, x.numel() // features, 0, force):
+        return NotImplemented
+    if not _weight_fits(self, force) or weight.dtype != x.dtype or not x.is_contiguous() or not plain(x, weight, bias):
+        return NotImplemented
+    return _product(x, weight, bias, False, True, 0)
+
+
+def _weight_fits(module: Any, force: bool) -> bool:
+    """Whether a linear layer is large enough for a product of few rows by ingot."""
+    weight = module.weight
+    return weight.is_cpu and weight.is_contiguous() and within("linear", weight.dtype, weight.numel(), 0, force)
+
+
 # ---- which modules ------------------------------------------------------------------------------
 
 # Exactly these classes of torch: by group, and what carries them out.
@@ -162,6 +186,7 @@ _TORCH_CLASSES: dict[type, tuple[str, Run, str]] = {
     nn.EmbeddingBag: ("embedding_bag", _embedding_bag, "embedding_bag"),
     nn.CrossEntropyLoss: ("cross_entropy", _cross_entropy, "cross_entropy"),
     nn.RMSNorm: ("normalization", _rms_norm, "rms_norm"),
+    nn.Linear: ("linear", _linear, "linear of few rows"),
 }
 _EPS_NAMES = ("variance_epsilon", "eps", "epsilon")
 _MLP_NAMES = (("gate_proj", "up_proj", "down_proj"), ("w1", "w3", "w2"))
@@ -293,15 +318,16 @@ def patch(
     softmax: bool = True,
     embedding_bag: bool = True,
     cross_entropy: bool = True,
+    linear: bool = True,
     mlp: bool = True,
     always: bool = False,
 ) -> PatchReport:
     """Let ingot carry out the modules of a model that it has operations for.
 
     Swapped are torch.nn's RMSNorm, LayerNorm, SiLU, GELU, Softmax, LogSoftmax, EmbeddingBag and
-    CrossEntropyLoss; classes of others named …Norm, with a weight and an epsilon, that compute
-    rms_norm; and feed-forward modules of gate, up and down projections (mlp). The last two are
-    compared with ingot's result on random input first and left alone where they differ. Each group
+    CrossEntropyLoss; large Linear layers, for calls of few rows without a gradient; classes of
+    others named …Norm, with a weight and an epsilon, that compute rms_norm; and feed-forward
+    modules of gate, up and down projections (mlp). The last two are compared with ingot's result on random input first and left alone where they differ. Each group
     can be switched off.
 
     A call goes to ingot where that was measured to be faster, by type and size, or with `always`
@@ -316,6 +342,7 @@ def patch(
         "softmax": softmax,
         "embedding_bag": embedding_bag,
         "cross_entropy": cross_entropy,
+        "linear": linear,
         "mlp": mlp,
     }
     if not isinstance(model, nn.Module):
@@ -332,6 +359,8 @@ def patch(
             report.skipped.append(Patched(path, original.__name__, str(reason)))
             continue
         if found is None or not groups[found[0]]:
+            continue
+        if original is nn.Linear and not _weight_fits(module, always):
             continue
         _, run, note = found
         module.__class__ = _stand_in(original, run)

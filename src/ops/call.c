@@ -8,14 +8,32 @@
 #include "ops/ops.h"
 #include "runtime/objects.h"
 
-static _Thread_local char last_variant[IGO_KEY_SIZE], last_launch[IGO_KEY_SIZE];
+static _Thread_local char last_variant[IGO_KEY_SIZE];
+static _Thread_local struct igo_extents last_launch;
 
 const char *ingot_ops_last_variant(void) {
     return last_variant;
 }
 
+static void extent_text(const uint32_t e[3], char *text, size_t size) {
+    if (e[2] > 1)
+        snprintf(text, size, "%ux%ux%u", e[0], e[1] ? e[1] : 1, e[2]);
+    else if (e[1] > 1)
+        snprintf(text, size, "%ux%u", e[0], e[1]);
+    else
+        snprintf(text, size, "%u", e[0]);
+}
+
 const char *ingot_ops_last_launch(void) {
-    return last_launch;
+    static _Thread_local char text[IGO_KEY_SIZE];
+    char grid[48], group[48];
+    if (!last_launch.group[0])
+        return "";
+    extent_text(last_launch.grid, grid, sizeof grid);
+    extent_text(last_launch.group, group, sizeof group);
+    snprintf(text, sizeof text, last_launch.threads ? "%s threads by %s" : "%s groups of %s", grid,
+             group);
+    return text;
 }
 
 bool igo_fail(struct igo_call *call, ingot_status status, const char *format, ...) {
@@ -40,7 +58,8 @@ void igo_begin(struct igo_call *call, ingot_ops *ops, ingot_stream *stream,
     call->operation = operation;
     call->error = (struct ig_error){0};
     call->failed = call->empty = false;
-    call->key[0] = call->launch[0] = 0;
+    call->key[0] = 0;
+    call->launch.group[0] = 0;
     if (!ops || !stream || !desc)
         igo_fail(call, INGOT_INVALID_ARGUMENT, "%s is NULL",
                  !ops      ? "ops"
@@ -52,11 +71,15 @@ void igo_begin(struct igo_call *call, ingot_ops *ops, ingot_stream *stream,
                  stream->device->info.name, ops->info.name);
 }
 
+void igo_keep_last_launch(struct igo_call *call) {
+    call->launch = last_launch;
+}
+
 ingot_status igo_end(struct igo_call *call) {
     if (call->failed)
         return ig_api_result(&call->error);
     memcpy(last_variant, call->key, sizeof last_variant);
-    memcpy(last_launch, call->launch, sizeof last_launch);
+    last_launch = call->launch;
     return INGOT_OK;
 }
 
@@ -201,11 +224,34 @@ bool igo_policy(struct igo_call *call, ingot_scalar_type type, const struct igo_
 
 /* ---- launches ---- */
 
+/* Digits of a number, from the end of `digits` backwards. */
+static const char *number_text(uint32_t number, char digits[11]) {
+    char *at = digits + 10;
+    for (*at = 0; at == digits + 10 || number; number /= 10)
+        *--at = (char)('0' + number % 10);
+    return at;
+}
+
+/* Only %s and %u. (vsnprintf takes longer than a small kernel, the more so beside libraries that
+ * have added conversions to it.) */
 void igo_launch_kernel(struct igo_launch *launch, const char *format, ...) {
+    char digits[11];
+    size_t size = 0;
     va_list list;
     va_start(list, format);
-    vsnprintf(launch->name, sizeof launch->name, format, list);
+    for (; *format; format++) {
+        const bool converts = *format == '%';
+        const char *text = format;
+        if (converts)
+            text = *++format == 's' ? va_arg(list, const char *)
+                                    : number_text(va_arg(list, uint32_t), digits);
+        const size_t length = converts ? strlen(text) : 1;
+        if (size + length < sizeof launch->name)
+            memcpy(launch->name + size, text, length);
+        size += size + length < sizeof launch->name ? length : 0;
+    }
     va_end(list);
+    launch->name[size] = 0;
     launch->kernel = launch->name;
 }
 
@@ -276,21 +322,11 @@ void igo_launch_buffer(struct igo_launch *launch, ingot_buffer *buffer, uint64_t
     add_arg(launch, (ingot_arg){.buffer = buffer, .offset = offset});
 }
 
-static void describe_launch(struct igo_call *call, const struct igo_launch *launch) {
-    const uint32_t *grid = launch->threads[0] ? launch->threads : launch->threadgroups;
-    char text[2][48];
-    const uint32_t *extents[2] = {grid, launch->group};
-    for (int i = 0; i < 2; i++) {
-        const uint32_t *e = extents[i];
-        if (e[2] > 1)
-            snprintf(text[i], sizeof text[i], "%ux%ux%u", e[0], e[1] ? e[1] : 1, e[2]);
-        else if (e[1] > 1)
-            snprintf(text[i], sizeof text[i], "%ux%u", e[0], e[1]);
-        else
-            snprintf(text[i], sizeof text[i], "%u", e[0]);
-    }
-    snprintf(call->launch, sizeof call->launch,
-             launch->threads[0] ? "%s threads by %s" : "%s groups of %s", text[0], text[1]);
+static void note_launch(struct igo_call *call, const struct igo_launch *launch) {
+    struct igo_extents *last = &call->launch;
+    last->threads = launch->threads[0] != 0;
+    memcpy(last->grid, last->threads ? launch->threads : launch->threadgroups, sizeof last->grid);
+    memcpy(last->group, launch->group, sizeof last->group);
 }
 
 static bool check_launch(struct igo_call *call, const struct igo_launch *launch,
@@ -344,7 +380,7 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
     status = ig_stream_dispatch(call->stream, &desc, igo_threadgroup_memory(call));
     if (status)
         return igo_fail(call, status, "%s", ingot_error_message());
-    describe_launch(call, launch);
+    note_launch(call, launch);
     return true;
 }
 

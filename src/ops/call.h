@@ -34,6 +34,11 @@ enum { IGO_MAX_KNOBS = 8, IGO_MAX_ARGS = 31, IGO_MAX_CONSTANTS = 16, IGO_KEY_SIZ
 
 /* ---- one call -------------------------------------------------------------------------- */
 
+struct igo_extents { /* of the last launch, for who asks; group[0] is 0 where there was none */
+    uint32_t grid[3], group[3];
+    bool threads; /* the grid counts threads, not threadgroups */
+};
+
 struct igo_call {
     ingot_ops *ops;
     ingot_stream *stream;
@@ -44,13 +49,15 @@ struct igo_call {
     bool empty;                    /* igo_done was called: there is nothing to do */
     uint32_t knobs[IGO_MAX_KNOBS]; /* set by igo_policy */
     char key[IGO_KEY_SIZE];        /* of the variant, set by igo_policy */
-    char launch[IGO_KEY_SIZE];
+    struct igo_extents launch;
 };
 
 /* `operation` must be one of the library's. Fails when ops, stream or desc is NULL. */
 void igo_begin(struct igo_call *call, ingot_ops *ops, ingot_stream *stream,
                const struct igo_library *library, const struct ingot_ops_info *operation,
                const void *desc);
+/* The launches of calls of other operations inside this one are its own. */
+void igo_keep_last_launch(struct igo_call *call);
 /* Publishes the error or the variant's key, and returns the status. */
 ingot_status igo_end(struct igo_call *call);
 /* Records a failure; the message gets "OPERATION: " before it. Always returns false. */

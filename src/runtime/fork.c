@@ -1,9 +1,13 @@
 /* The list of fork hooks, and the hooks of plain locks; see fork.h. */
 #include "runtime/fork.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ig_fork_hook *newest, *oldest;
+static _Thread_local pid_t thread_number; /* 0: not asked for yet */
 
 static void before_fork(void) {
     pthread_mutex_lock(&list_lock);
@@ -18,6 +22,7 @@ static void after_in_parent(void) {
 }
 
 static void after_in_child(void) {
+    thread_number = 0;
     for (struct ig_fork_hook *hook = oldest; hook; hook = hook->previous)
         hook->child(hook->context);
     pthread_mutex_init(&list_lock, NULL);
@@ -51,6 +56,13 @@ void ig_fork_remove(struct ig_fork_hook *hook) {
     else if (oldest == hook)
         oldest = hook->previous;
     pthread_mutex_unlock(&list_lock);
+}
+
+pid_t ig_thread_number(void) {
+    pthread_once(&once, install);
+    if (!thread_number)
+        thread_number = (pid_t)syscall(SYS_gettid);
+    return thread_number;
 }
 
 /* ---- plain locks ---- */

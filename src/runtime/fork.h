@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_FORK_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 struct ig_fork_hook {
     void (*prepare)(void *context);
@@ -20,6 +21,8 @@ struct ig_fork_hook {
 
 void ig_fork_add(struct ig_fork_hook *hook);
 void ig_fork_remove(struct ig_fork_hook *hook);
+/* The system's number of the calling thread, also in children; asked for once. */
+pid_t ig_thread_number(void);
 /* Fills in the hook of a plain mutex, or of a lock of readers and writers, and adds it. */
 void ig_fork_guard_mutex(struct ig_fork_hook *hook, pthread_mutex_t *mutex);
 void ig_fork_guard_rwlock(struct ig_fork_hook *hook, pthread_rwlock_t *lock);

@@ -20,7 +20,8 @@ def well_conditioned(*shape: int) -> torch.Tensor:
 
 def symmetric(*shape: int) -> torch.Tensor:
     a = well_conditioned(*shape)
-    return a @ a.mT / shape[-1] + torch.eye(shape[-1])
+    product = (a.unsqueeze(-2) * a.unsqueeze(-3)).sum(-1)  # no operator that is overridden
+    return product / shape[-1] + torch.eye(shape[-1])
 
 
 def up_to_sign(q: torch.Tensor, dim: int) -> torch.Tensor:
@@ -131,6 +132,15 @@ CASES = [
         lambda: torch.randint(50, (6, 7)),
         backward="aten::_embedding_bag_backward",
         name="embedding_bag mean",
+    ),
+    Case("aten::mm", torch.mm, lambda: torch.randn(3, 40), lambda: torch.randn(40, 27), exact=False),
+    Case(
+        "aten::mm",
+        lambda x, w: torch.mm(x, w.t()),
+        lambda: torch.randn(1, 300),
+        lambda: torch.randn(33, 300),
+        name="mm by columns",
+        exact=False,
     ),
     Case(
         "aten::_scaled_dot_product_flash_attention_for_cpu",

@@ -23,6 +23,7 @@ GROUPS = (
     "softmax",
     "cross_entropy",
     "attention",
+    "matmul",
     "linalg",
     "optimizers",
 )
@@ -305,6 +306,8 @@ def test_other_devices_and_subclasses_are_left_alone():
         x = torch.randn(4, 8).as_subclass(Own)
         assert type(F.rms_norm(x, [8])) is Own
         assert not any(count.replaced for count in ingot.override_counts().values())
+        assert type(F.linear(x, torch.randn(3, 8))) is Own
+        assert "aten::linear" not in ingot.override_counts() or not ingot.override_counts()["aten::linear"].replaced
         assert type(F.silu(x)) is Own  # an ordinary tensor to the CPU's kernels, whichever they are
 
 
@@ -367,7 +370,81 @@ def test_forward_gradients_go_through_the_dispatcher():
             F.rms_norm(dual, [8])
 
 
+LINEAR = {
+    "one row": ((1, 1, 96), True),
+    "rows of a batch": ((2, 2, 96), True),
+    "rows without a bias": ((3, 96), False),
+    "many rows": ((5, 7, 96), True),
+}
+
+
+def needs_linear() -> None:
+    if "aten::linear" not in _C.override_names():
+        pytest.skip(f"torch {torch.__version__} has no way for linear to go to C")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("what", LINEAR)
+def test_linear_without_gradients_is_replaced(what, dtype):
+    needs_linear()
+    torch.manual_seed(4)
+    shape, biased = LINEAR[what]
+    x, layer = torch.randn(shape).to(dtype), torch.nn.Linear(96, 70, biased, dtype=dtype)
+    with torch.no_grad():
+        expected = layer(x)
+        with ingot.overrides(**ALWAYS):
+            found = layer(x)
+    assert ingot.override_counts() == {"aten::linear": (1, 0)}
+    assert found.stride() == expected.stride()
+    assert_close(found, expected, dtype)
+
+
+def test_linear_with_a_gradient_is_torchs_composition():
+    needs_linear()
+    x, layer = torch.randn(2, 96, requires_grad=True), torch.nn.Linear(96, 70, bias=False)
+    gradient = torch.randn(2, 70)
+    with ingot.overrides(**ALWAYS):
+        layer(x).backward(gradient)
+    found = [x.grad, layer.weight.grad]
+    assert ingot.override_counts()["aten::linear"] == (0, 1)
+    assert ingot.override_counts()["aten::mm"] == (2, 1)  # the weight's gradient has a factor by columns
+    x.grad = layer.weight.grad = None
+    layer(x).backward(gradient)
+    for a, b in zip(found, [x.grad, layer.weight.grad], strict=True):
+        assert_close(a, b, torch.float32)
+
+
+def test_products_have_limits_of_rows_and_elements(monkeypatch):
+    monkeypatch.setitem(MEASURED, "linear", {torch.float32: (1 << 12, 1 << 62)})
+    monkeypatch.setitem(MEASURED, "linear_rows", {torch.float32: (1, 2)})
+    with ingot.overrides(), torch.no_grad():
+        for rows, columns in ((1, 64), (2, 64), (3, 64), (1, 63)):
+            torch.mm(torch.randn(rows, 64), torch.randn(64, columns))
+        torch.mm(torch.randn(1, 64), torch.randn(64, 64)[:, ::2])
+        torch.mm(torch.randn(64, 2)[:, 0:1].t(), torch.randn(64, 64))
+        with pytest.raises(RuntimeError, match="cannot be multiplied|mat1 and mat2"):
+            torch.mm(torch.randn(1, 63), torch.randn(64, 64))
+    assert ingot.override_counts()["aten::mm"] == (2, 5)
+
+
+def test_errors_of_linear_are_torchs():
+    needs_linear()
+    with ingot.overrides(**ALWAYS), torch.no_grad():
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied|size mismatch"):
+            F.linear(torch.randn(2, 5), torch.randn(3, 4))
+        with pytest.raises(RuntimeError, match="expand|size|shape"):
+            F.linear(torch.randn(2, 4), torch.randn(3, 4), torch.randn(5))
+        with pytest.raises(RuntimeError, match="dtype|type"):
+            F.linear(torch.randn(2, 4), torch.randn(3, 4).double())
+        assert F.linear(torch.randn(4), torch.randn(3, 4)).shape == (3,)
+        assert F.linear(torch._neg_view(torch.ones(1, 4)), torch.ones(3, 4)).tolist() == [[-4.0] * 3]
+        assert F.linear(torch.ones(1, 4), torch.ones(3, 4).to_sparse()).tolist() == [[4.0] * 3]
+    assert not ingot.override_counts()["aten::linear"].replaced
+
+
 HELD = {
+    "linear": lambda x: F.linear(x, x[:64], x[0]),
+    "mm": lambda x: torch.mm(x, x[:64]),
     "silu": lambda x: F.silu(x),
     "gelu": lambda x: F.gelu(x),
     "softmax": lambda x: F.softmax(x, -1),

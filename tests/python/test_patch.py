@@ -98,7 +98,8 @@ def run(model: nn.Module, dtype: torch.dtype = torch.float32) -> list[torch.Tens
     return [out.detach(), x.grad, *[p.grad.clone() for p in model.parameters()]]
 
 
-SWAPPED = {"first", "second", "third", "norm", "mlp", "mlp.act_fn", "gelu", "exact", "softmax", "log_softmax"}
+LINEAR = {"head", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}
+SWAPPED = {"first", "second", "third", "norm", "mlp", "mlp.act_fn", "gelu", "exact", "softmax", "log_softmax"} | LINEAR
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -299,3 +300,23 @@ def test_calls_by_keyword():
 def test_patch_wants_a_module():
     with pytest.raises(TypeError, match="not a list"):
         ingot.patch([nn.SiLU()])
+
+
+def test_large_linear_layers_are_swapped_for_few_rows():
+    torch.manual_seed(1)
+    model = nn.ModuleDict({"large": nn.Linear(512, 640), "small": nn.Linear(8, 8), "in_half": nn.Linear(512, 640).half()})
+    x, many = torch.randn(2, 1, 512), torch.randn(64, 512)
+    with torch.no_grad():
+        expected, of_many = model["large"](x), model["large"](many)
+        assert [entry.path for entry in ingot.patch(model).swapped] == ["large"]
+        found = model["large"](x)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+        assert found.stride() == expected.stride()
+        assert torch.equal(model["large"](many), of_many)
+        assert model["large"](x[0, 0]).shape == (640,)
+        with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+            model["large"](torch.randn(1, 511))
+    model["large"](x).sum().backward()
+    torch.testing.assert_close(model["large"].bias.grad, torch.full((640,), 2.0))
+    assert ingot.unpatch(model) == 1 and type(model["large"]) is nn.Linear
+    assert not ingot.patch(model, linear=False).swapped

@@ -15,7 +15,7 @@ import ingot.ops  # noqa: F401  (registers torch.ops.ingot)
 from ingot._overrides import limits
 from ingot._overrides.dispatch import REPLACEMENTS, Replacement
 
-for _family in ("pointwise", "rows", "embedding", "attention", "linalg", "optimizers"):
+for _family in ("pointwise", "rows", "embedding", "attention", "products", "linalg", "optimizers"):
     import_module(f"ingot._overrides.{_family}")  # declares its replacements
 
 __all__ = [
@@ -36,6 +36,7 @@ OPERATIONS = {
     "softmax": ("softmax", "softmax_backward", "log_softmax", "log_softmax_backward"),
     "cross_entropy": ("cross_entropy",),
     "attention": ("attention", "attention_decode", "attention_backward", "attention_backward_causal"),
+    "matmul": ("linear", "linear_rows"),
     "linalg": (
         *("qr", "cholesky", "lu", "solve", "triangular_solve", "lstsq"),
         *("eigh", "eigvalsh", "svd", "svdvals"),
@@ -63,6 +64,7 @@ def enable_overrides(
     softmax: Mode = True,
     cross_entropy: Mode = True,
     attention: Mode = True,
+    matmul: Mode = True,
     linalg: Mode = True,
     optimizers: Mode = True,
 ) -> None:

@@ -1,12 +1,13 @@
 """How a torch operator is replaced and put back.
 
-Three kinds of replacement, all undone exactly:
+Kinds of replacement, all undone exactly:
 
 * `leaf`: an operator with a CPU kernel of its own. ingot's function is put over that kernel;
   autograd, autocast and the rest of the dispatcher stay as they are.
 * `composite`: an operator that torch composes of others. ingot's function goes to AutogradCPU and
   CPU.
 * `function`: a Python function of torch that no operator stands for, replaced in its module.
+* `native`: one of the first two, of which only the extension has a function.
 
 The small operators have their function in the extension (src/python/torch/override.h), which
 decides and hands on without Python. The others, and all that this torch's C interface cannot pass,
@@ -28,7 +29,7 @@ import torch
 
 from ingot import _C
 
-__all__ = ["Replacement", "REPLACEMENTS", "composite", "function", "leaf"]
+__all__ = ["Replacement", "REPLACEMENTS", "composite", "function", "leaf", "native"]
 
 
 @dataclass
@@ -38,7 +39,7 @@ class Replacement:
     group: str
     name: str  # "aten::silu", or "torch.optim.adam.adam"
     kind: str
-    run: Callable[..., Any]
+    run: Callable[..., Any] | None  # None: the extension alone has a function for it
     _replaced: int = 0
     _passed: int = 0
     _undo: list[Callable[[], None]] = field(default_factory=list)
@@ -62,7 +63,9 @@ class Replacement:
             _C.override_reset_counts(self.name)
 
     def available(self) -> bool:
-        """Whether this torch has the operator."""
+        """Whether this torch has the operator, in a way that it can be replaced."""
+        if self.kind == "native":
+            return self.in_c
         if self.kind == "function":
             return _find(self.name)[2] is not None
         return hasattr(torch.ops.aten, self._operator_name)
@@ -208,3 +211,8 @@ def composite(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[
 def function(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares a function as ingot's stand-in for a Python function of torch, by dotted name."""
     return _declare("function", group, name)
+
+
+def native(group: str, name: str) -> None:
+    """Declares that the extension may have a stand-in for aten::name, and Python has none."""
+    REPLACEMENTS[f"aten::{name}"] = Replacement(group, f"aten::{name}", "native", None)

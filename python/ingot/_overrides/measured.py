@@ -41,6 +41,9 @@ MEASURED: dict[str, dict[torch.dtype, tuple[int, int]]] = {
     "attention_decode": {F32: (1, ANY), BF16: (1, ANY)},
     "attention_backward": {F32: (1 << 21, ANY), BF16: (1, 1 << 17)},
     "attention_backward_causal": {F32: (1 << 15, ANY), BF16: (1, ANY)},
+    # products: elements of the matrix, and rows of the other factor
+    "linear": {F32: (1 << 18, ANY)},
+    "linear_rows": {F32: (1, 1 << 2)},
     # linear algebra: elements of a; LARGEST_MEASURED bounds the matrix
     "qr": {F32: (1, ANY)},
     "cholesky": {F32: (1 << 14, ANY)},

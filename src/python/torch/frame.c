@@ -23,8 +23,16 @@ int64_t frame_outside(const struct frame *frame, const ingot_tensor *indices, in
     const int32_t *ints = (const int32_t *)(const void *)(memory + indices->offset);
     const int64_t aside = skip ? *skip : end > 0 ? 0 : INT64_MIN;
     int64_t count = 1, outside = 0;
+    uint64_t signs = 0; /* the highest bit: of an index below 0 or above the last */
+    const uint64_t most = (uint64_t)end - 1;
     for (uint32_t i = 0; i < indices->rank; i++)
         count *= indices->shape[i];
+    for (int64_t i = 0; i < count && wide; i++)
+        signs |= (uint64_t)longs[i] | (most - (uint64_t)longs[i]);
+    for (int64_t i = 0; i < count && !wide; i++)
+        signs |= (uint64_t)(int64_t)ints[i] | (most - (uint64_t)(int64_t)ints[i]);
+    if (!(signs >> 63))
+        return 0;
     for (int64_t i = 0; i < count && wide; i++)
         outside += ((uint64_t)longs[i] >= (uint64_t)end) & (longs[i] != aside);
     for (int64_t i = 0; i < count && !wide; i++)
@@ -670,7 +678,7 @@ static void open_list(struct frame *frame, uint32_t argument) {
 void frame_begin(struct frame *frame, const struct operation *operation) {
     frame->operation = operation;
     frame->status = INGOT_OK;
-    frame->has_device = false;
+    frame->borrows = frame->has_device = false;
     frame->tensor_count = frame->list_count = frame->scalars = 0;
     frame->copies = NULL;
     frame->copy_count = frame->copy_capacity = 0;
@@ -729,7 +737,7 @@ void frame_close(struct frame *frame, torch_value *stack) {
     free(frame->copies);
     if (frame->has_device)
         context_done(&frame->context);
-    for (uint32_t i = 0; i < operation->argument_count; i++)
+    for (uint32_t i = 0; i < operation->argument_count && !frame->borrows; i++)
         if ((operation->arguments[i].kind == ARGUMENT_TENSOR ||
              operation->arguments[i].kind == ARGUMENT_OPTIONAL_TENSOR) &&
             frame->values[i])

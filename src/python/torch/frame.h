@@ -72,6 +72,7 @@ struct frame {
     ingot_status status;
     char message[1024];
     context context;
+    bool borrows; /* tensors among the values are the caller's */
     bool has_device;
     int32_t device_type, device_index;
     const char *device_of;               /* the name of the argument that chose it */

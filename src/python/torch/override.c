@@ -1,6 +1,7 @@
 /* What the overrides in C share: their table, limits, and the life of a call. */
 #include "override.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #include "override_limits.h"
@@ -56,10 +57,25 @@ torch_tensor *call_tensor(struct call *call, uint32_t place, uint32_t argument) 
     return call->tensors[place];
 }
 
+/* torch itself passes tensors of nothing for absent ones: all of them are one object. */
+static bool is_undefined(torch_tensor *tensor) {
+    static const void *undefined;
+    if (!undefined)
+        undefined = dlsym(torch.library, "_ZN3c1019UndefinedTensorImpl10_singletonE");
+    const void *implementation;
+    memcpy(&implementation, tensor, sizeof implementation);
+    return implementation == undefined;
+}
+
 torch_tensor *call_optional_tensor(struct call *call, uint32_t place, uint32_t argument) {
     torch_value value = call->stack[argument];
-    call->tensors[place] = torch_unbox(&value) ? (torch_tensor *)value : NULL;
-    return call->tensors[place];
+    torch_tensor *tensor = torch_unbox(&value) ? (torch_tensor *)value : NULL;
+    if (tensor && is_undefined(tensor)) {
+        torch.delete_tensor(tensor);
+        tensor = NULL;
+    }
+    call->tensors[place] = tensor;
+    return tensor;
 }
 
 cpp_optional_double call_optional_double(struct call *call, uint32_t argument) {
@@ -79,8 +95,9 @@ struct look look_at(torch_tensor *tensor) {
     struct look look = {.type = INGOT_SCALAR_NONE, .elements = 1, .dense = true};
     int64_t *shape = NULL, *strides = NULL;
     int32_t dtype = 0;
-    if (torch.get_rank(tensor, &look.rank) || torch.get_shape(tensor, &shape) ||
-        torch.get_strides(tensor, &strides) || torch.get_dtype(tensor, &dtype))
+    if (torch.get_dtype(tensor, &dtype) || torch_to_scalar(dtype) == INGOT_SCALAR_NONE ||
+        torch.get_rank(tensor, &look.rank) || torch.get_shape(tensor, &shape) ||
+        torch.get_strides(tensor, &strides))
         return look;
     for (int64_t i = look.rank; i-- > 0;) {
         look.dense &= shape[i] == 1 || strides[i] == look.elements;
@@ -99,27 +116,36 @@ bool look_same_shape(const struct look *one, const struct look *other) {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
+static bool run(struct call *call, const struct operation *operation, const torch_value *values,
+                torch_value *outputs, char message[sizeof((struct frame *)0)->message]) {
+    struct frame frame;
+    frame_begin(&frame, operation);
+    frame.borrows = true;
+    for (uint32_t i = 0; i < operation->argument_count; i++) {
+        frame.values[i] = values[i];
+        frame.present[i] = values[i] != 0;
+    }
+    frame_run(&frame);
+    frame_close(&frame, outputs);
+    if (frame.status) {
+        if (message)
+            memcpy(message, frame.message, sizeof frame.message);
+        return false;
+    }
+    atomic_fetch_add_explicit(&call->override->replaced, 1, memory_order_relaxed);
+    return true;
+}
+
+bool call_attempt(struct call *call, const struct operation *operation, const torch_value *values,
+                  torch_value *outputs) {
+    return run(call, operation, values, outputs, NULL);
+}
+
 void call_replace(struct call *call, const struct operation *operation, const torch_value *values,
                   torch_value *outputs) {
     char message[sizeof((struct frame *)0)->message];
-    {
-        struct frame frame;
-        frame_begin(&frame, operation);
-        for (uint32_t i = 0; i < operation->argument_count; i++) {
-            frame.values[i] = values[i];
-            frame.present[i] = values[i] != 0;
-            for (uint32_t j = 0; j < CALL_TENSORS; j++) /* the frame lets go of it */
-                if (call->tensors[j] && (torch_value)call->tensors[j] == values[i])
-                    call->tensors[j] = NULL;
-        }
-        frame_run(&frame);
-        frame_close(&frame, outputs);
-        atomic_fetch_add_explicit(&call->override->replaced, 1, memory_order_relaxed);
-        if (!frame.status)
-            return;
-        memcpy(message, frame.message, sizeof message);
-    }
-    torch.check(false, operation->name, "ingot", 0, message);
+    if (!run(call, operation, values, outputs, message))
+        torch.check(false, operation->name, "ingot", 0, message);
 }
 
 void (*call_pass_on(struct call *call))(void) {

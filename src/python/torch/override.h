@@ -61,7 +61,11 @@ typedef struct { /* std::string_view */
     F(rms_norm)                                                                                    \
     F(rms_norm_direct)                                                                             \
     F(attention)                                                                                   \
-    F(attention_decode)
+    F(attention_decode)                                                                            \
+    F(embedding_bag)                                                                               \
+    F(embedding_bag_mean)                                                                          \
+    F(linear)                                                                                      \
+    F(linear_rows)
 
 #define OVERRIDE_ENUM(name) LIMIT_##name,
 enum limit { OVERRIDE_LIMITS(OVERRIDE_ENUM) LIMIT_COUNT };
@@ -115,8 +119,10 @@ bool look_same_shape(const struct look *one, const struct look *other);
 bool limit_allows(enum limit limit, ingot_scalar_type type, int64_t elements);
 
 /* Runs ingot's operator on `values`, one for each of its arguments, in which absent tensors are 0;
- * tensors are borrowed from the call. On failure torch throws. `outputs` get the results. Counts.
- */
+ * tensors are the call's. `outputs` get the results. Counts. False on failure. */
+bool call_attempt(struct call *call, const struct operation *operation, const torch_value *values,
+                  torch_value *outputs);
+/* The same; on failure torch throws. */
 void call_replace(struct call *call, const struct operation *operation, const torch_value *values,
                   torch_value *outputs);
 /* Counts a call that goes to torch, and gives the function for it. */
@@ -166,7 +172,15 @@ static inline double value_float(torch_value value) {
     F(_scaled_dot_product_flash_attention_for_cpu,                                                 \
       "_ZN2at3cpu43_scaled_dot_product_flash_attention_for_cpuERKNS_6TensorES3_S3_dbRKSt8optional" \
       "IS1_ES4_IdE",                                                                               \
-      0, 0, 0)
+      0, 0, 0)                                                                                     \
+    F(_embedding_bag, "_ZN2at3cpu14_embedding_bagERKNS_6TensorES3_S3_blbRKSt8optionalIS1_Ebl", 0,  \
+      0, 0)                                                                                        \
+    F(_embedding_bag_forward_only,                                                                 \
+      "_ZN2at3cpu27_embedding_bag_forward_onlyERKNS_6TensorES3_S3_blbRKSt8optionalIS1_Ebl", 0, 0,  \
+      0)                                                                                           \
+    F(mm, "_ZN2at3cpu2mmERKNS_6TensorES3_", 0, 0, 0)                                               \
+    F(linear, "_ZN2at25compositeimplicitautograd6linearERKNS_6TensorES3_RKSt8optionalIS1_E", 1, 0, \
+      0)
 
 #define OVERRIDE_ENUM(name, original, composite, lists, strings) OVERRIDE_##name,
 enum { OVERRIDES(OVERRIDE_ENUM) OVERRIDE_COUNT };

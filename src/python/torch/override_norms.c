@@ -5,7 +5,7 @@
  */
 #include "python.h"
 
-#include "override.h"
+#include "override_way.h"
 #include "register.h"
 #include "state.h"
 
@@ -17,32 +17,6 @@ typedef cpp_result rms_norm_function(torch_tensor *, cpp_ints, const cpp_optiona
                                      cpp_optional_double);
 
 enum { LONGEST_SHAPE = 64 };
-
-/* ---- which way a call goes ------------------------------------------------------------------- */
-
-enum way { WAY_TORCH, WAY_DISPATCHER, WAY_DIRECT };
-
-static bool is_plain(torch_tensor *tensor) {
-    PyObject *object = NULL;
-    if (!tensor)
-        return true;
-    if (torch.tensor_to_python(tensor, NULL, (void **)&object) || !object)
-        return false;
-    const bool plain = state_is_plain_type(object);
-    Py_DECREF(object);
-    return plain;
-}
-
-/* For a call that the limits allow. */
-static enum way choose_way(const struct call *call, bool direct) {
-    PyGILState_STATE gil = PyGILState_Ensure();
-    bool plain = true;
-    for (uint32_t i = 0; i < CALL_TENSORS && plain; i++)
-        plain = is_plain(call->tensors[i]);
-    direct = direct && plain && !state_has_forward_gradients();
-    PyGILState_Release(gil);
-    return !plain ? WAY_TORCH : direct ? WAY_DIRECT : WAY_DISPATCHER;
-}
 
 /* ---- through the dispatcher ------------------------------------------------------------------ */
 
@@ -97,14 +71,12 @@ static bool is_affine(const struct look *x, cpp_ints shape, torch_tensor *parame
     return look.type == x->type && look.rank == 1 && look.shape[0] == shape.data[0] && look.dense;
 }
 
-static enum way way_of(const struct call *call, const struct look *x, enum limit limit,
-                       enum limit limit_direct) {
-    /* no mode of Python is to see the call */
-    const bool direct =
-        !state_needs_gradient(call->tensors, CALL_TENSORS) && !state.key_included(state.python_key);
+static enum way norm_way(const struct call *call, const struct look *x, enum limit limit,
+                         enum limit limit_direct) {
+    const bool direct = call_may_go_direct(call);
     if (!x->dense || !limit_allows(direct ? limit_direct : limit, x->type, x->elements))
         return WAY_TORCH;
-    return choose_way(call, direct);
+    return call_way(call, direct);
 }
 
 static void run_norm(struct call *call, enum way way, size_t operation, const char *name,
@@ -126,7 +98,7 @@ void override_layer_norm(torch_value *stack, uint64_t inputs, uint64_t outputs) 
     const cpp_ints shape = shape_of(&call, extents);
     const struct look look = look_at(x);
     if (eps > 0 && is_affine(&look, shape, weight) && is_affine(&look, shape, bias)) {
-        const enum way way = way_of(&call, &look, LIMIT_layer_norm, LIMIT_layer_norm_direct);
+        const enum way way = norm_way(&call, &look, LIMIT_layer_norm, LIMIT_layer_norm_direct);
         if (way != WAY_TORCH) {
             run_norm(
                 &call, way, OPERATION_layer_norm, "ingot::layer_norm",
@@ -152,7 +124,7 @@ void override_rms_norm(torch_value *stack, uint64_t inputs, uint64_t outputs) {
     const cpp_ints shape = shape_of(&call, extents);
     const struct look look = look_at(x);
     if (epsilon > 0 && is_affine(&look, shape, weight)) {
-        const enum way way = way_of(&call, &look, LIMIT_rms_norm, LIMIT_rms_norm_direct);
+        const enum way way = norm_way(&call, &look, LIMIT_rms_norm, LIMIT_rms_norm_direct);
         if (way != WAY_TORCH) {
             run_norm(&call, way, OPERATION_rms_norm, "ingot::rms_norm",
                      (torch_value[]){(torch_value)x, (torch_value)weight, float_value(epsilon)});

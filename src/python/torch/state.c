@@ -83,10 +83,14 @@ bool state_needs_gradient(torch_tensor *const *tensors, size_t count) {
 }
 
 bool state_has_forward_gradients(void) {
-    PyObject *level = PyObject_GetAttrString(state.forward_ad, "_current_level");
+    static PyObject *name;
+    if (!name)
+        name = PyUnicode_InternFromString("_current_level");
+    PyObject *level =
+        name ? PyDict_GetItemWithError(PyModule_GetDict(state.forward_ad), name) : NULL;
     const long number = level ? PyLong_AsLong(level) : 0;
-    Py_XDECREF(level);
-    PyErr_Clear();
+    if (PyErr_Occurred())
+        PyErr_Clear();
     return number >= 0;
 }
 

@@ -198,7 +198,7 @@ void cpu_thread_enter(struct cpu_executor *executor) {
     executor->in_kernel = 0;
     self = executor;
     atomic_store(&executor->interrupted, false);
-    atomic_store(&executor->thread, (pid_t)syscall(SYS_gettid));
+    atomic_store(&executor->thread, ig_thread_number());
 }
 
 void cpu_thread_leave(struct cpu_executor *executor) {
