@@ -35,14 +35,15 @@ fi
 mkdir -p "$output"
 : >"$output/times"
 names=$(printf '%s\n' ${OPERATIONS:-$("$build/bin/ingot" ops --json | sed -n 's/^      "name": "\([a-z_0-9]*\)",$/\1/p' | sort -u)})
-split="attention_backward attention attention_paged matmul softmax" # these take longest, and go first
+split="attention_paged cholesky matmul lu attention attention_backward softmax" # these take long, and go first
 for operation in $split; do
     echo "$names" | grep -qx "$operation" || continue
     for tool in ${TOOLS:-racecheck initcheck memcheck}; do
         for type in f32 f16 bf16; do echo "$tool $operation $type"; done
     done
 done >"$output/list"
-for operation in $(echo "$names" | grep -vxF "$(printf '%s\n' $split)"); do
+rest=$(echo "$names" | grep -vxF "$(printf '%s\n' $split)")
+for operation in $(echo "$rest" | grep -x -e eigh -e svd) $(echo "$rest" | grep -vx -e eigh -e svd); do
     for tool in ${TOOLS:-racecheck initcheck memcheck}; do echo "$tool $operation"; done
 done >>"$output/list"
 xargs -P "${JOBS:-$(nproc)}" -L 1 sh "$0" "$build" "$output" <"$output/list"
