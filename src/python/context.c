@@ -2,8 +2,6 @@
  * The devices that Python's side works on, opened on first use; a stream per thread on the CPU, and
  * one for each stream of another library on GPUs.
  */
-#include "python.h"
-
 #include "context.h"
 
 #include <dlfcn.h>
@@ -158,9 +156,12 @@ ingot_status context_cuda(int index, void *native_stream, context *out) {
     return status;
 }
 
-static ingot_status lend_stream(struct cuda_context *gpu, void *native, context *out) {
+ingot_status context_lend(int index, void *native_stream, context *out) {
+    struct cuda_context *gpu;
     ingot_stream *stream = NULL;
-    ingot_status status = ingot_stream_wrap(gpu->device, native, &stream);
+    ingot_status status = gpu_at(index, &gpu);
+    if (status == INGOT_OK)
+        status = ingot_stream_wrap(gpu->device, native_stream, &stream);
     if (status == INGOT_OK)
         *out = (context){gpu->device, gpu->ops, stream, true};
     return status;
@@ -189,22 +190,6 @@ static current_stream_function *current_stream(void) {
     return function;
 }
 
-/* Whether torch's current stream is one that others made: torch then has its address for a number.
- */
-static bool is_foreign(int index, const void *native) {
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *module = PyImport_ImportModule("torch.cuda");
-    PyObject *stream = module ? PyObject_CallMethod(module, "current_stream", "i", index) : NULL;
-    PyObject *number = stream ? PyObject_GetAttrString(stream, "stream_id") : NULL;
-    const bool is = number && native && PyLong_AsVoidPtr(number) == native;
-    Py_XDECREF(module);
-    Py_XDECREF(stream);
-    Py_XDECREF(number);
-    PyErr_Clear();
-    PyGILState_Release(gil);
-    return is;
-}
-
 bool context_has_cuda(void) {
     return current_stream() != NULL;
 }
@@ -221,8 +206,8 @@ ingot_status context_torch_cuda(int index, context *out) {
     if (status != INGOT_OK)
         return status;
     if (!find_stream(atomic_load_explicit(&gpu->streams, memory_order_acquire), stream) &&
-        is_foreign(index, stream))
-        return lend_stream(gpu, stream, out);
+        tensor_stream_is_foreign(index, stream))
+        return context_lend(index, stream, out);
     return context_cuda(index, stream, out);
 }
 

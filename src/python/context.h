@@ -25,6 +25,11 @@ ingot_status context_cpu(context *out);
  * default stream). Devices stay open and streams known for the life of the process. */
 ingot_status context_cuda(int index, void *native_stream, context *out);
 
+/* The same for a stream that may end at any time after the call: it is not remembered. */
+ingot_status context_lend(int index, void *native_stream, context *out);
+/* After a call with a context of any kind. */
+void context_done(context *used);
+
 /* The same with the stream that torch's operators on that GPU go to at the moment. One that torch
  * did not make (torch.cuda.ExternalStream) may end at any time after the call: it is not
  * remembered. */
@@ -40,6 +45,9 @@ void context_set_cuda_scratch(void *(*allocate)(void *context, uint64_t bytes));
 
 /* tensor.c: how many threads torch uses; 0 when it is not loaded. */
 unsigned tensor_thread_count(void);
+/* tensor.c: whether torch's current stream of that GPU, `native`, is one that others made
+ * (torch.cuda.ExternalStream). Takes the GIL. */
+bool tensor_stream_is_foreign(int index, const void *native);
 
 /* Waits for the calling thread's work on the CPU and for what was queued on streams of GPUs; the
  * first error. */

@@ -113,6 +113,21 @@ unsigned tensor_thread_count(void) {
     return threads > 0 ? (unsigned)threads : 0;
 }
 
+/* Such a stream has its address for a number in torch. */
+bool tensor_stream_is_foreign(int index, const void *native) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *module = PyImport_ImportModule("torch.cuda");
+    PyObject *stream = module ? PyObject_CallMethod(module, "current_stream", "i", index) : NULL;
+    PyObject *number = stream ? PyObject_GetAttrString(stream, "stream_id") : NULL;
+    const bool is = number && native && PyLong_AsVoidPtr(number) == native;
+    Py_XDECREF(module);
+    Py_XDECREF(stream);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    PyGILState_Release(gil);
+    return is;
+}
+
 /* An exception of torch's own becomes the reason in one that names the argument. */
 static enum memory_found explain(const struct target *where) {
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(error_type))

@@ -15,6 +15,11 @@ unsigned tensor_thread_count(void) {
     return 1;
 }
 
+bool tensor_stream_is_foreign(int index, const void *stream) {
+    (void)index;
+    return stream != NULL;
+}
+
 static int native[3]; /* their addresses stand for streams of another library */
 
 static void *find_again(void *expected) {
@@ -35,6 +40,18 @@ static void test_streams(void) {
     ingot_device_info info;
     CHECK(!ingot_device_get_info(other.device, &info) && !strcmp(info.name, "cuda:1"));
     CHECK(context_wait() == INGOT_OK);
+
+    /* Streams that are lent are others each time, and remembered by nobody. */
+    context lent, lent_again;
+    CHECK(context_lend(0, &native[1], &lent) == INGOT_OK);
+    CHECK(context_lend(0, &native[1], &lent_again) == INGOT_OK);
+    CHECK(lent.device == first.device && lent.stream != lent_again.stream);
+    CHECK(lent.is_lent && !second.is_lent);
+    context_done(&lent);
+    context_done(&lent); /* nothing more to do */
+    context_done(&lent_again);
+    context_done(&second);
+    CHECK(context_cuda(0, &native[0], &again) == INGOT_OK && again.stream == second.stream);
 
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
