@@ -16,6 +16,7 @@
 #define INGOT_KERNELS_ATTENTION_BLOCKS_H
 
 #include "attention/attention_sizes.h"
+#include "common/tile.h"
 
 constant constexpr uint BLOCK_KEYS = ATTENTION_BLOCK_KEYS, STEP_KEYS = 32;
 constant constexpr uint STEP_TILES = STEP_KEYS / 8;
@@ -48,7 +49,7 @@ inline void stage_rows(threadgroup T *lines, device const T *rows, long stride, 
 template <typename T, uint DEPTH, uint ROWS> struct attention_block {
     static constexpr constant uint TILES = DEPTH / 8, LINE = DEPTH + ATTENTION_BLOCK_PAD;
     static constexpr constant uint PARTS = attention_weight_parts<T>::count;
-    static constexpr constant bool KEEPS = DEPTH * ROWS <= 256; // queries in registers
+    static constexpr constant bool KEEPS = ROWS <= 2; // queries in registers
     simdgroup_matrix<T, 8, 8> query[KEEPS ? TILES : 1][ROWS];
     simdgroup_float8x8 sum[ROWS][TILES], score[ROWS][STEP_TILES];
     float reference[ROWS], total[ROWS];
@@ -243,13 +244,14 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
                  threadgroup T *queries [[threadgroup(0)]], threadgroup T *even [[threadgroup(1)]],
                  threadgroup T *odd [[threadgroup(2)]], // keys, then values
                  uint3 group [[threadgroup_position_in_grid]],
-                 uint3 groups [[threadgroups_per_grid]], uint me [[thread_index_in_threadgroup]],
+                 uint3 groups [[threadgroups_per_grid]],
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
     typedef attention_block<T, DEPTH, ROWS> block;
     constexpr uint QUERIES = SIMDS * ROWS * 8, THREADS = SIMDS * 32,
                    VALUES = BLOCK_KEYS * block::LINE;
     threadgroup T *now = even, *next = odd;
+    const uint me = simd * 32 + tile_order(lane);
     const uint head = group.y, batch = group.z;
     const uint start = (groups.x - 1 - group.x) * QUERIES; // most causal keys first
     const uint first = start + simd * (8 * ROWS);
