@@ -16,7 +16,6 @@
 #define INGOT_KERNELS_ATTENTION_BLOCKS_H
 
 #include "attention/attention_sizes.h"
-#include "common/tile.h"
 
 constant constexpr uint BLOCK_KEYS = ATTENTION_BLOCK_KEYS, STEP_KEYS = 32;
 constant constexpr uint STEP_TILES = STEP_KEYS / 8;
@@ -140,16 +139,14 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
         bool grown = false;
 #pragma unroll
         for (uint r = 0; r < ROWS; r++) {
-            top[r] = -INFINITY;
+            float2 most = score[r][0].thread_elements();
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++) {
-                float2 s = score[r][n].thread_elements();
-                top[r] = max(top[r], max(s.x, s.y));
-            }
-            top[r] = tile_row_max(top[r]) * factor;
+            for (uint n = 1; n < STEP_TILES; n++)
+                most = max(most, float2(score[r][n].thread_elements()));
+            top[r] = tile_row_max(max(most.x, most.y)) * factor;
             grown = grown || top[r] > reference[r] + BLOCK_GROWTH;
         }
-        if (simd_any(grown)) {
+        if (grown) { // the lanes of a row have the same rows, and agree
 #pragma unroll
             for (uint r = 0; r < ROWS; r++) {
                 float largest = max(reference[r], top[r]);
@@ -244,14 +241,13 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
                  threadgroup T *queries [[threadgroup(0)]], threadgroup T *even [[threadgroup(1)]],
                  threadgroup T *odd [[threadgroup(2)]], // keys, then values
                  uint3 group [[threadgroup_position_in_grid]],
-                 uint3 groups [[threadgroups_per_grid]],
+                 uint3 groups [[threadgroups_per_grid]], uint me [[thread_index_in_threadgroup]],
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
     typedef attention_block<T, DEPTH, ROWS> block;
     constexpr uint QUERIES = SIMDS * ROWS * 8, THREADS = SIMDS * 32,
                    VALUES = BLOCK_KEYS * block::LINE;
     threadgroup T *now = even, *next = odd;
-    const uint me = simd * 32 + tile_order(lane);
     const uint head = group.y, batch = group.z;
     const uint start = (groups.x - 1 - group.x) * QUERIES; // most causal keys first
     const uint first = start + simd * (8 * ROWS);

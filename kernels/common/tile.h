@@ -11,12 +11,6 @@ using namespace metal;
 
 constexpr constant uint TILE = 8;
 
-/* Lanes in the order of the elements of a tile that they hold. NVIDIA's hardware numbers them so in
- * kernels with tiles: what neighbours in this order copy is best next to each other. */
-inline uint tile_order(uint lane) {
-    return (lane & 17u) | (lane & 6u) << 1 | (lane & 8u) >> 2;
-}
-
 /* What a SIMD-group has of a panel, and the panel's place in the matrix. */
 struct panel_place {
     uint rows, columns; /* that the matrix has from the panel's first element on */

@@ -213,7 +213,7 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
               threadgroup T *a_2 [[threadgroup(2)]], threadgroup T *b_0 [[threadgroup(3)]],
               threadgroup T *b_1 [[threadgroup(4)]], threadgroup T *b_2 [[threadgroup(5)]],
               uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]],
-              uint simd [[simdgroup_index_in_threadgroup]],
+              uint me [[thread_index_in_threadgroup]], uint simd [[simdgroup_index_in_threadgroup]],
               uint lane [[thread_index_in_simdgroup]]) {
     const uint matrix = group.z % args.batch, part = group.z / args.batch;
     const uint2 block = block_place(group.xy, groups.xy);
@@ -221,11 +221,10 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
     panel_copy<T, ROWS, ROWS> a_copy = {.deep = !block_a_turned, .stride = args.a_stride};
     panel_copy<T, BLOCK, ROWS> b_copy = {.deep = block_turned, .stride = args.b_stride};
-    const uint order = simd * 32 + tile_order(lane);
     a_copy.begin(a + matrix * args.a_batch + (block_a_turned ? first * args.a_stride : first), row0,
-                 args.m, order);
+                 args.m, me);
     b_copy.begin(b + matrix * args.b_batch + (block_turned ? first : first * args.b_stride),
-                 column0, args.n, order);
+                 column0, args.n, me);
 
     simdgroup_float8x8 sum[BLOCK_TILES][BLOCK_TILES];
 #pragma unroll
