@@ -326,10 +326,10 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
     uint32_t rows = igo_knob(call, KNOB_TILE) == 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
                         ? 2 * BLOCK_SIZE
                         : BLOCK_SIZE;
-    while (rows >= BLOCK_SIZE &&
+    while (rows >= BLOCK_SIZE / 2 &&
            PANELS * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call))
         rows /= 2;
-    return rows >= BLOCK_SIZE ? rows : 0;
+    return rows >= BLOCK_SIZE / 2 ? rows : 0; /* 64: cards with 100 KiB */
 }
 
 static void choose_block(const struct plan *plan, uint32_t rows, struct igo_launch *launch) {
