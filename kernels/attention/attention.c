@@ -1,5 +1,5 @@
 /* Attention forward on the host: few queries go to the two-phase kernels of attention_decode,
- * others to one of the two kernels here. */
+ * others to one of the kernels here. */
 #include "attention/attention_problem.h"
 #include "attention/attention_sizes.h"
 

@@ -48,7 +48,7 @@ inline void stage_rows(threadgroup T *lines, device const T *rows, long stride, 
 template <typename T, uint DEPTH, uint ROWS> struct attention_block {
     static constexpr constant uint TILES = DEPTH / 8, LINE = DEPTH + ATTENTION_BLOCK_PAD;
     static constexpr constant uint PARTS = attention_weight_parts<T>::count;
-    static constexpr constant bool KEEPS = DEPTH * ROWS <= 256; // queries in registers
+    static constexpr constant bool KEEPS = ROWS <= 2; // queries in registers
     simdgroup_matrix<T, 8, 8> query[KEEPS ? TILES : 1][ROWS];
     simdgroup_float8x8 sum[ROWS][TILES], score[ROWS][STEP_TILES];
     float reference[ROWS], total[ROWS];
@@ -139,16 +139,14 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
         bool grown = false;
 #pragma unroll
         for (uint r = 0; r < ROWS; r++) {
-            top[r] = -INFINITY;
+            float2 most = score[r][0].thread_elements();
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++) {
-                float2 s = score[r][n].thread_elements();
-                top[r] = max(top[r], max(s.x, s.y));
-            }
-            top[r] = tile_row_max(top[r]) * factor;
+            for (uint n = 1; n < STEP_TILES; n++)
+                most = max(most, float2(score[r][n].thread_elements()));
+            top[r] = tile_row_max(max(most.x, most.y)) * factor;
             grown = grown || top[r] > reference[r] + BLOCK_GROWTH;
         }
-        if (simd_any(grown)) {
+        if (grown) { // the lanes of a row have the same rows, and agree
 #pragma unroll
             for (uint r = 0; r < ROWS; r++) {
                 float largest = max(reference[r], top[r]);

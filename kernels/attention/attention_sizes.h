@@ -3,8 +3,8 @@
 #ifndef INGOT_KERNELS_ATTENTION_SIZES_H
 #define INGOT_KERNELS_ATTENTION_SIZES_H
 
-#define ATTENTION_BLOCK_KEYS 64u
-#define ATTENTION_BLOCK_PAD 8u
+#define ATTENTION_BLOCK_KEYS 32u
+#define ATTENTION_BLOCK_PAD  8u
 
 /* Of float: queries and threads of a threadgroup, and keys that it takes at a time. */
 #define FLOATS_QUERIES     128u

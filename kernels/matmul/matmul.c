@@ -12,8 +12,8 @@ static const ingot_ops_knob knobs[] = {
     [KNOB_TILE] = {.name = "tile",
                    .help =
                        "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
-                       "number of columns; 3 = 128x128, 4 = 256x128 for half and bfloat, where "
-                       "alignment and sizes allow it, else 64x64",
+                       "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
+                       "64x64; 4 = 256x128 for half and bfloat where there are enough of them",
                    .fallback = 1,
                    .minimum = 1,
                    .maximum = 4},
@@ -95,6 +95,7 @@ struct operand {
 struct plan {
     struct operand a, b, out;
     const ingot_tensor *bias;
+    uint32_t block_rows; /* of matmul_blocks.h, if that is used */
     struct matmul_args args;
 };
 
@@ -301,6 +302,11 @@ static uint32_t panel_bytes(uint32_t count) {
     return 2 * count * MATMUL_LINE;
 }
 
+/* Threadgroups that fill the device: those with blocks of 256 rows have a multiprocessor each. */
+static uint64_t wanted_groups(const struct igo_call *call, uint32_t block_rows) {
+    return igo_knob(call, KNOB_FILL) / (block_rows > BLOCK_SIZE ? 2 : 1);
+}
+
 /* Rows of the blocks of kernels/matmul/matmul_blocks.h, or of matmul_blocks_float.h: if operands,
  * sizes and the device are what they want; else 0. */
 static uint32_t block_rows(const struct igo_call *call, const struct plan *plan) {
@@ -315,11 +321,15 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
         return BLOCK_SIZE;
     if (args->out_transposed || !igo_aligned(plan->out.tensor, bytes))
         return 0;
-    uint32_t rows = igo_knob(call, KNOB_TILE) == 4 ? 2 * BLOCK_SIZE : BLOCK_SIZE;
-    while (rows >= BLOCK_SIZE &&
+    const uint64_t tall =
+        (uint64_t)blocks(args->m, 2 * BLOCK_SIZE) * blocks(args->n, BLOCK_SIZE) * args->batch;
+    uint32_t rows = igo_knob(call, KNOB_TILE) == 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
+                        ? 2 * BLOCK_SIZE
+                        : BLOCK_SIZE;
+    while (rows >= BLOCK_SIZE / 2 &&
            PANELS * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call))
         rows /= 2;
-    return rows >= BLOCK_SIZE ? rows : 0;
+    return rows >= BLOCK_SIZE / 2 ? rows : 0; /* 64: cards with 100 KiB */
 }
 
 static void choose_block(const struct plan *plan, uint32_t rows, struct igo_launch *launch) {
@@ -339,8 +349,7 @@ static void choose_block(const struct plan *plan, uint32_t rows, struct igo_laun
     launch->threadgroup_length_count = 2 * PANELS;
 }
 
-static void choose_kernel(struct igo_call *call, const struct plan *plan,
-                          struct igo_launch *launch) {
+static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
     const char *type = igo_type_name(plan->a.tensor->type);
     if (args->m <= igo_knob(call, KNOB_FEW)) {
@@ -368,9 +377,9 @@ static void choose_kernel(struct igo_call *call, const struct plan *plan,
         launch->group[0] = 32;
         return;
     }
-    const uint32_t rows = block_rows(call, plan);
-    if (rows) {
-        choose_block(plan, rows, launch);
+    plan->block_rows = block_rows(call, plan);
+    if (plan->block_rows) {
+        choose_block(plan, plan->block_rows, launch);
         return;
     }
     const struct tile_shape *shape = tile_for(call, args);
@@ -385,7 +394,7 @@ static void split(struct igo_call *call, struct plan *plan, const struct igo_lau
     struct matmul_args *args = &plan->args;
     const uint64_t there =
         (uint64_t)launch->threadgroups[0] * launch->threadgroups[1] * args->batch;
-    uint64_t parts = igo_knob(call, KNOB_FILL) / (there ? there : 1);
+    uint64_t parts = wanted_groups(call, plan->block_rows) / (there ? there : 1);
     const uint64_t most = args->k / igo_knob(call, KNOB_DEPTH);
     parts = parts < most ? parts : most;
     parts = parts > 1 ? parts : 1;

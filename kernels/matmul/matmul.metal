@@ -528,6 +528,8 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
 TILES(f32, float)
 TILES(f16, half)
 TILES(bf16, bfloat)
+INSTANTIATE_KERNEL("matmul_blocks_64_f16", matmul_blocks<half, 64>)
+INSTANTIATE_KERNEL("matmul_blocks_64_bf16", matmul_blocks<bfloat, 64>)
 INSTANTIATE_KERNEL("matmul_blocks_128_f16", matmul_blocks<half, 128>)
 INSTANTIATE_KERNEL("matmul_blocks_128_bf16", matmul_blocks<bfloat, 128>)
 INSTANTIATE_KERNEL("matmul_blocks_256_f16", matmul_blocks<half, 256>)

@@ -19,7 +19,7 @@ struct matmul_args {
     uint32_t out_transposed;             /* out and bias are those of the transposed result */
 };
 
-/* matmul_blocks.h: columns of a block (rows: as many, or twice), what a panel has of k, and
+/* matmul_blocks.h: columns of a block (rows: as many, half or twice), what a panel has of k, and
  * elements of its lines. */
 #define MATMUL_BLOCK 128
 #define MATMUL_DEPTH 64

@@ -1,8 +1,8 @@
 /*
- * Large products of half and bfloat on GPUs: a threadgroup of four or eight SIMD-groups makes 128
- * or 256 rows by 128 columns of the result, each 64 by 64 with all sums in registers. Panels go to
- * two places of threadgroup memory in turn: while one is used, the next is copied to the other, in
- * pieces of 16 bytes that no thread looks at before the barrier.
+ * Large products of half and bfloat on GPUs: a threadgroup of two, four or eight SIMD-groups makes
+ * 64, 128 or 256 rows by 128 columns of the result, each 64 by 64 with all sums in registers.
+ * Panels go to three places of threadgroup memory in turn: while one is used, the second next is
+ * copied, in pieces of 16 bytes that no thread looks at before the next but one barrier.
  *
  * Wants operands and result aligned to 16 bytes, k and n in whole pieces, and m too if a is
  * transposed: the host sees to that, and to the lengths of threadgroup memory. Rows and columns

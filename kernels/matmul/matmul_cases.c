@@ -60,6 +60,8 @@ static const struct igh_case cases[] = {
     {.name = "batch of 3, 100x110x70", .n = {3, 100, 110, 70}},
     {.name = "batch of 3, 100x110x70, one a, nt", .n = {3, 100, 110, 70}, .flags = ONE_A | TURN_B},
     {.name = "batch of 3, 100x110x70, one b, tn", .n = {3, 100, 110, 70}, .flags = ONE_B | TURN_A},
+    {.name = "batch of 32, 264x136x136", .n = {32, 264, 136, 136}, .flags = WITH_BIAS},
+    {.name = "batch of 32, 264x136x136 tt", .n = {32, 264, 136, 136}, .flags = TURN_A | TURN_B},
     {.name = "rows with gaps", .n = {1, 70, 130, 90, 3}},
     {.name = "rows with gaps, nt", .n = {1, 70, 130, 90, 5}, .flags = TURN_B},
     {.name = "a as a view", .n = {1, 70, 130, 90}, .flags = VIEW_A},
