@@ -63,7 +63,9 @@ struct rows_of_weights {
 
 // One line of all rows, of which this lane has a word, against all vectors. Scales come from lanes `owner`.
 static void add_line(thread rows_of_weights &rows, device const float *turned, device const float *starts,
-                     uint line, uint lines, uint owner, uint lane, bool has_word) {
+                     uint line, uint lines, uint words, uint owner, uint lane, bool has_word) {
+    // after the end of these rows come those that the next SIMD-group takes
+    const ulong soon = (line + LINES_AHEAD) * 32 + (line + LINES_AHEAD < lines ? 0 : (rows_at_once - 1) * ulong(words));
     float dots[4 * 8], start[8];
     uint word[4];
     for (uint v = 0; v < vectors; v++) {
@@ -73,7 +75,7 @@ static void add_line(thread rows_of_weights &rows, device const float *turned, d
         for (uint v = 0; v < vectors; v++) {
             dots[r * 8 + v] = has_biases ? 0.0f : start[v];
         }
-        prefetch<32>(rows.words[r] + (line + LINES_AHEAD) * 32);
+        prefetch<32>(rows.words[r] + soon);
         word[r] = has_word ? rows.words[r][line * 32 + lane] : 0;
     }
     for (uint i = 0; i < per_word; i++) {
@@ -133,10 +135,10 @@ kernel void quantised_matvec(device const float *turned [[buffer(0)]],
         uint owner = lane >> word_shift;
         const uint end = line + (1u << word_shift);
         for (const uint last = min(end, whole); line < last; line++, owner += 32u >> word_shift) {
-            add_line(rows, turned, starts, line, lines, owner, lane, true);
+            add_line(rows, turned, starts, line, lines, words, owner, lane, true);
         }
         if (line < min(end, lines)) { // which is not whole
-            add_line(rows, turned, starts, line, lines, owner, lane, line * 32 + lane < words);
+            add_line(rows, turned, starts, line, lines, words, owner, lane, line * 32 + lane < words);
         }
     }
     for (uint r = 0; r < rows_at_once; r++) {

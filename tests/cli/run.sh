@@ -99,6 +99,12 @@ M
 check "check shows warnings" 0 "doubtful.metal:3:17: warning: division by zero" "'y' is uninitialized" "1 passed" -- "$ingot" check doubtful.metal
 check "assembly" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" good.metal --kernel scale --emit asm -o scale.s
 same "code has lines of the source" "$(grep -qE '\.loc[[:space:]]+[0-9]+ 6 ' scale.s && echo yes)" yes
+for level in x86-64-v3 x86-64-v4; do
+    for kernel in floats thirty_two; do
+        check "assembly of a table for $level" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" "$here/../msl/memory_table_constant.metal" --kernel $kernel --target $level --emit asm -o table.s
+        same "a table is permuted, not gathered ($kernel, $level)" "$(grep -qE 'vperm[ti0-9]*(ps|d)' table.s && ! grep -q gather table.s && echo yes)" yes
+    done
+done
 check "check two files" 1 good.metal bad.metal -- "$ingot" check good.metal bad.metal
 check "check one kernel" 0 "1 passed, 0 failed" -- "$ingot" check good.metal --kernel scale
 check "check one kernel of two files" 0 "1 passed, 0 failed" -- "$ingot" check good.metal "$examples/saxpy.metal" --kernel saxpy

@@ -33,24 +33,30 @@ static struct igl_chunks shuffle_known(struct igv_emit *emit, const struct igl_c
 }
 
 /* ---- 32-bit elements by register permutes --------------------------------------------------- */
-static LLVMValueRef permute_avx512(struct igv_emit *emit, const struct igl_chunks *value,
-                                   LLVMValueRef index, bool floating) {
-    LLVMValueRef args[] = {value->chunk[0], index, value->chunk[1]};
+static LLVMValueRef permute_avx512(struct igv_emit *emit, const LLVMValueRef *registers,
+                                   unsigned count, LLVMValueRef index, bool floating) {
+    if (count == 1) {
+        LLVMValueRef args[] = {registers[0], index};
+        return igv_intrinsic(
+            emit, floating ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx512.permvar.si.512",
+            NULL, 0, args, 2);
+    }
+    LLVMValueRef args[] = {registers[0], index, registers[1]};
     return igv_intrinsic(
         emit, floating ? "llvm.x86.avx512.vpermi2var.ps.512" : "llvm.x86.avx512.vpermi2var.d.512",
         NULL, 0, args, 3);
 }
 
-static LLVMValueRef permute_avx2(struct igv_emit *emit, const struct igl_chunks *value,
-                                 LLVMValueRef index, bool floating) {
+static LLVMValueRef permute_avx2(struct igv_emit *emit, const LLVMValueRef *registers,
+                                 unsigned count, LLVMValueRef index, bool floating) {
     LLVMBuilderRef builder = emit->builder;
     const char *name = floating ? "llvm.x86.avx2.permps" : "llvm.x86.avx2.permd";
     LLVMValueRef part[4], zero = LLVMConstNull(LLVMTypeOf(index));
-    for (unsigned c = 0; c < 4; c++) {
-        LLVMValueRef args[] = {value->chunk[c], index};
+    for (unsigned c = 0; c < count; c++) {
+        LLVMValueRef args[] = {registers[c], index};
         part[c] = igv_intrinsic(emit, name, NULL, 0, args, 2);
     }
-    for (unsigned bit = 8, count = 4; count > 1; bit *= 2, count /= 2) {
+    for (unsigned bit = 8; count > 1; bit *= 2, count /= 2) {
         LLVMValueRef tested = LLVMBuildAnd(builder, index, igv_splat(emit, igv_u32(emit, bit)), "");
         LLVMValueRef upper = LLVMBuildICmp(builder, LLVMIntNE, tested, zero, "");
         for (unsigned c = 0; c < count / 2; c++)
@@ -59,12 +65,22 @@ static LLVMValueRef permute_avx2(struct igv_emit *emit, const struct igl_chunks 
     return part[0];
 }
 
+unsigned igl_most_registers(struct igv_emit *emit) {
+    return is_x86(emit, 16) ? 2 : is_x86(emit, 8) ? 4 : 0;
+}
+
+LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *registers,
+                                   unsigned count, LLVMValueRef index) {
+    bool floating = LLVMGetElementType(LLVMTypeOf(registers[0])) == emit->f32;
+    return emit->lanes == 16 ? permute_avx512(emit, registers, count, index, floating)
+                             : permute_avx2(emit, registers, count, index, floating);
+}
+
 static struct igl_chunks permute_32(struct igv_emit *emit, const struct igl_chunks *value,
-                                    const struct igl_chunks *index, bool floating) {
+                                    const struct igl_chunks *index) {
     struct igl_chunks result = {{NULL}};
     for (unsigned c = 0; c < emit->chunks; c++)
-        result.chunk[c] = emit->lanes == 16 ? permute_avx512(emit, value, index->chunk[c], floating)
-                                            : permute_avx2(emit, value, index->chunk[c], floating);
+        result.chunk[c] = igl_permute_registers(emit, value->chunk, emit->chunks, index->chunk[c]);
     return result;
 }
 
@@ -75,7 +91,7 @@ static struct igl_chunks permute_16(struct igv_emit *emit, const struct igl_chun
     struct igl_chunks widened = {{NULL}};
     for (unsigned c = 0; c < emit->chunks; c++)
         widened.chunk[c] = LLVMBuildZExt(builder, value->chunk[c], wide, "");
-    struct igl_chunks result = permute_32(emit, &widened, index, false);
+    struct igl_chunks result = permute_32(emit, &widened, index);
     for (unsigned c = 0; c < emit->chunks; c++)
         result.chunk[c] = LLVMBuildTrunc(builder, result.chunk[c], narrow, "");
     return result;
@@ -92,8 +108,8 @@ static struct igl_chunks permute_64(struct igv_emit *emit, const struct igl_chun
         LLVMValueRef upper = LLVMBuildLShr(builder, value->chunk[c], shift, "");
         high.chunk[c] = LLVMBuildTrunc(builder, upper, half, "");
     }
-    low = permute_32(emit, &low, index, false);
-    high = permute_32(emit, &high, index, false);
+    low = permute_32(emit, &low, index);
+    high = permute_32(emit, &high, index);
     for (unsigned c = 0; c < emit->chunks; c++) {
         LLVMValueRef upper = LLVMBuildZExt(builder, high.chunk[c], wide, "");
         low.chunk[c] = LLVMBuildOr(builder, LLVMBuildShl(builder, upper, shift, ""),
@@ -134,14 +150,14 @@ static struct igl_chunks permute_in_memory(struct igv_emit *emit, LLVMValueRef v
 static struct igl_chunks shuffle_by(struct igv_emit *emit, LLVMValueRef value,
                                     const struct igl_chunks *index) {
     LLVMTypeRef scalar = LLVMTypeOf(value);
-    if (!is_x86(emit, 16) && !is_x86(emit, 8))
+    if (!igl_most_registers(emit))
         return permute_in_memory(emit, value, index);
     struct igl_chunks chunks = igl_vectors(emit, value);
     switch (element_bits(emit, scalar)) {
     case 16:
         return permute_16(emit, &chunks, index);
     case 32:
-        return permute_32(emit, &chunks, index, scalar == emit->f32);
+        return permute_32(emit, &chunks, index);
     case 64:
         return permute_64(emit, &chunks, index);
     default:
@@ -159,7 +175,7 @@ static LLVMValueRef value_of_lane(struct igv_emit *emit, LLVMValueRef value, LLV
     if (is_x86(emit, 16) && element_bits(emit, LLVMTypeOf(value)) == 32) {
         struct igl_chunks chunks = igl_vectors(emit, value);
         LLVMValueRef splat =
-            permute_avx512(emit, &chunks, igv_splat(emit, lane), LLVMTypeOf(value) == emit->f32);
+            igl_permute_registers(emit, chunks.chunk, emit->chunks, igv_splat(emit, lane));
         return LLVMBuildExtractElement(emit->builder, splat, igv_u32(emit, 0), "");
     }
     lane = LLVMBuildAnd(emit->builder, lane, igv_u32(emit, IGL_WIDTH - 1), "");

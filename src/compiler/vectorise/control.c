@@ -78,7 +78,8 @@ static bool runs_with_entry_mask(struct igv_emit *emit, unsigned block) {
 static bool needs_guard_for(struct igv_emit *emit, LLVMValueRef instruction) {
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMLoad:
-        return igv_exact_shape(emit, instruction, NULL) == IGV_V_UNIFORM;
+        return igv_exact_shape(emit, instruction, NULL) == IGV_V_UNIFORM ||
+               igv_needs_lane_for_table(emit, instruction);
     case LLVMStore:
         return igv_exact_shape(emit, LLVMGetOperand(instruction, 1), NULL) == IGV_V_UNIFORM;
     case LLVMUDiv:

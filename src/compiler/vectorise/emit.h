@@ -111,6 +111,13 @@ const struct igv_builtin *igv_builtin_find(const char *name); /* NULL if unknown
  * defined itself (it is a struct): its extractvalue users are, so emission skips those. */
 void igv_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction);
 
+/* compiler/lower/shuffles.c: each lane's pick of `count` vectors side by side, of 32-bit elements:
+ * an element of <lanes x i32> chooses by its low bits. `count` is a power of two up to the most
+ * that the target does by registers, which is 0 where it has none. */
+unsigned igl_most_registers(struct igv_emit *emit);
+LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *registers,
+                                   unsigned count, LLVMValueRef index);
+
 /* bounds.c: __ingot_in_bounds(condition, wanted), which the driver puts around the conditions of
  * leading bounds checks. It is the condition itself, unless the version may decline: then it
  * declines if a lane's condition is not what is wanted, and is the constant `wanted`. */

@@ -6,6 +6,7 @@
  * linear, unit stride    one masked vector access per chunk
  * checked, unit stride   the same behind a test that no index wraps, gather or scatter otherwise
  * small constant stride  wide accesses and shuffles, see strided.c
+ * small uniform table    one load and permutations, see tables.c
  * anything else          gather or scatter
  */
 #include "compiler/vectorise/state.h"
@@ -19,8 +20,7 @@ static LLVMTypeRef memory_type(struct igv_emit *emit, LLVMTypeRef type) {
     return igv_mapped_type(emit, type);
 }
 
-/* Loads from constant memory may leave loops that store to other memory. */
-static void copy_invariance(struct igv_emit *emit, LLVMValueRef from, LLVMValueRef to) {
+void igv_copy_invariance(struct igv_emit *emit, LLVMValueRef from, LLVMValueRef to) {
     unsigned kind = LLVMGetMDKindIDInContext(emit->context, "invariant.load", 14);
     LLVMValueRef metadata = LLVMGetMetadata(from, kind);
     if (metadata && LLVMIsALoadInst(to))
@@ -256,7 +256,7 @@ static void load_chunks(struct igv_emit *emit, LLVMValueRef instruction, LLVMTyp
             igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
         results[chunk] = masked ? igv_masked_load(emit, type, place, align, chunk)
                                 : plain_load(emit, type, place, align);
-        copy_invariance(emit, instruction, results[chunk]);
+        igv_copy_invariance(emit, instruction, results[chunk]);
     }
 }
 
@@ -296,12 +296,12 @@ static void load_contiguous(struct igv_emit *emit, LLVMValueRef instruction, LLV
     }
 }
 
-static void load_gathered(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
-                          LLVMValueRef *results) {
+void igv_load_gathered(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
+                       LLVMValueRef *results) {
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef pointers = igv_vector(emit, LLVMGetOperand(instruction, 0), chunk);
         results[chunk] = igv_gather(emit, type, pointers, LLVMGetAlignment(instruction), chunk);
-        copy_invariance(emit, instruction, results[chunk]);
+        igv_copy_invariance(emit, instruction, results[chunk]);
     }
 }
 
@@ -319,7 +319,7 @@ static void load_checked(struct igv_emit *emit, LLVMValueRef instruction, LLVMTy
     from[0] = LLVMGetInsertBlock(emit->builder);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, slow);
-    load_gathered(emit, instruction, type, values[1]);
+    igv_load_gathered(emit, instruction, type, values[1]);
     from[1] = LLVMGetInsertBlock(emit->builder);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
@@ -348,7 +348,7 @@ void igv_emit_load(struct igv_emit *emit, LLVMValueRef instruction) {
         LLVMValueRef load = LLVMBuildLoad2(emit->builder, type, igv_scalar(emit, pointer), "");
         LLVMSetAlignment(load, LLVMGetAlignment(instruction));
         LLVMSetVolatile(load, LLVMGetVolatile(instruction));
-        copy_invariance(emit, instruction, load);
+        igv_copy_invariance(emit, instruction, load);
         igv_define_scalar(emit, instruction, load);
         return;
     }
@@ -366,8 +366,8 @@ void igv_emit_load(struct igv_emit *emit, LLVMValueRef instruction) {
         load_contiguous(emit, instruction, type, results);
     else if (shape == IGV_V_CHECKED && stride == size_of(emit, type))
         load_checked(emit, instruction, type, results);
-    else
-        load_gathered(emit, instruction, type, results);
+    else if (!igv_emit_table_load(emit, instruction, results))
+        igv_load_gathered(emit, instruction, type, results);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
         igv_define_vector(emit, instruction, chunk, results[chunk]);
 }

@@ -99,6 +99,17 @@ void igv_scatter(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointe
                  unsigned chunk);
 LLVMValueRef igv_offset(struct igv_emit *emit, LLVMValueRef pointer, long bytes);
 
+/* Loads from constant memory may leave loops that store to other memory: so says `to` if `from`
+ * does. */
+void igv_copy_invariance(struct igv_emit *emit, LLVMValueRef from, LLVMValueRef to);
+void igv_load_gathered(struct igv_emit *emit, LLVMValueRef instruction, LLVMTypeRef type,
+                       LLVMValueRef *results);
+
+/* tables.c */
+bool igv_emit_table_load(struct igv_emit *emit, LLVMValueRef load, LLVMValueRef *results);
+/* The load reads more than its lanes ask for, which is there if one of them is active. */
+bool igv_needs_lane_for_table(struct igv_emit *emit, LLVMValueRef load);
+
 /* strided.c */
 bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction);
 bool igv_emit_strided_store(struct igv_emit *emit, LLVMValueRef instruction);
