@@ -7,6 +7,7 @@
 #include "ops/line.h"
 
 enum { ADAMW, ADAM, GRAD_NORM };
+enum { MOST_SIMDS = 16 }; /* of a threadgroup: adam takes no 1024 threads */
 
 static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
 enum { KNOB_LAST = IGO_LINE_KNOBS };
@@ -271,7 +272,8 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
     else
         igo_launch_buffer(&launch, table.buffer, 0);
     igo_launch_bytes(&launch, args, sizeof *args);
-    igo_launch_simdgroups(&launch, args->blocks, igo_knob(call, IGO_LINE_SIMD));
+    const uint32_t simds = igo_knob(call, IGO_LINE_SIMD);
+    igo_launch_simdgroups(&launch, args->blocks, simds < MOST_SIMDS ? simds : MOST_SIMDS);
     igo_dispatch(call, &launch);
     ingot_buffer_release(table.buffer);
 }

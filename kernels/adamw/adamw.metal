@@ -42,7 +42,43 @@ static void adam_step(thread adam_state<V> &a, V grad, float scale, constant ada
     a.param = param - args.step_size * (a.exp_avg / (sqrt(second * args.bias2) + args.eps));
 }
 
+// N steps of 128 elements: all of them are loaded before the first is stored.
+template <uint N, typename P, typename G>
+static void adam_steps(device P *param, device const G *grad, device float *exp_avg,
+                       device float *exp_avg_sq, device float *largest, device float *master,
+                       ulong at, uint lane, float scale, constant adam_args &args) {
+    adam_state<float4> a[N];
+    float4 g[N];
+#pragma unroll
+    for (uint i = 0; i < N; i++) {
+        const ulong from = at + i * LINE_STEP;
+        a[i].param = adam_master ? line_load(master + from, lane) : line_load(param + from, lane);
+        a[i].exp_avg = line_load(exp_avg + from, lane);
+        a[i].exp_avg_sq = line_load(exp_avg_sq + from, lane);
+        if (adam_amsgrad)
+            a[i].max_exp_avg_sq = line_load(largest + from, lane);
+        g[i] = line_load(grad + from, lane);
+    }
+#pragma unroll
+    for (uint i = 0; i < N; i++)
+        adam_step(a[i], g[i], scale, args);
+#pragma unroll
+    for (uint i = 0; i < N; i++) {
+        const ulong to = at + i * LINE_STEP;
+        if (adam_master)
+            line_store(master + to, lane, a[i].param);
+        line_store(param + to, lane, a[i].param);
+        line_store(exp_avg + to, lane, a[i].exp_avg);
+        line_store(exp_avg_sq + to, lane, a[i].exp_avg_sq);
+        if (adam_amsgrad)
+            line_store(largest + to, lane, a[i].max_exp_avg_sq);
+    }
+}
+
+constant constexpr uint ADAM_STEPS = 2;
+
 template <typename P, typename G>
+[[max_total_threads_per_threadgroup(512)]]
 kernel void adam(constant adam_entry *table [[buffer(0)]], device const float *norm [[buffer(1)]],
                  constant adam_args &args [[buffer(2)]],
                  uint2 group [[threadgroup_position_in_grid]],
@@ -64,22 +100,11 @@ kernel void adam(constant adam_entry *table [[buffer(0)]], device const float *n
         scale *= min(1.0f, args.max_norm / (norm[0] + ADAM_NORM_EPS));
     ulong at = (number - entry.first_block) * args.block;
     ulong end = min(at + args.block, ulong(entry.count));
-    for (; at + LINE_STEP <= end; at += LINE_STEP) {
-        adam_state<float4> a;
-        a.param = adam_master ? line_load(master + at, lane) : line_load(param + at, lane);
-        a.exp_avg = line_load(exp_avg + at, lane);
-        a.exp_avg_sq = line_load(exp_avg_sq + at, lane);
-        if (adam_amsgrad)
-            a.max_exp_avg_sq = line_load(largest + at, lane);
-        adam_step(a, line_load(grad + at, lane), scale, args);
-        if (adam_master)
-            line_store(master + at, lane, a.param);
-        line_store(param + at, lane, a.param);
-        line_store(exp_avg + at, lane, a.exp_avg);
-        line_store(exp_avg_sq + at, lane, a.exp_avg_sq);
-        if (adam_amsgrad)
-            line_store(largest + at, lane, a.max_exp_avg_sq);
-    }
+    for (; line_wide && at + ADAM_STEPS * LINE_STEP <= end; at += ADAM_STEPS * LINE_STEP)
+        adam_steps<ADAM_STEPS>(param, grad, exp_avg, exp_avg_sq, largest, master, at, lane, scale,
+                               args);
+    for (; at + LINE_STEP <= end; at += LINE_STEP)
+        adam_steps<1>(param, grad, exp_avg, exp_avg_sq, largest, master, at, lane, scale, args);
     for (at += lane; at < end; at += 32) {
         adam_state<float> a;
         a.param = adam_master ? master[at] : float(param[at]);

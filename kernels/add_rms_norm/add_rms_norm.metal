@@ -50,7 +50,7 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
     if (KEEP) {
         row_put<KEEP>(sum, columns, me, kept);
     }
-    const bool ahead = KEEP && ROW_AHEAD && HAS_WEIGHT;
+    const bool ahead = row_ahead<KEEP, W>() && HAS_WEIGHT;
     if (ahead) {
         row_fetch<KEEP>(weight, columns, me, W(0), weights);
     }
@@ -61,7 +61,7 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
     }
     for (uint b = 0; b < blocks; b++) {
         float4 v = KEEP ? float4(kept[b]) : row_load((device const T *)sum, columns, b, me, 0);
-        v = v * rms.scale * rms.rstd;
+        v = sizeof(T) == 2 ? v * (rms.scale * rms.rstd) : v * rms.scale * rms.rstd;
         if (HAS_WEIGHT) {
             v *= ahead ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
         }
@@ -79,6 +79,8 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
 #define INSTANTIATE_ADD_RMS_NORM(types, ...)                                                       \
     INSTANTIATE_KERNEL("add_rms_norm_" types "_k0", add_rms_norm<__VA_ARGS__, 0>)                  \
     INSTANTIATE_KERNEL("add_rms_norm_" types "_k8", add_rms_norm<__VA_ARGS__, 8>) \
+    INSTANTIATE_KERNEL("add_rms_norm_" types "_k4", add_rms_norm<__VA_ARGS__, 4>) \
+    INSTANTIATE_KERNEL("add_rms_norm_" types "_k4_part", add_rms_norm<__VA_ARGS__, 4, true>) \
     INSTANTIATE_KERNEL("add_rms_norm_" types "_k8_part", add_rms_norm<__VA_ARGS__, 8, true>) 
 INSTANTIATE_ADD_RMS_NORM("f32_f32", float, float)
 INSTANTIATE_ADD_RMS_NORM("f16_f16", half, half)

@@ -39,14 +39,27 @@ static void name_kernel(struct igo_launch *launch, enum kind kind, uint32_t toge
         igo_launch_constant_bool(launch, "decode_paged", args->flags & ATTENTION_PAGED);
 }
 
+/* The keys of a partition: as many as asked for, or, on GPUs, fewer, so that there are enough of
+ * them for a large one. `others` is how many SIMD-groups there are to each. */
+static uint32_t partition_of(const struct attention_decode *decode, uint32_t keys,
+                             uint64_t others) {
+    enum { ENOUGH = 960, LEAST = 256 };
+    uint32_t partition = decode->partition;
+    while (decode->wide && partition > LEAST &&
+           (keys / partition + (keys % partition > 0)) * others < ENOUGH)
+        partition /= 2;
+    return partition;
+}
+
 bool igo_attention_decode(struct igo_call *call, const struct attention_decode *decode) {
     const struct attention_problem *p = decode->problem;
     struct attention_args args = p->args;
     const enum kind kind = kind_of(decode);
     uint32_t rows = args.group * args.queries, together = rows_at_once(kind, rows);
     uint32_t row_groups = (rows + together - 1) / together;
-    args.partition = decode->partition;
-    args.partitions = args.keys / decode->partition + (args.keys % decode->partition > 0);
+    args.partition =
+        partition_of(decode, args.keys, (uint64_t)p->batches * p->key_heads * row_groups);
+    args.partitions = args.keys / args.partition + (args.keys % args.partition > 0);
     args.partitions += args.partitions == 0;
 
     int64_t parts = (int64_t)p->batches * args.heads * args.queries * args.partitions;

@@ -36,6 +36,11 @@ inline float2 tile_column_sum(float2 x) {
     return x + simd_shuffle_xor(x, ushort(16));
 }
 
+/* x, or 0 where it is minus infinity. Component by component: vectors of bool cost GPUs more. */
+inline float2 finite_base(float2 x) {
+    return float2(x.x == -INFINITY ? 0.0f : x.x, x.y == -INFINITY ? 0.0f : x.y);
+}
+
 template <typename T, uint DEPTH> struct decode_tiles {
     static constexpr constant uint KEY_WORDS = DEPTH / 32, VALUE_WORDS = DEPTH / 64;
     simdgroup_matrix<T, 8, 8> query[KEY_WORDS][4];
@@ -111,8 +116,10 @@ template <typename T, uint DEPTH> struct decode_tiles {
 #pragma unroll
         for (uint n = 0; n < DECODE_KEY_TILES; n++) {
             int number = t + int(8 * n + row);
-            score[n].thread_elements() = select(float2(-INFINITY), score[n].thread_elements(),
-                                                number >= least && number <= most);
+            const float2 s = score[n].thread_elements();
+            score[n].thread_elements() =
+                float2(number >= least.x && number <= most.x ? s.x : -INFINITY,
+                       number >= least.y && number <= most.y ? s.y : -INFINITY);
         }
     }
 
@@ -123,10 +130,10 @@ template <typename T, uint DEPTH> struct decode_tiles {
         for (uint n = 1; n < DECODE_KEY_TILES; n++)
             top = max(top, score[n].thread_elements());
         top *= factor;
-        if (simd_any(any(top > reference + DECODE_GROWTH))) {
+        const float2 limit = reference + DECODE_GROWTH;
+        if (simd_any(top.x > limit.x || top.y > limit.y)) {
             float2 largest = max(reference, tile_column_max(top));
-            float2 correction =
-                fast::exp2(reference - select(largest, float2(0.0f), largest == -INFINITY));
+            float2 correction = fast::exp2(reference - finite_base(largest));
             reference = largest;
             total *= correction;
 #pragma unroll
@@ -135,7 +142,7 @@ template <typename T, uint DEPTH> struct decode_tiles {
                 for (uint e = 0; e < 8; e++)
                     sum[i][e].thread_elements() *= correction;
         }
-        const float2 base = select(reference, float2(0.0f), reference == -INFINITY);
+        const float2 base = finite_base(reference);
 #pragma unroll
         for (uint n = 0; n < DECODE_KEY_TILES; n++) {
             float2 p = fast::exp2(fma(score[n].thread_elements(), float2(factor), -base));
@@ -253,19 +260,23 @@ kernel void attention_decode_tiles(
 
     k += column * 4;
     v += row * 8;
-    if (begin < end)
+    if (begin < end) {
         b.load_keys(k, args, tables, begin, end, row);
+        b.load_values(v, args, tables, begin, end, column);
+    }
     b.take_queries(row, from[0], from[1]);
     b.begin();
     const float factor = args.scale * M_LOG2E_F;
     for (int t = begin; t < end; t += DECODE_KEYS) {
-        b.load_values(v, args, tables, t, end, column);
+        // what has been used makes room for the next round's
         b.find_scores();
-        b.load_keys(k, args, tables, t + int(DECODE_KEYS), end, row); // the next round's
+        b.load_keys(k, args, tables, t + int(DECODE_KEYS), end, row);
+        simdgroup_barrier(mem_flags::mem_device); // they set out now, and not with the values
         if (t < inner || t + int(DECODE_KEYS) > inner_end)
             b.hide(t, least, most, row);
         b.find_weights(factor);
         b.add_values();
+        b.load_values(v, args, tables, t + int(DECODE_KEYS), end, column);
     }
 
     const float2 total = tile_column_sum(b.total);

@@ -63,6 +63,14 @@ template <typename P> struct silu_by {
         slope = fma(value, rest, s);
     }
 };
+/* The same of a float on GPUs, by approximations that are refined. Below -88 the sigmoid is 0. */
+struct silu_refined_function {
+    template <typename V> static V value(V x) {
+        V y = V(1) + fast::exp(-max(x, V(-88.1f)));
+        V r = fast::divide(V(1), y);
+        return x * fma(fma(-y, r, V(1)), r, r);
+    }
+};
 using silu_function = silu_by<full_precision>;
 using silu_half_function = silu_by<half_precision>;
 

@@ -24,6 +24,21 @@ inline float sum_over(uint simds, float value, threadgroup float *shared, uint s
     return value;
 }
 
+/* Both sums of a pair at once; `shared` is for this alone, once. */
+inline float2 sums_over(uint simds, float2 value, threadgroup float2 *shared, uint simd,
+                        uint lane) {
+    value = float2(simd_sum(value.x), simd_sum(value.y));
+    if (simds > 1) {
+        if (lane == 0) {
+            shared[simd] = value;
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        value = lane < simds ? shared[lane] : float2(0.0f);
+        value = float2(simd_sum(value.x), simd_sum(value.y));
+    }
+    return value;
+}
+
 inline float max_over(uint simds, float value, threadgroup float *shared, uint simd, uint lane) {
     value = simd_max(value);
     if (simds > 1) {

@@ -27,7 +27,15 @@ constant uint ROW_STEP = ROW_SIMDS * 128; /* elements of a block */
 
 /* Vectors along a row that is kept are loaded with it; else behind the reduction, for want of
  * registers or because that is short. */
-constant bool ROW_AHEAD = ROW_FULL && ROW_SIMDS > 1 && ROW_SIMDS < 16;
+constant bool ROW_AHEAD = ROW_FULL && ROW_SIMDS > 1;
+constant bool ROW_MANY = ROW_SIMDS >= 16;
+template <int KEEP, typename W> inline bool row_ahead() {
+    return KEEP && ROW_AHEAD && (sizeof(W) == 2 ? KEEP <= 4 || !ROW_MANY : KEEP > 4 && !ROW_MANY);
+}
+
+/* Threads that fit a GPU's core at once where more of them are worth more than registers: 40 each.
+ */
+constant constexpr uint ROW_THREADS_AT_ONCE = 1632;
 
 /* The positions that a row kernel asks for. */
 #define ROW_POSITIONS                                                                              \
@@ -60,6 +68,7 @@ template <int KEEP> constexpr bool row_in_registers() {
  */
 template <int KEEP, bool PART, typename T, typename W> constexpr uint row_most_threads() {
     return !row_in_registers<KEEP>()          ? 1024
+           : KEEP == 4                        ? 992
            : PART                             ? 512
            : sizeof(T) == 4 || sizeof(W) == 4 ? 768
                                               : 992;

@@ -31,6 +31,14 @@ template <typename T> inline void mostly_moves() {
 #endif
 }
 
+/* Says, at the top of a kernel, how many of its threads should fit a GPU's core at once: a bound of
+ * their registers. 0: nothing. */
+inline void threads_at_once(uint count) {
+#ifdef __INGOT__
+    __ingot_threads_at_once(count);
+#endif
+}
+
 /* COUNT elements from `at` on (uniform; any address) are read soon. */
 template <uint COUNT, typename T> inline void prefetch(device const T *at) {
 #ifdef __INGOT__

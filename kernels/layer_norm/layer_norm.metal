@@ -34,7 +34,12 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
                        device float *rstd_out [[buffer(5)]],
                        constant layer_norm_args &args [[buffer(6)]],
                        ROW_POSITIONS) {
+    // Deviations from the mean of the first eight elements, which are a part of the variance: it so
+    // loses no more than a factor of the row's length, which 16-bit results do not notice.
+    constexpr bool ONE_PASS = KEEP && sizeof(T) == 2 && !PART;
+    threads_at_once(KEEP == 4 && ROW_SIMDS == 16 ? ROW_THREADS_AT_ONCE : 0);
     threadgroup float row_shared[32];
+    threadgroup float2 row_pairs[32];
     ulong row = ROW_NUMBER;
     if (row >= args.rows) {
         return;
@@ -43,19 +48,33 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     out += row * args.out_stride;
     uint columns = args.columns, blocks = row_loop<KEEP>(columns), me = ROW_THREAD;
     vec<T, 4> kept[KEEP ? KEEP : 1];
-    vec<W, 4> weights[KEEP ? KEEP : 1];
+    vec<W, 4> weights[KEEP ? KEEP : 1], biases[KEEP ? KEEP : 1];
     if (KEEP) {
         row_fetch<KEEP>(x, columns, me, T(0), kept);
     }
-    const bool ahead = KEEP && ROW_AHEAD && HAS_WEIGHT && sizeof(W) == 2;
+    const bool ahead = row_ahead<KEEP, W>() && HAS_WEIGHT && sizeof(W) == 2;
     if (ahead) {
         row_fetch<KEEP>(weight, columns, me, W(0), weights);
+        for (uint b = 0; b < blocks; b++) {
+            biases[b] = W(0);
+        }
+        if (args.has_bias) {
+            row_fetch<KEEP>(bias, columns, me, W(0), biases);
+        }
     }
-    float4 sum = 0;
-    for (uint b = 0; b < blocks; b++) {
-        sum += KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
+    float mean;
+    if constexpr (ONE_PASS) {
+        uint4 eight = *(device const uint4 *)x;
+        float4 both = float4(as_type<vec<T, 4>>(eight.xy));
+        both += float4(as_type<vec<T, 4>>(eight.zw));
+        mean = sum4(both) * 0.125f;
+    } else {
+        float4 sum = 0;
+        for (uint b = 0; b < blocks; b++) {
+            sum += KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
+        }
+        mean = ROW_SUM(sum4(sum)) / columns;
     }
-    float mean = ROW_SUM(sum4(sum)) / columns;
     float4 drift = 0, squares = 0;
     for (uint b = 0; b < blocks; b++) {
         float4 v = !KEEP      ? row_load(x, columns, b, me, mean)
@@ -64,8 +83,10 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
         drift += d;
         squares = fma(d, d, squares);
     }
-    float drifts = ROW_SUM(sum4(drift));
-    statistics s = finish_statistics(mean, drifts, ROW_SUM(sum4(squares)), columns, args.eps);
+    float2 sums = sums_over(ROW_SIMDS, float2(sum4(drift), sum4(squares)), row_pairs, row_simd,
+                            row_lane);
+    statistics s = finish_statistics(mean, sums.x, sums.y, columns, args.eps);
+    const float shift = -s.error * s.rstd;
     if (me == 0) {
         if (args.save_mean) {
             mean_out[row] = s.mean + s.error;
@@ -76,12 +97,16 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     }
     for (uint b = 0; b < blocks; b++) {
         float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
-        v = ((v - s.mean) - s.error) * s.rstd;
-        if (HAS_WEIGHT) {
-            v *= ahead ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
-        }
-        if (args.has_bias) {
-            v += row_load(bias, columns, b, me, 0);
+        v = fma(v - s.mean, float4(s.rstd), float4(shift));
+        if (ahead) {
+            v = fma(v, float4(weights[b]), float4(biases[b]));
+        } else {
+            if (HAS_WEIGHT) {
+                v *= row_load(weight, columns, b, me, 0);
+            }
+            if (args.has_bias) {
+                v += row_load(bias, columns, b, me, 0);
+            }
         }
         if (KEEP) {
             kept[b] = vec<T, 4>(v);
@@ -164,6 +189,8 @@ kernel void layer_norm_backward(device const T *x [[buffer(0)]],
 #define INSTANTIATE_LAYER_NORM(types, ...)                                                         \
     INSTANTIATE_KERNEL("layer_norm_" types "_k0", layer_norm<__VA_ARGS__, 0>)                      \
     INSTANTIATE_KERNEL("layer_norm_" types "_k8", layer_norm<__VA_ARGS__, 8>) \
+    INSTANTIATE_KERNEL("layer_norm_" types "_k4", layer_norm<__VA_ARGS__, 4>) \
+    INSTANTIATE_KERNEL("layer_norm_" types "_k4_part", layer_norm<__VA_ARGS__, 4, true>) \
     INSTANTIATE_KERNEL("layer_norm_" types "_k8_part", layer_norm<__VA_ARGS__, 8, true>) \
     INSTANTIATE_KERNEL("layer_norm_backward_" types, layer_norm_backward<__VA_ARGS__>)
 INSTANTIATE_LAYER_NORM("f32_f32", float, float)

@@ -125,6 +125,12 @@ static void find_rows(struct pointwise_args *args, const struct part *parts, siz
     }
 }
 
+/* As many steps as a block has, up to four: line_steps of pointwise.metal. */
+static uint32_t steps_at_once(const struct pointwise_args *args, bool wide, uint32_t element) {
+    const uint32_t steps = args->block / (element == 2 ? 256 : 128);
+    return !wide || steps < 2 ? 1 : steps < 4 ? 2 : 4;
+}
+
 static ingot_status run(struct igo_call *call, const struct part *parts, size_t count,
                         size_t inputs) {
     if (!check(call, parts, count, inputs) || igo_count(parts[0].tensor) == 0)
@@ -144,9 +150,12 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
 
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "%s_%s", call->operation->name, igo_type_name(type));
-    igo_launch_constant_bool(&launch, "line_wide",
-                             igo_knob(call, IGO_LINE_WIDE) &&
-                                 all_aligned(parts, count, args.rows, 4 * element));
+    const bool wide =
+        igo_knob(call, IGO_LINE_WIDE) && all_aligned(parts, count, args.rows, 4 * element);
+    igo_launch_constant_bool(&launch, "line_wide", wide);
+    igo_launch_constant_bool(&launch, "line_dense", wide && args.rows == 1);
+    if (count == 2)
+        igo_launch_constant_u32(&launch, "line_steps", steps_at_once(&args, wide, element));
     for (size_t i = 0; i < count; i++)
         igo_launch_tensor(&launch, parts[i].tensor, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);

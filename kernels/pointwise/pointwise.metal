@@ -12,12 +12,22 @@ using namespace metal;
 // all its loads to be under way at once.
 constant constexpr uint MOST_THREADS = 992, MOST_THREADS_MUL = 768;
 
+// Of an activation alone: steps that are loaded at once, 1, 2 or 4.
+constant uint line_steps [[function_constant(1)]];
+constant bool line_dense [[function_constant(2)]]; // there is one row
+
 struct pointwise_block {
     ulong row, start, end;
 };
 
 static pointwise_block block_of(constant pointwise_args &args, ulong number) {
     pointwise_block b;
+    if (line_dense) {
+        b.row = 0;
+        b.start = number * args.block;
+        b.end = min(b.start + args.block, ulong(args.row));
+        return b;
+    }
     b.row = args.blocks == 1 ? number : args.rows == 1 ? 0 : number / args.blocks;
     b.start = (number - b.row * args.blocks) * args.block;
     b.end = b.row < args.rows ? min(b.start + args.block, ulong(args.row)) : 0;
@@ -54,20 +64,34 @@ static void forward_eights(device const T *x, device T *out, uint lane) {
                          F::value(v[2 * i + 1]));
 }
 
+// All steps of N at a time.
+template <uint N, typename F, typename T>
+static void forward_all(device const T *x, device T *out, thread ulong &at, ulong end, uint lane,
+                        constant pointwise_args &args) {
+    constexpr uint eights = 2 * N * LINE_STEP, fours = N * LINE_STEP;
+    if constexpr (sizeof(T) == 2) {
+        for (; args.eights && at + eights <= end; at += eights)
+            forward_eights<N, F>(x + at, out + at, lane);
+    }
+    for (; at + fours <= end; at += fours)
+        forward_steps<N, F>(x + at, out + at, lane, args.past_caches);
+}
+
 template <typename T, typename F>
 [[max_total_threads_per_threadgroup(MOST_THREADS)]]
 kernel void forward(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
                     constant pointwise_args &args [[buffer(2)]], POSITIONS) {
+    threads_at_once(sizeof(T) == 4 && line_wide && line_steps == 2 ? 1632 : 0);
     pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
     x += b.row * args.strides[0];
     out += b.row * args.strides[1];
     ulong at = b.start;
-    if constexpr (sizeof(T) == 2) {
-        for (; line_wide && args.eights && at + 8 * LINE_STEP <= b.end; at += 8 * LINE_STEP)
-            forward_eights<4, F>(x + at, out + at, lane);
-    }
-    for (; line_wide && at + 4 * LINE_STEP <= b.end; at += 4 * LINE_STEP)
-        forward_steps<4, F>(x + at, out + at, lane, args.past_caches);
+    if (line_wide && line_steps == 4)
+        forward_all<4, F>(x, out, at, b.end, lane, args);
+    if (line_wide && line_steps == 2)
+        forward_all<2, F>(x, out, at, b.end, lane, args);
+    if (line_wide && line_steps == 1)
+        forward_all<1, F>(x, out, at, b.end, lane, args);
     for (; at + LINE_STEP <= b.end; at += LINE_STEP)
         forward_steps<1, F>(x + at, out + at, lane, args.past_caches);
     for (at += lane; at < b.end; at += 32)
@@ -196,15 +220,16 @@ kernel void mul_backward(device const T *gate [[buffer(0)]], device const T *up 
     }
 }
 
-// gelu's values: devices that do not want vectors are CPUs
-template <typename WIDE, typename PLAIN> struct gelu_value {
+// Values: devices that do not want vectors are CPUs
+template <typename WIDE, typename PLAIN> struct value_by_device {
     template <typename V> static V value(V x) {
         return line_wide ? WIDE::value(x) : PLAIN::value(x);
     }
 };
-using gelu_single_value = gelu_value<gelu_refined_function, gelu_function>;
-using gelu_half_value = gelu_value<gelu_half_function, gelu_half_plain_function>;
-using gelu_bfloat_value = gelu_value<gelu_bfloat_function, gelu_bfloat_plain_function>;
+using silu_single_value = value_by_device<silu_refined_function, silu_function>;
+using gelu_single_value = value_by_device<gelu_refined_function, gelu_function>;
+using gelu_half_value = value_by_device<gelu_half_function, gelu_half_plain_function>;
+using gelu_bfloat_value = value_by_device<gelu_bfloat_function, gelu_bfloat_plain_function>;
 
 #define ACTIVATION(name, value, both, type, suffix)                                                \
     INSTANTIATE_KERNEL(#name "_" #suffix, forward<type, value>)                                    \
@@ -215,7 +240,7 @@ using gelu_bfloat_value = gelu_value<gelu_bfloat_function, gelu_bfloat_plain_fun
     ACTIVATION(silu, silu_half_function, silu_half_function, type, suffix)                         \
     ACTIVATION(gelu, gelu_value, gelu_half_slope_function, type, suffix)                           \
     ACTIVATION(gelu_tanh, gelu_tanh_half_function, gelu_tanh_half_function, type, suffix)
-ACTIVATION(silu, silu_function, silu_function, float, f32)
+ACTIVATION(silu, silu_single_value, silu_function, float, f32)
 ACTIVATION(gelu, gelu_single_value, gelu_function, float, f32)
 ACTIVATION(gelu_tanh, gelu_tanh_function, gelu_tanh_function, float, f32)
 HALF_ACTIVATIONS(gelu_half_value, half, f16)

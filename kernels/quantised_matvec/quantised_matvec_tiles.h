@@ -31,6 +31,12 @@ template <> inline bfloat2 sixteen_and<bfloat>(uint word, uint p, uint sixteens)
 
 constant constexpr uint LINES = 8;
 
+/* The groups of a SIMD-group lie between those of the others, so that together they read long
+ * pieces of a row. */
+inline uint group_at(uint simd, uint number) {
+    return number * TILED_SIMDS + simd;
+}
+
 /* Two of eight elements, `which` and `which` + 4, side by side. */
 inline uint pair_of(uint4 eight, uint which) {
     uint low = which < 2 ? eight.x : eight.y, high = which < 2 ? eight.z : eight.w;
@@ -43,10 +49,11 @@ template <typename T> inline float sum_of_eight(uint4 eight) {
     return (both.x + both.y) + (both.z + both.w);
 }
 
-/* Lines of x from group `first` on, in the order of the tiles, and their sums. A lane takes eight
- * elements of every second line: those that word lane % 16 of a row's group is multiplied by. */
+/* Lines of x from the SIMD-group's group `number` on, in the order of the tiles, and their sums. A
+ * lane takes eight elements of every second line: those that word lane % 16 of a row's group is
+ * multiplied by. */
 template <typename T>
-inline void lay_out(device const T *x, constant quantised_matvec_args &args, uint first,
+inline void lay_out(device const T *x, constant quantised_matvec_args &args, uint simd, uint number,
                     uint groups, uint lane, threadgroup uint *lines, threadgroup float *sums) {
     const uint word = lane % 16;
     uint4 eight[LINES / 2];
@@ -54,7 +61,7 @@ inline void lay_out(device const T *x, constant quantised_matvec_args &args, uin
     for (uint i = 0; i < LINES / 2; i++) {
         const uint line = 2 * i + lane / 16;
         const uint vector = vectors == 1 ? 0 : line;
-        const uint group = vectors == 1 ? first + line * TILED_SIMDS : first;
+        const uint group = group_at(simd, vectors == 1 ? number + line : number);
         eight[i] = 0;
         if (vector < args.vectors && group < groups)
             eight[i] = *(device const uint4 *)(x + vector * args.x_stride +
@@ -76,6 +83,80 @@ inline void lay_out(device const T *x, constant quantised_matvec_args &args, uin
     }
 }
 
+/* Scale and bias of a group side by side, so that one shuffle moves both. */
+template <typename S> struct short_pair {
+    uint both;
+    void set(S scale, S bias) {
+        both = as_type<uint>(vec<S, 2>(scale, bias));
+    }
+    float2 get(ushort lane) const {
+        return float2(as_type<vec<S, 2>>(simd_shuffle(both, lane)));
+    }
+};
+template <> struct short_pair<float> {
+    float2 both;
+    void set(float scale, float bias) {
+        both = float2(scale, bias);
+    }
+    float2 get(ushort lane) const {
+        return float2(simd_shuffle(both.x, lane), simd_shuffle(both.y, lane));
+    }
+};
+
+constant constexpr uint QUARTERS = LINES / 4; // groups of four groups of a line
+
+/* What a lane has of the rows: weights that are used and weights that are on their way. */
+struct tiled_rows {
+    device const uint4 *weights;
+    uint line_of[ROW_TILES]; /* the number of a row's first group, from those of the first row on */
+    float2 total[ROW_TILES];
+    uint4 next[ROW_TILES];
+
+    void load(uint group) {
+#pragma unroll
+        for (uint i = 0; i < ROW_TILES; i++)
+            next[i] = weights[(line_of[i] + group) * GROUP_VECTORS];
+    }
+
+    /* The group that was loaded by a line of x; `after` is on its way then. */
+    template <typename T, typename S>
+    void multiply(uint after, threadgroup const T *x, thread const short_pair<S> *pairs,
+                  ushort source, threadgroup const float *sums, uint line, uint column,
+                  uint sixteens) {
+        uint4 now[ROW_TILES];
+#pragma unroll
+        for (uint i = 0; i < ROW_TILES; i++)
+            now[i] = next[i];
+        load(after);
+        simdgroup_float8x8 sum[ROW_TILES];
+#pragma unroll
+        for (uint i = 0; i < ROW_TILES; i++)
+            sum[i] = simdgroup_float8x8(0.0f);
+#pragma unroll
+        for (uint w = 0; w < 4; w++) {
+#pragma unroll
+            for (uint p = 0; p < 4; p++) {
+                simdgroup_matrix<T, 8, 8> xs, ws;
+                simdgroup_load(xs, x + (w * 4 + p) * 8, vectors == 1 ? 8 : GROUP_COLUMNS, ulong2(0),
+                               true);
+#pragma unroll
+                for (uint i = 0; i < ROW_TILES; i++) {
+                    ws.thread_elements() = sixteen_and<T>(now[i][w], p, sixteens);
+                    simdgroup_multiply_accumulate(sum[i], ws, xs, sum[i]);
+                }
+            }
+        }
+        const float2 of_x =
+            vectors == 1 ? float2(sums[line]) : float2(sums[column], sums[column + 1]);
+#pragma unroll
+        for (uint i = 0; i < ROW_TILES; i++) {
+            const float2 both = pairs[i].get(source);
+            const float shift = has_biases ? both.y : -middle * both.x;
+            total[i] += both.x * sum[i].thread_elements() + (shift - 16 * both.x) * of_x;
+        }
+    }
+};
+
 template <typename T, typename S>
 [[max_total_threads_per_threadgroup(512)]] /* few registers, so that many run at once */
 kernel void
@@ -94,67 +175,48 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
     const uint row = (lane >> 4 & 1) * 4 + (lane >> 1 & 3); // of a tile, and the two columns
     const uint column = (lane >> 3 & 1) * 4 + (lane & 1) * 2;
     const uint first_row = group * (8 * ROW_TILES), groups = args.columns / GROUP_COLUMNS;
+    const uint last_row = args.rows - 1 - first_row;
     const uint in_line = vectors == 1 ? LINES : 1; // groups that are laid out together
     device const uint4 *weights_of =
         (device const uint4 *)packed + ulong(first_row) * groups * GROUP_VECTORS;
     scales += ulong(first_row) * groups;
     biases += ulong(first_row) * groups;
-    uint line_of[ROW_TILES]; // the number of a line's first group, from those of the first row on
-    float2 total[ROW_TILES];
-    uint4 next[ROW_TILES]; // weights on their way while others are used
+    tiled_rows rows;
+    rows.weights = weights_of + column / 2;
 #pragma unroll
     for (uint i = 0; i < ROW_TILES; i++) {
-        line_of[i] = min(8 * i + row, args.rows - 1 - first_row) * groups;
-        total[i] = 0;
-        next[i] = weights_of[(line_of[i] + min(simd, groups - 1)) * GROUP_VECTORS + column / 2];
+        rows.line_of[i] = min(8 * i + row, last_row) * groups;
+        rows.total[i] = 0;
     }
-    for (uint first = simd; first < groups; first += in_line * TILED_SIMDS) {
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        lay_out(x, args, first, groups, lane, lines[simd], line_sums[simd]);
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        const uint end = min(first + in_line * TILED_SIMDS, groups);
-        uint line = 0;
-        for (uint g = first; g < end; g += TILED_SIMDS, line++) {
-            uint4 weights[ROW_TILES];
-            float scale[ROW_TILES], shift[ROW_TILES];
-            const uint after = min(g + TILED_SIMDS, groups - 1);
+    rows.load(min(group_at(simd, 0), groups - 1));
+    for (uint number = 0; group_at(simd, number) < groups; number += in_line) {
+        // a lane has the scales of row lane / 4 of each tile, of every fourth group
+        short_pair<S> pairs[ROW_TILES][QUARTERS];
 #pragma unroll
-            for (uint i = 0; i < ROW_TILES; i++) {
-                weights[i] = next[i];
-                next[i] = weights_of[(line_of[i] + after) * GROUP_VECTORS + column / 2];
-                scale[i] = float(scales[line_of[i] + g]);
-                shift[i] = has_biases ? float(biases[line_of[i] + g]) : -middle * scale[i];
+        for (uint i = 0; i < ROW_TILES; i++)
+#pragma unroll
+            for (uint h = 0; h < (vectors == 1 ? QUARTERS : 1); h++) {
+                const uint at = min(8 * i + lane / 4, last_row) * groups +
+                                min(group_at(simd, number + h * 4 + lane % 4), groups - 1);
+                pairs[i][h].set(scales[at], has_biases ? biases[at] : scales[at]);
             }
-            simdgroup_float8x8 sum[ROW_TILES];
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        lay_out(x, args, simd, number, groups, lane, lines[simd], line_sums[simd]);
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup const T *from = (threadgroup const T *)(lines[simd]);
+        for (uint line = 0; line < in_line && group_at(simd, number + line) < groups; line++) {
+            short_pair<S> now[ROW_TILES];
 #pragma unroll
             for (uint i = 0; i < ROW_TILES; i++)
-                sum[i] = simdgroup_float8x8(0.0f);
-            threadgroup const T *from = (threadgroup const T *)(lines[simd]) + line * GROUP_COLUMNS;
-#pragma unroll
-            for (uint w = 0; w < 4; w++) {
-#pragma unroll
-                for (uint p = 0; p < 4; p++) {
-                    simdgroup_matrix<T, 8, 8> xs, ws;
-                    simdgroup_load(xs, from + (w * 4 + p) * 8, vectors == 1 ? 8 : GROUP_COLUMNS,
-                                   ulong2(0), true);
-#pragma unroll
-                    for (uint i = 0; i < ROW_TILES; i++) {
-                        ws.thread_elements() = sixteen_and<T>(weights[i][w], p, args.sixteens);
-                        simdgroup_multiply_accumulate(sum[i], ws, xs, sum[i]);
-                    }
-                }
-            }
-            const float2 of_x = vectors == 1
-                                    ? float2(line_sums[simd][line])
-                                    : float2(line_sums[simd][column], line_sums[simd][column + 1]);
-#pragma unroll
-            for (uint i = 0; i < ROW_TILES; i++)
-                total[i] += scale[i] * sum[i].thread_elements() + (shift[i] - 16 * scale[i]) * of_x;
+                now[i] = line < 4 ? pairs[i][0] : pairs[i][QUARTERS - 1];
+            rows.multiply(min(group_at(simd, number + line + 1), groups - 1),
+                          from + line * GROUP_COLUMNS, now, ushort(row * 4 + line % 4),
+                          line_sums[simd], line, column, args.sixteens);
         }
     }
 #pragma unroll
     for (uint i = 0; i < ROW_TILES; i++)
-        shared[simd][i * 32 + lane] = total[i];
+        shared[simd][i * 32 + lane] = rows.total[i];
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (me >= ROW_TILES * 32)
         return;

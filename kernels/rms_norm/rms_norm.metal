@@ -16,6 +16,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
                      device float *rstd_out [[buffer(3)]],
                      constant rms_norm_args &args [[buffer(4)]],
                      ROW_POSITIONS) {
+    threads_at_once(KEEP == 4 && sizeof(T) == 2 ? ROW_THREADS_AT_ONCE : 0);
     threadgroup float row_shared[32];
     ulong row = ROW_NUMBER;
     if (row >= args.rows) {
@@ -29,7 +30,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     if (KEEP) {
         row_fetch<KEEP>(x, columns, me, T(0), kept);
     }
-    const bool ahead = KEEP && ROW_AHEAD && HAS_WEIGHT;
+    const bool ahead = row_ahead<KEEP, W>() && HAS_WEIGHT;
     if (ahead) {
         row_fetch<KEEP>(weight, columns, me, W(0), weights);
     }
@@ -45,7 +46,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     }
     for (uint b = 0; b < blocks; b++) {
         float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
-        v = v * rms.scale * rms.rstd;
+        v = sizeof(T) == 2 ? v * (rms.scale * rms.rstd) : v * rms.scale * rms.rstd;
         if (HAS_WEIGHT) {
             v *= ahead ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
         }
@@ -117,6 +118,8 @@ kernel void rms_norm_backward(device const T *x [[buffer(0)]],
 #define INSTANTIATE_RMS_NORM(types, ...)                                                           \
     INSTANTIATE_KERNEL("rms_norm_" types "_k0", rms_norm<__VA_ARGS__, 0>)                          \
     INSTANTIATE_KERNEL("rms_norm_" types "_k8", rms_norm<__VA_ARGS__, 8>) \
+    INSTANTIATE_KERNEL("rms_norm_" types "_k4", rms_norm<__VA_ARGS__, 4>) \
+    INSTANTIATE_KERNEL("rms_norm_" types "_k4_part", rms_norm<__VA_ARGS__, 4, true>) \
     INSTANTIATE_KERNEL("rms_norm_" types "_k8_part", rms_norm<__VA_ARGS__, 8, true>) \
     INSTANTIATE_KERNEL("rms_norm_backward_" types, rms_norm_backward<__VA_ARGS__>)
 INSTANTIATE_RMS_NORM("f32_f32", float, float)

@@ -128,7 +128,7 @@ static void check(struct igo_call *call, const ingot_softmax_desc *desc, struct 
 
 ingot_status ingot_op_softmax(ingot_ops *ops, ingot_stream *stream,
                               const ingot_softmax_desc *desc) {
-    static const uint32_t keeps[] = {8, 64};
+    static const uint32_t keeps[] = {4, 8, 64};
     struct igo_call call;
     struct igo_matrix matrix;
     struct softmax_args args = {0};
@@ -143,7 +143,7 @@ ingot_status ingot_op_softmax(ingot_ops *ops, ingot_stream *stream,
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "softmax_%s_%s_k%u", igo_type_name(desc->x->type),
                       desc->mask ? igo_type_name(desc->mask->type) : "none",
-                      igo_matrix_keep(&call, &matrix, keeps, 2));
+                      igo_matrix_keep(&call, &matrix, keeps, 3));
     igo_launch_rows(&call, &launch, &matrix, matrix.rows);
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_optional(&launch, desc->mask);

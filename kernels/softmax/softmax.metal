@@ -83,6 +83,7 @@ kernel void softmax(device const T *x [[buffer(0)]],
                     device T *out [[buffer(2)]],
                     constant softmax_args &args [[buffer(3)]],
                     ROW_POSITIONS) {
+    threads_at_once(KEEP == 4 && ROW_SIMDS == 16 ? ROW_THREADS_AT_ONCE : 0);
     threadgroup float row_shared[32];
     ulong row = ROW_NUMBER;
     if (row >= args.rows) {
@@ -179,6 +180,7 @@ kernel void softmax_backward(device const T *y [[buffer(0)]],
 
 #define INSTANTIATE_SOFTMAX(names, ...)                                                            \
     INSTANTIATE_KERNEL("softmax_" names "_k0", softmax<__VA_ARGS__, 0>)                            \
+    INSTANTIATE_KERNEL("softmax_" names "_k4", softmax<__VA_ARGS__, 4>)                            \
     INSTANTIATE_KERNEL("softmax_" names "_k8", softmax<__VA_ARGS__, 8>)                            \
     INSTANTIATE_KERNEL("softmax_" names "_k64", softmax<__VA_ARGS__, 64>)
 #define INSTANTIATE_SOFTMAX_TYPE(name, T)                                                          \

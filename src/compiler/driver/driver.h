@@ -187,10 +187,12 @@ struct igc_reflection {
     uint32_t argument_count;
     struct ig_argument *arguments; /* in declaration order */
     uint32_t max_threads;
+    uint32_t threads_at_once; /* on a GPU's core; 0: not said */
     uint32_t ordinal_count;
     uint32_t *buffer_slots, *threadgroup_slots; /* by parameter ordinal */
 };
-/* Reads and deletes the kernel's __ingot_param and __ingot_max_threads calls. */
+/* Reads and deletes the kernel's __ingot_param, __ingot_max_threads and __ingot_threads_at_once
+ * calls. */
 ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
                          struct igc_reflection *reflection, struct ig_error *error);
 /* Before that: the address of an argument by reference is good for reads of its type's size,

@@ -1,8 +1,8 @@
 /*
- * What the host must know about a kernel. Requires an optimised kernel whose __ingot_param and
- * __ingot_max_threads calls have constant operands; provides the argument list with implicit
- * indices and slots filled in, and deletes the calls. Knows nothing of built-in arguments:
- * they need no host data.
+ * What the host must know about a kernel. Requires an optimised kernel whose __ingot_param,
+ * __ingot_max_threads and __ingot_threads_at_once calls have constant operands; provides the
+ * argument list with implicit indices and slots filled in, and deletes the calls. Knows nothing of
+ * built-in arguments: they need no host data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +57,16 @@ static const char *operand_text(struct ig_arena *arena, LLVMValueRef call, enum 
     return ig_arena_copy(arena, text ? text : "", text ? strnlen(text, length) : 0);
 }
 
-/* Collects the calls and reads the thread limit. */
+/* The number of threads that a call names, or `other`. */
+static uint32_t threads_of(LLVMValueRef call, uint32_t other) {
+    LLVMValueRef number = LLVMGetOperand(call, 0);
+    uint64_t threads = LLVMIsAConstantInt(number) ? LLVMConstIntGetZExtValue(number) : other;
+    return threads && threads <= UINT16_MAX ? (uint32_t)threads : other;
+}
+
+/* Collects the calls and reads the numbers of threads. */
 static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
-                            struct found **found, uint32_t *count, uint32_t *max_threads,
+                            struct found **found, uint32_t *count, struct igc_reflection *r,
                             struct ig_error *error) {
     *found = ig_arena_array(arena, MAX_ORDINALS, sizeof **found);
     if (!*found) {
@@ -71,10 +78,11 @@ static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const c
         for (LLVMValueRef in = LLVMGetFirstInstruction(b), next; in; in = next) {
             next = LLVMGetNextInstruction(in);
             if (is_call_of(in, "__ingot_max_threads")) {
-                LLVMValueRef limit = LLVMGetOperand(in, 0);
-                uint64_t threads =
-                    LLVMIsAConstantInt(limit) ? LLVMConstIntGetZExtValue(limit) : DEFAULT_THREADS;
-                *max_threads = threads && threads < *max_threads ? (uint32_t)threads : *max_threads;
+                uint32_t threads = threads_of(in, DEFAULT_THREADS);
+                r->max_threads = threads < r->max_threads ? threads : r->max_threads;
+                LLVMInstructionEraseFromParent(in);
+            } else if (is_call_of(in, "__ingot_threads_at_once")) {
+                r->threads_at_once = threads_of(in, 0);
                 LLVMInstructionEraseFromParent(in);
             } else if (is_call_of(in, "__ingot_param")) {
                 uint64_t ordinal = operand(in, ORDINAL);
@@ -233,8 +241,7 @@ ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char
     *r = (struct igc_reflection){.max_threads = DEFAULT_THREADS};
     struct found *found;
     uint32_t count = 0;
-    ingot_status status =
-        collect(arena, kernel, kernel_name, &found, &count, &r->max_threads, error);
+    ingot_status status = collect(arena, kernel, kernel_name, &found, &count, r, error);
     if (status) {
         return status;
     }

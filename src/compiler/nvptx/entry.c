@@ -11,6 +11,13 @@
 /* What the reflection says where the source says nothing. */
 enum { UNLIMITED_THREADS = 1024 };
 
+/* A multiprocessor has 65536 registers, which threads get by eights, 24 at least. */
+static uint32_t registers_for(uint32_t threads) {
+    const uint32_t all = 65536, least = 24, most = 255;
+    uint32_t registers = threads ? all / threads / 8 * 8 : most;
+    return registers < least ? least : registers > most ? most : registers;
+}
+
 /* The thread's index in its threadgroup: %tid.x, or with the lanes of Apple's tiles (matrix.c). */
 static const char same_index[] = "  %nv.t = add i32 %tid, 0\n";
 static const char permuted_index[] = "  %ta = and i32 %tid, -15\n"
@@ -176,11 +183,15 @@ void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out) {
     }
     write_call(kernel, out);
     /* Told only a limit, ptxas would make room for two threadgroups of that size. */
-    ig_text_printf(out, "!nvvm.annotations = !{!90001%s}\n",
-                   r->max_threads < UNLIMITED_THREADS ? ", !90002, !90003" : "");
+    ig_text_printf(out, "!nvvm.annotations = !{!90001%s%s}\n",
+                   r->max_threads < UNLIMITED_THREADS ? ", !90002" : "",
+                   r->threads_at_once                   ? ", !90004"
+                   : r->max_threads < UNLIMITED_THREADS ? ", !90003"
+                                                        : "");
     ig_text_printf(out,
                    "!90001 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"kernel\", i32 1}\n"
                    "!90002 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"maxntidx\", i32 %u}\n"
-                   "!90003 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"minctasm\", i32 1}\n",
-                   r->max_threads);
+                   "!90003 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"minctasm\", i32 1}\n"
+                   "!90004 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"maxnreg\", i32 %u}\n",
+                   r->max_threads, registers_for(r->threads_at_once));
 }

@@ -64,9 +64,10 @@ static void use_exponential(LLVMModuleRef module, LLVMValueRef function, LLVMBui
     LLVMBuildRet(builder, LLVMBuildSelect(builder, number, sum, power, ""));
 }
 
-/* The intrinsic for rcp.approx takes subnormal results to 0, which 1 / 2^127 is not yet. */
+/* Subnormal y are 0 and so are subnormal 1 / y: both are outside of the range above. Without that
+ * the hardware's instruction has four others around it. */
 static void use_reciprocal(LLVMModuleRef module, LLVMValueRef function, LLVMBuilderRef builder) {
-    static const char text[] = "rcp.approx.f32 $0, $1;", constraints[] = "=f,f";
+    static const char text[] = "rcp.approx.ftz.f32 $0, $1;", constraints[] = "=f,f";
     LLVMTypeRef f32 = LLVMFloatTypeInContext(LLVMGetModuleContext(module));
     LLVMTypeRef type = LLVMFunctionType(f32, &f32, 1, false);
     LLVMValueRef rcp =
