@@ -152,36 +152,11 @@ static void reference(struct igh_run *run) {
         ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for the reference");
 }
 
-/* Did the last call go to attention_blocks.h, which makes numbers of bfloat of the weights? */
-static bool has_rounded_weights(const struct igh_run *run) {
-    const int64_t *n = run->test->n;
-    const uint32_t biased = MASK_BOOL | MASK_F32 | MASK_SAME | ALIBI;
-    const char *blocks = strstr(ingot_ops_last_variant(), ".blocks");
-    return run->type == INGOT_SCALAR_BF16 && blocks && blocks[7] != '0' && n[N_QUERIES] > 8 &&
-           run->test->f[0] >= 0 && (n[N_DEPTH] == 64 || n[N_DEPTH] == 128) &&
-           (!n[N_VALUE_DEPTH] || n[N_VALUE_DEPTH] == n[N_DEPTH]) && !(run->test->flags & biased);
-}
-
-/* What comes of it at most: 2^-8 of each weight, times the value it is for. */
-static double rounding_of_weights(const struct igh_run *run) {
-    struct attention_reference r = attention_reference_of(run);
-    const size_t values = (size_t)igh_count(run, V), results = (size_t)igh_count(run, OUT);
-    double *v = malloc((values + results + 1) * sizeof *v), largest = 0;
-    for (size_t i = 0; v && i < values; i++)
-        v[i] = fabs(r.v[i]);
-    r.v = v;
-    if (v && attention_reference_forward(&r, v + values, NULL))
-        for (size_t i = 0; i < results; i++)
-            largest = fmax(largest, v[values + i]);
-    free(v);
-    return ldexp(largest, -8);
-}
-
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     /* the rounding of scores, which have a deviation of `spread` */
     double spread =
         run->test->f[0] != 0 ? fabs(run->test->f[0]) * sqrt((double)run->test->n[N_DEPTH]) : 1;
-    double weights = slot == OUT && has_rounded_weights(run) ? rounding_of_weights(run) : 0;
+    double weights = slot == OUT ? attention_rounding_of_weights(run, ingot_ops_last_variant()) : 0;
     return (struct igh_bound){.ulps = 1, .absolute = 2e-6 * spread + weights};
 }
 

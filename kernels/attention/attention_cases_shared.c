@@ -1,6 +1,7 @@
 /* The tensors of attention cases, forward and backward. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "attention/attention_cases.h"
 
@@ -109,4 +110,31 @@ double attention_pairs(const struct igh_run *run) {
         pairs += end > first ? (double)(end - first) : 0;
     }
     return pairs * (double)(n[N_BATCHES] * n[N_HEADS]);
+}
+
+/* Did a call of that variant go to attention_blocks.h, which makes numbers of bfloat of the
+ * weights? */
+static bool has_rounded_weights(const struct igh_run *run, const char *variant) {
+    const int64_t *n = run->test->n;
+    const uint32_t biased = MASK_BOOL | MASK_F32 | MASK_SAME | ALIBI;
+    const char *blocks = strstr(variant, ".blocks");
+    return run->type == INGOT_SCALAR_BF16 && blocks && blocks[7] != '0' && n[N_QUERIES] > 8 &&
+           run->test->f[0] >= 0 && (n[N_DEPTH] == 64 || n[N_DEPTH] == 128) &&
+           (!n[N_VALUE_DEPTH] || n[N_VALUE_DEPTH] == n[N_DEPTH]) && !(run->test->flags & biased);
+}
+
+double attention_rounding_of_weights(const struct igh_run *run, const char *variant) {
+    if (!has_rounded_weights(run, variant))
+        return 0;
+    struct attention_reference r = attention_reference_of(run);
+    const size_t values = (size_t)igh_count(run, V), results = (size_t)igh_count(run, OUT);
+    double *v = malloc((values + results + 1) * sizeof *v), largest = 0;
+    for (size_t i = 0; v && i < values; i++)
+        v[i] = fabs(r.v[i]);
+    r.v = v;
+    if (v && attention_reference_forward(&r, v + values, NULL))
+        for (size_t i = 0; i < results; i++)
+            largest = fmax(largest, v[values + i]);
+    free(v);
+    return ldexp(largest, -8);
 }

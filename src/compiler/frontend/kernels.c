@@ -12,7 +12,7 @@
 
 struct head { /* what the tokens before a function's name say */
     bool kernel, graphics, instantiation, template, specialisation;
-    size_t mark;
+    size_t mark, name_end; /* attributes may stand between the name and the '(' */
     const char *host_name;
 };
 
@@ -92,7 +92,7 @@ static size_t read_head(struct igc_rewriter *rewriter, size_t p, struct head *he
             after = igc_angles_end(tokens, p);
             if (after == p)
                 return IGC_NO_TOKEN;
-            p = after;
+            head->name_end = p = after;
             continue;
         case IGC_W_OPEN_PAREN:
         case IGC_W_SEMICOLON:
@@ -110,16 +110,16 @@ static size_t read_head(struct igc_rewriter *rewriter, size_t p, struct head *he
         default:
             break;
         }
-        p++;
+        head->name_end = ++p;
     }
     return IGC_NO_TOKEN;
 }
 
-/* The name before `stop` ('(' or ';'), with its template arguments. */
-static bool read_name(const struct igc_tokens *tokens, size_t stop, struct igc_kernel *kernel) {
-    if (stop == 0)
+/* The name before `end`, with its template arguments. */
+static bool read_name(const struct igc_tokens *tokens, size_t end, struct igc_kernel *kernel) {
+    if (end == 0)
         return false;
-    size_t name = stop - 1;
+    size_t name = end - 1;
     if (igc_word_at(tokens, name) == IGC_W_GREATER) {
         size_t less = igc_angles_start(tokens, name);
         if (less == name || less == 0)
@@ -127,7 +127,7 @@ static bool read_name(const struct igc_tokens *tokens, size_t stop, struct igc_k
         name = less - 1;
     }
     kernel->name = name;
-    kernel->name_end = stop;
+    kernel->name_end = end;
     return name > kernel->start && igc_at(tokens, name)->kind == IGC_IDENTIFIER;
 }
 
@@ -187,8 +187,10 @@ static bool read_kernel(struct igc_rewriter *rewriter, size_t start, struct igc_
                                   .is_template = head.template,
                                   .is_instantiation = head.instantiation,
                                   .is_graphics = head.graphics};
-    if (stop == IGC_NO_TOKEN || !read_name(tokens, stop, kernel))
+    if (stop == IGC_NO_TOKEN || !read_name(tokens, head.name_end, kernel))
         return false;
+    if (kernel->mark > kernel->name)
+        kernel->mark = first;
     bool marked = head.kernel || head.graphics || head.host_name;
     if (!marked && !(head.instantiation && is_kernel_template(rewriter, kernel->name)))
         return false;

@@ -329,7 +329,7 @@ static size_t body_start(const struct igc_tokens *tokens, const struct igc_kerne
 static ingot_status rewrite_definition(struct igc_rewriter *rewriter,
                                        const struct igc_kernel *kernel, struct ig_error *error) {
     size_t at = body_start(&rewriter->tokens, kernel);
-    strip_marks(rewriter, kernel->start, kernel->name, at);
+    strip_marks(rewriter, kernel->start, kernel->open, at);
     strip_marks(rewriter, kernel->close + 1,
                 kernel->body != IGC_NO_TOKEN ? kernel->body : kernel->end, at);
     if (kernel->host_name || kernel->is_template)
@@ -356,7 +356,7 @@ static bool is_instantiated(const struct igc_rewriter *rewriter, const struct ig
 static ingot_status reduce_template(struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                                     struct ig_error *error) {
     size_t after = kernel->body != IGC_NO_TOKEN ? kernel->body : kernel->end;
-    strip_marks(rewriter, kernel->start, kernel->name, IGC_NO_TOKEN);
+    strip_marks(rewriter, kernel->start, kernel->open, IGC_NO_TOKEN);
     strip_marks(rewriter, kernel->close + 1, after, IGC_NO_TOKEN);
     ingot_status status = rewrite_parameters(rewriter, kernel, IGC_NO_TOKEN, error);
     if (kernel->body != IGC_NO_TOKEN) {
