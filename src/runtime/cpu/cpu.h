@@ -58,14 +58,15 @@ struct cpu_event;
 struct cpu_command {
     struct cpu_command *next;
     enum cpu_command_kind kind;
-    uint64_t pieces;    /* threadgroups, or blocks of a copy or fill */
-    uint64_t chunk;     /* pieces claimed at a time */
-    uint64_t work;      /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
-    bool is_short;      /* shared only since more is queued: `work` is all of that */
-    bool is_brief;      /* who helps with it stays for the next */
-    uint64_t stretch;   /* pieces claimed at most, from the shares' ends on; 0: from their start */
-    uint32_t shares;    /* of the pieces, when open */
-    atomic_bool failed; /* set once, by whoever then writes error */
+    uint64_t pieces;  /* threadgroups, or blocks of a copy or fill */
+    uint64_t chunk;   /* pieces claimed at a time */
+    uint64_t work;    /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
+    bool is_short;    /* shared only since more is queued: `work` is all of that */
+    bool is_brief;    /* who helps with it stays for the next */
+    uint64_t stretch; /* pieces claimed at most, from the shares' ends on; 0: from their start */
+    uint32_t shares;  /* of the pieces, when open: as many threads take part at most */
+    uint32_t most_shares; /* that are worth it; 0: one per worker */
+    atomic_bool failed;   /* set once, by whoever then writes error */
     struct ig_error error;
     uint64_t deadline; /* ns; 0 = none; set when it starts */
     double time_limit;
@@ -141,10 +142,12 @@ struct cpu_executor {
     uint32_t next_shape;
 
     struct cpu_command *command;
-    uint64_t first, count; /* groups of the running chunk */
-    uint32_t alone_count;  /* commands run alone so far */
-    uint64_t moved;        /* when it last left a crowded CPU */
-    uint32_t run;          /* of them, beside each other in x, those that run as one */
+    uint64_t first, count;                 /* groups of the running chunk */
+    uint32_t alone_count;                  /* commands run alone so far */
+    uint64_t moved;                        /* when it last left a crowded CPU */
+    const struct cpu_stream *brief_stream; /* whose brief command it last took part in, */
+    uint32_t brief_shares, brief_share;    /* of how many shares, beginning with which */
+    uint32_t run; /* of them, beside each other in x, those that run as one */
     struct ingot_cpu_group group;
     ingot_cpu_simdgroup_fn *simdgroup_function;
     uint32_t last_mask; /* of the group's last SIMD-group */
@@ -248,6 +251,7 @@ enum cpu_stream_state {
 struct cpu_rounds {
     _Alignas(64) _Atomic uint64_t current;
     _Atomic(struct cpu_command *) command;
+    atomic_uint helpers;               /* so many may join */
     _Alignas(64) atomic_uint finished; /* of those who joined the current one */
     atomic_uint attending;
 };
@@ -265,7 +269,7 @@ struct cpu_stream {
 
     _Atomic(enum cpu_stream_state) state;                 /* (pool) */
     struct cpu_stream *runnable_next, *runnable_previous; /* (pool) */
-    atomic_uint participants;                             /* (pool) */
+    atomic_uint participants, most_participants;          /* (pool) */
     struct cpu_command *active;                           /* (pool) while open */
     atomic_bool deferred;                                 /* (pool) ready, but nobody was woken */
     atomic_uint lookers;                                  /* waiting threads that look for a role */

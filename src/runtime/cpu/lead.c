@@ -17,9 +17,10 @@
 #define BACKLOG_NS        40000u
 #define BACKLOG_MOST_NS   400000u /* less than makes a command long */
 #define BRIEF_NS          100000u /* who helps with so little work attends */
-#define ATTEND_NS         20000u  /* for so long */
-#define LOOKS             64u     /* before a look at the clock */
-#define CHUNK_NS          2000u   /* what a claim should cost at least */
+#define HANDOVER_NS       400u
+#define ATTEND_NS         20000u /* for so long */
+#define LOOKS             64u    /* before a look at the clock */
+#define CHUNK_NS          2000u  /* what a claim should cost at least */
 #define CHUNKS_PER_THREAD 8u
 #define CLAIMS            4u       /* a quarter of what is left of a share at a time, or a chunk */
 #define MOVE_NS           2000000u /* a worker leaves its CPU so seldom */
@@ -94,6 +95,8 @@ static uint64_t largest_chunk(const struct cpu_executor *executor,
 static void make_shares(struct cpu_stream *stream, struct cpu_command *command) {
     uint64_t chunks = (command->pieces + command->chunk - 1) / command->chunk;
     uint32_t count = stream->device->worker_count;
+    if (command->most_shares && command->most_shares < count)
+        count = command->most_shares;
     if (chunks < count)
         count = (uint32_t)chunks;
     command->shares = count;
@@ -107,19 +110,17 @@ static void make_shares(struct cpu_stream *stream, struct cpu_command *command) 
     }
 }
 
-/* The rank of the CPU that the thread is on. */
-static uint32_t own_share(const struct cpu_executor *executor) {
-    int cpu = sched_getcpu();
-    return cpu >= 0 && cpu < CPU_MAX_RANKS ? executor->device->rank[cpu] : executor->index;
-}
-
 /* Where a thread begins: with the share that its CPU always begins with and may have in its cache,
- * unless another has begun there, so that threads do not work side by side. */
+ * unless another has begun there, so that threads do not work side by side. Brief commands have
+ * fewer shares than there are CPUs, but the same threads come again: each begins where it did. */
 static uint32_t first_share(struct cpu_stream *stream, const struct cpu_command *command,
                             const struct cpu_executor *executor) {
     int cpu = sched_getcpu();
     bool known = cpu >= 0 && cpu < CPU_MAX_RANKS;
     uint32_t index = known ? executor->device->rank[cpu] : executor->index;
+    if (command->is_brief && executor->brief_stream == stream &&
+        executor->brief_shares == command->shares)
+        index = executor->brief_share;
     for (uint32_t i = 0; i < command->shares; i++) {
         uint32_t share = (index + i) % command->shares;
         int nobody = 0;
@@ -207,6 +208,11 @@ static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
                       struct cpu_command *command, bool notes_cost) {
     uint64_t chunk = command->chunk, most = largest_chunk(executor, command);
     uint32_t share = first_share(stream, command, executor);
+    if (command->is_brief) {
+        executor->brief_stream = stream;
+        executor->brief_shares = command->shares;
+        executor->brief_share = share;
+    }
     leave_crowd(executor);
     uint64_t start = cpu_now(), begin = start, pieces = 0;
     while (!atomic_load_explicit(&command->failed, memory_order_relaxed)) {
@@ -283,6 +289,15 @@ static void turn(struct cpu_stream *stream, struct cpu_command *command) {
         command->stretch = command->pieces / (command->work / STRETCH_NS) + 1;
 }
 
+/* Each thread more takes HANDOVER_NS until it is there and its work has come back; with n threads
+ * work / n + n * HANDOVER_NS is least where both are equal. */
+static uint32_t worthwhile_shares(uint64_t work, uint32_t most) {
+    uint32_t shares = 2;
+    while (shares < most && (uint64_t)shares * shares * HANDOVER_NS < work)
+        shares++;
+    return shares;
+}
+
 /* Sets the chunk size; true when the leader should run the command alone. */
 static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
                  struct cpu_command *command) {
@@ -297,6 +312,7 @@ static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
         return false;
     uint64_t cost = command->work / command->pieces + 1; /* of one threadgroup */
     uint64_t chunk = CHUNK_NS / cost, most = largest_chunk(executor, command);
+    command->most_shares = worthwhile_shares(command->work, executor->device->worker_count);
     command->is_short = command->work <= ALONE_NS;
     command->is_brief = command->work <= BRIEF_NS && !executor->device->shares_cpus;
     if (command->is_short) {
@@ -317,11 +333,9 @@ static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
 
 /* Are there enough who attend to do without the pool? It takes locks, and may wake others. */
 static bool can_run_round(const struct cpu_stream *stream, const struct cpu_command *command) {
-    uint64_t chunks = (command->pieces + command->chunk - 1) / command->chunk;
-    uint32_t helpers = stream->device->worker_count - 1, present = attending(stream);
-    if (chunks - 1 < helpers)
-        helpers = (uint32_t)(chunks - 1);
-    return command->is_brief && present > 0 && (command->is_short || present >= helpers);
+    uint32_t present = attending(stream);
+    return command->is_brief && present > 0 &&
+           (command->is_short || present >= command->shares - 1);
 }
 
 /* The command, with those of the attending who come in time; the caller leads on. */
@@ -330,6 +344,7 @@ static void run_round(struct cpu_executor *executor, struct cpu_stream *stream,
     struct cpu_rounds *rounds = &stream->rounds;
     uint64_t last = atomic_load_explicit(&rounds->current, memory_order_relaxed);
     atomic_store_explicit(&rounds->command, command, memory_order_relaxed);
+    atomic_store_explicit(&rounds->helpers, command->shares - 1, memory_order_relaxed);
     atomic_store_explicit(&rounds->finished, 0, memory_order_relaxed);
     atomic_store_explicit(&rounds->current, (last / CPU_ROUND_STEP + 1) * CPU_ROUND_STEP,
                           memory_order_release);
@@ -352,15 +367,16 @@ static void attend(struct cpu_executor *executor, struct cpu_stream *stream, uin
     _Atomic uint64_t *signal = &executor->device->work_signal;
     uint64_t seen = atomic_load_explicit(signal, memory_order_relaxed), joined = CPU_ROUND_CLOSED;
     uint64_t end = cpu_now() + ATTEND_NS;
-    uint32_t own = own_share(executor) % executor->device->worker_count;
     for (uint32_t looks = 1; atomic_load_explicit(signal, memory_order_relaxed) == seen; looks++) {
         uint64_t round = atomic_load_explicit(&rounds->current, memory_order_relaxed);
-        bool open = !(round & CPU_ROUND_CLOSED) && round / CPU_ROUND_STEP != joined;
+        bool open =
+            !(round & CPU_ROUND_CLOSED) && round / CPU_ROUND_STEP != joined &&
+            round % CPU_ROUND_CLOSED < atomic_load_explicit(&rounds->helpers, memory_order_relaxed);
         struct cpu_command *command = NULL;
         if (open) { /* what it needs is with the leader: all at once, rather than in turn */
             command = atomic_load_explicit(&rounds->command, memory_order_relaxed);
             prefetch(command);
-            __builtin_prefetch(&stream->shares[own], 1);
+            __builtin_prefetch(&stream->shares[executor->brief_share], 1);
         }
         if (open &&
             atomic_compare_exchange_strong_explicit(&rounds->current, &round, round + 1,
@@ -561,7 +577,9 @@ void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t
 void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
     atomic_store_explicit(&executor->stream, stream, memory_order_relaxed);
     struct cpu_rounds *rounds = &stream->rounds;
-    bool stays = stream->active->is_brief && attending(stream) < executor->device->max_spinning;
+    const struct cpu_command *command = stream->active;
+    bool stays = command->is_brief && attending(stream) < executor->device->max_spinning &&
+                 attending(stream) < command->shares - 1;
     take_part(executor, stream, stream->active, true);
     if (stays) /* before it leaves: the stream may not be closed while somebody attends */
         atomic_fetch_add_explicit(&rounds->attending, 1, memory_order_relaxed);

@@ -106,34 +106,31 @@ static void undefer(struct cpu_device *device, struct cpu_stream *stream) {
 
 void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
     struct cpu_device *device = stream->device;
-    uint64_t chunks = (command->pieces + command->chunk - 1) / command->chunk;
-    uint32_t helpers = device->worker_count - 1;
-    if (chunks - 1 < helpers)
-        helpers = (uint32_t)(chunks - 1);
     pthread_mutex_lock(&device->lock);
     stream->active = command;
     atomic_store_explicit(&stream->participants, 1, memory_order_relaxed);
+    atomic_store_explicit(&stream->most_participants, command->shares, memory_order_relaxed);
     atomic_store_explicit(&stream->state, CPU_STREAM_OPEN, memory_order_relaxed);
     list_add(device, stream);
     /* a looker may have lost its CPU, and long work should not wait for that */
     uint32_t lookers =
         command->work > LONG_NS ? 0 : atomic_load_explicit(&stream->lookers, memory_order_relaxed);
-    bool wake = announce(device, lookers, helpers, command->work);
+    bool wake = announce(device, lookers, command->shares - 1, command->work);
     pthread_mutex_unlock(&device->lock);
     wake_worker(device, wake);
 }
 
 bool cpu_pool_leave(struct cpu_stream *stream) {
     struct cpu_device *device = stream->device;
-    /* no longer open, and all others have left: nobody else can come */
-    if (atomic_load_explicit(&stream->participants, memory_order_acquire) == 1 &&
-        atomic_load_explicit(&stream->state, memory_order_relaxed) == CPU_STREAM_LED) {
+    /* No longer open, so that nobody can come, and then: all others have left. In this order. */
+    if (atomic_load_explicit(&stream->state, memory_order_acquire) == CPU_STREAM_LED &&
+        atomic_load_explicit(&stream->participants, memory_order_acquire) == 1) {
         atomic_store_explicit(&stream->participants, 0, memory_order_relaxed);
         return true;
     }
     pthread_mutex_lock(&device->lock);
     if (atomic_load_explicit(&stream->state, memory_order_relaxed) == CPU_STREAM_OPEN) {
-        atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
+        atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_release);
         list_remove(device, stream);
         if (!device->runnable_first)
             device->to_wake = 0; /* they would come too late */
@@ -149,7 +146,7 @@ bool cpu_pool_has_role(const struct cpu_stream *stream) {
         return true;
     case CPU_STREAM_OPEN:
         return atomic_load_explicit(&stream->participants, memory_order_relaxed) <
-               stream->device->worker_count;
+               atomic_load_explicit(&stream->most_participants, memory_order_relaxed);
     default:
         return false;
     }
