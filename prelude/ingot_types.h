@@ -118,6 +118,10 @@ struct __ingot_raw {};
     __ingot_inline vec(const volatile vec &o) : v(o.v) {}                                          \
     vec(const vec &) = default;                                                                    \
     vec &operator=(const vec &) = default;                                                         \
+    /* A template, so that vec stays trivially copyable. */                                        \
+    template <class U> __ingot_inline void operator=(const U &o) volatile {                        \
+        v = vec(o).v;                                                                              \
+    }                                                                                              \
     /* A value also where a template would see a property. */                                      \
     __ingot_inline constexpr vec __ingot_self() const {                                            \
         return *this;                                                                              \

@@ -97,6 +97,28 @@ kernel void divide(device int *x [[buffer(0)]]) {
 }
 M
 check "check shows warnings" 0 "doubtful.metal:3:17: warning: division by zero" "'y' is uninitialized" "1 passed" -- "$ingot" check doubtful.metal
+cat >lenient.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+constexpr float table[2] = {1, 2};
+constant int fine = 4;
+template <class T> constexpr bool also_fine = true;
+kernel void a(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]], uint3 n [[threads_per_threadgroup]])
+    [[max_total_threads_per_threadgroup(64)]] {
+    uint half = 3;
+    x[i] = table[0] + half + n.x;
+}
+[[max_total_threads_per_threadgroup(64)]] kernel void b(device half *x [[buffer(0)]],
+    ushort2 i [[thread_position_in_grid]], uint2 n [[threads_per_grid]], uint lane [[thread_index_in_simdgroup]]) {
+    constexpr int local = 2;
+    x[i.x] = half(lane + n.y) + fine + local;
+}
+M
+check "check warns of what Apple's compiler refuses" 0 "lenient.metal:3:17: warning: Apple's compiler wants a variable" \
+    "lenient.metal:6:82: warning: Apple's compiler wants the positions" \
+    "lenient.metal:7:7: warning: Apple's compiler takes [[max_total" \
+    "lenient.metal:8:10: warning: Apple's compiler takes half" "2 passed" \
+    "!lenient.metal:4:" "!lenient.metal:5:" "!lenient.metal:1" -- "$ingot" check lenient.metal
 check "assembly" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" good.metal --kernel scale --emit asm -o scale.s
 same "code has lines of the source" "$(grep -qE '\.loc[[:space:]]+[0-9]+ 6 ' scale.s && echo yes)" yes
 check "check two files" 1 good.metal bad.metal -- "$ingot" check good.metal bad.metal

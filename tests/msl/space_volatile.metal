@@ -6,3 +6,13 @@
 using namespace metal;
 
 kernel void k(volatile device int *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = x[i] + x[i]; }
+
+// Vectors too, whole and by component.
+// RUN: kernel=vectors threads=2 group=2
+// ARG 0: f32 [1 2 3 4 5 6 7 8]
+// EXPECT 0: f32 [2 3 4 9 6 7 8 9]
+kernel void vectors(volatile device float4 *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    float4 old = x[i];
+    x[i] = old + 1;
+    x[i].w = 9;
+}
