@@ -89,6 +89,7 @@ check "inspect without a file" 2 "expected one FILE" -- "$ingot" inspect
 
 # ---- check -----------------------------------------------------------------------------
 check "check a good file" 0 "kernel ramp: ok" "6 passed, 0 failed" -- "$ingot" check good.metal
+check "check a missing file" 1 "ingot: error: cannot open nowhere.metal: " "!ingotc" -- "$ingot" check nowhere.metal
 check "check a bad file" 1 "bad.metal:4:" "missing_function" "^" -- "$ingot" check bad.metal
 cat >doubtful.metal <<'M'
 kernel void divide(device int *x [[buffer(0)]]) {
