@@ -17,7 +17,9 @@
 
 /* What clang defines by itself: preprocessing starts without. */
 #ifndef __LITTLE_ENDIAN__
-#define __LITTLE_ENDIAN__       1
+#define __LITTLE_ENDIAN__ 1
+#endif
+#ifndef __CHAR_BIT__
 #define __ORDER_LITTLE_ENDIAN__ 1234
 #define __ORDER_BIG_ENDIAN__    4321
 #define __BYTE_ORDER__          __ORDER_LITTLE_ENDIAN__

@@ -21,12 +21,29 @@ template <class T, int C, int R> struct matrix {
     template <class U>
     __ingot_inline explicit constexpr matrix(matrix<U, C, R> o)
         : matrix(o, make_index_sequence<C>()) {}
+#if __cplusplus > 202002L
+#define __INGOT_MATRIX_COLUMN(SPACE)                                                               \
+    __ingot_inline SPACE vec<T, R> &operator[](this SPACE matrix &self, size_t i) {                \
+        return self.columns[i];                                                                    \
+    }
+    /* The front end asks for C++23 where a source names a matrix: its columns keep its address
+     * space then. */
+    __INGOT_MATRIX_COLUMN()
+    __INGOT_MATRIX_COLUMN(const)
+    __INGOT_MATRIX_COLUMN(__ingot_device)
+    __INGOT_MATRIX_COLUMN(const __ingot_device)
+    __INGOT_MATRIX_COLUMN(__ingot_threadgroup)
+    __INGOT_MATRIX_COLUMN(const __ingot_threadgroup)
+    __INGOT_MATRIX_COLUMN(__ingot_constant)
+#undef __INGOT_MATRIX_COLUMN
+#else
     __ingot_inline vec<T, R> &operator[](size_t i) {
         return columns[i];
     }
     __ingot_inline const vec<T, R> &operator[](size_t i) const {
         return columns[i];
     }
+#endif
 
     friend __ingot_inline matrix operator+(matrix a, matrix b) {
         for (int i = 0; i < C; i++) {

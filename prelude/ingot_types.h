@@ -19,6 +19,10 @@
 namespace metal {
 template <class T, int N> struct vec;
 template <class T, int N> struct packed_vec;
+template <class T, int N> struct __ingot_assigned {
+    const vec<T, N> &value;
+    __ingot_inline constexpr __ingot_assigned(const vec<T, N> &x) : value(x) {}
+};
 
 template <class T> struct __ingot_storage {
     using type = T;
@@ -126,6 +130,11 @@ struct __ingot_raw {};
     __ingot_inline vec(const volatile vec &o) : v(o.v) {}                                          \
     vec(const vec &) = default;                                                                    \
     vec &operator=(const vec &) = default;                                                         \
+    /* For volatile vectors; its operand is converted, so that it is nowhere else a better match.  \
+     */                                                                                            \
+    __ingot_inline void operator=(__ingot_assigned<T, N> o) volatile {                             \
+        v = o.value.v;                                                                             \
+    }                                                                                              \
     /* A value also where a template would see a property. */                                      \
     __ingot_inline constexpr vec __ingot_self() const {                                            \
         return *this;                                                                              \

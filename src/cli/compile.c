@@ -95,6 +95,17 @@ static void add_source_options(struct command_line *line, struct ig_arena *arena
         add_pair(line, "--msl-version", ig_arena_printf(arena, "%u", options->msl_version));
 }
 
+/* What ingotc said of itself or of a file, without its name and the newline: ours stands before. */
+static ingot_status fail_plainly(ingot_status status, const char *text, struct ig_error *error) {
+    static const char prefix[] = "ingotc: error: ";
+    if (!strncmp(text, prefix, sizeof prefix - 1))
+        text += sizeof prefix - 1;
+    size_t size = strlen(text);
+    while (size > 0 && text[size - 1] == '\n')
+        size--;
+    return ig_fail(error, status, "%.*s", (int)size, text);
+}
+
 /* Runs ingotc; *message is its stderr (the caller frees it), also when it succeeds. */
 static ingot_status run_compiler(const struct command_line *line, char **message,
                                  struct ig_error *error) {
@@ -120,8 +131,8 @@ static ingot_status run_compiler(const struct command_line *line, char **message
     else if (result.exit_code == 1)
         status = ig_fail(error, INGOT_COMPILE_ERROR, "%s", ig_text_string(&result.errors));
     else if (result.exit_code)
-        status = ig_fail(error, result.exit_code == 3 ? INGOT_NO_COMPILER : INGOT_INTERNAL_ERROR,
-                         "%s", ig_text_string(&result.errors));
+        status = fail_plainly(result.exit_code == 3 ? INGOT_NO_COMPILER : INGOT_INTERNAL_ERROR,
+                              ig_text_string(&result.errors), error);
     else
         *message = strdup(ig_text_string(&result.errors));
     ig_process_result_free(&result);

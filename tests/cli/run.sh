@@ -89,6 +89,7 @@ check "inspect without a file" 2 "expected one FILE" -- "$ingot" inspect
 
 # ---- check -----------------------------------------------------------------------------
 check "check a good file" 0 "kernel ramp: ok" "6 passed, 0 failed" -- "$ingot" check good.metal
+check "check a missing file" 1 "ingot: error: cannot open nowhere.metal: " "!ingotc" -- "$ingot" check nowhere.metal
 check "check a bad file" 1 "bad.metal:4:" "missing_function" "^" -- "$ingot" check bad.metal
 cat >doubtful.metal <<'M'
 kernel void divide(device int *x [[buffer(0)]]) {
@@ -97,6 +98,28 @@ kernel void divide(device int *x [[buffer(0)]]) {
 }
 M
 check "check shows warnings" 0 "doubtful.metal:3:17: warning: division by zero" "'y' is uninitialized" "1 passed" -- "$ingot" check doubtful.metal
+cat >lenient.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+constexpr float table[2] = {1, 2};
+constant int fine = 4;
+template <class T> constexpr bool also_fine = true;
+kernel void a(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]], uint3 n [[threads_per_threadgroup]])
+    [[max_total_threads_per_threadgroup(64)]] {
+    uint half = 3;
+    x[i] = table[0] + half + n.x;
+}
+[[max_total_threads_per_threadgroup(64)]] kernel void b(device half *x [[buffer(0)]],
+    ushort2 i [[thread_position_in_grid]], uint2 n [[threads_per_grid]], uint lane [[thread_index_in_simdgroup]]) {
+    constexpr int local = 2;
+    x[i.x] = half(lane + n.y) + fine + local;
+}
+M
+check "check warns of what Apple's compiler refuses" 0 "lenient.metal:3:17: warning: Apple's compiler wants a variable" \
+    "lenient.metal:6:82: warning: Apple's compiler wants the positions" \
+    "lenient.metal:7:7: warning: Apple's compiler takes [[max_total" \
+    "lenient.metal:8:10: warning: Apple's compiler takes half" "2 passed" \
+    "!lenient.metal:4:" "!lenient.metal:5:" "!lenient.metal:1" -- "$ingot" check lenient.metal
 check "assembly" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" good.metal --kernel scale --emit asm -o scale.s
 same "code has lines of the source" "$(grep -qE '\.loc[[:space:]]+[0-9]+ 6 ' scale.s && echo yes)" yes
 for level in x86-64-v3 x86-64-v4; do

@@ -163,6 +163,11 @@ ingot_status igc_fail_at(const struct igc_rewriter *rewriter, size_t token, ingo
     return status;
 }
 
+void igc_warn_at(const struct igc_rewriter *rewriter, size_t token, const char *message,
+                 struct ig_text *out) {
+    print_at(rewriter, token, false, "warning", message, strlen(message), out);
+}
+
 /* ---- clang's stderr
  * ------------------------------------------------------------------------------- */
 struct translation {

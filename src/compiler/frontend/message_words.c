@@ -168,7 +168,7 @@ void igc_message_words(const char *text, size_t size, struct ig_text *out) {
     bool unknown = find(text, size, "unknown type name") || find(text, size, "no template named") ||
                    find(text, size, "undeclared identifier") || find(text, size, "no type named") ||
                    find(text, size, "expected namespace name") ||
-                   find(text, size, "file not found");
+                   find(text, size, "no member named") || find(text, size, "file not found");
     for (size_t i = 0; unknown && i < sizeof absent / sizeof *absent; i++)
         if (find(text, size, absent[i].word)) {
             ig_text_printf(out, "; %s not supported", absent[i].what);

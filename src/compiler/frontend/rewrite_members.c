@@ -399,6 +399,19 @@ static bool names_array(const struct igc_tokens *tokens, size_t space) {
     return igc_is(igc_at(tokens, i), "array") && igc_word_at(tokens, i + 1) == IGC_W_LESS;
 }
 
+/* float4x4, half2x3, matrix<…>: so do their columns. */
+static bool names_matrix(const struct igc_tokens *tokens, size_t i) {
+    const struct igc_token *token = igc_at(tokens, i);
+    const char *end = token->text + token->size;
+    if (token->kind != IGC_IDENTIFIER || token->size < 6)
+        return false;
+    if (igc_is(token, "matrix"))
+        return igc_word_at(tokens, i + 1) == IGC_W_LESS;
+    return end[-2] == 'x' && end[-1] >= '2' && end[-1] <= '4' && end[-3] >= '2' && end[-3] <= '4' &&
+           (token->size == 7 ? !memcmp(token->text, "half", 4)
+                             : token->size == 8 && !memcmp(token->text, "float", 5));
+}
+
 void igc_rewrite_members(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t depth = 0, capacity = 0, last_class = IGC_NO_TOKEN;
@@ -419,7 +432,7 @@ void igc_rewrite_members(struct igc_rewriter *rewriter) {
             depth--;
         } else if (word == IGC_W_DOT && takes_array_pointer(tokens, i)) {
             rewriter->explicit_objects = true;
-        } else if (igc_is_space_word(word) && names_array(tokens, i)) {
+        } else if (names_matrix(tokens, i) || (igc_is_space_word(word) && names_array(tokens, i))) {
             rewriter->explicit_objects = true;
         } else if (igc_is_space_word(word) && !rewriter->edits[i].dead &&
                    is_function_qualifier(tokens, i)) {

@@ -140,12 +140,18 @@ ingot_status igc_check_forbidden(struct igc_rewriter *rewriter, struct ig_error 
 ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kernels,
                          size_t kernel_count, struct ig_text *out, struct ig_error *error);
 
+/* ---- unportable.c: warnings of what Apple's compiler refuses, for the kernels chosen last ---- */
+void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *out);
+
 /* ---- diagnostics.c -----------------------------------------------------------------------------
  */
 /* "file:line:col: error: …" with the line and a caret, for a token. */
 ingot_status igc_fail_at(const struct igc_rewriter *rewriter, size_t token, ingot_status status,
                          struct ig_error *error, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* The same for a warning, appended to *out. */
+void igc_warn_at(const struct igc_rewriter *rewriter, size_t token, const char *message,
+                 struct ig_text *out);
 /* clang's stderr with places in `output` (what igc_rewrite printed) turned into the user's. */
 void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *output,
                                size_t output_size, const char *prelude_dir, const char *stderr_text,

@@ -152,6 +152,7 @@ ingot_status igc_source_compile(struct igc_source *source, const struct igc_opti
         igc_translate_diagnostics(source->rewriter, cpp, cpp_size, options->prelude_dir,
                                   result.messages, &errors, &notes);
     if (warnings) {
+        igc_warn_unportable(source->rewriter, &notes);
         *warnings = ig_arena_copy(source->arena, ig_text_string(&notes), notes.size);
         if (!*warnings)
             status = no_memory(options->source_name, error);
