@@ -327,8 +327,8 @@ def patch(
     Swapped are torch.nn's RMSNorm, LayerNorm, SiLU, GELU, Softmax, LogSoftmax, EmbeddingBag and
     CrossEntropyLoss; large Linear layers, for calls of few rows without a gradient; classes of
     others named …Norm, with a weight and an epsilon, that compute rms_norm; and feed-forward
-    modules of gate, up and down projections (mlp). The last two are compared with ingot's result on random input first and left alone where they differ. Each group
-    can be switched off.
+    modules of gate, up and down projections (mlp). The last two are compared with ingot's result
+    on random input first and left alone where they differ. Each group can be switched off.
 
     A call goes to ingot where that was measured to be faster, by type and size, or with `always`
     wherever ingot can do it; else the module's own forward does it.

@@ -7,6 +7,7 @@ at the next step, and a float32 state loaded for half parameters stays float32 (
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 import torch
@@ -31,10 +32,69 @@ def _in_memory_order(tensor: Tensor) -> Tensor:
     return tensor if tensor.is_contiguous() else tensor.as_strided((tensor.numel(),), (1,), tensor.storage_offset())
 
 
+class _Steady:
+    """The tensors of a group whose next step is like the last: same parameters, same states, all in order.
+
+    The step counts of the states become views of one tensor, which is counted up at once; what else changes it is
+    seen by its version.
+    """
+
+    def __init__(self, group: dict[str, Any], lists: dict[str, list[Tensor]], states: list[dict[str, Tensor]],
+                 step: int) -> None:
+        self.amsgrad = group["amsgrad"]
+        self.params = lists["params"]
+        self.without = [parameter for parameter in group["params"] if parameter.grad is None]
+        self.all = list(group["params"])
+        self.dtype = self.params[0].dtype
+        self.states, self.step = states, step
+        self.counts = torch.stack([state["step"] for state in states])
+        self.views = list(self.counts.unbind(0))
+        for state, view in zip(states, self.views):
+            state["step"] = view
+        self.version = self.counts._version
+        self.kept = {name: lists[name] for name in _STATES}
+
+    @staticmethod
+    def possible(lists: dict[str, list[Tensor]], states: list[dict[str, Tensor]]) -> bool:
+        """Whether all tensors are contiguous, of one type and without master copies, and the counts float32."""
+        if lists["master"] or torch.is_inference_mode_enabled():
+            return False
+        dtype = lists["params"][0].dtype
+        return all([p.dtype == dtype and p.is_contiguous() for p in lists["params"]]) and \
+            all([state["step"].dtype == torch.float32 and state["step"].is_cpu for state in states])
+
+    def lists(self, group: dict[str, Any]) -> dict[str, list[Tensor]] | None:
+        """The lists of the next step, counted; None where something is another."""
+        if group["amsgrad"] != self.amsgrad or self.counts._version != self.version or \
+                not _same(group["params"], self.all) or any([p.grad is not None for p in self.without]):
+            return None
+        states = self.states
+        if not _same([state.get("step") for state in states], self.views):
+            return None
+        for name in _STATES:
+            if self.kept[name] and not _same([state.get(name) for state in states], self.kept[name]):
+                return None
+        grads = [parameter.grad for parameter in self.params]
+        dtype = self.dtype
+        if any([grad is None or grad.dtype != dtype or grad.layout != torch.strided or not grad.is_contiguous()
+                for grad in grads]):
+            return None
+        self.counts.add_(1)
+        self.version = self.counts._version
+        self.step += 1
+        return {"params": self.params, "grads": grads, **self.kept}
+
+
+def _same(some: list[Any], others: list[Any]) -> bool:
+    """Whether two lists have the same objects."""
+    return len(some) == len(others) and all(map(is_, some, others))
+
+
 class _Step:
     """What Adam and AdamW share; goes before torch's class, which keeps groups and states."""
 
     _operator: Callable[..., None]
+    _steady: tuple[Any, list[Any], dict[int, _Steady]] | None = None  # states, their members, and by group
 
     def _finish(self, options: dict[str, Any], clip_norm: float | None, master_weights: bool) -> None:
         """Refuses what a fused step cannot do, after torch's constructor checked the rest."""
@@ -123,7 +183,8 @@ class _Step:
             ready.append((parameter, grad, self._state_of(parameter, contiguous, group["amsgrad"])))
         if not ready:
             return {}
-        steps = [state["step"] for _, _, state in ready]
+        states = [state for _, _, state in ready]
+        steps = [state["step"] for state in states]
         torch._foreach_add_(steps, 1)
         calls: dict[tuple[int, bool], dict[str, list[Tensor]]] = {}
         for step, (parameter, grad, state) in zip(torch.stack(steps).tolist(), ready):
@@ -134,7 +195,25 @@ class _Step:
             for name in _STATES:
                 if name in state and (name != "max_exp_avg_sq" or group["amsgrad"]):
                     lists[name].append(_in_memory_order(state[name]))
+        if len(calls) == 1 and group["params"]:
+            (step, _), lists = next(iter(calls.items()))
+            if _Steady.possible(lists, states):
+                self._remember(group, _Steady(group, lists, states, step))
         return calls
+
+    def _remember(self, group: dict[str, Any], steady: _Steady) -> None:
+        """Keeps what is likely to hold for the group's next step."""
+        members = list(self.state.values())
+        groups = self._steady[2] if self._steady and self._steady[0] is self.state else {}
+        groups[id(group)] = steady
+        self._steady = self.state, members, groups
+
+    def _likely(self) -> dict[int, _Steady]:
+        """By group, what was kept at the last step, if the states are those of then."""
+        if self._steady and self._steady[0] is self.state and _same(list(self.state.values()), self._steady[1]):
+            return self._steady[2]
+        self._steady = None
+        return {}
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -143,8 +222,15 @@ class _Step:
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        calls = [(group, step, lists) for group in self.param_groups
-                 for (step, _), lists in self._collect(group).items()]
+        calls = []
+        likely = self._likely()
+        for group in self.param_groups:
+            steady = likely.get(id(group))
+            lists = steady.lists(group) if steady else None
+            if lists is not None:
+                calls.append((group, steady.step, lists))
+            else:
+                calls += [(group, step, lists) for (step, _), lists in self._collect(group).items()]
         norm = None
         if self.clip_norm is not None and calls:
             norm = ops.grad_norm([grad for _, _, lists in calls for grad in lists["grads"]])

@@ -127,14 +127,24 @@ static void prepare_for_press(void) {
         start_watcher();
 }
 
-ingot_status interruptible_wait(ingot_stream *stream) {
-    if (!is_main_thread())
-        return ingot_stream_wait(stream);
+bool interruptible_enter(ingot_stream *stream) {
+    if (!is_main_thread() || atomic_load(&wait_number) % 2 == 1)
+        return false;
     prepare_for_press();
     atomic_store(&waiting_for, stream);
     atomic_fetch_add(&wait_number, 1);
-    ingot_status status = ingot_stream_wait(stream);
+    return true;
+}
+
+void interruptible_leave(void) {
     atomic_fetch_add(&wait_number, 1);
+}
+
+ingot_status interruptible_wait(ingot_stream *stream) {
+    const bool entered = interruptible_enter(stream);
+    ingot_status status = ingot_stream_wait(stream);
+    if (entered)
+        interruptible_leave();
     return status;
 }
 

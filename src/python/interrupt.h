@@ -12,5 +12,9 @@ int interrupt_init(void); /* 0, or -1 with a Python exception */
  * KeyboardInterrupt, SIGINT ends the stream's work: the result is INGOT_CANCELLED, and raise_status
  * raises what Python's handler of the signal does. */
 ingot_status interruptible_wait(ingot_stream *stream);
+/* The same for calls that queue work on the stream and wait, in any order, from here to
+ * interruptible_leave, which is to be called if this is true. */
+bool interruptible_enter(ingot_stream *stream);
+void interruptible_leave(void);
 
 #endif

@@ -158,3 +158,24 @@ def test_the_whole_process_group_gets_it_as_from_a_terminal(how):
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+@pytest.mark.parametrize("way", ["ingot.ops", "torch.ops", "an override"])
+def test_ctrl_c_stops_an_operator(lib, press_soon, way):
+    import torch
+
+    import ingot.ops
+
+    matrices = torch.randn(24, 768, 768)
+    calls = {"ingot.ops": ingot.ops.svdvals, "torch.ops": torch.ops.ingot.svdvals, "an override": torch.linalg.svdvals}
+    press_soon.start()
+    with pytest.raises(KeyboardInterrupt), ingot.overrides(linalg="always"):
+        try:
+            calls[way](matrices)
+            pytest.fail("it ended by itself")
+        except RuntimeError:  # of the operator, which was stopped: torch has no other way to say so
+            for _ in range(100):  # the handler of the signal runs between two steps
+                time.sleep(SOON / 100)
+    assert time.monotonic() - press_soon.at < SOON
+    assert ingot.ops.silu(torch.zeros(3)).tolist() == [0] * 3
+    check_that_kernels_work(lib)

@@ -449,3 +449,15 @@ def test_norms_of_half_types_with_float_weights_answer_in_the_types_of_a_kernel(
     torch.testing.assert_close(y.detach().cpu(), reference)
     groups = torch.nn.functional.group_norm(x.detach(), 2, weight.detach(), bias.detach())
     assert groups.dtype is dtype and groups.device.type == "mps"
+
+
+def test_ldexp_whose_kernel_asks_by_device():
+    x, exponent = torch.tensor([0.75, -3.0, 5.0]), torch.tensor([2, -1, 0], dtype=torch.int32)
+    mps = x.to("mps").requires_grad_()
+    result = torch.ldexp(mps, exponent.to("mps"))
+    result.sum().backward()
+    assert result.device.type == "mps" and result.tolist() == [3.0, -1.5, 5.0]
+    assert mps.grad.device.type == "mps" and mps.grad.tolist() == [4.0, 0.5, 1.0]
+    out = torch.empty(3, device="mps")
+    assert torch.ldexp(mps.detach(), exponent.to("mps"), out=out) is out and out.tolist() == [3.0, -1.5, 5.0]
+    assert mps.detach().clone().ldexp_(exponent.to("mps")).tolist() == [3.0, -1.5, 5.0]

@@ -259,3 +259,50 @@ def test_refusals():
     embedding(torch.tensor([1])).sum().backward()
     with pytest.raises(RuntimeError, match="sparse"):
         optimizer.step()
+
+
+CHANGES = {
+    "nothing": lambda network, optimizer: None,
+    "a state": lambda network, optimizer: optimizer.state[network[0].weight].update(
+        exp_avg=torch.ones_like(network[0].weight)),
+    "a state in place": lambda network, optimizer: optimizer.state[network[0].weight]["exp_avg"].fill_(1.0),
+    "all states of a parameter": lambda network, optimizer: optimizer.state.update(
+        {network[0].bias: {key: value.clone() * 2 for key, value in optimizer.state[network[0].bias].items()}}),
+    "a step count": lambda network, optimizer: optimizer.state[network[2].bias].update(step=torch.tensor(40.0)),
+    "a step count in place": lambda network, optimizer: optimizer.state[network[2].bias]["step"].add_(7),
+    "all states": lambda network, optimizer: optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict())),
+    "no states": lambda network, optimizer: optimizer.state.clear(),
+    "options": lambda network, optimizer: optimizer.param_groups[0].update(maximize=True, lr=1e-3),
+    "the parameters": lambda network, optimizer: optimizer.param_groups[0]["params"].pop(),
+    "another group": lambda network, optimizer: optimizer.add_param_group(
+        {"params": [optimizer.param_groups[0]["params"].pop()], "lr": 0.1}),
+    "no gradient": lambda network, optimizer: network[4].bias.requires_grad_(False),
+    "a memory format": lambda network, optimizer: setattr(
+        network[2].weight, "data", network[2].weight.data.t().contiguous().t()),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_changes_between_steps_are_seen(what):
+    """Steps that are like the last are short; whatever is changed in between has its effect, as in torch."""
+    losses, counts = [], []
+    for kind in (ingot.optim.AdamW, torch.optim.AdamW):
+        network = model()
+        optimizer = kind(network.parameters(), lr=2e-2)
+        found = train(network, optimizer, 4)
+        CHANGES[what](network, optimizer)
+        losses.append(found + train(network, optimizer, 6, first=4))
+        counts.append([float(optimizer.state[p]["step"]) for p in network.parameters()])
+    assert counts[0] == counts[1]
+    torch.testing.assert_close(torch.tensor(losses[0]), torch.tensor(losses[1]), rtol=2e-4, atol=2e-5)
+
+
+def test_a_sparse_gradient_after_dense_ones_is_refused():
+    network = nn.Embedding(5, 4)
+    optimizer = ingot.optim.AdamW(network.parameters())
+    for _ in range(2):
+        network.weight.grad = torch.ones(5, 4)
+        optimizer.step()
+    network.weight.grad = torch.ones(5, 4).to_sparse()
+    with pytest.raises(RuntimeError, match="does not take sparse gradients"):
+        optimizer.step()

@@ -304,7 +304,8 @@ def test_patch_wants_a_module():
 
 def test_large_linear_layers_are_swapped_for_few_rows():
     torch.manual_seed(1)
-    model = nn.ModuleDict({"large": nn.Linear(512, 640), "small": nn.Linear(8, 8), "in_half": nn.Linear(512, 640).half()})
+    layers = {"large": nn.Linear(512, 640), "small": nn.Linear(8, 8), "in_half": nn.Linear(512, 640).half()}
+    model = nn.ModuleDict(layers)
     x, many = torch.randn(2, 1, 512), torch.randn(64, 512)
     with torch.no_grad():
         expected, of_many = model["large"](x), model["large"](many)

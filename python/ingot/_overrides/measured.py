@@ -35,6 +35,7 @@ MEASURED: dict[str, dict[torch.dtype, tuple[int, int]]] = {
     "rms_norm_direct": {F32: (1, ANY), BF16: (1, ANY)},
     "cross_entropy": {F32: (1 << 20, ANY), BF16: (1 << 20, ANY)},
     # embedding_bag: indices times row length
+    "embedding_bag_mean": {F32: (1, ANY), BF16: (1, ANY)},
     "embedding_bag_backward": {F32: (1 << 24, ANY)},
     # attention: queries times keys times heads
     "attention": {F32: (1, ANY), BF16: (1, ANY)},

@@ -90,7 +90,7 @@ def direct(name: str) -> Callable[..., Any]:
     def with_gradient(*inputs: Any) -> Any:
         return GRADIENTS.get(name, target)(*inputs)
 
-    run = _C.torch_direct(name, target, with_gradient)
+    run = _C.torch_direct(name, target, GRADIENTS.get(name, with_gradient))
     if run is None:  # before PyTorch 2.14
         return _direct_below_autograd(target)
 
@@ -148,18 +148,14 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
     below_autograd, after_autograd = torch._C._AutoDispatchBelowAutograd, torch._C._after_autograd_keyset
     redispatch = target.redispatch
 
-    run = _C.torch_direct(name, target, None)
+    run, is_plain, count = _C.torch_direct(name, target, None), _C.torch_is_plain, len(defaults)
 
     class Gradient(torch.autograd.Function):
-        """The operator as autograd sees it; the last input is the dispatcher's key set, or None past the dispatcher."""
+        """The operator as autograd sees it; the last input is the dispatcher's key set."""
 
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
             keys, inputs = inputs[-1], inputs[:-1]
-            if keys is None:
-                output = run(*inputs)
-                setup(ctx, inputs + defaults[len(inputs):], output)
-                return output
             with below_autograd():
                 output = redispatch(keys, *inputs)
                 setup(ctx, inputs + defaults[len(inputs):], output)
@@ -170,16 +166,27 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
             found = backward(ctx, *grads)
             return (*found, None) if isinstance(found, tuple) else (found, None)
 
-    def with_gradient(keys: Any, *inputs: Any) -> Any:
-        keys = keys & after_autograd
-        if (torch.is_grad_enabled() and any_requires_grad(*inputs)) or forward_gradients_active():
-            return Gradient.apply(*inputs, keys)
-        with below_autograd():
-            return redispatch(keys, *inputs)
+    class Direct(torch.autograd.Function):
+        """The same past the dispatcher."""
 
-    apply = Gradient.apply
-    GRADIENTS[name] = lambda *inputs: apply(*inputs, None)
-    Gradient.__name__ = Gradient.__qualname__ = f"{name}_gradient"
+        @staticmethod
+        def forward(ctx: Any, *inputs: Any) -> Any:
+            output = run(*inputs)
+            setup(ctx, inputs if len(inputs) == count else inputs + defaults[len(inputs):], output)
+            return output
+
+    Direct.backward = staticmethod(backward)
+    apply, apply_directly = Gradient.apply, Direct.apply
+
+    def with_gradient(keys: Any, *inputs: Any) -> Any:
+        if (torch.is_grad_enabled() and any_requires_grad(*inputs)) or forward_gradients_active():
+            return apply_directly(*inputs) if run and is_plain() else apply(*inputs, keys & after_autograd)
+        with below_autograd():
+            return redispatch(keys & after_autograd, *inputs)
+
+    GRADIENTS[name] = apply_directly
+    for kind in (Gradient, Direct):
+        kind.__name__ = kind.__qualname__ = f"{name}_gradient"
     library.impl(name, with_gradient, "Autograd", with_keyset=True)
 
 

@@ -10,6 +10,8 @@ from ingot.mps.dispatch import run_on_cpu
 _aten = torch.ops.aten
 # Composed, these answer in other types than the kernels of CPU and MPS when x is half and the weight is not.
 _ON_CPU = ("native_layer_norm", "native_group_norm")
+# One kernel for every device, which asks a table by device; in older versions composed of others.
+_BY_TABLE = ("ldexp.Tensor", "ldexp.out", "ldexp_")
 
 
 def _attention(
@@ -39,4 +41,9 @@ def register() -> list[torch.library.Library]:
         libraries.append(library)
     for name in _ON_CPU:
         libraries[0].impl(name, functools.partial(run_on_cpu, getattr(_aten, name).default), "MPS")
+    for name in _BY_TABLE:
+        if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", "CompositeExplicitAutograd"):
+            packet, _, overload = name.partition(".")
+            operator = getattr(getattr(_aten, packet), overload or "default")
+            libraries[0].impl(name, functools.partial(run_on_cpu, operator), "MPS")
     return libraries

@@ -147,7 +147,8 @@ PyObject *torch_call(PyObject *module, PyObject *arguments) {
         frame.status = INGOT_INVALID_ARGUMENT;
     frame_close(&frame, stack);
     Py_END_ALLOW_THREADS;
-    if (taken && frame.status)
+    if (taken && frame.status &&
+        (frame.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0)) /* Ctrl-C has an error */
         PyErr_SetString(PyExc_RuntimeError, frame.message);
     return frame.status ? NULL : give_outputs(operation, stack);
 }

@@ -159,11 +159,12 @@ static PyObject *call(PyObject *self, PyObject *const *values, Py_ssize_t count)
     }
     Py_BEGIN_ALLOW_THREADS;
     frame_run(&frame);
-    frame_close(&frame, stack);
     Py_END_ALLOW_THREADS;
+    frame_close(&frame, stack); /* with the GIL, which torch would take for each tensor */
     if (!frame.status)
         return give_outputs(direct->operation, stack);
-    PyErr_SetString(PyExc_RuntimeError, frame.message);
+    if (frame.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0) /* Ctrl-C has an error */
+        PyErr_SetString(PyExc_RuntimeError, frame.message);
     return NULL;
 }
 

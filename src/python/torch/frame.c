@@ -1,4 +1,6 @@
 /* Calls of operators: arguments, outputs, and what is held until the call is done. */
+#include "interrupt.h"
+
 #include "frame.h"
 
 #include <float.h>
@@ -94,6 +96,8 @@ static bool choose_device(struct frame *frame, const char *name, int32_t type, i
     ingot_status status = INGOT_OK;
     if (type == torch.device_cpu()) {
         status = context_cpu(&frame->context);
+        if (!status)
+            frame->interruptible = interruptible_enter(frame->context.stream);
     } else if (type == torch.device_cuda() && context_has_cuda()) {
         status = context_torch_cuda(index, &frame->context);
     } else {
@@ -678,7 +682,7 @@ static void open_list(struct frame *frame, uint32_t argument) {
 void frame_begin(struct frame *frame, const struct operation *operation) {
     frame->operation = operation;
     frame->status = INGOT_OK;
-    frame->borrows = frame->has_device = false;
+    frame->borrows = frame->interruptible = frame->has_device = false;
     frame->tensor_count = frame->list_count = frame->scalars = 0;
     frame->copies = NULL;
     frame->copy_count = frame->copy_capacity = 0;
@@ -714,6 +718,8 @@ void frame_run(struct frame *frame) {
     if (frame->has_device && frame->device_type == torch.device_cpu())
         /* also after a failure: some of its work may be under way */
         fail_ingot(frame, ingot_stream_wait(frame->context.stream));
+    if (frame->interruptible)
+        interruptible_leave();
     for (size_t i = 0; i < frame->copy_count && !frame->status; i++)
         if (frame->copies[i].original)
             copy(frame, frame->copies[i].original, frame->copies[i].tensor);

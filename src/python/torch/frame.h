@@ -73,6 +73,7 @@ struct frame {
     char message[1024];
     context context;
     bool borrows; /* tensors among the values are the caller's */
+    bool interruptible;
     bool has_device;
     int32_t device_type, device_index;
     const char *device_of;               /* the name of the argument that chose it */

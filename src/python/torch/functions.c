@@ -57,6 +57,11 @@ static PyObject *python_has_cuda(PyObject *module, PyObject *unused) {
     return PyBool_FromLong(context_has_cuda());
 }
 
+static PyObject *python_is_plain(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(state.complete && state_is_plain());
+}
+
 static PyMethodDef functions[] = {
     {"torch_register", python_register, METH_O,
      "torch_register(path): defines torch.ops.ingot in the libtorch_cpu at `path`, once."},
@@ -71,6 +76,8 @@ static PyMethodDef functions[] = {
      "torch_prepare(Tensor, Parameter, forward_ad, {key: number}, [number]) -> bool: what calls "
      "past the "
      "dispatcher have to know; whether all of it is there."},
+    {"torch_is_plain", python_is_plain, METH_NOARGS,
+     "torch_is_plain() -> bool: whether nobody is to see a call of an operator at the dispatcher."},
     {"torch_direct", torch_direct, METH_VARARGS,
      "torch_direct(name, ordinary, gradient) -> function: the operator past the dispatcher, where "
      "nobody "
