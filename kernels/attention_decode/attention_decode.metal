@@ -198,6 +198,21 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
 #include "attention_decode/attention_decode_tiles.h"
 #include "attention_decode/attention_decode_wide.h"
 
+// `count` parts times the weights that the lanes have of them, added to sum: all are on their way at
+// once.
+inline float add_parts(float sum, device const float *from, uint stride, float weight, uint count) {
+    float part[LANES];
+#pragma unroll
+    for (uint n = 0; n < LANES; n++)
+        part[n] = from[min(n, count - 1) * stride];
+#pragma unroll
+    for (uint n = 0; n < LANES; n++) {
+        const float next = fma(part[n], simd_shuffle(weight, ushort(n)), sum);
+        sum = n < count ? next : sum;
+    }
+    return sum;
+}
+
 // A threadgroup to a row: the partitions' sums, each corrected by its maximum. A thread has every
 // `threads`-th column.
 template <typename T>
@@ -233,13 +248,9 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
             const uint count = min(LANES, args.partitions - p);
             const float weight = exp2(extremes[p + min(lane, count - 1)].x - base);
             if (count == LANES) {
-                float part[LANES]; // all on their way at once
-#pragma unroll
-                for (uint n = 0; n < LANES; n++)
-                    part[n] = from[n * args.value_depth];
-#pragma unroll
-                for (uint n = 0; n < LANES; n++)
-                    sum = fma(part[n], simd_shuffle(weight, ushort(n)), sum);
+                sum = add_parts(sum, from, args.value_depth, weight, LANES);
+            } else if (threads > LANES) { // on GPUs
+                sum = add_parts(sum, from, args.value_depth, weight, count);
             } else {
                 for (uint n = 0; n < count; n++)
                     sum = fma(from[n * args.value_depth], simd_shuffle(weight, ushort(n)), sum);
