@@ -1,10 +1,10 @@
 // Atomics of half, bfloat and ulong.
 // RUN: kernel=k threads=64 group=32
-// ARG 0: f16 [1.5]
-// ARG 1: bf16 [0]
+// ARG 0: f16 [1.5 0]
+// ARG 1: bf16 [0 0]
 // ARG 2: u64 [4294967296]
-// EXPECT 0: f16 [65.5]
-// EXPECT 1: bf16 [128]
+// EXPECT 0: f16 [65.5 0]
+// EXPECT 1: bf16 [128 0]
 // EXPECT 2: u64 [4294969312]
 #include <metal_stdlib>
 using namespace metal;
