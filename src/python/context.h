@@ -27,8 +27,6 @@ ingot_status context_cuda(int index, void *native_stream, context *out);
 
 /* The same for a stream that may end at any time after the call: it is not remembered. */
 ingot_status context_lend(int index, void *native_stream, context *out);
-/* After a call with a context of any kind. */
-void context_done(context *used);
 
 /* The same with the stream that torch's operators on that GPU go to at the moment. One that torch
  * did not make (torch.cuda.ExternalStream) may end at any time after the call: it is not

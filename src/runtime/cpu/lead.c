@@ -368,7 +368,8 @@ static void attend(struct cpu_executor *executor, struct cpu_stream *stream, uin
     uint64_t seen = atomic_load_explicit(signal, memory_order_relaxed), joined = CPU_ROUND_CLOSED;
     uint64_t end = cpu_now() + ATTEND_NS;
     for (uint32_t looks = 1; atomic_load_explicit(signal, memory_order_relaxed) == seen; looks++) {
-        uint64_t round = atomic_load_explicit(&rounds->current, memory_order_relaxed);
+        /* acquire: the command read below is this round's, or the round has closed */
+        uint64_t round = atomic_load_explicit(&rounds->current, memory_order_acquire);
         bool open =
             !(round & CPU_ROUND_CLOSED) && round / CPU_ROUND_STEP != joined &&
             round % CPU_ROUND_CLOSED < atomic_load_explicit(&rounds->helpers, memory_order_relaxed);
