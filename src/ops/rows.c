@@ -161,6 +161,12 @@ const char *igo_matrix_part(const struct igo_call *call, const struct igo_matrix
     return in_registers(matrix) && row_vector(call, matrix) < 2 ? "_part" : "";
 }
 
+bool igo_matrix_stays(const struct igo_call *call, const struct igo_matrix *matrix) {
+    const uint64_t bytes = matrix->rows * matrix->columns * ig_scalar_size(matrix->tensor->type);
+    const uint64_t least = (uint64_t)igo_knob(call, IGO_ROW_STAY) << 20;
+    return least && bytes >= least && in_registers(matrix) && row_vector(call, matrix) >= 2;
+}
+
 struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix) {
     uint64_t parts = igo_knob(call, IGO_ROW_PARTS), rows = (matrix->rows + parts - 1) / parts;
     uint64_t least = MIN_PART / (matrix->columns ? matrix->columns : 1) + 1;

@@ -339,6 +339,7 @@ static ingot_status make_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
                            "function(instcombine<no-verify-fixpoint>,adce)", error);
     }
     if (!status) {
+        igp_hints(module);
         igp_bfloats(module);
         if (job->emitted && job->command->emit == IGC_EMIT_OPTIMISED) {
             igc_print_module(module, job->emitted);

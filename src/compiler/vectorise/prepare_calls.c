@@ -37,6 +37,7 @@ static const struct {
     {"llvm.launder.invariant.group", FIRST_OPERAND},
     {"llvm.strip.invariant.group", FIRST_OPERAND},
     {"llvm.arithmetic.fence", FIRST_OPERAND},
+    {"__ingot_staying", FIRST_OPERAND}, /* caches of CPUs are not told */
     {"llvm.is.constant", ZERO},
 };
 
