@@ -75,6 +75,7 @@ ingot_status ingot_op_layer_norm(ingot_ops *ops, ingot_stream *stream,
     const ingot_tensor *affine = desc->weight ? desc->weight : desc->bias;
     struct igo_launch launch = {0};
     const uint32_t keep = igo_matrix_keep(&call, &matrix, (const uint32_t[]){8}, 1);
+    igo_matrix_fill(&call, &matrix);
     igo_launch_kernel(&launch, "layer_norm_%s_%s_k%u%s", igo_type_name(type),
                       igo_type_name(affine ? affine->type : type), keep,
                       igo_matrix_part(&call, &matrix));

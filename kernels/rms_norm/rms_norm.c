@@ -55,6 +55,7 @@ ingot_status ingot_op_rms_norm(ingot_ops *ops, ingot_stream *stream,
     const ingot_scalar_type type = desc->x->type;
     struct igo_launch launch = {0};
     const uint32_t keep = igo_matrix_keep(&call, &matrix, (const uint32_t[]){4, 8}, 2);
+    igo_matrix_fill(&call, &matrix);
     igo_launch_kernel(&launch, "rms_norm_%s_%s_k%u%s", igo_type_name(type),
                       igo_type_name(desc->weight ? desc->weight->type : type), keep,
                       igo_matrix_part(&call, &matrix));

@@ -66,6 +66,7 @@ struct igo_matrix {
     bool aligned;    /* the rows of all tensors so far start at a multiple of four elements */
     bool aligned_16; /* and of 16 bytes */
     uint32_t kept;   /* blocks that the kernel keeps; igo_matrix_keep sets it */
+    uint32_t simds;  /* SIMD-groups of a row, if not the knob's; igo_matrix_fill sets it */
 };
 
 /* Checks the tensor and takes its last dimension as the row. Returns the stride of its rows in
@@ -99,6 +100,9 @@ bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix);
  * the row fits, or 0. */
 uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
                          const uint32_t *numbers, size_t count);
+/* After igo_matrix_keep, for kernels with variants of 3, 5, 6, 7 and 12 SIMD-groups: as many of
+ * them share a row, instead of the next power of two, if it fills their blocks with vectors so. */
+void igo_matrix_fill(const struct igo_call *call, struct igo_matrix *matrix);
 /* What the name of a kernel has behind the blocks that it keeps in registers: "_part" for rows that
  * do not fill them with vectors (PART of kernels/common/rows.h). After igo_matrix_keep. */
 const char *igo_matrix_part(const struct igo_call *call, const struct igo_matrix *matrix);
