@@ -14,6 +14,7 @@ static ingot_status new_stream(struct cuda_device *device, cu_stream handle, boo
     stream->handle = handle;
     stream->is_wrapped = is_wrapped;
     pthread_mutex_lock(&device->lock);
+    stream->number = ++device->stream_count;
     stream->next = device->streams;
     device->streams = stream;
     pthread_mutex_unlock(&device->lock);
@@ -217,6 +218,8 @@ ingot_status cuda_stream_wait(void *handle, struct ig_error *error) {
         pthread_mutex_unlock(&device->lock);
         cuda_pause(round);
     }
+    if (result == CU_SUCCESS && device->stopping && !cuda_is_lost(device))
+        status = cuda_stop_read(device, stream, error);
     if (stream->error.status != INGOT_OK) {
         status = stream->error.status;
         ig_fail(error, status, "%s", ig_error_text(&stream->error));
