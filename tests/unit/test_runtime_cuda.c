@@ -600,7 +600,7 @@ static void lenient_barriers(void) {
     close_all();
 }
 
-/* What a graph runs later is looked for at every wait. */
+/* What a graph runs later is looked for at every wait. The stream of another library goes on. */
 static void missed_in_graphs(void) {
     load_fake();
     open_with(NULL);
@@ -616,6 +616,14 @@ static void missed_in_graphs(void) {
     kernel_stop(seen_block, (unsigned[]){1, 1, 1}, 32, 0); /* as a graph would */
     FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
     OK(ingot_stream_wait(wrapped));
+    ingot_kernel *mark = kernel_named("mark");
+    OK(run_on(wrapped, stop, out));
+    for (int looks = 0; looks < 10; looks++)
+        OK(ingot_stream_wait(stream));
+    OK(run_on(wrapped, mark, out));
+    FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
+    CHECK(first_word(stream, out) == 1);
+    ingot_kernel_release(mark);
     ingot_kernel_release(stop);
     ingot_stream_release(wrapped);
     ingot_buffer_release(out);

@@ -87,7 +87,9 @@ void cuda_stream_close(void *handle) {
 bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ingot_status *status,
                        struct ig_error *error) {
     pthread_mutex_lock(&stream->device->lock);
-    bool is_stopped = stream->error.status != INGOT_OK;
+    /* Another library goes on with its stream after a barrier that threads missed; so do we. */
+    bool goes_on = stream->is_wrapped && stream->error.status == INGOT_BARRIER_ERROR;
+    bool is_stopped = stream->error.status != INGOT_OK && !goes_on;
     *status = is_stopped ? INGOT_OK : cuda_enter(stream->device, scope, error);
     if (!is_stopped && *status == INGOT_OK)
         return true;
