@@ -78,13 +78,13 @@ _Static_assert(offsetof(struct ingot_cuda_failure, all) == 36, "nv.say");
 _Static_assert(INGOT_CUDA_LENIENT_BARRIERS == 4, "nv.is_lenient");
 _Static_assert(INGOT_CUDA_BARRIER_LANES == 1 && INGOT_CUDA_BARRIER_ENDED == 2, "nv.arrive");
 
-#define INLINE "alwaysinline nounwind {\n"
-#define LANES  "convergent alwaysinline nounwind {\n"
+#define LANES "convergent alwaysinline nounwind {\n"
 
 /* nv.stop, which does not come back, is declared only: all calls of it share one nv.say. */
 static const char arrive[] =
     "declare void @nv.stop(i32 %kind, i32 %came)\n"
-    "define internal i1 @nv.is_lenient() " INLINE "  %flags = call i32 @nv.word(i64 36)\n"
+    "define internal i1 @nv.is_lenient() alwaysinline nounwind {\n"
+    "  %flags = call i32 @nv.word(i64 36)\n"
     "  %bit = and i32 %flags, 4\n"
     "  %v = icmp ne i32 %bit, 0\n"
     "  ret i1 %v\n}\n"
@@ -113,52 +113,14 @@ static const char arrive[] =
     "go_on:\n"
     "  ret void\n}\n";
 
-/* Positions once more, so that registers do not keep them for what hardly ever happens. */
-static void write_positions(struct ig_text *out) {
-    static const char *const names[] = {"tid.x", "ctaid.x", "ctaid.y", "ctaid.z"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        ig_text_printf(out,
-                       "define internal i32 @nv.now.%s() " INLINE
-                       "  %%v = call i32 asm sideeffect \"mov.u32 $0, %%%s;\", \"=r\"()\n"
-                       "  ret i32 %%v\n}\n",
-                       names[i], names[i]);
-    }
-    ig_text_puts(out, "define internal i32 @nv.regroup(i32 %d) " INLINE);
-    for (unsigned d = 0; d < 3; d++) {
-        ig_text_printf(out, "  %%c%u = call i32 @nv.now.ctaid.%c()\n", d, "xyz"[d]);
-        if (d) {
-            ig_text_printf(out,
-                           "  %%f%u = call i32 @nv.word(i64 %zu)\n"
-                           "  %%g%u = add i32 %%c%u, %%f%u\n",
-                           d, offsetof(struct ingot_cuda_launch, first) + 4 * (d - 1), d, d, d);
-        }
-    }
-    ig_text_puts(out, "  %v = call i32 @nv.pick(i32 %d, i32 %c0, i32 %g1, i32 %g2)\n"
-                      "  ret i32 %v\n}\n"
-                      "define internal i32 @nv.recount() " INLINE);
-    for (unsigned d = 0; d < 3; d++) {
-        ig_text_printf(out,
-                       "  %%p%u = call i32 @nv.regroup(i32 %u)\n"
-                       "  %%n%u = call i32 @nv.word(i64 %u)\n"
-                       "  %%w%u = call i32 @nv.word(i64 %u)\n"
-                       "  %%o%u = mul i32 %%p%u, %%w%u\n"
-                       "  %%l%u = sub i32 %%n%u, %%o%u\n"
-                       "  %%s%u = call i32 @llvm.umin.i32(i32 %%w%u, i32 %%l%u)\n",
-                       d, d, d, 4 * d, d, 12 + 4 * d, d, d, d, d, d, d, d, d, d);
-    }
-    ig_text_puts(out, "  %rows = mul i32 %s0, %s1\n"
-                      "  %count = mul i32 %rows, %s2\n"
-                      "  ret i32 %count\n}\n");
-}
-
 /* The first threads that fail claim the place, by a number that only those have who fail in the
  * same way at the same place: of the threadgroup, and of the SIMD-group whose lanes are missing. */
 static const char claim[] =
-    "define void @nv.say(i32 %kind, i32 %lanes) " LANES "  %t = call i32 @nv.now.tid.x()\n"
-    "  %count = call i32 @nv.recount()\n"
-    "  %x = call i32 @nv.regroup(i32 0)\n"
-    "  %y = call i32 @nv.regroup(i32 1)\n"
-    "  %z = call i32 @nv.regroup(i32 2)\n"
+    "define void @nv.say(i32 %kind, i32 %lanes) " LANES "  %t = call i32 @nv.t()\n"
+    "  %count = call i32 @nv.count()\n"
+    "  %x = call i32 @nv.group.0()\n"
+    "  %y = call i32 @nv.group.1()\n"
+    "  %z = call i32 @nv.group.2()\n"
     "  %columns = call i32 @nv.word(i64 24)\n"
     "  %rows = call i32 @nv.word(i64 28)\n"
     "  %simdgroup = lshr i32 %t, 5\n"
@@ -241,7 +203,6 @@ void igp_write_stop(const struct igp_kernel *kernel, struct ig_text *out) {
                    " = addrspace(1) externally_initialized global [%zu x i8] zeroinitializer, "
                    "align 16\n",
                    sizeof(struct ingot_cuda_failure));
-    write_positions(out);
     ig_text_puts(out, arrive);
     write_say(out);
 }
