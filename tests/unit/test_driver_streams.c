@@ -12,6 +12,18 @@
     "  %xi = getelementptr float, ptr %x, i64 %i\n"                                                \
     "  %yi = getelementptr float, ptr %y, i64 %i\n"
 #define END "  ret void\n}\n"
+#define LOOP                                                                                       \
+    "  br label %loop\n"                                                                           \
+    "loop:\n"                                                                                      \
+    "  %n = phi i64 [ %i, %entry ], [ %next, %loop ]\n"                                            \
+    "  %xn = getelementptr float, ptr %x, i64 %n\n"                                                \
+    "  %yn = getelementptr float, ptr %y, i64 %n\n"                                                \
+    "  %u = load float, ptr %xn\n"                                                                 \
+    "  store float %u, ptr %yn\n"                                                                  \
+    "  %next = add i64 %n, 1\n"                                                                    \
+    "  %again = icmp ult i64 %next, 1000\n"                                                        \
+    "  br i1 %again, label %loop, label %done\n"                                                   \
+    "done:\n"
 
 static void expect(const char *text, uint32_t bytes, uint32_t arrays, int line) {
     struct analysed a = analyse_text(text, false);
@@ -46,6 +58,10 @@ static void test_streams(void) {
            "  %s = fadd float %v, %w\n"
            "  store float %s, ptr %yi\n" END,
            20, 2);
+    /* a loop for what is left over */
+    EXPECT("  %v = load float, ptr %xi\n"
+           "  store float %v, ptr %yi\n" LOOP END,
+           8, 2);
 }
 
 static void test_others(void) {
@@ -66,13 +82,17 @@ static void test_others(void) {
            "  %v = load float, ptr %at\n"
            "  store float %v, ptr %yi\n" END,
            0, 0);
-    EXPECT("  br label %loop\n"
-           "loop:\n"
-           "  %n = phi i32 [ 0, %entry ], [ %next, %loop ]\n"
-           "  %v = load float, ptr %xi\n"
+    EXPECT("  %v = load float, ptr %xi\n" LOOP END, 0, 0); /* y is not known outside */
+    EXPECT(LOOP END, 0, 0);                                /* no array is */
+    EXPECT("  %v = load float, ptr %xi\n" /* y is, but the same element for all lies in a loop */
            "  store float %v, ptr %yi\n"
-           "  %next = add i32 %n, 1\n"
-           "  %again = icmp ult i32 %next, 10\n"
+           "  br label %loop\n"
+           "loop:\n"
+           "  %n = phi i64 [ 0, %entry ], [ %next, %loop ]\n"
+           "  %xn = getelementptr float, ptr %x, i64 %n\n"
+           "  %u = load float, ptr %xn\n"
+           "  %next = add i64 %n, 1\n"
+           "  %again = icmp ult i64 %next, 1000\n"
            "  br i1 %again, label %loop, label %done\n"
            "done:\n" END,
            0, 0);

@@ -307,6 +307,9 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     start = igc_time_now();
     igc_lines_start(&v->lines, r->module, r->kernel);
     status = add_versions(v, &shape);
+    if (shape.says_streaming && !v->entries[INGOT_CPU_IDS_ROW].any) {
+        v->flags |= INGOT_CPU_KERNEL_MOVES;
+    }
     igc_time_add("vectorise", igc_time_now() - start);
     if (status) {
         return status;

@@ -35,12 +35,18 @@ static LLVMValueRef argument_of(LLVMValueRef address) {
     return is_argument ? LLVMGetOperand(address, 0) : NULL;
 }
 
-/* Several accesses of one array count once: they are beside each other, or the same. */
-static bool note(struct arrays *arrays, LLVMValueRef base, uint32_t bytes) {
+/* Where this array is noted, or the count. */
+static unsigned find(const struct arrays *arrays, LLVMValueRef base) {
     unsigned i = 0;
     while (i < arrays->count && arrays->base[i] != base) {
         i++;
     }
+    return i;
+}
+
+/* Several accesses of one array count once: they are beside each other, or the same. */
+static bool note(struct arrays *arrays, LLVMValueRef base, uint32_t bytes) {
+    unsigned i = find(arrays, base);
     if (i == MOST_ARRAYS) {
         return false;
     }
@@ -53,7 +59,8 @@ static bool note(struct arrays *arrays, LLVMValueRef base, uint32_t bytes) {
 }
 
 /* False: this access is none of those that count. */
-static bool visit(const struct igv_analysis *analysis, struct arrays *arrays, LLVMValueRef in) {
+static bool visit(const struct igv_analysis *analysis, struct arrays *arrays, LLVMValueRef in,
+                  bool in_loops) {
     bool stores = LLVMIsAStoreInst(in) != NULL;
     if (!stores && !LLVMIsALoadInst(in)) {
         return true;
@@ -61,7 +68,10 @@ static bool visit(const struct igv_analysis *analysis, struct arrays *arrays, LL
     LLVMValueRef address = LLVMGetOperand(in, stores ? 1 : 0);
     const struct igv_value *value = igv_value_of(analysis, address);
     if (!value || value->shape == IGV_V_UNIFORM) {
-        return !stores;
+        return !stores && !in_loops;
+    }
+    if (in_loops) {
+        return find(arrays, argument_of(address)) < arrays->count;
     }
     if (value->shape == IGV_V_VARYING || value->private_granule) {
         return false;
@@ -69,6 +79,17 @@ static bool visit(const struct igv_analysis *analysis, struct arrays *arrays, LL
     long stride = value->stride < 0 ? -value->stride : value->stride;
     LLVMValueRef base = argument_of(address);
     return base && stride > 0 && stride <= MOST_STRIDE && note(arrays, base, (uint32_t)stride);
+}
+
+static bool visit_all(const struct igv_analysis *analysis, struct arrays *arrays, bool in_loops) {
+    for (unsigned i = 0; i < analysis->value_count; i++) {
+        const struct igv_value *value = &analysis->values[i];
+        bool in_loop = analysis->blocks[value->block].loop != IGV_NONE;
+        if (in_loop == in_loops && !visit(analysis, arrays, value->value, in_loops)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 ingot_status igc_find_streams(struct ig_arena *arena, const struct igv_request *request,
@@ -80,13 +101,11 @@ ingot_status igc_find_streams(struct ig_arena *arena, const struct igv_request *
     row.full_mask = true;
     row.may_decline = false;
     ingot_status status = igv_analyse(arena, &row, &analysis, error);
-    if (status || analysis.loop_count) {
+    if (status) {
         return status;
     }
-    for (unsigned i = 0; i < analysis.value_count; i++) {
-        if (!visit(&analysis, &arrays, analysis.values[i].value)) {
-            return INGOT_OK;
-        }
+    if (!visit_all(&analysis, &arrays, false) || !visit_all(&analysis, &arrays, true)) {
+        return INGOT_OK;
     }
     uint32_t bytes = 0;
     for (unsigned i = 0; i < arrays.count; i++) {

@@ -37,6 +37,7 @@
 #define STRETCH_NS        50000u  /* and a part of it that is less */
 #define FIRST_TRIALS      4u      /* of two orders in turn, */
 #define TRIED_EVERY       32u     /* and then of the slower one */
+#define LEAST_STRIPED     64u     /* threadgroups */
 
 /* ---- running ---- */
 
@@ -331,29 +332,48 @@ static bool prefers_stripes(const struct cpu_device *device, struct cpu_code *co
     return (striped < plain) != (number % TRIED_EVERY == 0);
 }
 
-/* At the end of a page a core begins anew: it looks up where the next one is, and only then loads
- * ahead there. Where pages are small, it is faster for a thread to work at two places in turn:
- * while it is at one, the other is got ready. Turns are of a page of each array; of less where
- * there are so many arrays that one loses what was got ready for another. What is in the caches
- * needs none of this. */
-static void stripe(const struct cpu_device *device, struct cpu_command *command) {
+/* Threads of a row together in a turn of a kernel that runs by rows and goes through more memory
+ * than the caches hold; else 0. A turn is of a page of each array; of less where there are so many
+ * arrays that one loses what was got ready for another. */
+static uint32_t row_turn(const struct cpu_command *command) {
     static const uint32_t turn_bytes[] = {0, 4096, 8192, 4096, 2048};
     const uint32_t *group = command->u.dispatch.group, *threads = command->u.dispatch.threads;
-    if (command->kind != CPU_DISPATCH || group[1] * group[2] != 1)
-        return;
     uint32_t flags = command->u.dispatch.code->kernel->flags;
     uint32_t arrays = flags / INGOT_CPU_KERNEL_ARRAYS;
     uint32_t each = flags / INGOT_CPU_KERNEL_STREAMED % 256;
-    if (!each || !arrays || arrays >= sizeof turn_bytes / sizeof *turn_bytes ||
+    if (!each || arrays >= sizeof turn_bytes / sizeof *turn_bytes || group[1] * group[2] != 1 ||
         (uint64_t)each * threads[0] * threads[1] * threads[2] <= ig_last_cache_bytes())
+        return 0;
+    return turn_bytes[arrays] / each;
+}
+
+/* The same of a kernel that says that it moves memory, group by group: which, only its buffers
+ * tell. */
+static bool moves_much(const struct cpu_command *command) {
+    uint64_t bytes = 0;
+    if (!(command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_MOVES))
+        return false;
+    for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++)
+        if (command->u.dispatch.retained[slot])
+            bytes += command->u.dispatch.retained[slot]->length;
+    return bytes > ig_last_cache_bytes() && command->pieces >= LEAST_STRIPED;
+}
+
+/* At the end of a page a core begins anew: it looks up where the next one is, and only then loads
+ * ahead there. Where pages are small, it is faster for a thread to work at two places in turn:
+ * while it is at one, the other is got ready. What is in the caches needs none of this. */
+static void stripe(const struct cpu_device *device, struct cpu_command *command) {
+    if (command->kind != CPU_DISPATCH)
+        return;
+    uint32_t together = row_turn(command), split = 1, width = command->u.dispatch.group[0];
+    if (!together && !moves_much(command))
         return;
     command->is_compared = true;
     if (!prefers_stripes(device, command->u.dispatch.code))
         return;
-    uint32_t together = turn_bytes[arrays] / each, split = 1;
-    while (group[0] / split > together && group[0] % (2 * split * INGOT_SIMD_WIDTH) == 0)
+    while (together && width / split > together && width % (2 * split * INGOT_SIMD_WIDTH) == 0)
         split *= 2;
-    uint32_t block = group[0] / split;
+    uint32_t block = width / split;
     command->split = split;
     command->turn = block < together ? together / block : 1;
 }
