@@ -256,6 +256,15 @@ M
 check "threads that ended, strict" 1 leave barrier -- "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]'
 check "threads that ended, lenient" 0 -- env INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]=left.npy'
 same "their values" "$(values left.npy u4 | cut -d' ' -f 31-34,65-66,104-105)" "0 0 70 32 32 32 32 0"
+if [ -n "${FAKE_CUDA:-}" ]; then
+    check "the same on a GPU, strict" 1 leave "reached a threadgroup barrier without its lanes 8-31" \
+        -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$ingot" run leave.metal leave --device cuda --threads 128 --group 128 'u32[128]'
+    check "and lenient" 0 -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --device cuda \
+        --threads 128 --group 128 'u32[128]=left_gpu.npy'
+    same "its values" "$(values left_gpu.npy u4)" "$(values left.npy u4)"
+else
+    echo "barriers on a GPU: not run, FAKE_CUDA does not name the fake driver"
+fi
 
 # ---- the cache --------------------------------------------------------------------------
 # A write that fails half-way, as on a full disk: the limit of a file's size stands in for it.

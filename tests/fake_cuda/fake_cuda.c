@@ -394,7 +394,10 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
         *bytes = variable->size;
         return end(OK);
     }
-    if (strcmp(name, "ingot_log") || strncmp(owner->name, "log", 3))
+    const char *owners = strcmp(name, "ingot_log") == 0       ? "log"
+                         : strcmp(name, "ingot_failure") == 0 ? "stop"
+                                                              : NULL;
+    if (!owners || strncmp(owner->name, owners, strlen(owners)))
         return end(NOT_FOUND);
     *pointer = (uintptr_t)log;
     *bytes = sizeof log;

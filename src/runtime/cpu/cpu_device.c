@@ -232,9 +232,7 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->base.ops = &cpu_ops;
     double limit = desc->time_limit_seconds;
     device->base.time_limit_seconds = limit == 0 ? DEFAULT_TIME_LIMIT : limit;
-    const char *barriers = getenv("INGOT_BARRIERS");
-    device->lenient_barriers =
-        desc->lenient_barriers || (barriers && strcmp(barriers, "lenient") == 0);
+    device->lenient_barriers = ig_lenient_barriers(desc);
     device->stripes = choose_stripes();
     device->worker_count = device->base.info.compute_units;
     device->shares_cpus = desc->shares_cpus;

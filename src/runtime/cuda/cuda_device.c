@@ -91,6 +91,7 @@ static ingot_status apply_desc(struct cuda_device *device, const ingot_device_de
     for (int axis = 0; axis < 3; axis++)
         device->max_grid[axis] = (uint32_t)attribute(device->driver, device->handle, axes[axis]);
     const char *blocking = getenv("INGOT_CUDA_BLOCKING");
+    device->lenient_barriers = ig_lenient_barriers(desc);
     device->is_blocking = blocking && *blocking && strcmp(blocking, "0") != 0;
     return INGOT_OK;
 }

@@ -81,9 +81,10 @@ static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_laun
 }
 
 /* Everything but staged bytes; says whether there are any. */
-static bool fill_block(const struct ig_launch *launch, const struct cuda_code *code,
-                       unsigned char *block) {
-    struct ingot_cuda_launch header = {.flags = INGOT_CUDA_REFERENCES_INLINE};
+static bool fill_block(const struct cuda_stream *stream, const struct ig_launch *launch,
+                       const struct cuda_code *code, unsigned char *block) {
+    struct ingot_cuda_launch header = {.flags = INGOT_CUDA_REFERENCES_INLINE,
+                                       .stream = stream->number};
     bool staged = false;
     memset(block, 0, code->block_bytes);
     memcpy(header.threads, launch->threads, sizeof header.threads);
@@ -91,6 +92,8 @@ static bool fill_block(const struct ig_launch *launch, const struct cuda_code *c
     memcpy(header.groups, launch->groups, sizeof header.groups);
     if (launch->group[1] == 1 && launch->group[2] == 1)
         header.flags |= INGOT_CUDA_ONE_DIMENSION;
+    if (stream->device->lenient_barriers)
+        header.flags |= INGOT_CUDA_LENIENT_BARRIERS;
     for (uint32_t i = 0; i < code->place_count; i++) {
         const struct cuda_place *place = &code->places[i];
         const ingot_arg *arg = argument_of(launch, place);
@@ -187,7 +190,7 @@ static ingot_status launch_block(struct cuda_stream *stream, const struct ig_lau
     _Alignas(16) unsigned char block[INGOT_CUDA_MAX_BLOCK];
     struct cuda_scope scope = {0};
     ingot_status status = INGOT_OK;
-    if (fill_block(launch, code, block)) {
+    if (fill_block(stream, launch, code, block)) {
         status = cuda_enter(stream->device, &scope, error);
         if (status == INGOT_OK)
             status = stage_bytes(stream, launch, code, block, error);
@@ -237,6 +240,7 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
                          code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
                          threads, dynamic);
     code->has_run = true;
+    cuda_stop_launched(stream, code);
     note_pending(stream, code, launch->time_limit_seconds);
     return device->is_blocking ? wait_for_launch(stream, code, error) : INGOT_OK;
 }
