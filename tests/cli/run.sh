@@ -310,5 +310,20 @@ kill -9 "$victim" 2>/dev/null
 wait "$victim" 2>/dev/null
 check "after a killed process" 0 "0 1 2 3" "!rror" -- one
 
+# A compiler that never ends is ended with the command that waits for it.
+cat >sleeping-clang <<'S'
+#!/bin/sh
+echo $$ >clang.pid.new && mv clang.pid.new clang.pid
+exec sleep 600
+S
+chmod +x sleeping-clang
+INGOT_CLANG=$work/sleeping-clang INGOT_CACHE_DIR=$work/orphan "$ingot" check good.metal >/dev/null 2>&1 &
+victim=$!
+disown
+for _ in $(seq 200); do [ -s clang.pid ] && break || sleep 0.05; done
+kill -9 "$victim"
+gone() { for _ in $(seq 200); do kill -0 "$1" 2>/dev/null && sleep 0.05 || return 0; done; return 1; }
+check "no compiler goes on after kill -9" 0 -- gone "$(cat clang.pid)"
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

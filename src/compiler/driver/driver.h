@@ -199,7 +199,7 @@ ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char
 /* Before that: the address of an argument by reference is good for reads of its type's size,
  * which the launch validator sees to. */
 void igc_mark_references(LLVMValueRef kernel);
-/* "const char *f() [T = metal::vec<float, 4>]" → "float4". */
+/* "const char *f() [T = metal::atomic<float>]" → "atomic_float". */
 const char *igc_clean_type(struct ig_arena *arena, const char *spelling);
 
 /* ---- codegen.c, facts.c, entries.c
