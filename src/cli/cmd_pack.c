@@ -192,15 +192,32 @@ static bool merge(struct pack *pack) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* "dir/lib-v1.ingot" → "dir/lib-v1" and "lib_v1" */
+/* A word of C or C++ cannot be a name of either. */
+static bool is_keyword(const char *name) {
+    static const char words[] =
+        " alignas alignof and asm auto bitand bitor bool break case catch char class compl concept "
+        "const constexpr continue decltype default delete do double else enum explicit export "
+        "extern false float for friend goto if inline int long mutable namespace new noexcept not "
+        "nullptr operator or private protected public register requires restrict return short "
+        "signed sizeof static struct switch template this throw true try typedef typeid typename "
+        "typeof union unsigned using virtual void volatile wchar_t while xor main ";
+    const char *at = *name ? strstr(words, name) : NULL;
+    for (; at; at = strstr(at + 1, name))
+        if (at[-1] == ' ' && at[strlen(name)] == ' ')
+            return true;
+    return false;
+}
+
+/* "dir/lib-v1.ingot" → "dir/lib-v1" and "lib_v1"; "for.ingot" → "for" and "_for" */
 static bool names_of_c(struct pack *pack, char **stem, char **symbol) {
     const char *slash = strrchr(pack->output, '/');
     const char *start = slash ? slash + 1 : pack->output;
     const char *dot = strrchr(start, '.');
     size_t end = dot && dot != start ? (size_t)(dot - pack->output) : strlen(pack->output);
     *stem = ig_arena_copy(&pack->arena, pack->output, end);
-    *symbol = ig_arena_printf(&pack->arena, "%s%s", isdigit((unsigned char)*start) ? "_" : "",
-                              *stem ? *stem + (start - pack->output) : "");
+    const char *name = *stem ? *stem + (start - pack->output) : "";
+    bool taken = isdigit((unsigned char)*name) || is_keyword(name);
+    *symbol = ig_arena_printf(&pack->arena, "%s%s", taken ? "_" : "", name);
     if (!*stem || !*symbol)
         return out_of_memory();
     for (char *c = *symbol; *c; c++)

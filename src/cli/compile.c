@@ -166,6 +166,8 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     add(&line, "-o");
     add(&line, listing);
     add(&line, "--list-only");
+    for (size_t i = 0; i < jobs->request->targets->count; i++) /* a wrong one is named once */
+        add_pair(&line, "--target", jobs->request->targets->items[i]);
     add_source_options(&line, arena, jobs->request->options);
     char *message;
     ingot_status status = run_compiler(&line, &message, error);
@@ -232,6 +234,15 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
     return INGOT_OK;
 }
 
+/* Who shows a failure that is not the source's names the kernel: the compiler's name of it goes. */
+static const char *own_words(const struct cli_kernel_result *result, ingot_status status,
+                             const char *text) {
+    size_t length = strlen(result->kernel);
+    bool named = !strncmp(text, "kernel ", 7) && !strncmp(text + 7, result->kernel, length) &&
+                 !strncmp(text + 7 + length, ": ", 2);
+    return named && status != INGOT_COMPILE_ERROR ? text + 9 + length : text;
+}
+
 /* Compiles `count` kernels from `first` on in one run; false when it failed, and there is more
  * than one to blame. */
 static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
@@ -267,7 +278,8 @@ static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
     bool settled = status == INGOT_OK || count == 1;
     for (size_t i = 0; settled && i < count; i++) {
         struct cli_kernel_result *result = &out->results[first + i];
-        const char *text = status ? ig_error_text(&error) : (message && i == 0 ? message : "");
+        const char *text = status ? own_words(result, status, ig_error_text(&error))
+                                  : (message && i == 0 ? message : "");
         result->seconds = (now() - start) / (double)count;
         result->archive = archive;
         result->status = status;
