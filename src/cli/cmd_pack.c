@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/archive.h"
 #include "base/file.h"
@@ -346,6 +347,22 @@ static void release(struct pack *pack) {
     ig_arena_free(&pack->arena);
 }
 
+/* Writing the archive must not destroy what was typed by hand, nor be undone by the C file. */
+static const char *wrong_output(const struct pack *pack) {
+    struct stat output, input;
+    size_t length = strlen(pack->output);
+    if (pack->emit_c && length > 2 &&
+        (!strcmp(pack->output + length - 2, ".c") || !strcmp(pack->output + length - 2, ".h")))
+        return "is the name of a file that --emit-c writes; expected LIB.ingot";
+    if (stat(pack->output, &output))
+        return NULL;
+    for (size_t i = 0; i < pack->files.count; i++)
+        if (!stat(pack->files.items[i], &input) && input.st_dev == output.st_dev &&
+            input.st_ino == output.st_ino && !cli_is_archive(pack->files.items[i]))
+            return "is one of the sources, and would be overwritten";
+    return NULL;
+}
+
 static int run(const struct cli_command *command, int argc, char **argv) {
     struct pack pack = {0};
     const struct cli_option options[] = {
@@ -369,6 +386,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
             status = cli_usage_error(command, "expected at least one FILE");
         else if (!pack.output)
             status = cli_usage_error(command, "expected -o LIB.ingot");
+        else if (wrong_output(&pack))
+            status = cli_usage_error(command, "-o %s %s", pack.output, wrong_output(&pack));
         else if (!pack.targets.count && (!cli_list_add(&pack.targets, "x86-64-v3") ||
                                          !cli_list_add(&pack.targets, "x86-64-v4")))
             status = CLI_FAILED;

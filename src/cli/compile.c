@@ -139,9 +139,8 @@ static ingot_status run_compiler(const struct command_line *line, char **message
     return status;
 }
 
-/* Reads an archive that ingotc wrote. The bytes are kept in out->storage. */
-static ingot_status read_archive(struct cli_compilation *out, const char *path,
-                                 const struct ig_archive **archive, struct ig_error *error) {
+ingot_status cli_read_archive(struct cli_compilation *out, const char *path,
+                              const struct ig_archive **archive, struct ig_error *error) {
     char *bytes;
     size_t size;
     ingot_status status = ig_file_read(path, 0, &bytes, &size, error);
@@ -153,7 +152,10 @@ static ingot_status read_archive(struct cli_compilation *out, const char *path,
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
     }
     *archive = result;
-    return ig_archive_read(&out->arena, bytes, size, result, error);
+    status = ig_archive_read(&out->arena, bytes, size, result, error);
+    if (status)
+        ig_error_prefix(error, "%s", path);
+    return status;
 }
 
 static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
@@ -173,7 +175,7 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     ingot_status status = run_compiler(&line, &message, error);
     free(message);
     if (!status)
-        status = read_archive(out, listing, &out->listing, error);
+        status = cli_read_archive(out, listing, &out->listing, error);
     if (status)
         return status;
     jobs->source = ig_arena_printf(arena, "%s/source.i", out->folder);
@@ -274,7 +276,7 @@ static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
     const struct ig_archive *archive = NULL;
     pthread_mutex_lock(&jobs->lock);
     if (!status)
-        status = read_archive(out, path, &archive, &error);
+        status = cli_read_archive(out, path, &archive, &error);
     bool settled = status == INGOT_OK || count == 1;
     for (size_t i = 0; settled && i < count; i++) {
         struct cli_kernel_result *result = &out->results[first + i];

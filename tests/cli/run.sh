@@ -247,12 +247,18 @@ check "pack a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" pack good
 check "the same kernel twice" 1 "names must differ" -- "$ingot" pack good.metal lib.ingot -o twice.ingot
 check "pack a bad file" 1 "bad.metal:4:" -- "$ingot" pack bad.metal -o bad.ingot
 check "nothing is written then" 1 -- test -e bad.ingot
+check "check an archive" 0 "kernel ramp: ok" "6 passed, 0 failed" -- "$ingot" check lib.ingot
+check "check an archive for a card" 1 "kernel ramp: the archive has no code for sm_90" "0 passed, 1 failed" -- "$ingot" check lib.ingot --kernel ramp --target x86-64-v3 --target sm_90
+check "check an archive for a kernel that it lacks" 1 'a kernel "frob"' -- "$ingot" check lib.ingot --kernel frob
+check "pack over a source" 2 "is one of the sources" -- "$ingot" pack good.metal -o ./good.metal
+check "pack over its own C file" 2 "--emit-c writes" -- "$ingot" pack good.metal -o lib.c --emit-c
 check "pack without -o" 2 "expected -o" -- "$ingot" pack good.metal
 check "a kernel that a merged archive lacks" 1 '"the archive" has no kernel "frob"' -- "$ingot" run three.ingot frob --threads 1
 check "a name that is a word of C" 0 -- "$ingot" pack good.metal --kernel ramp -o for.ingot --emit-c
 check "is made another" 0 -- "${CC:-gcc}" -std=c11 -Wall -Wextra -Werror -c for.c -o for.o
 check "the C file compiles" 0 -- "${CC:-gcc}" -std=c11 -Wall -Wextra -Werror -c three.c -o three.o
 head -c 1000 lib.ingot >cut.ingot
+check "check a cut archive" 1 "cut.ingot" "cut short" "0 passed, 1 failed" -- "$ingot" check cut.ingot
 check "a cut archive" 1 cut.ingot -- "$ingot" run cut.ingot ramp --threads 1 'f32[1]'
 check "no compiler for source" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/empty" "$ingot" run good.metal ramp --threads 1 'f32[1]'
 check "a read-only cache is no error" 0 -- env INGOT_CACHE_DIR=/proc/nowhere "$ingot" run good.metal ramp --threads 1 'f32[1]'
