@@ -42,6 +42,7 @@ static const struct {
     {"'metal_raytracing'", "ray tracing is"},
     {"'visible_function_table'", "visible functions are"},
     {"'metal_visible_function_table'", "visible functions are"},
+    {"acceleration_structure'", "ray tracing is"},
     {"'intersection_function_table'", "ray tracing is"},
     {"'MetalPerformancePrimitives", "MetalPerformancePrimitives and tensors are"},
     {"'mpp'", "MetalPerformancePrimitives and tensors are"},

@@ -118,6 +118,7 @@ struct cpu_failure {
     enum cpu_failure_kind kind;
     int signal;
     uintptr_t address;
+    bool no_address; /* x86 does not say which: outside of the 47 bits that there are */
     uint32_t simdgroup, mask;
     char reason[160];
 };
@@ -390,6 +391,8 @@ void cpu_events_renew(struct cpu_device *device);
 /* level.c: the best code level of this CPU, or the lower one that was asked for. */
 ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                               struct ig_error *error);
+/* The next lower level, whose code runs at `level` too; NULL: none. */
+const char *cpu_level_below(const char *level);
 void cpu_model_name(char *name, size_t size);
 
 static inline void cpu_relax(void) {

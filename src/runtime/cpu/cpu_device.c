@@ -176,8 +176,12 @@ static void device_close(ingot_device *base) {
     free(device);
 }
 
+/* Code of the device's level, else of one below it, which this CPU runs as well. */
 static const struct ig_code *code_find(ingot_device *device, const struct ig_variant *variant) {
-    return ig_variant_code(variant, device->info.target);
+    const struct ig_code *code = NULL;
+    for (const char *level = device->info.target; level && !code; level = cpu_level_below(level))
+        code = ig_variant_code(variant, level);
+    return code;
 }
 
 static const struct ig_device_ops cpu_ops = {
