@@ -202,6 +202,49 @@ static void capture(void) {
     close_all();
 }
 
+/* A dispatch is one call of the driver, and leaves a thread the context that it has. */
+static void calls_of_a_dispatch(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named("mark");
+    ingot_stream *wrapped;
+    ingot_buffer *data;
+    int native = 0, other = 0;
+    OK(ingot_stream_wrap(device, &native, &wrapped));
+    OK(ingot_buffer_create(device, 256, &data));
+    const ingot_arg arg = {.buffer = data};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    const char *one_call = "cuLaunchKernel\n  0 bytes of shared memory\n";
+    ingot_stream *const streams[] = {stream, wrapped};
+    for (int i = 0; i < 2; i++) {
+        OK(ingot_stream_dispatch(streams[i], &desc));
+        fake->clear_log();
+        OK(ingot_stream_dispatch(streams[i], &desc));
+        CHECK(!strcmp(fake->log(), one_call));
+    }
+    /* Another library has made its own context the thread's. */
+    void *ours = fake->exchange_context(&other);
+    uint32_t marks[64] = {0};
+    OK(ingot_stream_fill(wrapped, data, 0, 256, 0));
+    OK(ingot_stream_dispatch(wrapped, &desc));
+    OK(ingot_stream_dispatch(stream, &desc));
+    OK(ingot_stream_download(stream, data, 0, marks, sizeof marks));
+    CHECK(marks[63] == 64);
+    CHECK(fake->exchange_context(NULL) == &other);
+    /* A thread without one keeps ours, until the device is closed. */
+    OK(ingot_stream_dispatch(wrapped, &desc));
+    fake->clear_log();
+    OK(ingot_stream_dispatch(wrapped, &desc));
+    CHECK(!strcmp(fake->log(), one_call));
+    CHECK(ours && fake->exchange_context(ours) == ours);
+    ingot_buffer_release(data);
+    ingot_stream_release(wrapped);
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->exchange_context(NULL) == NULL);
+}
+
 /* Code with many registers cannot have the largest threadgroups, and says so before a launch. */
 static void many_registers(void) {
     load_fake();
@@ -712,12 +755,29 @@ static void run_group(void (*group)(void)) {
 }
 
 int main(void) {
-    void (*const groups[])(void) = {
-        no_library,       no_device,     old_device,      opening,         code,
-        memory,           events,        parameter_block, fault,           fault_when_blocking,
-        time_limit,       threads,       logging,         missed_barriers, lenient_barriers,
-        missed_in_graphs, large_statics, fault_for_good,  two_devices,     fault_beside_cpu,
-        many_registers,   capture};
+    void (*const groups[])(void) = {no_library,
+                                    no_device,
+                                    old_device,
+                                    opening,
+                                    code,
+                                    memory,
+                                    events,
+                                    parameter_block,
+                                    fault,
+                                    fault_when_blocking,
+                                    time_limit,
+                                    threads,
+                                    logging,
+                                    missed_barriers,
+                                    lenient_barriers,
+                                    missed_in_graphs,
+                                    large_statics,
+                                    fault_for_good,
+                                    two_devices,
+                                    fault_beside_cpu,
+                                    many_registers,
+                                    capture,
+                                    calls_of_a_dispatch};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         run_group(groups[i]);
     return check_report();

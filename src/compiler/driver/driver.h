@@ -199,7 +199,7 @@ ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char
 /* Before that: the address of an argument by reference is good for reads of its type's size,
  * which the launch validator sees to. */
 void igc_mark_references(LLVMValueRef kernel);
-/* "const char *f() [T = metal::vec<float, 4>]" → "float4". */
+/* "const char *f() [T = metal::atomic<float>]" → "atomic_float". */
 const char *igc_clean_type(struct ig_arena *arena, const char *spelling);
 
 /* ---- codegen.c, facts.c, entries.c
@@ -261,6 +261,10 @@ void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection
 
 /* Marks leading bounds checks of a prepared kernel; true if there are any (bounds.c). */
 bool igc_mark_bounds(LLVMModuleRef module, LLVMValueRef kernel);
+
+/* INGOT_CPU_KERNEL_STREAMED and _ARRAYS of a prepared kernel that runs by rows (streams.c). */
+ingot_status igc_find_streams(struct ig_arena *arena, const struct igv_request *request,
+                              uint32_t *flags, struct ig_error *error);
 /* A built-in that depends on the thread's place in the grid only, not on its threadgroup,
  * SIMD-group or neighbours (codegen.c). */
 bool igc_is_grid_builtin(const char *name);

@@ -75,8 +75,13 @@ void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *
     ig_text_puts(&text, ": ");
     switch (failure->kind) {
     case CPU_FAULT:
-        ig_text_printf(&text, "stopped by signal %d (%s) at address 0x%llx", failure->signal,
-                       signal_meaning(failure->signal), (ull)failure->address);
+        ig_text_printf(&text, "stopped by signal %d (%s) at ", failure->signal,
+                       signal_meaning(failure->signal));
+        if (failure->no_address) {
+            ig_text_puts(&text, "an address that no memory can have");
+            break;
+        }
+        ig_text_printf(&text, "address 0x%llx", (ull)failure->address);
         if (failure->signal == SIGSEGV || failure->signal == SIGBUS)
             append_nearest(&text, command, failure->address);
         break;

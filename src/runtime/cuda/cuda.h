@@ -106,6 +106,8 @@ ingot_status cuda_enter(struct cuda_device *device, struct cuda_scope *scope,
 ingot_status cuda_enter_relaxed(struct cuda_device *device, struct cuda_scope *scope,
                                 struct ig_error *error);
 void cuda_leave(struct cuda_device *device, struct cuda_scope *scope);
+/* The thread has no context again if it has the device's from cuda_enter. */
+void cuda_forget_current(struct cuda_device *device);
 
 bool cuda_is_lost(struct cuda_device *device);
 /* INGOT_DEVICE_LOST with the reason, or INGOT_OK. */
@@ -173,8 +175,8 @@ ingot_status cuda_stream_record(void *stream, ingot_event *event, struct ig_erro
 ingot_status cuda_stream_wait_event(void *stream, ingot_event *event, struct ig_error *error);
 ingot_status cuda_stream_wait(void *stream, struct ig_error *error);
 
-/* cuda_launch.c: the parameter block of a dispatch and its launch, with the lock held and the
- * context current. */
+/* cuda_launch.c: the parameter block of a dispatch and its launch, with the lock held; the context
+ * need not be current. */
 ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *launch,
                          struct ig_error *error);
 

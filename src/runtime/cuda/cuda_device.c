@@ -151,6 +151,7 @@ static void device_close(ingot_device *base) {
         device->driver->stream_destroy(device->own_stream);
         cuda_leave(device, &scope);
     }
+    cuda_forget_current(device);
     /* The driver would wait for a kernel that does not end. */
     if (device->lost_status != INGOT_TIMEOUT)
         device->driver->primary_release(device->handle);

@@ -125,11 +125,15 @@ ingot_status cuda_stream_end(struct cuda_stream *stream, struct cuda_scope *scop
 ingot_status cuda_stream_dispatch(void *handle, const struct ig_launch *launch,
                                   struct ig_error *error) {
     struct cuda_stream *stream = handle;
-    struct cuda_scope scope;
-    ingot_status status;
-    if (!cuda_stream_begin(stream, &scope, &status, error))
-        return status;
-    return finish(stream, &scope, cuda_launch(stream, launch, error), error);
+    struct cuda_scope scope = {0};
+    ingot_status status = INGOT_OK;
+    pthread_mutex_lock(&stream->device->lock);
+    if (stream->error.status == INGOT_OK) {
+        status = cuda_check_lost(stream->device, error);
+        if (status == INGOT_OK)
+            status = cuda_launch(stream, launch, error);
+    }
+    return finish(stream, &scope, status, error);
 }
 
 ingot_status cuda_stream_copy(void *handle, ingot_buffer *source, uint64_t source_offset,
