@@ -27,6 +27,7 @@ struct cuda_device {
     int capability;       /* 90 for 9.0 */
     uint32_t max_grid[3];
     bool is_blocking; /* $INGOT_CUDA_BLOCKING: every dispatch is waited for */
+    bool is_serial; /* $INGOT_CUDA_SERIAL: no kernel starts before the one ahead of it has ended */
 
     pthread_mutex_t lock; /* recursive */
     atomic_bool is_lost;
@@ -55,6 +56,7 @@ struct cuda_code {
     struct cuda_code *next_logging;
     bool has_run;     /* since its log was read */
     bool has_dynamic; /* threadgroup memory of which the launch says the size */
+    bool waits;       /* begins with INGOT_CUDA_WAIT */
     uint32_t max_threads;
     uint32_t place_count;
     struct cuda_place places[];
