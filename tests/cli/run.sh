@@ -281,6 +281,15 @@ M
 check "threads that ended, strict" 1 leave barrier -- "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]'
 check "threads that ended, lenient" 0 -- env INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]=left.npy'
 same "their values" "$(values left.npy u4 | cut -d' ' -f 31-34,65-66,104-105)" "0 0 70 32 32 32 32 0"
+if [ -n "${FAKE_CUDA:-}" ]; then
+    check "the same on a GPU, strict" 1 leave "reached a threadgroup barrier without its lanes 8-31" \
+        -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$ingot" run leave.metal leave --device cuda --threads 128 --group 128 'u32[128]'
+    check "and lenient" 0 -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --device cuda \
+        --threads 128 --group 128 'u32[128]=left_gpu.npy'
+    same "its values" "$(values left_gpu.npy u4)" "$(values left.npy u4)"
+else
+    echo "barriers on a GPU: not run, FAKE_CUDA does not name the fake driver"
+fi
 
 # ---- the cache --------------------------------------------------------------------------
 # A write that fails half-way, as on a full disk: the limit of a file's size stands in for it.
@@ -327,6 +336,21 @@ sleep 0.05
 kill -9 "$victim" 2>/dev/null
 wait "$victim" 2>/dev/null
 check "after a killed process" 0 "0 1 2 3" "!rror" -- one
+
+# A compiler that never ends is ended with the command that waits for it.
+cat >sleeping-clang <<'S'
+#!/bin/sh
+echo $$ >clang.pid.new && mv clang.pid.new clang.pid
+exec sleep 600
+S
+chmod +x sleeping-clang
+INGOT_CLANG=$work/sleeping-clang INGOT_CACHE_DIR=$work/orphan "$ingot" check good.metal >/dev/null 2>&1 &
+victim=$!
+disown
+for _ in $(seq 200); do [ -s clang.pid ] && break || sleep 0.05; done
+kill -9 "$victim"
+gone() { for _ in $(seq 200); do kill -0 "$1" 2>/dev/null && sleep 0.05 || return 0; done; return 1; }
+check "no compiler goes on after kill -9" 0 -- gone "$(cat clang.pid)"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

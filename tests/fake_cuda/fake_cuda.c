@@ -19,6 +19,7 @@ enum {
     NO_DEVICE = 100,
     INVALID_CONTEXT = 201,
     INVALID_PTX = 218,
+    INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
@@ -101,10 +102,17 @@ static void *kernel_log(void) {
     return fake_log;
 }
 
+static void *exchange_context(void *context) {
+    void *before = depth ? current[depth - 1] : NULL;
+    depth = depth ? depth : 1;
+    current[depth - 1] = context;
+    return before;
+}
+
 EXPORT const struct fake_cuda_control *fake_cuda_control(void);
 const struct fake_cuda_control *fake_cuda_control(void) {
-    static const struct fake_cuda_control control = {add_kernel, fail, get_log,
-                                                     clear_log,  live, kernel_log};
+    static const struct fake_cuda_control control = {
+        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context};
     return &control;
 }
 
@@ -154,8 +162,8 @@ static int end(int result) {
 /* A call that needs a context which has not failed. */
 static int begin_in_context(const char *name) {
     int result = begin(name);
-    if (result == OK && (!depth || !current[depth - 1]))
-        result = INVALID_CONTEXT;
+    if (result == OK && (!depth || current[depth - 1] != &context_object))
+        result = depth && current[depth - 1] ? INVALID_HANDLE : INVALID_CONTEXT;
     return result == OK ? sticky : result;
 }
 
@@ -287,20 +295,29 @@ API(cuDevicePrimaryCtxReset_v2, int device) {
 }
 
 API(cuCtxGetCurrent, void **context) {
+    BEGIN("cuCtxGetCurrent");
     *context = depth ? current[depth - 1] : NULL;
-    return OK;
+    return end(OK);
+}
+
+API(cuCtxSetCurrent, void *context) {
+    BEGIN("cuCtxSetCurrent");
+    exchange_context(context);
+    return end(OK);
 }
 
 API(cuCtxPushCurrent_v2, void *context) {
+    BEGIN("cuCtxPushCurrent");
     current[depth++] = context;
-    return OK;
+    return end(OK);
 }
 
 API(cuCtxPopCurrent_v2, void **context) {
+    BEGIN("cuCtxPopCurrent");
     if (!depth)
-        return INVALID_CONTEXT;
+        return end(INVALID_CONTEXT);
     *context = current[--depth];
-    return OK;
+    return end(OK);
 }
 
 API(cuThreadExchangeStreamCaptureMode, int *mode) {
@@ -377,7 +394,10 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
         *bytes = variable->size;
         return end(OK);
     }
-    if (strcmp(name, "ingot_log") || strncmp(owner->name, "log", 3))
+    const char *owners = strcmp(name, "ingot_log") == 0       ? "log"
+                         : strcmp(name, "ingot_failure") == 0 ? "stop"
+                                                              : NULL;
+    if (!owners || strncmp(owner->name, owners, strlen(owners)))
         return end(NOT_FOUND);
     *pointer = (uintptr_t)log;
     *bytes = sizeof log;

@@ -23,8 +23,11 @@ struct fake_cuda_control {
     void (*clear_log)(void);
     /* Allocations, modules, streams and events that exist. */
     size_t (*live)(void);
-    /* What fake kernels whose names start with "log" have for a log (base/cuda_abi.h). */
+    /* What fake kernels whose names start with "log" have for a log, and those with "stop" for
+     * missed barriers (base/cuda_abi.h). */
     void *(*kernel_log)(void);
+    /* Makes `context` the thread's, as another library would; returns the one it had. */
+    void *(*exchange_context)(void *context);
 };
 
 /* The library exports: const struct fake_cuda_control *fake_cuda_control(void); also

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "compiler/driver/driver.h"
 
@@ -92,7 +93,7 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
     if (pipe(ends))
         return ig_fail(error, INGOT_IO_ERROR, "no pipe for the code generator: %s",
                        strerror(errno));
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid < 0) {
         close(ends[0]);
         close(ends[1]);
@@ -100,6 +101,7 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
                        strerror(errno));
     }
     if (pid == 0) {
+        ig_process_end_with(parent);
         close(ends[0]);
         _exit(emit_to(ends[1], module, machine, choose,
                       assembly ? LLVMAssemblyFile : LLVMObjectFile, seconds));

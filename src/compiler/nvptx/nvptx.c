@@ -198,6 +198,9 @@ static ingot_status lower(struct igp_kernel *k, LLVMTargetMachineRef machine) {
         status = check_private(k);
     }
     if (!status) {
+        status = igp_check_barriers(k);
+    }
+    if (!status) {
         status = igp_mark_lanes(k, machine);
     }
     if (!status) {
@@ -322,6 +325,9 @@ static ingot_status make_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
                              const struct igc_job *job, struct igc_code *code,
                              struct ig_error *error) {
     ingot_status status = igc_stage(module, machine, "nvptx-inline", inline_passes, error);
+    if (!status && igp_join_stops(module)) {
+        status = igc_stage(module, machine, "nvptx-stops", inline_passes, error);
+    }
     if (!status) {
         status = fill_in(module, error);
     }

@@ -109,7 +109,7 @@ static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_comma
     }
     memset(command, 0, offsetof(struct cpu_command, payload));
     command->kind = kind;
-    command->pieces = command->chunk = 1;
+    command->pieces = command->chunk = command->split = 1;
     return command;
 }
 

@@ -91,6 +91,7 @@ static ingot_status apply_desc(struct cuda_device *device, const ingot_device_de
     for (int axis = 0; axis < 3; axis++)
         device->max_grid[axis] = (uint32_t)attribute(device->driver, device->handle, axes[axis]);
     const char *blocking = getenv("INGOT_CUDA_BLOCKING");
+    device->lenient_barriers = ig_lenient_barriers(desc);
     device->is_blocking = blocking && *blocking && strcmp(blocking, "0") != 0;
     return INGOT_OK;
 }
@@ -150,6 +151,7 @@ static void device_close(ingot_device *base) {
         device->driver->stream_destroy(device->own_stream);
         cuda_leave(device, &scope);
     }
+    cuda_forget_current(device);
     /* The driver would wait for a kernel that does not end. */
     if (device->lost_status != INGOT_TIMEOUT)
         device->driver->primary_release(device->handle);

@@ -89,6 +89,7 @@ enum { CU_CAPTURE_STATUS_NONE = 0 };
     X(primary_release, "cuDevicePrimaryCtxRelease_v2", (cu_device device))                         \
     X(primary_reset, "cuDevicePrimaryCtxReset_v2", (cu_device device))                             \
     X(context_current, "cuCtxGetCurrent", (cu_context * context))                                  \
+    X(context_set, "cuCtxSetCurrent", (cu_context context))                                        \
     X(context_push, "cuCtxPushCurrent_v2", (cu_context context))                                   \
     X(context_pop, "cuCtxPopCurrent_v2", (cu_context * context))                                   \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                              \
