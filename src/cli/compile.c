@@ -373,6 +373,9 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
                          struct ig_error *error) {
     *out = (struct cli_compilation){.path = request->path};
     struct jobs jobs = {.request = request, .out = out};
+    if (!strcmp(request->path, "-")) /* which ingotc would take for its standard input */
+        return ig_fail(error, INGOT_NOT_FOUND,
+                       "cannot open -: sources are read from files, not from standard input");
     if (cli_is_binary(request->path))
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "%s is neither Metal source nor an .ingot archive", request->path);
