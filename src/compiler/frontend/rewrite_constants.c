@@ -280,6 +280,13 @@ static struct igc_function_constant *find_constant(const struct igc_rewriter *re
     return NULL;
 }
 
+static bool is_constant(const struct igc_tokens *tokens, size_t attribute) {
+    size_t i = igc_declaration_start(tokens, attribute);
+    while (i < attribute && igc_word_at(tokens, i) != IGC_W_CONSTANT)
+        i++;
+    return i < attribute;
+}
+
 ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *error) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t i = 0; i < tokens->count; i++) {
@@ -293,8 +300,8 @@ ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *
             igc_word_at(tokens, i + 2) != IGC_W_FUNCTION_CONSTANT)
             continue;
         size_t end = igc_attribute_end(tokens, i);
-        if (end == i || igc_word_at(tokens, end) != IGC_W_SEMICOLON)
-            continue; /* a kernel parameter's condition */
+        if (end == i || igc_word_at(tokens, end) != IGC_W_SEMICOLON || !is_constant(tokens, i))
+            continue; /* the condition of a kernel's parameter, or of a member */
         ingot_status status = read_constant(rewriter, i, end, error);
         if (status != INGOT_OK)
             return status;
