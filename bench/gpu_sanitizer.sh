@@ -1,63 +1,96 @@
 #!/bin/sh
 # compute-sanitizer over the case tables of all operations.
 #
-#   bench/gpu_sanitizer.sh BUILD OUTPUT   BUILD has bin/ingot; what the tools say goes to OUTPUT/OPERATION.TOOL.
-#                                         Prints a line for everything that is not clean or not done, and a count.
-#                                         memcheck looks for memory that is not freed, too.
+#   bench/gpu_sanitizer.sh BUILD OUTPUT   BUILD has bin/ingot; what the tools say goes to OUTPUT, a file for each process.
+#                                         Prints a line for everything that is not clean or not done, then a table:
+#                                         cases by operation and tool. memcheck looks for memory that is not freed, too.
 #
 # OPERATIONS: names (all). TOOLS: racecheck memcheck initcheck. DEVICE: cuda. JOBS: processes at once (one per core).
-# SANITIZER_LIMIT: seconds of one process (90). Operations of many cases have a process for each type.
+# SANITIZER_LIMIT: seconds of one process (90). SANITIZER_SECONDS: of everything (unlimited); what has not begun by then is left out.
+# Operations that take long have a process for each type, or several.
 set -u
-[ $# -ge 2 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 2; }
 build=$1 output=$2
 
-limit=${SANITIZER_LIMIT:-90}
-
-# TOOL OPERATION [TYPE [CASE]], for which this script is started again; - is any type.
-if [ $# -ge 4 ]; then
-    tool=$3 operation=$4 type=${5:-} only=${6:-} started=$(date +%s)
-    [ "$type" != - ] || type=
-    log=$output/$operation${type:+.$type}$(printf '%s' "$only" | tr -c 'a-z0-9' _).$tool
-    set -- --tool "$tool" --error-exitcode 9
-    [ "$tool" != memcheck ] || set -- "$@" --leak-check full
-    timeout "$limit" compute-sanitizer "$@" "$build/bin/ingot" health "$operation" ${type:+--type "$type"} \
-        ${only:+--case "$only"} --device "${DEVICE:-cuda}" --jobs 1 --repeat 1 >"$log" 2>&1
-    status=$?
-    echo "$(($(date +%s) - started)) $operation $type $only $tool $status" >>"$output/times"
+# TOOL OPERATION TYPE PART, for which this script is started again; - is any type.
+if [ $# -ge 6 ]; then
+    tool=$3 operation=$4 type=${5#-} part=$6 started=$(date +%s) limit=${SANITIZER_LIMIT:-90}
+    what="$operation $tool${type:+ $type}, part $part"
+    log=$output/$operation${type:+.$type}.$(echo "$part" | tr / -).$tool
+    left=$((${SANITIZER_END:-$((started + limit))} - started))
+    [ "$left" -ge "$limit" ] || limit=$left
+    status=none
+    if [ "$limit" -gt 0 ]; then
+        set -- --tool "$tool" --error-exitcode 9
+        [ "$tool" != memcheck ] || set -- "$@" --leak-check full
+        timeout "$limit" compute-sanitizer "$@" "$build/bin/ingot" health "$operation" ${type:+--type "$type"} --part "$part" \
+            --device "${DEVICE:-cuda}" --jobs 1 --repeat 1 --verbose >"$log" 2>&1
+        status=$?
+    fi
+    cases=$(grep -c '^ok' "$log" 2>/dev/null)
+    echo "$(($(date +%s) - started)) $operation $tool $status ${cases:-0}" >>"$output/times"
     case $status in
     0) ;;
-    9) echo "$operation $type $only $tool: not clean: $(grep -E '^========= [A-Z]' "$log" | sed -n 2p | cut -c1-150)" ;;
-    124) echo "$operation $type $only $tool: not done in $limit s" ;;
-    *) echo "$operation $type $only $tool: status $status: $(tail -n 1 "$log" | cut -c1-150)" ;;
+    9) echo "$what: not clean: $(grep -E '^========= [A-Z]' "$log" | sed -n 2p | cut -c1-150)" ;;
+    124) echo "$what: not done in $limit s; $cases cases were" ;;
+    none) echo "$what: not begun, for lack of time" ;;
+    *) echo "$what: status $status: $(tail -n 1 "$log" | cut -c1-150)" ;;
     esac
     exit 0
 fi
 
 mkdir -p "$output"
 : >"$output/times"
+[ -z "${SANITIZER_SECONDS:-}" ] || export SANITIZER_END=$(($(date +%s) + SANITIZER_SECONDS))
 names=$(printf '%s\n' ${OPERATIONS:-$("$build/bin/ingot" ops --json | sed -n 's/^      "name": "\([a-z_0-9]*\)",$/\1/p' | sort -u)})
-split="attention_paged cholesky matmul lu attention attention_backward softmax" # these take long, and go first
-for operation in $split; do
+tools=${TOOLS:-racecheck initcheck memcheck}
+# The longest first: OPERATION PARTS, for each type. A tool prepares every kernel again in each process, for seconds where kernels are large.
+long='svd 4
+eigh 2
+qr 2
+lstsq 1
+solve 2
+lu 1
+cholesky 1
+matmul 1
+attention 1
+attention_paged 1
+attention_backward 1
+softmax 1'
+: >"$output/list"
+echo "$long" | while read -r operation parts; do
     echo "$names" | grep -qx "$operation" || continue
-    for tool in ${TOOLS:-racecheck initcheck memcheck}; do
-        [ "$tool.$operation" != initcheck.attention_paged ] || continue
-        for type in f32 f16 bf16; do echo "$tool $operation $type"; done
+    for tool in $tools; do
+        for type in f32 f16 bf16; do
+            for part in $(seq "$parts"); do echo "$tool $operation $type $part/$parts"; done
+        done
     done
-done >"$output/list"
-# On an H200 initcheck did not get through the kernels of one query over 64 or 128 elements in 85 s; memcheck takes 8.
-case " $(echo $names) ${TOOLS:-initcheck} " in *" attention_paged "*initcheck*)
-    echo "attention_paged initcheck: without the cases of 100, 600 and 700 positions, which it does not get through"
-    for only in "1 position" "no batch" "200, d256 block 64" "77, d40 v24 block 5" "20, 16/1 heads" "40, 40 queries"; do
-        echo "initcheck attention_paged - \"=$only\""
-    done >>"$output/list"
-    ;;
-esac
-rest=$(echo "$names" | grep -vxF "$(printf '%s\n' $split)")
-for operation in $(echo "$rest" | grep -x -e eigh -e svd) $(echo "$rest" | grep -vx -e eigh -e svd); do
-    for tool in ${TOOLS:-racecheck initcheck memcheck}; do echo "$tool $operation"; done
+done >>"$output/list"
+for operation in $(echo "$names" | grep -vxF "$(echo "$long" | cut -d' ' -f1)"); do
+    for tool in $tools; do echo "$tool $operation - 1/1"; done
 done >>"$output/list"
 xargs -P "${JOBS:-$(nproc)}" -L 1 sh "$0" "$build" "$output" <"$output/list"
-clean=$(grep -c ' 0$' "$output/times")
-wanted=$(wc -l <"$output/list")
-echo "compute-sanitizer: $wanted runs, $clean clean, $(($(awk '{ s += $1 } END { print s }' "$output/times"))) s of processes"
-[ "$clean" -eq "$wanted" ]
+
+awk -v tools="$tools" '
+    {
+        seconds += $1; cases[$2, $3] += $5; names[$2] = 1
+        if ($4 == 9) bad[$2, $3] = " not clean"
+        else if ($4 != 0 && !bad[$2, $3]) bad[$2, $3] = " not all"
+        clean += $4 == 0
+    }
+    END {
+        count = split(tools, columns, " ")
+        printf "%-26s", "cases"
+        for (i = 1; i <= count; i++) printf " %16s", columns[i]
+        printf "\n"
+        fflush()
+        order = "sort"
+        for (name in names) {
+            line = sprintf("%-26s", name)
+            for (i = 1; i <= count; i++) line = line sprintf(" %16s", cases[name, columns[i]] bad[name, columns[i]])
+            print line | order
+        }
+        close(order)
+        printf "compute-sanitizer: %d runs, %d clean, %d s of processes\n", NR, clean, seconds
+        exit clean != NR
+    }' "$output/times"

@@ -250,8 +250,11 @@ template <class F, class... A> struct invoke_result {
 };
 template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
 
+template <class S, int N> using __ingot_native = S __attribute__((ext_vector_type(N)));
+template <class Native> struct __ingot_vec;
+template <class T, int N> using vec = __ingot_vec<T __attribute__((ext_vector_type(N)))>;
+
 /* T, or what the vector T consists of. */
-template <class T, int N> struct vec;
 template <class T> struct __ingot_component {
     using type = T;
 };

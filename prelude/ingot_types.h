@@ -4,6 +4,9 @@
  * the macros of ingot_swizzles.h. A put stores only the components it names, since other threads
  * may own the others. bool vectors hold one byte per component.
  *
+ * vec is another name of __ingot_vec<the native vector type> (ingot_traits.h): as in Metal, the
+ * length is deduced for template parameters of any integer type.
+ *
  * The copy constructor from a volatile vector makes vec pass through memory at calls. In
  * registers the x86 convention would cut it into pieces of other types, and the traces of that
  * stay in the code after inlining; memory leaves none.
@@ -17,7 +20,6 @@
 #include "ingot_traits.h"
 
 namespace metal {
-template <class T, int N> struct vec;
 template <class T, int N> struct packed_vec;
 template <class T, int N> struct __ingot_assigned {
     const vec<T, N> &value;
@@ -30,8 +32,6 @@ template <class T> struct __ingot_storage {
 template <> struct __ingot_storage<bool> {
     using type = uchar;
 };
-
-template <class S, int N> using __ingot_native = S __attribute__((ext_vector_type(N)));
 
 template <class T> constexpr int __ingot_short_float = 0;
 template <> inline constexpr int __ingot_short_float<half> = 1;
@@ -69,11 +69,11 @@ struct __ingot_raw {};
     __INGOT_UNARY_8(op), op a.s8, op a.s9, op a.sa, op a.sb, op a.sc, op a.sd, op a.se, op a.sf
 
 #define __INGOT_VEC_ARITHMETIC(N, op)                                                              \
-    friend __ingot_inline constexpr vec operator op(vec a, vec b) {                                \
-        __INGOT_IF_CONSTANT(vec(__INGOT_BINARY_##N(op)))                                           \
-        return vec(__ingot_raw(), (E)(a.v op b.v));                                                \
+    friend __ingot_inline constexpr __ingot_vec operator op(__ingot_vec a, __ingot_vec b) {        \
+        __INGOT_IF_CONSTANT(__ingot_vec(__INGOT_BINARY_##N(op)))                                   \
+        return __ingot_vec(__ingot_raw(), (E)(a.v op b.v));                                        \
     }                                                                                              \
-    __ingot_inline constexpr vec &operator op##=(vec b) {                                          \
+    __ingot_inline constexpr __ingot_vec &operator op##=(__ingot_vec b) {                          \
         if (__builtin_is_constant_evaluated()) {                                                   \
             return *this = *this op b;                                                             \
         }                                                                                          \
@@ -83,15 +83,15 @@ struct __ingot_raw {};
 /* A shift may count in another type. */
 #define __INGOT_VEC_SHIFT(N, op)                                                                   \
     template <class U, class = enable_if_t<!__is_same(U, T)>>                                      \
-    friend __ingot_inline constexpr vec operator op(vec a, vec<U, N> b) {                          \
-        return a op vec(b);                                                                        \
+    friend __ingot_inline constexpr __ingot_vec operator op(__ingot_vec a, vec<U, N> b) {          \
+        return a op __ingot_vec(b);                                                                \
     }                                                                                              \
     template <class U, class = enable_if_t<!__is_same(U, T)>>                                      \
-    __ingot_inline constexpr vec &operator op##=(vec<U, N> b) {                                    \
-        return *this op## = vec(b);                                                                \
+    __ingot_inline constexpr __ingot_vec &operator op##=(vec<U, N> b) {                            \
+        return *this op## = __ingot_vec(b);                                                        \
     }
 #define __INGOT_VEC_COMPARISON(N, op)                                                              \
-    friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \
+    friend __ingot_inline constexpr vec<bool, N> operator op(__ingot_vec a, __ingot_vec b) {       \
         using B = __ingot_native<uchar, N>;                                                        \
         using R = vec<bool, N>;                                                                    \
         __INGOT_IF_CONSTANT(R(__INGOT_BINARY_##N(op)))                                             \
@@ -99,21 +99,21 @@ struct __ingot_raw {};
         return R(__ingot_raw(), (B)(__builtin_convertvector(m, B) & B(1)));                        \
     }
 #define __INGOT_VEC_LOGIC(N, op, bits)                                                             \
-    friend __ingot_inline constexpr vec<bool, N> operator op(vec a, vec b) {                       \
+    friend __ingot_inline constexpr vec<bool, N> operator op(__ingot_vec a, __ingot_vec b) {       \
         return vec<bool, N>(a) bits vec<bool, N>(b);                                               \
     }
 #define __INGOT_VEC_UNARY(N, op)                                                                   \
-    friend __ingot_inline constexpr vec operator op(vec a) {                                       \
-        __INGOT_IF_CONSTANT(vec(__INGOT_UNARY_##N(op)))                                            \
-        return vec(__ingot_raw(), op a.v);                                                         \
+    friend __ingot_inline constexpr __ingot_vec operator op(__ingot_vec a) {                       \
+        __INGOT_IF_CONSTANT(__ingot_vec(__INGOT_UNARY_##N(op)))                                    \
+        return __ingot_vec(__ingot_raw(), op a.v);                                                 \
     }
 #define __INGOT_VEC_STEP(op)                                                                       \
-    __ingot_inline vec &operator op##op() {                                                        \
+    __ingot_inline __ingot_vec &operator op##op() {                                                \
         v = v op(S) 1;                                                                             \
         return *this;                                                                              \
     }                                                                                              \
-    __ingot_inline vec operator op##op(int) {                                                      \
-        vec old = *this;                                                                           \
+    __ingot_inline __ingot_vec operator op##op(int) {                                              \
+        __ingot_vec old = *this;                                                                   \
         v = v op(S) 1;                                                                             \
         return old;                                                                                \
     }
@@ -123,20 +123,21 @@ struct __ingot_raw {};
     using value_type = T;                                                                          \
     using S = typename __ingot_storage<T>::type;                                                   \
     typedef S E __attribute__((ext_vector_type(N)));                                               \
-    vec() = default;                                                                               \
-    __ingot_inline constexpr vec(__ingot_raw, E e) : v(e) {}                                       \
+    __ingot_vec() = default;                                                                       \
+    __ingot_inline constexpr __ingot_vec(__ingot_raw, E e) : v(e) {}                               \
     template <class U>                                                                             \
-    __ingot_inline explicit constexpr vec(packed_vec<U, N> o) : vec(o.__ingot_unpack()) {}         \
-    __ingot_inline vec(const volatile vec &o) : v(o.v) {}                                          \
-    vec(const vec &) = default;                                                                    \
-    vec &operator=(const vec &) = default;                                                         \
+    __ingot_inline explicit constexpr __ingot_vec(packed_vec<U, N> o)                              \
+        : __ingot_vec(o.__ingot_unpack()) {}                                                       \
+    __ingot_inline __ingot_vec(const volatile __ingot_vec &o) : v(o.v) {}                          \
+    __ingot_vec(const __ingot_vec &) = default;                                                    \
+    __ingot_vec &operator=(const __ingot_vec &) = default;                                         \
     /* For volatile vectors; its operand is converted, so that it is nowhere else a better match.  \
      */                                                                                            \
     __ingot_inline void operator=(__ingot_assigned<T, N> o) volatile {                             \
         v = o.value.v;                                                                             \
     }                                                                                              \
     /* A value also where a template would see a property. */                                      \
-    __ingot_inline constexpr vec __ingot_self() const {                                            \
+    __ingot_inline constexpr __ingot_vec __ingot_self() const {                                    \
         return *this;                                                                              \
     }                                                                                              \
     __ingot_inline T &operator[](size_t i) {                                                       \
@@ -169,11 +170,11 @@ struct __ingot_raw {};
     __INGOT_VEC_STEP(-)                                                                            \
     __INGOT_VEC_UNARY(N, -)                                                                        \
     __INGOT_VEC_UNARY(N, ~)                                                                        \
-    friend __ingot_inline constexpr vec operator+(vec a) {                                         \
+    friend __ingot_inline constexpr __ingot_vec operator+(__ingot_vec a) {                         \
         return a;                                                                                  \
     }                                                                                              \
-    friend __ingot_inline constexpr vec<bool, N> operator!(vec a) {                                \
-        return a == vec(T(0));                                                                     \
+    friend __ingot_inline constexpr vec<bool, N> operator!(__ingot_vec a) {                        \
+        return a == __ingot_vec(T(0));                                                             \
     }
 
 /* The unevaluated assignment lets clang refuse a word with a repeated letter. */
@@ -196,7 +197,7 @@ struct __ingot_raw {};
 #define __INGOT_PUT_3(a, b, c)    a = o.x, b = o.y, c = o.z;
 #define __INGOT_PUT_4(a, b, c, d) a = o.x, b = o.y, c = o.z, d = o.w;
 
-template <class T> struct vec<T, 2> {
+template <class T> struct __ingot_vec<__ingot_native<T, 2>> {
     union {
         __ingot_native<typename __ingot_storage<T>::type, 2> v;
         struct {
@@ -208,14 +209,21 @@ template <class T> struct vec<T, 2> {
     };
     __INGOT_VEC_BODY(2)
     template <class U>
-    __ingot_inline explicit constexpr vec(vec<U, 2> o)
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 2> o)
         : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)) {}
-    __ingot_inline constexpr vec(T s) : x(s), y(s) {}
-    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0) {}
+    /* The first components of a longer vector. */
+    template <class U>
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 3> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)) {}
+    template <class U>
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 4> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)) {}
+    __ingot_inline constexpr __ingot_vec(T s) : x(s), y(s) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0) : x(x0), y(y0) {}
     __INGOT_SWIZZLES_2
 };
 
-template <class T> struct vec<T, 3> {
+template <class T> struct __ingot_vec<__ingot_native<T, 3>> {
     union {
         __ingot_native<typename __ingot_storage<T>::type, 3> v;
         struct {
@@ -227,17 +235,20 @@ template <class T> struct vec<T, 3> {
     };
     __INGOT_VEC_BODY(3)
     template <class U>
-    __ingot_inline explicit constexpr vec(vec<U, 3> o)
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 3> o)
         : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)) {}
-    __ingot_inline constexpr vec(T s) : x(s), y(s), z(s) {}
-    __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0) {}
-    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0), z(0) {}
-    __ingot_inline constexpr vec(T x0, vec<T, 2> p) : x(x0), y(p.x), z(p.y) {}
-    __ingot_inline constexpr vec(vec<T, 2> p, T z0) : x(p.x), y(p.y), z(z0) {}
+    template <class U>
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 4> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)) {}
+    __ingot_inline constexpr __ingot_vec(T s) : x(s), y(s), z(s) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0) : x(x0), y(y0), z(0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, vec<T, 2> p) : x(x0), y(p.x), z(p.y) {}
+    __ingot_inline constexpr __ingot_vec(vec<T, 2> p, T z0) : x(p.x), y(p.y), z(z0) {}
     __INGOT_SWIZZLES_3
 };
 
-template <class T> struct vec<T, 4> {
+template <class T> struct __ingot_vec<__ingot_native<T, 4>> {
     union {
         __ingot_native<typename __ingot_storage<T>::type, 4> v;
         struct {
@@ -249,25 +260,26 @@ template <class T> struct vec<T, 4> {
     };
     __INGOT_VEC_BODY(4)
     template <class U>
-    __ingot_inline explicit constexpr vec(vec<U, 4> o)
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 4> o)
         : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)),
           w(__ingot_to<T>(o.w)) {}
-    __ingot_inline constexpr vec(T s) : x(s), y(s), z(s), w(s) {}
-    __ingot_inline constexpr vec(T x0, T y0, T z0, T w0) : x(x0), y(y0), z(z0), w(w0) {}
-    __ingot_inline constexpr vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0), w(0) {}
-    __ingot_inline constexpr vec(T x0, T y0) : x(x0), y(y0), z(0), w(0) {}
-    __ingot_inline constexpr vec(T x0, T y0, vec<T, 2> p) : x(x0), y(y0), z(p.x), w(p.y) {}
-    __ingot_inline constexpr vec(T x0, vec<T, 2> p, T w0) : x(x0), y(p.x), z(p.y), w(w0) {}
-    __ingot_inline constexpr vec(T x0, vec<T, 3> p) : x(x0), y(p.x), z(p.y), w(p.z) {}
-    __ingot_inline constexpr vec(vec<T, 2> p, T z0, T w0) : x(p.x), y(p.y), z(z0), w(w0) {}
-    __ingot_inline constexpr vec(vec<T, 2> p, vec<T, 2> q) : x(p.x), y(p.y), z(q.x), w(q.y) {}
-    __ingot_inline constexpr vec(vec<T, 3> p, T w0) : x(p.x), y(p.y), z(p.z), w(w0) {}
+    __ingot_inline constexpr __ingot_vec(T s) : x(s), y(s), z(s), w(s) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0, T w0) : x(x0), y(y0), z(z0), w(w0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0), w(0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0) : x(x0), y(y0), z(0), w(0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0, vec<T, 2> p) : x(x0), y(y0), z(p.x), w(p.y) {}
+    __ingot_inline constexpr __ingot_vec(T x0, vec<T, 2> p, T w0) : x(x0), y(p.x), z(p.y), w(w0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, vec<T, 3> p) : x(x0), y(p.x), z(p.y), w(p.z) {}
+    __ingot_inline constexpr __ingot_vec(vec<T, 2> p, T z0, T w0) : x(p.x), y(p.y), z(z0), w(w0) {}
+    __ingot_inline constexpr __ingot_vec(vec<T, 2> p, vec<T, 2> q)
+        : x(p.x), y(p.y), z(q.x), w(q.y) {}
+    __ingot_inline constexpr __ingot_vec(vec<T, 3> p, T w0) : x(p.x), y(p.y), z(p.z), w(w0) {}
     __INGOT_SWIZZLES_4
 };
 
 /* Only by ext_vector_type(8) or (16); components by number, no swizzles. */
 #define __INGOT_LONG_VEC(N, ...)                                                                   \
-    template <class T> struct vec<T, N> {                                                          \
+    template <class T> struct __ingot_vec<__ingot_native<T, N>> {                                  \
         union {                                                                                    \
             __ingot_native<typename __ingot_storage<T>::type, N> v;                                \
             T __ingot_components[N];                                                               \
@@ -279,18 +291,19 @@ template <class T> struct vec<T, 4> {
             };                                                                                     \
         };                                                                                         \
         __INGOT_VEC_BODY(N)                                                                        \
-        template <class U> __ingot_inline explicit constexpr vec(vec<U, N> o) : vec(T(0)) {        \
+        template <class U>                                                                         \
+        __ingot_inline explicit constexpr __ingot_vec(vec<U, N> o) : __ingot_vec(T(0)) {           \
             for (int i = 0; i < N; i++) {                                                          \
                 __ingot_components[i] = __ingot_to<T>(o.__ingot_components[i]);                    \
             }                                                                                      \
         }                                                                                          \
-        __ingot_inline constexpr vec(T s) : __ingot_components() {                                 \
+        __ingot_inline constexpr __ingot_vec(T s) : __ingot_components() {                         \
             for (int i = 0; i < N; i++) {                                                          \
                 __ingot_components[i] = s;                                                         \
             }                                                                                      \
         }                                                                                          \
         template <class... U, class = enable_if_t<sizeof...(U) == N - 1>>                          \
-        __ingot_inline constexpr vec(T first, U... rest)                                           \
+        __ingot_inline constexpr __ingot_vec(T first, U... rest)                                   \
             : __ingot_components{first, (T)rest...} {}                                             \
     };
 __INGOT_LONG_VEC(8, s0, s1, s2, s3, s4, s5, s6, s7)

@@ -169,7 +169,8 @@ static struct igh_bound bound_paged(const struct igh_run *run, int slot) {
     return (struct igh_bound){.ulps = 1, .absolute = 2e-6};
 }
 
-/* A sequence's rows of a cache in a buffer of their own: [1, key heads, length, depth]. */
+/* A sequence's rows of a cache in a buffer of their own: [1, key heads, length, depth]. A head's
+ * rows of a block are copied together: tools that watch memory take long for each copy. */
 static ingot_tensor gathered(struct igh_run *run, int slot, int64_t b, ingot_status *status) {
     const ingot_tensor *cache = igh_tensor(run, slot);
     const int64_t heads = cache->shape[1], block = cache->shape[2], depth = cache->shape[3];
@@ -178,11 +179,13 @@ static ingot_tensor gathered(struct igh_run *run, int slot, int64_t b, ingot_sta
     ingot_buffer *buffer = NULL;
     if (!*status)
         *status = ingot_buffer_create(run->device, (size_t)(heads * length) * row + 1, &buffer);
-    for (int64_t i = 0; !*status && i < heads * length; i++) {
-        int64_t h = i / length, t = i % length;
-        int64_t from = (block_of(run, b, t / block) * heads + h) * block + t % block;
+    const int64_t parts = (length + block - 1) / block;
+    for (int64_t i = 0; !*status && i < heads * parts; i++) {
+        const int64_t h = i / parts, part = i % parts, first = part * block;
+        const int64_t rows = length - first < block ? length - first : block;
+        const int64_t from = (block_of(run, b, part) * heads + h) * block;
         *status = ingot_stream_copy(run->stream, cache->buffer, (uint64_t)from * row, buffer,
-                                    (uint64_t)i * row, row);
+                                    (uint64_t)(h * length + first) * row, (uint64_t)rows * row);
     }
     return ingot_tensor_contiguous(buffer, 0, run->type, 4, shape);
 }

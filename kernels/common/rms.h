@@ -15,6 +15,7 @@ template <int KEEP, typename T>
 inline row_rms find_rms(float squares, device const T *row, thread const vec<T, 4> *kept,
                         uint columns, uint blocks, uint me, float eps,
                         threadgroup float *row_shared, uint row_simd, uint row_lane) {
+    whole_simdgroups();
     float scale = 1;
     if (!is_same_v<T, half> && squares == INFINITY) {
         scale = 0x1p-80f;

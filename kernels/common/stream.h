@@ -21,8 +21,9 @@ template <typename T> inline void stream_store(device T *at, T value, uint past)
     *at = value;
 }
 
-/* Says that a kernel's time goes to loads and stores of T, one after the other: CPUs then move 32
- * bytes at a time, which memory likes better than 64. */
+/* Says that a kernel's time goes to loads and stores of T, one after the other, and one threadgroup
+ * after the other: CPUs then move 32 bytes at a time, which memory likes better than 64, and may
+ * take threadgroups from two places in turn. */
 template <typename T> inline void mostly_moves() {
 #ifdef __INGOT__
     if constexpr (sizeof(T) == 4) {

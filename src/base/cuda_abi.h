@@ -32,9 +32,20 @@
  * MAX_THREADS_PER_BLOCK says how many threads may have them. For more, load the PTX again with
  * fewer registers (CU_JIT_MAX_REGISTERS).
  *
+ * Order. Code for sm_90 begins with INGOT_CUDA_WAIT, in every thread, so that it may be launched
+ * with programmatic stream serialization: the driver then has less to do, and the next kernel's
+ * blocks start while this one's writes become visible. Code that does not contain it (sm_80;
+ * machine code does not show it) is launched without.
+ *
  * Messages. A module whose kernel can write messages has a variable INGOT_CUDA_LOG_SYMBOL of
  * INGOT_CUDA_LOG_BYTES bytes: struct ingot_cuda_log, then records one after the other, which the
- * device reads and clears when nothing runs. Faults are the driver's.
+ * device reads and clears when nothing runs.
+ *
+ * Barriers. A module whose kernel has a threadgroup barrier that some threads may miss has a
+ * variable INGOT_CUDA_FAILURE_SYMBOL, a struct ingot_cuda_failure. Threads that find some missing
+ * fill it in, unless the launch's flags have INGOT_CUDA_LENIENT_BARRIERS, and end; the others of
+ * the grid go on. The device reads it after the dispatch, and clears it. Other faults are the
+ * driver's.
  */
 #ifndef INGOT_BASE_CUDA_ABI_H
 #define INGOT_BASE_CUDA_ABI_H
@@ -48,6 +59,8 @@
 #define INGOT_CUDA_MAX_STATIC    (48u * 1024u)
 /* For a `constant` argument that is a pointer: its size is not known to the compiler. */
 #define INGOT_CUDA_POINTER_ROOM 1024u
+
+#define INGOT_CUDA_WAIT         "griddepcontrol.wait"
 
 #define INGOT_CUDA_LOG_SYMBOL   "ingot_log"
 #define INGOT_CUDA_LOG_BYTES    65536u
@@ -69,12 +82,32 @@ struct ingot_cuda_record {
     uint32_t format_length; /* bytes after the slots */
 };
 
+#define INGOT_CUDA_FAILURE_SYMBOL "ingot_failure"
+
+enum ingot_cuda_failure_kind {
+    INGOT_CUDA_BARRIER_LANES = 1, /* a barrier reached by a part of a SIMD-group */
+    INGOT_CUDA_BARRIER_ENDED = 2, /* some SIMD-groups had ended when the others were at a barrier */
+};
+
+/* Of all that failed since it was cleared, the first. */
+struct ingot_cuda_failure {
+    uint64_t claim; /* not 0: there is one */
+    uint32_t kind;  /* enum ingot_cuda_failure_kind */
+    uint32_t stream;
+    uint32_t group[3];
+    uint32_t simdgroup; /* BARRIER_LANES */
+    uint32_t came;      /* bits: its lanes, or the SIMD-groups, that were at the barrier, */
+    uint32_t all;       /* and those that there are */
+};
+
 enum ingot_cuda_flags {
     /* Every `constant` argument that is a reference and has room is given inline: the kernel then
      * reads them at fixed places. Set whenever it holds, also when there is no such argument. */
     INGOT_CUDA_REFERENCES_INLINE = 1u << 0,
     /* group[1] == group[2] == 1. Set whenever it holds. */
     INGOT_CUDA_ONE_DIMENSION = 1u << 1,
+    /* Threads that have ended, or stand elsewhere, do not count at a barrier. */
+    INGOT_CUDA_LENIENT_BARRIERS = 1u << 2,
 };
 
 struct ingot_cuda_launch {
@@ -84,7 +117,7 @@ struct ingot_cuda_launch {
     uint32_t flags;      /* 36: enum ingot_cuda_flags; all other bits are 0 */
     uint32_t zero;       /* 40: 0 */
     uint32_t first[2];   /* 44: added to the block's y and z */
-    uint32_t reserved;   /* 52: 0 */
+    uint32_t stream;     /* 52: any number, for ingot_cuda_failure */
 }; /* 56 bytes: buffers[] follow */
 
 /* Where buffers[] and threadgroup_offsets[] are in the block, and where inline bytes start. */

@@ -2,7 +2,8 @@
  * Runs a child process to its end: feeds stdin, collects stdout and stderr, and ends the whole
  * process group when the time limit passes.
  *
- * The child is started with vfork-like posix_spawn in a process group of its own. Its
+ * The child is started by vfork in a process group of its own, and ends with the thread that
+ * started it, which waits for it: however the caller ends, no compiler goes on without it. Its
  * address-space limit is set by the parent with prlimit before the child gets any input, which
  * is early enough for compilers. Does not change any state of the calling process (no SIGCHLD
  * handler, no umask, no chdir); SIGPIPE is avoided by sending through a socket.
@@ -13,15 +14,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 struct pipes {
     int in[2], out[2], err[2]; /* [0] is the child's end of `in`, the parent's of the others */
@@ -58,47 +57,77 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int spawn(const struct ig_process *process, struct pipes *p, pid_t *pid) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code) {
-        return code;
+void ig_process_end_with(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(127); /* it was gone before */
     }
-    code = posix_spawnattr_init(&attributes);
-    if (code) {
-        posix_spawn_file_actions_destroy(&actions);
-        return code;
+}
+
+static bool place(int from, int to) {
+    return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to;
+}
+
+/* No handler of the parent may run in the memory that it lends us. */
+static void reset_signals(void) {
+    struct sigaction action, by_default = {.sa_handler = SIG_DFL};
+    for (int i = 1; i < NSIG; i++) {
+        bool always = i == SIGPIPE || i == SIGINT || i == SIGTERM;
+        if (always || (!sigaction(i, NULL, &action) && action.sa_handler != SIG_IGN)) {
+            sigaction(i, &by_default, NULL);
+        }
     }
-    if (p->in[0] >= 0) {
-        code = posix_spawn_file_actions_adddup2(&actions, p->in[0], 0);
-    } else {
-        code = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    }
-    if (!code) {
-        code = posix_spawn_file_actions_adddup2(&actions, p->out[1], 1);
-    }
-    if (!code) {
-        code = posix_spawn_file_actions_adddup2(&actions, p->err[1], 2);
-    }
-    sigset_t none, defaults;
+    sigset_t none;
     sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    sigaddset(&defaults, SIGINT);
-    sigaddset(&defaults, SIGTERM);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    if (!code) {
-        code = posix_spawnp(pid, process->arguments[0], &actions, &attributes,
-                            (char *const *)(uintptr_t)process->arguments, environ);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the child, in the parent's memory: only returns when the program cannot be started. */
+static int become(const struct ig_process *process, const struct pipes *p, pid_t parent) {
+    ig_process_end_with(parent);
+    setpgid(0, 0);
+    int input = p->in[0] >= 0 ? p->in[0] : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (input < 0 || !place(input, 0) || !place(p->out[1], 1) || !place(p->err[1], 2)) {
+        return errno;
     }
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return code;
+    reset_signals();
+    execvp(process->arguments[0], (char *const *)(uintptr_t)process->arguments);
+    return errno;
+}
+
+/* 0, or why the program could not be started: the child says so through a pipe that exec closes,
+ * since the sanitizers' vfork does not share memory. */
+static int spawn(const struct ig_process *process, struct pipes *p, pid_t *pid) {
+    int news[2], failure = 0;
+    if (pipe2(news, O_CLOEXEC)) {
+        return errno;
+    }
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    pid_t parent = getpid();
+    *pid = vfork();
+    if (*pid == 0) {
+        int code = become(process, p, parent);
+        _exit(write(news[1], &code, sizeof code) == sizeof code ? 127 : 126);
+    }
+    int code = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(news[1]);
+    if (*pid < 0) {
+        failure = code;
+    } else {
+        ssize_t got;
+        do {
+            got = read(news[0], &failure, sizeof failure);
+        } while (got < 0 && errno == EINTR);
+        if (got == sizeof failure) {
+            while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR) {
+            }
+        }
+    }
+    close(news[0]);
+    return failure;
 }
 
 static void limit_memory(pid_t pid, size_t bytes) {

@@ -2,6 +2,8 @@
 #ifndef INGOT_BASE_PROCESS_H
 #define INGOT_BASE_PROCESS_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -21,10 +23,13 @@ struct ig_process_result {
     struct ig_text errors; /* stderr */
 };
 
-/* posix_spawn; fails only when the program could not be started (INGOT_NOT_FOUND when it
+/* vfork and exec; fails only when the program could not be started (INGOT_NOT_FOUND when it
  * is not there). Free the result's texts with ig_process_result_free. Thread-safe. */
 ingot_status ig_process_run(const struct ig_process *process, struct ig_process_result *result,
                             struct ig_error *error);
 void ig_process_result_free(struct ig_process_result *result);
+
+/* In a child, right after fork: ends it when the thread of `parent` that forked it ends. */
+void ig_process_end_with(pid_t parent);
 
 #endif

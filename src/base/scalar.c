@@ -98,19 +98,27 @@ double ig_bfloat_value(uint16_t bits) {
 static ingot_status parse_float(ingot_scalar_type type, const char *text, void *out,
                                 struct ig_error *error) {
     char *end;
+    bool too_large; /* a finite number that would become infinite */
     errno = 0;
     if (type == INGOT_SCALAR_F32) {
         float value = strtof(text, &end);
+        too_large = isinf(value) && errno == ERANGE;
         memcpy(out, &value, 4);
     } else {
+        bool half = type == INGOT_SCALAR_F16;
         double value = strtod(text, &end);
-        uint16_t bits = type == INGOT_SCALAR_F16 ? ig_half_bits(value) : ig_bfloat_bits(value);
+        uint16_t bits = half ? ig_half_bits(value) : ig_bfloat_bits(value);
+        bool infinite = isinf(half ? ig_half_value(bits) : ig_bfloat_value(bits));
+        too_large = infinite && (!isinf(value) || errno == ERANGE);
         memcpy(out, &bits, 2);
     }
     if (*end == 'f' && end != text) /* 1.5f */
         end++;
     if (*end || end == text)
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "\"%s\" is not a number (expected %s)", text,
+                       ig_scalar_name(type));
+    if (too_large)
+        return ig_fail(error, INGOT_INVALID_ARGUMENT, "%s does not fit into %s", text,
                        ig_scalar_name(type));
     return INGOT_OK;
 }
@@ -150,9 +158,13 @@ static ingot_status parse_integer(ingot_scalar_type type, const char *text, void
 ingot_status ig_scalar_parse(ingot_scalar_type type, const char *text, size_t length, void *out,
                              struct ig_error *error) {
     char copy[128];
-    if (length == 0 || length >= sizeof copy)
-        return ig_fail(error, INGOT_INVALID_ARGUMENT, "a number of %zu characters (expected %s)",
-                       length, ig_scalar_name(type));
+    if (length == 0)
+        return ig_fail(error, INGOT_INVALID_ARGUMENT, "a value is missing (expected %s)",
+                       ig_scalar_name(type));
+    if (length >= sizeof copy)
+        return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                       "a number of %zu characters (expected %s, of at most %zu)", length,
+                       ig_scalar_name(type), sizeof copy - 1);
     memcpy(copy, text, length);
     copy[length] = 0;
     if (isspace((unsigned char)copy[0]) || copy[0] == '+')

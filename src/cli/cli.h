@@ -144,6 +144,9 @@ struct cli_compile_request {
  * kernel); the outcome of each kernel is in results. */
 ingot_status cli_compile(const struct cli_compile_request *request, struct cli_compilation *out,
                          struct ig_error *error);
+/* Reads an archive; its bytes are kept in out->storage. */
+ingot_status cli_read_archive(struct cli_compilation *out, const char *path,
+                              const struct ig_archive **archive, struct ig_error *error);
 /* For several files: names the wanted kernels that no file had, and returns how many. */
 size_t cli_report_missing(const struct cli_compile_request *request);
 void cli_compilation_free(struct cli_compilation *compilation);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/archive.h"
 #include "base/json.h"
 #include "cli/cli.h"
 
@@ -108,17 +109,66 @@ static void report_kernel(struct check *check, const struct cli_kernel_result *r
                cli_plain(stdout));
 }
 
-static void check_file(struct check *check) {
-    struct cli_compilation compilation;
-    struct ig_error error = {0};
-    ingot_status status;
-    if (cli_is_archive(check->request.path)) {
-        compilation = (struct cli_compilation){0};
-        status = ig_fail(&error, INGOT_INVALID_ARGUMENT,
-                         "%s: is an archive, which is compiled already", check->request.path);
-    } else {
-        status = cli_compile(&check->request, &compilation, &error);
+static bool has_code(const struct ig_archive *archive, const char *kernel, const char *target) {
+    for (uint32_t i = 0; i < archive->variant_count; i++)
+        if (!strcmp(archive->variants[i].kernel, kernel) &&
+            (target ? ig_variant_code(&archive->variants[i], target) != NULL
+                    : archive->variants[i].code_count > 0))
+            return true;
+    return false;
+}
+
+/* A kernel of an archive must have code: for each target asked for, or for any. One that waits
+ * for values of its constants has its source. */
+static void judge_compiled(const struct cli_compile_request *request,
+                           const struct ig_archive *archive, struct ig_arena *arena,
+                           struct cli_kernel_result *result) {
+    const struct cli_list *targets = request->targets;
+    result->message = "";
+    for (size_t i = 0; i < targets->count; i++)
+        if (!has_code(archive, result->kernel, targets->items[i])) {
+            result->status = INGOT_UNSUPPORTED;
+            result->message =
+                ig_arena_printf(arena, "the archive has no code for %s", targets->items[i]);
+            return;
+        }
+    if (!targets->count && !*archive->source && !has_code(archive, result->kernel, NULL)) {
+        result->status = INGOT_UNSUPPORTED;
+        result->message = "the archive has neither code nor source";
     }
+}
+
+/* Reads an archive, which finds all damage, and looks what it holds. */
+static ingot_status look_into(const struct cli_compile_request *request,
+                              struct cli_compilation *out, struct ig_error *error) {
+    struct ig_arena *arena = &out->arena;
+    const struct ig_archive *archive;
+    ingot_status status = cli_read_archive(out, request->path, &archive, error);
+    if (status)
+        return status;
+    out->results = ig_arena_array(arena, archive->kernel_count + 1, sizeof *out->results);
+    if (!out->results)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    for (uint32_t k = 0; k < archive->kernel_count; k++) {
+        bool wanted = request->kernels->count == 0;
+        for (size_t i = 0; i < request->kernels->count; i++)
+            if (!strcmp(request->kernels->items[i], archive->kernels[k]))
+                wanted = request->found[i] = true;
+        if (!wanted)
+            continue;
+        struct cli_kernel_result *result = &out->results[out->result_count++];
+        result->kernel = archive->kernels[k];
+        judge_compiled(request, archive, arena, result);
+    }
+    return INGOT_OK;
+}
+
+static void check_file(struct check *check) {
+    struct cli_compilation compilation = {0};
+    struct ig_error error = {0};
+    ingot_status status = cli_is_archive(check->request.path)
+                              ? look_into(&check->request, &compilation, &error)
+                              : cli_compile(&check->request, &compilation, &error);
     if (check->as_json) {
         ig_json_object(&check->json, NULL);
         ig_json_string(&check->json, "file", check->request.path);
@@ -214,9 +264,11 @@ const struct cli_command cli_check = {
     .name = "check",
     .summary = "compile every kernel and show what is wrong",
     .usage = "FILE... [--kernel NAME]... [--json]",
-    .help = "Compiles every kernel of each FILE, and shows diagnostics as file:line:column with a\n"
-            "caret. Exits with 1 if any kernel fails. Function constants that get no value by\n"
-            "--const are taken as 1 (true). Nothing is kept.",
+    .help =
+        "Compiles every kernel of each FILE, and shows diagnostics as file:line:column with a\n"
+        "caret. Exits with 1 if any kernel fails. Function constants that get no value by\n"
+        "--const are taken as 1 (true). Nothing is kept. An archive is read, and each kernel must\n"
+        "have code: for every --target, or for any.",
     .examples = "  ingot check kernels/*.metal\n"
                 "  ingot check big.metal --kernel softmax_f16 -I include",
     .run = run,

@@ -14,7 +14,7 @@
 struct health {
     struct tool_selection selection;
     struct tool_place place;
-    const char *junit, *html;
+    const char *part, *junit, *html;
     bool all, json, verbose, no_bench;
     uint32_t jobs, repeats;
     double bench_seconds, bench_budget;
@@ -378,6 +378,20 @@ static int conclude(struct health *health) {
     return written && !report->failed ? CLI_OK : CLI_FAILED;
 }
 
+/* "2/6": of the rows the 2nd, the 8th and so on. */
+static bool keep_part(const char *part, struct tool_rows *rows) {
+    size_t which = 0, parts = 0, kept = 0;
+    char end;
+    if (sscanf(part, "%zu/%zu%c", &which, &parts, &end) != 2 || which < 1 || which > parts) {
+        cli_error("--part %s: two numbers K/N with 1 <= K <= N are needed", part);
+        return false;
+    }
+    for (size_t i = which - 1; i < rows->count; i += parts)
+        rows->items[kept++] = rows->items[i];
+    rows->count = kept;
+    return true;
+}
+
 static int execute(const struct cli_command *command, struct health *health) {
     int status = tool_select(command, &health->selection, IGH_CHECK, health->all ? 0 : IGH_SLOW,
                              &health->rows);
@@ -386,6 +400,8 @@ static int execute(const struct cli_command *command, struct health *health) {
                              &health->bench_rows);
     if (status)
         return status;
+    if (health->part && !keep_part(health->part, &health->rows))
+        return CLI_USAGE;
     if (!health->rows.count) {
         cli_error("no case fits the selection");
         return CLI_FAILED;
@@ -418,6 +434,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     const struct cli_option options[] = {
         TOOL_SELECTION_OPTIONS(health.selection),
         TOOL_PLACE_OPTIONS(health.place),
+        {"part", 0, CLI_STRING, "K/N", "only every Nth of these cases, from the Kth on",
+         &health.part},
         {"all", 'a', CLI_FLAG, NULL, "slow cases too", &health.all},
         {"verbose", 'v', CLI_FLAG, NULL, "a line for every case", &health.verbose},
         {"repeat", 0, CLI_COUNT, "N", "runs of a case, compared bit by bit (3)", &health.repeats},

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/archive.h"
 #include "base/file.h"
@@ -192,15 +193,32 @@ static bool merge(struct pack *pack) {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* "dir/lib-v1.ingot" → "dir/lib-v1" and "lib_v1" */
+/* A word of C or C++ cannot be a name of either. */
+static bool is_keyword(const char *name) {
+    static const char words[] =
+        " alignas alignof and asm auto bitand bitor bool break case catch char class compl concept "
+        "const constexpr continue decltype default delete do double else enum explicit export "
+        "extern false float for friend goto if inline int long mutable namespace new noexcept not "
+        "nullptr operator or private protected public register requires restrict return short "
+        "signed sizeof static struct switch template this throw true try typedef typeid typename "
+        "typeof union unsigned using virtual void volatile wchar_t while xor main ";
+    const char *at = *name ? strstr(words, name) : NULL;
+    for (; at; at = strstr(at + 1, name))
+        if (at[-1] == ' ' && at[strlen(name)] == ' ')
+            return true;
+    return false;
+}
+
+/* "dir/lib-v1.ingot" → "dir/lib-v1" and "lib_v1"; "for.ingot" → "for" and "_for" */
 static bool names_of_c(struct pack *pack, char **stem, char **symbol) {
     const char *slash = strrchr(pack->output, '/');
     const char *start = slash ? slash + 1 : pack->output;
     const char *dot = strrchr(start, '.');
     size_t end = dot && dot != start ? (size_t)(dot - pack->output) : strlen(pack->output);
     *stem = ig_arena_copy(&pack->arena, pack->output, end);
-    *symbol = ig_arena_printf(&pack->arena, "%s%s", isdigit((unsigned char)*start) ? "_" : "",
-                              *stem ? *stem + (start - pack->output) : "");
+    const char *name = *stem ? *stem + (start - pack->output) : "";
+    bool taken = isdigit((unsigned char)*name) || is_keyword(name);
+    *symbol = ig_arena_printf(&pack->arena, "%s%s", taken ? "_" : "", name);
     if (!*stem || !*symbol)
         return out_of_memory();
     for (char *c = *symbol; *c; c++)
@@ -329,6 +347,22 @@ static void release(struct pack *pack) {
     ig_arena_free(&pack->arena);
 }
 
+/* Writing the archive must not destroy what was typed by hand, nor be undone by the C file. */
+static const char *wrong_output(const struct pack *pack) {
+    struct stat output, input;
+    size_t length = strlen(pack->output);
+    if (pack->emit_c && length > 2 &&
+        (!strcmp(pack->output + length - 2, ".c") || !strcmp(pack->output + length - 2, ".h")))
+        return "is the name of a file that --emit-c writes; expected LIB.ingot";
+    if (stat(pack->output, &output))
+        return NULL;
+    for (size_t i = 0; i < pack->files.count; i++)
+        if (!stat(pack->files.items[i], &input) && input.st_dev == output.st_dev &&
+            input.st_ino == output.st_ino && !cli_is_archive(pack->files.items[i]))
+            return "is one of the sources, and would be overwritten";
+    return NULL;
+}
+
 static int run(const struct cli_command *command, int argc, char **argv) {
     struct pack pack = {0};
     const struct cli_option options[] = {
@@ -352,6 +386,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
             status = cli_usage_error(command, "expected at least one FILE");
         else if (!pack.output)
             status = cli_usage_error(command, "expected -o LIB.ingot");
+        else if (wrong_output(&pack))
+            status = cli_usage_error(command, "-o %s %s", pack.output, wrong_output(&pack));
         else if (!pack.targets.count && (!cli_list_add(&pack.targets, "x86-64-v3") ||
                                          !cli_list_add(&pack.targets, "x86-64-v4")))
             status = CLI_FAILED;

@@ -8,6 +8,8 @@
 #include "base/scalar.h"
 #include "cli/cli.h"
 
+#define NOT_GIVEN UINT32_MAX
+
 struct bound {
     struct cli_argument given;
     ingot_argument_info info;
@@ -281,7 +283,7 @@ static int compare_doubles(const void *a, const void *b) {
 static bool measure(struct run *run) {
     ingot_event *start = NULL, *end = NULL;
     ingot_dispatch_desc desc = dispatch_of(run);
-    uint32_t repeat = run->repeat ? run->repeat : 1;
+    uint32_t repeat = run->repeat == NOT_GIVEN ? 1 : run->repeat;
     run->seconds = ig_arena_array(&run->arena, repeat, sizeof *run->seconds);
     bool good = run->seconds && api(ingot_event_create(run->device, &start)) &&
                 api(ingot_event_create(run->device, &end));
@@ -394,7 +396,7 @@ static bool execute(struct run *run, const char *const *arguments, size_t argume
     if (!api(ingot_stream_dispatch(run->stream, &desc)) || !api(ingot_stream_wait(run->stream)) ||
         !read_back(run) || !write_outputs(run))
         return false;
-    if (run->timed && (!measure(run) || !read_back(run)))
+    if (run->timed && !measure(run))
         return false;
     if (run->as_json)
         write_result(run);
@@ -418,7 +420,7 @@ static void release(struct run *run) {
 }
 
 static int run_command(const struct cli_command *command, int argc, char **argv) {
-    struct run run = {0};
+    struct run run = {.repeat = NOT_GIVEN};
     struct cli_list items = {0};
     const struct cli_option options[] = {
         {"threads", 't', CLI_EXTENT, "X[,Y[,Z]]", "the grid in threads", &run.threads},
@@ -448,8 +450,10 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
             status = cli_usage_error(command, "expected either --threads or --threadgroups");
         else if (run.threadgroups[0] && !run.group[0])
             status = cli_usage_error(command, "--threadgroups needs --group");
-        else if (run.repeat && !run.timed)
+        else if (run.repeat != NOT_GIVEN && !run.timed)
             status = cli_usage_error(command, "--repeat is for --time, which was not given");
+        else if (run.repeat == 0)
+            status = cli_usage_error(command, "--repeat 0: expected a whole number from 1");
         else {
             run.file = items.items[0];
             run.kernel_name = items.items[1];

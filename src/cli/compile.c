@@ -139,9 +139,8 @@ static ingot_status run_compiler(const struct command_line *line, char **message
     return status;
 }
 
-/* Reads an archive that ingotc wrote. The bytes are kept in out->storage. */
-static ingot_status read_archive(struct cli_compilation *out, const char *path,
-                                 const struct ig_archive **archive, struct ig_error *error) {
+ingot_status cli_read_archive(struct cli_compilation *out, const char *path,
+                              const struct ig_archive **archive, struct ig_error *error) {
     char *bytes;
     size_t size;
     ingot_status status = ig_file_read(path, 0, &bytes, &size, error);
@@ -153,7 +152,10 @@ static ingot_status read_archive(struct cli_compilation *out, const char *path,
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
     }
     *archive = result;
-    return ig_archive_read(&out->arena, bytes, size, result, error);
+    status = ig_archive_read(&out->arena, bytes, size, result, error);
+    if (status)
+        ig_error_prefix(error, "%s", path);
+    return status;
 }
 
 static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
@@ -166,12 +168,14 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     add(&line, "-o");
     add(&line, listing);
     add(&line, "--list-only");
+    for (size_t i = 0; i < jobs->request->targets->count; i++) /* a wrong one is named once */
+        add_pair(&line, "--target", jobs->request->targets->items[i]);
     add_source_options(&line, arena, jobs->request->options);
     char *message;
     ingot_status status = run_compiler(&line, &message, error);
     free(message);
     if (!status)
-        status = read_archive(out, listing, &out->listing, error);
+        status = cli_read_archive(out, listing, &out->listing, error);
     if (status)
         return status;
     jobs->source = ig_arena_printf(arena, "%s/source.i", out->folder);
@@ -232,6 +236,15 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
     return INGOT_OK;
 }
 
+/* Who shows a failure that is not the source's names the kernel: the compiler's name of it goes. */
+static const char *own_words(const struct cli_kernel_result *result, ingot_status status,
+                             const char *text) {
+    size_t length = strlen(result->kernel);
+    bool named = !strncmp(text, "kernel ", 7) && !strncmp(text + 7, result->kernel, length) &&
+                 !strncmp(text + 7 + length, ": ", 2);
+    return named && status != INGOT_COMPILE_ERROR ? text + 9 + length : text;
+}
+
 /* Compiles `count` kernels from `first` on in one run; false when it failed, and there is more
  * than one to blame. */
 static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
@@ -263,11 +276,12 @@ static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
     const struct ig_archive *archive = NULL;
     pthread_mutex_lock(&jobs->lock);
     if (!status)
-        status = read_archive(out, path, &archive, &error);
+        status = cli_read_archive(out, path, &archive, &error);
     bool settled = status == INGOT_OK || count == 1;
     for (size_t i = 0; settled && i < count; i++) {
         struct cli_kernel_result *result = &out->results[first + i];
-        const char *text = status ? ig_error_text(&error) : (message && i == 0 ? message : "");
+        const char *text = status ? own_words(result, status, ig_error_text(&error))
+                                  : (message && i == 0 ? message : "");
         result->seconds = (now() - start) / (double)count;
         result->archive = archive;
         result->status = status;
@@ -359,6 +373,9 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
                          struct ig_error *error) {
     *out = (struct cli_compilation){.path = request->path};
     struct jobs jobs = {.request = request, .out = out};
+    if (!strcmp(request->path, "-")) /* which ingotc would take for its standard input */
+        return ig_fail(error, INGOT_NOT_FOUND,
+                       "cannot open -: sources are read from files, not from standard input");
     if (cli_is_binary(request->path))
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "%s is neither Metal source nor an .ingot archive", request->path);

@@ -102,9 +102,10 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
     case CLI_EXTENT:
         if (set_extent(option->target, value))
             return true;
-        cli_usage_error(command,
-                        "--%s %s: expected one to three whole numbers from 1, such as 64,64",
-                        option->name, value);
+        cli_usage_error(
+            command,
+            "--%s %s: expected one to three whole numbers from 1 to 4294967295, such as 64,64",
+            option->name, value);
         return false;
     case CLI_COUNT:
         if (parse_u32(value, &end, option->target) && !*end)

@@ -1,42 +1,12 @@
 /* How large results must be to be stored past the caches. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/last_cache.h"
 #include "base/scalar.h"
 #include "ops/stream.h"
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static uint64_t last_cache;
-
-/* What a core reaches of the last cache, or what the user says. sysconf adds up all there are, so
- * it comes second. */
-static void find_last_cache(void) {
-    const char *given = getenv("INGOT_CACHE_BYTES");
-    if (given && *given) {
-        last_cache = strtoull(given, NULL, 10);
-        return;
-    }
-    unsigned long long kib = 0;
-    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
-    if (file && fscanf(file, "%lluK", &kib) == 1)
-        last_cache = (uint64_t)kib << 10;
-    if (file)
-        fclose(file);
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    long bytes = last_cache ? 0 : sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes > 0)
-        last_cache = (uint64_t)bytes;
-#endif
-    if (!last_cache)
-        last_cache = (uint64_t)32 << 20;
-}
 
 uint32_t igo_past_caches(const struct igo_call *call, const ingot_tensor *result) {
     if (strcmp(igo_device_kind(call), "cpu") != 0)
         return 0;
-    pthread_once(&once, find_last_cache);
-    return (uint64_t)igo_count(result) > last_cache / ig_scalar_size(result->type);
+    return (uint64_t)igo_count(result) > ig_last_cache_bytes() / ig_scalar_size(result->type);
 }

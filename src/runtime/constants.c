@@ -30,10 +30,10 @@ static ingot_status unknown_constant(const struct ig_archive *archive, const ing
         ig_text_puts(&known, "none");
     if (value->name)
         ig_fail(error, INGOT_NOT_FOUND, "\"%s\" has no function constant \"%s\"; it has: %s",
-                archive->source_name, value->name, ig_text_string(&known));
+                ig_archive_name(archive), value->name, ig_text_string(&known));
     else
         ig_fail(error, INGOT_NOT_FOUND, "\"%s\" has no function constant of index %u; it has: %s",
-                archive->source_name, value->index, ig_text_string(&known));
+                ig_archive_name(archive), value->index, ig_text_string(&known));
     ig_text_free(&known);
     return INGOT_NOT_FOUND;
 }

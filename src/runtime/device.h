@@ -14,6 +14,7 @@
 
 #include "base/archive.h"
 #include "base/error.h"
+#include "base/text.h"
 
 /* A validated dispatch. Pointers live only for the duration of the call. */
 struct ig_launch {
@@ -114,6 +115,14 @@ struct ig_device_kind {
     ingot_status (*open)(size_t index, const ingot_device_desc *desc, ingot_device **device,
                          struct ig_error *error);
 };
+
+/* ---- barriers.c ---- */
+/* Are threads that miss a threadgroup barrier allowed to? */
+bool ig_lenient_barriers(const ingot_device_desc *desc);
+/* What is wrong with a barrier that a SIMD-group reached with some of its lanes, or only some
+ * SIMD-groups: bits of those that came, and of those that there are. */
+void ig_say_lanes_missing(struct ig_text *text, uint32_t simdgroup, uint32_t came, uint32_t all);
+void ig_say_simdgroups_ended(struct ig_text *text, uint32_t came, uint32_t all);
 
 extern const struct ig_device_kind ig_cpu_device_kind;
 extern const struct ig_device_kind ig_cuda_device_kind;

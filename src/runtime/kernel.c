@@ -29,7 +29,8 @@ static ingot_status no_such_kernel(const ingot_library *library, const char *nam
     if (count > shown)
         ig_text_printf(&known, " and %u more", count - shown);
     ig_fail(error, INGOT_NOT_FOUND, "\"%s\" has no kernel \"%s\"; it has: %s",
-            library->blob->archive.source_name, name, count ? ig_text_string(&known) : "none");
+            ig_archive_name(&library->blob->archive), name,
+            count ? ig_text_string(&known) : "none");
     ig_text_free(&known);
     return INGOT_NOT_FOUND;
 }
@@ -133,16 +134,38 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
     return status;
 }
 
+/* There is neither code nor source: says what there is. */
+static ingot_status no_code(const ingot_library *library, const char *name, const char *constants,
+                            struct ig_error *error) {
+    const struct ig_archive *archive = &library->blob->archive;
+    const struct ig_variant *variant = ig_archive_find(archive, name, constants);
+    struct ig_text known = {0};
+    for (uint32_t i = 0; variant && i < variant->code_count; i++)
+        ig_text_printf(&known, "%s%s", i ? ", " : "", variant->codes[i].target);
+    if (known.size)
+        ig_fail(
+            error, INGOT_UNSUPPORTED,
+            "\"%s\" holds no code of kernel \"%s\" for %s, only for %s, and no source to compile",
+            ig_archive_name(&library->blob->archive), name, library->device->info.target,
+            ig_text_string(&known));
+    else
+        ig_fail(
+            error, INGOT_UNSUPPORTED,
+            "\"%s\" holds no code of kernel \"%s\" with %s%s%s for %s, and no source to compile",
+            ig_archive_name(&library->blob->archive), name,
+            *constants ? "constants \"" : "no constants set", constants, *constants ? "\"" : "",
+            library->device->info.target);
+    ig_text_free(&known);
+    return INGOT_UNSUPPORTED;
+}
+
 /* A variant that the library itself lacks. */
 static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *library,
                                    const char *name, const char *constants,
                                    struct ig_error *error) {
     const char *target = library->device->info.target;
     if (!*library->blob->archive.source)
-        return ig_fail(error, INGOT_UNSUPPORTED,
-                       "\"%s\" holds no code of kernel \"%s\" with constants \"%s\" for %s, and no "
-                       "source to compile",
-                       library->blob->archive.source_name, name, constants, target);
+        return no_code(library, name, constants, error);
     struct ig_compiler compiler;
     ingot_status status = ig_compiler_find(&compiler, error);
     if (status != INGOT_OK) {

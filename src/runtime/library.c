@@ -78,6 +78,11 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
 }
 
 static ingot_status check_source_desc(const ingot_source_desc *desc, struct ig_error *error) {
+    if (desc->msl_version && (desc->msl_version < 100 || desc->msl_version > 999))
+        return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                       "msl_version is %u, but __METAL_VERSION__ is a number from 100 to 999, such "
+                       "as 310 for Metal 3.1",
+                       desc->msl_version);
     if (desc->include_dir_count && !desc->include_dirs)
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "include_dirs is NULL, but include_dir_count is %zu",

@@ -24,6 +24,10 @@ ingot_status ig_blob_create(char *bytes, size_t size, struct ig_blob **blob,
                             struct ig_error *error);
 void ig_blob_retain(struct ig_blob *blob);
 void ig_blob_release(struct ig_blob *blob);
+/* What messages call an archive: its source, where it has one only. */
+static inline const char *ig_archive_name(const struct ig_archive *archive) {
+    return *archive->source_name ? archive->source_name : "the archive";
+}
 
 struct ingot_library {
     atomic_uint references;

@@ -134,6 +134,7 @@ check "check one kernel of two files" 0 "1 passed, 0 failed" -- "$ingot" check g
 check "check a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" check good.metal --kernel frob
 check "check as JSON" 1 '"severity": "error"' '"line": 4' '"failed"' -- "$ingot" check bad.metal --json
 check "check a missing file" 1 nowhere.metal -- "$ingot" check nowhere.metal
+check "check standard input" 1 "cannot open -" "not from standard input" -- "$ingot" check -
 check "check quietly" 0 '!kernel ramp' "passed" -- "$ingot" check -q good.metal
 printf '#include "nothing_here.h"\nkernel void k(device float *x) { x[0] = 1; }\n' >include.metal
 check "a missing include" 1 "nothing_here.h" "include.metal:1:" -- "$ingot" check include.metal
@@ -169,6 +170,9 @@ kernel void put(device float *x [[buffer(0)]]) { x[0] = v.x; x[1] = v.y; x[2] = 
 M
 check "run, constant vector of three" 0 "= 1 2.5 -3" -- "$ingot" run vector.metal put --threads 1 'f32[3]' --const v=1,2.5,-3
 check "run, timed" 0 "median" -- "$ingot" run good.metal ramp --threads 64 --time --repeat 3 'f32[64]'
+check "run, timed: values of the first run" 0 "= 3 3" -- "$ingot" run good.metal scale --threads 2 f32:1,1 f32:3 --time --repeat 4
+check "run, timed no times" 2 "--repeat 0" "from 1" -- "$ingot" run good.metal ramp --threads 64 --time --repeat 0 'f32[64]'
+check "run, repeated without a clock" 2 "--repeat is for --time" -- "$ingot" run good.metal ramp --threads 64 --repeat 3 'f32[64]'
 check "run as JSON" 0 '"kernel": "ramp"' '"seconds"' '"file": "j.npy"' -- "$ingot" run good.metal ramp --threads 4 --json --time 'f32[4]=j.npy'
 check "run at the lower level" 0 "x86-64-v3" -- "$ingot" run good.metal ramp --cpu x86-64-v3 --threads 4 'f32[4]'
 
@@ -182,6 +186,12 @@ check "run, value of the wrong size" 1 by 8 4 -- "$ingot" run good.metal scale -
 check "run, not an argument" 1 "expected FILE.npy" -- "$ingot" run good.metal ramp --threads 1 frob
 check "run, not a number" 1 "not a number" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:abc
 check "run, does not fit" 1 "does not fit" -- "$ingot" run good.metal scale --threads 1 'f32[1]' u8:300
+check "run, no value" 1 "a value is missing" f32 -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:
+check "run, too large for a float" 1 "1e39 does not fit into f32" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:1e39
+check "run, too large for a half" 1 "70000 does not fit into f16" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f16:70000
+check "run, infinite by its name" 0 "= inf" -- "$ingot" run good.metal scale --threads 1 f32:1 f32:inf
+check "run, an extent too large" 2 "4294967296" "to 4294967295" -- "$ingot" run good.metal ramp --threads 4294967296 'f32[1]'
+check "run, not a version of Metal" 1 "msl_version is 99" 310 -- "$ingot" run good.metal ramp --msl-version 99 --threads 1 'f32[1]'
 check "run, bad hex" 1 "hexadecimal" -- "$ingot" run good.metal params --threads 1 'f32[1]' hex:0g
 check "run, bad shape" 1 "expected a shape" -- "$ingot" run good.metal ramp --threads 1 'f32[]'
 check "run, no grid" 2 "--threads or --threadgroups" -- "$ingot" run good.metal ramp 'f32[1]'
@@ -217,6 +227,12 @@ check "check for GPUs" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp -
 check "pack for GPUs" 0 "1 with code" -- "$ingot" pack good.metal --kernel ramp --target sm_80 --target sm_90 --target x86-64-v3 -o gpu.ingot
 check "code for GPUs" 0 "code for sm_80" "code for sm_90" "code for x86-64-v3" -- "$ingot" inspect gpu.ingot
 check "an unknown target" 1 "sm_12" "sm_90" -- "$ingot" pack good.metal --kernel ramp --target sm_12 -o gpu.ingot
+check "an unknown target, for many kernels" 1 "sm_12" -- "$ingot" check good.metal --target sm_12
+same "is named once" "$(grep -c sm_12 out.txt)" 1
+check "pack for one card" 0 -- "$ingot" pack good.metal --kernel ramp --target sm_90 --no-source -o card.ingot
+check "no code for the CPU" 1 'kernel "ramp" for x86-64-v' "only for sm_90" "no source" -- "$ingot" run card.ingot ramp --threads 1 'f32[1]'
+check "pack for the lower level" 0 -- "$ingot" pack good.metal --kernel ramp --target x86-64-v3 --no-source -o low.ingot
+check "which higher ones run too" 0 "0 1 2 3" -- env INGOTC=/nowhere "$ingot" run low.ingot ramp --threads 4 'f32[4]'
 
 # ---- pack -------------------------------------------------------------------------------
 check "pack" 0 "wrote lib.ingot" -- "$ingot" pack good.metal -o lib.ingot
@@ -232,9 +248,18 @@ check "pack a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" pack good
 check "the same kernel twice" 1 "names must differ" -- "$ingot" pack good.metal lib.ingot -o twice.ingot
 check "pack a bad file" 1 "bad.metal:4:" -- "$ingot" pack bad.metal -o bad.ingot
 check "nothing is written then" 1 -- test -e bad.ingot
+check "check an archive" 0 "kernel ramp: ok" "6 passed, 0 failed" -- "$ingot" check lib.ingot
+check "check an archive for a card" 1 "kernel ramp: the archive has no code for sm_90" "0 passed, 1 failed" -- "$ingot" check lib.ingot --kernel ramp --target x86-64-v3 --target sm_90
+check "check an archive for a kernel that it lacks" 1 'a kernel "frob"' -- "$ingot" check lib.ingot --kernel frob
+check "pack over a source" 2 "is one of the sources" -- "$ingot" pack good.metal -o ./good.metal
+check "pack over its own C file" 2 "--emit-c writes" -- "$ingot" pack good.metal -o lib.c --emit-c
 check "pack without -o" 2 "expected -o" -- "$ingot" pack good.metal
+check "a kernel that a merged archive lacks" 1 '"the archive" has no kernel "frob"' -- "$ingot" run three.ingot frob --threads 1
+check "a name that is a word of C" 0 -- "$ingot" pack good.metal --kernel ramp -o for.ingot --emit-c
+check "is made another" 0 -- "${CC:-gcc}" -std=c11 -Wall -Wextra -Werror -c for.c -o for.o
 check "the C file compiles" 0 -- "${CC:-gcc}" -std=c11 -Wall -Wextra -Werror -c three.c -o three.o
 head -c 1000 lib.ingot >cut.ingot
+check "check a cut archive" 1 "cut.ingot" "cut short" "0 passed, 1 failed" -- "$ingot" check cut.ingot
 check "a cut archive" 1 cut.ingot -- "$ingot" run cut.ingot ramp --threads 1 'f32[1]'
 check "no compiler for source" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/empty" "$ingot" run good.metal ramp --threads 1 'f32[1]'
 check "a read-only cache is no error" 0 -- env INGOT_CACHE_DIR=/proc/nowhere "$ingot" run good.metal ramp --threads 1 'f32[1]'
@@ -256,6 +281,15 @@ M
 check "threads that ended, strict" 1 leave barrier -- "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]'
 check "threads that ended, lenient" 0 -- env INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]=left.npy'
 same "their values" "$(values left.npy u4 | cut -d' ' -f 31-34,65-66,104-105)" "0 0 70 32 32 32 32 0"
+if [ -n "${FAKE_CUDA:-}" ]; then
+    check "the same on a GPU, strict" 1 leave "reached a threadgroup barrier without its lanes 8-31" \
+        -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$ingot" run leave.metal leave --device cuda --threads 128 --group 128 'u32[128]'
+    check "and lenient" 0 -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --device cuda \
+        --threads 128 --group 128 'u32[128]=left_gpu.npy'
+    same "its values" "$(values left_gpu.npy u4)" "$(values left.npy u4)"
+else
+    echo "barriers on a GPU: not run, FAKE_CUDA does not name the fake driver"
+fi
 
 # ---- the cache --------------------------------------------------------------------------
 # A write that fails half-way, as on a full disk: the limit of a file's size stands in for it.
@@ -272,6 +306,8 @@ check "leaves no file" 0 "!full.npy" -- ls -A
 blocks=0 check "a full disk, an archive" 1 -- full_disk "$ingot" pack good.metal -o full.ingot
 check "leaves no archive" 0 "!full.ingot" -- ls -A
 if mkdir -p small && mount -t tmpfs -o size=16k none small 2>/dev/null; then
+    check "a full temporary folder" 1 "pace left" "!PLEASE submit" "!kernel scale: kernel scale" -- env TMPDIR="$work/small" "$ingot" pack good.metal -o full.ingot
+    same "is left empty" "$(ls -A small)" ""
     check "a full cache is no error" 0 "0 1 2 3" -- env INGOT_CACHE_DIR="$work/small" "$ingot" run good.metal ramp --threads 4 'f32[4]'
     umount small
 else
@@ -300,6 +336,21 @@ sleep 0.05
 kill -9 "$victim" 2>/dev/null
 wait "$victim" 2>/dev/null
 check "after a killed process" 0 "0 1 2 3" "!rror" -- one
+
+# A compiler that never ends is ended with the command that waits for it.
+cat >sleeping-clang <<'S'
+#!/bin/sh
+echo $$ >clang.pid.new && mv clang.pid.new clang.pid
+exec sleep 600
+S
+chmod +x sleeping-clang
+INGOT_CLANG=$work/sleeping-clang INGOT_CACHE_DIR=$work/orphan "$ingot" check good.metal >/dev/null 2>&1 &
+victim=$!
+disown
+for _ in $(seq 200); do [ -s clang.pid ] && break || sleep 0.05; done
+kill -9 "$victim"
+gone() { for _ in $(seq 200); do kill -0 "$1" 2>/dev/null && sleep 0.05 || return 0; done; return 1; }
+check "no compiler goes on after kill -9" 0 -- gone "$(cat clang.pid)"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

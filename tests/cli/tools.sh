@@ -69,6 +69,8 @@ check "health, JUnit" 0 '<testsuite name="cpu.axpy" tests="15" failures="0"' 'na
 check "health, the page" 0 'id="verdict">healthy<' "<style>" "!http" -- cat page.html
 check "health, a file that cannot be written" 1 "nowhere/out.xml" -- "$ingot" health axpy --case =1 --junit nowhere/out.xml
 check "health, nothing fits" 1 "no case fits" -- "$ingot" health axpy --case "no such case"
+check "health, a part of the cases" 0 "4 passed, 0 failed" -- "$ingot" health axpy --device cpu --part 2/4
+check "health, no such part" 2 "--part 5/4" "1 <= K <= N" -- "$ingot" health axpy --device cpu --part 5/4
 check "health, another level" 0 "x86-64-v3" "0 failed" -- "$ingot" health axpy --case =1023 --cpu x86-64-v3
 check "help" 0 "--compare" "--tolerance" -- "$ingot" bench --help
 

@@ -19,6 +19,7 @@ enum {
     NO_DEVICE = 100,
     INVALID_CONTEXT = 201,
     INVALID_PTX = 218,
+    INVALID_HANDLE = 400,
     NOT_FOUND = 500,
     NOT_READY = 600,
     ILLEGAL_ADDRESS = 700,
@@ -101,10 +102,17 @@ static void *kernel_log(void) {
     return fake_log;
 }
 
+static void *exchange_context(void *context) {
+    void *before = depth ? current[depth - 1] : NULL;
+    depth = depth ? depth : 1;
+    current[depth - 1] = context;
+    return before;
+}
+
 EXPORT const struct fake_cuda_control *fake_cuda_control(void);
 const struct fake_cuda_control *fake_cuda_control(void) {
-    static const struct fake_cuda_control control = {add_kernel, fail, get_log,
-                                                     clear_log,  live, kernel_log};
+    static const struct fake_cuda_control control = {
+        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context};
     return &control;
 }
 
@@ -154,8 +162,8 @@ static int end(int result) {
 /* A call that needs a context which has not failed. */
 static int begin_in_context(const char *name) {
     int result = begin(name);
-    if (result == OK && (!depth || !current[depth - 1]))
-        result = INVALID_CONTEXT;
+    if (result == OK && (!depth || current[depth - 1] != &context_object))
+        result = depth && current[depth - 1] ? INVALID_HANDLE : INVALID_CONTEXT;
     return result == OK ? sticky : result;
 }
 
@@ -191,6 +199,12 @@ API(cuInit, unsigned flags) {
     }
     BEGIN("cuInit");
     return end(number_from("FAKE_CUDA_DEVICES", 1) ? OK : NO_DEVICE);
+}
+
+API(cuDriverGetVersion, int *version) {
+    BEGIN("cuDriverGetVersion");
+    *version = number_from("FAKE_CUDA_VERSION", 13000);
+    return end(OK);
 }
 
 API(cuGetErrorName, int result, const char **text) {
@@ -287,20 +301,29 @@ API(cuDevicePrimaryCtxReset_v2, int device) {
 }
 
 API(cuCtxGetCurrent, void **context) {
+    BEGIN("cuCtxGetCurrent");
     *context = depth ? current[depth - 1] : NULL;
-    return OK;
+    return end(OK);
+}
+
+API(cuCtxSetCurrent, void *context) {
+    BEGIN("cuCtxSetCurrent");
+    exchange_context(context);
+    return end(OK);
 }
 
 API(cuCtxPushCurrent_v2, void *context) {
+    BEGIN("cuCtxPushCurrent");
     current[depth++] = context;
-    return OK;
+    return end(OK);
 }
 
 API(cuCtxPopCurrent_v2, void **context) {
+    BEGIN("cuCtxPopCurrent");
     if (!depth)
-        return INVALID_CONTEXT;
+        return end(INVALID_CONTEXT);
     *context = current[--depth];
-    return OK;
+    return end(OK);
 }
 
 API(cuThreadExchangeStreamCaptureMode, int *mode) {
@@ -377,7 +400,10 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
         *bytes = variable->size;
         return end(OK);
     }
-    if (strcmp(name, "ingot_log") || strncmp(owner->name, "log", 3))
+    const char *owners = strcmp(name, "ingot_log") == 0       ? "log"
+                         : strcmp(name, "ingot_failure") == 0 ? "stop"
+                                                              : NULL;
+    if (!owners || strncmp(owner->name, owners, strlen(owners)))
         return end(NOT_FOUND);
     *pointer = (uintptr_t)log;
     *bytes = sizeof log;
@@ -437,14 +463,8 @@ static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned b
     return results[fault];
 }
 
-API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *stream,
-    void **parameters, void **extra) {
-    BEGIN_IN_CONTEXT("cuLaunchKernel");
-    const struct module *module = function;
-    const unsigned grid[3] = {grid_x, grid_y, grid_z};
-    if (extra || block_y != 1 || block_z != 1)
-        return end(INVALID_VALUE);
+static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
+                  unsigned shared, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
     int result = OK;
     clock_ms += 1;
@@ -458,7 +478,38 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
         queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
     if (result != NOT_READY)
         sticky = result; /* the launch itself is fine: a fault is seen later */
-    return end(OK);
+    return OK;
+}
+
+API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *stream,
+    void **parameters, void **extra) {
+    BEGIN_IN_CONTEXT("cuLaunchKernel");
+    const unsigned grid[3] = {grid_x, grid_y, grid_z};
+    if (extra || block_y != 1 || block_z != 1)
+        return end(INVALID_VALUE);
+    return end(launch(function, grid, block_x, shared, stream, parameters));
+}
+
+struct launch_attribute {
+    int id, padding, value[16];
+};
+struct launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    const struct launch_attribute *attributes;
+    unsigned attribute_count;
+};
+
+API(cuLaunchKernelEx, const struct launch_config *config, void *function, void **parameters,
+    void **extra) {
+    BEGIN_IN_CONTEXT("cuLaunchKernelEx");
+    if (extra || config->block[1] != 1 || config->block[2] != 1)
+        return end(INVALID_VALUE);
+    for (unsigned i = 0; i < config->attribute_count; i++)
+        note("  attribute %d = %d\n", config->attributes[i].id, config->attributes[i].value[0]);
+    return end(launch(function, config->grid, config->block[0], config->shared, config->stream,
+                      parameters));
 }
 
 /* ---- memory ---- */

@@ -23,13 +23,16 @@ struct fake_cuda_control {
     void (*clear_log)(void);
     /* Allocations, modules, streams and events that exist. */
     size_t (*live)(void);
-    /* What fake kernels whose names start with "log" have for a log (base/cuda_abi.h). */
+    /* What fake kernels whose names start with "log" have for a log, and those with "stop" for
+     * missed barriers (base/cuda_abi.h). */
     void *(*kernel_log)(void);
+    /* Makes `context` the thread's, as another library would; returns the one it had. */
+    void *(*exchange_context)(void *context);
 };
 
 /* The library exports: const struct fake_cuda_control *fake_cuda_control(void); also
- * $FAKE_CUDA_DEVICES (1), $FAKE_CUDA_CAPABILITY (90) and $FAKE_CUDA_MAX_THREADS (1024), of a
- * function; $FAKE_CUDA_CAPTURING=1: streams are captured; with $FAKE_CUDA_ANY=1 other code than
- * fake kernels is taken too, and does nothing. */
+ * $FAKE_CUDA_DEVICES (1), $FAKE_CUDA_VERSION (13000), $FAKE_CUDA_CAPABILITY (90) and
+ * $FAKE_CUDA_MAX_THREADS (1024), of a function; $FAKE_CUDA_CAPTURING=1: streams are captured; with
+ * $FAKE_CUDA_ANY=1 other code than fake kernels is taken too, and does nothing. */
 
 #endif

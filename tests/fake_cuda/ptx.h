@@ -136,6 +136,7 @@ enum ptx_operation {
     PTX_OP_WAIT,
     PTX_OP_WAIT_ALL,
     PTX_OP_COPY,
+    PTX_OP_COUNT,
 };
 
 enum ptx_opcode {
@@ -230,6 +231,8 @@ struct ptx_thread {
     char *local;
     uint32_t barrier;
     uint64_t barrier_count; /* 0: all threads */
+    int32_t barrier_result; /* a register for how many threads were there and said yes; -1: none */
+    bool barrier_vote;
     struct ptx_copy *copies;
     uint32_t copy_count, copy_room, copy_group;
     uint32_t clock, seen[PTX_LANES]; /* ptx_races.c */

@@ -103,6 +103,12 @@ static bool space_piece(const char *piece, struct ptx_instruction *to) {
     return false;
 }
 
+/* Of the barriers with a result, that which counts. */
+static bool barrier_piece(const char *piece, struct ptx_instruction *to) {
+    MEANS("popc", to->operation, PTX_OP_COUNT);
+    return strcmp(piece, "red") == 0;
+}
+
 static bool other_piece(const char *piece, struct ptx_instruction *to) {
     MEANS("ftz", to->ftz, true);
     MEANS("sat", to->saturate, true);
@@ -168,7 +174,8 @@ static bool harmless_piece(const char *piece) {
                                         "L2::cache_hint",
                                         "fractional",
                                         "mmio",
-                                        "noftz"};
+                                        "noftz",
+                                        "wait"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i], piece) == 0)
             return true;
@@ -191,6 +198,8 @@ static bool piece_of(const char *piece, struct ptx_instruction *to) {
     if ((opcode == PTX_ATOM || opcode == PTX_RED || opcode == PTX_REDUX || opcode == PTX_VOTE ||
          opcode == PTX_SHFL || opcode == PTX_CP || opcode == PTX_MATCH) &&
         operation_piece(piece, to))
+        return true;
+    if ((opcode == PTX_BAR || opcode == PTX_BARRIER) && barrier_piece(piece, to))
         return true;
     return rounding_piece(piece, to) || space_piece(piece, to) || other_piece(piece, to) ||
            harmless_piece(piece);

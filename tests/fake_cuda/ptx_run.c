@@ -114,9 +114,20 @@ static bool wants(const struct ptx_thread *thread, const struct ptx_instruction 
 static void enter_barrier(struct ptx_machine *machine, struct ptx_thread *thread,
                           const struct ptx_instruction *in) {
     static const struct ptx_type word = {PTX_UNSIGNED, 32, 0};
-    thread->barrier = (uint32_t)ptx_read(machine, thread, &in->operands[0], word);
-    thread->barrier_count =
-        in->operand_count > 1 ? ptx_read(machine, thread, &in->operands[1], word) : 0;
+    static const struct ptx_type truth = {PTX_UNSIGNED, 1, 0};
+    const struct ptx_operand *operands = in->operands;
+    int rest = in->operand_count;
+    bool counts = in->operation == PTX_OP_COUNT;
+    thread->barrier_result = -1;
+    if (counts) {
+        thread->barrier_result = operands->reg;
+        const struct ptx_operand *vote = &operands[rest - 1];
+        thread->barrier_vote = (ptx_read(machine, thread, vote, truth) & 1) != vote->negated;
+        operands++;
+        rest -= 2;
+    }
+    thread->barrier = (uint32_t)ptx_read(machine, thread, &operands[0], word);
+    thread->barrier_count = rest > 1 ? ptx_read(machine, thread, &operands[1], word) : 0;
     thread->state = PTX_AT_BARRIER;
 }
 
@@ -146,6 +157,7 @@ static bool step_thread(struct ptx_machine *machine, struct ptx_thread *thread,
         return false;
     case PTX_MEMBAR:
     case PTX_FENCE:
+    case PTX_GRIDDEPCONTROL: /* kernels run one after the other */
     case PTX_NANOSLEEP:
     case PTX_PREFETCH:
         return true;
@@ -312,6 +324,31 @@ static bool all_done(const struct ptx_machine *machine) {
     return true;
 }
 
+/* The threads at a barrier go on, with the count of those that said yes if it has a result. */
+static bool leave_barrier(struct ptx_machine *machine, uint32_t id, bool counts) {
+    uint64_t yes = 0;
+    for (uint32_t k = 0; k < machine->thread_count; k++) {
+        const struct ptx_thread *thread = &machine->threads[k];
+        if (thread->state != PTX_AT_BARRIER || thread->barrier != id)
+            continue;
+        if (counts != (thread->barrier_result >= 0)) {
+            ptx_fail(machine, thread, &machine->module->code[thread->pc - 1], PTX_STUCK,
+                     "threads are at one barrier with and without a result");
+            return false;
+        }
+        yes += counts && thread->barrier_vote;
+    }
+    for (uint32_t k = 0; k < machine->thread_count; k++) {
+        struct ptx_thread *thread = &machine->threads[k];
+        if (thread->state != PTX_AT_BARRIER || thread->barrier != id)
+            continue;
+        if (counts)
+            ptx_write(thread, thread->barrier_result, yes);
+        thread->state = PTX_READY;
+    }
+    return true;
+}
+
 /* Threads that wait at a barrier which has what it waits for go on. */
 static bool release_barriers(struct ptx_machine *machine) {
     uint32_t live = 0;
@@ -329,9 +366,8 @@ static bool release_barriers(struct ptx_machine *machine) {
                 machine->threads[k].state == PTX_AT_BARRIER && machine->threads[k].barrier == id;
         if (waiting < wanted)
             continue;
-        for (uint32_t k = 0; k < machine->thread_count; k++)
-            if (machine->threads[k].state == PTX_AT_BARRIER && machine->threads[k].barrier == id)
-                machine->threads[k].state = PTX_READY;
+        if (!leave_barrier(machine, id, one->barrier_result >= 0))
+            return false;
         machine->epoch++;
         released = true;
     }

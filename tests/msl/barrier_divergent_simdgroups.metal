@@ -1,7 +1,6 @@
 // So is one that a whole SIMD-group misses.
 // RUN: kernel=missing threads=96 group=96
 // ARG 0: i32[96]
-// DEVICE: cpu: GPUs do not notice it
 // EXPECT-STATUS: INGOT_BARRIER_ERROR
 // EXPECT-ERROR: missing
 #include <metal_stdlib>

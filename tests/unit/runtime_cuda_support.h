@@ -113,6 +113,34 @@ static int kernel_log_deep(const void *block, const unsigned grid[3], unsigned t
     return 0;
 }
 
+/* SIMD-groups 0 and 3 of 4 are at a barrier; "stop_lanes": one has lost lanes. */
+static int stop_with(const void *block, struct ingot_cuda_failure failure) {
+    const struct ingot_cuda_launch *launch = block;
+    struct ingot_cuda_failure *place = fake->kernel_log();
+    memcpy(seen_block, block, sizeof *launch);
+    failure.claim = 1;
+    failure.stream = launch->stream;
+    if (!place->claim && !(launch->flags & INGOT_CUDA_LENIENT_BARRIERS))
+        *place = failure;
+    return 0;
+}
+
+static int kernel_stop(const void *block, const unsigned grid[3], unsigned threads,
+                       unsigned shared) {
+    kernel_fault(block, grid, threads, shared);
+    return stop_with(
+        block, (struct ingot_cuda_failure){
+                   .kind = INGOT_CUDA_BARRIER_ENDED, .group = {1, 2, 3}, .came = 0x9, .all = 0xf});
+}
+
+static int kernel_stop_lanes(const void *block, const unsigned grid[3], unsigned threads,
+                             unsigned shared) {
+    kernel_fault(block, grid, threads, shared);
+    return stop_with(
+        block, (struct ingot_cuda_failure){
+                   .kind = INGOT_CUDA_BARRIER_LANES, .simdgroup = 5, .came = 0x1f, .all = 0xff});
+}
+
 /* ---- what every group starts from ---- */
 
 static ingot_device *device;
@@ -126,10 +154,13 @@ static struct {
 } kernels[] = {
     {"scale", "sm_90", "// fake scale", scale_arguments, SCALE_COUNT, 40},
     {"mark", "sm_80", "// fake mark", one_argument, 1, 0},
+    {"waits", "sm_90", "// fake mark\ngriddepcontrol.wait;", one_argument, 1, 0},
     {"fault", "sm_90", "// fake fault", one_argument, 1, 0},
     {"hang", "sm_90", "// fake hang", one_argument, 1, 0},
     {"log", "sm_90", "// fake log ingot_log", one_argument, 1, 0},
     {"log_deep", "sm_90", "// fake log_deep ingot_log", one_argument, 1, 0},
+    {"stop", "sm_90", "// fake stop ingot_failure", one_argument, 1, 0},
+    {"stop_lanes", "sm_90", "// fake stop_lanes ingot_failure", one_argument, 1, 0},
     {"large", "sm_90", "// fake mark", one_argument, 1, 60000},
     {"wrong", "sm_90", "not ptx", one_argument, 1, 0},
     {"elsewhere", "x86-64-v3", "elf", one_argument, 1, 0},
@@ -198,6 +229,8 @@ static bool load_fake(void) {
     fake->add_kernel("hang", kernel_hang);
     fake->add_kernel("log", kernel_log);
     fake->add_kernel("log_deep", kernel_log_deep);
+    fake->add_kernel("stop", kernel_stop);
+    fake->add_kernel("stop_lanes", kernel_stop_lanes);
     return true;
 }
 

@@ -1,9 +1,13 @@
 /* Errors, arena, text, hash, files, processes and JSON. */
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -187,6 +191,32 @@ static void test_process(void) {
     ig_error_clear(&error);
 }
 
+/* The process that runs a program is killed: the program ends too, which closes its end of a pipe.
+ */
+static void test_process_orphan(void) {
+    int ends[2];
+    CHECK(!pipe(ends));
+    pid_t pid = fork();
+    if (pid == 0) {
+        char script[64];
+        snprintf(script, sizeof script, "echo started >&%d; exec sleep 60", ends[1]);
+        const char *wait[] = {"sh", "-c", script, NULL};
+        struct ig_process_result result;
+        struct ig_error error = {0};
+        close(ends[0]);
+        ig_process_run(&(struct ig_process){.arguments = wait}, &result, &error);
+        _exit(0);
+    }
+    CHECK(pid > 0);
+    close(ends[1]);
+    char text[16] = {0};
+    CHECK(read(ends[0], text, sizeof text) == 8 && !strcmp(text, "started\n"));
+    CHECK(!kill(pid, SIGKILL) && waitpid(pid, NULL, 0) == pid);
+    struct pollfd end = {.fd = ends[0], .events = POLLIN};
+    CHECK(poll(&end, 1, 20000) == 1 && read(ends[0], text, sizeof text) == 0);
+    close(ends[0]);
+}
+
 static void test_json(void) {
     struct ig_text text = {0};
     struct ig_json json = {.out = &text};
@@ -217,6 +247,7 @@ int main(void) {
     test_hash();
     test_files();
     test_process();
+    test_process_orphan();
     test_json();
     return check_report();
 }

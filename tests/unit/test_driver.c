@@ -202,13 +202,17 @@ static void test_types(void) {
     } cases[] = {
         {"const char *f() [T = float]", "float"},
         {"const char *f() [T = unsigned int]", "uint"},
-        {"const char *f() [T = metal::vec<unsigned int, 3>]", "uint3"},
+        {"const char *f() [T = metal::__ingot_vec<unsigned int "
+         "__attribute__((ext_vector_type(3)))>]",
+         "uint3"},
         {"const char *f() [T = metal::packed_vec<_Float16, 3>]", "packed_half3"},
         {"const char *f() [T = metal::matrix<float, 4, 4>]", "float4x4"},
         {"const char *f() [T = metal::atomic<int>]", "atomic_int"},
         {"const char *f() [T = __bf16]", "bfloat"},
         {"const char *f() [T = const __attribute__((opencl_global)) Params]", "Params"},
-        {"const char *f() [T = Block<metal::vec<float, 4>, 2>]", "Block<vec<float, 4>, 2>"},
+        {"const char *f() [T = "
+         "Block<metal::__ingot_vec<float __attribute__((ext_vector_type(4)))>, 2>]",
+         "Block<vec<float, 4>, 2>"},
         {"const char *f() [T = unsigned_thing]", "unsigned_thing"},
         {"Plain", "Plain"},
         {"", ""},

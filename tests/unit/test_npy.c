@@ -174,7 +174,13 @@ static void test_scalars(void) {
         {INGOT_SCALAR_F32, "1.0f", "1"},
         {INGOT_SCALAR_F32, "abc", NULL},
         {INGOT_SCALAR_F16, "65504", "65504"},
-        {INGOT_SCALAR_F16, "65520", "inf"},
+        {INGOT_SCALAR_F16, "65519", "65504"},
+        {INGOT_SCALAR_F16, "65520", NULL}, /* only infinity is infinite */
+        {INGOT_SCALAR_F16, "-inf", "-inf"},
+        {INGOT_SCALAR_F32, "3.5e38", NULL},
+        {INGOT_SCALAR_F32, "1e-60", "0"},
+        {INGOT_SCALAR_BF16, "-3.4e38", NULL},
+        {INGOT_SCALAR_BF16, "3.38e38", "3.376e+38"},
         {INGOT_SCALAR_BF16, "1.00390625", "1"}, /* a tie goes to the even one */
         {INGOT_SCALAR_BF16, "1.01171875", "1.016"},
     };

@@ -202,6 +202,88 @@ static void capture(void) {
     close_all();
 }
 
+/* A dispatch is one call of the driver, and leaves a thread the context that it has. */
+static void calls_of_a_dispatch(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named("mark");
+    ingot_stream *wrapped;
+    ingot_buffer *data;
+    int native = 0, other = 0;
+    OK(ingot_stream_wrap(device, &native, &wrapped));
+    OK(ingot_buffer_create(device, 256, &data));
+    const ingot_arg arg = {.buffer = data};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    const char *one_call = "cuLaunchKernel\n  0 bytes of shared memory\n";
+    ingot_stream *const streams[] = {stream, wrapped};
+    for (int i = 0; i < 2; i++) {
+        OK(ingot_stream_dispatch(streams[i], &desc));
+        fake->clear_log();
+        OK(ingot_stream_dispatch(streams[i], &desc));
+        CHECK(!strcmp(fake->log(), one_call));
+    }
+    /* Another library has made its own context the thread's. */
+    void *ours = fake->exchange_context(&other);
+    uint32_t marks[64] = {0};
+    OK(ingot_stream_fill(wrapped, data, 0, 256, 0));
+    OK(ingot_stream_dispatch(wrapped, &desc));
+    OK(ingot_stream_dispatch(stream, &desc));
+    OK(ingot_stream_download(stream, data, 0, marks, sizeof marks));
+    CHECK(marks[63] == 64);
+    CHECK(fake->exchange_context(NULL) == &other);
+    /* A thread without one keeps ours, until the device is closed. */
+    OK(ingot_stream_dispatch(wrapped, &desc));
+    fake->clear_log();
+    OK(ingot_stream_dispatch(wrapped, &desc));
+    CHECK(!strcmp(fake->log(), one_call));
+    CHECK(ours && fake->exchange_context(ours) == ours);
+    ingot_buffer_release(data);
+    ingot_stream_release(wrapped);
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->exchange_context(NULL) == NULL);
+}
+
+/* The calls of one dispatch, which works; closes the device. */
+static void check_calls(const char *name, const char *calls) {
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named(name);
+    ingot_buffer *data;
+    uint32_t marks[64] = {0};
+    OK(ingot_buffer_create(device, sizeof marks, &data));
+    const ingot_arg arg = {.buffer = data};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    fake->clear_log();
+    OK(ingot_stream_dispatch(stream, &desc));
+    CHECK(!strcmp(fake->log(), calls));
+    OK(ingot_stream_download(stream, data, 0, marks, sizeof marks));
+    CHECK(marks[63] == 64);
+    ingot_buffer_release(data);
+    ingot_kernel_release(kernel);
+    close_all();
+}
+
+#define PLAIN_LAUNCH "cuLaunchKernel\n  0 bytes of shared memory\n"
+#define EARLY_LAUNCH "cuLaunchKernelEx\n  attribute 6 = 1\n  0 bytes of shared memory\n"
+
+/* Only code that waits for the kernels before it may start early, and not where the user says so.
+ */
+static void early_start(void) {
+    load_fake();
+    check_calls("waits", EARLY_LAUNCH);
+    check_calls("mark", PLAIN_LAUNCH);
+    setenv("INGOT_CUDA_SERIAL", "1", 1);
+    check_calls("waits", PLAIN_LAUNCH);
+}
+
+static void no_early_start(void) {
+    setenv("FAKE_CUDA_VERSION", "12020", 1);
+    load_fake();
+    check_calls("waits", PLAIN_LAUNCH);
+}
+
 /* Code with many registers cannot have the largest threadgroups, and says so before a launch. */
 static void many_registers(void) {
     load_fake();
@@ -530,6 +612,106 @@ static void logging(void) {
     CHECK(fake->live() == 0);
 }
 
+static ingot_status run_on(ingot_stream *where, ingot_kernel *kernel, ingot_buffer *buffer) {
+    const ingot_arg arg = {.buffer = buffer};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    return ingot_stream_dispatch(where, &desc);
+}
+
+static uint32_t first_word(ingot_stream *where, ingot_buffer *buffer) {
+    uint32_t word = 0;
+    OK(ingot_stream_download(where, buffer, 0, &word, sizeof word));
+    return word;
+}
+
+/* Barriers that threads missed are errors of the stream that ran the kernel, and of no other. */
+static void missed_barriers(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_stream *other = NULL;
+    ingot_event *event = NULL;
+    ingot_buffer *out = NULL;
+    OK(ingot_stream_create(device, &other));
+    OK(ingot_event_create(device, &event));
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *stop = kernel_named("stop"), *lanes = kernel_named("stop_lanes");
+    ingot_kernel *mark = kernel_named("mark");
+    OK(run_one(stop, out, 0));
+    OK(run_on(other, mark, out));
+    for (int looks = 0; looks < 10; looks++) /* more than the fake's streams are busy for */
+        OK(ingot_stream_wait(other));
+    /* It is known by now: the stream drops what follows, until its error was returned. */
+    OK(ingot_stream_fill(stream, out, 0, 256, 0));
+    FAILS(ingot_stream_wait(stream), INGOT_BARRIER_ERROR, "kernel \"stop\", threadgroup (1, 2, 3)",
+          "all lanes of SIMD-groups 1-2 ended while SIMD-groups 0, 3 wait");
+    CHECK(first_word(stream, out) == 1);
+    OK(ingot_stream_fill(stream, out, 0, 256, 0));
+    OK(ingot_stream_wait(stream)); /* both go on */
+    CHECK(first_word(stream, out) == 0);
+    OK(run_on(other, lanes, out));
+    OK(ingot_stream_record(other, event));
+    OK(ingot_event_wait(event));
+    OK(ingot_stream_wait(stream));
+    FAILS(ingot_stream_wait(other), INGOT_BARRIER_ERROR, "SIMD-group 5 reached",
+          "lanes 5-7 (lanes 0x0000001f of 0x000000ff came)");
+    OK(run_one(lanes, out, 0)); /* of a kernel that is gone, too */
+    ingot_kernel_release(lanes);
+    FAILS(ingot_stream_wait(stream), INGOT_BARRIER_ERROR, "stop_lanes", "SIMD-group 5");
+    OK(ingot_stream_wait(stream));
+    ingot_kernel_release(stop);
+    ingot_kernel_release(mark);
+    ingot_event_release(event);
+    ingot_stream_release(other);
+    ingot_buffer_release(out);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
+static void lenient_barriers(void) {
+    load_fake();
+    open_with(&(ingot_device_desc){.lenient_barriers = true});
+    ingot_buffer *out = NULL;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *stop = kernel_named("stop");
+    OK(run_one(stop, out, 0));
+    OK(ingot_stream_wait(stream));
+    CHECK(seen_header()->flags & INGOT_CUDA_LENIENT_BARRIERS);
+    ingot_kernel_release(stop);
+    ingot_buffer_release(out);
+    close_all();
+}
+
+/* What a graph runs later is looked for at every wait. The stream of another library goes on. */
+static void missed_in_graphs(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_buffer *out = NULL;
+    ingot_stream *wrapped = NULL;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *stop = kernel_named("stop");
+    OK(ingot_stream_wrap(device, NULL, &wrapped));
+    setenv("FAKE_CUDA_CAPTURING", "1", 1);
+    OK(run_on(wrapped, stop, out));
+    unsetenv("FAKE_CUDA_CAPTURING");
+    FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
+    kernel_stop(seen_block, (unsigned[]){1, 1, 1}, 32, 0); /* as a graph would */
+    FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
+    OK(ingot_stream_wait(wrapped));
+    ingot_kernel *mark = kernel_named("mark");
+    OK(run_on(wrapped, stop, out));
+    for (int looks = 0; looks < 10; looks++)
+        OK(ingot_stream_wait(stream));
+    OK(run_on(wrapped, mark, out));
+    FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
+    CHECK(first_word(stream, out) == 1);
+    ingot_kernel_release(mark);
+    ingot_kernel_release(stop);
+    ingot_stream_release(wrapped);
+    ingot_buffer_release(out);
+    close_all();
+}
+
 /* Threadgroup variables of more than a module may have are dynamic memory. */
 static void large_statics(void) {
     load_fake();
@@ -612,11 +794,31 @@ static void run_group(void (*group)(void)) {
 }
 
 int main(void) {
-    void (*const groups[])(void) = {
-        no_library,  no_device,        old_device,      opening,       code,
-        memory,      events,           parameter_block, fault,         fault_when_blocking,
-        time_limit,  threads,          logging,         large_statics, fault_for_good,
-        two_devices, fault_beside_cpu, many_registers,  capture};
+    void (*const groups[])(void) = {no_library,
+                                    no_device,
+                                    old_device,
+                                    opening,
+                                    code,
+                                    memory,
+                                    events,
+                                    parameter_block,
+                                    fault,
+                                    fault_when_blocking,
+                                    time_limit,
+                                    threads,
+                                    logging,
+                                    missed_barriers,
+                                    lenient_barriers,
+                                    missed_in_graphs,
+                                    large_statics,
+                                    fault_for_good,
+                                    two_devices,
+                                    fault_beside_cpu,
+                                    many_registers,
+                                    capture,
+                                    calls_of_a_dispatch,
+                                    early_start,
+                                    no_early_start};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         run_group(groups[i]);
     return check_report();

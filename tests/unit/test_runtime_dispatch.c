@@ -77,6 +77,12 @@ static const struct test_kernel kernels[] = {
              "  if (g->group_position[0] == 3) *(volatile uint32_t *)((char *)g->buffers[0] +\n"
              "    65536 + 64) = 1; }\n"
              "KERNEL(0, 0, run)\n"},
+    {.name = "nowhere", /* an address that x86 does not have, and does not name in the fault */
+     .arguments = one_buffer,
+     .argument_count = 1,
+     .code = "static void run(G *g, uint32_t s, uint32_t mask) {\n"
+             "  *(volatile uint32_t *)((char *)g->buffers[0] + (1ull << 60)) = 1; }\n"
+             "KERNEL(0, 0, run)\n"},
     {.name = "endless",
      .arguments = one_buffer,
      .argument_count = 1,
@@ -230,6 +236,8 @@ static void test_failures(void) {
         FAILS(run_one("trap", 1, 32, 0), INGOT_KERNEL_FAULT, "\"trap\"", "no such case");
 #if defined(__x86_64__)
         FAILS(run_one("divide", 2, 32, 0), INGOT_KERNEL_FAULT, "\"divide\"", "SIGFPE");
+        FAILS(run_one("nowhere", 1, 32, 0), INGOT_KERNEL_FAULT, "\"nowhere\"", "SIGSEGV",
+              "an address that no memory can have");
 #endif
         test_barriers(); /* all is well afterwards */
     }

@@ -95,6 +95,9 @@ static void test_sizes(void) {
     WRONG("\"work\"", "neither threads nor threadgroups");
     l.desc.threadgroups[0] = UINT32_MAX;
     WRONG("\"work\"", "4294967295", "axis 0");
+    for (int axis = 0; axis < 3; axis++)
+        l.desc.threadgroups[axis] = UINT32_MAX, l.desc.group[axis] = 1;
+    WRONG("\"work\"", "4294967295 x 4294967295 x 4294967295", "9223372036854775807");
     l.desc.threadgroups[0] = 0, l.desc.threads[1] = 1; /* an empty grid */
     RIGHT();
     l.desc.kernel = empty;

@@ -167,6 +167,11 @@ static ingot_status visit(struct calls *calls, struct function *function) {
                                 "constant: nothing can be stored to it");
                 continue;
             }
+            if (function->is_kernel && LLVMIsAReturnInst(in) && LLVMGetNumOperands(in) > 0) {
+                status = refuse(calls, in, function->value,
+                                "a kernel returns void, but this one returns a value");
+                continue;
+            }
             if (is_texture_access(in)) {
                 status = refuse(calls, in, LLVMGetCalledValue(in),
                                 "textures and samplers are not supported");

@@ -15,6 +15,7 @@ enum {
     SMALL_KERNEL = 500,       /* below, also a full-mask version of the general variant */
     STACK_MARGIN = 16 * 1024, /* call frames, spills of addresses, the services' own frames */
     MAX_SPILLS = 256 * 1024,
+    MOST_OPERATIONS = 4, /* to a memory access, of a kernel that memory holds up */
 };
 
 #define SIMPLIFYCFG "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>"
@@ -185,9 +186,16 @@ static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool
 /* Rows of the grid, where threadgroups do not matter. They serve every launch; but groups that
  * are narrow in x, one beside the other in y only, waste lanes, so kernels of more than one
  * dimension have the general variant as well. */
-static ingot_status add_row_versions(struct versions *v) {
+static ingot_status add_row_versions(struct versions *v, const struct shape *shape) {
+    ingot_status status = INGOT_OK;
+    if (shape->operations <= MOST_OPERATIONS * shape->accesses) {
+        status = igc_find_streams(v->arena, &v->request, &v->flags, v->error);
+    }
+    if (status) {
+        return status;
+    }
     v->has_bounds = igc_mark_bounds(v->request.module, v->request.kernel);
-    ingot_status status = add_version(v, INGOT_CPU_IDS_ROW, true);
+    status = add_version(v, INGOT_CPU_IDS_ROW, true);
     return status ? status : add_version(v, INGOT_CPU_IDS_ROW, false);
 }
 
@@ -208,7 +216,7 @@ static ingot_status add_versions(struct versions *v, const struct shape *shape) 
         return status;
     }
     if (shape->grid_only && (!y_or_z || !large)) {
-        status = add_row_versions(v);
+        status = add_row_versions(v, shape);
         return status || !y_or_z ? status : add_version(v, INGOT_CPU_IDS_GENERAL, false);
     }
     status = add_version(v, INGOT_CPU_IDS_ALIGNED, true);
@@ -299,6 +307,9 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     start = igc_time_now();
     igc_lines_start(&v->lines, r->module, r->kernel);
     status = add_versions(v, &shape);
+    if (shape.says_streaming && !v->entries[INGOT_CPU_IDS_ROW].any) {
+        v->flags |= INGOT_CPU_KERNEL_MOVES;
+    }
     igc_time_add("vectorise", igc_time_now() - start);
     if (status) {
         return status;

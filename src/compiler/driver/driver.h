@@ -142,6 +142,7 @@ ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValue
 /* Whether any such annotation names the function. */
 bool igc_module_is_kernel(LLVMModuleRef module, LLVMValueRef function);
 /* Makes everything but the kernel internal, and drops the annotations. */
+void igc_fill_inputs(LLVMModuleRef module); /* positions at program scope: inputs.c */
 void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel);
 /* Runs LLVM passes as one named stage: times, verifies, dumps ($INGOT_DUMP=NAME or "all") and
  * can be left out ($INGOT_SKIP=NAME). `pipeline` NULL only verifies and dumps. */
@@ -188,17 +189,18 @@ struct igc_reflection {
     struct ig_argument *arguments; /* in declaration order */
     uint32_t max_threads;
     uint32_t threads_at_once; /* on a GPU's core; 0: not said */
+    bool whole_simdgroups;    /* threadgroups have multiples of 32 threads */
     uint32_t ordinal_count;
     uint32_t *buffer_slots, *threadgroup_slots; /* by parameter ordinal */
 };
-/* Reads and deletes the kernel's __ingot_param, __ingot_max_threads and __ingot_threads_at_once
- * calls. */
+/* Reads and deletes the kernel's calls of __ingot_param, __ingot_max_threads,
+ * __ingot_threads_at_once and __ingot_whole_simdgroups. */
 ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
                          struct igc_reflection *reflection, struct ig_error *error);
 /* Before that: the address of an argument by reference is good for reads of its type's size,
  * which the launch validator sees to. */
 void igc_mark_references(LLVMValueRef kernel);
-/* "const char *f() [T = metal::vec<float, 4>]" → "float4". */
+/* "const char *f() [T = metal::atomic<float>]" → "atomic_float". */
 const char *igc_clean_type(struct ig_arena *arena, const char *spelling);
 
 /* ---- codegen.c, facts.c, entries.c
@@ -260,6 +262,10 @@ void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection
 
 /* Marks leading bounds checks of a prepared kernel; true if there are any (bounds.c). */
 bool igc_mark_bounds(LLVMModuleRef module, LLVMValueRef kernel);
+
+/* INGOT_CPU_KERNEL_STREAMED and _ARRAYS of a prepared kernel that runs by rows (streams.c). */
+ingot_status igc_find_streams(struct ig_arena *arena, const struct igv_request *request,
+                              uint32_t *flags, struct ig_error *error);
 /* A built-in that depends on the thread's place in the grid only, not on its threadgroup,
  * SIMD-group or neighbours (codegen.c). */
 bool igc_is_grid_builtin(const char *name);

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "compiler/driver/driver.h"
 
 enum { BATCH_KERNELS = 8, MAX_CHILDREN = 64, KERNEL_SECONDS = 300 };
@@ -195,7 +195,7 @@ static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
         return ig_fail(error, INGOT_IO_ERROR, "cannot make a memory file: %s", strerror(errno));
     }
     fflush(stderr);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid < 0) {
         int code = errno;
         close(file);
@@ -209,7 +209,7 @@ static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
                                  .count = batch.count,
                                  .done = report,
                                  .context = &reporter};
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no compiler survives its caller */
+        ig_process_end_with(parent);
         alarm(KERNEL_SECONDS);
         igc_compile_batch(s->collector.arena, &work);
         _exit(reporter.broken ? 1 : 0);

@@ -3,6 +3,7 @@
  * needs nothing but the few functions of libc that compilers call on their own.
  */
 #include <elf.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,18 @@ static const char *find_undefined(const char *bytes, size_t size) {
     return NULL;
 }
 
+/* It writes through a mapping of the file: on a full disk that is a SIGBUS, or LLVM's own end. */
+static ingot_status linker_failed(const char *linker, const char *out,
+                                  const struct ig_process_result *result, struct ig_error *error) {
+    const char *said = ig_text_string(&result->errors);
+    if (result->signal == SIGBUS || strstr(said, "IO failure on output stream"))
+        return ig_fail(error, INGOT_IO_ERROR, "%s cannot write %s: no space left on the disk",
+                       linker, out);
+    return ig_fail(error, INGOT_INTERNAL_ERROR, "%s failed (status %d, signal %d%s): %s", linker,
+                   result->exit_code, result->signal, result->timed_out ? ", out of time" : "",
+                   said);
+}
+
 static ingot_status run_linker(struct ig_arena *arena, const char *linker, const char *folder,
                                const void *object, size_t object_size, const void **shared,
                                size_t *shared_size, struct ig_error *error) {
@@ -108,9 +121,7 @@ static ingot_status run_linker(struct ig_arena *arena, const char *linker, const
         return INGOT_NO_COMPILER;
     }
     if (result.exit_code || result.signal || result.timed_out) {
-        status = ig_fail(error, INGOT_INTERNAL_ERROR, "%s failed (status %d, signal %d%s): %s",
-                         linker, result.exit_code, result.signal,
-                         result.timed_out ? ", out of time" : "", ig_text_string(&result.errors));
+        status = linker_failed(linker, out, &result, error);
     }
     ig_process_result_free(&result);
     char *bytes = NULL;

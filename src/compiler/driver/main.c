@@ -1,5 +1,6 @@
 /* ingotc: parses its arguments, runs the pipeline, prints. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/driver/driver.h"
@@ -41,6 +42,8 @@ int main(int argc, char **argv) {
     struct igc_command command;
     const char *warnings = "";
     double start = igc_time_now();
+    setenv("LLVM_DISABLE_SYMBOLIZATION", "1",
+           0); /* linker and clang leave no files when they fail */
     ingot_status status = igc_command_parse(&arena, argc, argv, &command, &error);
     if (!status && command.help) {
         fputs(igc_usage, stdout);

@@ -293,6 +293,10 @@ static ingot_status read_source(struct ig_arena *arena, const char *path, const 
     *text = input.failed ? NULL : ig_arena_copy(arena, bytes ? bytes : input.data, *size);
     free(bytes);
     ig_text_free(&input);
+    if (*text && *size >= 3 && !memcmp(*text, "\xef\xbb\xbf", 3)) { /* UTF-8, an editor says */
+        *text += 3;
+        *size -= 3;
+    }
     return *text ? INGOT_OK
                  : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", *size,
                            path);

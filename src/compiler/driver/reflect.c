@@ -1,8 +1,8 @@
 /*
  * What the host must know about a kernel. Requires an optimised kernel whose __ingot_param,
  * __ingot_max_threads and __ingot_threads_at_once calls have constant operands; provides the
- * argument list with implicit indices and slots filled in, and deletes the calls. Knows nothing of
- * built-in arguments: they need no host data.
+ * argument list with implicit indices and slots filled in, and deletes the calls, and those of
+ * __ingot_whole_simdgroups. Knows nothing of built-in arguments: they need no host data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +83,9 @@ static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const c
                 LLVMInstructionEraseFromParent(in);
             } else if (is_call_of(in, "__ingot_threads_at_once")) {
                 r->threads_at_once = threads_of(in, 0);
+                LLVMInstructionEraseFromParent(in);
+            } else if (is_call_of(in, "__ingot_whole_simdgroups")) {
+                r->whole_simdgroups = true;
                 LLVMInstructionEraseFromParent(in);
             } else if (is_call_of(in, "__ingot_param")) {
                 uint64_t ordinal = operand(in, ORDINAL);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/frontend/message_words.h"
 
 /* Longer spellings first where one starts another. */
 static const struct {
@@ -155,11 +156,16 @@ const char *igc_clean_type(struct ig_arena *arena, const char *spelling) {
     size_t length;
     const char *start = spelling;
     cut_template(&start, &length);
-    struct ig_text text = {0}, shorter = {0};
-    replace_words(start, start + length, &text);
+    struct ig_text named = {0}, text = {0}, shorter = {0};
+    igc_vector_names(start, length, &named);
+    const char *whole = ig_text_string(&named);
+    replace_words(whole, whole + named.size, &text);
     bool short_form = shorten(ig_text_string(&text), &shorter);
     const struct ig_text *result = short_form ? &shorter : &text;
-    char *copy = result->failed ? NULL : ig_arena_copy(arena, ig_text_string(result), result->size);
+    char *copy = named.failed || result->failed
+                     ? NULL
+                     : ig_arena_copy(arena, ig_text_string(result), result->size);
+    ig_text_free(&named);
     ig_text_free(&text);
     ig_text_free(&shorter);
     return copy;

@@ -66,6 +66,7 @@ static const char *const language_flags[] = {
     "-Wno-invalid-constexpr",
     "-fno-caret-diagnostics",
     "-fno-diagnostics-use-presumed-location",
+    "-fno-elide-type",
     "-fshow-overloads=best",
     "-ferror-limit",
     "20",

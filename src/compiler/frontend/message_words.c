@@ -42,6 +42,7 @@ static const struct {
     {"'metal_raytracing'", "ray tracing is"},
     {"'visible_function_table'", "visible functions are"},
     {"'metal_visible_function_table'", "visible functions are"},
+    {"acceleration_structure'", "ray tracing is"},
     {"'intersection_function_table'", "ray tracing is"},
     {"'MetalPerformancePrimitives", "MetalPerformancePrimitives and tensors are"},
     {"'mpp'", "MetalPerformancePrimitives and tensors are"},
@@ -56,9 +57,54 @@ static bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static const char *find(const char *text, size_t size, const char *word) {
+    return memmem(text, size, word, strlen(word));
+}
+
 static bool has_prefix(const char *p, const char *end, const char *prefix) {
     size_t size = strlen(prefix);
     return (size_t)(end - p) >= size && memcmp(p, prefix, size) == 0;
+}
+
+/* `float __attribute__((ext_vector_type(4)))>` at p: the bytes of the element's name, or 0. */
+static size_t native_vector(const char *p, const char *end, const char **length, size_t *digits) {
+    static const char attribute[] = " __attribute__((ext_vector_type(";
+    const char *found = find(p, (size_t)(end - p), attribute);
+    if (!found)
+        return 0;
+    for (const char *q = p; q < found; q++)
+        if (!is_word(*q) && *q != ' ')
+            return 0;
+    *length = found + strlen(attribute);
+    *digits = 0;
+    while (*length + *digits < end && (*length)[*digits] >= '0' && (*length)[*digits] <= '9')
+        ++*digits;
+    if (!has_prefix(*length + *digits, end, ")))>"))
+        return 0;
+    return (size_t)(found - p);
+}
+
+void igc_vector_names(const char *text, size_t size, struct ig_text *out) {
+    static const char name[] = "__ingot_vec<";
+    const char *end = text + size;
+    for (const char *p = text; p < end;) {
+        const char *at = find(p, (size_t)(end - p), name), *length = NULL;
+        if (!at)
+            at = end;
+        ig_text_append(out, p, (size_t)(at - p));
+        p = at;
+        if (at == end)
+            break;
+        const char *element = at + strlen(name);
+        size_t digits = 0, used = native_vector(element, end, &length, &digits);
+        ig_text_puts(out, "vec<");
+        p = element;
+        if (used) {
+            ig_text_append(out, element, used);
+            ig_text_printf(out, ", %.*s>", (int)digits, length);
+            p = length + digits + strlen(")))>");
+        }
+    }
 }
 
 /* vec<float, 4> → float4; bytes read, or 0. */
@@ -117,10 +163,6 @@ static size_t plain_word(const char *p, const char *end, struct ig_text *out) {
     return 0;
 }
 
-static const char *find(const char *text, size_t size, const char *word) {
-    return memmem(text, size, word, strlen(word));
-}
-
 /* 'half' (aka 'half') → 'half' */
 static void drop_repetitions(struct ig_text *text) {
     static const char aka[] = " (aka '";
@@ -149,7 +191,7 @@ static const char *skip_assertion(const char *text, size_t size) {
     return reason && has_prefix(text, text + size, "static assertion failed") ? reason : text;
 }
 
-void igc_message_words(const char *text, size_t size, struct ig_text *out) {
+static void message_words(const char *text, size_t size, struct ig_text *out) {
     const char *end = text + size;
     text = skip_assertion(text, size);
     size = (size_t)(end - text);
@@ -174,4 +216,12 @@ void igc_message_words(const char *text, size_t size, struct ig_text *out) {
             ig_text_printf(out, "; %s not supported", absent[i].what);
             return;
         }
+}
+
+void igc_message_words(const char *text, size_t size, struct ig_text *out) {
+    struct ig_text named = {0};
+    igc_vector_names(text, size, &named);
+    message_words(ig_text_string(&named), named.size, out);
+    out->failed |= named.failed;
+    ig_text_free(&named);
 }

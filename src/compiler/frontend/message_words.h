@@ -4,6 +4,9 @@
 
 #include "base/text.h"
 
+/* Vector types as the prelude's users write them: vec<float, 4>, not the class behind it. */
+void igc_vector_names(const char *text, size_t size, struct ig_text *out);
+
 void igc_message_words(const char *text, size_t size, struct ig_text *out);
 
 #endif

@@ -147,6 +147,15 @@ _Static_assert(offsetof(struct ingot_cuda_launch, zero) == 40, "the zero of __in
     "  %z = call i32 @nv.z()\n"                                                                    \
     "  %p = call i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z)\n"
 
+/* Barriers of a SIMD-group; what follows is those of a threadgroup. */
+#define BARRIER_HEAD(mask)                                                                         \
+    "  %s = icmp eq i32 %scope, 1\n"                                                               \
+    "  br i1 %s, label %simd, label %group\n"                                                      \
+    "simd:\n"                                                                                      \
+    "  call void @llvm.nvvm.bar.warp.sync(i32 " mask ")\n"                                         \
+    "  ret void\n"                                                                                 \
+    "group:\n"
+
 static const struct {
     const char *name, *head, *body;
 } functions[] = {
@@ -187,23 +196,20 @@ static const struct {
      "  ret i32 %v\n"},
 
     {"__ingot_barrier.all", "void @%s(i32 %%scope, i32 %%flags) " LANES,
-     "  %s = icmp eq i32 %scope, 1\n"
-     "  br i1 %s, label %simd, label %group\n"
-     "simd:\n"
-     "  call void @llvm.nvvm.bar.warp.sync(i32 -1)\n"
-     "  ret void\n"
-     "group:\n"
-     "  call void @llvm.nvvm.barrier0()\n"
-     "  ret void\n"},
+     BARRIER_HEAD("-1") "  call void @llvm.nvvm.barrier0()\n"
+                        "  ret void\n"},
     {"__ingot_barrier.some", "void @%s(i32 %%scope, i32 %%flags, i32 %%m) " LANES,
-     "  %s = icmp eq i32 %scope, 1\n"
-     "  br i1 %s, label %simd, label %group\n"
-     "simd:\n"
-     "  call void @llvm.nvvm.bar.warp.sync(i32 %m)\n"
-     "  ret void\n"
-     "group:\n"
-     "  call void @llvm.nvvm.barrier.sync(i32 0)\n"
-     "  ret void\n"},
+     BARRIER_HEAD("%m") "  call void @llvm.nvvm.barrier.sync(i32 0)\n"
+                        "  ret void\n"},
+    /* those that notice who is missing: barriers.c */
+    {"__ingot_barrier_counted.all", "void @%s(i32 %%scope, i32 %%flags) " LANES,
+     BARRIER_HEAD("-1") "  %m = call i32 @nv.present()\n"
+                        "  call void @nv.arrive(i32 %m)\n"
+                        "  ret void\n"},
+    {"__ingot_barrier_counted.some", "void @%s(i32 %%scope, i32 %%flags, i32 %%m) " LANES,
+     BARRIER_HEAD("%m") "  %l = call i32 @nv.metal_mask(i32 %m)\n"
+                        "  call void @nv.arrive(i32 %l)\n"
+                        "  ret void\n"},
     /* order 0 is relaxed; scopes: 2 device, 3 system, the others within the threadgroup */
     {"__ingot_fence", "void @%s(i32 %%flags, i32 %%order, i32 %%scope) " INLINE,
      "  %relaxed = icmp eq i32 %order, 0\n"
@@ -339,7 +345,7 @@ static void write_function(const struct igp_kernel *k, const char *name, struct 
     }
 }
 
-/* Dynamic threadgroup memory, and the log, where the kernel has them. */
+/* Dynamic threadgroup memory, the log and the place for failures, where the kernel has them. */
 static void write_memory(const struct igp_kernel *kernel, struct ig_text *out) {
     if (!LLVMGetNamedGlobal(kernel->module, "ingot_dynamic")) {
         ig_text_puts(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align 16\n");
@@ -348,6 +354,7 @@ static void write_memory(const struct igp_kernel *kernel, struct ig_text *out) {
         LLVMGetNamedFunction(kernel->module, "__ingot_too_deep")) {
         igp_write_log(out);
     }
+    igp_write_stop(kernel, out);
 }
 
 void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {

@@ -298,7 +298,7 @@ static bool is_lane_call(LLVMValueRef in) {
     return igp_uses_lanes(igp_callee(in));
 }
 
-/* A barrier of the threadgroup waits for all threads, whatever the mask. */
+/* A barrier of the threadgroup that need not notice who is missing waits whatever the mask. */
 static bool looks_at_mask(LLVMValueRef call) {
     LLVMValueRef scope = LLVMGetOperand(call, 0);
     return strcmp(igp_callee(call), "__ingot_barrier") || !LLVMIsAConstantInt(scope) ||

@@ -198,6 +198,9 @@ static ingot_status lower(struct igp_kernel *k, LLVMTargetMachineRef machine) {
         status = check_private(k);
     }
     if (!status) {
+        status = igp_check_barriers(k);
+    }
+    if (!status) {
         status = igp_mark_lanes(k, machine);
     }
     if (!status) {
@@ -224,7 +227,9 @@ static ingot_status parse(const struct igp_kernel *k, LLVMTargetMachineRef machi
     igp_respace(printed, true, &text);
     LLVMDisposeMessage(printed);
     igp_write_library(k, &library);
-    igp_write_entry(k, &library);
+    char *level = LLVMGetTargetMachineCPU(machine);
+    igp_write_entry(k, !strcmp(level, "sm_90"), &library);
+    LLVMDisposeMessage(level);
     igp_respace(ig_text_string(&library), false, &text);
     text.failed |= library.failed;
     ig_text_free(&library);
@@ -322,6 +327,9 @@ static ingot_status make_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
                              const struct igc_job *job, struct igc_code *code,
                              struct ig_error *error) {
     ingot_status status = igc_stage(module, machine, "nvptx-inline", inline_passes, error);
+    if (!status && igp_join_stops(module)) {
+        status = igc_stage(module, machine, "nvptx-stops", inline_passes, error);
+    }
     if (!status) {
         status = fill_in(module, error);
     }

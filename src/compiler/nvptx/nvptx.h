@@ -44,6 +44,14 @@ typedef ingot_status igp_flow_fn(struct igp_kernel *kernel, const struct igp_flo
                                  void *context);
 /* Calls `act` with what is known of the kernel as it is. */
 ingot_status igp_with_flow(struct igp_kernel *kernel, igp_flow_fn *act, void *context);
+/* The same, where "lanes" below are others than those of a SIMD-group. */
+enum igp_among {
+    IGP_AMONG_LANES,
+    IGP_AMONG_SIMDGROUPS, /* equal lanes of the SIMD-groups of a threadgroup, if all are whole */
+    IGP_AMONG_THREADS,    /* all threads of a threadgroup */
+};
+ingot_status igp_with_flow_among(struct igp_kernel *kernel, enum igp_among among, igp_flow_fn *act,
+                                 void *context);
 /* Not all lanes of the SIMD-group get to the block together. */
 bool igp_is_divergent(const struct igp_flow *flow, LLVMBasicBlockRef block);
 /* Lanes that are at the end of the block together may go on to different ones. */
@@ -57,6 +65,15 @@ ingot_status igp_open_loops(struct igp_kernel *kernel, LLVMTargetMachineRef mach
 ingot_status igp_release_loops(struct igp_kernel *kernel);
 /* Whether it looks at the active lanes. */
 bool igp_uses_lanes(const char *name);
+
+/* ---- barriers.c ---- */
+/* Barriers of the threadgroup that some of its threads may miss are made to notice. */
+ingot_status igp_check_barriers(struct igp_kernel *kernel);
+/* What they are made of, and the place for what went wrong, if the kernel has such barriers. */
+void igp_write_stop(const struct igp_kernel *kernel, struct ig_text *out);
+/* Once all is inlined: threads that end there do so at one place, which then is to be inlined.
+ * False if there are none. */
+bool igp_join_stops(LLVMModuleRef module);
 
 /* ---- masks.c ---- */
 /* Calls that look at the active lanes get the suffix ".all" where every lane of the SIMD-group
@@ -102,7 +119,8 @@ void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
 /* nv.record and the log that it writes to. */
 void igp_write_log(struct ig_text *out);
 /* The entry point, which calls the body. */
-void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out);
+/* `waits`: every thread waits for the kernels before this one. */
+void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text *out);
 
 /* ---- wide.c ---- */
 /* Neighbouring narrow loads and stores of the finished entry point become words. */

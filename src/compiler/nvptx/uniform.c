@@ -3,6 +3,9 @@
  * differs between lanes is reached by all lanes at once; there, operations between lanes can name
  * all lanes, which the hardware waits for. Elsewhere masks.c says which lanes are active.
  *
+ * The same of all threads of a threadgroup, or of threads with the same lane of its SIMD-groups,
+ * says which barriers all of them get to (barriers.c).
+ *
  * Conservative: values are uniform only if everything they come from is, and what a branch that is
  * not uniform leads to, up to its immediate post-dominator, is not, phis there included. A value
  * of a loop that lanes leave at different times is not uniform after it.
@@ -74,6 +77,7 @@ struct igp_flow {
     bool *done;         /* its branch has been dealt with */
     unsigned *list;     /* of the search */
     struct set varying; /* values */
+    enum igp_among among;
 };
 
 static int by_address(const void *a, const void *b, void *context) {
@@ -195,16 +199,34 @@ static bool starts_with(const char *text, const char *prefix) {
     return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* Calls whose result is the same in all lanes that make them, whatever their operands. */
-static bool is_uniform_call(const char *name) {
+static bool starts_with_one(const char *text, const char *const *prefixes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (starts_with(text, prefixes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Calls whose result is the same in all threads of the threadgroup, unless their operands differ,
+ */
+static bool is_group_call(const char *name) {
     static const char *const prefixes[] = {
         "__ingot_arg_",
         "__ingot_threadgroup_position_in_grid",
         "__ingot_threads_per_",
         "__ingot_dispatch_",
         "__ingot_threadgroups_per_grid",
-        "__ingot_simdgroup_index_in_threadgroup",
         "__ingot_simdgroups_per_threadgroup",
+        "__ingot_never",
+    };
+    return starts_with_one(name, prefixes, sizeof prefixes / sizeof *prefixes);
+}
+
+/* or in all lanes that make them, whatever their operands. */
+static bool is_lane_call(const char *name) {
+    static const char *const prefixes[] = {
+        "__ingot_simdgroup_index_in_threadgroup",
         "__ingot_simd_ballot",
         "__ingot_simd_sum",
         "__ingot_simd_product",
@@ -213,14 +235,8 @@ static bool is_uniform_call(const char *name) {
         "__ingot_simd_and",
         "__ingot_simd_or",
         "__ingot_simd_xor",
-        "__ingot_never",
     };
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        if (starts_with(name, prefixes[i])) {
-            return true;
-        }
-    }
-    return false;
+    return starts_with_one(name, prefixes, sizeof prefixes / sizeof *prefixes);
 }
 
 static bool any_operand(const struct igp_flow *flow, LLVMValueRef in, unsigned from, unsigned to) {
@@ -235,14 +251,75 @@ static bool any_operand(const struct igp_flow *flow, LLVMValueRef in, unsigned f
 static bool call_varies(const struct igp_flow *flow, LLVMValueRef call) {
     const char *name = igp_callee(call);
     unsigned count = LLVMGetNumArgOperands(call);
-    if (is_uniform_call(name)) {
-        /* a dimension or a slot that varies */
-        return starts_with(name, "__ingot_simd_") ? false : any_operand(flow, call, 0, count);
+    if (is_group_call(name)) { /* unless a dimension or a slot varies */
+        return any_operand(flow, call, 0, count);
     }
-    if (starts_with(name, "__ingot_simd_shuffle_")) {
+    if (flow->among == IGP_AMONG_LANES && is_lane_call(name)) {
+        return false;
+    }
+    if (flow->among == IGP_AMONG_LANES && starts_with(name, "__ingot_simd_shuffle_")) {
         return any_operand(flow, call, 1, count);
     }
+    if (flow->among == IGP_AMONG_SIMDGROUPS &&
+        (starts_with(name, "__ingot_simd_") || starts_with(name, "__ingot_thread_index_in_simd"))) {
+        return any_operand(flow, call, 0, count);
+    }
     return starts_with(name, "llvm.") ? any_operand(flow, call, 0, count) : true;
+}
+
+/* Can control get from one block to another without passing a third? */
+static bool leads_to(const struct igp_flow *flow, LLVMBasicBlockRef from, LLVMBasicBlockRef to,
+                     LLVMBasicBlockRef past) {
+    bool *seen = calloc(flow->count, sizeof *seen), found = !seen;
+    unsigned *list = calloc(flow->count + 1, sizeof *list), count = 0;
+    found |= !list;
+    if (!found) {
+        seen[number_of(flow, past)] = true;
+        list[count++] = number_of(flow, from);
+    }
+    while (count && !found) {
+        unsigned at = list[--count];
+        for (unsigned s = 0; s < successor_count(flow, at); s++) {
+            unsigned next = successor(flow, at, s);
+            if (!seen[next]) {
+                seen[next] = true;
+                found |= flow->blocks[next] == to;
+                list[count++] = next;
+            }
+        }
+    }
+    free(seen);
+    free(list);
+    return found;
+}
+
+/* Do the operands of an operation still have their values when control gets to `block`? */
+static bool is_fresh(const struct igp_flow *flow, LLVMValueRef operation, LLVMBasicBlockRef block) {
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef operand = LLVMGetOperand(operation, i);
+        if (LLVMIsAInstruction(operand) && leads_to(flow, LLVMGetInstructionParent(operation),
+                                                    LLVMGetInstructionParent(operand), block)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A phi of one operation that LLVM computes on each way, from what does not vary. Lanes do without:
+ * SIMD-groups often part and meet again at a barrier in a loop, of which this is the counter. */
+static bool is_same_on_all_ways(const struct igp_flow *flow, LLVMValueRef phi) {
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(phi);
+    LLVMValueRef first = LLVMGetIncomingValue(phi, 0);
+    bool same = flow->among != IGP_AMONG_LANES && LLVMIsABinaryOperator(first) &&
+                !any_operand(flow, first, 0, 2);
+    for (unsigned i = 0; i < LLVMCountIncoming(phi) && same; i++) {
+        LLVMValueRef other = LLVMGetIncomingValue(phi, i);
+        same = LLVMIsABinaryOperator(other) &&
+               LLVMGetInstructionOpcode(other) == LLVMGetInstructionOpcode(first) &&
+               LLVMGetOperand(other, 0) == LLVMGetOperand(first, 0) &&
+               LLVMGetOperand(other, 1) == LLVMGetOperand(first, 1) && is_fresh(flow, other, block);
+    }
+    return same;
 }
 
 static bool varies(const struct igp_flow *flow, LLVMValueRef in, bool joined) {
@@ -256,7 +333,7 @@ static bool varies(const struct igp_flow *flow, LLVMValueRef in, bool joined) {
         return LLVMGetVolatile(in) || LLVMGetOrdering(in) != LLVMAtomicOrderingNotAtomic ||
                any_operand(flow, in, 0, count);
     case LLVMPHI:
-        return joined || any_operand(flow, in, 0, count);
+        return !is_same_on_all_ways(flow, in) && (joined || any_operand(flow, in, 0, count));
     case LLVMCall:
         return call_varies(flow, in);
     case LLVMBr:
@@ -332,7 +409,7 @@ static bool find_varying(struct igp_flow *flow) {
 
 /* ---- calls ---- */
 bool igp_uses_lanes(const char *name) {
-    return starts_with(name, "__ingot_simd_") || !strcmp(name, "__ingot_barrier");
+    return starts_with(name, "__ingot_simd_") || starts_with(name, "__ingot_barrier");
 }
 
 bool igp_is_divergent(const struct igp_flow *flow, LLVMBasicBlockRef block) {
@@ -423,14 +500,21 @@ static ingot_status open_loops(struct igp_kernel *kernel, const struct igp_flow 
     return INGOT_OK;
 }
 
-ingot_status igp_with_flow(struct igp_kernel *kernel, igp_flow_fn *act, void *context) {
+ingot_status igp_with_flow_among(struct igp_kernel *kernel, enum igp_among among, igp_flow_fn *act,
+                                 void *context) {
     struct igp_flow flow;
+    bool found = flow_create(&flow, kernel->body);
+    flow.among = among;
     ingot_status status =
-        flow_create(&flow, kernel->body) && find_varying(&flow)
+        found && find_varying(&flow)
             ? act(kernel, &flow, context)
             : ig_fail(kernel->error, INGOT_OUT_OF_MEMORY, "no memory for the flow of a kernel");
     flow_free(&flow);
     return status;
+}
+
+ingot_status igp_with_flow(struct igp_kernel *kernel, igp_flow_fn *act, void *context) {
+    return igp_with_flow_among(kernel, IGP_AMONG_LANES, act, context);
 }
 
 ingot_status igp_release_loops(struct igp_kernel *kernel) {

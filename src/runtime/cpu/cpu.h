@@ -22,6 +22,7 @@
 
 #include "base/cpu_abi.h"
 #include "runtime/cpu/fiber.h"
+#include "runtime/cpu/walk.h"
 #include "runtime/objects.h"
 
 #define CPU_MAX_THREADS    1024u
@@ -43,6 +44,7 @@ struct cpu_code {
     int fd; /* kept open so that debuggers find the object, or -1 */
     const struct ingot_cpu_kernel *kernel;
     atomic_uint cost; /* running mean of 1/16 ns per threadgroup; 0 = not known */
+    atomic_uint compared, plain_cost, striped_cost; /* the latter of commands on much memory */
 };
 
 ingot_status cpu_code_load(ingot_device *device, const struct ig_variant *variant,
@@ -63,7 +65,10 @@ struct cpu_command {
     uint64_t work;    /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
     bool is_short;    /* shared only since more is queued: `work` is all of that */
     bool is_brief;    /* who helps with it stays for the next */
+    bool is_compared; /* what it costs with and without stripes */
     uint64_t stretch; /* pieces claimed at most, from the shares' ends on; 0: from their start */
+    uint32_t turn;    /* blocks of a stripe at a time; 0: a thread goes through without stripes */
+    uint32_t split;   /* blocks that a threadgroup is cut into, in x, when it is run by rows */
     uint32_t shares;  /* of the pieces, when open: as many threads take part at most */
     uint32_t most_shares; /* that are worth it; 0: one per worker */
     atomic_bool failed;   /* set once, by whoever then writes error */
@@ -113,6 +118,7 @@ struct cpu_failure {
     enum cpu_failure_kind kind;
     int signal;
     uintptr_t address;
+    bool no_address; /* x86 does not say which: outside of the 47 bits that there are */
     uint32_t simdgroup, mask;
     char reason[160];
 };
@@ -142,7 +148,7 @@ struct cpu_executor {
     uint32_t next_shape;
 
     struct cpu_command *command;
-    uint64_t first, count;                 /* groups of the running chunk */
+    struct cpu_walk walk;                  /* through the running chunk */
     uint32_t alone_count;                  /* commands run alone so far */
     uint64_t moved;                        /* when it last left a crowded CPU */
     const struct cpu_stream *brief_stream; /* whose brief command it last took part in, */
@@ -209,6 +215,9 @@ struct cpu_watchdog {
     bool stop, started;
 };
 
+/* Whether threads go through memory in stripes: never, always, or where that is faster. */
+enum cpu_stripes { CPU_STRIPES_OFF, CPU_STRIPES_ON, CPU_STRIPES_COMPARED };
+
 struct cpu_device {
     ingot_device base;
     pthread_mutex_t lock;
@@ -229,6 +238,7 @@ struct cpu_device {
     uint16_t rank[CPU_MAX_RANKS]; /* of each CPU among those that this process may use */
     atomic_int crowded;           /* 1 + a CPU that a worker should leave; 0: none */
     bool lenient_barriers;        /* only threads that still run count at a barrier */
+    enum cpu_stripes stripes;
     pthread_t *workers;
     struct cpu_watchdog watchdog;
     struct cpu_stream *streams; /* (pool) all of them */
@@ -381,6 +391,8 @@ void cpu_events_renew(struct cpu_device *device);
 /* level.c: the best code level of this CPU, or the lower one that was asked for. */
 ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                               struct ig_error *error);
+/* The next lower level, whose code runs at `level` too; NULL: none. */
+const char *cpu_level_below(const char *level);
 void cpu_model_name(char *name, size_t size);
 
 static inline void cpu_relax(void) {

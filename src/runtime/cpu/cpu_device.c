@@ -176,8 +176,12 @@ static void device_close(ingot_device *base) {
     free(device);
 }
 
+/* Code of the device's level, else of one below it, which this CPU runs as well. */
 static const struct ig_code *code_find(ingot_device *device, const struct ig_variant *variant) {
-    return ig_variant_code(variant, device->info.target);
+    const struct ig_code *code = NULL;
+    for (const char *level = device->info.target; level && !code; level = cpu_level_below(level))
+        code = ig_variant_code(variant, level);
+    return code;
 }
 
 static const struct ig_device_ops cpu_ops = {
@@ -205,6 +209,14 @@ static const struct ig_device_ops cpu_ops = {
     .event_elapsed = cpu_event_elapsed,
 };
 
+/* INGOT_STRIPES=off or on: always so, for measurements. */
+static enum cpu_stripes choose_stripes(void) {
+    const char *stripes = getenv("INGOT_STRIPES");
+    if (stripes && strcmp(stripes, "off") == 0)
+        return CPU_STRIPES_OFF;
+    return stripes && strcmp(stripes, "on") == 0 ? CPU_STRIPES_ON : CPU_STRIPES_COMPARED;
+}
+
 static ingot_status device_open(size_t index, const ingot_device_desc *desc, ingot_device **result,
                                 struct ig_error *error) {
     (void)index;
@@ -224,9 +236,8 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->base.ops = &cpu_ops;
     double limit = desc->time_limit_seconds;
     device->base.time_limit_seconds = limit == 0 ? DEFAULT_TIME_LIMIT : limit;
-    const char *barriers = getenv("INGOT_BARRIERS");
-    device->lenient_barriers =
-        desc->lenient_barriers || (barriers && strcmp(barriers, "lenient") == 0);
+    device->lenient_barriers = ig_lenient_barriers(desc);
+    device->stripes = choose_stripes();
     device->worker_count = device->base.info.compute_units;
     device->shares_cpus = desc->shares_cpus;
     rank_cpus(device->rank);

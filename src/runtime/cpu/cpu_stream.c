@@ -109,7 +109,7 @@ static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_comma
     }
     memset(command, 0, offsetof(struct cpu_command, payload));
     command->kind = kind;
-    command->pieces = command->chunk = 1;
+    command->pieces = command->chunk = command->split = 1;
     return command;
 }
 
@@ -225,11 +225,12 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
     struct cpu_stream *stream = handle;
     uint64_t pieces = (uint64_t)launch->groups[0] * launch->groups[1];
     if (pieces > UINT64_MAX / 2 / launch->groups[2])
-        return ig_fail(error, INGOT_LAUNCH_ERROR,
-                       "kernel \"%s\": the grid of %u x %u x %u "
-                       "threadgroups is too large",
-                       launch->kernel->variant->kernel, launch->groups[0], launch->groups[1],
-                       launch->groups[2]);
+        return ig_fail(
+            error, INGOT_LAUNCH_ERROR,
+            "kernel \"%s\": a grid of %u x %u x %u threadgroups is too large: the limit is "
+            "%llu of them",
+            launch->kernel->variant->kernel, launch->groups[0], launch->groups[1],
+            launch->groups[2], (unsigned long long)(UINT64_MAX / 2));
     limit_pending(stream);
     struct cpu_command *command = new_command(stream, CPU_DISPATCH, error);
     if (!command)

@@ -9,23 +9,6 @@
 
 typedef unsigned long long ull;
 
-static void append_bits(struct ig_text *text, uint32_t bits) {
-    const char *separator = "";
-    for (uint32_t from = 0; from < 32; from++) {
-        if (!(bits >> from & 1))
-            continue;
-        uint32_t to = from;
-        while (to + 1 < 32 && (bits >> (to + 1) & 1))
-            to++;
-        if (to > from)
-            ig_text_printf(text, "%s%u-%u", separator, from, to);
-        else
-            ig_text_printf(text, "%s%u", separator, from);
-        separator = ", ";
-        from = to;
-    }
-}
-
 static const struct ig_argument *argument_of_slot(const struct ig_variant *variant, uint32_t slot) {
     for (uint32_t i = 0; i < variant->argument_count; i++)
         if (variant->arguments[i].kind == INGOT_ARGUMENT_BUFFER &&
@@ -92,8 +75,13 @@ void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *
     ig_text_puts(&text, ": ");
     switch (failure->kind) {
     case CPU_FAULT:
-        ig_text_printf(&text, "stopped by signal %d (%s) at address 0x%llx", failure->signal,
-                       signal_meaning(failure->signal), (ull)failure->address);
+        ig_text_printf(&text, "stopped by signal %d (%s) at ", failure->signal,
+                       signal_meaning(failure->signal));
+        if (failure->no_address) {
+            ig_text_puts(&text, "an address that no memory can have");
+            break;
+        }
+        ig_text_printf(&text, "address 0x%llx", (ull)failure->address);
         if (failure->signal == SIGSEGV || failure->signal == SIGBUS)
             append_nearest(&text, command, failure->address);
         break;
@@ -110,21 +98,14 @@ void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *
         uint32_t full = failure->simdgroup + 1 == executor->group.simdgroup_count
                             ? executor->last_mask
                             : UINT32_MAX;
-        ig_text_printf(&text, "SIMD-group %u reached a threadgroup barrier without its lanes ",
-                       failure->simdgroup);
-        append_bits(&text, full & ~failure->mask);
-        ig_text_printf(&text, " (lanes 0x%08x of 0x%08x came)", failure->mask, full);
+        ig_say_lanes_missing(&text, failure->simdgroup, failure->mask, full);
         break;
     }
     case CPU_BARRIER_ENDED: {
         status = INGOT_BARRIER_ERROR;
         uint32_t count = executor->group.simdgroup_count;
         uint32_t all = count == 32 ? UINT32_MAX : (1u << count) - 1;
-        ig_text_puts(&text, "all lanes of SIMD-groups ");
-        append_bits(&text, failure->mask);
-        ig_text_puts(&text, " ended while SIMD-groups ");
-        append_bits(&text, all & ~failure->mask);
-        ig_text_puts(&text, " wait at a threadgroup barrier");
+        ig_say_simdgroups_ended(&text, all & ~failure->mask, all);
         break;
     }
     case CPU_NO_MEMORY:

@@ -73,6 +73,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     executor->failure.kind = CPU_FAULT;
     executor->failure.signal = number;
     executor->failure.address = (uintptr_t)info->si_addr;
+    executor->failure.no_address = number == SIGSEGV && info->si_code == SI_KERNEL;
     leave_kernel(executor);
 }
 

@@ -144,19 +144,6 @@ static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
     return true;
 }
 
-/* On by `count` groups, which are all in one row of groups. */
-static void step(const uint32_t groups[3], uint32_t position[3], uint32_t count) {
-    if (count < groups[0] - position[0]) {
-        position[0] += count;
-        return;
-    }
-    position[0] = 0;
-    if (++position[1] < groups[1])
-        return;
-    position[1] = 0;
-    position[2]++;
-}
-
 static void begin_command(struct cpu_executor *executor, struct cpu_command *command) {
     struct ingot_cpu_group *group = &executor->group;
     executor->command = command;
@@ -192,14 +179,6 @@ void cpu_reenter_kernel(struct cpu_executor *executor) {
     }
 }
 
-static void first_position(const struct cpu_executor *executor, uint32_t position[3]) {
-    const uint32_t *groups = executor->command->u.dispatch.groups;
-    uint64_t index = executor->first;
-    position[0] = (uint32_t)(index % groups[0]);
-    position[1] = (uint32_t)(index / groups[0] % groups[1]);
-    position[2] = (uint32_t)(index / groups[0] / groups[1]);
-}
-
 /* The rows [y, y_end) x [z, z_end) of the threads [x, x_end), block by block, so that what the
  * rows of a group share stays in the cache. */
 static void run_rows(struct cpu_executor *executor, ingot_cpu_row_fn *row, const uint32_t from[3],
@@ -219,16 +198,15 @@ static void run_rows(struct cpu_executor *executor, ingot_cpu_row_fn *row, const
     }
 }
 
-/* Groups beside each other in x, at most `most`, row by row. How many; 0: they are so narrow
- * that the variant for any shape wastes fewer lanes. */
+/* `count` blocks beside each other in x, row by row; groups are cut into command->split of them.
+ * How many; 0: they are so narrow that the variant for any shape wastes fewer lanes. */
 static uint32_t run_in_rows(struct cpu_executor *executor, const uint32_t position[3],
-                            uint64_t most) {
+                            uint32_t count) {
     const struct cpu_command *command = executor->command;
     const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
-    uint32_t in_row = command->u.dispatch.groups[0] - position[0];
-    uint32_t count = most < in_row ? (uint32_t)most : in_row, from[3], end[3];
+    uint32_t from[3], end[3], split = command->split;
     for (int axis = 0; axis < 3; axis++) {
-        uint32_t full = command->u.dispatch.group[axis];
+        uint32_t full = command->u.dispatch.group[axis] / (axis == 0 ? split : 1);
         uint64_t past = ((uint64_t)position[axis] + (axis == 0 ? count : 1)) * full;
         uint32_t threads = command->u.dispatch.threads[axis];
         from[axis] = position[axis] * full;
@@ -238,8 +216,10 @@ static uint32_t run_in_rows(struct cpu_executor *executor, const uint32_t positi
     if (!one_row && end[0] - from[0] < INGOT_SIMD_WIDTH && kernel->group[INGOT_CPU_IDS_GENERAL])
         return 0;
     memcpy(executor->group.group_position, position, sizeof executor->group.group_position);
-    executor->run = count;
-    run_rows(executor, kernel->row, from, end);
+    executor->group.group_position[0] = position[0] / split;
+    executor->run = (position[0] + count - 1) / split - position[0] / split + 1;
+    if (from[0] < end[0]) /* not so: blocks of a last group that has fewer */
+        run_rows(executor, kernel->row, from, end);
     return count;
 }
 
@@ -258,23 +238,21 @@ static void run_group(struct cpu_executor *executor, const struct ingot_cpu_kern
 /* A chunk of groups, SIMD-groups in turn. */
 IG_NEVER_RETURNS static void run_chunk(void *context) {
     struct cpu_executor *executor = context;
-    struct cpu_command *command = executor->command;
-    const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
-    uint32_t position[3];
+    const struct ingot_cpu_kernel *kernel = executor->command->u.dispatch.code->kernel;
+    struct cpu_walk *walk = &executor->walk;
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
-    first_position(executor, position);
+    uint32_t count;
     cpu_reenter_kernel(executor);
-    for (uint64_t left = executor->count; left > 0;) {
-        uint32_t count = kernel->row ? run_in_rows(executor, position, left) : 0;
+    do {
+        const uint32_t *position = cpu_walk_position(walk);
+        count = kernel->row ? run_in_rows(executor, position, cpu_walk_most(walk)) : 0;
         if (count == 0) {
             if (!set_group(executor, position, &ids))
                 break;
             run_group(executor, kernel, ids);
             count = 1;
         }
-        left -= count;
-        step(command->u.dispatch.groups, position, count);
-    }
+    } while (cpu_walk_on(walk, count));
     cpu_escape(executor);
 }
 
@@ -412,11 +390,9 @@ static size_t colour(uint32_t fiber) {
 
 static bool run_with_barriers(struct cpu_executor *executor) {
     executor->run = 1;
-    uint32_t position[3];
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
-    first_position(executor, position);
-    for (uint64_t i = 0; i < executor->count; i++) {
-        if (!set_group(executor, position, &ids))
+    do {
+        if (!set_group(executor, cpu_walk_position(&executor->walk), &ids))
             return false;
         uint32_t count = executor->group.simdgroup_count;
         for (uint32_t simdgroup = 0; simdgroup < count; simdgroup++)
@@ -427,8 +403,7 @@ static bool run_with_barriers(struct cpu_executor *executor) {
         ig_fiber_switch(&executor->main, &executor->stacks.fibers[count - 1], false);
         if (executor->failure.kind != CPU_NO_FAILURE)
             return false;
-        step(executor->command->u.dispatch.groups, position, 1);
-    }
+    } while (cpu_walk_on(&executor->walk, 1));
     return true;
 }
 
@@ -436,8 +411,9 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
                     uint64_t count) {
     const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
     executor->failure.kind = CPU_NO_FAILURE;
-    executor->first = first;
-    executor->count = count;
+    const uint32_t *groups = command->u.dispatch.groups, split = command->split;
+    cpu_walk_begin(&executor->walk, (uint32_t[]){groups[0] * split, groups[1], groups[2]},
+                   first * split, count * split, command->turn);
     begin_command(executor, command);
     bool fibers = (kernel->flags & INGOT_CPU_KERNEL_BARRIERS) != 0 &&
                   executor->group.full_simdgroup_count > 1;

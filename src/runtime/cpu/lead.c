@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/last_cache.h"
 #include "runtime/cpu/cpu.h"
 
 #define ALONE_NS          10000u /* less work than this is not worth sharing, */
@@ -33,6 +35,9 @@
 #define TIMED_EVERY       8u      /* commands that run on one thread */
 #define TURNED_NS         400000u /* work that may be more than the caches hold, */
 #define STRETCH_NS        50000u  /* and a part of it that is less */
+#define FIRST_TRIALS      4u      /* of two orders in turn, */
+#define TRIED_EVERY       32u     /* and then of the slower one */
+#define LEAST_STRIPED     64u     /* threadgroups */
 
 /* ---- running ---- */
 
@@ -57,6 +62,28 @@ static void note_cost(struct cpu_code *code, uint64_t nanoseconds, uint64_t grou
         cost = UINT32_MAX;
     uint32_t updated = mean ? (uint32_t)(((uint64_t)mean * 3 + cost) / 4) : (uint32_t)cost;
     atomic_store_explicit(&code->cost, updated, memory_order_relaxed);
+}
+
+/* Of the calling thread on its CPU, in ns, where two orders are compared: it may lose its CPU to
+ * others for longer than they differ. */
+static uint64_t time_to_compare(const struct cpu_command *command) {
+    struct timespec time;
+    if (!command->is_compared || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
+        return 0;
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* Follows what is faster at once and what is slower by and by: others may have been in the way. */
+static void note_order(const struct cpu_command *command, uint64_t start, uint64_t groups) {
+    struct cpu_code *code = command->u.dispatch.code;
+    uint64_t nanoseconds = time_to_compare(command) - start;
+    atomic_uint *kept = command->turn ? &code->striped_cost : &code->plain_cost;
+    uint32_t before = atomic_load_explicit(kept, memory_order_relaxed);
+    uint64_t cost = nanoseconds * 16 / groups + 1;
+    if (before && cost > before)
+        cost = before + (cost - before) / 8;
+    atomic_store_explicit(kept, cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX,
+                          memory_order_relaxed);
 }
 
 static void run_blit(const struct cpu_command *command, uint64_t first, uint64_t count) {
@@ -214,7 +241,7 @@ static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
         executor->brief_share = share;
     }
     leave_crowd(executor);
-    uint64_t start = cpu_now(), begin = start, pieces = 0;
+    uint64_t start = cpu_now(), begin = start, pieces = 0, compared = time_to_compare(command);
     while (!atomic_load_explicit(&command->failed, memory_order_relaxed)) {
         uint64_t first, count = chunk;
         if (!claim(stream, command, &share, &first, &count))
@@ -235,6 +262,8 @@ static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
         cpu_end_groups(executor);
         if (notes_cost)
             note_cost(command->u.dispatch.code, start - begin, pieces);
+        if (command->is_compared)
+            note_order(command, compared, pieces);
     }
 }
 
@@ -281,12 +310,72 @@ static uint64_t backlog(const struct cpu_stream *stream, const struct cpu_comman
  * what the next can begin with. Every other one goes through its shares from their ends, a stretch
  * at a time. Only where the order cannot matter: kernels that run by rows have no atomics. */
 static void turn(struct cpu_stream *stream, struct cpu_command *command) {
-    if (command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row ||
+    if (command->turn || command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row ||
         command->work == CPU_UNKNOWN_WORK || command->work < TURNED_NS)
         return;
     stream->backwards = !stream->backwards;
     if (stream->backwards)
         command->stretch = command->pieces / (command->work / STRETCH_NS) + 1;
+}
+
+/* Two places to work at in turn, or one after the other? That depends on the machine and on the
+ * size of the pages, which cannot be known: the first commands of a kernel try both, and from time
+ * to time one does what was slower. */
+static bool prefers_stripes(const struct cpu_device *device, struct cpu_code *code) {
+    if (device->stripes != CPU_STRIPES_COMPARED)
+        return device->stripes == CPU_STRIPES_ON;
+    uint32_t number = atomic_fetch_add_explicit(&code->compared, 1, memory_order_relaxed);
+    if (number < FIRST_TRIALS)
+        return number % 2;
+    uint32_t plain = atomic_load_explicit(&code->plain_cost, memory_order_relaxed);
+    uint32_t striped = atomic_load_explicit(&code->striped_cost, memory_order_relaxed);
+    return (striped < plain) != (number % TRIED_EVERY == 0);
+}
+
+/* Threads of a row together in a turn of a kernel that runs by rows and goes through more memory
+ * than the caches hold; else 0. A turn is of a page of each array; of less where there are so many
+ * arrays that one loses what was got ready for another. */
+static uint32_t row_turn(const struct cpu_command *command) {
+    static const uint32_t turn_bytes[] = {0, 4096, 8192, 4096, 2048};
+    const uint32_t *group = command->u.dispatch.group, *threads = command->u.dispatch.threads;
+    uint32_t flags = command->u.dispatch.code->kernel->flags;
+    uint32_t arrays = flags / INGOT_CPU_KERNEL_ARRAYS;
+    uint32_t each = flags / INGOT_CPU_KERNEL_STREAMED % 256;
+    if (!each || arrays >= sizeof turn_bytes / sizeof *turn_bytes || group[1] * group[2] != 1 ||
+        (uint64_t)each * threads[0] * threads[1] * threads[2] <= ig_last_cache_bytes())
+        return 0;
+    return turn_bytes[arrays] / each;
+}
+
+/* The same of a kernel that says that it moves memory, group by group: which, only its buffers
+ * tell. */
+static bool moves_much(const struct cpu_command *command) {
+    uint64_t bytes = 0;
+    if (!(command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_MOVES))
+        return false;
+    for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++)
+        if (command->u.dispatch.retained[slot])
+            bytes += command->u.dispatch.retained[slot]->length;
+    return bytes > ig_last_cache_bytes() && command->pieces >= LEAST_STRIPED;
+}
+
+/* At the end of a page a core begins anew: it looks up where the next one is, and only then loads
+ * ahead there. Where pages are small, it is faster for a thread to work at two places in turn:
+ * while it is at one, the other is got ready. What is in the caches needs none of this. */
+static void stripe(const struct cpu_device *device, struct cpu_command *command) {
+    if (command->kind != CPU_DISPATCH)
+        return;
+    uint32_t together = row_turn(command), split = 1, width = command->u.dispatch.group[0];
+    if (!together && !moves_much(command))
+        return;
+    command->is_compared = true;
+    if (!prefers_stripes(device, command->u.dispatch.code))
+        return;
+    while (together && width / split > together && width % (2 * split * INGOT_SIMD_WIDTH) == 0)
+        split *= 2;
+    uint32_t block = width / split;
+    command->split = split;
+    command->turn = block < together ? together / block : 1;
 }
 
 /* Each thread more takes HANDOVER_NS until it is there and its work has come back; with n threads
@@ -305,6 +394,7 @@ static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
         return true;
     command->chunk = smallest_chunk(command);
     command->work = cpu_expected_work(command);
+    stripe(executor->device, command);
     turn(stream, command);
     if (executor->device->worker_count == 1)
         return true;
@@ -497,12 +587,14 @@ static void run_alone(struct cpu_executor *executor, struct cpu_command *command
     struct cpu_code *code = command->kind == CPU_DISPATCH ? command->u.dispatch.code : NULL;
     bool timed = code && (executor->alone_count++ % TIMED_EVERY == 0 ||
                           !atomic_load_explicit(&code->cost, memory_order_relaxed));
-    uint64_t start = timed ? cpu_now() : 0;
+    uint64_t start = timed ? cpu_now() : 0, compared = time_to_compare(command);
     run_pieces(executor, command, 0, command->pieces);
     if (code)
         cpu_end_groups(executor);
     if (timed)
         note_cost(code, cpu_now() - start, command->pieces);
+    if (command->is_compared)
+        note_order(command, compared, command->pieces);
 }
 
 /* The command's stream was cancelled before it began. */

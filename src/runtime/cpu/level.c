@@ -76,6 +76,13 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
     return INGOT_OK;
 }
 
+const char *cpu_level_below(const char *level) {
+    size_t at = sizeof levels / sizeof levels[0];
+    while (at > 0 && strcmp(levels[at - 1], level) != 0)
+        at--;
+    return at > 1 ? levels[at - 2] : NULL;
+}
+
 void cpu_model_name(char *name, size_t size) {
     char brand[49] = {0};
     uint32_t highest = __get_cpuid_max(0x80000000u, NULL);
@@ -101,6 +108,11 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                        "CPU level %s was asked for, but this CPU has only %s", wanted, only);
     snprintf(target, size, "%s", only);
     return INGOT_OK;
+}
+
+const char *cpu_level_below(const char *level) {
+    (void)level;
+    return NULL;
 }
 
 void cpu_model_name(char *name, size_t size) {

@@ -27,13 +27,17 @@ struct cuda_device {
     int capability;       /* 90 for 9.0 */
     uint32_t max_grid[3];
     bool is_blocking; /* $INGOT_CUDA_BLOCKING: every dispatch is waited for */
+    bool lenient_barriers;
+    bool is_serial; /* $INGOT_CUDA_SERIAL: no kernel starts before the one ahead of it has ended */
 
     pthread_mutex_t lock; /* recursive */
     atomic_bool is_lost;
     ingot_status lost_status; /* under lock, as all below */
     char *lost_reason;
     struct cuda_stream *streams;
-    struct cuda_code *logging; /* the code that can write messages */
+    struct cuda_code *logging;  /* the code that can write messages */
+    struct cuda_code *stopping; /* the code with barriers that threads may miss */
+    uint32_t stream_count;      /* that were opened or wrapped */
 };
 
 /* Where an argument goes in the parameter block. */
@@ -53,8 +57,13 @@ struct cuda_code {
     uint32_t static_bytes; /* that the driver places, rounded up to 16 */
     cu_pointer log;        /* 0: it writes no messages */
     struct cuda_code *next_logging;
-    bool has_run;     /* since its log was read */
-    bool has_dynamic; /* threadgroup memory of which the launch says the size */
+    bool has_run;    /* since its log was read */
+    cu_pointer stop; /* where it says that threads missed a barrier; 0: it cannot */
+    struct cuda_code *next_stopping;
+    bool may_have_stopped; /* since that was read */
+    bool is_in_graph;      /* was captured: it may run at any time */
+    bool has_dynamic;      /* threadgroup memory of which the launch says the size */
+    bool waits;            /* begins with INGOT_CUDA_WAIT */
     uint32_t max_threads;
     uint32_t place_count;
     struct cuda_place places[];
@@ -75,6 +84,7 @@ struct cuda_stream {
     struct cuda_device *device;
     struct cuda_stream *next;
     cu_stream handle;
+    uint32_t number; /* of the device's streams; never 0 */
     bool is_wrapped;
     bool is_busy;
     uint64_t queued; /* counts everything */
@@ -98,6 +108,8 @@ ingot_status cuda_enter(struct cuda_device *device, struct cuda_scope *scope,
 ingot_status cuda_enter_relaxed(struct cuda_device *device, struct cuda_scope *scope,
                                 struct ig_error *error);
 void cuda_leave(struct cuda_device *device, struct cuda_scope *scope);
+/* The thread has no context again if it has the device's from cuda_enter. */
+void cuda_forget_current(struct cuda_device *device);
 
 bool cuda_is_lost(struct cuda_device *device);
 /* INGOT_DEVICE_LOST with the reason, or INGOT_OK. */
@@ -130,6 +142,12 @@ ingot_status cuda_code_load(ingot_device *device, const struct ig_variant *varia
                             const struct ig_code *code, void **loaded, struct ig_error *error);
 uint32_t cuda_code_threads(const void *loaded);
 void cuda_code_unload(ingot_device *device, void *loaded);
+/* A variable of the module, of `size` bytes at least; 0 if there is none in the code. */
+ingot_status cuda_code_variable(struct cuda_device *device, const struct cuda_code *code,
+                                const struct ig_code *image, const char *name, size_t size,
+                                cu_pointer *address, struct ig_error *error);
+/* Memory of the device, now; with the context current. */
+cu_result cuda_fetch(struct cuda_device *device, cu_pointer from, void *to, size_t size);
 
 ingot_status cuda_buffer_allocate(ingot_device *device, ingot_buffer *buffer,
                                   struct ig_error *error);
@@ -159,8 +177,8 @@ ingot_status cuda_stream_record(void *stream, ingot_event *event, struct ig_erro
 ingot_status cuda_stream_wait_event(void *stream, ingot_event *event, struct ig_error *error);
 ingot_status cuda_stream_wait(void *stream, struct ig_error *error);
 
-/* cuda_launch.c: the parameter block of a dispatch and its launch, with the lock held and the
- * context current. */
+/* cuda_launch.c: the parameter block of a dispatch and its launch, with the lock held; the context
+ * need not be current. */
 ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *launch,
                          struct ig_error *error);
 
@@ -178,6 +196,15 @@ void cuda_log_close(struct cuda_device *device, struct cuda_code *code);
 /* Hands on what kernels wrote, when no stream has work; without the lock. Fails when a kernel says
  * that it could not go on. */
 ingot_status cuda_log_read(struct cuda_device *device, struct ig_error *error);
+
+/* cuda_stop.c: the same for barriers that threads missed, which become errors of streams; reading
+ * and the note of a launch with the lock held. What nobody else had is for `waiting`. */
+ingot_status cuda_stop_open(struct cuda_device *device, struct cuda_code *code,
+                            const struct ig_code *image, struct ig_error *error);
+void cuda_stop_close(struct cuda_device *device, struct cuda_code *code);
+void cuda_stop_launched(struct cuda_stream *stream, struct cuda_code *code);
+ingot_status cuda_stop_read(struct cuda_device *device, struct cuda_stream *waiting,
+                            struct ig_error *error);
 
 ingot_status cuda_event_open(ingot_device *device, void **event, struct ig_error *error);
 void cuda_event_close(void *event);

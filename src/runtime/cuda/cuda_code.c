@@ -122,6 +122,30 @@ static ingot_status load_module(struct cuda_device *device, const char *kernel,
     return status;
 }
 
+ingot_status cuda_code_variable(struct cuda_device *device, const struct cuda_code *code,
+                                const struct ig_code *image, const char *name, size_t size,
+                                cu_pointer *address, struct ig_error *error) {
+    size_t found = 0;
+    *address = 0;
+    /* Its name is in the code; to ask the driver in vain counts as an error in its tools. */
+    if (!memmem(image->bytes, image->size, name, strlen(name)))
+        return INGOT_OK;
+    cu_result result = device->driver->module_global(address, &found, code->module, name);
+    if (result == CU_NOT_FOUND || (result == CU_SUCCESS && found < size)) {
+        *address = 0;
+        return INGOT_OK;
+    }
+    return result == CU_SUCCESS
+               ? INGOT_OK
+               : cuda_fail(device, result, error,
+                           "variable \"%s\" of kernel \"%s\" cannot be found", name, code->kernel);
+}
+
+cu_result cuda_fetch(struct cuda_device *device, cu_pointer from, void *to, size_t size) {
+    cu_result result = device->driver->memory_download(to, from, size, device->own_stream);
+    return result == CU_SUCCESS ? device->driver->stream_synchronize(device->own_stream) : result;
+}
+
 static ingot_status set_limits(struct cuda_device *device, struct cuda_code *code,
                                struct ig_error *error) {
     int threads = 0;
@@ -154,6 +178,8 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
                        variant->kernel);
     }
     result->kernel = name;
+    result->waits = device->driver->launch_with && !device->is_serial &&
+                    memmem(code->bytes, code->size, INGOT_CUDA_WAIT, strlen(INGOT_CUDA_WAIT));
     ingot_status status = lay_out(variant, result, error);
     if (status == INGOT_OK && (status = cuda_enter_relaxed(device, &scope, error)) == INGOT_OK) {
         status = load_module(device, name, code, result, error);
@@ -161,6 +187,8 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
             status = set_limits(device, result, error);
         if (status == INGOT_OK)
             status = cuda_log_open(device, result, code, error);
+        if (status == INGOT_OK)
+            status = cuda_stop_open(device, result, code, error);
         if (status != INGOT_OK && result->module && !cuda_is_lost(device))
             device->driver->module_unload(result->module);
         cuda_leave(device, &scope);
@@ -198,6 +226,12 @@ void cuda_code_unload(ingot_device *base, void *loaded) {
     cuda_drain(device);
     cuda_log_read(device, NULL);
     cuda_log_close(device, code);
+    if (code->stop) {
+        pthread_mutex_lock(&device->lock);
+        cuda_stop_read(device, NULL, NULL);
+        pthread_mutex_unlock(&device->lock);
+    }
+    cuda_stop_close(device, code);
     forget(device, code);
     if (cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK) {
         device->driver->module_unload(code->module);

@@ -111,6 +111,8 @@ ingot_status cuda_event_wait(void *handle, struct ig_error *error) {
             status = cuda_check_lost(device, error);
         else if (result != CU_SUCCESS && result != CU_NOT_READY)
             status = cuda_fail(device, result, error, "waiting for an event failed");
+        if (status == INGOT_OK && result == CU_SUCCESS && device->stopping)
+            status = cuda_stop_read(device, NULL, error);
         bool has_messages = status == INGOT_OK && device->logging;
         pthread_mutex_unlock(&device->lock);
         if (status != INGOT_OK || result != CU_NOT_READY)

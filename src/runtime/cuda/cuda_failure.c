@@ -192,13 +192,33 @@ ingot_status cuda_fail(struct cuda_device *device, cu_result result, struct ig_e
 
 /* ---- the current context ---- */
 
+/* A thread without a context gets the first GPU's and keeps it, as from CUDA's runtime: to push and
+ * to pop it would be two more calls of the driver for each one. */
+static _Thread_local cu_context kept;
+
+static bool keep_current(struct cuda_device *device) {
+    if (device->ordinal != 0 || device->driver->context_set(device->context) != CU_SUCCESS)
+        return false;
+    kept = device->context;
+    return true;
+}
+
+void cuda_forget_current(struct cuda_device *device) {
+    cu_context current = NULL;
+    if (kept == device->context && device->driver->context_current(&current) == CU_SUCCESS &&
+        current == kept)
+        device->driver->context_set(NULL);
+    kept = NULL;
+}
+
 ingot_status cuda_enter(struct cuda_device *device, struct cuda_scope *scope,
                         struct ig_error *error) {
     cu_context current = NULL;
     *scope = (struct cuda_scope){0};
     if (cuda_is_lost(device))
         return cuda_check_lost(device, error);
-    if (device->driver->context_current(&current) == CU_SUCCESS && current == device->context)
+    if (device->driver->context_current(&current) == CU_SUCCESS &&
+        (current == device->context || (!current && keep_current(device))))
         return INGOT_OK;
     cu_result result = device->driver->context_push(device->context);
     if (result != CU_SUCCESS)

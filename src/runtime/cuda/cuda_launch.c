@@ -81,9 +81,10 @@ static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_laun
 }
 
 /* Everything but staged bytes; says whether there are any. */
-static bool fill_block(const struct ig_launch *launch, const struct cuda_code *code,
-                       unsigned char *block) {
-    struct ingot_cuda_launch header = {.flags = INGOT_CUDA_REFERENCES_INLINE};
+static bool fill_block(const struct cuda_stream *stream, const struct ig_launch *launch,
+                       const struct cuda_code *code, unsigned char *block) {
+    struct ingot_cuda_launch header = {.flags = INGOT_CUDA_REFERENCES_INLINE,
+                                       .stream = stream->number};
     bool staged = false;
     memset(block, 0, code->block_bytes);
     memcpy(header.threads, launch->threads, sizeof header.threads);
@@ -91,6 +92,8 @@ static bool fill_block(const struct ig_launch *launch, const struct cuda_code *c
     memcpy(header.groups, launch->groups, sizeof header.groups);
     if (launch->group[1] == 1 && launch->group[2] == 1)
         header.flags |= INGOT_CUDA_ONE_DIMENSION;
+    if (stream->device->lenient_barriers)
+        header.flags |= INGOT_CUDA_LENIENT_BARRIERS;
     for (uint32_t i = 0; i < code->place_count; i++) {
         const struct cuda_place *place = &code->places[i];
         const ingot_arg *arg = argument_of(launch, place);
@@ -153,12 +156,29 @@ static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+static cu_result launch_grid(const struct cuda_stream *stream, const struct cuda_code *code,
+                             const uint32_t grid[3], uint32_t threads, uint32_t dynamic,
+                             void **parameters) {
+    static const cu_launch_attribute overlap = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                                                .value.allowed = 1};
+    const struct cuda_driver *driver = stream->device->driver;
+    if (!code->waits)
+        return driver->launch(code->function, grid[0], grid[1], grid[2], threads, 1, 1, dynamic,
+                              stream->handle, parameters, NULL);
+    const cu_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
+                                     .block = {threads, 1, 1},
+                                     .shared = dynamic,
+                                     .stream = stream->handle,
+                                     .attributes = &overlap,
+                                     .attribute_count = 1};
+    return driver->launch_with(&config, code->function, parameters, NULL);
+}
+
 /* The hardware counts fewer rows than there may be: a grid that has more goes in parts. */
 static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch *launch,
                               const struct cuda_code *code, unsigned char *block, uint32_t threads,
                               uint32_t dynamic) {
-    const struct cuda_device *device = stream->device;
-    const uint32_t *groups = launch->groups, *most = device->max_grid;
+    const uint32_t *groups = launch->groups, *most = stream->device->max_grid;
     void *parameters[] = {block};
     cu_result result = CU_SUCCESS;
     for (uint32_t z = 0; z < groups[2] && result == CU_SUCCESS; z += most[2])
@@ -166,29 +186,69 @@ static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch
             const uint32_t first[2] = {y, z};
             if (y || z)
                 memcpy(block + offsetof(struct ingot_cuda_launch, first), first, sizeof first);
-            result =
-                device->driver->launch(code->function, groups[0], least(groups[1] - y, most[1]),
-                                       least(groups[2] - z, most[2]), threads, 1, 1, dynamic,
-                                       stream->handle, parameters, NULL);
+            const uint32_t grid[3] = {groups[0], least(groups[1] - y, most[1]),
+                                      least(groups[2] - z, most[2])};
+            result = launch_grid(stream, code, grid, threads, dynamic, parameters);
         }
     return result;
+}
+
+/* What the driver says of a launch when the thread has another context than the kernel, or none. */
+static bool is_of_another_context(cu_result result) {
+    return result == CU_INVALID_CONTEXT || result == CU_INVALID_HANDLE ||
+           result == CU_CONTEXT_IS_DESTROYED;
+}
+
+/* The thread nearly always has the context, so the launch comes first and is the only call. */
+static ingot_status launch_block(struct cuda_stream *stream, const struct ig_launch *launch,
+                                 const struct cuda_code *code, uint32_t threads, uint32_t dynamic,
+                                 cu_result *result, struct ig_error *error) {
+    _Alignas(16) unsigned char block[INGOT_CUDA_MAX_BLOCK];
+    struct cuda_scope scope = {0};
+    ingot_status status = INGOT_OK;
+    if (fill_block(stream, launch, code, block)) {
+        status = cuda_enter(stream->device, &scope, error);
+        if (status == INGOT_OK)
+            status = stage_bytes(stream, launch, code, block, error);
+    }
+    if (status == INGOT_OK)
+        *result = launch_parts(stream, launch, code, block, threads, dynamic);
+    if (status == INGOT_OK && is_of_another_context(*result) && !scope.is_pushed) {
+        status = cuda_enter(stream->device, &scope, error);
+        if (status == INGOT_OK)
+            *result = launch_parts(stream, launch, code, block, threads, dynamic);
+    }
+    cuda_leave(stream->device, &scope);
+    return status;
+}
+
+static ingot_status wait_for_launch(struct cuda_stream *stream, const struct cuda_code *code,
+                                    struct ig_error *error) {
+    struct cuda_scope scope;
+    ingot_status status = cuda_enter(stream->device, &scope, error);
+    if (status != INGOT_OK)
+        return status;
+    cu_result result = stream->device->driver->stream_synchronize(stream->handle);
+    cuda_leave(stream->device, &scope);
+    return result == CU_SUCCESS
+               ? INGOT_OK
+               : cuda_fail(stream->device, result, error, "kernel \"%s\"", code->kernel);
 }
 
 ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *launch,
                          struct ig_error *error) {
     struct cuda_device *device = stream->device;
     struct cuda_code *code = launch->kernel->loaded;
-    _Alignas(16) unsigned char block[INGOT_CUDA_MAX_BLOCK];
     uint32_t threads = launch->group[0] * launch->group[1] * launch->group[2];
     uint32_t dynamic = launch->threadgroup_bytes > code->static_bytes
                            ? launch->threadgroup_bytes - code->static_bytes
                            : 0;
+    cu_result result = CU_SUCCESS;
     ingot_status status = check_grid(device, launch, code, error);
-    if (status == INGOT_OK && fill_block(launch, code, block))
-        status = stage_bytes(stream, launch, code, block, error);
+    if (status == INGOT_OK)
+        status = launch_block(stream, launch, code, threads, dynamic, &result, error);
     if (status != INGOT_OK)
         return status;
-    cu_result result = launch_parts(stream, launch, code, block, threads, dynamic);
     if (result != CU_SUCCESS)
         return cuda_fail(device, result, error,
                          "kernel \"%s\": the launch of %u x %u x %u groups of %u threads with %u "
@@ -196,10 +256,7 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
                          code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
                          threads, dynamic);
     code->has_run = true;
+    cuda_stop_launched(stream, code);
     note_pending(stream, code, launch->time_limit_seconds);
-    if (!device->is_blocking)
-        return INGOT_OK;
-    result = device->driver->stream_synchronize(stream->handle);
-    return result == CU_SUCCESS ? INGOT_OK
-                                : cuda_fail(device, result, error, "kernel \"%s\"", code->kernel);
+    return device->is_blocking ? wait_for_launch(stream, code, error) : INGOT_OK;
 }

@@ -11,19 +11,10 @@
 
 ingot_status cuda_log_open(struct cuda_device *device, struct cuda_code *code,
                            const struct ig_code *image, struct ig_error *error) {
-    size_t size = 0;
-    /* Its name is in the code; to ask the driver in vain counts as an error in its tools. */
-    if (!memmem(image->bytes, image->size, INGOT_CUDA_LOG_SYMBOL, strlen(INGOT_CUDA_LOG_SYMBOL)))
-        return INGOT_OK;
-    cu_result result =
-        device->driver->module_global(&code->log, &size, code->module, INGOT_CUDA_LOG_SYMBOL);
-    if (result == CU_NOT_FOUND || (result == CU_SUCCESS && size < INGOT_CUDA_LOG_BYTES)) {
-        code->log = 0;
-        return INGOT_OK;
-    }
-    if (result != CU_SUCCESS)
-        return cuda_fail(device, result, error, "the log of kernel \"%s\" cannot be found",
-                         code->kernel);
+    ingot_status status = cuda_code_variable(device, code, image, INGOT_CUDA_LOG_SYMBOL,
+                                             INGOT_CUDA_LOG_BYTES, &code->log, error);
+    if (status != INGOT_OK || !code->log)
+        return status;
     pthread_mutex_lock(&device->lock);
     code->next_logging = device->logging;
     device->logging = code;
@@ -43,22 +34,17 @@ void cuda_log_close(struct cuda_device *device, struct cuda_code *code) {
 
 /* ---- one log's bytes ---- */
 
-static cu_result fetch(struct cuda_device *device, cu_pointer from, void *to, size_t size) {
-    cu_result result = device->driver->memory_download(to, from, size, device->own_stream);
-    return result == CU_SUCCESS ? device->driver->stream_synchronize(device->own_stream) : result;
-}
-
 /* A copy of the log, which is then empty; NULL when there is nothing in it. */
 static unsigned char *take_log(struct cuda_device *device, const struct cuda_code *code,
                                cu_result *result) {
     struct ingot_cuda_log head;
-    *result = fetch(device, code->log, &head, sizeof head);
+    *result = cuda_fetch(device, code->log, &head, sizeof head);
     if (*result != CU_SUCCESS || (!head.used && !head.lost))
         return NULL;
     unsigned char *bytes = malloc(INGOT_CUDA_LOG_BYTES);
     if (!bytes)
         return NULL;
-    *result = fetch(device, code->log, bytes, INGOT_CUDA_LOG_BYTES);
+    *result = cuda_fetch(device, code->log, bytes, INGOT_CUDA_LOG_BYTES);
     if (*result == CU_SUCCESS)
         *result =
             device->driver->memory_fill(code->log, 0, INGOT_CUDA_LOG_BYTES, device->own_stream);
@@ -85,7 +71,7 @@ static const char *gpu_string(void *context, uint64_t address) {
     if (cuda_enter_relaxed(reader->device, &scope, NULL) != INGOT_OK)
         return "(lost)";
     for (; at < sizeof reader->string - 1; at++)
-        if (fetch(reader->device, address + at, reader->string + at, 1) != CU_SUCCESS ||
+        if (cuda_fetch(reader->device, address + at, reader->string + at, 1) != CU_SUCCESS ||
             !reader->string[at])
             break;
     reader->string[at] = 0;

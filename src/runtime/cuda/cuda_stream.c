@@ -14,6 +14,7 @@ static ingot_status new_stream(struct cuda_device *device, cu_stream handle, boo
     stream->handle = handle;
     stream->is_wrapped = is_wrapped;
     pthread_mutex_lock(&device->lock);
+    stream->number = ++device->stream_count;
     stream->next = device->streams;
     device->streams = stream;
     pthread_mutex_unlock(&device->lock);
@@ -83,12 +84,19 @@ void cuda_stream_close(void *handle) {
 
 /* ---- queueing ---- */
 
+/* An error drops what follows it. But another library goes on with its stream after a barrier that
+ * threads missed; so do we. */
+static bool is_stopped(const struct cuda_stream *stream) {
+    bool goes_on = stream->is_wrapped && stream->error.status == INGOT_BARRIER_ERROR;
+    return stream->error.status != INGOT_OK && !goes_on;
+}
+
 bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ingot_status *status,
                        struct ig_error *error) {
     pthread_mutex_lock(&stream->device->lock);
-    bool is_stopped = stream->error.status != INGOT_OK;
-    *status = is_stopped ? INGOT_OK : cuda_enter(stream->device, scope, error);
-    if (!is_stopped && *status == INGOT_OK)
+    bool dropped = is_stopped(stream);
+    *status = dropped ? INGOT_OK : cuda_enter(stream->device, scope, error);
+    if (!dropped && *status == INGOT_OK)
         return true;
     pthread_mutex_unlock(&stream->device->lock);
     return false;
@@ -122,11 +130,15 @@ ingot_status cuda_stream_end(struct cuda_stream *stream, struct cuda_scope *scop
 ingot_status cuda_stream_dispatch(void *handle, const struct ig_launch *launch,
                                   struct ig_error *error) {
     struct cuda_stream *stream = handle;
-    struct cuda_scope scope;
-    ingot_status status;
-    if (!cuda_stream_begin(stream, &scope, &status, error))
-        return status;
-    return finish(stream, &scope, cuda_launch(stream, launch, error), error);
+    struct cuda_scope scope = {0};
+    ingot_status status = INGOT_OK;
+    pthread_mutex_lock(&stream->device->lock);
+    if (!is_stopped(stream)) {
+        status = cuda_check_lost(stream->device, error);
+        if (status == INGOT_OK)
+            status = cuda_launch(stream, launch, error);
+    }
+    return finish(stream, &scope, status, error);
 }
 
 ingot_status cuda_stream_copy(void *handle, ingot_buffer *source, uint64_t source_offset,
@@ -217,6 +229,8 @@ ingot_status cuda_stream_wait(void *handle, struct ig_error *error) {
         pthread_mutex_unlock(&device->lock);
         cuda_pause(round);
     }
+    if (result == CU_SUCCESS && device->stopping && !cuda_is_lost(device))
+        status = cuda_stop_read(device, stream, error);
     if (stream->error.status != INGOT_OK) {
         status = stream->error.status;
         ig_fail(error, status, "%s", ig_error_text(&stream->error));

@@ -1,0 +1,17 @@
+// Lanes of one SIMD-group at two barriers are at neither together.
+// RUN: kernel=k threads=32 group=32
+// ARG 0: i32[32]
+// EXPECT-STATUS: INGOT_BARRIER_ERROR
+// EXPECT-ERROR: SIMD-group 0 reached a threadgroup barrier without its lanes
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void k(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgroup]]) {
+    if (t < 7) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        x[t] = 1;
+    } else {
+        threadgroup_barrier(mem_flags::mem_device);
+        x[t] = 2;
+    }
+}

@@ -1,0 +1,23 @@
+#!/bin/bash
+# Small cases of the operations on a card that executes PTX (tests/fake_cuda). usage: card.sh INGOT
+set -u
+ingot=$1
+failed=0
+
+health() { # health CASE OPERATION...
+    local text=$1
+    shift
+    "$ingot" health "$@" --case "$text" --device cuda --repeat 2 || failed=1
+}
+
+health 33 '*norm*' '*softmax*' '*silu*' '*gelu*' cache_write cache_copy cholesky convert cross_entropy eigh \
+    lstsq lu solve matmul qr quantise dequantise quantised_matmul quantised_matvec '*rope*' svd
+health 1023 axpy
+health 127 fill
+health '=odd sizes' adamw
+health '=sum, odd columns' embedding_bag
+health '=100, d64 block 16' attention_paged
+health '=40x40, d64 causal' attention
+health '=1x333, d128 8/2 heads' attention
+health '=9x6, d8 causal' attention_backward
+exit "$failed"
