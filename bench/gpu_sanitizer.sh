@@ -23,7 +23,7 @@ if [ $# -ge 6 ]; then
     if [ "$limit" -gt 0 ]; then
         set -- --tool "$tool" --error-exitcode 9
         [ "$tool" != memcheck ] || set -- "$@" --leak-check full
-        timeout "$limit" compute-sanitizer "$@" "$build/bin/ingot" health "$operation" ${type:+--type "$type"} --part "$part" \
+        timeout "$limit" stdbuf -oL compute-sanitizer "$@" "$build/bin/ingot" health "$operation" ${type:+--type "$type"} --part "$part" \
             --device "${DEVICE:-cuda}" --jobs 1 --repeat 1 --verbose >"$log" 2>&1
         status=$?
     fi
@@ -45,10 +45,10 @@ mkdir -p "$output"
 names=$(printf '%s\n' ${OPERATIONS:-$("$build/bin/ingot" ops --json | sed -n 's/^      "name": "\([a-z_0-9]*\)",$/\1/p' | sort -u)})
 tools=${TOOLS:-racecheck initcheck memcheck}
 # The longest first: OPERATION PARTS, for each type. A tool prepares every kernel again in each process, for seconds where kernels are large.
-long='svd 4
+long='qr 6
+lstsq 3
+svd 4
 eigh 2
-qr 2
-lstsq 1
 solve 2
 lu 1
 cholesky 1

@@ -34,8 +34,8 @@
  *
  * Order. Code for sm_90 begins with INGOT_CUDA_WAIT, in every thread, so that it may be launched
  * with programmatic stream serialization: the driver then has less to do, and the next kernel's
- * blocks start while this one's writes become visible. Code that does not contain it (sm_80;
- * machine code does not show it) is launched without.
+ * blocks start while this one's writes become visible. A cubin has that text behind its end. Code
+ * that does not contain it is launched without.
  *
  * Messages. A module whose kernel can write messages has a variable INGOT_CUDA_LOG_SYMBOL of
  * INGOT_CUDA_LOG_BYTES bytes: struct ingot_cuda_log, then records one after the other, which the

@@ -66,6 +66,14 @@ for target in sm_80 sm_90; do
     esac
 done
 
+if command -v "${INGOT_PTXAS:-ptxas}" >/dev/null; then
+    "$ingotc" "$here/stream.metal" --target sm_90.cubin -o "$ptx"
+    grep -aq 'griddepcontrol.wait' "$ptx"
+    result "stream.metal: the cubin does not say that it waits" $?
+else
+    echo "left out: what a cubin says of itself; there is no ptxas"
+fi
+
 # Of three kernels, one is for GPUs, one for CPUs and one for both.
 source=$(mktemp --suffix=.metal) && variants=$(mktemp) || exit 1
 trap 'rm -f "$ptx" "$source" "$variants"' EXIT

@@ -1,6 +1,7 @@
 /* Machine code for one card from PTX, by NVIDIA's ptxas: only for targets like "sm_90.cubin". */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/process.h"
@@ -30,6 +31,21 @@ static ingot_status run_ptxas(const char *program, const char *card, const char 
     return status;
 }
 
+/* The code, and behind it INGOT_CUDA_WAIT if the PTX has it: machine code does not show it. */
+static const void *with_note(struct ig_arena *arena, const char *bytes, size_t *size,
+                             const void *ptx, size_t ptx_size) {
+    const size_t length = memmem(ptx, ptx_size, INGOT_CUDA_WAIT, strlen(INGOT_CUDA_WAIT))
+                              ? sizeof INGOT_CUDA_WAIT
+                              : 0;
+    char *copy = ig_arena_array(arena, *size + length + 1, 1);
+    if (copy) {
+        memcpy(copy, bytes, *size);
+        memcpy(copy + *size, INGOT_CUDA_WAIT, length);
+        *size += length;
+    }
+    return copy;
+}
+
 ingot_status igc_assemble(struct ig_arena *arena, const char *card, const void *ptx, size_t size,
                           const void **cubin, size_t *cubin_size, struct ig_error *error) {
     const char *named = getenv("INGOT_PTXAS");
@@ -48,7 +64,7 @@ ingot_status igc_assemble(struct ig_arena *arena, const char *card, const void *
     if (!status) {
         status = ig_file_read(out, 0, &bytes, cubin_size, error);
     }
-    if (!status && !(*cubin = ig_arena_copy(arena, bytes, *cubin_size))) {
+    if (!status && !(*cubin = with_note(arena, bytes, cubin_size, ptx, size))) {
         status =
             ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of code", *cubin_size);
     }
