@@ -161,6 +161,9 @@ check "run, struct bytes" 0 "7.5" -- "$ingot" run good.metal params --threads 1 
 check "run, a vector of three" 0 "1 2 3" -- "$ingot" run good.metal vec --threads 1 'f32[3]' f32:1,2,3
 check "run, threadgroup memory" 0 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]=r.npy' tg:20
 same "r.npy" "$(values r.npy d4)" "4 3 2 1 0"
+check "run, more threadgroup memory than there is" 1 40000 32768 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]' tg:40000
+check "run, more threadgroup memory when asked" 0 "= 4 3 2 1 0" -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]' tg:40000 --threadgroup-memory 65536
+check "run, too much threadgroup memory" 1 1073741824 1048576 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]' tg:40000 --threadgroup-memory 1073741824
 check "run, constant by name" 0 "= 1 1" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const flag=1
 check "run, constant by index" 0 "= 2 2" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const 3=false
 cat >vector.metal <<'M'
