@@ -10,6 +10,7 @@
 
 #include "ingot_types.h"
 
+#include "ingot_arguments.h"
 #include "ingot_array.h"
 #include "ingot_integer.h"
 #include "ingot_limits.h"

@@ -211,6 +211,13 @@ template <class T> struct __ingot_vec<__ingot_native<T, 2>> {
     template <class U>
     __ingot_inline explicit constexpr __ingot_vec(vec<U, 2> o)
         : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)) {}
+    /* The first components of a longer vector. */
+    template <class U>
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 3> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)) {}
+    template <class U>
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 4> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)) {}
     __ingot_inline constexpr __ingot_vec(T s) : x(s), y(s) {}
     __ingot_inline constexpr __ingot_vec(T x0, T y0) : x(x0), y(y0) {}
     __INGOT_SWIZZLES_2
@@ -229,6 +236,9 @@ template <class T> struct __ingot_vec<__ingot_native<T, 3>> {
     __INGOT_VEC_BODY(3)
     template <class U>
     __ingot_inline explicit constexpr __ingot_vec(vec<U, 3> o)
+        : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)) {}
+    template <class U>
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, 4> o)
         : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)) {}
     __ingot_inline constexpr __ingot_vec(T s) : x(s), y(s), z(s) {}
     __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0) {}

@@ -1,4 +1,4 @@
-/* The vector and matrix names that headers shared with the host use. */
+/* The names that headers shared with the host use: vectors, matrices, functions of simd::. */
 #pragma once
 #define __INGOT_SIMD_NAME(T, N)                                                                    \
     typedef T##N simd_##T##N;                                                                      \
@@ -38,6 +38,9 @@ __INGOT_SIMD_MATRIX(float, 4)
 __INGOT_SIMD_MATRIX(half, 2)
 __INGOT_SIMD_MATRIX(half, 3)
 __INGOT_SIMD_MATRIX(half, 4)
+namespace simd {
+using namespace metal; /* simd::min, simd::length, … */
+}
 typedef float simd_float1;
 typedef int simd_int1;
 typedef uint simd_uint1;

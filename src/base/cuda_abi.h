@@ -32,6 +32,11 @@
  * MAX_THREADS_PER_BLOCK says how many threads may have them. For more, load the PTX again with
  * fewer registers (CU_JIT_MAX_REGISTERS).
  *
+ * Order. Code for sm_90 begins with INGOT_CUDA_WAIT, in every thread, so that it may be launched
+ * with programmatic stream serialization: the driver then has less to do, and the next kernel's
+ * blocks start while this one's writes become visible. Code that does not contain it (sm_80;
+ * machine code does not show it) is launched without.
+ *
  * Messages. A module whose kernel can write messages has a variable INGOT_CUDA_LOG_SYMBOL of
  * INGOT_CUDA_LOG_BYTES bytes: struct ingot_cuda_log, then records one after the other, which the
  * device reads and clears when nothing runs.
@@ -54,6 +59,8 @@
 #define INGOT_CUDA_MAX_STATIC    (48u * 1024u)
 /* For a `constant` argument that is a pointer: its size is not known to the compiler. */
 #define INGOT_CUDA_POINTER_ROOM 1024u
+
+#define INGOT_CUDA_WAIT         "griddepcontrol.wait"
 
 #define INGOT_CUDA_LOG_SYMBOL   "ingot_log"
 #define INGOT_CUDA_LOG_BYTES    65536u

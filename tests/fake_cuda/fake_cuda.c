@@ -201,6 +201,12 @@ API(cuInit, unsigned flags) {
     return end(number_from("FAKE_CUDA_DEVICES", 1) ? OK : NO_DEVICE);
 }
 
+API(cuDriverGetVersion, int *version) {
+    BEGIN("cuDriverGetVersion");
+    *version = number_from("FAKE_CUDA_VERSION", 13000);
+    return end(OK);
+}
+
 API(cuGetErrorName, int result, const char **text) {
     *text = result == NO_MEMORY         ? "CUDA_ERROR_OUT_OF_MEMORY"
             : result == NO_DEVICE       ? "CUDA_ERROR_NO_DEVICE"
@@ -457,14 +463,8 @@ static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned b
     return results[fault];
 }
 
-API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *stream,
-    void **parameters, void **extra) {
-    BEGIN_IN_CONTEXT("cuLaunchKernel");
-    const struct module *module = function;
-    const unsigned grid[3] = {grid_x, grid_y, grid_z};
-    if (extra || block_y != 1 || block_z != 1)
-        return end(INVALID_VALUE);
+static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
+                  unsigned shared, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
     int result = OK;
     clock_ms += 1;
@@ -478,7 +478,38 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
         queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
     if (result != NOT_READY)
         sticky = result; /* the launch itself is fine: a fault is seen later */
-    return end(OK);
+    return OK;
+}
+
+API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, void *stream,
+    void **parameters, void **extra) {
+    BEGIN_IN_CONTEXT("cuLaunchKernel");
+    const unsigned grid[3] = {grid_x, grid_y, grid_z};
+    if (extra || block_y != 1 || block_z != 1)
+        return end(INVALID_VALUE);
+    return end(launch(function, grid, block_x, shared, stream, parameters));
+}
+
+struct launch_attribute {
+    int id, padding, value[16];
+};
+struct launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    const struct launch_attribute *attributes;
+    unsigned attribute_count;
+};
+
+API(cuLaunchKernelEx, const struct launch_config *config, void *function, void **parameters,
+    void **extra) {
+    BEGIN_IN_CONTEXT("cuLaunchKernelEx");
+    if (extra || config->block[1] != 1 || config->block[2] != 1)
+        return end(INVALID_VALUE);
+    for (unsigned i = 0; i < config->attribute_count; i++)
+        note("  attribute %d = %d\n", config->attributes[i].id, config->attributes[i].value[0]);
+    return end(launch(function, config->grid, config->block[0], config->shared, config->stream,
+                      parameters));
 }
 
 /* ---- memory ---- */

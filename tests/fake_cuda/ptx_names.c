@@ -170,7 +170,8 @@ static bool harmless_piece(const char *piece) {
                                         "L2::256B",
                                         "L2::64B",
                                         "mmio",
-                                        "noftz"};
+                                        "noftz",
+                                        "wait"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i], piece) == 0)
             return true;

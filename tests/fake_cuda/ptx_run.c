@@ -154,6 +154,7 @@ static bool step_thread(struct ptx_machine *machine, struct ptx_thread *thread,
         return false;
     case PTX_MEMBAR:
     case PTX_FENCE:
+    case PTX_GRIDDEPCONTROL: /* kernels run one after the other */
     case PTX_NANOSLEEP:
     case PTX_PREFETCH:
         return true;

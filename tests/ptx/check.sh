@@ -55,6 +55,17 @@ while read -r file kernel options count pattern; do
     result "$kernel: $pattern is there $found times, not $count" $?
 done <"$here/library.txt"
 
+# Code for sm_90 waits for the kernels before it with its first instruction (base/cuda_abi.h); sm_80 knows none.
+for target in sm_80 sm_90; do
+    "$ingotc" "$here/stream.metal" --target "$target" --emit asm -o "$ptx"
+    first=$(grep -Ev '^[[:space:]]*(//|\.|$)' "$ptx" | sed -n '/^{/{n;p;q;}' | tr -d '\t;')
+    case $target.$first in
+    sm_90.griddepcontrol.wait) result "" 0 ;;
+    sm_80.griddepcontrol* | sm_90.*) result "stream.metal $target: begins with $first" 1 ;;
+    *) result "" 0 ;;
+    esac
+done
+
 # Of three kernels, one is for GPUs, one for CPUs and one for both.
 source=$(mktemp --suffix=.metal) && variants=$(mktemp) || exit 1
 trap 'rm -f "$ptx" "$source" "$variants"' EXIT

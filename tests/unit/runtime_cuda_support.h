@@ -154,6 +154,7 @@ static struct {
 } kernels[] = {
     {"scale", "sm_90", "// fake scale", scale_arguments, SCALE_COUNT, 40},
     {"mark", "sm_80", "// fake mark", one_argument, 1, 0},
+    {"waits", "sm_90", "// fake mark\ngriddepcontrol.wait;", one_argument, 1, 0},
     {"fault", "sm_90", "// fake fault", one_argument, 1, 0},
     {"hang", "sm_90", "// fake hang", one_argument, 1, 0},
     {"log", "sm_90", "// fake log ingot_log", one_argument, 1, 0},

@@ -245,6 +245,45 @@ static void calls_of_a_dispatch(void) {
     CHECK(fake->exchange_context(NULL) == NULL);
 }
 
+/* The calls of one dispatch, which works; closes the device. */
+static void check_calls(const char *name, const char *calls) {
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named(name);
+    ingot_buffer *data;
+    uint32_t marks[64] = {0};
+    OK(ingot_buffer_create(device, sizeof marks, &data));
+    const ingot_arg arg = {.buffer = data};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    fake->clear_log();
+    OK(ingot_stream_dispatch(stream, &desc));
+    CHECK(!strcmp(fake->log(), calls));
+    OK(ingot_stream_download(stream, data, 0, marks, sizeof marks));
+    CHECK(marks[63] == 64);
+    ingot_buffer_release(data);
+    ingot_kernel_release(kernel);
+    close_all();
+}
+
+#define PLAIN_LAUNCH "cuLaunchKernel\n  0 bytes of shared memory\n"
+#define EARLY_LAUNCH "cuLaunchKernelEx\n  attribute 6 = 1\n  0 bytes of shared memory\n"
+
+/* Only code that waits for the kernels before it may start early, and not where the user says so.
+ */
+static void early_start(void) {
+    load_fake();
+    check_calls("waits", EARLY_LAUNCH);
+    check_calls("mark", PLAIN_LAUNCH);
+    setenv("INGOT_CUDA_SERIAL", "1", 1);
+    check_calls("waits", PLAIN_LAUNCH);
+}
+
+static void no_early_start(void) {
+    setenv("FAKE_CUDA_VERSION", "12020", 1);
+    load_fake();
+    check_calls("waits", PLAIN_LAUNCH);
+}
+
 /* Code with many registers cannot have the largest threadgroups, and says so before a launch. */
 static void many_registers(void) {
     load_fake();
@@ -777,7 +816,9 @@ int main(void) {
                                     fault_beside_cpu,
                                     many_registers,
                                     capture,
-                                    calls_of_a_dispatch};
+                                    calls_of_a_dispatch,
+                                    early_start,
+                                    no_early_start};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         run_group(groups[i]);
     return check_report();

@@ -142,6 +142,7 @@ ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValue
 /* Whether any such annotation names the function. */
 bool igc_module_is_kernel(LLVMModuleRef module, LLVMValueRef function);
 /* Makes everything but the kernel internal, and drops the annotations. */
+void igc_fill_inputs(LLVMModuleRef module); /* positions at program scope: inputs.c */
 void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel);
 /* Runs LLVM passes as one named stage: times, verifies, dumps ($INGOT_DUMP=NAME or "all") and
  * can be left out ($INGOT_SKIP=NAME). `pipeline` NULL only verifies and dumps. */

@@ -4,6 +4,8 @@
  * LLVM's instruction selection can loop for ever on rare vector patterns (seen with a product of
  * two masked values: its PMADDWD combine) and can give up on others by ending the process. Neither
  * may end ours: the child is cut off, and the caller tries again with narrower vectors.
+ * Kernels of very long blocks (arithmetic on large numbers, all inlined) meet passes that take
+ * quadratic time. They get none of these: a minute of compilation instead of many.
  * Requires a single-threaded process (it forks).
  */
 #include <errno.h>
@@ -13,19 +15,36 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <llvm-c/Support.h>
+
 #include "base/process.h"
 #include "base/text.h"
 #include "compiler/driver/driver.h"
 
-enum { BASE_SECONDS = 6, INSTRUCTIONS_PER_SECOND = 2000 };
+enum { BASE_SECONDS = 6, INSTRUCTIONS_PER_SECOND = 2000, LONG_BLOCK = 15000 };
 
-static unsigned cpu_seconds(LLVMModuleRef module) {
-    unsigned count = 0;
+struct size {
+    unsigned instructions, longest_block;
+};
+
+static struct size measure(LLVMModuleRef module) {
+    struct size size = {0};
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+            unsigned count = 0;
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
                 count++;
-    return BASE_SECONDS + count / INSTRUCTIONS_PER_SECOND;
+            size.instructions += count;
+            size.longest_block = count > size.longest_block ? count : size.longest_block;
+        }
+    return size;
+}
+
+/* For the rest of this process, which is a child's. */
+static void leave_out_quadratic_passes(void) {
+    static const char *const options[] = {"ingotc", "-pre-RA-sched=linearize", "-disable-cgp",
+                                          "-x86-machine-combiner=false"};
+    LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
 }
 
 static bool write_all(int fd, const char *bytes, size_t size) {
@@ -43,13 +62,16 @@ static bool write_all(int fd, const char *bytes, size_t size) {
 
 /* In the child: exit status 0 and the code, or 1 and a message. */
 static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                   igc_machine_fn *choose, LLVMCodeGenFileType kind, unsigned seconds) {
+                   igc_machine_fn *choose, LLVMCodeGenFileType kind, unsigned seconds,
+                   bool long_blocks) {
     struct rlimit limit = {seconds, seconds + 1};
     setrlimit(RLIMIT_CPU, &limit);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     LLVMMemoryBufferRef code;
     char *message = NULL;
+    if (long_blocks)
+        leave_out_quadratic_passes();
     if (choose)
         machine = choose(module, machine);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
@@ -88,7 +110,8 @@ static ingot_status judge(int state, unsigned seconds, const struct ig_text *out
 ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine,
                               igc_machine_fn *choose, bool assembly, LLVMMemoryBufferRef *out,
                               struct ig_error *error) {
-    unsigned seconds = cpu_seconds(module);
+    struct size size = measure(module);
+    unsigned seconds = BASE_SECONDS + size.instructions / INSTRUCTIONS_PER_SECOND;
     int ends[2];
     if (pipe(ends))
         return ig_fail(error, INGOT_IO_ERROR, "no pipe for the code generator: %s",
@@ -104,7 +127,8 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
         ig_process_end_with(parent);
         close(ends[0]);
         _exit(emit_to(ends[1], module, machine, choose,
-                      assembly ? LLVMAssemblyFile : LLVMObjectFile, seconds));
+                      assembly ? LLVMAssemblyFile : LLVMObjectFile, seconds,
+                      !choose && size.longest_block > LONG_BLOCK));
     }
     close(ends[1]);
     struct ig_text output = {0};

@@ -111,6 +111,7 @@ static void delete_global(LLVMModuleRef module, const char *name) {
 }
 
 void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel) {
+    igc_fill_inputs(module);
     delete_global(module, "llvm.global.annotations");
     delete_global(module, "llvm.used");
     delete_global(module, "llvm.compiler.used");

@@ -29,10 +29,10 @@ static const char *skip_word(const char *p, const char *end, const char *word) {
     return skip_blanks(p + size, end);
 }
 
-/* <metal_math>, <simd/simd.h>: one that the prelude has. clang reports the others. */
+/* <metal_math>: one that the prelude has. clang reports the others; <simd/simd.h> has names that
+ * the precompiled prelude does not have. */
 static bool is_metal_header(const struct igc_options *options, const char *p, const char *end) {
-    if (!options->prelude_dir ||
-        (!skip_word(p, end, "<metal_") && !skip_word(p, end, "<simd/simd.h>")))
+    if (!options->prelude_dir || !skip_word(p, end, "<metal_"))
         return false;
     const char *close = memchr(p, '>', (size_t)(end - p));
     char path[PATH_MAX];

@@ -199,6 +199,7 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
     if (status != INGOT_OK)
         return status;
     igc_rewrite_constants(rewriter);
+    igc_rewrite_inputs(rewriter);
     igc_rewrite_derived(rewriter);
     igc_rewrite_vectors(rewriter);
     igc_rewrite_members(rewriter);

@@ -24,7 +24,66 @@ struct evaluator {
 
 static long evaluate(struct evaluator *evaluator, int level);
 
-/* The value of `name = …` somewhere before the use. */
+/* What follows the `=` before `from`. */
+static long value_from(struct evaluator *evaluator, size_t from) {
+    const struct igc_tokens *tokens = &evaluator->rewriter->tokens;
+    struct evaluator inner = *evaluator;
+    inner.at = from;
+    for (inner.end = from; inner.end < evaluator->rewriter->tokens.count; inner.end++) {
+        enum igc_word word = igc_word_at(tokens, inner.end);
+        if (word == IGC_W_COMMA || word == IGC_W_SEMICOLON || word == IGC_W_CLOSE_BRACE)
+            break;
+        inner.end = igc_at(tokens, inner.end)->match > inner.end
+                        ? igc_at(tokens, inner.end)->match
+                        : inner.end;
+    }
+    long value = evaluate(&inner, 0);
+    evaluator->failed = inner.failed || inner.at != inner.end;
+    return value;
+}
+
+/* True for a name without a value in the list of an enum, with the list's brace. */
+static bool is_enumerator(const struct igc_tokens *tokens, size_t name, size_t *brace) {
+    enum igc_word after = igc_word_at(tokens, name + 1);
+    if (after != IGC_W_COMMA && after != IGC_W_CLOSE_BRACE)
+        return false;
+    size_t at = name;
+    while (at > 0 && igc_word_at(tokens, at - 1) != IGC_W_OPEN_BRACE) {
+        enum igc_word word = igc_word_at(tokens, --at);
+        if (word == IGC_W_SEMICOLON || word == IGC_W_CLOSE_BRACE)
+            return false;
+        if (word == IGC_W_CLOSE_PAREN)
+            at = igc_at(tokens, at)->match;
+    }
+    if (at == 0)
+        return false;
+    *brace = at - 1;
+    for (size_t i = *brace; i-- > 0;) { /* enum class Name : type { */
+        enum igc_word word = igc_word_at(tokens, i);
+        if (word == IGC_W_ENUM)
+            return true;
+        if (igc_at(tokens, i)->kind != IGC_IDENTIFIER && word != IGC_W_COLON && word != IGC_W_SCOPE)
+            return false;
+    }
+    return false;
+}
+
+/* One more than the enumerator before it; the first is 0. */
+static long enumerator_value(struct evaluator *evaluator, size_t name, size_t brace) {
+    const struct igc_tokens *tokens = &evaluator->rewriter->tokens;
+    long after = 0;
+    for (size_t i = name; i > brace; i--) {
+        enum igc_word word = igc_word_at(tokens, i);
+        if (word == IGC_W_CLOSE_PAREN)
+            i = igc_at(tokens, i)->match;
+        else if (word == IGC_W_ASSIGN)
+            return value_from(evaluator, i + 1) + after;
+        after += word == IGC_W_COMMA;
+    }
+    return after;
+}
+
+/* The value of an enumerator or of `name = …` somewhere before the use. */
 static long named_value(struct evaluator *evaluator, size_t name) {
     const struct igc_tokens *tokens = &evaluator->rewriter->tokens;
     const struct igc_token *wanted = igc_at(tokens, name);
@@ -36,15 +95,13 @@ static long named_value(struct evaluator *evaluator, size_t name) {
     for (size_t i = 0; i + 1 < name; i++) {
         const struct igc_token *token = igc_at(tokens, i);
         if (token->kind != IGC_IDENTIFIER || token->size != wanted->size ||
-            igc_word_at(tokens, i + 1) != IGC_W_ASSIGN ||
             memcmp(token->text, wanted->text, token->size) != 0)
             continue;
-        struct evaluator inner = *evaluator;
-        inner.at = i + 2;
-        inner.end = igc_list_item_end(tokens, i + 2, igc_declaration_end(tokens, i + 2) - 1);
-        long value = evaluate(&inner, 0);
-        evaluator->failed = inner.failed || inner.at != inner.end;
-        return value;
+        size_t brace;
+        if (igc_word_at(tokens, i + 1) == IGC_W_ASSIGN)
+            return value_from(evaluator, i + 2);
+        if (is_enumerator(tokens, i, &brace))
+            return enumerator_value(evaluator, i, brace);
     }
     evaluator->failed = true;
     return 0;
@@ -70,8 +127,12 @@ static long primary(struct evaluator *evaluator) {
         evaluator->at = close + 1;
         return value;
     }
-    if (token->kind == IGC_IDENTIFIER)
-        return named_value(evaluator, at);
+    if (token->kind == IGC_IDENTIFIER) {
+        while (igc_word_at(tokens, evaluator->at) == IGC_W_SCOPE &&
+               igc_at(tokens, evaluator->at + 1)->kind == IGC_IDENTIFIER)
+            evaluator->at += 2;
+        return named_value(evaluator, evaluator->at - 1);
+    }
     char digits[32], *end;
     if (token->kind != IGC_NUMBER || token->size >= sizeof digits) {
         evaluator->failed = true;
@@ -219,6 +280,13 @@ static struct igc_function_constant *find_constant(const struct igc_rewriter *re
     return NULL;
 }
 
+static bool is_constant(const struct igc_tokens *tokens, size_t attribute) {
+    size_t i = igc_declaration_start(tokens, attribute);
+    while (i < attribute && igc_word_at(tokens, i) != IGC_W_CONSTANT)
+        i++;
+    return i < attribute;
+}
+
 ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *error) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t i = 0; i < tokens->count; i++) {
@@ -232,8 +300,8 @@ ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *
             igc_word_at(tokens, i + 2) != IGC_W_FUNCTION_CONSTANT)
             continue;
         size_t end = igc_attribute_end(tokens, i);
-        if (end == i || igc_word_at(tokens, end) != IGC_W_SEMICOLON)
-            continue; /* a kernel parameter's condition */
+        if (end == i || igc_word_at(tokens, end) != IGC_W_SEMICOLON || !is_constant(tokens, i))
+            continue; /* the condition of a kernel's parameter, or of a member */
         ingot_status status = read_constant(rewriter, i, end, error);
         if (status != INGOT_OK)
             return status;

@@ -69,6 +69,10 @@ static bool is_one_of(const struct igc_token *token, const char *const *names, s
 }
 #define IS_ONE_OF(token, names) is_one_of(token, names, sizeof(names) / sizeof *(names))
 
+bool igc_is_position(const struct igc_token *token) {
+    return IS_ONE_OF(token, builtins);
+}
+
 static bool same_name(const struct igc_tokens *tokens, size_t a, size_t b) {
     const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
     return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;

@@ -57,6 +57,14 @@ static bool is_function_qualifier(const struct igc_tokens *tokens, size_t i) {
            next == IGC_W_ARROW;
 }
 
+static void drop_qualifier(struct igc_rewriter *rewriter, size_t i) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    igc_kill(rewriter, i, i + 1);
+    if (igc_word_at(tokens, i) == IGC_W_CONSTANT && igc_word_at(tokens, i - 1) != IGC_W_CONST &&
+        igc_word_at(tokens, i + 1) != IGC_W_CONST)
+        igc_replace(rewriter, i, "const");
+}
+
 /* ---- reading members ---------------------------------------------------------------------------
  */
 /* The '(' of the parameters of the member in [start, end), or `end`. */
@@ -130,6 +138,7 @@ static bool read_member(const struct igc_tokens *tokens, size_t start, size_t en
             member->qualifier = p;
         else if (word != IGC_W_NOEXCEPT)
             break;
+        member->is_const |= word == IGC_W_CONSTANT; /* what is constant is const */
     }
     member->tail = p;
     return p < end;
@@ -314,7 +323,7 @@ static void rename_member(struct igc_rewriter *rewriter, const struct member *me
     igc_kill(rewriter, member->name, member->open);
     igc_replace(rewriter, member->name, renamed);
     if (member->qualifier != IGC_NO_TOKEN)
-        igc_kill(rewriter, member->qualifier, member->qualifier + 1);
+        drop_qualifier(rewriter, member->qualifier);
     rewriter->explicit_objects = true;
 }
 
@@ -343,7 +352,7 @@ static void rewrite_twins(struct igc_rewriter *rewriter, struct member *members,
         else if (i != keep)
             igc_kill(rewriter, members[i].start, members[i].end);
         else if (members[i].qualifier != IGC_NO_TOKEN)
-            igc_kill(rewriter, members[i].qualifier, members[i].qualifier + 1);
+            drop_qualifier(rewriter, members[i].qualifier);
     }
 }
 
@@ -451,7 +460,7 @@ void igc_rewrite_members(struct igc_rewriter *rewriter) {
                 rewrite_class(rewriter, brace, members);
             }
             if (!rewriter->edits[i].dead)
-                igc_kill(rewriter, i, i + 1);
+                drop_qualifier(rewriter, i);
         }
     }
 }

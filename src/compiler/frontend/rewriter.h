@@ -122,11 +122,14 @@ ingot_status igc_find_kernels(struct igc_rewriter *rewriter, struct ig_error *er
  * is refused when it is chosen. */
 bool igc_has_textures(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                       size_t *where);
+/* An attribute of positions and sizes: thread_position_in_grid, … */
+bool igc_is_position(const struct igc_token *token);
 ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *error);
 
 /* ---- passes, in this order, for each rewrite ------------------------------------------------ */
 ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error *error);
 void igc_rewrite_constants(struct igc_rewriter *rewriter);
+void igc_rewrite_inputs(struct igc_rewriter *rewriter);
 void igc_rewrite_derived(struct igc_rewriter *rewriter);
 void igc_rewrite_vectors(struct igc_rewriter *rewriter);
 void igc_rewrite_members(struct igc_rewriter *rewriter);

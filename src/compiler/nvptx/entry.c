@@ -158,7 +158,7 @@ static void write_call(const struct igp_kernel *k, struct ig_text *out) {
     ig_text_puts(out, ")\n  br label %exit\nexit:\n  ret void\n}\n");
 }
 
-void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out) {
+void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text *out) {
     const struct igc_reflection *r = kernel->reflection;
     ig_text_printf(out,
                    "define void @" INGOT_CUDA_KERNEL_SYMBOL
@@ -166,6 +166,9 @@ void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out) {
                    "entry:\n"
                    "  %%nv.b = addrspacecast ptr %%block to ptr addrspace(101)\n",
                    ingot_cuda_block_bytes(r->arguments, r->argument_count));
+    if (waits) {
+        ig_text_puts(out, "  call void asm sideeffect \"" INGOT_CUDA_WAIT ";\", \"~{memory}\"()\n");
+    }
     write_sizes(out);
     write_word(out, "flags", 36);
     ig_text_puts(out, "  %nv.rows = mul i32 %nv.size.0, %nv.size.1\n"

@@ -227,7 +227,9 @@ static ingot_status parse(const struct igp_kernel *k, LLVMTargetMachineRef machi
     igp_respace(printed, true, &text);
     LLVMDisposeMessage(printed);
     igp_write_library(k, &library);
-    igp_write_entry(k, &library);
+    char *level = LLVMGetTargetMachineCPU(machine);
+    igp_write_entry(k, !strcmp(level, "sm_90"), &library);
+    LLVMDisposeMessage(level);
     igp_respace(ig_text_string(&library), false, &text);
     text.failed |= library.failed;
     ig_text_free(&library);

@@ -119,7 +119,8 @@ void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
 /* nv.record and the log that it writes to. */
 void igp_write_log(struct ig_text *out);
 /* The entry point, which calls the body. */
-void igp_write_entry(const struct igp_kernel *kernel, struct ig_text *out);
+/* `waits`: every thread waits for the kernels before this one. */
+void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text *out);
 
 /* ---- wide.c ---- */
 /* Neighbouring narrow loads and stores of the finished entry point become words. */

@@ -267,6 +267,61 @@ static bool call_varies(const struct igp_flow *flow, LLVMValueRef call) {
     return starts_with(name, "llvm.") ? any_operand(flow, call, 0, count) : true;
 }
 
+/* Can control get from one block to another without passing a third? */
+static bool leads_to(const struct igp_flow *flow, LLVMBasicBlockRef from, LLVMBasicBlockRef to,
+                     LLVMBasicBlockRef past) {
+    bool *seen = calloc(flow->count, sizeof *seen), found = !seen;
+    unsigned *list = calloc(flow->count + 1, sizeof *list), count = 0;
+    found |= !list;
+    if (!found) {
+        seen[number_of(flow, past)] = true;
+        list[count++] = number_of(flow, from);
+    }
+    while (count && !found) {
+        unsigned at = list[--count];
+        for (unsigned s = 0; s < successor_count(flow, at); s++) {
+            unsigned next = successor(flow, at, s);
+            if (!seen[next]) {
+                seen[next] = true;
+                found |= flow->blocks[next] == to;
+                list[count++] = next;
+            }
+        }
+    }
+    free(seen);
+    free(list);
+    return found;
+}
+
+/* Do the operands of an operation still have their values when control gets to `block`? */
+static bool is_fresh(const struct igp_flow *flow, LLVMValueRef operation, LLVMBasicBlockRef block) {
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef operand = LLVMGetOperand(operation, i);
+        if (LLVMIsAInstruction(operand) && leads_to(flow, LLVMGetInstructionParent(operation),
+                                                    LLVMGetInstructionParent(operand), block)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A phi of one operation that LLVM computes on each way, from what does not vary. Lanes do without:
+ * SIMD-groups often part and meet again at a barrier in a loop, of which this is the counter. */
+static bool is_same_on_all_ways(const struct igp_flow *flow, LLVMValueRef phi) {
+    LLVMBasicBlockRef block = LLVMGetInstructionParent(phi);
+    LLVMValueRef first = LLVMGetIncomingValue(phi, 0);
+    bool same = flow->among != IGP_AMONG_LANES && LLVMIsABinaryOperator(first) &&
+                !any_operand(flow, first, 0, 2);
+    for (unsigned i = 0; i < LLVMCountIncoming(phi) && same; i++) {
+        LLVMValueRef other = LLVMGetIncomingValue(phi, i);
+        same = LLVMIsABinaryOperator(other) &&
+               LLVMGetInstructionOpcode(other) == LLVMGetInstructionOpcode(first) &&
+               LLVMGetOperand(other, 0) == LLVMGetOperand(first, 0) &&
+               LLVMGetOperand(other, 1) == LLVMGetOperand(first, 1) && is_fresh(flow, other, block);
+    }
+    return same;
+}
+
 static bool varies(const struct igp_flow *flow, LLVMValueRef in, bool joined) {
     unsigned count = (unsigned)LLVMGetNumOperands(in);
     switch (LLVMGetInstructionOpcode(in)) {
@@ -278,7 +333,7 @@ static bool varies(const struct igp_flow *flow, LLVMValueRef in, bool joined) {
         return LLVMGetVolatile(in) || LLVMGetOrdering(in) != LLVMAtomicOrderingNotAtomic ||
                any_operand(flow, in, 0, count);
     case LLVMPHI:
-        return joined || any_operand(flow, in, 0, count);
+        return !is_same_on_all_ways(flow, in) && (joined || any_operand(flow, in, 0, count));
     case LLVMCall:
         return call_varies(flow, in);
     case LLVMBr:

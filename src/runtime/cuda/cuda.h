@@ -28,6 +28,7 @@ struct cuda_device {
     uint32_t max_grid[3];
     bool is_blocking; /* $INGOT_CUDA_BLOCKING: every dispatch is waited for */
     bool lenient_barriers;
+    bool is_serial; /* $INGOT_CUDA_SERIAL: no kernel starts before the one ahead of it has ended */
 
     pthread_mutex_t lock; /* recursive */
     atomic_bool is_lost;
@@ -62,6 +63,7 @@ struct cuda_code {
     bool may_have_stopped; /* since that was read */
     bool is_in_graph;      /* was captured: it may run at any time */
     bool has_dynamic;      /* threadgroup memory of which the launch says the size */
+    bool waits;            /* begins with INGOT_CUDA_WAIT */
     uint32_t max_threads;
     uint32_t place_count;
     struct cuda_place places[];

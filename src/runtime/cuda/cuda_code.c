@@ -178,6 +178,8 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
                        variant->kernel);
     }
     result->kernel = name;
+    result->waits = device->driver->launch_with && !device->is_serial &&
+                    memmem(code->bytes, code->size, INGOT_CUDA_WAIT, strlen(INGOT_CUDA_WAIT));
     ingot_status status = lay_out(variant, result, error);
     if (status == INGOT_OK && (status = cuda_enter_relaxed(device, &scope, error)) == INGOT_OK) {
         status = load_module(device, name, code, result, error);

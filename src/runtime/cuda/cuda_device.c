@@ -68,6 +68,11 @@ static ingot_status device_describe(size_t index, ingot_device_info *info, struc
     return fill_info(cuda_driver(), index, &handle, &capability, info, error);
 }
 
+static bool is_set(const char *variable) {
+    const char *value = getenv(variable);
+    return value && *value && strcmp(value, "0") != 0;
+}
+
 static ingot_status apply_desc(struct cuda_device *device, const ingot_device_desc *desc,
                                struct ig_error *error) {
     if (device->capability < LOWEST_CAPABILITY)
@@ -90,9 +95,9 @@ static ingot_status apply_desc(struct cuda_device *device, const ingot_device_de
     const int axes[3] = {CU_ATTRIBUTE_MAX_GRID_X, CU_ATTRIBUTE_MAX_GRID_Y, CU_ATTRIBUTE_MAX_GRID_Z};
     for (int axis = 0; axis < 3; axis++)
         device->max_grid[axis] = (uint32_t)attribute(device->driver, device->handle, axes[axis]);
-    const char *blocking = getenv("INGOT_CUDA_BLOCKING");
     device->lenient_barriers = ig_lenient_barriers(desc);
-    device->is_blocking = blocking && *blocking && strcmp(blocking, "0") != 0;
+    device->is_blocking = is_set("INGOT_CUDA_BLOCKING");
+    device->is_serial = is_set("INGOT_CUDA_SERIAL");
     return INGOT_OK;
 }
 

@@ -156,12 +156,29 @@ static uint32_t least(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+static cu_result launch_grid(const struct cuda_stream *stream, const struct cuda_code *code,
+                             const uint32_t grid[3], uint32_t threads, uint32_t dynamic,
+                             void **parameters) {
+    static const cu_launch_attribute overlap = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
+                                                .value.allowed = 1};
+    const struct cuda_driver *driver = stream->device->driver;
+    if (!code->waits)
+        return driver->launch(code->function, grid[0], grid[1], grid[2], threads, 1, 1, dynamic,
+                              stream->handle, parameters, NULL);
+    const cu_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
+                                     .block = {threads, 1, 1},
+                                     .shared = dynamic,
+                                     .stream = stream->handle,
+                                     .attributes = &overlap,
+                                     .attribute_count = 1};
+    return driver->launch_with(&config, code->function, parameters, NULL);
+}
+
 /* The hardware counts fewer rows than there may be: a grid that has more goes in parts. */
 static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch *launch,
                               const struct cuda_code *code, unsigned char *block, uint32_t threads,
                               uint32_t dynamic) {
-    const struct cuda_device *device = stream->device;
-    const uint32_t *groups = launch->groups, *most = device->max_grid;
+    const uint32_t *groups = launch->groups, *most = stream->device->max_grid;
     void *parameters[] = {block};
     cu_result result = CU_SUCCESS;
     for (uint32_t z = 0; z < groups[2] && result == CU_SUCCESS; z += most[2])
@@ -169,10 +186,9 @@ static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch
             const uint32_t first[2] = {y, z};
             if (y || z)
                 memcpy(block + offsetof(struct ingot_cuda_launch, first), first, sizeof first);
-            result =
-                device->driver->launch(code->function, groups[0], least(groups[1] - y, most[1]),
-                                       least(groups[2] - z, most[2]), threads, 1, 1, dynamic,
-                                       stream->handle, parameters, NULL);
+            const uint32_t grid[3] = {groups[0], least(groups[1] - y, most[1]),
+                                      least(groups[2] - z, most[2])};
+            result = launch_grid(stream, code, grid, threads, dynamic, parameters);
         }
     return result;
 }

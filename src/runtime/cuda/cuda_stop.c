@@ -33,7 +33,7 @@ void cuda_stop_launched(struct cuda_stream *stream, struct cuda_code *code) {
     if (!code->stop)
         return;
     code->may_have_stopped = true;
-    code->is_in_graph |= cuda_stream_is_captured(stream);
+    code->is_in_graph |= cuda_stream_is_recorded(stream);
 }
 
 static void describe(const struct cuda_code *code, const struct ingot_cuda_failure *failure,

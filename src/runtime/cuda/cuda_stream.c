@@ -84,14 +84,19 @@ void cuda_stream_close(void *handle) {
 
 /* ---- queueing ---- */
 
+/* An error drops what follows it. But another library goes on with its stream after a barrier that
+ * threads missed; so do we. */
+static bool is_stopped(const struct cuda_stream *stream) {
+    bool goes_on = stream->is_wrapped && stream->error.status == INGOT_BARRIER_ERROR;
+    return stream->error.status != INGOT_OK && !goes_on;
+}
+
 bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ingot_status *status,
                        struct ig_error *error) {
     pthread_mutex_lock(&stream->device->lock);
-    /* Another library goes on with its stream after a barrier that threads missed; so do we. */
-    bool goes_on = stream->is_wrapped && stream->error.status == INGOT_BARRIER_ERROR;
-    bool is_stopped = stream->error.status != INGOT_OK && !goes_on;
-    *status = is_stopped ? INGOT_OK : cuda_enter(stream->device, scope, error);
-    if (!is_stopped && *status == INGOT_OK)
+    bool dropped = is_stopped(stream);
+    *status = dropped ? INGOT_OK : cuda_enter(stream->device, scope, error);
+    if (!dropped && *status == INGOT_OK)
         return true;
     pthread_mutex_unlock(&stream->device->lock);
     return false;
@@ -128,7 +133,7 @@ ingot_status cuda_stream_dispatch(void *handle, const struct ig_launch *launch,
     struct cuda_scope scope = {0};
     ingot_status status = INGOT_OK;
     pthread_mutex_lock(&stream->device->lock);
-    if (stream->error.status == INGOT_OK) {
+    if (!is_stopped(stream)) {
         status = cuda_check_lost(stream->device, error);
         if (status == INGOT_OK)
             status = cuda_launch(stream, launch, error);

@@ -7,7 +7,8 @@
 
 #include "runtime/cuda/driver.h"
 
-#define DEFAULT_LIBRARY "libcuda.so.1"
+#define DEFAULT_LIBRARY              "libcuda.so.1"
+#define FIRST_EARLY_STARTS_IN_GRAPHS 12030 /* CUDA 12.3 */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct cuda_driver driver;
@@ -31,6 +32,11 @@ static bool find_all(void *library) {
     if (!find(library, symbol, &driver.member, sizeof driver.member))                              \
         return false;
     CUDA_DRIVER_FUNCTIONS(X)
+#undef X
+#define X(member, symbol, parameters)                                                              \
+    if (!find(library, symbol, &driver.member, sizeof driver.member))                              \
+        driver.member = NULL;
+    CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)
 #undef X
     return true;
 }
@@ -57,6 +63,9 @@ static void load(void) {
                  cuda_result_text(result, text));
         return; /* the library stays: it may have threads by now */
     }
+    int version = 0;
+    if (driver.version(&version) != CU_SUCCESS || version < FIRST_EARLY_STARTS_IN_GRAPHS)
+        driver.launch_with = NULL;
     is_loaded = true;
 }
 

@@ -74,10 +74,28 @@ enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_SIZE = 6 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_CAPTURE_RELAXED = 2 };
 enum { CU_CAPTURE_STATUS_NONE = 0 };
+enum { CU_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6 };
+
+typedef struct {
+    int id;
+    char padding[4];
+    union {
+        char bytes[64];
+        int allowed;
+    } value;
+} cu_launch_attribute;
+
+typedef struct {
+    unsigned grid[3], block[3], shared;
+    cu_stream stream;
+    const cu_launch_attribute *attributes;
+    unsigned attribute_count;
+} cu_launch_config;
 
 /* X(member, symbol, parameters) */
 #define CUDA_DRIVER_FUNCTIONS(X)                                                                   \
     X(init, "cuInit", (unsigned flags))                                                            \
+    X(version, "cuDriverGetVersion", (int *version))                                               \
     X(error_name, "cuGetErrorName", (cu_result result, const char **text))                         \
     X(error_string, "cuGetErrorString", (cu_result result, const char **text))                     \
     X(device_count, "cuDeviceGetCount", (int *count))                                              \
@@ -132,9 +150,15 @@ enum { CU_CAPTURE_STATUS_NONE = 0 };
     X(event_query, "cuEventQuery", (cu_event event))                                               \
     X(event_elapsed, "cuEventElapsedTime", (float *milliseconds, cu_event start, cu_event end))
 
+/* Those that older drivers do not have, or not all of: NULL there. */
+#define CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)                                                          \
+    X(launch_with, "cuLaunchKernelEx",                                                             \
+      (const cu_launch_config *config, cu_function function, void **parameters, void **extra))
+
 struct cuda_driver {
 #define X(member, symbol, parameters) cu_result(*member) parameters;
     CUDA_DRIVER_FUNCTIONS(X)
+    CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)
 #undef X
 };
 
