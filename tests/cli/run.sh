@@ -290,6 +290,21 @@ if [ -n "${FAKE_CUDA:-}" ]; then
     check "and lenient" 0 -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --device cuda \
         --threads 128 --group 128 'u32[128]=left_gpu.npy'
     same "its values" "$(values left_gpu.npy u4)" "$(values left.npy u4)"
+    cat >apart.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void apart(device uint *out, uint t [[thread_index_in_threadgroup]]) {
+    if (t % 2) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        out[t] = 1;
+    } else {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        out[t] = 2;
+    }
+}
+M
+    check "two barriers at once on a GPU" 1 apart "lanes of SIMD-group 0 reached different threadgroup barriers" \
+        -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$ingot" run apart.metal apart --device cuda --threads 64 --group 64 'u32[64]'
 else
     echo "barriers on a GPU: not run, FAKE_CUDA does not name the fake driver"
 fi
