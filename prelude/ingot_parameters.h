@@ -73,8 +73,6 @@ template <class T> struct __ingot_space<__attribute__((opencl_global_host)) T> {
 template <class P, uint ORDINAL, uint INDEX, bool REFERENCE>
 __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
     constexpr uint space = __ingot_space<P>::value;
-    static_assert(space != 0, "a kernel parameter must be a built-in value, or a pointer or "
-                              "reference to device, constant or threadgroup memory");
     using T = metal::__ingot_bare_t<P>;
     constexpr uint kind = space == 3 ? 2 : 1;
     constexpr uint flags = (REFERENCE ? 1 : 0) | (space != 6 && !__is_const(P) ? 2 : 0);
@@ -94,11 +92,14 @@ __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
     }
 }
 
-template <class T> struct __ingot_argument {
-    static_assert(!__is_same(T, T), "a kernel parameter must be a built-in value, or a pointer or "
-                                    "reference to device, constant or threadgroup memory");
+/* Asserted in classes: clang says where it meets one, but of functions that it left for the end. */
+template <class T, bool good> struct __ingot_is_parameter {
+    static_assert(good, "a kernel parameter must be a built-in value, or a pointer or reference to "
+                        "device, constant or threadgroup memory");
 };
-template <class P> struct __ingot_argument<P *> {
+template <class T> struct __ingot_argument : __ingot_is_parameter<T, !__is_same(T, T)> {};
+template <class P>
+struct __ingot_argument<P *> : __ingot_is_parameter<P *, __ingot_space<P>::value != 0> {
     template <uint ORDINAL, uint INDEX>
     static __ingot_inline P *fetch(const char *name, bool active) {
         return __ingot_fetch_argument<P, ORDINAL, INDEX, false>(name, active);
@@ -107,7 +108,8 @@ template <class P> struct __ingot_argument<P *> {
 template <class P> struct __ingot_argument<P *const> : __ingot_argument<P *> {};
 template <class P> struct __ingot_argument<P *__restrict> : __ingot_argument<P *> {};
 template <class P> struct __ingot_argument<P *const __restrict> : __ingot_argument<P *> {};
-template <class P> struct __ingot_argument<P &> {
+template <class P>
+struct __ingot_argument<P &> : __ingot_is_parameter<P *, __ingot_space<P>::value != 0> {
     template <uint ORDINAL, uint INDEX>
     static __ingot_inline P &fetch(const char *name, bool active) {
         return *__ingot_fetch_argument<P, ORDINAL, INDEX, true>(name, active);
