@@ -92,12 +92,14 @@ __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
     }
 }
 
-template <bool RIGHT> struct __ingot_memory {
-    static_assert(RIGHT, "a kernel parameter must be a built-in value, or a pointer or "
-                         "reference to device, constant or threadgroup memory");
+/* Asserted in classes: clang says where it meets one, but of functions that it left for the end. */
+template <class T, bool good> struct __ingot_is_parameter {
+    static_assert(good, "a kernel parameter must be a built-in value, or a pointer or reference to "
+                        "device, constant or threadgroup memory");
 };
-template <class T> struct __ingot_argument : __ingot_memory<!__is_same(T, T)> {};
-template <class P> struct __ingot_argument<P *> : __ingot_memory<__ingot_space<P>::value != 0> {
+template <class T> struct __ingot_argument : __ingot_is_parameter<T, !__is_same(T, T)> {};
+template <class P>
+struct __ingot_argument<P *> : __ingot_is_parameter<P *, __ingot_space<P>::value != 0> {
     template <uint ORDINAL, uint INDEX>
     static __ingot_inline P *fetch(const char *name, bool active) {
         return __ingot_fetch_argument<P, ORDINAL, INDEX, false>(name, active);
@@ -106,7 +108,8 @@ template <class P> struct __ingot_argument<P *> : __ingot_memory<__ingot_space<P
 template <class P> struct __ingot_argument<P *const> : __ingot_argument<P *> {};
 template <class P> struct __ingot_argument<P *__restrict> : __ingot_argument<P *> {};
 template <class P> struct __ingot_argument<P *const __restrict> : __ingot_argument<P *> {};
-template <class P> struct __ingot_argument<P &> : __ingot_memory<__ingot_space<P>::value != 0> {
+template <class P>
+struct __ingot_argument<P &> : __ingot_is_parameter<P *, __ingot_space<P>::value != 0> {
     template <uint ORDINAL, uint INDEX>
     static __ingot_inline P &fetch(const char *name, bool active) {
         return *__ingot_fetch_argument<P, ORDINAL, INDEX, true>(name, active);
@@ -114,21 +117,13 @@ template <class P> struct __ingot_argument<P &> : __ingot_memory<__ingot_space<P
 };
 template <class P> struct __ingot_argument<P &__restrict> : __ingot_argument<P &> {};
 
-/* ~0u: no index was given. */
-template <long INDEX> struct __ingot_numbered {
-    static_assert((INDEX >= 0 && INDEX < 64) || INDEX == 0xffffffff,
-                  "a kernel parameter must be numbered from 0 to 63");
-    static constexpr uint value = uint(INDEX);
-};
-
-template <class T, uint ORDINAL, long INDEX>
+template <class T, uint ORDINAL, uint INDEX>
 __ingot_inline decltype(auto) __ingot_parameter(const char *name) {
-    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_numbered<INDEX>::value>(name, true);
+    return __ingot_argument<T>::template fetch<ORDINAL, INDEX>(name, true);
 }
-template <class T, uint ORDINAL, long INDEX>
+template <class T, uint ORDINAL, uint INDEX>
 __ingot_inline decltype(auto) __ingot_parameter_if(const char *name, bool active) {
-    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_numbered<INDEX>::value>(name,
-                                                                                        active);
+    return __ingot_argument<T>::template fetch<ORDINAL, INDEX>(name, active);
 }
 
 /* ---- built-in values
