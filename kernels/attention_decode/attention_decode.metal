@@ -237,12 +237,15 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
     float part[LANES] = {0};
     if (early)
         load_parts(part, partial + min(me, args.value_depth - 1), args.value_depth, args.partitions);
-    float largest = -INFINITY, total = 0.0f;
-    for (uint p = lane; p < args.partitions; p += LANES)
+    const float2 first = lane < args.partitions ? extremes[lane] : float2(-INFINITY, 0.0f);
+    float largest = first.x;
+    for (uint p = LANES + lane; p < args.partitions; p += LANES)
         largest = max(largest, extremes[p].x);
     largest = simd_max(largest);
-    float base = largest == -INFINITY ? 0.0f : largest;
-    for (uint p = lane; p < args.partitions; p += LANES)
+    const float base = largest == -INFINITY ? 0.0f : largest;
+    const float first_weight = exp2(first.x - base);
+    float total = first.y * first_weight;
+    for (uint p = LANES + lane; p < args.partitions; p += LANES)
         total += extremes[p].y * exp2(extremes[p].x - base);
     total = simd_sum(total);
     float inverse = total == 0.0f ? 0.0f : 1.0f / total;
@@ -254,7 +257,8 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
         for (uint p = 0; p < args.partitions; p += LANES) {
             device const float *from = partial + ulong(p) * args.value_depth + d;
             const uint count = min(LANES, args.partitions - p);
-            const float weight = exp2(extremes[p + min(lane, count - 1)].x - base);
+            const float weight =
+                p ? exp2(extremes[p + min(lane, count - 1)].x - base) : first_weight;
             if (count == LANES || threads > LANES) {
                 if (!early || column != me)
                     load_parts(part, from, args.value_depth, count);
