@@ -160,9 +160,12 @@ template <class T> struct uniform {
     __INGOT_UNIFORM_COMPOUND(|)
     __INGOT_UNIFORM_COMPOUND(^)
 #undef __INGOT_UNIFORM_COMPOUND
+/* Of two uniform values; with any other, the conversion above gives a plain one. */
 #define __INGOT_UNIFORM_OPERATOR(op)                                                               \
-    template <class U> friend __ingot_inline constexpr auto operator op(uniform a, uniform<U> b) { \
-        return uniform<decltype(a.__value op b.__value)>(a.__value op b.__value);                  \
+    template <class A, class U>                                                                    \
+    friend __ingot_inline constexpr auto operator op(A a, uniform<U> b)                            \
+        ->enable_if_t<__is_same(A, uniform), uniform<decltype(a.__value op b.__value)>> {          \
+        return {a.__value op b.__value};                                                           \
     }
     __INGOT_UNIFORM_OPERATOR(+)
     __INGOT_UNIFORM_OPERATOR(-)

@@ -5,6 +5,7 @@
 #pragma once
 #include "ingot_math.h"
 #include "ingot_simd.h"
+#include "ingot_simdgroup_matrix.h"
 
 #define __INGOT_INTERNAL1(name, ...)                                                               \
     template <class T> __ingot_inline auto __metal_##name(T x, bool fast = true) {                 \
@@ -86,3 +87,20 @@ __INGOT_INTERNAL_BITS(simd_and)
 __INGOT_INTERNAL_BITS(simd_or)
 __INGOT_INTERNAL_BITS(simd_xor)
 #undef __INGOT_INTERNAL_BITS
+
+/* The last operand only gives the result's type. */
+template <class A, class B, class C, class D>
+__ingot_inline metal::vec<D, 64>
+__metal_simdgroup_matrix_8x8_multiply_accumulate(metal::vec<A, 64> a, metal::vec<B, 64> b,
+                                                 metal::vec<C, 64> c, metal::vec<D, 64> d) {
+    metal::simdgroup_matrix<A, 8, 8> left;
+    metal::simdgroup_matrix<B, 8, 8> right;
+    metal::simdgroup_matrix<C, 8, 8> sum;
+    metal::simdgroup_matrix<D, 8, 8> result;
+    left.__elements = a.__elements;
+    right.__elements = b.__elements;
+    sum.__elements = c.__elements;
+    metal::simdgroup_multiply_accumulate(result, left, right, sum);
+    d.__elements = result.__elements;
+    return d;
+}

@@ -309,6 +309,11 @@ template <class T> struct __ingot_vec<__ingot_native<T, 4>> {
 __INGOT_LONG_VEC(8, s0, s1, s2, s3, s4, s5, s6, s7)
 __INGOT_LONG_VEC(16, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sa, sb, sc, sd, se, sf)
 
+/* A tile of 8 by 8, as the internals of simdgroup_matrix name it: two elements in each lane. */
+template <class T> struct __ingot_vec<__ingot_native<T, 64>> {
+    vec<T, 2> __elements;
+};
+
 #undef __INGOT_LONG_VEC
 #undef __INGOT_IF_CONSTANT
 #undef __INGOT_BINARY_8

@@ -365,9 +365,18 @@ chmod +x sleeping-clang
 INGOT_CLANG=$work/sleeping-clang INGOT_CACHE_DIR=$work/orphan "$ingot" check good.metal >/dev/null 2>&1 &
 victim=$!
 disown
-for _ in $(seq 200); do [ -s clang.pid ] && break || sleep 0.05; done
+for _ in $(seq 200); do
+    [ -s clang.pid ] && break
+    sleep 0.05
+done
 kill -9 "$victim"
-gone() { for _ in $(seq 200); do kill -0 "$1" 2>/dev/null && sleep 0.05 || return 0; done; return 1; }
+gone() { # or a zombie, where nobody reaps orphans
+    for _ in $(seq 200); do
+        readlink "/proc/$1/exe" >exe.txt 2>/dev/null || return 0
+        sleep 0.05
+    done
+    return 1
+}
 check "no compiler goes on after kill -9" 0 -- gone "$(cat clang.pid)"
 
 echo "$passed passed, $failed failed"

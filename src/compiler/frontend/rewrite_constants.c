@@ -33,8 +33,8 @@ static long value_from(struct evaluator *evaluator, size_t from) {
         enum igc_word word = igc_word_at(tokens, inner.end);
         if (word == IGC_W_COMMA || word == IGC_W_SEMICOLON || word == IGC_W_CLOSE_BRACE)
             break;
-        inner.end = igc_at(tokens, inner.end)->match > inner.end ? igc_at(tokens, inner.end)->match
-                                                                 : inner.end;
+        size_t partner = igc_at(tokens, inner.end)->match;
+        inner.end = partner > inner.end ? partner : inner.end;
     }
     long value = evaluate(&inner, 0);
     evaluator->failed = inner.failed || inner.at != inner.end;
