@@ -125,6 +125,8 @@ void __ingot_stream_b16(unsigned short x, __ingot_device unsigned short *p, __in
 /* What lies at p is read soon. Where p is uniform, CPUs bring its line into the caches; p may be
  * any address, and nothing else happens. */
 void __ingot_prefetch(const __ingot_device char *p);
+/* p; what is loaded through it leaves a GPU's caches last. */
+const __ingot_device char *__ingot_staying(const __ingot_device char *p) __ingot_pure;
 /* Anywhere in a kernel: its time goes to loads and stores that follow each other, so the width of
  * vectors should be what memory likes. Does nothing else. */
 void __ingot_streaming(void);

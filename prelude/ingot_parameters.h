@@ -92,12 +92,14 @@ __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
     }
 }
 
-template <bool RIGHT> struct __ingot_memory {
-    static_assert(RIGHT, "a kernel parameter must be a built-in value, or a pointer or "
-                         "reference to device, constant or threadgroup memory");
+/* Asserted in classes: clang says where it meets one, but of functions that it left for the end. */
+template <class T, bool good> struct __ingot_is_parameter {
+    static_assert(good, "a kernel parameter must be a built-in value, or a pointer or reference to "
+                        "device, constant or threadgroup memory");
 };
-template <class T> struct __ingot_argument : __ingot_memory<!__is_same(T, T)> {};
-template <class P> struct __ingot_argument<P *> : __ingot_memory<__ingot_space<P>::value != 0> {
+template <class T> struct __ingot_argument : __ingot_is_parameter<T, !__is_same(T, T)> {};
+template <class P>
+struct __ingot_argument<P *> : __ingot_is_parameter<P *, __ingot_space<P>::value != 0> {
     template <uint ORDINAL, uint INDEX>
     static __ingot_inline P *fetch(const char *name, bool active) {
         return __ingot_fetch_argument<P, ORDINAL, INDEX, false>(name, active);
@@ -106,7 +108,8 @@ template <class P> struct __ingot_argument<P *> : __ingot_memory<__ingot_space<P
 template <class P> struct __ingot_argument<P *const> : __ingot_argument<P *> {};
 template <class P> struct __ingot_argument<P *__restrict> : __ingot_argument<P *> {};
 template <class P> struct __ingot_argument<P *const __restrict> : __ingot_argument<P *> {};
-template <class P> struct __ingot_argument<P &> : __ingot_memory<__ingot_space<P>::value != 0> {
+template <class P>
+struct __ingot_argument<P &> : __ingot_is_parameter<P *, __ingot_space<P>::value != 0> {
     template <uint ORDINAL, uint INDEX>
     static __ingot_inline P &fetch(const char *name, bool active) {
         return *__ingot_fetch_argument<P, ORDINAL, INDEX, true>(name, active);

@@ -54,7 +54,7 @@ kernel void add_rms_norm(device const T *x [[buffer(0)]],
     if (ahead) {
         row_fetch<KEEP>(weight, columns, me, W(0), weights);
     }
-    row_rms rms = find_rms<KEEP>(ROW_SUM(sum4(squares)), (device const T *)sum, kept, columns,
+    row_rms rms = find_rms<KEEP>(ROW_FIRST_SUM(sum4(squares)), (device const T *)sum, kept, columns,
                                  blocks, me, args.eps, row_shared, row_simd, row_lane);
     if (args.save_rstd && me == 0) {
         rstd_out[row] = rms.rstd * rms.scale;

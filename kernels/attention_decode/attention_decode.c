@@ -6,7 +6,6 @@ const struct igo_library igo_library_attention_decode = {"attention_decode", NUL
 
 /* Kernels of the first phase: for any problem, attention_decode_wide.h, attention_decode_tiles.h */
 enum kind { ANY, WIDE, TILES };
-enum { TILE_ROWS = 8 };
 
 static enum kind kind_of(const struct attention_decode *decode) {
     const struct attention_problem *p = decode->problem;
@@ -21,7 +20,7 @@ static enum kind kind_of(const struct attention_decode *decode) {
 }
 
 static uint32_t rows_at_once(enum kind kind, uint32_t rows) {
-    return kind == TILES || rows > 4 ? TILE_ROWS : rows == 1 ? 1 : 4;
+    return rows > 4 ? 8 : rows > 1 || kind == TILES ? 4 : 1;
 }
 
 static void name_kernel(struct igo_launch *launch, enum kind kind, uint32_t together,
@@ -29,7 +28,7 @@ static void name_kernel(struct igo_launch *launch, enum kind kind, uint32_t toge
     const struct attention_args *args = &p->args;
     const char *type = igo_type_name(p->q->type);
     if (kind == TILES)
-        igo_launch_kernel(launch, "attention_decode_tiles_%u_%s", args->depth, type);
+        igo_launch_kernel(launch, "attention_decode_tiles_%u_%u_%s", args->depth, together, type);
     else if (kind == WIDE)
         igo_launch_kernel(launch, "attention_decode_wide_%u_%u_%s", args->depth, together, type);
     else

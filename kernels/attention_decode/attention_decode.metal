@@ -198,18 +198,21 @@ kernel void attention_decode(device const T *q [[buffer(0)]],
 #include "attention_decode/attention_decode_tiles.h"
 #include "attention_decode/attention_decode_wide.h"
 
-// `count` parts times the weights that the lanes have of them, added to sum: all are on their way at
-// once.
-inline float add_parts(float sum, device const float *from, uint stride, float weight, uint count) {
-    float part[LANES];
+// `count` parts, all of them on their way at once; the rest repeats the last or is left alone.
+inline void load_parts(thread float *part, device const float *from, uint stride, uint count) {
 #pragma unroll
     for (uint n = 0; n < LANES; n++)
-        part[n] = from[min(n, count - 1) * stride];
+        if (n < LANES / 2 || count > LANES / 2)
+            part[n] = from[min(n, count - 1) * stride];
+}
+// Parts times the weights that the lanes have of them, added to sum.
+inline float add_parts(float sum, thread const float *part, float weight, uint count) {
 #pragma unroll
-    for (uint n = 0; n < LANES; n++) {
-        const float next = fma(part[n], simd_shuffle(weight, ushort(n)), sum);
-        sum = n < count ? next : sum;
-    }
+    for (uint n = 0; n < LANES; n++)
+        if (n < LANES / 2 || count > LANES / 2) {
+            const float next = fma(part[n], simd_shuffle(weight, ushort(n)), sum);
+            sum = n < count ? next : sum;
+        }
     return sum;
 }
 
@@ -229,6 +232,11 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
     ulong index = attention_row(args, batch, head, i);
     partial += index * args.partitions * args.value_depth;
     extremes += index * args.partitions;
+    // on GPUs the parts of a thread's first column are on their way while their weights are found
+    const bool early = threads > LANES && args.partitions <= LANES;
+    float part[LANES] = {0};
+    if (early)
+        load_parts(part, partial + min(me, args.value_depth - 1), args.value_depth, args.partitions);
     float largest = -INFINITY, total = 0.0f;
     for (uint p = lane; p < args.partitions; p += LANES)
         largest = max(largest, extremes[p].x);
@@ -247,10 +255,10 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
             device const float *from = partial + ulong(p) * args.value_depth + d;
             const uint count = min(LANES, args.partitions - p);
             const float weight = exp2(extremes[p + min(lane, count - 1)].x - base);
-            if (count == LANES) {
-                sum = add_parts(sum, from, args.value_depth, weight, LANES);
-            } else if (threads > LANES) { // on GPUs
-                sum = add_parts(sum, from, args.value_depth, weight, count);
+            if (count == LANES || threads > LANES) {
+                if (!early || column != me)
+                    load_parts(part, from, args.value_depth, count);
+                sum = add_parts(sum, part, weight, count);
             } else {
                 for (uint n = 0; n < count; n++)
                     sum = fma(from[n * args.value_depth], simd_shuffle(weight, ushort(n)), sum);
@@ -292,10 +300,12 @@ INSTANTIATE_WIDE(128, 1)
 INSTANTIATE_WIDE(128, 4)
 INSTANTIATE_WIDE(128, 8)
 
-#define INSTANTIATE_TILES(depth)                                                                   \
-    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_f16",                                    \
-                       attention_decode_tiles<half, depth>)                                        \
-    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_bf16",                                   \
-                       attention_decode_tiles<bfloat, depth>)
-INSTANTIATE_TILES(64)
-INSTANTIATE_TILES(128)
+#define INSTANTIATE_TILES(depth, rows)                                                             \
+    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_" #rows "_f16",                          \
+                       attention_decode_tiles<half, depth, rows / DECODE_SET>)                     \
+    INSTANTIATE_KERNEL("attention_decode_tiles_" #depth "_" #rows "_bf16",                         \
+                       attention_decode_tiles<bfloat, depth, rows / DECODE_SET>)
+INSTANTIATE_TILES(64, 4)
+INSTANTIATE_TILES(64, 8)
+INSTANTIATE_TILES(128, 4)
+INSTANTIATE_TILES(128, 8)

@@ -1,15 +1,25 @@
 /*
  * The first phase for GPUs with matrix units, for half and bfloat and head sizes of DEPTH: up to
- * eight rows, which are the columns of all tiles, against 16 keys at a time. Keys and values go
- * from device memory to tiles as they lie there, 16 bytes to a lane, so that few instructions stand
- * between the loads:
+ * four or eight rows (SETS of four) against 16 keys at a time. Keys and values go from device
+ * memory to tiles as they lie there, 16 bytes to a lane and by whole lines of 128 bytes, so that
+ * few instructions stand between the loads:
  *
  *   scores  [key, row] += keys [key, element] . queries [element, row]
  *   sums  [element, row] += values [element, key] . weights [key, row]
  *
  * Which element a column of a tile of keys, or a row of a tile of values, stands for does not
- * matter as long as both factors, or sums and results, agree: it is what a lane has loaded.
- * Weights go in as the sum of two numbers of the type, which is as good as float here.
+ * matter as long as both factors, or sums and results, agree: it is what a lane has loaded. Each of
+ * four rows has two columns of a tile:
+ *
+ * - A row of a tile of keys is one half of 64 elements of a key: a tile has four keys, 8 lanes load
+ *   128 bytes of each. The two columns of a row of queries have its two halves; the sum of a key's
+ *   two halves by their own columns is the score.
+ * - Of the two columns of a row's weights one has them rounded, the other what is left, which is as
+ *   good as float here.
+ *
+ * Rows of tiles go by the lane's `row`: key row % 4 and half row / 4. Of the 16 keys that are taken
+ * at a time a lane has the scores of keys 8 half + 4 m + row % 4 for m of two, of one row of each
+ * set. A row's result does not depend on the number of rows.
  *
  * Rows of k and v start at multiples of 16 bytes. There is no mask and no ALiBi, and the scale is
  * above 0.
@@ -19,200 +29,201 @@
 
 #include "common/attention_tiles.h"
 
-constant constexpr uint DECODE_ROWS = 8, DECODE_KEYS = 16, DECODE_KEY_TILES = DECODE_KEYS / 8;
+constant constexpr uint DECODE_KEYS = 16, DECODE_SET = 4;
 /* Weights are powers of 2 of the distance to a reference that follows the largest score only when
  * it is behind by so much. */
 constant constexpr float DECODE_GROWTH = 8.0f;
 
 /* Over the lanes that hold a column of a tile. */
-inline float2 tile_column_max(float2 x) {
+inline float tile_column_max(float x) {
     x = max(x, simd_shuffle_xor(x, ushort(2)));
     x = max(x, simd_shuffle_xor(x, ushort(4)));
     return max(x, simd_shuffle_xor(x, ushort(16)));
 }
-inline float2 tile_column_sum(float2 x) {
+inline float tile_column_sum(float x) {
     x += simd_shuffle_xor(x, ushort(2));
     x += simd_shuffle_xor(x, ushort(4));
     return x + simd_shuffle_xor(x, ushort(16));
 }
 
-/* x, or 0 where it is minus infinity. Component by component: vectors of bool cost GPUs more. */
-inline float2 finite_base(float2 x) {
-    return float2(x.x == -INFINITY ? 0.0f : x.x, x.y == -INFINITY ? 0.0f : x.y);
+/* Element e of eight of each, side by side. */
+inline uint element_of_two(uint4 first, uint4 second, uint e) {
+    const uint a = first[e / 2], b = second[e / 2];
+    return e % 2 ? a >> 16 | (b & 0xffff0000u) : (a & 0xffffu) | b << 16;
 }
 
-template <typename T, uint DEPTH> struct decode_tiles {
-    static constexpr constant uint KEY_WORDS = DEPTH / 32, VALUE_WORDS = DEPTH / 64;
-    simdgroup_matrix<T, 8, 8> query[KEY_WORDS][4];
-    uint4 key[DECODE_KEY_TILES][KEY_WORDS], value[DECODE_KEY_TILES][2][VALUE_WORDS];
-    simdgroup_float8x8 sum[VALUE_WORDS][8], score[DECODE_KEY_TILES];
-    float2 reference, total; // of the lane's two rows; total over its own keys
+/* x, or 0 where it is minus infinity. */
+inline float finite_base(float x) {
+    return x == -INFINITY ? 0.0f : x;
+}
 
-    /* Tile w of four has elements 8 j + 2 w and 8 j + 2 w + 1 of each j of four. */
-    void take_queries(uint row, device const T *first, device const T *second) {
-#pragma unroll
-        for (uint i = 0; i < KEY_WORDS; i++)
-#pragma unroll
-            for (uint w = 0; w < 4; w++) {
-                uint at = i * 32 + row / 2 * 8 + 2 * w + row % 2;
-                query[i][w].thread_elements() = vec<T, 2>(first[at], second[at]);
-            }
-    }
+/* A row of each four, of the lane's keys. */
+template <typename T, uint DEPTH> struct decode_set {
+    static constexpr constant uint BLOCKS = DEPTH / 64;
+    simdgroup_matrix<T, 8, 8> query[BLOCKS][4];
+    simdgroup_float8x8 sum[BLOCKS][8];
+    float score[2], reference, total; // total over the lane's own keys
+    int least, most;                  // keys that the row sees
 
-    /* Of the keys from t on; those from `end` on are the last one again. */
-    void load_keys(device const T *k, constant attention_args &args, device const int *tables,
-                   int t, int end, uint row) {
+    /* Tile w of four has elements 8 j + 2 w and 8 j + 2 w + 1 of each j of four. They go by way of
+     * threadgroup memory, from where they are loaded as the product wants them. */
+    void begin(uint row, uint column, device const T *from, threadgroup T *queries) {
 #pragma unroll
-        for (uint n = 0; n < DECODE_KEY_TILES; n++) {
-            uint number = uint(min(t + int(8 * n + row), end - 1));
-            device const T *from = row_of(k, args, decode_paged, args.k_stride, tables, number);
-#pragma unroll
-            for (uint i = 0; i < KEY_WORDS; i++)
-                key[n][i] = *(device const uint4 *)(from + i * 32);
+        for (uint n = 0; n < BLOCKS * 4; n++) {
+            const uint at = n / 4 * 64 + row / 2 * 8 + 2 * (n % 4) + row % 2;
+            queries[n * 64 + column * 8 + row] = from[at];
+            queries[n * 64 + (column + 1) * 8 + row] = from[at + 32];
         }
-    }
-    void load_values(device const T *v, constant attention_args &args, device const int *tables,
-                     int t, int end, uint column) {
+        simdgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
-        for (uint n = 0; n < DECODE_KEY_TILES; n++)
-#pragma unroll
-            for (uint e = 0; e < 2; e++) {
-                uint number = uint(min(t + int(8 * n + column + e), end - 1));
-                device const T *from = row_of(v, args, decode_paged, args.v_stride, tables, number);
-#pragma unroll
-                for (uint i = 0; i < VALUE_WORDS; i++)
-                    value[n][e][i] = *(device const uint4 *)(from + i * 64);
-            }
-    }
-
-    void begin() {
+        for (uint n = 0; n < BLOCKS * 4; n++)
+            simdgroup_load(query[n / 4][n % 4], queries + n * 64, 8, ulong2(0), true);
         reference = -INFINITY;
         total = 0.0f;
 #pragma unroll
-        for (uint i = 0; i < VALUE_WORDS; i++)
-#pragma unroll
-            for (uint e = 0; e < 8; e++)
-                sum[i][e] = simdgroup_float8x8(0.0f);
+        for (uint n = 0; n < BLOCKS * 8; n++)
+            sum[n / 8][n % 8] = simdgroup_float8x8(0.0f);
     }
 
-    void find_scores() {
+    void find_scores(thread const uint4 (&key)[4][BLOCKS], bool second_half) {
+        simdgroup_float8x8 part[4];
 #pragma unroll
-        for (uint n = 0; n < DECODE_KEY_TILES; n++)
-            score[n] = simdgroup_float8x8(0.0f);
+        for (uint n = 0; n < 4; n++)
+            part[n] = simdgroup_float8x8(0.0f);
 #pragma unroll
-        for (uint i = 0; i < KEY_WORDS; i++)
+        for (uint i = 0; i < BLOCKS; i++)
 #pragma unroll
             for (uint w = 0; w < 4; w++)
 #pragma unroll
-                for (uint n = 0; n < DECODE_KEY_TILES; n++) {
+                for (uint n = 0; n < 4; n++) {
                     simdgroup_matrix<T, 8, 8> tile;
                     tile.thread_elements() = as_type<vec<T, 2>>(key[n][i][w]);
-                    simdgroup_multiply_accumulate(score[n], tile, query[i][w], score[n]);
+                    simdgroup_multiply_accumulate(part[n], tile, query[i][w], part[n]);
                 }
+#pragma unroll
+        for (uint m = 0; m < 2; m++) {
+            const float2 low = part[m].thread_elements(), high = part[m + 2].thread_elements();
+            const float first = second_half ? low.y : low.x;
+            const float second = second_half ? high.y : high.x;
+            const float other = simd_shuffle_xor(second_half ? first : second, ushort(16));
+            score[m] = (second_half ? second : first) + other;
+        }
     }
 
-    /* Keys from t on that are not between `least` and `most`. */
-    void hide(int t, int2 least, int2 most, uint row) {
+    /* Keys that the row does not see; the lane's first one is number `first`. */
+    void hide(int first) {
 #pragma unroll
-        for (uint n = 0; n < DECODE_KEY_TILES; n++) {
-            int number = t + int(8 * n + row);
-            const float2 s = score[n].thread_elements();
-            score[n].thread_elements() =
-                float2(number >= least.x && number <= most.x ? s.x : -INFINITY,
-                       number >= least.y && number <= most.y ? s.y : -INFINITY);
+        for (uint m = 0; m < 2; m++) {
+            const int number = first + int(4 * m);
+            score[m] = number >= least && number <= most ? score[m] : -INFINITY;
         }
     }
 
     /* Scores become weights. */
     void find_weights(float factor) {
-        float2 top = score[0].thread_elements();
-#pragma unroll
-        for (uint n = 1; n < DECODE_KEY_TILES; n++)
-            top = max(top, score[n].thread_elements());
-        top *= factor;
-        const float2 limit = reference + DECODE_GROWTH;
-        if (simd_any(top.x > limit.x || top.y > limit.y)) {
-            float2 largest = max(reference, tile_column_max(top));
-            float2 correction = fast::exp2(reference - finite_base(largest));
+        const float top = max(score[0], score[1]) * factor;
+        if (simd_any(top > reference + DECODE_GROWTH)) {
+            const float largest = max(reference, tile_column_max(top));
+            const float correction = fast::exp2(reference - finite_base(largest));
             reference = largest;
             total *= correction;
 #pragma unroll
-            for (uint i = 0; i < VALUE_WORDS; i++)
-#pragma unroll
-                for (uint e = 0; e < 8; e++)
-                    sum[i][e].thread_elements() *= correction;
+            for (uint n = 0; n < BLOCKS * 8; n++)
+                sum[n / 8][n % 8].thread_elements() *= correction;
         }
-        const float2 base = finite_base(reference);
+        const float base = finite_base(reference);
 #pragma unroll
-        for (uint n = 0; n < DECODE_KEY_TILES; n++) {
-            float2 p = fast::exp2(fma(score[n].thread_elements(), float2(factor), -base));
-            score[n].thread_elements() = p;
-            total += p;
+        for (uint m = 0; m < 2; m++) {
+            score[m] = fast::exp2(fma(score[m], factor, -base));
+            total += score[m];
         }
     }
 
-    void add_values() {
-        simdgroup_matrix<T, 8, 8> high[DECODE_KEY_TILES], low[DECODE_KEY_TILES];
+    void add_values(thread const uint4 (&value)[2][2][BLOCKS]) {
+        simdgroup_matrix<T, 8, 8> weight[2];
 #pragma unroll
-        for (uint n = 0; n < DECODE_KEY_TILES; n++) {
-            float2 p = score[n].thread_elements();
-            vec<T, 2> rounded = vec<T, 2>(p);
-            high[n].thread_elements() = rounded;
-            low[n].thread_elements() = vec<T, 2>(p - float2(rounded));
+        for (uint m = 0; m < 2; m++) {
+            const T rounded = T(score[m]);
+            weight[m].thread_elements() = vec<T, 2>(rounded, T(score[m] - float(rounded)));
         }
 #pragma unroll
-        for (uint i = 0; i < VALUE_WORDS; i++)
+        for (uint i = 0; i < BLOCKS; i++)
 #pragma unroll
-            for (uint e = 0; e < 8; e++) {
-                simdgroup_matrix<T, 8, 8> tile[DECODE_KEY_TILES];
+            for (uint e = 0; e < 8; e++)
 #pragma unroll
-                for (uint n = 0; n < DECODE_KEY_TILES; n++) {
-                    uint a = value[n][0][i][e / 2], b = value[n][1][i][e / 2];
-                    uint both = e % 2 ? a >> 16 | (b & 0xffff0000u) : (a & 0xffffu) | b << 16;
-                    tile[n].thread_elements() = as_type<vec<T, 2>>(both);
+                for (uint m = 0; m < 2; m++) {
+                    simdgroup_matrix<T, 8, 8> tile;
+                    tile.thread_elements() =
+                        as_type<vec<T, 2>>(element_of_two(value[m][0][i], value[m][1][i], e));
+                    simdgroup_multiply_accumulate(sum[i][e], tile, weight[m], sum[i][e]);
                 }
-#pragma unroll
-                for (uint n = 0; n < DECODE_KEY_TILES; n++)
-                    simdgroup_multiply_accumulate(sum[i][e], tile[n], high[n], sum[i][e]);
-#pragma unroll
-                for (uint n = 0; n < DECODE_KEY_TILES; n++)
-                    simdgroup_multiply_accumulate(sum[i][e], tile[n], low[n], sum[i][e]);
-            }
     }
-    /* Element e of the lane's two: of row `own`, of `rows` that share the key head. */
-    void finish(uint e, uint own, uint rows, float all, uint lane_row, uint key_head, uint3 group,
-                device T *out, device float *lse, device float *partial, device float2 *extremes,
+
+    /* The row is number `own` of `rows` that share the key head. */
+    void finish(uint own, uint rows, uint lane_row, uint key_head, uint3 group, device T *out,
+                device float *lse, device float *partial, device float2 *extremes,
                 constant attention_args &args) {
-        if (own < rows) {
-            const uint i = own % args.queries, head = key_head * args.group + own / args.queries;
-            const ulong index = attention_row(args, group.z, head, i);
-            const bool whole = args.partitions == 1;
-            const float inverse = all == 0.0f ? 0.0f : 1.0f / all;
-            const ulong part = index * args.partitions + group.x;
-            device T *to = out + attention_at(args.out_stride, group.z, head, i) + lane_row * 8;
-            device float *to_part = partial + part * DEPTH + lane_row * 8;
+        const float all = tile_column_sum(total);
+        if (own >= rows)
+            return;
+        const uint i = own % args.queries, head = key_head * args.group + own / args.queries;
+        const ulong index = attention_row(args, group.z, head, i);
+        const bool whole = args.partitions == 1;
+        const float inverse = all == 0.0f ? 0.0f : 1.0f / all;
+        const ulong part = index * args.partitions + group.x;
+        device T *to = out + attention_at(args.out_stride, group.z, head, i) + lane_row * 8;
+        device float *to_part = partial + part * DEPTH + lane_row * 8;
 #pragma unroll
-            for (uint n = 0; n < VALUE_WORDS * 8; n++) {
-                const uint at = n / 8 * 64 + n % 8;
-                const float x = sum[n / 8][n % 8].thread_elements()[e];
-                if (whole)
-                    to[at] = T(x * inverse);
-                else
-                    to_part[at] = x;
-            }
-            if (lane_row == 0 && !whole)
-                extremes[part] = float2(reference[e], all);
-            if (lane_row == 0 && whole && (args.flags & ATTENTION_LSE))
-                lse[index] = all == 0.0f ? -INFINITY : (reference[e] + log2(all)) * M_LN2_F;
+        for (uint n = 0; n < BLOCKS * 8; n++) {
+            const uint at = n / 8 * 64 + n % 8;
+            const float2 both = sum[n / 8][n % 8].thread_elements();
+            if (whole)
+                to[at] = T((both.x + both.y) * inverse);
+            else
+                to_part[at] = both.x + both.y;
         }
+        if (lane_row == 0 && !whole)
+            extremes[part] = float2(reference, all);
+        if (lane_row == 0 && whole && (args.flags & ATTENTION_LSE))
+            lse[index] = all == 0.0f ? -INFINITY : (reference + log2(all)) * M_LN2_F;
     }
 };
 
+/* Of the keys from t on; those from `end` on are the last one again. */
+template <uint BLOCKS, typename T>
+inline void load_keys(thread uint4 (&key)[4][BLOCKS], device const T *k,
+                      constant attention_args &args, device const int *tables, int t, int end,
+                      uint row) {
+#pragma unroll
+    for (uint n = 0; n < 4; n++) {
+        const uint number = uint(min(t + int(4 * n + row % 4), end - 1));
+        device const T *from = row_of(k, args, decode_paged, args.k_stride, tables, number);
+#pragma unroll
+        for (uint i = 0; i < BLOCKS; i++)
+            key[n][i] = *(device const uint4 *)(from + i * 64);
+    }
+}
+template <uint BLOCKS, typename T>
+inline void load_values(thread uint4 (&value)[2][2][BLOCKS], device const T *v,
+                        constant attention_args &args, device const int *tables, int t, int end,
+                        uint column) {
+#pragma unroll
+    for (uint m = 0; m < 2; m++)
+#pragma unroll
+        for (uint e = 0; e < 2; e++) {
+            const uint at = column / 4 * 8 + 4 * m + column % 4 + e;
+            const uint number = uint(min(t + int(at), end - 1));
+            device const T *from = row_of(v, args, decode_paged, args.v_stride, tables, number);
+#pragma unroll
+            for (uint i = 0; i < BLOCKS; i++)
+                value[m][e][i] = *(device const uint4 *)(from + i * 64);
+        }
+}
+
 // Launched with one SIMD-group; the limit keeps it to so few registers that many of them run at
 // once.
-template <typename T, uint DEPTH>
-[[max_total_threads_per_threadgroup(384)]]
-kernel void attention_decode_tiles(
+template <typename T, uint DEPTH, uint SETS>
+[[max_total_threads_per_threadgroup(SETS == 1 ? 384 : 256)]] kernel void attention_decode_tiles(
     device const T *q [[buffer(0)]], device const T *k [[buffer(1)]],
     device const T *v [[buffer(2)]], device T *out [[buffer(3)]], device float *lse [[buffer(4)]],
     device const uchar *mask [[buffer(5)]], device const float *slopes [[buffer(6)]],
@@ -220,11 +231,12 @@ kernel void attention_decode_tiles(
     device float *partial [[buffer(9)]], device float2 *extremes [[buffer(10)]],
     constant attention_args &args [[buffer(11)]], uint3 group [[threadgroup_position_in_grid]],
     uint lane [[thread_index_in_simdgroup]]) {
-    typedef decode_tiles<T, DEPTH> tiles;
-    const uint rows = args.group * args.queries,
-               row_groups = (rows + DECODE_ROWS - 1) / DECODE_ROWS;
+    constexpr uint ROWS = SETS * DECODE_SET, BLOCKS = DEPTH / 64;
+    threadgroup T queries[SETS][DEPTH * 4];
+    const uint rows = args.group * args.queries;
+    const uint row_groups = (rows + ROWS - 1) / ROWS;
     const uint batch = group.z, key_head = group.y / row_groups;
-    const uint first_row = group.y % row_groups * DECODE_ROWS;
+    const uint first_row = group.y % row_groups * ROWS;
     const uint row = tile_row(lane), column = tile_column(lane);
     uint keys = args.keys;
     if (decode_paged) {
@@ -237,53 +249,72 @@ kernel void attention_decode_tiles(
         v += attention_at(args.v_stride, batch, key_head, 0);
     }
 
-    // the lane's two rows, what they see, and what any and all of the eight see
-    tiles b;
-    device const T *from[2];
-    int2 least, most;
+    // the lane's rows, what they see, and what any and all of the rows see
+    decode_set<T, DEPTH> sets[SETS];
+    device const T *from[SETS];
+    int lowest = ATTENTION_NO_LIMIT, highest = -1, inner = -1;
 #pragma unroll
-    for (uint e = 0; e < 2; e++) {
-        uint own = min(first_row + column + e, rows - 1), i = own % args.queries;
-        uint head = key_head * args.group + own / args.queries;
-        from[e] = q + attention_at(args.q_stride, batch, head, i);
-        int position = int(i + keys - args.queries);
-        least[e] = position - args.left;
-        most[e] = position + args.right;
+    for (uint s = 0; s < SETS; s++) {
+        const uint own = min(first_row + s * DECODE_SET + column / 2, rows - 1);
+        const uint i = own % args.queries, head = key_head * args.group + own / args.queries;
+        from[s] = q + attention_at(args.q_stride, batch, head, i);
+        const int position = int(i + keys - args.queries);
+        sets[s].least = position - args.left;
+        sets[s].most = position + args.right;
+        lowest = min(lowest, sets[s].least);
+        inner = max(inner, sets[s].least);
+        highest = max(highest, sets[s].most);
     }
-    const int lowest = simd_min(min(least.x, least.y)), highest = simd_max(max(most.x, most.y));
-    const int inner = simd_max(max(least.x, least.y));
-    const int begin = max(int(group.x * args.partition), max(lowest, 0));
-    const int end =
-        min(min(int(group.x * args.partition + args.partition), int(keys)), highest + 1);
-    most = min(most, int2(end - 1));
-    const int inner_end = simd_min(min(most.x, most.y)) + 1;
+    lowest = simd_min(lowest);
+    highest = simd_max(highest);
+    inner = simd_max(inner);
+    // 16 keys to each partition in turn, so that what is read at a time lies together; partitions
+    // that a short sequence of a batch does not need have none
+    const uint needed = max((keys + args.partition - 1) / args.partition, 1u);
+    const int end = group.x < needed ? min(int(keys), highest + 1) : 0;
+    const int begin = max(lowest, 0) + int(group.x * DECODE_KEYS), step = int(needed * DECODE_KEYS);
+    int inner_end = ATTENTION_NO_LIMIT;
+#pragma unroll
+    for (uint s = 0; s < SETS; s++) {
+        sets[s].most = min(sets[s].most, end - 1);
+        inner_end = min(inner_end, sets[s].most + 1);
+    }
+    inner_end = simd_min(inner_end);
 
-    k += column * 4;
+    k += row / 4 * 32 + column * 4;
     v += row * 8;
+    uint4 key[4][BLOCKS], value[2][2][BLOCKS];
     if (begin < end) {
-        b.load_keys(k, args, tables, begin, end, row);
-        b.load_values(v, args, tables, begin, end, column);
+        load_keys<BLOCKS>(key, k, args, tables, begin, end, row);
+        load_values<BLOCKS>(value, v, args, tables, begin, end, column);
     }
-    b.take_queries(row, from[0], from[1]);
-    b.begin();
+#pragma unroll
+    for (uint s = 0; s < SETS; s++)
+        sets[s].begin(row, column, from[s], queries[s]);
     const float factor = args.scale * M_LOG2E_F;
-    for (int t = begin; t < end; t += DECODE_KEYS) {
+    for (int t = begin; t < end; t += step) {
         // what has been used makes room for the next round's
-        b.find_scores();
-        b.load_keys(k, args, tables, t + int(DECODE_KEYS), end, row);
+#pragma unroll
+        for (uint s = 0; s < SETS; s++)
+            sets[s].find_scores(key, row / 4);
+        load_keys<BLOCKS>(key, k, args, tables, t + step, end, row);
         simdgroup_barrier(mem_flags::mem_device); // they set out now, and not with the values
-        if (t < inner || t + int(DECODE_KEYS) > inner_end)
-            b.hide(t, least, most, row);
-        b.find_weights(factor);
-        b.add_values();
-        b.load_values(v, args, tables, t + int(DECODE_KEYS), end, column);
+#pragma unroll
+        for (uint s = 0; s < SETS; s++) {
+            if (t < inner || t + int(DECODE_KEYS) > inner_end)
+                sets[s].hide(t + int(row / 4 * 8 + row % 4));
+            sets[s].find_weights(factor);
+        }
+#pragma unroll
+        for (uint s = 0; s < SETS; s++)
+            sets[s].add_values(value);
+        load_values<BLOCKS>(value, v, args, tables, t + step, end, column);
     }
 
-    const float2 total = tile_column_sum(b.total);
 #pragma unroll
-    for (uint e = 0; e < 2; e++)
-        b.finish(e, first_row + column + e, rows, total[e], row, key_head, group, out, lse, partial,
-                 extremes, args);
+    for (uint s = 0; s < SETS; s++)
+        sets[s].finish(first_row + s * DECODE_SET + column / 2, rows, row, key_head, group, out,
+                       lse, partial, extremes, args);
 }
 
 #endif

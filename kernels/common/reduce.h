@@ -32,6 +32,20 @@ inline float sum_over(uint simds, float value, threadgroup float *shared, uint s
     return value;
 }
 
+/* The same; nobody has used `shared` before. */
+inline float first_sum_over(uint simds, float value, threadgroup float *shared, uint simd,
+                            uint lane) {
+    value = simd_sum(value);
+    if (simds > 1) {
+        if (lane == 0) {
+            shared[simd] = value;
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        value = simd_sum(lane < simds ? shared[lane] : 0.0f);
+    }
+    return value;
+}
+
 /* Both sums of a pair at once; `shared` is for this alone, once. */
 inline float2 sums_over(uint simds, float2 value, threadgroup float2 *shared, uint simd,
                         uint lane) {
@@ -58,6 +72,17 @@ inline float max_over(uint simds, float value, threadgroup float *shared, uint s
 
 inline float sum4(float4 v) {
     return (v.x + v.y) + (v.z + v.w);
+}
+
+/* sum / count, within 2 ulp: a GPU's exact division takes as long as a block of a row. */
+inline float mean_of(float sum, uint count) {
+    return fast::divide(sum, float(count));
+}
+
+/* 1 / sqrt(v), within an ulp: one step of Newton's method, but not from infinity or 0. */
+inline float inverse_root(float v) {
+    float y = fast::rsqrt(v), better = fma(0.5f * y, fma(-v * y, y, 1.0f), y);
+    return isfinite(better) ? better : y;
 }
 
 /* The greater of two; `old` when the new one is NaN. */

@@ -27,7 +27,7 @@ inline row_rms find_rms(float squares, device const T *row, thread const vec<T, 
         squares = ROW_SUM(sum4(sums));
         eps = eps * scale * scale;
     }
-    return {scale, rsqrt(squares / columns + eps)};
+    return {scale, inverse_root(mean_of(squares, columns) + eps)};
 }
 
 #endif

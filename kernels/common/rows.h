@@ -36,6 +36,8 @@ template <int KEEP, typename W> inline bool row_ahead() {
 /* Threads that fit a GPU's core at once where more of them are worth more than registers: 40 each.
  */
 constant constexpr uint ROW_THREADS_AT_ONCE = 1632;
+/* The same for kernels that keep eight blocks of a 16-bit type: 64 registers each. */
+constant constexpr uint ROW_EIGHT_THREADS_AT_ONCE = 1024;
 
 /* The positions that a row kernel asks for. */
 #define ROW_POSITIONS                                                                              \
@@ -46,7 +48,9 @@ constant constexpr uint ROW_THREADS_AT_ONCE = 1632;
 #define ROW_NUMBER     row_number(row_group, row_groups, row_simds, row_simd)
 #define ROW_THREAD     (ROW_SIMDS == 1 ? row_lane : row_simd * 32 + row_lane)
 #define ROW_SUM(value) sum_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
-#define ROW_MAX(value) max_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
+/* The first sum of a kernel, which has row_shared for itself. */
+#define ROW_FIRST_SUM(value) first_sum_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
+#define ROW_MAX(value)       max_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
 
 inline ulong row_number(uint2 group, uint2 groups, uint simds, uint simd) {
     ulong at = ulong(group.y) * groups.x + group.x;
@@ -187,6 +191,15 @@ inline void row_fetch(device const T *row, uint columns, uint me, T fill,
             }
         }
     }
+}
+
+/* Of a vector along rows of whole blocks: block b and the next, where b is even; of a 16-bit type.
+ */
+template <typename T>
+inline void row_fetch_eight(device const T *row, uint b, uint me, thread vec<T, 4> *blocks) {
+    uint4 eight = *(device const uint4 *)(row + row_first(b, me));
+    ((thread uint2 *)blocks)[b] = eight.xy;
+    ((thread uint2 *)blocks)[b + 1] = eight.zw;
 }
 
 /* Stores what row_fetch would load. */

@@ -40,6 +40,16 @@ inline void threads_at_once(uint count) {
 #endif
 }
 
+/* `at`; what is loaded through it leaves a GPU's caches last. For what is read once, next to stores
+ * of as much: these leave first then, which the memory likes better. */
+template <typename T> inline device const T *staying(device const T *at) {
+#ifdef __INGOT__
+    return (device const T *)__ingot_staying((device const char *)at);
+#else
+    return at;
+#endif
+}
+
 /* COUNT elements from `at` on (uniform; any address) are read soon. */
 template <uint COUNT, typename T> inline void prefetch(device const T *at) {
 #ifdef __INGOT__

@@ -4,7 +4,7 @@
 #include "ops/rows.h"
 #include "ops/stream.h"
 
-static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8)};
+static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
 static const ingot_ops_knob backward_knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_PARTS};
 
 enum { FORWARD, BACKWARD };
@@ -74,12 +74,14 @@ ingot_status ingot_op_layer_norm(ingot_ops *ops, ingot_stream *stream,
     const ingot_scalar_type type = desc->x->type;
     const ingot_tensor *affine = desc->weight ? desc->weight : desc->bias;
     struct igo_launch launch = {0};
-    const uint32_t keep = igo_matrix_keep(&call, &matrix, (const uint32_t[]){4, 8}, 2);
+    const uint32_t keep = igo_matrix_keep(&call, &matrix, (const uint32_t[]){8}, 1);
+    igo_matrix_fill(&call, &matrix);
     igo_launch_kernel(&launch, "layer_norm_%s_%s_k%u%s", igo_type_name(type),
                       igo_type_name(affine ? affine->type : type), keep,
                       igo_matrix_part(&call, &matrix));
     igo_launch_rows(&call, &launch, &matrix, matrix.rows);
     igo_launch_constant_bool(&launch, "HAS_WEIGHT", desc->weight != NULL);
+    igo_launch_constant_bool(&launch, "X_STAYS", igo_matrix_stays(&call, &matrix));
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_optional(&launch, desc->weight);
     igo_launch_optional(&launch, desc->bias);

@@ -12,6 +12,7 @@ using namespace metal;
 #include "layer_norm/layer_norm_args.h"
 
 constant bool HAS_WEIGHT [[function_constant(2)]];
+constant bool X_STAYS [[function_constant(3)]]; // in caches: see stream.h
 
 struct statistics {
     float mean, error; // the mean is their sum
@@ -20,8 +21,9 @@ struct statistics {
 
 inline statistics finish_statistics(float mean, float drift, float squares, uint columns,
                                     float eps) {
-    float error = drift / columns, variance = fma(-error, error, squares / columns);
-    return {mean, error, rsqrt(max(variance, 0.0f) + eps)};
+    float error = mean_of(drift, columns);
+    float variance = fma(-error, error, mean_of(squares, columns));
+    return {mean, error, inverse_root(max(variance, 0.0f) + eps)};
 }
 
 template <typename T, typename W, int KEEP, bool PART = false>
@@ -37,7 +39,7 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     // Deviations from the mean of the first eight elements, which are a part of the variance: it so
     // loses no more than a factor of the row's length, which 16-bit results do not notice.
     constexpr bool ONE_PASS = KEEP && sizeof(T) == 2 && !PART;
-    threads_at_once(KEEP == 4 && ROW_SIMDS == 16 ? ROW_THREADS_AT_ONCE : 0);
+    threads_at_once(ROW_EIGHT && sizeof(W) == 2 ? ROW_EIGHT_THREADS_AT_ONCE : 0);
     threadgroup float row_shared[32];
     threadgroup float2 row_pairs[32];
     ulong row = ROW_NUMBER;
@@ -50,18 +52,9 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     vec<T, 4> kept[KEEP ? KEEP : 1];
     vec<W, 4> weights[KEEP ? KEEP : 1], biases[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(x, columns, me, T(0), kept);
+        row_fetch<KEEP>(X_STAYS ? staying(x) : x, columns, me, T(0), kept);
     }
-    const bool ahead = row_ahead<KEEP, W>() && HAS_WEIGHT && sizeof(W) == 2;
-    if (ahead) {
-        row_fetch<KEEP>(weight, columns, me, W(0), weights);
-        for (uint b = 0; b < blocks; b++) {
-            biases[b] = W(0);
-        }
-        if (args.has_bias) {
-            row_fetch<KEEP>(bias, columns, me, W(0), biases);
-        }
-    }
+    const bool eights = KEEP && ROW_EIGHT && HAS_WEIGHT && sizeof(W) == 2;
     float mean;
     if constexpr (ONE_PASS) {
         uint4 eight = *(device const uint4 *)x;
@@ -73,7 +66,7 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
         for (uint b = 0; b < blocks; b++) {
             sum += KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
         }
-        mean = ROW_SUM(sum4(sum)) / columns;
+        mean = mean_of(ROW_FIRST_SUM(sum4(sum)), columns);
     }
     float4 drift = 0, squares = 0;
     for (uint b = 0; b < blocks; b++) {
@@ -98,7 +91,14 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     for (uint b = 0; b < blocks; b++) {
         float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
         v = fma(v - s.mean, float4(s.rstd), float4(shift));
-        if (ahead) {
+        if (eights && b % 2 == 0) {
+            row_fetch_eight(weight, b, me, weights);
+            biases[b] = biases[b + 1] = W(0);
+            if (args.has_bias) {
+                row_fetch_eight(bias, b, me, biases);
+            }
+        }
+        if (eights) {
             v = fma(v, float4(weights[b]), float4(biases[b]));
         } else {
             if (HAS_WEIGHT) {
@@ -189,8 +189,6 @@ kernel void layer_norm_backward(device const T *x [[buffer(0)]],
 #define INSTANTIATE_LAYER_NORM(types, ...)                                                         \
     INSTANTIATE_KERNEL("layer_norm_" types "_k0", layer_norm<__VA_ARGS__, 0>)                      \
     INSTANTIATE_KERNEL("layer_norm_" types "_k8", layer_norm<__VA_ARGS__, 8>) \
-    INSTANTIATE_KERNEL("layer_norm_" types "_k4", layer_norm<__VA_ARGS__, 4>) \
-    INSTANTIATE_KERNEL("layer_norm_" types "_k4_part", layer_norm<__VA_ARGS__, 4, true>) \
     INSTANTIATE_KERNEL("layer_norm_" types "_k8_part", layer_norm<__VA_ARGS__, 8, true>) \
     INSTANTIATE_KERNEL("layer_norm_backward_" types, layer_norm_backward<__VA_ARGS__>)
 INSTANTIATE_LAYER_NORM("f32_f32", float, float)

@@ -3,7 +3,7 @@
 #include "quantise/quantise.h"
 #include "quantised_matvec/quantised_matvec_args.h"
 
-enum { KNOB_PREPARE, KNOB_SIMD, KNOB_ROWS, KNOB_TILES };
+enum { KNOB_PREPARE, KNOB_SIMD, KNOB_ROWS, KNOB_TILES, KNOB_FILL };
 static const ingot_ops_knob knobs[] = {
     [KNOB_PREPARE] = {.name = "prepare",
                       .help =
@@ -28,6 +28,11 @@ static const ingot_ops_knob knobs[] = {
                     .fallback = 1,
                     .minimum = 0,
                     .maximum = 1},
+    [KNOB_FILL] = {.name = "fill",
+                   .help = "threadgroups to a compute unit, of one vector by simdgroup_matrix",
+                   .fallback = 2,
+                   .minimum = 1,
+                   .maximum = 64},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -122,21 +127,54 @@ static bool is_tiled(const struct igo_call *call, const struct plan *plan) {
            igo_aligned(d->weights.packed, 16);
 }
 
+/* quantised_matvec_single.h: SIMD-groups of a threadgroup, rows that one has under way, columns of
+ * a piece. */
+enum { SINGLE_SHIFT = 3, SINGLE_ROWS = 8, SINGLE_COLUMNS = 1024 };
+
+static bool is_single(const struct igo_call *call, const struct plan *plan) {
+    return is_tiled(call, plan) && plan->args.vectors == 1 && plan->k >= SINGLE_COLUMNS &&
+           plan->n >= SINGLE_ROWS;
+}
+
+/* Rows of a threadgroup, so that all of them run at once, or as many at a time as do, and
+ * SIMD-groups that share a row: as few as possible are to be left over when the pieces of a row
+ * have been handed out. */
+static void share_out(const struct igo_call *call, struct plan *plan) {
+    const int64_t pieces = (plan->k + SINGLE_COLUMNS - 1) / SINGLE_COLUMNS;
+    const int64_t slots = (int64_t)igo_knob(call, KNOB_FILL) * igo_device_info(call)->compute_units;
+    const int64_t rounds = (plan->n + slots * QUANTISED_BLOCK - 1) / (slots * QUANTISED_BLOCK);
+    const int64_t wanted = (plan->n + slots * rounds - 1) / (slots * rounds);
+    int64_t least = INT64_MAX;
+    for (uint32_t shift = SINGLE_SHIFT + 1; shift-- > 0;) {
+        const int64_t step = SINGLE_ROWS << SINGLE_SHIFT >> shift;
+        const int64_t block = (wanted + step - 1) / step * step;
+        const int64_t work = ((pieces - 1) >> shift << shift) + (1 << shift);
+        if (block <= plan->n && block * work < least) {
+            least = block * work;
+            plan->args.block = (uint32_t)block;
+            plan->args.across_shift = shift;
+        }
+    }
+}
+
 static void multiply(struct igo_call *call, struct plan *plan, const ingot_tensor *x,
                      const ingot_tensor *out, uint32_t room) {
     const ingot_quantised_matvec_desc *d = plan->desc;
-    const bool tiled = is_tiled(call, plan);
+    const bool tiled = is_tiled(call, plan), single = is_single(call, plan);
+    if (single)
+        share_out(call, plan);
     const uint32_t simd = igo_knob(call, KNOB_SIMD), rows = igo_knob(call, KNOB_ROWS);
-    const uint32_t together = tiled ? TILED_ROWS : simd * rows;
+    const uint32_t together = single ? plan->args.block : tiled ? TILED_ROWS : simd * rows;
     struct igo_launch launch = {.group = {tiled ? TILED_THREADS : 32 * simd, 1, 1},
                                 .whole_simdgroups = true};
     igo_launch_kernel(&launch, "quantised_matvec%s_%s_%s",
-                      tiled          ? "_tiles"
+                      single         ? "_single"
+                      : tiled        ? "_tiles"
                       : plan->turned ? ""
                                      : "_direct",
                       igo_type_name(x->type), igo_type_name(d->weights.scales->type));
     igo_quantised_constants(&launch, &d->weights);
-    igo_launch_constant_u32(&launch, "vectors", tiled && room > 1 ? 8 : room);
+    igo_launch_constant_u32(&launch, "vectors", tiled && !single ? 8 : room);
     if (!tiled)
         igo_launch_constant_u32(&launch, "rows_at_once", rows);
     if (plan->turned) {

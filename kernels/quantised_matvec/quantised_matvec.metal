@@ -208,9 +208,11 @@ kernel void quantised_matvec_direct(device const T *x [[buffer(0)]],
 }
 
 #include "quantised_matvec/quantised_matvec_tiles.h"
+#include "quantised_matvec/quantised_matvec_single.h"
 
 #define INSTANTIATE_TILED(t, type, s, scale) \
-    INSTANTIATE_KERNEL("quantised_matvec_tiles_" #t "_" #s, quantised_matvec_tiles<type, scale>)
+    INSTANTIATE_KERNEL("quantised_matvec_tiles_" #t "_" #s, quantised_matvec_tiles<type, scale>) \
+    INSTANTIATE_KERNEL("quantised_matvec_single_" #t "_" #s, quantised_matvec_single<type, scale>)
 INSTANTIATE_TILED(f16, half, f32, float)
 INSTANTIATE_TILED(bf16, bfloat, f32, float)
 INSTANTIATE_TILED(f16, half, f16, half)

@@ -10,6 +10,11 @@ struct quantised_matvec_args {
     uint32_t group_shift;          /* a group is 32 << group_shift elements */
     uint32_t has_bias;             /* the output's */
     uint32_t sixteens;             /* two of 16.0 in the type of x, if that has 16 bits */
+    uint32_t block, across_shift; /* single vectors by tiles: rows of a threadgroup; a row is shared
+                                     by 1 << across_shift SIMD-groups */
 };
+
+/* The most rows of a block, a multiple of 32. */
+#define QUANTISED_BLOCK 128
 
 #endif

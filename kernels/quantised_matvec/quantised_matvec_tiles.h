@@ -1,15 +1,14 @@
 /*
- * 4-bit weights in groups of 128 on GPUs with matrix units, for half and bfloat vectors: W x as a
- * product of tiles. A SIMD-group takes 8 * ROW_TILES rows of the weights and a share of the groups
- * of 128 columns, neighbours, so that scales come from the cache; the SIMD-groups' sums are added
- * up at the end.
+ * 4-bit weights in groups of 128 on GPUs with matrix units, for 2 to 8 vectors of half or bfloat:
+ * W x as a product of tiles. A SIMD-group takes 8 * ROW_TILES rows of the weights and every
+ * TILED_SIMDS-th group of 128 columns, so that the SIMD-groups together read long pieces of a row;
+ * their sums are added up at the end.
  *
  * A lane loads 32 neighbouring weights of a row, as four words. Numbers p and p + 4 of a word
  * become one register of two elements without arithmetic: their bits are set into the mantissas
  * of 16.0, so that an element is 16 + q, and 16 * sum(x) is taken off with the bias. Such pairs are
  * the two neighbours that a lane has of a tile's row. The order of k that this makes of the tiles
- * is the one in which x is laid out in threadgroup memory, LINES lines of 128 elements at a time:
- * one for each vector, or, of a single vector, one for each of the next groups.
+ * is the one in which x is laid out in threadgroup memory, a line of 128 elements for each vector.
  */
 #ifndef INGOT_KERNELS_QUANTISED_MATVEC_TILES_H
 #define INGOT_KERNELS_QUANTISED_MATVEC_TILES_H
@@ -29,13 +28,8 @@ template <> inline bfloat2 sixteen_and<bfloat>(uint word, uint p, uint sixteens)
     return as_type<bfloat2>((placed & 0x00780078u) | sixteens);
 }
 
-constant constexpr uint LINES = 8;
-
-/* The groups of a SIMD-group lie between those of the others, so that together they read long
- * pieces of a row. */
-inline uint group_at(uint simd, uint number) {
-    return number * TILED_SIMDS + simd;
-}
+/* Elements from one line to the next: a little more, so that lines begin in different banks. */
+constant constexpr uint LINES = 8, LINE_STRIDE = GROUP_COLUMNS + 8;
 
 /* Two of eight elements, `which` and `which` + 4, side by side. */
 inline uint pair_of(uint4 eight, uint which) {
@@ -49,28 +43,28 @@ template <typename T> inline float sum_of_eight(uint4 eight) {
     return (both.x + both.y) + (both.z + both.w);
 }
 
-/* Lines of x from the SIMD-group's group `number` on, in the order of the tiles, and their sums. A
- * lane takes eight elements of every second line: those that word lane % 16 of a row's group is
- * multiplied by. */
+/* Lines of x in the order of the tiles, and their sums: the elements of group `first` of all
+ * vectors, or, of a single vector, of that and the next groups, with zeros for groups below
+ * `least`. A lane takes eight elements of every second line: those that word lane % 16 of a row's
+ * group is multiplied by. */
 template <typename T>
-inline void lay_out(device const T *x, constant quantised_matvec_args &args, uint simd, uint number,
-                    uint groups, uint lane, threadgroup uint *lines, threadgroup float *sums) {
+inline void lay_out(device const T *x, constant quantised_matvec_args &args, uint first, uint least,
+                    uint lane, threadgroup uint *lines, threadgroup float *sums) {
     const uint word = lane % 16;
     uint4 eight[LINES / 2];
 #pragma unroll
     for (uint i = 0; i < LINES / 2; i++) {
         const uint line = 2 * i + lane / 16;
-        const uint vector = vectors == 1 ? 0 : line;
-        const uint group = group_at(simd, vectors == 1 ? number + line : number);
+        const uint vector = vectors == 1 ? 0 : line, group = vectors == 1 ? first + line : first;
         eight[i] = 0;
-        if (vector < args.vectors && group < groups)
+        if (vector < args.vectors && group >= least)
             eight[i] = *(device const uint4 *)(x + vector * args.x_stride +
                                                ulong(group) * GROUP_COLUMNS + word * 8);
     }
 #pragma unroll
     for (uint i = 0; i < LINES / 2; i++) {
         const uint line = 2 * i + lane / 16;
-        threadgroup uint *to = lines + line * (GROUP_COLUMNS / 2) + word % 4 * 16 + word / 4;
+        threadgroup uint *to = lines + line * (LINE_STRIDE / 2) + word % 4 * 16 + word / 4;
 #pragma unroll
         for (uint p = 0; p < 4; p++)
             to[p * 4] = pair_of(eight[i], p);
@@ -82,28 +76,6 @@ inline void lay_out(device const T *x, constant quantised_matvec_args &args, uin
             sums[line] = sum;
     }
 }
-
-/* Scale and bias of a group side by side, so that one shuffle moves both. */
-template <typename S> struct short_pair {
-    uint both;
-    void set(S scale, S bias) {
-        both = as_type<uint>(vec<S, 2>(scale, bias));
-    }
-    float2 get(ushort lane) const {
-        return float2(as_type<vec<S, 2>>(simd_shuffle(both, lane)));
-    }
-};
-template <> struct short_pair<float> {
-    float2 both;
-    void set(float scale, float bias) {
-        both = float2(scale, bias);
-    }
-    float2 get(ushort lane) const {
-        return float2(simd_shuffle(both.x, lane), simd_shuffle(both.y, lane));
-    }
-};
-
-constant constexpr uint QUARTERS = LINES / 4; // groups of four groups of a line
 
 /* What a lane has of the rows: weights that are used and weights that are on their way. */
 struct tiled_rows {
@@ -118,10 +90,9 @@ struct tiled_rows {
             next[i] = weights[(line_of[i] + group) * GROUP_VECTORS];
     }
 
-    /* The group that was loaded by a line of x; `after` is on its way then. */
-    template <typename T, typename S>
-    void multiply(uint after, threadgroup const T *x, thread const short_pair<S> *pairs,
-                  ushort source, threadgroup const float *sums, uint line, uint column,
+    /* The group that was loaded by all vectors; `after` is on its way then. */
+    template <typename T>
+    void multiply(uint after, threadgroup const T *x, thread const float2 *scales, float2 of_x,
                   uint sixteens) {
         uint4 now[ROW_TILES];
 #pragma unroll
@@ -137,8 +108,7 @@ struct tiled_rows {
 #pragma unroll
             for (uint p = 0; p < 4; p++) {
                 simdgroup_matrix<T, 8, 8> xs, ws;
-                simdgroup_load(xs, x + (w * 4 + p) * 8, vectors == 1 ? 8 : GROUP_COLUMNS, ulong2(0),
-                               true);
+                simdgroup_load(xs, x + (w * 4 + p) * 8, LINE_STRIDE, ulong2(0), true);
 #pragma unroll
                 for (uint i = 0; i < ROW_TILES; i++) {
                     ws.thread_elements() = sixteen_and<T>(now[i][w], p, sixteens);
@@ -146,13 +116,10 @@ struct tiled_rows {
                 }
             }
         }
-        const float2 of_x =
-            vectors == 1 ? float2(sums[line]) : float2(sums[column], sums[column + 1]);
 #pragma unroll
         for (uint i = 0; i < ROW_TILES; i++) {
-            const float2 both = pairs[i].get(source);
-            const float shift = has_biases ? both.y : -middle * both.x;
-            total[i] += both.x * sum[i].thread_elements() + (shift - 16 * both.x) * of_x;
+            const float shift = has_biases ? scales[i].y : -middle * scales[i].x;
+            total[i] += scales[i].x * sum[i].thread_elements() + (shift - 16 * scales[i].x) * of_x;
         }
     }
 };
@@ -168,15 +135,13 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
                        uint simd [[simdgroup_index_in_threadgroup]],
                        uint me [[thread_index_in_threadgroup]],
                        uint group [[threadgroup_position_in_grid]]) {
-    // a tile of one vector has that vector's next elements in its other columns, past the end too
-    threadgroup uint lines[TILED_SIMDS][LINES * GROUP_COLUMNS / 2 + 32];
+    threadgroup uint lines[TILED_SIMDS][LINES * LINE_STRIDE / 2];
     threadgroup float line_sums[TILED_SIMDS][LINES];
     threadgroup float2 shared[TILED_SIMDS][ROW_TILES * 32];
     const uint row = (lane >> 4 & 1) * 4 + (lane >> 1 & 3); // of a tile, and the two columns
     const uint column = (lane >> 3 & 1) * 4 + (lane & 1) * 2;
     const uint first_row = group * (8 * ROW_TILES), groups = args.columns / GROUP_COLUMNS;
     const uint last_row = args.rows - 1 - first_row;
-    const uint in_line = vectors == 1 ? LINES : 1; // groups that are laid out together
     device const uint4 *weights_of =
         (device const uint4 *)packed + ulong(first_row) * groups * GROUP_VECTORS;
     scales += ulong(first_row) * groups;
@@ -188,31 +153,20 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
         rows.line_of[i] = min(8 * i + row, last_row) * groups;
         rows.total[i] = 0;
     }
-    rows.load(min(group_at(simd, 0), groups - 1));
-    for (uint number = 0; group_at(simd, number) < groups; number += in_line) {
-        // a lane has the scales of row lane / 4 of each tile, of every fourth group
-        short_pair<S> pairs[ROW_TILES][QUARTERS];
+    rows.load(min(simd, groups - 1));
+    for (uint at = simd; at < groups; at += TILED_SIMDS) {
+        float2 own[ROW_TILES]; /* scales and biases */
 #pragma unroll
-        for (uint i = 0; i < ROW_TILES; i++)
-#pragma unroll
-            for (uint h = 0; h < (vectors == 1 ? QUARTERS : 1); h++) {
-                const uint at = min(8 * i + lane / 4, last_row) * groups +
-                                min(group_at(simd, number + h * 4 + lane % 4), groups - 1);
-                pairs[i][h].set(scales[at], has_biases ? biases[at] : scales[at]);
-            }
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        lay_out(x, args, simd, number, groups, lane, lines[simd], line_sums[simd]);
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        threadgroup const T *from = (threadgroup const T *)(lines[simd]);
-        for (uint line = 0; line < in_line && group_at(simd, number + line) < groups; line++) {
-            short_pair<S> now[ROW_TILES];
-#pragma unroll
-            for (uint i = 0; i < ROW_TILES; i++)
-                now[i] = line < 4 ? pairs[i][0] : pairs[i][QUARTERS - 1];
-            rows.multiply(min(group_at(simd, number + line + 1), groups - 1),
-                          from + line * GROUP_COLUMNS, now, ushort(row * 4 + line % 4),
-                          line_sums[simd], line, column, args.sixteens);
+        for (uint i = 0; i < ROW_TILES; i++) {
+            const S scale = scales[rows.line_of[i] + at];
+            own[i] = float2(scale, has_biases ? biases[rows.line_of[i] + at] : scale);
         }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        lay_out(x, args, at, 0, lane, lines[simd], line_sums[simd]);
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        const float2 of_x = float2(line_sums[simd][column], line_sums[simd][column + 1]);
+        rows.multiply(min(at + TILED_SIMDS, groups - 1), (threadgroup const T *)(lines[simd]), own,
+                      of_x, args.sixteens);
     }
 #pragma unroll
     for (uint i = 0; i < ROW_TILES; i++)

@@ -3,7 +3,7 @@
 #include "rms_norm/rms_norm_args.h"
 #include "rms_norm/rms_norm_backward.h"
 
-static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8)};
+static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
 
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
@@ -55,11 +55,13 @@ ingot_status ingot_op_rms_norm(ingot_ops *ops, ingot_stream *stream,
     const ingot_scalar_type type = desc->x->type;
     struct igo_launch launch = {0};
     const uint32_t keep = igo_matrix_keep(&call, &matrix, (const uint32_t[]){4, 8}, 2);
+    igo_matrix_fill(&call, &matrix);
     igo_launch_kernel(&launch, "rms_norm_%s_%s_k%u%s", igo_type_name(type),
                       igo_type_name(desc->weight ? desc->weight->type : type), keep,
                       igo_matrix_part(&call, &matrix));
     igo_launch_rows(&call, &launch, &matrix, matrix.rows);
     igo_launch_constant_bool(&launch, "HAS_WEIGHT", desc->weight != NULL);
+    igo_launch_constant_bool(&launch, "X_STAYS", igo_matrix_stays(&call, &matrix));
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_optional(&launch, desc->weight);
     igo_launch_tensor(&launch, desc->out, NULL);

@@ -7,6 +7,7 @@ using namespace metal;
 #include "rms_norm/rms_norm_args.h"
 
 constant bool HAS_WEIGHT [[function_constant(2)]];
+constant bool X_STAYS [[function_constant(3)]]; // in caches: see stream.h
 
 template <typename T, typename W, int KEEP, bool PART = false>
 [[max_total_threads_per_threadgroup(row_most_threads<KEEP, PART, T, W>())]]
@@ -28,9 +29,10 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     vec<T, 4> kept[KEEP ? KEEP : 1];
     vec<W, 4> weights[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(x, columns, me, T(0), kept);
+        row_fetch<KEEP>(X_STAYS ? staying(x) : x, columns, me, T(0), kept);
     }
-    const bool ahead = row_ahead<KEEP, W>() && HAS_WEIGHT;
+    const bool ahead = KEEP > 4 && row_ahead<KEEP, W>() && HAS_WEIGHT;
+    const bool eights = KEEP == 4 && ROW_EIGHT && HAS_WEIGHT && sizeof(W) == 2;
     if (ahead) {
         row_fetch<KEEP>(weight, columns, me, W(0), weights);
     }
@@ -39,7 +41,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
         float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
         squares = fma(v, v, squares);
     }
-    row_rms rms = find_rms<KEEP>(ROW_SUM(sum4(squares)), x, kept, columns, blocks, me, args.eps,
+    row_rms rms = find_rms<KEEP>(ROW_FIRST_SUM(sum4(squares)), x, kept, columns, blocks, me, args.eps,
                                  row_shared, row_simd, row_lane);
     if (args.save_rstd && me == 0) {
         rstd_out[row] = rms.rstd * rms.scale;
@@ -47,8 +49,11 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     for (uint b = 0; b < blocks; b++) {
         float4 v = KEEP ? float4(kept[b]) : row_load(x, columns, b, me, 0);
         v = sizeof(T) == 2 ? v * (rms.scale * rms.rstd) : v * rms.scale * rms.rstd;
+        if (eights && b % 2 == 0) {
+            row_fetch_eight(weight, b, me, weights);
+        }
         if (HAS_WEIGHT) {
-            v *= ahead ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
+            v *= ahead || eights ? float4(weights[b]) : row_load(weight, columns, b, me, 0);
         }
         if (KEEP) {
             kept[b] = vec<T, 4>(v);

@@ -433,6 +433,8 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
         {"device", 'd', CLI_STRING, "NAME", "the device to run on (cpu)", &run.device_name},
         {"cpu", 0, CLI_STRING, "LEVEL", "x86-64-v3 or x86-64-v4 (the best there is)", &run.cpu},
         {"workers", 0, CLI_COUNT, "N", "CPU threads to use (all)", &run.workers},
+        {"threadgroup-memory", 0, CLI_COUNT, "BYTES", "what a threadgroup may have (32768)",
+         &run.device_desc.threadgroup_memory},
         {"time-limit", 0, CLI_NUMBER, "SECONDS", "stop a kernel that runs longer (60)",
          &run.time_limit},
         {"time", 0, CLI_FLAG, NULL, "run again, and show how long the device took", &run.timed},

@@ -143,11 +143,15 @@ uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
     return matrix->kept;
 }
 
+static uint32_t row_simds(const struct igo_call *call, const struct igo_matrix *matrix) {
+    return matrix->simds ? matrix->simds : igo_knob(call, IGO_ROW_SIMD);
+}
+
 /* ROW_VECTOR of kernels/common/rows.h. A loop over few kept blocks takes all of them. */
 static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix *matrix) {
     if (igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned || matrix->columns % 4)
         return 0;
-    uint64_t step = 128 * (uint64_t)igo_knob(call, IGO_ROW_SIMD);
+    uint64_t step = 128 * (uint64_t)row_simds(call, matrix);
     if (!in_registers(matrix))
         return matrix->columns % step == 0 ? 2 : 1;
     if (matrix->columns != matrix->kept * step)
@@ -157,8 +161,26 @@ static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix 
     return matrix->aligned_16 ? 3 : 1;
 }
 
+void igo_matrix_fill(const struct igo_call *call, struct igo_matrix *matrix) {
+    static const uint32_t numbers[] = {3, 5, 6, 7, 12};
+    for (size_t i = 0; in_registers(matrix) && i < sizeof numbers / sizeof *numbers; i++) {
+        if (numbers[i] > igo_knob(call, IGO_ROW_SIMD))
+            return;
+        matrix->simds = numbers[i];
+        if (row_vector(call, matrix) >= 2)
+            return;
+        matrix->simds = 0;
+    }
+}
+
 const char *igo_matrix_part(const struct igo_call *call, const struct igo_matrix *matrix) {
     return in_registers(matrix) && row_vector(call, matrix) < 2 ? "_part" : "";
+}
+
+bool igo_matrix_stays(const struct igo_call *call, const struct igo_matrix *matrix) {
+    const uint64_t bytes = matrix->rows * matrix->columns * ig_scalar_size(matrix->tensor->type);
+    const uint64_t least = (uint64_t)igo_knob(call, IGO_ROW_STAY) << 20;
+    return least && bytes >= least && in_registers(matrix) && row_vector(call, matrix) >= 2;
 }
 
 struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix) {
@@ -182,7 +204,7 @@ ingot_tensor igo_parts_begin(struct igo_call *call, const struct igo_parts *part
 void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
                      const struct igo_matrix *matrix, uint64_t items) {
     const uint64_t line = 1u << 24;
-    uint32_t simds = igo_knob(call, IGO_ROW_SIMD), rows = igo_knob(call, IGO_ROW_ROWS);
+    uint32_t simds = row_simds(call, matrix), rows = igo_knob(call, IGO_ROW_ROWS);
     while (rows > 1 && (simds > 1 || items / rows < MIN_GROUPS ||
                         (in_registers(matrix) && rows > MOST_KEEPING)))
         rows /= 2;

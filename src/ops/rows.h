@@ -7,8 +7,16 @@
 
 #include "ops/call.h"
 
-/* The knobs of a row operation: these three, and then `keep` or `parts`. */
-enum { IGO_ROW_SIMD, IGO_ROW_ROWS, IGO_ROW_VEC, IGO_ROW_KEEP, IGO_ROW_PARTS = IGO_ROW_KEEP };
+/* The knobs of a row operation: these three, then `keep` or `parts`, and behind `keep` perhaps
+ * `stay`. */
+enum {
+    IGO_ROW_SIMD,
+    IGO_ROW_ROWS,
+    IGO_ROW_VEC,
+    IGO_ROW_KEEP,
+    IGO_ROW_PARTS = IGO_ROW_KEEP,
+    IGO_ROW_STAY
+};
 #define IGO_ROW_KNOBS                                                                              \
     {.name = "simd",                                                                               \
      .help = "SIMD-groups that share a row",                                                       \
@@ -34,6 +42,13 @@ enum { IGO_ROW_SIMD, IGO_ROW_ROWS, IGO_ROW_VEC, IGO_ROW_KEEP, IGO_ROW_PARTS = IG
      .fallback = 0,                                                                                \
      .minimum = 0,                                                                                 \
      .maximum = most}
+#define IGO_ROW_KNOB_STAY                                                                          \
+    {.name = "stay",                                                                               \
+     .help = "MiB of x from which loads ask the second cache to keep it, so that results leave "   \
+             "that first; 0: they never do",                                                       \
+     .fallback = 0,                                                                                \
+     .minimum = 0,                                                                                 \
+     .maximum = 65536}
 #define IGO_ROW_KNOB_PARTS                                                                         \
     {.name = "parts",                                                                              \
      .help = "parts of the rows that are summed apart and then together",                          \
@@ -51,6 +66,7 @@ struct igo_matrix {
     bool aligned;    /* the rows of all tensors so far start at a multiple of four elements */
     bool aligned_16; /* and of 16 bytes */
     uint32_t kept;   /* blocks that the kernel keeps; igo_matrix_keep sets it */
+    uint32_t simds;  /* SIMD-groups of a row, if not the knob's; igo_matrix_fill sets it */
 };
 
 /* Checks the tensor and takes its last dimension as the row. Returns the stride of its rows in
@@ -84,9 +100,15 @@ bool igo_matrix_policy(struct igo_call *call, const struct igo_matrix *matrix);
  * the row fits, or 0. */
 uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
                          const uint32_t *numbers, size_t count);
+/* After igo_matrix_keep, for kernels with variants of 3, 5, 6, 7 and 12 SIMD-groups: as many of
+ * them share a row, instead of the next power of two, if it fills their blocks with vectors so. */
+void igo_matrix_fill(const struct igo_call *call, struct igo_matrix *matrix);
 /* What the name of a kernel has behind the blocks that it keeps in registers: "_part" for rows that
  * do not fill them with vectors (PART of kernels/common/rows.h). After igo_matrix_keep. */
 const char *igo_matrix_part(const struct igo_call *call, const struct igo_matrix *matrix);
+/* Whether the matrix is so large that loads of it ask caches to keep it (`stay`): for kernels of
+ * rows that fill the blocks which threads keep in registers. After igo_matrix_keep. */
+bool igo_matrix_stays(const struct igo_call *call, const struct igo_matrix *matrix);
 /* The rows are summed in parts, and then the parts: from the knob and the shape alone, so that
  * results do not depend on the machine's load. */
 struct igo_parts {

@@ -27,6 +27,11 @@ static void append_bits(struct ig_text *text, uint32_t bits) {
 }
 
 void ig_say_lanes_missing(struct ig_text *text, uint32_t simdgroup, uint32_t came, uint32_t all) {
+    if (!(all & ~came)) {
+        ig_text_printf(text, "lanes of SIMD-group %u reached different threadgroup barriers",
+                       simdgroup);
+        return;
+    }
     ig_text_printf(text, "SIMD-group %u reached a threadgroup barrier without its lanes ",
                    simdgroup);
     append_bits(text, all & ~came);

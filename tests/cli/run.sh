@@ -161,6 +161,9 @@ check "run, struct bytes" 0 "7.5" -- "$ingot" run good.metal params --threads 1 
 check "run, a vector of three" 0 "1 2 3" -- "$ingot" run good.metal vec --threads 1 'f32[3]' f32:1,2,3
 check "run, threadgroup memory" 0 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]=r.npy' tg:20
 same "r.npy" "$(values r.npy d4)" "4 3 2 1 0"
+check "run, more threadgroup memory than there is" 1 40000 32768 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]' tg:40000
+check "run, more threadgroup memory when asked" 0 "= 4 3 2 1 0" -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]' tg:40000 --threadgroup-memory 65536
+check "run, too much threadgroup memory" 1 1073741824 1048576 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]' tg:40000 --threadgroup-memory 1073741824
 check "run, constant by name" 0 "= 1 1" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const flag=1
 check "run, constant by index" 0 "= 2 2" -- "$ingot" run good.metal choose --threads 2 'i32[2]' --const 3=false
 cat >vector.metal <<'M'
@@ -287,6 +290,21 @@ if [ -n "${FAKE_CUDA:-}" ]; then
     check "and lenient" 0 -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --device cuda \
         --threads 128 --group 128 'u32[128]=left_gpu.npy'
     same "its values" "$(values left_gpu.npy u4)" "$(values left.npy u4)"
+    cat >apart.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void apart(device uint *out, uint t [[thread_index_in_threadgroup]]) {
+    if (t % 2) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        out[t] = 1;
+    } else {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        out[t] = 2;
+    }
+}
+M
+    check "two barriers at once on a GPU" 1 apart "lanes of SIMD-group 0 reached different threadgroup barriers" \
+        -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$ingot" run apart.metal apart --device cuda --threads 64 --group 64 'u32[64]'
 else
     echo "barriers on a GPU: not run, FAKE_CUDA does not name the fake driver"
 fi

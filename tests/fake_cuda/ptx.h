@@ -36,6 +36,9 @@
 #define PTX_PARAM_WINDOW  ((uint64_t)0x53 << 56)
 #define PTX_WINDOW_MASK   ((uint64_t)0xff << 56)
 
+/* What createpolicy makes, and loads with a hint expect. */
+#define PTX_POLICY UINT64_C(0x14f0000000000000)
+
 enum ptx_kind { PTX_BITS, PTX_UNSIGNED, PTX_SIGNED, PTX_FLOAT, PTX_BFLOAT, PTX_PREDICATE };
 
 struct ptx_type {

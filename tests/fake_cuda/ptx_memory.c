@@ -114,6 +114,11 @@ static void load(struct ptx_machine *machine, struct ptx_thread *thread,
                                   ptx_address(machine, thread, &in->operands[1]), bytes, bytes);
     if (!from)
         return;
+    uint64_t policy = in->operand_count > 2 ? thread->registers[in->operands[2].reg] : PTX_POLICY;
+    if (policy != PTX_POLICY) {
+        ptx_fail(machine, thread, in, PTX_BAD_ADDRESS, "%" PRIx64 " is not a cache policy", policy);
+        return;
+    }
     if (to->kind != PTX_VECTOR) {
         ptx_write(thread, to->reg, load_element(from, in->type));
         return;

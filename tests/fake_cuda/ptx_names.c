@@ -169,6 +169,10 @@ static bool harmless_piece(const char *piece) {
                                         "L2::128B",
                                         "L2::256B",
                                         "L2::64B",
+                                        "L2::evict_first",
+                                        "L2::evict_last",
+                                        "L2::cache_hint",
+                                        "fractional",
                                         "mmio",
                                         "noftz",
                                         "wait"};

@@ -149,6 +149,9 @@ static bool step_thread(struct ptx_machine *machine, struct ptx_thread *thread,
     case PTX_ACTIVEMASK:
         ptx_write(thread, in->operands[0].reg, mask);
         return true;
+    case PTX_CREATEPOLICY:
+        ptx_write(thread, in->operands[0].reg, PTX_POLICY);
+        return true;
     case PTX_TRAP:
         ptx_fail(machine, thread, in, PTX_TRAPPED, "the kernel stops itself");
         return false;

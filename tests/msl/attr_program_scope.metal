@@ -14,7 +14,7 @@
 #include <metal_stdlib>
 using namespace metal;
 
-const uint3 group_position [[threadgroup_position_in_grid]];
+uint3 group_position [[threadgroup_position_in_grid]]; // const or not
 namespace Counting {
 const uint thread_position_in_grid [[thread_position_in_grid]];
 static const ushort lane [[ thread_index_in_threadgroup ]];

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "compiler/driver/driver.h"
+#include "compiler/frontend/message_words.h"
 
 #ifndef INGOT_LLVM_BINDIR
 #define INGOT_LLVM_BINDIR ""
@@ -138,10 +139,7 @@ static ingot_status run_linker(struct ig_arena *arena, const char *linker, const
         status =
             ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of code", *shared_size);
     } else if (undefined) {
-        status = ig_fail(error, INGOT_COMPILE_ERROR,
-                         "the kernel calls %s, which nothing defines: a declaration without a "
-                         "body, or a function that ingot does not have",
-                         undefined);
+        status = igc_fail_undefined(undefined, error);
     }
     return status;
 }

@@ -177,7 +177,11 @@ struct translation {
     const char *prelude_dir;
     struct message pending; /* an error inside the prelude that waits for the user's place */
     bool has_pending;
-    bool in_warning; /* the last message was one, or is left out: notes go with it */
+    struct message held; /* an error that a note inside the prelude may explain */
+    size_t held_token;
+    bool has_held, held_behind;
+    struct message reason; /* that note's; no text when there was none */
+    bool in_warning;       /* the last message was one, or is left out: notes go with it */
 };
 
 /* *behind: clang means the place right behind the token, as for a missing ';'. */
@@ -237,6 +241,49 @@ static void print_message(const struct translation *translation, const struct me
     ig_text_free(&text);
 }
 
+/* ---- errors whose reason clang says in notes about the prelude's functions ---- */
+static bool starts_with(const struct message *message, const char *words) {
+    size_t size = strlen(words);
+    return message->text_size >= size && memcmp(message->text, words, size) == 0;
+}
+
+static bool wants_reason(const struct message *message) {
+    return starts_with(message, "no viable overloaded '") ||
+           starts_with(message, "no matching function for call");
+}
+
+/* "candidate function not viable: REASON", in words that users know. */
+static bool read_reason(const struct message *note, struct message *reason) {
+    const char *colon = memmem(note->text, note->text_size, ": ", 2);
+    if (!starts_with(note, "candidate ") || !colon)
+        return false;
+    *reason = (struct message){.text = colon + 2,
+                               .text_size = (size_t)(note->text + note->text_size - colon) - 2};
+    struct ig_text named = {0};
+    igc_vector_names(reason->text, reason->text_size, &named);
+    bool ours = strstr(ig_text_string(&named), "__ingot") != NULL;
+    ig_text_free(&named);
+    return !ours;
+}
+
+static void print_held(struct translation *translation, struct ig_text *errors) {
+    if (!translation->has_held)
+        return;
+    translation->has_held = false;
+    struct message whole = translation->held;
+    struct ig_text text = {0};
+    ig_text_append(&text, whole.text, whole.text_size);
+    if (translation->reason.text) {
+        ig_text_puts(&text, ": ");
+        ig_text_append(&text, translation->reason.text, translation->reason.text_size);
+    }
+    whole.text = ig_text_string(&text);
+    whole.text_size = text.size;
+    print_message(translation, &whole, translation->held_token, translation->held_behind, errors);
+    errors->failed |= text.failed;
+    ig_text_free(&text);
+}
+
 static void translate_line(struct translation *translation, const char *line, const char *end,
                            struct ig_text *errors, struct ig_text *warnings) {
     struct message message;
@@ -256,6 +303,12 @@ static void translate_line(struct translation *translation, const char *line, co
         print_message(translation, &translation->pending, IGC_NO_TOKEN, false, errors);
         translation->has_pending = false;
     }
+    bool hidden_note = is_note && !in_user && message.line > 0;
+    if (hidden_note && translation->has_held && !translation->reason.text &&
+        !read_reason(&message, &translation->reason))
+        translation->reason = (struct message){0};
+    if (!hidden_note)
+        print_held(translation, errors);
     if (!in_user && message.line > 0) {
         if (!is_note && !is_warning) {
             translation->pending = message;
@@ -270,6 +323,14 @@ static void translate_line(struct translation *translation, const char *line, co
     }
     if (is_note && (!in_user || translation->in_warning))
         return;
+    if (out == errors && !is_note && token != IGC_NO_TOKEN && wants_reason(&message)) {
+        translation->held = message;
+        translation->held_token = token;
+        translation->held_behind = behind;
+        translation->has_held = true;
+        translation->reason = (struct message){0};
+        return;
+    }
     print_message(translation, &message, token, behind, out);
 }
 
@@ -285,6 +346,7 @@ void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *
         translate_line(&translation, line, end, errors, warnings);
         line = *end ? end + 1 : end;
     }
+    print_held(&translation, errors);
     if (translation.has_pending)
         print_message(&translation, &translation.pending, IGC_NO_TOKEN, false, errors);
 }

@@ -12,7 +12,8 @@ static const char *const forbidden[] = {
 static bool is_forbidden(const struct igc_tokens *tokens, size_t i) {
     enum igc_word before = igc_word_at(tokens, i - 1);
     if (before == IGC_W_DOT || before == IGC_W_ARROW || before == IGC_W_SCOPE ||
-        before == IGC_W_ASSIGN || before == IGC_W_OPERATOR)
+        before == IGC_W_OPERATOR ||
+        (before == IGC_W_ASSIGN && igc_word_at(tokens, i) == IGC_W_DELETE))
         return false; /* x.new, = delete */
     for (size_t k = 0; k < sizeof forbidden / sizeof *forbidden; k++)
         if (igc_is(igc_at(tokens, i), forbidden[k]))

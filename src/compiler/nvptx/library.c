@@ -238,6 +238,11 @@ static const struct {
      "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
     {"__ingot_prefetch", "void @%s(ptr addrspace(1) %%p) " INLINE, "  ret void\n"},
     {"__ingot_streaming", "void @%s() " INLINE, "  ret void\n"},
+    /* the pointer itself, which LLVM does not know: see hints.c */
+    {"__ingot_staying", "ptr addrspace(1) @%s(ptr addrspace(1) %%p) " INLINE,
+     "  %q = call ptr addrspace(1) asm \"" IGP_STAYING "\", \"=l,0\"(ptr addrspace(1) %p) "
+     "memory(none) nounwind willreturn\n"
+     "  ret ptr addrspace(1) %q\n"},
     {"__ingot_log", "void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
      "  call void @nv.record(i32 %level, ptr %format, i32 %count, ptr %args)\n  ret void\n"},
     {"__ingot_too_deep", "void @%s(i32 %%levels) " INLINE,

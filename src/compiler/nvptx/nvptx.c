@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/frontend/message_words.h"
 #include "compiler/nvptx/nvptx.h"
 #include "compiler/vectorise/prepare.h"
 
@@ -313,10 +314,7 @@ static ingot_status check_calls(LLVMModuleRef module, struct ig_error *error) {
                                "when it runs");
             }
             if (strncmp(name, "llvm.", 5)) {
-                return ig_fail(error, INGOT_COMPILE_ERROR,
-                               "the kernel calls %s, which nothing defines: a declaration without "
-                               "a body, or a function that ingot does not have",
-                               name);
+                return igc_fail_undefined(name, error);
             }
         }
     }
@@ -347,6 +345,7 @@ static ingot_status make_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
                            "function(instcombine<no-verify-fixpoint>,adce)", error);
     }
     if (!status) {
+        igp_hints(module);
         igp_bfloats(module);
         if (job->emitted && job->command->emit == IGC_EMIT_OPTIMISED) {
             igc_print_module(module, job->emitted);

@@ -126,6 +126,10 @@ void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text
 /* Neighbouring narrow loads and stores of the finished entry point become words. */
 ingot_status igp_widen(LLVMModuleRef module, struct ig_error *error);
 
+/* hints.c: loads that say what leaves caches last. The mark is the assembly of the built-in. */
+#define IGP_STAYING "// staying"
+void igp_hints(LLVMModuleRef module);
+
 /* bfloats.c: bfloats in the upper halves of words become floats by one instruction. */
 void igp_bfloats(LLVMModuleRef module);
 

@@ -221,6 +221,8 @@ static ingot_status prepare_kernel(struct igv_prepare *prepare, uint32_t *thread
     if (!status)
         status = check_private(prepare);
     if (!status)
+        status = igv_prepare_exchanges(prepare);
+    if (!status)
         status = igv_prepare_control(prepare);
     if (!status)
         status = igv_prepare_extensions(prepare);

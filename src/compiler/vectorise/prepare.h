@@ -52,6 +52,8 @@ ingot_status igv_prepare_calls(struct igv_prepare *prepare);       /* intrinsics
 ingot_status igv_prepare_check_calls(struct igv_prepare *prepare); /* what cannot be run */
 ingot_status igv_prepare_copies(struct igv_prepare *prepare);      /* memcpy, memmove, memset */
 ingot_status igv_prepare_aggregates(struct igv_prepare *prepare);
+/* The parts of a compare-and-exchange are taken where it is. */
+ingot_status igv_prepare_exchanges(struct igv_prepare *prepare);
 ingot_status igv_prepare_vectors(struct igv_prepare *prepare);
 ingot_status igv_prepare_integers(struct igv_prepare *prepare); /* other than 8, 16, 32, 64 bits */
 ingot_status igv_prepare_extensions(struct igv_prepare *prepare);

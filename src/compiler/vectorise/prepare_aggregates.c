@@ -179,3 +179,55 @@ ingot_status igv_prepare_aggregates(struct igv_prepare *prepare) {
                            MAX_DEPTH);
     return INGOT_OK;
 }
+
+/* ---- compare and exchange ---------------------------------------------------------------------
+ * Its result is a pair. Phis of it, as at the end of a loop that it leaves, would be pairs too. */
+static bool is_exchange(struct igv_prepare *prepare, LLVMValueRef instruction) {
+    (void)prepare;
+    return LLVMIsAAtomicCmpXchgInst(instruction) != NULL;
+}
+
+static bool is_copy(LLVMValueRef phi) {
+    LLVMValueRef first = LLVMGetIncomingValue(phi, 0);
+    for (unsigned i = 1; i < LLVMCountIncoming(phi); i++)
+        if (LLVMGetIncomingValue(phi, i) != first)
+            return false;
+    return true;
+}
+
+/* A phi without uses that takes the pair, or NULL. */
+static LLVMValueRef dead_phi(LLVMValueRef pair) {
+    for (LLVMUseRef use = LLVMGetFirstUse(pair); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (LLVMIsAPHINode(user) && !LLVMGetFirstUse(user))
+            return user;
+    }
+    return NULL;
+}
+
+static void take_parts(LLVMValueRef pair, const LLVMValueRef parts[2]) {
+    for (LLVMUseRef use = LLVMGetFirstUse(pair), next; use; use = next) {
+        next = LLVMGetNextUse(use);
+        LLVMValueRef user = LLVMGetUser(use);
+        if (LLVMIsAPHINode(user) && is_copy(user))
+            take_parts(user, parts);
+        else if (LLVMIsAExtractValueInst(user) && user != parts[0] && user != parts[1])
+            igv_replace(user, parts[LLVMGetIndices(user)[0]]);
+    }
+    for (LLVMValueRef phi; (phi = dead_phi(pair));)
+        LLVMInstructionEraseFromParent(phi);
+}
+
+ingot_status igv_prepare_exchanges(struct igv_prepare *prepare) {
+    struct igv_list list = igv_collect(prepare, is_exchange);
+    if (list.failed)
+        return igv_prepare_memory_out(prepare);
+    for (size_t i = 0; i < list.count; i++) {
+        LLVMPositionBuilderBefore(prepare->builder, LLVMGetNextInstruction(list.items[i]));
+        LLVMValueRef parts[2];
+        for (unsigned k = 0; k < 2; k++)
+            parts[k] = LLVMBuildExtractValue(prepare->builder, list.items[i], k, "");
+        take_parts(list.items[i], parts);
+    }
+    return INGOT_OK;
+}

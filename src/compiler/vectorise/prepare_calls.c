@@ -4,6 +4,7 @@
  */
 #include "compiler/vectorise/prepare.h"
 
+#include "compiler/frontend/message_words.h"
 #include "compiler/vectorise/emit.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ static const struct {
     {"llvm.launder.invariant.group", FIRST_OPERAND},
     {"llvm.strip.invariant.group", FIRST_OPERAND},
     {"llvm.arithmetic.fence", FIRST_OPERAND},
+    {"__ingot_staying", FIRST_OPERAND}, /* caches of CPUs are not told */
     {"llvm.is.constant", ZERO},
 };
 
@@ -138,8 +140,7 @@ static ingot_status check_call(struct igv_prepare *prepare, LLVMValueRef call) {
                        "kernel %s calls %s, which is recursive or could not be inlined", kernel,
                        name);
     if (!starts_with(name, "llvm.") && !igv_builtin_find(name))
-        return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
-                       "kernel %s calls %s, which is declared but defined nowhere", kernel, name);
+        return igc_fail_undefined(name, prepare->error);
     return INGOT_OK;
 }
 
