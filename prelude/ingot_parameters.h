@@ -117,13 +117,21 @@ struct __ingot_argument<P &> : __ingot_is_parameter<P *, __ingot_space<P>::value
 };
 template <class P> struct __ingot_argument<P &__restrict> : __ingot_argument<P &> {};
 
-template <class T, uint ORDINAL, uint INDEX>
+/* ~0u: no index was given. */
+template <long INDEX> struct __ingot_numbered {
+    static_assert((INDEX >= 0 && INDEX < 64) || INDEX == 0xffffffff,
+                  "a kernel parameter must be numbered from 0 to 63");
+    static constexpr uint value = uint(INDEX);
+};
+
+template <class T, uint ORDINAL, long INDEX>
 __ingot_inline decltype(auto) __ingot_parameter(const char *name) {
-    return __ingot_argument<T>::template fetch<ORDINAL, INDEX>(name, true);
+    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_numbered<INDEX>::value>(name, true);
 }
-template <class T, uint ORDINAL, uint INDEX>
+template <class T, uint ORDINAL, long INDEX>
 __ingot_inline decltype(auto) __ingot_parameter_if(const char *name, bool active) {
-    return __ingot_argument<T>::template fetch<ORDINAL, INDEX>(name, active);
+    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_numbered<INDEX>::value>(name,
+                                                                                        active);
 }
 
 /* ---- built-in values
