@@ -20,7 +20,7 @@ help:
 	@echo "make test-python    the Python package's tests; ARGS='-k rms_norm' goes to pytest"
 	@echo "make test-torch     the same with another torch: make test-torch TORCH='2.7.*'"
 	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
-	@echo "make fuzz           the fuzz targets; FUZZ_SECONDS=20 for each"
+	@echo "make fuzz           the fuzz targets; FUZZ_SECONDS=12 for each"
 	@echo "make health         every operation against its reference, with a page; ARGS='softmax --verbose'"
 	@echo "make bench          the operations' speed; ARGS='softmax --type f32'"
 	@echo "make tune           better launch policies for this machine; ARGS='rms_norm --dry-run'"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 mkdir -p build/test-logs
 version=$(tools/llvm-version) || exit 1
 jobs=${JOBS:-$(nproc)}
-fuzz_seconds=${FUZZ_SECONDS:-20}
+fuzz_seconds=${FUZZ_SECONDS:-12}
 torch=${TORCH:-} # a version of torch, such as 2.7.*; empty: the current release
 venv=build/venv${torch:+-torch-${torch%.\*}}
 passed=0
