@@ -100,11 +100,12 @@ run() {
         -DINGOT_KERNELS="${kernels:-none}"
     python=
     case " ${STEPS:-} " in *" torch"*) python=ingot_python ;; esac
-    step build cmake --build "$build" -j "$jobs" --target run-msl random_kernels test_runtime_cuda fake_cuda \
-        gpu_launch ingot_command $python
+    step build cmake --build "$build" -j "$jobs" --target run-msl random_kernels test_runtime_cuda test_runtime_cuda_failures \
+        fake_cuda gpu_launch ingot_command $python
     [ "$(cat "$output/build.status")" = 0 ] || { tail -n 40 "$output/build.out" "$output/build.err" "$output/configure.err"; exit 1; }
     step devices "$build/bin/ingot" devices
     step fake "$build/bin/test_runtime_cuda"
+    step fake_failures "$build/bin/test_runtime_cuda_failures"
     for which in ${STEPS:-launch msl random health large bench}; do
         case $which in
         launch) step launch "$build/bin/gpu_launch" "$folder/kernels/gpu_launch.ingot" "$device" ;;

@@ -86,8 +86,8 @@ typedef void ingot_cpu_row_fn(const struct ingot_cpu_group *group, uint32_t firs
 enum ingot_cpu_kernel_flags {
     INGOT_CPU_KERNEL_BARRIERS = 1u << 0, /* calls services->barrier: needs fibers */
     INGOT_CPU_KERNEL_STREAMS = 1u << 1,  /* may store past the caches: needs a fence at its end */
-    INGOT_CPU_KERNEL_MOVES = 1u << 2,    /* says that it mostly moves memory, one group after the
-                                            other,    and has no row function */
+    /* Says that it mostly moves memory, one group after the other, and has no row function. */
+    INGOT_CPU_KERNEL_MOVES = 1u << 2,
     /* Numbers, of 8 bits each, of a kernel that mostly moves memory, where the next thread in x
      * finds its own behind that of a thread: the bytes of it that are a thread's, and the arrays
      * that they are in. 0: not so, or not known. */

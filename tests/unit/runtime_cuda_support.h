@@ -4,6 +4,8 @@
 #define TESTS_RUNTIME_CUDA_SUPPORT_H
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cuda_abi.h"
 #include "fake_cuda.h"
@@ -249,6 +251,42 @@ static ingot_status run_one(ingot_kernel *kernel, ingot_buffer *buffer, double l
                                       .arg_count = 1,
                                       .time_limit_seconds = limit};
     return ingot_stream_dispatch(stream, &desc);
+}
+
+/* ---- groups of checks ---- */
+
+typedef void (*test_group)(void);
+
+/* In a process of its own, since a process loads the driver once. */
+static void run_group(test_group group) {
+    int counts[2] = {0, 1}, channel[2];
+    fflush(stderr);
+    if (pipe(channel))
+        return;
+    pid_t child = fork();
+    if (child == 0) {
+        check_passed = check_failed = 0;
+        group();
+        int own[2] = {check_passed, check_failed};
+        ssize_t written = write(channel[1], own, sizeof own);
+        exit(written == sizeof own ? 0 : 1);
+    }
+    close(channel[1]);
+    int status = 0;
+    bool good = child > 0 && read(channel[0], counts, sizeof counts) == sizeof counts;
+    close(channel[0]);
+    if (child > 0)
+        waitpid(child, &status, 0);
+    CHECK(good && status == 0);
+    check_passed += counts[0];
+    check_failed += counts[1];
+}
+
+/* What main returns. */
+static int run_groups(const test_group *groups, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        run_group(groups[i]);
+    return check_report();
 }
 
 #endif
