@@ -142,8 +142,9 @@ ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValue
 /* Whether any such annotation names the function. */
 bool igc_module_is_kernel(LLVMModuleRef module, LLVMValueRef function);
 /* Makes everything but the kernel internal, and drops the annotations. */
-void igc_fill_inputs(LLVMModuleRef module); /* positions at program scope: inputs.c */
 void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel);
+/* Positions at program scope become variables of the functions that read them (inputs.c). */
+void igc_fill_inputs(LLVMModuleRef module);
 /* Runs LLVM passes as one named stage: times, verifies, dumps ($INGOT_DUMP=NAME or "all") and
  * can be left out ($INGOT_SKIP=NAME). `pipeline` NULL only verifies and dumps. */
 ingot_status igc_stage(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name,

@@ -42,8 +42,8 @@ int main(int argc, char **argv) {
     struct igc_command command;
     const char *warnings = "";
     double start = igc_time_now();
-    setenv("LLVM_DISABLE_SYMBOLIZATION", "1",
-           0); /* linker and clang leave no files when they fail */
+    /* So that clang and the linker leave no files when they fail. */
+    setenv("LLVM_DISABLE_SYMBOLIZATION", "1", 0);
     ingot_status status = igc_command_parse(&arena, argc, argv, &command, &error);
     if (!status && command.help) {
         fputs(igc_usage, stdout);
