@@ -30,7 +30,10 @@ for target in $targets; do options="$options --target $target"; done
 archive() {
     case " ${CUBINS:-} " in *" $1 "*) kind=.cubin ;; *) kind= ;; esac
     levels=
-    for target in $targets; do levels="$levels --target $target$kind"; done
+    for target in $targets; do
+        levels="$levels --target $target$kind"
+        [ "$target" != sm_90 ] || [ -z "${3:-}" ] || ! grep -q '^sm_90a:' "$3" || levels="$levels --target sm_90a$kind"
+    done
     "${INGOTC:-ingotc}" "$2" -o "$folder/kernels/$1.ingot" --name "$1.metal" --include "$root/kernels" \
         --include "$(dirname "$2")" ${3:+--variants "$3"} $levels || { echo "gpu.sh: $1 does not compile" >&2; return 1; }
 }

@@ -32,6 +32,9 @@ void __ingot_threads_at_once(__ingot_u32 count);
 /* The kernel's threadgroups have multiples of 32 threads: what all SIMD-groups reduce alike is then
  * the same in all of them. Anywhere in a kernel; read and deleted too. */
 void __ingot_whole_simdgroups(void);
+/* The kernel's threadgroups have exactly as many threads as
+ * [[max_total_threads_per_threadgroup(n)]] says. Anywhere in a kernel; read and deleted too. */
+void __ingot_full_threadgroups(void);
 /* The argument's address (uniform). */
 __ingot_device char *__ingot_arg_device(__ingot_u32 ordinal) __ingot_pure;
 __ingot_constant char *__ingot_arg_constant(__ingot_u32 ordinal) __ingot_pure;

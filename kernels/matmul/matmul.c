@@ -13,10 +13,11 @@ static const ingot_ops_knob knobs[] = {
                    .help =
                        "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
                        "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
-                       "64x64; 4 = 256x128 for half and bfloat where there are enough of them",
+                       "64x64; 4 = 256x128 for half and bfloat where there are enough of them; 5 = "
+                       "128x256 of them, four SIMD-groups at once, else as 4",
                    .fallback = 1,
                    .minimum = 1,
-                   .maximum = 4},
+                   .maximum = 5},
     [KNOB_FEW] = {.name = "few",
                   .help = "up to this many rows, b is read straight from memory, four rows of a at "
                           "a time; 0 = never",
@@ -84,6 +85,9 @@ enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
 
 /* matmul_blocks.h: places for panels of each operand. */
 enum { PANELS = 3 };
+
+/* matmul_quads.h */
+enum { QUAD_ROWS = 128, QUAD_COLUMNS = 256, QUAD_LINE = 2 * MATMUL_DEPTH };
 
 /* A matrix as it lies in memory: rows of neighbours, `stride` apart. */
 struct operand {
@@ -323,13 +327,40 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
         return 0;
     const uint64_t tall =
         (uint64_t)blocks(args->m, 2 * BLOCK_SIZE) * blocks(args->n, BLOCK_SIZE) * args->batch;
-    uint32_t rows = igo_knob(call, KNOB_TILE) == 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
+    uint32_t rows = igo_knob(call, KNOB_TILE) >= 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
                         ? 2 * BLOCK_SIZE
                         : BLOCK_SIZE;
     while (rows >= BLOCK_SIZE / 2 &&
            PANELS * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call))
         rows /= 2;
     return rows >= BLOCK_SIZE / 2 ? rows : 0; /* 64: cards with 100 KiB */
+}
+
+/* Where there are blocks of 256 by 128, are those of 128 by 256 as many, and better? */
+static bool wants_quads(const struct igo_call *call, const struct plan *plan) {
+    const struct matmul_args *args = &plan->args;
+    const uint64_t there =
+        (uint64_t)blocks(args->m, QUAD_ROWS) * blocks(args->n, QUAD_COLUMNS) * args->batch;
+    return igo_knob(call, KNOB_TILE) >= 5 && plan->block_rows == 2 * BLOCK_SIZE &&
+           plan->a.tensor->type != INGOT_SCALAR_F32 &&
+           there >= wanted_groups(call, plan->block_rows) &&
+           MATMUL_QUAD_PLACES * (QUAD_ROWS + QUAD_COLUMNS) * QUAD_LINE <=
+               igo_threadgroup_memory(call);
+}
+
+static void choose_quads(const struct plan *plan, struct igo_launch *launch) {
+    igo_launch_kernel(launch, "matmul_quads_%ux%u_%s", QUAD_ROWS, QUAD_COLUMNS,
+                      igo_type_name(plan->a.tensor->type));
+    igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
+    igo_launch_constant_bool(launch, "block_a_turned", plan->a.transposed);
+    launch->threadgroups[0] = blocks(plan->args.n, QUAD_COLUMNS);
+    launch->threadgroups[1] = blocks(plan->args.m, QUAD_ROWS);
+    launch->group[0] = MATMUL_QUAD_THREADS;
+    for (int i = 0; i < MATMUL_QUAD_PLACES; i++) {
+        launch->threadgroup_lengths[i] = QUAD_ROWS * QUAD_LINE;
+        launch->threadgroup_lengths[MATMUL_QUAD_PLACES + i] = QUAD_COLUMNS * QUAD_LINE;
+    }
+    launch->threadgroup_length_count = 2 * MATMUL_QUAD_PLACES;
 }
 
 static void choose_block(const struct plan *plan, uint32_t rows, struct igo_launch *launch) {
@@ -378,6 +409,14 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         return;
     }
     plan->block_rows = block_rows(call, plan);
+    if (wants_quads(call, plan)) {
+        struct igo_launch quads = *launch;
+        choose_quads(plan, &quads);
+        if (igo_has_kernel(call, &quads)) { /* archives may be without code of that level */
+            *launch = quads;
+            return;
+        }
+    }
     if (plan->block_rows) {
         choose_block(plan, plan->block_rows, launch);
         return;

@@ -23,8 +23,7 @@ constexpr constant uint BLOCK_STEP = 2 * TILE;   /* of k: what the matrix units 
 constexpr constant uint BLOCK_STEPS = BLOCK_DEPTH / BLOCK_STEP, COPY_STEPS = BLOCK_STEPS / 2;
 
 /* What a SIMD-group needs of threadgroup memory for half of its sums. */
-constexpr constant uint PUT_LINE = (BLOCK_TILES + 1) * TILE;
-constexpr constant uint PUT_FLOATS = BLOCK_TILES / 2 * TILE * PUT_LINE;
+constexpr constant uint PUT_FLOATS = BLOCK_TILES / 2 * TILE * (BLOCK_TILES + 1) * TILE;
 
 /* One thread's part of a panel of COUNT rows or columns: pieces of every lines()-th line of a
  * matrix whose lines are along k (deep) or along m or n. */
@@ -139,14 +138,14 @@ inline void add_panel(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]
     }
 }
 
-/* The sums of a SIMD-group, half of the rows at a time through `lines`, then in pieces along the
- * rows. */
-template <typename T>
-inline void put_block(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES],
-                      threadgroup float *lines, uint row0, uint column0, uint part, uint matrix,
-                      device const T *bias, device T *out, device uchar *parts,
-                      constant matmul_args &args, uint lane) {
-    constexpr uint HALF = BLOCK_TILES / 2, LINE = PUT_LINE, ALONG = BLOCK_TILES * TILE / PIECE;
+/* TALL by WIDE tiles of the sums of a SIMD-group, those from i0, j0 on, through `lines`, then in
+ * pieces along the rows. row0, column0: where these are in the result. */
+template <typename T, uint TALL, uint WIDE, uint I, uint J>
+inline void put_part(thread simdgroup_float8x8 (&sum)[I][J], uint i0, uint j0,
+                     threadgroup float *lines, uint row0, uint column0, uint part, uint matrix,
+                     device const T *bias, device T *out, device uchar *parts,
+                     constant matmul_args &args, uint lane) {
+    constexpr uint LINE = (WIDE + 1) * TILE, ALONG = WIDE * TILE / PIECE;
     const ulong plane = ulong(part) * args.batch + matrix;
     const uint column = column0 + lane % ALONG * PIECE;
     out += matrix * args.out_batch;
@@ -156,42 +155,39 @@ inline void put_block(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]
         for (uint e = 0; e < PIECE; e++)
             add[e / 4][e % 4] = float(args.bias_step ? bias[column + e] : bias[0]);
 #pragma unroll
-    for (uint half_ = 0; half_ < 2; half_++) {
+    for (uint i = 0; i < TALL; i++)
 #pragma unroll
-        for (uint i = 0; i < HALF; i++)
-#pragma unroll
-            for (uint j = 0; j < BLOCK_TILES; j++)
-                simdgroup_store(sum[half_ * HALF + i][j], lines + (i * LINE + j) * TILE, LINE);
-        simdgroup_barrier(mem_flags::mem_threadgroup);
-        for (uint r = lane / ALONG; r < HALF * TILE; r += 32 / ALONG) {
-            const uint row = row0 + half_ * HALF * TILE + r;
-            if (row >= args.m || column >= args.n)
-                continue;
-            threadgroup const float4 *from =
-                (threadgroup const float4 *)(lines + r * LINE + lane % ALONG * PIECE);
-            float4 low = from[0], high = from[1];
-            if (args.parts > 1) {
-                device float4 *to = (device float4 *)((device float *)parts +
-                                                      (plane * args.m + row) * args.n + column);
-                to[0] = low;
-                to[1] = high;
-                continue;
-            }
-            low += add[0];
-            high += add[1];
-            if (args.epilogue)
-#pragma unroll
-                for (uint e = 0; e < 4; e++) {
-                    low[e] = epilogue(low[e], args.epilogue);
-                    high[e] = epilogue(high[e], args.epilogue);
-                }
-            const uint4 words =
-                uint4(as_type<uint>(vec<T, 2>(low.xy)), as_type<uint>(vec<T, 2>(low.zw)),
-                      as_type<uint>(vec<T, 2>(high.xy)), as_type<uint>(vec<T, 2>(high.zw)));
-            *(device uint4 *)(out + row * args.out_stride + column) = words;
+        for (uint j = 0; j < WIDE; j++)
+            simdgroup_store(sum[i0 + i][j0 + j], lines + (i * LINE + j) * TILE, LINE);
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint r = lane / ALONG; r < TALL * TILE; r += 32 / ALONG) {
+        const uint row = row0 + r;
+        if (row >= args.m || column >= args.n)
+            continue;
+        threadgroup const float4 *from =
+            (threadgroup const float4 *)(lines + r * LINE + lane % ALONG * PIECE);
+        float4 low = from[0], high = from[1];
+        if (args.parts > 1) {
+            device float4 *to =
+                (device float4 *)((device float *)parts + (plane * args.m + row) * args.n + column);
+            to[0] = low;
+            to[1] = high;
+            continue;
         }
-        simdgroup_barrier(mem_flags::mem_threadgroup);
+        low += add[0];
+        high += add[1];
+        if (args.epilogue)
+#pragma unroll
+            for (uint e = 0; e < 4; e++) {
+                low[e] = epilogue(low[e], args.epilogue);
+                high[e] = epilogue(high[e], args.epilogue);
+            }
+        const uint4 words =
+            uint4(as_type<uint>(vec<T, 2>(low.xy)), as_type<uint>(vec<T, 2>(low.zw)),
+                  as_type<uint>(vec<T, 2>(high.xy)), as_type<uint>(vec<T, 2>(high.zw)));
+        *(device uint4 *)(out + row * args.out_stride + column) = words;
     }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
 }
 
 /* Which block a threadgroup makes: BLOCK_GROUP rows of them at a time, column by column, so that
@@ -275,8 +271,11 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     } while (k < end + 2 * BLOCK_DEPTH);
     tiles[1].add(sum);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    put_block(sum, (threadgroup float *)(simd % 2 ? a_1 : a_0) + simd / 2 * PUT_FLOATS, row0 + row,
-              column0 + column, part, matrix, bias, out, parts, args, lane);
+#pragma unroll
+    for (uint i = 0; i < BLOCK_TILES; i += BLOCK_TILES / 2)
+        put_part<T, BLOCK_TILES / 2, BLOCK_TILES>(
+            sum, i, 0, (threadgroup float *)(simd % 2 ? a_1 : a_0) + simd / 2 * PUT_FLOATS,
+            row0 + row + i * TILE, column0 + column, part, matrix, bias, out, parts, args, lane);
 }
 
 #endif

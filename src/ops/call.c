@@ -344,6 +344,17 @@ static bool check_launch(struct igo_call *call, const struct igo_launch *launch,
     return true;
 }
 
+bool igo_has_kernel(struct igo_call *call, const struct igo_launch *launch) {
+    ingot_kernel *kernel;
+    struct ig_error error = {0};
+    const bool found =
+        !call->failed &&
+        !igo_pipeline_get(call->ops, launch->library ? launch->library : call->library, launch,
+                          &kernel, &error);
+    ig_error_clear(&error);
+    return found;
+}
+
 bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
     if (call->failed)
         return false;

@@ -154,7 +154,7 @@ struct igo_launch {
     uint32_t threads[3]; /* exactly one of the two, as in ingot_dispatch_desc */
     uint32_t threadgroups[3];
     uint32_t group[3];
-    uint32_t threadgroup_lengths[6];
+    uint32_t threadgroup_lengths[8];
     size_t threadgroup_length_count;
     bool whole_simdgroups; /* the kernel's collectives assume that the group is a multiple of 32 */
 };
@@ -182,6 +182,8 @@ void igo_launch_buffer(struct igo_launch *launch, ingot_buffer *buffer, uint64_t
 
 /* Finds or makes the kernel and encodes the dispatch. May be called several times in a call. */
 bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch);
+/* Is there code of the launch's kernel for the device, or a compiler that makes it? */
+bool igo_has_kernel(struct igo_call *call, const struct igo_launch *launch);
 /* Memory for the time of this call's kernels: release it after the last igo_dispatch that names it
  * (the stream keeps it as long as it is needed). NULL when the call has failed. Not zeroed. */
 ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes);

@@ -64,12 +64,18 @@ bool igo_policy_matches(const char *pattern, const char *subject) {
     return true;
 }
 
+/* The level, or the one of which it is a card's own ("sm_90a": "sm_90"). */
+static bool target_matches(const char *pattern, const char *target) {
+    const size_t length = strlen(pattern);
+    return !strncmp(pattern, target, length) && (!target[length] || !strcmp(target + length, "a"));
+}
+
 static bool device_matches(const char *pattern, const ingot_device_info *device) {
     size_t kind = strcspn(device->name, ":"), size = strcspn(pattern, ":");
     if (!strcmp(pattern, "*"))
         return true;
     return size == kind && !strncmp(pattern, device->name, kind) &&
-           (!pattern[size] || !strcmp(pattern + size + 1, device->target));
+           (!pattern[size] || target_matches(pattern + size + 1, device->target));
 }
 
 void igo_policy_resolve(const struct igo_policy *policy, const ingot_device_info *device,

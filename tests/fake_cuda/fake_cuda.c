@@ -455,7 +455,8 @@ static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned b
                                       .block = {block, 1, 1},
                                       .dynamic_shared = shared,
                                       .is_memory = is_memory};
-    if (!launch.function || block > module->max_threads)
+    if (!launch.function || block > module->max_threads ||
+        (module->threads && block != module->threads))
         return INVALID_VALUE;
     enum ptx_fault fault = ptx_run(module, &launch, message, sizeof message);
     if (fault)

@@ -7,6 +7,7 @@
  *   ptx_scalar.c    instructions that one thread executes: arithmetic and conversions
  *   ptx_memory.c    loads, stores, atomics, asynchronous copies
  *   ptx_lanes.c     instructions that lanes execute together: shuffles, votes, matrices
+ *   ptx_quads.c     products of four SIMD-groups
  *   ptx_races.c     on request, races in threadgroup memory
  *
  * It is stricter than a GPU: an access outside every allocation, a misaligned one, lanes that wait
@@ -28,8 +29,9 @@
 
 #define PTX_LANES         32
 #define PTX_MAX_THREADS   1024
-#define PTX_MAX_ELEMENTS  8 /* of a vector operand */
-#define PTX_MAX_OPERANDS  6
+#define PTX_MAX_ELEMENTS  4 /* of a vector operand in its own room */
+#define PTX_MAX_VECTOR    128
+#define PTX_MAX_OPERANDS  8
 #define PTX_SHARED_START  1024u
 #define PTX_SHARED_WINDOW ((uint64_t)0x51 << 56)
 #define PTX_LOCAL_WINDOW  ((uint64_t)0x52 << 56)
@@ -67,6 +69,7 @@ struct ptx_operand {
     int32_t reg;        /* register; base of an address: register or variable, -1: none */
     int32_t second;     /* %r1|%p2; -1: none */
     int32_t elements[PTX_MAX_ELEMENTS];
+    int32_t *many; /* all of them, if there are more than that */
     uint64_t value;
     bool is_float; /* an immediate 0f… or 0d… */
 };
@@ -88,6 +91,7 @@ struct ptx_instruction {
     uint8_t wide;               /* mul, mad: enum ptx_width; shf, clz and others alike */
     bool ftz, saturate, approximate, integer_rounding, transposed, to_space, clamp;
     uint8_t matrices, depth; /* ldmatrix .x4; mma: k */
+    uint16_t columns;        /* wgmma */
     uint8_t operand_count;
     struct ptx_operand operands[PTX_MAX_OPERANDS];
     char name[64];
@@ -176,6 +180,7 @@ struct ptx_module {
     int32_t code_count, variable_count, function_count;
     uint32_t shared_bytes; /* statics, with PTX_SHARED_START */
     uint32_t max_threads;  /* .maxntid, or 1024 */
+    uint32_t threads;      /* .reqntid; 0: any number up to that */
 };
 
 /* NULL with a message when the text is not understood. */
@@ -222,6 +227,16 @@ struct ptx_copy { /* cp.async that has not happened yet */
     uint32_t group;
 };
 
+#define PTX_MAX_PRODUCTS 64
+
+struct ptx_product {      /* wgmma that has not been waited for */
+    uint64_t left, right; /* descriptors; left: 0 for registers */
+    bool left_turned, right_turned;
+    uint16_t columns;
+    uint32_t group;
+    uint64_t seen; /* what was read, as a number */
+};
+
 struct ptx_thread {
     enum ptx_state state;
     int32_t pc;
@@ -236,6 +251,8 @@ struct ptx_thread {
     struct ptx_copy *copies;
     uint32_t copy_count, copy_room, copy_group;
     uint32_t clock, seen[PTX_LANES]; /* ptx_races.c */
+    struct ptx_product *products;    /* of a SIMD-group, in its first thread */
+    uint32_t product_count, product_group;
 };
 
 struct ptx_machine {
@@ -268,6 +285,8 @@ uint64_t ptx_read(struct ptx_machine *machine, const struct ptx_thread *thread,
 uint64_t ptx_read_element(const struct ptx_thread *thread, const struct ptx_operand *operand,
                           int element);
 void ptx_write(struct ptx_thread *thread, int32_t reg, uint64_t value);
+/* The register of an element of a vector operand; -1: none. */
+int32_t ptx_element(const struct ptx_operand *operand, int element);
 
 void ptx_execute(struct ptx_machine *machine, struct ptx_thread *thread,
                  struct ptx_instruction *instruction);
@@ -288,6 +307,10 @@ uint32_t ptx_member_mask(struct ptx_machine *machine, const struct ptx_thread *t
                          const struct ptx_instruction *instruction);
 void ptx_execute_lanes(struct ptx_machine *machine, struct ptx_thread *threads, uint32_t mask,
                        struct ptx_instruction *instruction);
+
+/* wgmma, of one of the four SIMD-groups. */
+void ptx_execute_quad(struct ptx_machine *machine, struct ptx_thread *threads,
+                      struct ptx_instruction *instruction);
 
 /* Races; all do nothing unless they were asked for. */
 struct ptx_shade;

@@ -15,6 +15,7 @@ bool ptx_is_sync(const struct ptx_instruction *in) {
     case PTX_LDMATRIX:
     case PTX_MOVMATRIX:
     case PTX_ELECT:
+    case PTX_WGMMA:
         return true;
     case PTX_BAR:
         return strncmp(in->name, "bar.warp", 8) == 0;
@@ -23,10 +24,15 @@ bool ptx_is_sync(const struct ptx_instruction *in) {
     }
 }
 
+static bool takes_all(const struct ptx_instruction *in) {
+    return in->opcode == PTX_MMA || in->opcode == PTX_LDMATRIX || in->opcode == PTX_MOVMATRIX ||
+           in->opcode == PTX_WGMMA;
+}
+
 /* The lanes that execute it together, as the thread's operand says; matrices take all. */
 uint32_t ptx_member_mask(struct ptx_machine *machine, const struct ptx_thread *thread,
                          const struct ptx_instruction *in) {
-    if (in->opcode == PTX_MMA || in->opcode == PTX_LDMATRIX || in->opcode == PTX_MOVMATRIX)
+    if (takes_all(in))
         return UINT32_MAX;
     const struct ptx_operand *last = &in->operands[in->operand_count - 1];
     return (uint32_t)ptx_read(machine, thread, last, word);
@@ -228,8 +234,7 @@ static void multiply_matrices(struct ptx_machine *machine, struct ptx_thread *th
 
 void ptx_execute_lanes(struct ptx_machine *machine, struct ptx_thread *threads, uint32_t mask,
                        struct ptx_instruction *in) {
-    bool whole = in->opcode == PTX_MMA || in->opcode == PTX_LDMATRIX || in->opcode == PTX_MOVMATRIX;
-    if (whole && mask != UINT32_MAX) {
+    if (takes_all(in) && mask != UINT32_MAX) {
         ptx_fail(machine, &threads[__builtin_ctz(mask)], in, PTX_UNKNOWN,
                  "needs all lanes; those of mask %08x are there", mask);
         return;
@@ -258,6 +263,9 @@ void ptx_execute_lanes(struct ptx_machine *machine, struct ptx_thread *threads, 
         break;
     case PTX_MMA:
         multiply_matrices(machine, threads, in);
+        break;
+    case PTX_WGMMA:
+        ptx_execute_quad(machine, threads, in);
         break;
     default:
         break; /* bar.warp.sync has done its work when all are here */

@@ -83,7 +83,8 @@ void *ptx_memory(struct ptx_machine *machine, struct ptx_thread *thread, struct 
     }
     bool shared_hole = space == PTX_SHARED && at < PTX_SHARED_START;
     if (start && !shared_hole && at <= size && bytes <= size - at) {
-        bool reads = in->opcode == PTX_LD || in->opcode == PTX_LDU || in->opcode == PTX_LDMATRIX;
+        bool reads = in->opcode == PTX_LD || in->opcode == PTX_LDU || in->opcode == PTX_LDMATRIX ||
+                     in->opcode == PTX_WGMMA;
         if (space == PTX_SHARED)
             ptx_races_access(machine, thread, in, (uint32_t)at, bytes, !reads);
         return start + at;

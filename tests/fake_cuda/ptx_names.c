@@ -124,6 +124,10 @@ static bool other_piece(const char *piece, struct ptx_instruction *to) {
     MEANS("x4", to->matrices, 4);
     MEANS("m16n8k8", to->depth, 8);
     MEANS("m16n8k16", to->depth, 16);
+    if (sscanf(piece, "m64n%hu", &to->columns) == 1 && strstr(piece, "k16")) {
+        to->depth = 16;
+        return true;
+    }
     MEANS("lo", to->wide, PTX_LOW);
     MEANS("hi", to->wide, PTX_HIGH);
     MEANS("wide", to->wide, PTX_WIDE);
@@ -175,6 +179,10 @@ static bool harmless_piece(const char *piece) {
                                         "fractional",
                                         "mmio",
                                         "noftz",
+                                        "proxy",
+                                        "async",
+                                        "mma_async",
+                                        "fence",
                                         "wait"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i], piece) == 0)
@@ -196,7 +204,7 @@ static bool piece_of(const char *piece, struct ptx_instruction *to) {
     if ((opcode == PTX_SETP || opcode == PTX_SET) && compare_piece(piece, to))
         return true;
     if ((opcode == PTX_ATOM || opcode == PTX_RED || opcode == PTX_REDUX || opcode == PTX_VOTE ||
-         opcode == PTX_SHFL || opcode == PTX_CP || opcode == PTX_MATCH) &&
+         opcode == PTX_SHFL || opcode == PTX_CP || opcode == PTX_MATCH || opcode == PTX_WGMMA) &&
         operation_piece(piece, to))
         return true;
     if ((opcode == PTX_BAR || opcode == PTX_BARRIER) && barrier_piece(piece, to))

@@ -193,14 +193,20 @@ static bool number_operand(struct parser *parser, struct ptx_operand *to) {
 
 static bool vector_operand(struct parser *parser, struct ptx_operand *to) {
     char text[128];
+    int32_t all[PTX_MAX_VECTOR];
     to->kind = PTX_VECTOR;
     do {
-        if (to->count == PTX_MAX_ELEMENTS)
-            return fail(parser, "a vector of more than %d elements", PTX_MAX_ELEMENTS);
-        if (!word(parser, text, sizeof text) ||
-            !register_operand(parser, text, &to->elements[to->count++]))
+        if (to->count == PTX_MAX_VECTOR)
+            return fail(parser, "a vector of more than %d elements", PTX_MAX_VECTOR);
+        if (!word(parser, text, sizeof text) || !register_operand(parser, text, &all[to->count++]))
             return false;
     } while (accept(parser, ','));
+    if (to->count > PTX_MAX_ELEMENTS) {
+        to->many = malloc(to->count * sizeof *all);
+        if (!to->many)
+            return fail(parser, "no memory for a vector of %d elements", to->count);
+    }
+    memcpy(to->many ? to->many : to->elements, all, to->count * sizeof *all);
     return expect(parser, '}');
 }
 
@@ -523,7 +529,8 @@ static bool entry(struct parser *parser) {
     while (!accept(parser, '{')) {
         if (!word(parser, text, sizeof text))
             return false;
-        bool is_limit = strcmp(text, ".maxntid") == 0;
+        const bool is_exact = strcmp(text, ".reqntid") == 0;
+        const bool is_limit = is_exact || strcmp(text, ".maxntid") == 0;
         uint64_t threads = 1;
         do {
             uint64_t value = number(parser);
@@ -531,6 +538,8 @@ static bool entry(struct parser *parser) {
         } while (accept(parser, ',') && !parser->failed);
         if (is_limit)
             module->max_threads = (uint32_t)threads;
+        if (is_exact)
+            module->threads = (uint32_t)threads;
     }
     parser->register_room = 0;
     parser->local_bytes = 0;
@@ -594,6 +603,9 @@ void ptx_free(struct ptx_module *module) {
         free(module->functions[i].name);
         free(module->functions[i].register_bits);
     }
+    for (int32_t i = 0; i < module->code_count; i++)
+        for (int n = 0; n < PTX_MAX_OPERANDS; n++)
+            free(module->code[i].operands[n].many);
     free(module->variables);
     free(module->functions);
     free(module->code);

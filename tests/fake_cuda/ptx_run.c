@@ -97,7 +97,12 @@ uint64_t ptx_read(struct ptx_machine *machine, const struct ptx_thread *thread,
 
 uint64_t ptx_read_element(const struct ptx_thread *thread, const struct ptx_operand *operand,
                           int element) {
-    return operand->elements[element] < 0 ? 0 : thread->registers[operand->elements[element]];
+    const int32_t reg = ptx_element(operand, element);
+    return reg < 0 ? 0 : thread->registers[reg];
+}
+
+int32_t ptx_element(const struct ptx_operand *operand, int element) {
+    return operand->many ? operand->many[element] : operand->elements[element];
 }
 
 void ptx_write(struct ptx_thread *thread, int32_t reg, uint64_t value) {
@@ -392,6 +397,7 @@ static void start_threads(struct ptx_machine *machine) {
         thread->state = PTX_READY;
         thread->pc = machine->function->entry;
         thread->copy_count = thread->copy_group = 0;
+        thread->product_count = thread->product_group = 0;
         thread->clock = 1;
         memset(thread->seen, 0, sizeof thread->seen);
         memset(thread->registers, 0xe5, machine->function->registers * sizeof(uint64_t));
@@ -459,6 +465,7 @@ static void release(struct ptx_machine *machine) {
         free(machine->threads[i].registers);
         free(machine->threads[i].local);
         free(machine->threads[i].copies);
+        free(machine->threads[i].products);
     }
     free(machine->threads);
     free(machine->shared);

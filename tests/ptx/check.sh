@@ -1,7 +1,8 @@
 #!/bin/sh
 # Compiles the kernels beside this file for sm_80 and sm_90 and looks at the PTX: lines
 #   // WANT: REGEX     of a source must be found in it,
-#   // NEVER: REGEX    must not.
+#   // NEVER: REGEX    must not,
+#   // TARGETS: LEVEL…  for others than these two.
 # Also: instructions of the library's kernels (library.txt), and variants for some of the targets only. Ends with "N passed, N failed".
 set -u
 ingotc=${1:?usage: check.sh INGOTC}
@@ -21,7 +22,8 @@ result() { # result NAME STATUS
 }
 
 for source in "$here"/*.metal; do
-    for target in sm_80 sm_90; do
+    targets=$(sed -n 's,^// TARGETS: ,,p' "$source")
+    for target in ${targets:-sm_80 sm_90}; do
         name="$(basename "$source") $target"
         "$ingotc" "$source" --target "$target" --emit asm -o "$ptx"
         result "$name: does not compile" $?
@@ -43,12 +45,13 @@ made=
 while read -r file kernel options count pattern; do
     case $file in '' | '#'*) continue ;; esac
     [ "$options" = - ] && options=
-    if [ "$made" != "$kernel" ]; then
+    case $options in *--target*) ;; *) options=$options,--target,sm_90 ;; esac
+    if [ "$made" != "$kernel $options" ]; then
         # shellcheck disable=SC2046 # a list of options
         "$ingotc" "$root/$file" --include "$root/kernels" --kernel "$kernel" $(echo "$options" | tr ',' ' ') \
-            --target sm_90 --emit asm -o "$ptx"
+            --emit asm -o "$ptx"
         result "$kernel: does not compile" $?
-        made=$kernel
+        made="$kernel $options"
     fi
     found=$(grep -Ec -- "$pattern" "$ptx")
     [ "$found" = "$count" ]

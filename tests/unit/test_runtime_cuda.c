@@ -50,7 +50,7 @@ static void opening(void) {
     load_fake();
     CHECK(ingot_device_count() == 2);
     OK(ingot_device_describe(1, &info));
-    CHECK(!strcmp(info.name, "cuda:0") && !strcmp(info.target, "sm_90"));
+    CHECK(!strcmp(info.name, "cuda:0") && !strcmp(info.target, "sm_90a"));
     CHECK(strstr(info.description, "Fake GPU 0") && !info.unified_memory);
     CHECK(info.simd_width == 32 && info.max_threadgroup_memory == 32768);
     FAILS(ingot_device_open("cuda:3", NULL, &device), INGOT_NOT_FOUND, "cuda:3", "has 1");

@@ -135,7 +135,8 @@ static struct described *first_name(const struct description *d, size_t position
 
 static void cut_all(struct description *d) {
     static const char *const reports[] = {"__ingot_param", "__ingot_max_threads",
-                                          "__ingot_threads_at_once", "__ingot_whole_simdgroups"};
+                                          "__ingot_threads_at_once", "__ingot_whole_simdgroups",
+                                          "__ingot_full_threadgroups"};
     size_t count = 0;
     LLVMValueRef *all = d->functions;
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {

@@ -191,11 +191,12 @@ struct igc_reflection {
     uint32_t max_threads;
     uint32_t threads_at_once; /* on a GPU's core; 0: not said */
     bool whole_simdgroups;    /* threadgroups have multiples of 32 threads */
+    bool full_threadgroups;   /* threadgroups have exactly max_threads threads */
     uint32_t ordinal_count;
     uint32_t *buffer_slots, *threadgroup_slots; /* by parameter ordinal */
 };
 /* Reads and deletes the kernel's calls of __ingot_param, __ingot_max_threads,
- * __ingot_threads_at_once and __ingot_whole_simdgroups. */
+ * __ingot_threads_at_once, __ingot_whole_simdgroups and __ingot_full_threadgroups. */
 ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
                          struct igc_reflection *reflection, struct ig_error *error);
 /* Before that: the address of an argument by reference is good for reads of its type's size,

@@ -87,6 +87,9 @@ static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const c
             } else if (is_call_of(in, "__ingot_whole_simdgroups")) {
                 r->whole_simdgroups = true;
                 LLVMInstructionEraseFromParent(in);
+            } else if (is_call_of(in, "__ingot_full_threadgroups")) {
+                r->full_threadgroups = true;
+                LLVMInstructionEraseFromParent(in);
             } else if (is_call_of(in, "__ingot_param")) {
                 uint64_t ordinal = operand(in, ORDINAL);
                 if (*count == MAX_ORDINALS || ordinal >= MAX_ORDINALS) {

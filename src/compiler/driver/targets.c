@@ -22,14 +22,16 @@ static const struct igv_target targets[] = {
      .bit_masks = false},
     /* cvta.param and the instructions for tiles need PTX 7.8 */
     {.name = "sm_90", .cpu = "sm_90", .features = "+ptx78", .is_gpu = true},
+    {.name = "sm_90a", .cpu = "sm_90a", .features = "+ptx80", .is_gpu = true},
     {.name = "sm_80", .cpu = "sm_80", .features = "+ptx78", .is_gpu = true},
     {.name = "sm_80.cubin", .cpu = "sm_80", .features = "+ptx78", .is_gpu = true},
     {.name = "sm_86.cubin", .cpu = "sm_86", .features = "+ptx78", .is_gpu = true},
     {.name = "sm_89.cubin", .cpu = "sm_89", .features = "+ptx78", .is_gpu = true},
     {.name = "sm_90.cubin", .cpu = "sm_90", .features = "+ptx78", .is_gpu = true},
+    {.name = "sm_90a.cubin", .cpu = "sm_90a", .features = "+ptx80", .is_gpu = true},
 };
 
-static const char *const names[] = {"x86-64-v4", "x86-64-v3", "sm_90", "sm_80", NULL};
+static const char *const names[] = {"x86-64-v4", "x86-64-v3", "sm_90a", "sm_90", "sm_80", NULL};
 
 const struct igv_target *igc_target_find(const char *name) {
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {

@@ -130,6 +130,24 @@ static ingot_status add_to_group(struct list *l, const char *kernel, const struc
     return INGOT_OK;
 }
 
+/* sm_90a is for what has something of it: where there is code of another level for the card, only
+ * lines that name it. */
+static bool is_special(const struct igc_command *command, const struct igv_target *target) {
+    bool others = false;
+    for (size_t i = 0; i < command->target_count; i++) {
+        const struct igv_target *other = command->targets[i];
+        others |= other->is_gpu && strncmp(other->name, "sm_90a", 6);
+    }
+    return others && !strncmp(target->name, "sm_90a", 6);
+}
+
+/* The level, or machine code for it. */
+static bool is_level(const char *word, const struct igv_target *target) {
+    const size_t length = strlen(word);
+    return !strncmp(word, target->name, length) &&
+           (!target->name[length] || !strcmp(target->name + length, ".cubin"));
+}
+
 /* "cpu:", "cuda:", "sm_90:": the command's targets that the line is for. */
 static ingot_status read_targets(struct list *l, char *word, size_t length) {
     l->targets = 0;
@@ -140,7 +158,9 @@ static ingot_status read_targets(struct list *l, char *word, size_t length) {
     }
     for (size_t i = 0; i < l->command->target_count; i++) {
         const struct igv_target *target = l->command->targets[i];
-        if (is_cpu ? !target->is_gpu : is_gpu ? target->is_gpu : !strcmp(word, target->name)) {
+        if (is_cpu   ? !target->is_gpu
+            : is_gpu ? target->is_gpu && !is_special(l->command, target)
+                     : is_level(word, target)) {
             l->targets |= 1u << i;
         }
     }
@@ -151,7 +171,10 @@ static ingot_status add_variant(struct list *l, char *line) {
     char *rest = NULL, *word;
     char *kernel = strtok_r(line, " \t\r", &rest);
     size_t length = kernel ? strlen(kernel) : 0;
-    l->targets = (1u << l->command->target_count) - 1;
+    l->targets = 0;
+    for (size_t i = 0; i < l->command->target_count; i++) {
+        l->targets |= is_special(l->command, l->command->targets[i]) ? 0 : 1u << i;
+    }
     if (length && kernel[length - 1] == ':') {
         ingot_status status = read_targets(l, kernel, length);
         if (status || !l->targets) {

@@ -49,7 +49,7 @@ static bool is_barrier(LLVMValueRef in) {
     return !strncmp(igp_callee(in), "__ingot_barrier", 15);
 }
 
-static bool is_wait(LLVMValueRef in) {
+bool igp_is_wait(LLVMValueRef in) {
     return is_barrier(in) || LLVMIsAReturnInst(in);
 }
 
@@ -58,7 +58,7 @@ static bool is_store(LLVMValueRef in) {
            space_of(LLVMGetOperand(in, 1)) == INGOT_SPACE_THREADGROUP;
 }
 
-static bool has_no_memory(LLVMValueRef call) {
+bool igp_has_no_memory(LLVMValueRef call) {
     const char *name = igp_callee(call);
     unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
     LLVMAttributeRef memory = *name ? LLVMGetEnumAttributeAtIndex(LLVMGetCalledValue(call),
@@ -66,18 +66,19 @@ static bool has_no_memory(LLVMValueRef call) {
                                     : NULL;
     return (memory && LLVMGetEnumAttributeValue(memory) == 0) ||
            !strncmp(name, "__ingot_simd_", 13) || !strncmp(name, "__ingot_quad_", 13) ||
-           !strncmp(name, "llvm.lifetime.", 14) || !strcmp(name, "llvm.assume");
+           !strncmp(name, "llvm.lifetime.", 14) || igp_is_quad_order(call) ||
+           !strcmp(name, "llvm.assume");
 }
 
 /* Has a block a barrier, and no access before it? */
 static bool begins_with_barrier(LLVMBasicBlockRef block) {
     for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
         LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
-        if (is_wait(in)) {
+        if (igp_is_wait(in)) {
             return true;
         }
         if (opcode == LLVMLoad || opcode == LLVMStore || opcode == LLVMAtomicRMW ||
-            opcode == LLVMAtomicCmpXchg || (opcode == LLVMCall && !has_no_memory(in))) {
+            opcode == LLVMAtomicCmpXchg || (opcode == LLVMCall && !igp_has_no_memory(in))) {
             return false;
         }
     }
@@ -165,6 +166,11 @@ static bool other_objects(LLVMValueRef a, LLVMValueRef b, struct pairs *assumed)
     return false;
 }
 
+bool igp_other_objects(LLVMValueRef a, LLVMValueRef b) {
+    struct pairs assumed = {.count = 0};
+    return other_objects(a, b, &assumed);
+}
+
 /* `size` bytes there and `other_size` here have none in common; 0: nobody knows how many. */
 static bool are_apart(struct igp_kernel *k, const struct ways *ways, LLVMValueRef pointer,
                       uint64_t size, LLVMValueRef other, uint64_t other_size) {
@@ -182,10 +188,10 @@ static bool are_apart(struct igp_kernel *k, const struct ways *ways, LLVMValueRe
 
 /* Does a way that has come to an instruction go on to other blocks? */
 static bool leads_on(LLVMValueRef in) {
-    while (in && !is_wait(in) && !LLVMIsATerminatorInst(in)) {
+    while (in && !igp_is_wait(in) && !LLVMIsATerminatorInst(in)) {
         in = LLVMGetNextInstruction(in);
     }
-    return in && !is_wait(in);
+    return in && !igp_is_wait(in);
 }
 
 /* Is what a pointer was reckoned from after a block was begun, on the way from a copy to a barrier,
@@ -252,6 +258,13 @@ static LLVMValueRef tile_place(LLVMValueRef call) {
     return NULL;
 }
 
+/* Is a place that is looked at or written, `size` bytes of it, none of a copy's? */
+static bool is_clear(struct igp_kernel *k, const struct ways *ways, const struct copy *copy,
+                     bool beyond, LLVMValueRef at, uint64_t size) {
+    return beyond ? is_elsewhere(ways, at, copy->store)
+                  : are_apart(k, ways, LLVMGetOperand(copy->store, 1), copy->bytes, at, size);
+}
+
 /* May a copy be under way while this is done, before its first barrier or (`beyond`) after it? */
 static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValueRef in,
                         const struct copy *copy, bool beyond) {
@@ -277,18 +290,24 @@ static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValue
     case LLVMFence:
         return false;
     case LLVMCall:
+        if (igp_is_quad_product(in)) {
+            LLVMValueRef places[2];
+            unsigned count = igp_quad_places(in, places);
+            while (count && is_clear(k, ways, copy, beyond, places[count - 1], 0)) {
+                count--;
+            }
+            return !count;
+        }
         at = tile_place(in);
         if (!at) {
-            return has_no_memory(in) ||
+            return igp_has_no_memory(in) ||
                    !strncmp(igp_callee(in), "__ingot_simdgroup_load_device", 29);
         }
         break;
     default:
         return true;
     }
-    LLVMValueRef pointer = LLVMGetOperand(copy->store, 1);
-    return beyond ? is_elsewhere(ways, at, copy->store)
-                  : are_apart(k, ways, pointer, copy->bytes, at, size);
+    return is_clear(k, ways, copy, beyond, at, size);
 }
 
 /* Nothing from here to there writes device memory or waits for others. */
@@ -300,7 +319,8 @@ static bool is_still(LLVMValueRef from, LLVMValueRef to) {
              (!is_plain(in) || (space_of(LLVMGetOperand(in, 1)) != INGOT_SPACE_THREADGROUP &&
                                 !LLVMIsAAllocaInst(object_of(LLVMGetOperand(in, 1)))))) ||
             opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg || opcode == LLVMFence ||
-            (opcode == LLVMCall && !has_no_memory(in) && !tile_place(in) &&
+            (opcode == LLVMCall && !igp_has_no_memory(in) && !tile_place(in) &&
+             !igp_is_quad_product(in) &&
              strncmp(igp_callee(in), "__ingot_simdgroup_load_device", 29))) {
             return false;
         }
@@ -421,7 +441,7 @@ static void note(LLVMValueRef *list, LLVMValueRef in) {
 /* From an instruction on to the block's end, or a barrier. */
 static bool follow(struct walk *walk, LLVMValueRef in, enum purpose purpose) {
     for (; in; in = LLVMGetNextInstruction(in)) {
-        if (is_wait(in)) {
+        if (igp_is_wait(in)) {
             if (purpose == NOTE_ENDS) {
                 note(walk->ends, in);
             }
@@ -521,7 +541,9 @@ static void make_async(struct igp_kernel *k, const struct copy *copy) {
         bytes = sizes;
     }
     LLVMPositionBuilderBefore(k->builder, copy->store);
-    LLVMValueRef to = LLVMBuildPtrToInt(k->builder, LLVMGetOperand(copy->store, 1), i32, "");
+    LLVMValueRef to = LLVMGetOperand(copy->store, 1);
+    to = k->has_quads ? igp_swizzled(k->builder, LLVMGetModuleDataLayout(k->module), to)
+                      : LLVMBuildPtrToInt(k->builder, to, i32, "");
     LLVMValueRef args[] = {to, from, bytes};
     build_asm(k, texts[copy->phi != NULL][copy->bytes / 8],
               copy->phi ? "r,l,r,~{memory}" : "r,l,~{memory}", args, copy->phi ? 3 : 2);
@@ -566,7 +588,7 @@ static void forget(LLVMValueRef *list) {
 static bool make_room(struct igp_kernel *k, struct walk *walk) {
     walk->ways.blocks =
         ig_arena_array(k->arena, LLVMCountBasicBlocks(k->body), sizeof *walk->ways.blocks);
-    walk->ends = igp_collect(k, is_wait);
+    walk->ends = igp_collect(k, igp_is_wait);
     if (walk->ends) {
         forget(walk->ends);
     }
@@ -591,7 +613,7 @@ ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) 
     struct walk walk = {.k = k}, beyond = {.k = k, .before = &walk};
     struct waits waits;
     if (!words || !stores || !copies || !make_room(k, &walk) || !make_room(k, &beyond) ||
-        !(waits.all = igp_collect(k, is_wait)) || !(waits.some = igp_collect(k, is_wait))) {
+        !(waits.all = igp_collect(k, igp_is_wait)) || !(waits.some = igp_collect(k, igp_is_wait))) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies");
     }
     forget(waits.all);

@@ -31,22 +31,30 @@ static LLVMValueRef at(struct igp_kernel *k, LLVMValueRef pointer, uint64_t offs
                                  "");
 }
 
-static void lower_copy(struct igp_kernel *k, LLVMValueRef call) {
-    LLVMValueRef to = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1);
-    LLVMValueRef length = LLVMGetOperand(call, 2), is_volatile = LLVMGetOperand(call, 3);
+/* Of both sides, 16 at most. */
+static uint64_t common_alignment(LLVMValueRef call) {
     uint64_t align = alignment(call, 0), other = alignment(call, 1);
     align = other < align ? other : align;
-    align = align > WIDEST ? WIDEST : align;
-    if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(is_volatile) ||
-        LLVMConstIntGetZExtValue(length) > MAX_BYTES) {
+    return align > WIDEST ? WIDEST : align;
+}
+
+bool igp_is_small_copy(LLVMValueRef in) {
+    LLVMValueRef length = is_copy(in) ? LLVMGetOperand(in, 2) : NULL;
+    return length && LLVMIsAConstantInt(length) &&
+           !LLVMConstIntGetZExtValue(LLVMGetOperand(in, 3)) &&
+           LLVMConstIntGetZExtValue(length) <= MAX_BYTES &&
+           LLVMConstIntGetZExtValue(length) / common_alignment(in) + 5 <= MAX_PARTS;
+}
+
+static void lower_copy(struct igp_kernel *k, LLVMValueRef call) {
+    LLVMValueRef to = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1);
+    if (!igp_is_small_copy(call)) {
         return;
     }
-    uint64_t bytes = LLVMConstIntGetZExtValue(length), offsets[MAX_PARTS];
+    const uint64_t align = common_alignment(call);
+    uint64_t bytes = LLVMConstIntGetZExtValue(LLVMGetOperand(call, 2)), offsets[MAX_PARTS];
     LLVMValueRef values[MAX_PARTS];
     unsigned count = 0;
-    if (bytes / align + 5 > MAX_PARTS) {
-        return;
-    }
     LLVMPositionBuilderBefore(k->builder, call);
     for (uint64_t offset = 0, size = align; offset < bytes;) {
         if (offset + size > bytes) {

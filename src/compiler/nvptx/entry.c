@@ -148,6 +148,31 @@ static void write_reads(const struct igp_kernel *k, struct ig_text *out) {
     }
 }
 
+/* Places in threadgroup memory that are not where quads.c wants them are nobody's fault but the
+ * host code's. */
+static void write_check(const struct igp_kernel *k, struct ig_text *out) {
+    const struct igc_reflection *r = k->reflection;
+    const uint32_t slots =
+        ingot_cuda_slots(r->arguments, r->argument_count, INGOT_ARGUMENT_THREADGROUP);
+    ig_text_puts(out, "  %places.0 = ptrtoint ptr addrspace(3) @ingot_dynamic to i32\n");
+    for (uint32_t i = 0; i < slots; i++) {
+        ig_text_printf(out,
+                       "  %%place.%u = call i32 @nv.word(i64 %u)\n"
+                       "  %%places.%u = or i32 %%places.%u, %%place.%u\n",
+                       i, ingot_cuda_threadgroups_at(r->arguments, r->argument_count) + 4 * i,
+                       i + 1, i, i);
+    }
+    ig_text_printf(out,
+                   "  %%apart = and i32 %%places.%u, 1023\n"
+                   "  %%wrong = icmp ne i32 %%apart, 0\n"
+                   "  br i1 %%wrong, label %%misplaced, label %%aligned\n"
+                   "misplaced:\n"
+                   "  call void asm sideeffect \"trap;\", \"\"()\n"
+                   "  unreachable\n"
+                   "aligned:\n",
+                   slots);
+}
+
 static void write_call(const struct igp_kernel *k, struct ig_text *out) {
     ig_text_puts(out, "  call void @nv.body(");
     for (unsigned i = 0; i < LLVMCountParams(k->body); i++) {
@@ -184,10 +209,14 @@ void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text
     if (kernel->read_count) {
         write_reads(kernel, out);
     }
+    if (kernel->has_quads) {
+        write_check(kernel, out);
+    }
     write_call(kernel, out);
     /* Told only a limit, ptxas would make room for two threadgroups of that size. */
-    ig_text_printf(out, "!nvvm.annotations = !{!90001%s%s}\n",
-                   r->max_threads < UNLIMITED_THREADS ? ", !90002" : "",
+    ig_text_printf(out, "!nvvm.annotations = !{!90001%s%s%s}\n",
+                   kernel->has_quads ? ", !90005" : "",
+                   r->max_threads < UNLIMITED_THREADS && !kernel->has_quads ? ", !90002" : "",
                    r->threads_at_once                   ? ", !90004"
                    : r->max_threads < UNLIMITED_THREADS ? ", !90003"
                                                         : "");
@@ -195,6 +224,7 @@ void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text
                    "!90001 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"kernel\", i32 1}\n"
                    "!90002 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"maxntidx\", i32 %u}\n"
                    "!90003 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"minctasm\", i32 1}\n"
-                   "!90004 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"maxnreg\", i32 %u}\n",
-                   r->max_threads, registers_for(r->threads_at_once));
+                   "!90004 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"maxnreg\", i32 %u}\n"
+                   "!90005 = !{ptr @" INGOT_CUDA_KERNEL_SYMBOL ", !\"reqntidx\", i32 %u}\n",
+                   r->max_threads, registers_for(r->threads_at_once), r->max_threads);
 }

@@ -127,7 +127,10 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct 
 }
 
 LLVMValueRef igp_base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *offset) {
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
+    return igp_base_in(LLVMGetModuleDataLayout(k->module), pointer, offset);
+}
+
+LLVMValueRef igp_base_in(LLVMTargetDataRef layout, LLVMValueRef pointer, int64_t *offset) {
     *offset = 0;
     while (igp_is_element(pointer) && LLVMGetNumOperands(pointer) == 2 &&
            LLVMIsAConstantInt(LLVMGetOperand(pointer, 1))) {
@@ -139,13 +142,6 @@ LLVMValueRef igp_base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *of
 }
 
 /* ---- tiles ---- */
-struct tile {
-    LLVMValueRef load[2]; /* of its two elements */
-    LLVMValueRef base;
-    int64_t offset, stride; /* in bytes */
-    bool transposed;
-};
-
 /* The load of element `number` of a tile of 16-bit elements. */
 static LLVMValueRef load_of(LLVMValueRef call, uint64_t number) {
     if (!LLVMIsACallInst(call) ||
@@ -181,8 +177,7 @@ static LLVMValueRef half_of(LLVMValueRef value, bool high) {
     return LLVMIsAZExtInst(value) ? LLVMGetOperand(value, 0) : NULL;
 }
 
-/* The two elements that a word is put together of. */
-static bool find_elements(LLVMValueRef word, LLVMValueRef *elements) {
+bool igp_find_elements(LLVMValueRef word, LLVMValueRef *elements) {
     LLVMValueRef last = without_casts(word);
     if (LLVMIsAInstruction(last) && LLVMGetInstructionOpcode(last) == LLVMOr) {
         for (unsigned i = 0; i < 2; i++) {
@@ -203,10 +198,9 @@ static bool find_elements(LLVMValueRef word, LLVMValueRef *elements) {
     return true;
 }
 
-/* A register of two elements that are one lane's part of a tile in threadgroup memory. */
-static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile) {
+bool igp_find_tile(struct igp_kernel *k, LLVMValueRef word, struct igp_tile *tile) {
     LLVMValueRef elements[2];
-    if (!find_elements(word, elements)) {
+    if (!igp_find_elements(word, elements)) {
         return false;
     }
     tile->load[0] = load_of(elements[0], 0);
@@ -225,7 +219,7 @@ static bool find_tile(struct igp_kernel *k, LLVMValueRef word, struct tile *tile
 }
 
 /* All loads are in one block, and nothing is written between them; gives the last one. */
-static LLVMValueRef last_load(const struct tile *tiles, unsigned count) {
+static LLVMValueRef last_load(const struct igp_tile *tiles, unsigned count) {
     LLVMValueRef first = NULL, last = NULL;
     LLVMBasicBlockRef block = LLVMGetInstructionParent(tiles[0].load[0]);
     unsigned found = 0;
@@ -249,7 +243,7 @@ struct joined {
     struct joined *next;
 };
 
-static LLVMValueRef build_load(struct igp_kernel *k, const struct tile *tiles, unsigned count,
+static LLVMValueRef build_load(struct igp_kernel *k, const struct igp_tile *tiles, unsigned count,
                                bool turned, LLVMValueRef last) {
     static const char *const names[2][2] = {{"nv.ldmatrix.x2", "nv.ldmatrix.x2.trans"},
                                             {"nv.ldmatrix.x4", "nv.ldmatrix.x4.trans"}};
@@ -271,7 +265,7 @@ static LLVMValueRef build_load(struct igp_kernel *k, const struct tile *tiles, u
 static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRef *words,
                          unsigned count, LLVMValueRef place) {
     LLVMValueRef loads[MAX_TILES] = {NULL};
-    struct tile tiles[MAX_TILES];
+    struct igp_tile tiles[MAX_TILES];
     bool turned = !strcmp(igp_callee(words[0]), "nv.turn");
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef word = words[i];
@@ -279,7 +273,7 @@ static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRe
             return INGOT_OK;
         }
         word = turned ? LLVMGetOperand(word, 0) : word;
-        if (!find_tile(k, word, &tiles[i]) || tiles[i].base != tiles[0].base ||
+        if (!igp_find_tile(k, word, &tiles[i]) || tiles[i].base != tiles[0].base ||
             tiles[i].stride != tiles[0].stride || tiles[i].transposed != tiles[0].transposed) {
             return INGOT_OK;
         }
@@ -389,7 +383,7 @@ static ingot_status find_word_phi(struct igp_kernel *k, struct word_phi **list,
     LLVMValueRef elements[2];
     const bool turned = !strcmp(igp_callee(*word), "nv.turn");
     LLVMValueRef tiles = NULL;
-    if (find_elements(turned ? LLVMGetOperand(*word, 0) : *word, elements)) {
+    if (igp_find_elements(turned ? LLVMGetOperand(*word, 0) : *word, elements)) {
         tiles = phi_of(elements[0], 0);
         tiles = tiles == phi_of(elements[1], 1) ? tiles : NULL;
     }
@@ -484,12 +478,13 @@ static void replace_words(struct igp_kernel *k, LLVMValueRef call, LLVMValueRef 
 
 /* `a` is before `b`. */
 static void load_both(struct igp_kernel *k, const struct joined *a, const struct joined *b) {
-    struct tile tiles[MAX_TILES];
+    struct igp_tile tiles[MAX_TILES];
     for (unsigned i = 0; i < MAX_TILES; i++) {
         LLVMValueRef call = i < 2 ? a->call : b->call;
-        tiles[i] = (struct tile){.base = LLVMGetOperand(call, 0),
-                                 .offset = number_of(call, 1) + (i % 2 ? number_of(call, 2) : 0),
-                                 .stride = number_of(call, MAX_TILES + 1)};
+        tiles[i] =
+            (struct igp_tile){.base = LLVMGetOperand(call, 0),
+                              .offset = number_of(call, 1) + (i % 2 ? number_of(call, 2) : 0),
+                              .stride = number_of(call, MAX_TILES + 1)};
     }
     LLVMValueRef four = build_load(k, tiles, MAX_TILES, a->turned, a->call);
     replace_words(k, a->call, four, 0);
@@ -511,19 +506,15 @@ static void pair_loads(struct igp_kernel *k, struct joined *list) {
     }
 }
 
-static bool is_long_product(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "nv.mma.k16.", 11);
-}
-
 ingot_status igp_join_loads(struct igp_kernel *k) {
-    LLVMValueRef *calls = igp_collect(k, is_long_product);
+    LLVMValueRef *calls = igp_collect(k, igp_is_register_product);
     struct joined *list = NULL;
     struct word_phi *phis = NULL;
     ingot_status status =
         calls ? INGOT_OK : ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
     for (size_t i = 0; !status && calls[i]; i++) {
         status = join_operand(k, &list, &phis, calls[i], 0, 4);
-        if (!status) {
+        if (!status && !igp_is_quad_product(calls[i])) {
             status = join_operand(k, &list, &phis, calls[i], 4, 2);
         }
     }

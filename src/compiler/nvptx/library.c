@@ -334,7 +334,13 @@ static void write_function(const struct igp_kernel *k, const char *name, struct 
                     ig_text_append(out, c, 1);
                 }
             }
-            ig_text_printf(out, " {\n%s}\n", functions[i].body);
+            ig_text_puts(out, " {\n");
+            if (k->has_quads && !strncmp(name, "__ingot_barrier", 15)) {
+                /* what was written before is what the matrix units see after it */
+                ig_text_puts(out, "  call void asm sideeffect \"fence.proxy.async.shared::cta;\", "
+                                  "\"~{memory}\"()\n");
+            }
+            ig_text_printf(out, "%s}\n", functions[i].body);
             return;
         }
     }
@@ -348,7 +354,8 @@ static void write_function(const struct igp_kernel *k, const char *name, struct 
 /* Dynamic threadgroup memory, the log and the place for failures, where the kernel has them. */
 static void write_memory(const struct igp_kernel *kernel, struct ig_text *out) {
     if (!LLVMGetNamedGlobal(kernel->module, "ingot_dynamic")) {
-        ig_text_puts(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align 16\n");
+        ig_text_printf(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align %u\n",
+                       kernel->has_quads ? 1024 : 16);
     }
     if (LLVMGetNamedFunction(kernel->module, "__ingot_log") ||
         LLVMGetNamedFunction(kernel->module, "__ingot_too_deep")) {
@@ -376,6 +383,9 @@ void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {
                     !strcmp(name, "nv.turn") || !strcmp(name, "nv.vote") ||
                     !strncmp(name, "nv.ldmatrix.", 12))) {
             write_function(kernel, name, out);
+        } else if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) &&
+                   (!strncmp(name, "nv.wgmma.", 9) || !strncmp(name, "nv.quads.", 9))) {
+            igp_write_quad_function(name, out);
         }
     }
 }

@@ -410,7 +410,7 @@ static const char turn[] =
 
 /* Tiles at %at, %at + %d1 and so on from %base; lanes 8 i to 8 i + 7 say where the rows of tile i
  * are. What depends on the lane does not depend on %at, so that it is computed once. */
-static void write_matrix_load(const char *name, struct ig_text *out) {
+static void write_matrix_load(const struct igp_kernel *k, const char *name, struct ig_text *out) {
     bool four = strstr(name, ".x4") != NULL, turned = strstr(name, ".trans") != NULL;
     const char *words = four ? "{ i32, i32, i32, i32 }" : "{ i32, i32 }";
     ig_text_printf(out,
@@ -429,13 +429,21 @@ static void write_matrix_load(const char *name, struct ig_text *out) {
                    "  %%own = add i32 %%rows, %%tile\n"
                    "  %%start = ptrtoint ptr addrspace(3) %%base to i32\n"
                    "  %%place = add i32 %%start, %%own\n"
+                   "%s"
                    "  %%v = call %s asm sideeffect "
                    "\"ldmatrix.sync.aligned.m8n8.%s%s.shared.b16 {%s}, [$%d+$%d];\", "
-                   "\"%s,r,n,~{memory}\"(i32 %%place, i32 %%at)\n"
+                   "\"%s,r,n,~{memory}\"(%s)\n"
                    "  ret %s %%v\n}\n",
-                   words, name, words, four ? "x4" : "x2", turned ? ".trans" : "",
+                   words, name,
+                   k->has_quads ? "  %there = add i32 %place, %at\n" /* see swizzle.c */
+                                  "  %shifted = lshr i32 %there, 3\n"
+                                  "  %line = and i32 %shifted, 112\n"
+                                  "  %permuted = xor i32 %there, %line\n"
+                                : "",
+                   words, four ? "x4" : "x2", turned ? ".trans" : "",
                    four ? "$0, $1, $2, $3" : "$0, $1", four ? 4 : 2, four ? 5 : 3,
-                   four ? "=r,=r,=r,=r" : "=r,=r", words);
+                   four ? "=r,=r,=r,=r" : "=r,=r",
+                   k->has_quads ? "i32 %permuted, i32 0" : "i32 %place, i32 %at", words);
 }
 
 void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
@@ -459,7 +467,7 @@ void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
     } else if (!strcmp(name, "nv.turn")) {
         ig_text_puts(out, turn);
     } else if (!strncmp(name, "nv.ldmatrix.", 12)) {
-        write_matrix_load(name, out);
+        write_matrix_load(kernel, name, out);
     } else if (strstr(name, "_shuffle_")) {
         write_shuffle(name, out);
     } else if (strstr(name, "_ballot")) {

@@ -83,8 +83,7 @@ static LLVMTypeRef type_of(LLVMContextRef context, const struct product *p) {
                                      : LLVMBFloatTypeInContext(context);
 }
 
-/* Is the value there before `place`? Both in one function; other blocks are taken to be before. */
-static bool is_before(LLVMValueRef value, LLVMValueRef place) {
+bool igp_is_before(LLVMValueRef value, LLVMValueRef place) {
     if (!LLVMIsAInstruction(value) ||
         LLVMGetInstructionParent(value) != LLVMGetInstructionParent(place)) {
         return true;
@@ -103,8 +102,9 @@ bool igp_no_writes(LLVMValueRef from, LLVMValueRef to) {
         if (opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg ||
             opcode == LLVMFence ||
             (opcode == LLVMCall && !is_product(in) && strncmp(igp_callee(in), "nv.mma.", 7) &&
-             strncmp(igp_callee(in), "nv.turn", 7) && strncmp(igp_callee(in), "nv.ldmatrix", 11) &&
-             !is_tile_load(in) && strncmp(igp_callee(in), "llvm.", 5))) {
+             strncmp(igp_callee(in), "nv.turn", 7) && !igp_is_quad_product(in) &&
+             strncmp(igp_callee(in), "nv.ldmatrix", 11) && !is_tile_load(in) &&
+             strncmp(igp_callee(in), "llvm.", 5))) {
             return false;
         }
     }
@@ -113,7 +113,7 @@ bool igp_no_writes(LLVMValueRef from, LLVMValueRef to) {
 
 /* Can the value be computed before `place`, by moving it and what it needs there? */
 static bool can_move(LLVMValueRef value, LLVMValueRef place, unsigned depth) {
-    if (is_before(value, place)) {
+    if (igp_is_before(value, place)) {
         return true;
     }
     if (value == place || depth == MAX_DEPTH || LLVMIsAPHINode(value) ||
@@ -139,7 +139,7 @@ static bool can_move(LLVMValueRef value, LLVMValueRef place, unsigned depth) {
 }
 
 static void move(struct igp_kernel *k, LLVMValueRef value, LLVMValueRef place) {
-    if (is_before(value, place)) {
+    if (igp_is_before(value, place)) {
         return;
     }
     int count =
@@ -156,7 +156,7 @@ static LLVMValueRef first_call(const struct product *p) {
     if (!p->calls[0] || !p->calls[1]) {
         return p->calls[0] ? p->calls[0] : p->calls[1];
     }
-    return is_before(p->calls[0], p->calls[1]) ? p->calls[0] : p->calls[1];
+    return igp_is_before(p->calls[0], p->calls[1]) ? p->calls[0] : p->calls[1];
 }
 
 /* ---- finding both elements ---- */
@@ -305,7 +305,7 @@ static LLVMValueRef unturned(struct igp_kernel *k, const struct product *p) {
         LLVMGetInstructionParent(loads[0]) != LLVMGetInstructionParent(loads[1])) {
         return NULL;
     }
-    LLVMValueRef place = is_before(loads[0], loads[1]) ? loads[0] : loads[1];
+    LLVMValueRef place = igp_is_before(loads[0], loads[1]) ? loads[0] : loads[1];
     if (!igp_no_writes(place, place == loads[0] ? loads[1] : loads[0])) {
         return NULL;
     }
@@ -477,6 +477,9 @@ ingot_status igp_lower_matrix(struct igp_kernel *kernel) {
     }
     if (!status) {
         status = join_steps(kernel);
+    }
+    if (!status) {
+        status = igp_join_simdgroups(kernel);
     }
     return status ? status : igp_join_loads(kernel);
 }

@@ -229,7 +229,7 @@ static ingot_status parse(const struct igp_kernel *k, LLVMTargetMachineRef machi
     LLVMDisposeMessage(printed);
     igp_write_library(k, &library);
     char *level = LLVMGetTargetMachineCPU(machine);
-    igp_write_entry(k, !strcmp(level, "sm_90"), &library);
+    igp_write_entry(k, !strncmp(level, "sm_90", 5), &library);
     LLVMDisposeMessage(level);
     igp_respace(ig_text_string(&library), false, &text);
     text.failed |= library.failed;
@@ -322,7 +322,7 @@ static ingot_status check_calls(LLVMModuleRef module, struct ig_error *error) {
 }
 
 static ingot_status make_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                             const struct igc_job *job, struct igc_code *code,
+                             const struct igc_job *job, bool swizzled, struct igc_code *code,
                              struct ig_error *error) {
     ingot_status status = igc_stage(module, machine, "nvptx-inline", inline_passes, error);
     if (!status && igp_join_stops(module)) {
@@ -343,6 +343,9 @@ static ingot_status make_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
     if (!status) {
         status = igc_stage(module, machine, "nvptx-wide",
                            "function(instcombine<no-verify-fixpoint>,adce)", error);
+    }
+    if (!status && swizzled) {
+        status = igp_swizzle(module, error);
     }
     if (!status) {
         igp_hints(module);
@@ -372,6 +375,7 @@ ingot_status igc_codegen_nvptx(struct ig_arena *arena, LLVMModuleRef module, LLV
                            .body = kernel,
                            .context = LLVMGetModuleContext(module),
                            .reflection = reflection,
+                           .quads = !strcmp(target->cpu, "sm_90a"),
                            .error = error};
     k.builder = LLVMCreateBuilderInContext(k.context);
     LLVMSetValueName2(kernel, "nv.body", 7);
@@ -391,7 +395,7 @@ ingot_status igc_codegen_nvptx(struct ig_arena *arena, LLVMModuleRef module, LLV
         status = parse(&k, machine, &retargeted);
     }
     if (!status) {
-        status = make_ptx(retargeted, machine, job, code, error);
+        status = make_ptx(retargeted, machine, job, k.has_quads, code, error);
     }
     if (retargeted) {
         LLVMDisposeModule(retargeted);

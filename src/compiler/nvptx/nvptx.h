@@ -15,8 +15,10 @@ struct igp_kernel {
     LLVMContextRef context;
     LLVMBuilderRef builder;
     const struct igc_reflection *reflection;
-    bool permuted; /* lanes are numbered so that Apple's tiles are the tensor cores' (matrix.c) */
-    bool released; /* loops may have become simpler (uniform.c) */
+    bool permuted;  /* lanes are numbered so that Apple's tiles are the tensor cores' (matrix.c) */
+    bool quads;     /* products of four SIMD-groups are allowed (quads.c), */
+    bool has_quads; /* and there are some */
+    bool released;  /* loops may have become simpler (uniform.c) */
     struct igp_read *reads; /* of `constant` references, hoisted to the entry */
     unsigned read_count;
     struct ig_error *error;
@@ -56,6 +58,8 @@ ingot_status igp_with_flow_among(struct igp_kernel *kernel, enum igp_among among
 bool igp_is_divergent(const struct igp_flow *flow, LLVMBasicBlockRef block);
 /* Lanes that are at the end of the block together may go on to different ones. */
 bool igp_branch_varies(const struct igp_flow *flow, LLVMBasicBlockRef block);
+/* The value may differ between lanes. */
+bool igp_varies(const struct igp_flow *flow, LLVMValueRef value);
 /* A call of __ingot_never, the condition of edges that are not taken. */
 bool igp_is_never(LLVMValueRef instruction);
 /* Lanes that leave a loop in different iterations do not meet at the code before its end, */
@@ -87,11 +91,19 @@ ingot_status igp_lower_arguments(struct igp_kernel *kernel);
 
 /* ---- copies.c ---- */
 ingot_status igp_lower_copies(struct igp_kernel *kernel);
+/* A copy of which that makes loads and stores, each as wide as it is aligned. */
+bool igp_is_small_copy(LLVMValueRef instruction);
 
 /* ---- async.c ---- */
 /* Copies from device to threadgroup memory that nobody looks at before a barrier need no registers
  * and nobody who waits for them before it. */
 ingot_status igp_copy_async(struct igp_kernel *kernel, LLVMTargetMachineRef machine);
+/* Are these never places in one object of threadgroup memory, at one time? */
+bool igp_other_objects(LLVMValueRef a, LLVMValueRef b);
+/* Does a call neither read nor write memory? */
+bool igp_has_no_memory(LLVMValueRef call);
+/* Does everybody wait there, or is it the end? */
+bool igp_is_wait(LLVMValueRef instruction);
 
 /* ---- atomics.c ---- */
 /* Loops of compare and exchange that add floats become atomic additions. */
@@ -100,6 +112,8 @@ void igp_lower_atomics(struct igp_kernel *kernel);
 /* ---- matrix.c ---- */
 /* Products of tiles, on tensor cores where the elements are half or bfloat. */
 ingot_status igp_lower_matrix(struct igp_kernel *kernel);
+/* Is the value there before `place`? Both in one function; other blocks are taken to be before. */
+bool igp_is_before(LLVMValueRef value, LLVMValueRef place);
 /* Nothing between two instructions of a block writes memory. */
 bool igp_no_writes(LLVMValueRef from, LLVMValueRef to);
 
@@ -108,8 +122,42 @@ bool igp_no_writes(LLVMValueRef from, LLVMValueRef to);
 bool igp_is_element(LLVMValueRef value);
 /* Takes constant distances off an address. */
 LLVMValueRef igp_base_of(struct igp_kernel *kernel, LLVMValueRef pointer, int64_t *offset);
+LLVMValueRef igp_base_in(LLVMTargetDataRef layout, LLVMValueRef pointer, int64_t *offset);
 /* Operands of products that lie in threadgroup memory, by one instruction each. */
 ingot_status igp_join_loads(struct igp_kernel *kernel);
+
+/* A tile in threadgroup memory. */
+struct igp_tile {
+    LLVMValueRef load[2]; /* of its two elements */
+    LLVMValueRef base;
+    int64_t offset, stride; /* in bytes */
+    bool transposed;
+};
+/* The two elements that a word is put together of. */
+bool igp_find_elements(LLVMValueRef word, LLVMValueRef *elements);
+/* A register of two elements that are one lane's part of a tile in threadgroup memory, whose rows
+ * are at multiples of 16 bytes. */
+bool igp_find_tile(struct igp_kernel *kernel, LLVMValueRef word, struct igp_tile *tile);
+
+/* ---- quads.c ---- */
+/* Products that four SIMD-groups make by one instruction. */
+ingot_status igp_join_simdgroups(struct igp_kernel *kernel);
+bool igp_is_quad_product(LLVMValueRef instruction);
+/* A long product, or one of four SIMD-groups, that has A in registers. */
+bool igp_is_register_product(LLVMValueRef instruction);
+/* The places that a product of four SIMD-groups reads, at most two. */
+unsigned igp_quad_places(LLVMValueRef product, LLVMValueRef *places);
+/* Calls that order such products, and have no other effect. */
+bool igp_is_quad_order(LLVMValueRef instruction);
+void igp_write_quad_function(const char *name, struct ig_text *out);
+
+/* ---- swizzle.c ---- */
+/* Is every access of the kernel to threadgroup memory one that can go to a permuted place? */
+bool igp_can_swizzle(struct igp_kernel *kernel);
+/* The permuted place of what is at a pointer, as a number. */
+LLVMValueRef igp_swizzled(LLVMBuilderRef builder, LLVMTargetDataRef layout, LLVMValueRef pointer);
+/* All accesses of the finished entry point but those of assembly, which have been dealt with. */
+ingot_status igp_swizzle(LLVMModuleRef module, struct ig_error *error);
 
 /* ---- library*.c, entry.c: LLVM IR as text ---- */
 /* The built-ins that the module calls. */

@@ -420,6 +420,10 @@ bool igp_branch_varies(const struct igp_flow *flow, LLVMBasicBlockRef block) {
     return contains(&flow->varying, LLVMGetBasicBlockTerminator(block));
 }
 
+bool igp_varies(const struct igp_flow *flow, LLVMValueRef value) {
+    return contains(&flow->varying, value);
+}
+
 /* Edges that hold code in its loop matter only where lanes leave the loop at different times. */
 bool igp_is_never(LLVMValueRef in) {
     return !strcmp(igp_callee(in), "__ingot_never");

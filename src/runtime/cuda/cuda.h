@@ -137,6 +137,8 @@ void cuda_drain(struct cuda_device *device);
 
 /* ---- the others ---- */
 
+/* The best level of code for a compute capability, 90 for 9.0. */
+const char *cuda_code_level(int capability);
 const struct ig_code *cuda_code_find(ingot_device *device, const struct ig_variant *variant);
 ingot_status cuda_code_load(ingot_device *device, const struct ig_variant *variant,
                             const struct ig_code *code, void **loaded, struct ig_error *error);

@@ -10,18 +10,34 @@ enum { LOG_SIZE = 8192 };
 
 static const struct {
     int capability;
+    bool exactly; /* for these cards, and no newer ones */
     const char *target;
-} levels[] = {{90, "sm_90"}, {80, "sm_80"}};
+} levels[] = {{90, true, "sm_90a"}, {90, false, "sm_90"}, {80, false, "sm_80"}};
 #define LEVEL_COUNT (sizeof levels / sizeof levels[0])
+
+static bool runs(int capability, size_t level) {
+    return levels[level].exactly ? capability == levels[level].capability
+                                 : capability >= levels[level].capability;
+}
+
+const char *cuda_code_level(int capability) {
+    for (size_t i = 0; i < LEVEL_COUNT; i++)
+        if (runs(capability, i))
+            return levels[i].target;
+    return levels[LEVEL_COUNT - 1].target;
+}
 
 /* Machine code for exactly this card, else the best PTX. */
 const struct ig_code *cuda_code_find(ingot_device *base, const struct ig_variant *variant) {
     const struct cuda_device *device = (struct cuda_device *)base;
-    char exact[32];
-    snprintf(exact, sizeof exact, "sm_%d.cubin", device->capability);
-    const struct ig_code *code = ig_variant_code(variant, exact);
+    const struct ig_code *code = NULL;
+    for (int own = 1; own >= 0 && !code; own--) {
+        char exact[32];
+        snprintf(exact, sizeof exact, "sm_%d%s.cubin", device->capability, own ? "a" : "");
+        code = ig_variant_code(variant, exact);
+    }
     for (size_t i = 0; i < LEVEL_COUNT && !code; i++)
-        if (device->capability >= levels[i].capability)
+        if (runs(device->capability, i))
             code = ig_variant_code(variant, levels[i].target);
     return code;
 }

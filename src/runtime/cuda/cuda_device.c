@@ -48,10 +48,7 @@ static ingot_status fill_info(const struct cuda_driver *driver, size_t index, cu
     snprintf(info->description, sizeof info->description,
              "%s, %u multiprocessors, compute capability %d.%d", model, info->compute_units, major,
              *capability % 10);
-    snprintf(info->target, sizeof info->target, "sm_%d",
-             *capability >= 90   ? 90
-             : *capability >= 80 ? 80
-                                 : *capability);
+    snprintf(info->target, sizeof info->target, "%s", cuda_code_level(*capability));
     info->simd_width = SIMD_WIDTH;
     info->max_threads_per_threadgroup =
         (uint32_t)attribute(driver, *handle, CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
