@@ -1,8 +1,9 @@
 /*
  * The contract between CUDA kernel code (PTX made by ingotc) and the CUDA device (libingot).
  *
- * A kernel's code in an archive has the target "sm_80" or "sm_90" and is PTX text with a NUL at
- * its end (ig_code.size counts the NUL); a cubin has the target "sm_90.cubin". Either has one
+ * A kernel's code in an archive has the target "sm_80", "sm_90" or, for cards of compute capability
+ * 9.0 and no others, "sm_90a", and is PTX text with a NUL at its end (ig_code.size counts the NUL);
+ * a cubin has the target "sm_90.cubin". Either has one
  * entry, INGOT_CUDA_KERNEL_SYMBOL, with one parameter: the block described here, by value, of
  * ingot_cuda_block_bytes() bytes, 16-byte aligned:
  *

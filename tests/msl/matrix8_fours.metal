@@ -12,28 +12,6 @@
 // TG 3: 8192
 // EXPECT 2: f32[4096] = sum(k, 0, 128, ((128 * idiv(i, 64) + k) * 7 % 5 - 2) * ((64 * k + i % 64) * 3 % 7 - 3))
 // RUN: kernel=fours threadgroups=1 group=128
-// CONST a_turned: bool = 0
-// CONST b_turned: bool = 1
-// ARG 0: bf16[8192] = i * 7 % 5 - 2
-// ARG 1: bf16[8192] = i * 3 % 7 - 3
-// ARG 2: f32[4096]
-// TG 0: 8192
-// TG 1: 8192
-// TG 2: 8192
-// TG 3: 8192
-// EXPECT 2: f32[4096] = sum(k, 0, 128, ((128 * idiv(i, 64) + k) * 7 % 5 - 2) * ((64 * k + i % 64) * 3 % 7 - 3))
-// RUN: kernel=fours threadgroups=1 group=128
-// CONST a_turned: bool = 1
-// CONST b_turned: bool = 0
-// ARG 0: bf16[8192] = i * 7 % 5 - 2
-// ARG 1: bf16[8192] = i * 3 % 7 - 3
-// ARG 2: f32[4096]
-// TG 0: 8192
-// TG 1: 8192
-// TG 2: 8192
-// TG 3: 8192
-// EXPECT 2: f32[4096] = sum(k, 0, 128, ((128 * idiv(i, 64) + k) * 7 % 5 - 2) * ((64 * k + i % 64) * 3 % 7 - 3))
-// RUN: kernel=fours threadgroups=1 group=128
 // CONST a_turned: bool = 1
 // CONST b_turned: bool = 1
 // ARG 0: bf16[8192] = i * 7 % 5 - 2
@@ -52,6 +30,15 @@
 // ARG 2: f32[4096]
 // TG 0: 8192
 // EXPECT 2: f32[4096] = sum(k, 0, 128, ((128 * idiv(i, 64) + k) * 7 % 5 - 2) * ((64 * k + i % 64) * 3 % 7 - 3))
+// RUN: kernel=fours_and_one threadgroups=1 group=128
+// CONST a_turned: bool = 0
+// CONST b_turned: bool = 1
+// ARG 0: bf16[8192] = i * 7 % 5 - 2
+// ARG 1: bf16[8192] = i * 3 % 7 - 3
+// ARG 2: f32[4096]
+// TG 0: 8192
+// TG 1: 8192
+// EXPECT 2: f32[4096] = sum(k, 0, 64, ((128 * idiv(i, 64) + k) * 7 % 5 - 2) * ((64 * k + i % 64) * 3 % 7 - 3)) + 1
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>
 using namespace metal;
@@ -174,6 +161,48 @@ kernel void fours_of_registers(device const bfloat *a [[buffer(0)]],
 #pragma unroll
                     for (uint h = 0; h < 2; h++)
                         simdgroup_multiply_accumulate(sum[i][j], x[h][i], y[h], sum[i][j]);
+            }
+        }
+    }
+    put(sum, c, simd);
+}
+
+// The sums are looked at one by one.
+[[max_total_threads_per_threadgroup(128)]]
+kernel void fours_and_one(device const bfloat *a [[buffer(0)]], device const bfloat *b [[buffer(1)]],
+                          device float *c [[buffer(2)]],
+                          threadgroup bfloat *left [[threadgroup(0)]],
+                          threadgroup bfloat *right [[threadgroup(1)]],
+                          uint me [[thread_index_in_threadgroup]],
+                          uint simd [[simdgroup_index_in_threadgroup]]) {
+    full_threadgroups();
+    simdgroup_float8x8 sum[2][8];
+    clear(sum);
+    copy(left, a, 128, a_turned, me);
+    copy(right, b, 64, b_turned, me);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    simdgroup_bfloat8x8 one = make_filled_simdgroup_matrix<bfloat, 8, 8>(bfloat(0.125f));
+    simdgroup_bfloat8x8 ones = make_filled_simdgroup_matrix<bfloat, 8, 8>(bfloat(1.0f));
+#pragma unroll
+    for (uint k = 0; k < 64; k += 16) {
+        simdgroup_bfloat8x8 x[2][2], y[2];
+#pragma unroll
+        for (uint i = 0; i < 2; i++)
+#pragma unroll
+            for (uint h = 0; h < 2; h++)
+                simdgroup_load(x[h][i], left + (simd * 16 + i * 8) * 64 + k + h * 8, 64);
+#pragma unroll
+        for (uint j = 0; j < 8; j++) {
+#pragma unroll
+            for (uint h = 0; h < 2; h++)
+                load_right(y[h], right, k + h * 8, j);
+#pragma unroll
+            for (uint i = 0; i < 2; i++) {
+#pragma unroll
+                for (uint h = 0; h < 2; h++)
+                    simdgroup_multiply_accumulate(sum[i][j], x[h][i], y[h], sum[i][j]);
+                if (k == 48)
+                    simdgroup_multiply_accumulate(sum[i][j], one, ones, sum[i][j]);
             }
         }
     }

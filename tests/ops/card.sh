@@ -20,4 +20,9 @@ health '=100, d64 block 16' attention_paged
 health '=40x40, d64 causal' attention
 health '=1x333, d128 8/2 heads' attention
 health '=9x6, d8 causal' attention_backward
+# by four SIMD-groups at once, which small products are not by themselves
+policy=$(mktemp) || exit 1
+trap 'rm -f "$policy"' EXIT
+echo 'cuda matmul tile=5 fill=2' >"$policy"
+INGOT_POLICY=$policy health '=136x264x328 tn' matmul --type bf16
 exit "$failed"

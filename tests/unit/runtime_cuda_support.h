@@ -166,6 +166,7 @@ static struct {
     {"large", "sm_90", "// fake mark", one_argument, 1, 60000},
     {"wrong", "sm_90", "not ptx", one_argument, 1, 0},
     {"elsewhere", "x86-64-v3", "elf", one_argument, 1, 0},
+    {"own", "sm_90a", "// fake mark", one_argument, 1, 0},
 };
 #define KERNEL_COUNT (sizeof kernels / sizeof kernels[0])
 

@@ -83,8 +83,31 @@ static void code(void) {
     ingot_kernel_release(kernel);
     kernel = kernel_named("mark");
     ingot_kernel_release(kernel);
+    kernel = kernel_named("own");
+    ingot_kernel_release(kernel);
     close_all();
     CHECK(fake->live() == 0);
+}
+
+/* Code of a card's own level is not for newer cards, nor for older ones. */
+static void newer_device(void) {
+    const struct {
+        const char *capability, *level;
+    } cards[] = {{"100", "sm_90"}, {"89", "sm_80"}};
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        ingot_kernel *kernel = NULL;
+        ingot_device_info info;
+        setenv("FAKE_CUDA_CAPABILITY", cards[i].capability, 1);
+        load_fake();
+        open_with(NULL);
+        ingot_device_get_info(device, &info);
+        CHECK(!strcmp(info.target, cards[i].level));
+        FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = "own"}, &kernel),
+              INGOT_UNSUPPORTED, "own", cards[i].level, "sm_90a");
+        kernel = kernel_named("mark");
+        ingot_kernel_release(kernel);
+        close_all();
+    }
 }
 
 static void check_block(const struct params *params, bool inline_reference, bool one_dimension) {
@@ -511,8 +534,8 @@ static void threads(void) {
 
 int main(void) {
     static const test_group groups[] = {
-        no_library, no_device,           old_device,  opening,       code,          memory,
-        events,     parameter_block,     threads,     logging,       large_statics, many_registers,
-        capture,    calls_of_a_dispatch, early_start, no_early_start};
+        no_library,     no_device, newer_device,        old_device,  opening,       code,
+        memory,         events,    parameter_block,     threads,     logging,       large_statics,
+        many_registers, capture,   calls_of_a_dispatch, early_start, no_early_start};
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

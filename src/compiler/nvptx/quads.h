@@ -1,0 +1,26 @@
+/* Between the files of products of four SIMD-groups: see quads.c. */
+#ifndef INGOT_COMPILER_NVPTX_QUADS_H
+#define INGOT_COMPILER_NVPTX_QUADS_H
+
+#include "compiler/nvptx/nvptx.h"
+
+enum {
+    IGP_QUAD_LEFT = 4, /* operands of nv.mma.k16.* and nv.wgmma.* that are A */
+    IGP_QUAD_SUMS = 4, /* of a lane, for each tile of B */
+    IGP_QUAD_FIRST =
+        7, /* the first sum of the operands of nv.wgmma.*: A, then the place of B in three */
+    IGP_QUAD_MOST = 256,
+};
+
+/* A call with any number of operands that gives `sums` floats, at the builder's place. */
+LLVMValueRef igp_call_for_sums(struct igp_kernel *kernel, const char *name, LLVMValueRef *args,
+                               unsigned count, unsigned sums);
+/* A copy that is a call. */
+bool igp_is_copy(LLVMValueRef instruction);
+/* Can an instruction be at the end of its block? Sums are put into vectors that go on to others. */
+bool igp_can_sink(LLVMValueRef instruction);
+bool igp_has_left_in_memory(LLVMValueRef product);
+/* The products that there are get what they wait for, and what waits for them (quads_order.c). */
+ingot_status igp_order_quads(struct igp_kernel *kernel);
+
+#endif

@@ -1,0 +1,344 @@
+/*
+ * When products of four SIMD-groups (quads.c) are waited for. They run by themselves: registers of
+ * A that were written before need a fence before them, and their sums, and what they read, are
+ * theirs until somebody has waited. That is before barriers and at the end of the block or, in
+ * loops whose sums only go round, of the block's next iteration.
+ */
+#include <string.h>
+
+#include "compiler/nvptx/quads.h"
+
+enum { MAX_RUN = 64, MAX_PHIS = 24 };
+
+LLVMValueRef igp_call_for_sums(struct igp_kernel *k, const char *name, LLVMValueRef *args,
+                               unsigned count, unsigned sums) {
+    LLVMTypeRef types[IGP_QUAD_FIRST + IGP_QUAD_MOST], floats[IGP_QUAD_MOST];
+    for (unsigned i = 0; i < count; i++) {
+        types[i] = LLVMTypeOf(args[i]);
+    }
+    for (unsigned i = 0; i < sums; i++) {
+        floats[i] = LLVMFloatTypeInContext(k->context);
+    }
+    LLVMTypeRef result = sums ? LLVMStructTypeInContext(k->context, floats, sums, false)
+                              : LLVMVoidTypeInContext(k->context);
+    LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
+    return LLVMBuildCall2(k->builder, type, igp_declare(k, name, type, false), args, count, "");
+}
+
+/* ---- waiting ---- */
+/* Products of a block that are under way together. */
+struct run {
+    LLVMValueRef calls[MAX_RUN];
+    unsigned count;
+    LLVMValueRef fence; /* the last one before a product */
+};
+
+static bool is_of_run(const struct run *run, LLVMValueRef value) {
+    for (unsigned i = run->count; i-- > 0;) {
+        if (run->calls[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_sum_of_run(const struct run *run, LLVMValueRef value) {
+    return LLVMIsAExtractValueInst(value) && is_of_run(run, LLVMGetOperand(value, 0));
+}
+
+/* Has an instruction to wait for the products: does it look at their sums, wait for others, or
+ * perhaps write what they read? */
+static bool ends_run(const struct run *run, LLVMValueRef in) {
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
+    if (igp_is_wait(in) || LLVMIsATerminatorInst(in) || opcode == LLVMAtomicRMW ||
+        opcode == LLVMAtomicCmpXchg || opcode == LLVMFence) {
+        return true;
+    }
+    if (opcode == LLVMCall && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
+        !igp_is_copy(in) && strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23)) {
+        return true;
+    }
+    if (opcode == LLVMStore || igp_is_copy(in)) {
+        LLVMValueRef to = LLVMGetOperand(in, opcode == LLVMStore);
+        for (unsigned i = 0; i < run->count; i++) {
+            LLVMValueRef places[2];
+            unsigned count = igp_quad_places(run->calls[i], places);
+            while (count-- > 0) {
+                if (!igp_other_objects(to, places[count])) {
+                    return true;
+                }
+            }
+        }
+    }
+    const int count =
+        igp_is_quad_product(in) ? (int)IGP_QUAD_LEFT : LLVMGetNumOperands(in); /* sums go on */
+    for (int i = 0; i < count && !LLVMIsAExtractValueInst(in); i++) {
+        if (is_sum_of_run(run, LLVMGetOperand(in, (unsigned)i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_used_outside(const struct run *run, LLVMValueRef sum) {
+    for (LLVMUseRef use = LLVMGetFirstUse(sum); use; use = LLVMGetNextUse(use)) {
+        if (!is_of_run(run, LLVMGetUser(use))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Others than the run's products take `now` for `sum`. */
+static void replace_outside(const struct run *run, LLVMValueRef wait, LLVMValueRef sum,
+                            LLVMValueRef now) {
+    LLVMUseRef next;
+    for (LLVMUseRef use = LLVMGetFirstUse(sum); use; use = next) {
+        LLVMValueRef user = LLVMGetUser(use);
+        next = LLVMGetNextUse(use);
+        if (user == wait || is_of_run(run, user)) {
+            continue;
+        }
+        for (int i = 0; i < LLVMGetNumOperands(user); i++) {
+            if (LLVMGetOperand(user, (unsigned)i) == sum) {
+                LLVMSetOperand(user, (unsigned)i, now);
+                next = LLVMGetFirstUse(sum); /* uses have changed */
+            }
+        }
+    }
+}
+
+/* Sums that others want go through the call that waits. */
+static ingot_status build_wait(struct igp_kernel *k, struct run *run, LLVMValueRef place) {
+    LLVMValueRef sums[IGP_QUAD_MOST];
+    unsigned count = 0;
+    for (unsigned i = 0; i < run->count; i++) {
+        for (LLVMUseRef use = LLVMGetFirstUse(run->calls[i]); use; use = LLVMGetNextUse(use)) {
+            LLVMValueRef sum = LLVMGetUser(use);
+            if (is_used_outside(run, sum) && count < IGP_QUAD_MOST) {
+                sums[count++] = sum;
+            }
+        }
+    }
+    const char *name = ig_arena_printf(k->arena, "nv.quads.wait.%u", count);
+    if (!name) {
+        return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
+    }
+    LLVMPositionBuilderBefore(k->builder, place);
+    LLVMValueRef wait = igp_call_for_sums(k, name, sums, count, count);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef now = LLVMBuildExtractValue(k->builder, wait, i, "");
+        replace_outside(run, wait, sums[i], now);
+    }
+    run->count = 0;
+    return INGOT_OK;
+}
+
+/* ---- waiting one iteration later ---- */
+/* Phis that have been looked at. */
+struct seen {
+    LLVMValueRef phis[MAX_PHIS];
+    unsigned count;
+};
+
+/* Do sums only go on to other products, perhaps of the next iteration? */
+static bool goes_to_products(LLVMValueRef value, struct seen *seen) {
+    for (unsigned i = 0; i < seen->count; i++) {
+        if (seen->phis[i] == value) {
+            return true;
+        }
+    }
+    if (LLVMIsAPHINode(value)) {
+        if (seen->count == MAX_PHIS) {
+            return false;
+        }
+        seen->phis[seen->count++] = value;
+    }
+    for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        const bool passes_on = LLVMIsAPHINode(user) || LLVMIsAInsertElementInst(user) ||
+                               LLVMIsAExtractElementInst(user);
+        if (!igp_is_quad_product(user) && !(passes_on && goes_to_products(user, seen))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where an instruction writes threadgroup memory; NULL if it does not. */
+static LLVMValueRef written(LLVMValueRef in) {
+    LLVMValueRef to = LLVMIsAStoreInst(in) ? LLVMGetOperand(in, 1)
+                      : igp_is_copy(in)    ? LLVMGetOperand(in, 0)
+                                           : NULL;
+    return to && LLVMGetPointerAddressSpace(LLVMTypeOf(to)) == INGOT_SPACE_THREADGROUP ? to : NULL;
+}
+
+/* May it write threadgroup memory, and nobody knows where? */
+static bool may_write_anything(LLVMValueRef in) {
+    return LLVMIsAAtomicRMWInst(in) || LLVMIsAAtomicCmpXchgInst(in) || LLVMIsAFenceInst(in) ||
+           (LLVMIsACallInst(in) && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
+            !igp_is_copy(in) && !igp_is_wait(in) &&
+            strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23));
+}
+
+/* Is the first of a loop's accesses behind a barrier of the threadgroup? */
+static bool begins_with_barrier(LLVMBasicBlockRef block) {
+    enum { SIMDGROUP = 1 };
+    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+        if (igp_is_wait(in) && LLVMIsACallInst(in)) {
+            LLVMValueRef scope = LLVMGetOperand(in, 0);
+            return LLVMIsAConstantInt(scope) && LLVMConstIntGetZExtValue(scope) != SIMDGROUP;
+        }
+        if (written(in) || (LLVMIsACallInst(in) && !igp_has_no_memory(in))) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Is what is written there neither in this iteration of a loop of one block nor in the next what a
+ * product of this one reads at `place`? */
+static bool stays_apart(LLVMValueRef to, LLVMValueRef place, LLVMBasicBlockRef block) {
+    while (igp_is_element(to)) {
+        to = LLVMGetOperand(to, 0);
+    }
+    if (!igp_other_objects(to, place)) {
+        return false;
+    }
+    if (!LLVMIsAInstruction(to) || LLVMGetInstructionParent(to) != block) {
+        return true; /* always the same object */
+    }
+    for (unsigned i = 0; LLVMIsAPHINode(to) && i < LLVMCountIncoming(to); i++) {
+        if (LLVMGetIncomingBlock(to, i) == block) {
+            return igp_other_objects(LLVMGetIncomingValue(to, i), place);
+        }
+    }
+    return false;
+}
+
+/* A loop of one block, with a barrier first, whose sums only go round: products may be under way
+ * until those of the next iteration have been begun. All threads have waited for them then before
+ * the barrier of the iteration after that, so that until then nobody may write what they read. */
+static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+    bool loops = false;
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
+        loops |= LLVMGetSuccessor(end, i) == block;
+    }
+    if (!loops || !begins_with_barrier(block)) {
+        return false;
+    }
+    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+        LLVMValueRef to = written(in), places[2];
+        if (may_write_anything(in)) {
+            return false;
+        }
+        for (unsigned i = 0; i < run->count; i++) {
+            unsigned count = igp_quad_places(run->calls[i], places);
+            while (to && count-- > 0) {
+                if (!stays_apart(to, places[count], block)) {
+                    return false;
+                }
+            }
+        }
+        if (igp_is_quad_order(in) && strcmp(igp_callee(in), "nv.quads.fence")) {
+            return false; /* some were waited for already */
+        }
+    }
+    for (unsigned i = 0; i < run->count; i++) {
+        for (LLVMUseRef use = LLVMGetFirstUse(run->calls[i]); use; use = LLVMGetNextUse(use)) {
+            struct seen seen = {.count = 0};
+            if (!goes_to_products(LLVMGetUser(use), &seen)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A block on the way from one to another, which has phis. */
+static LLVMBasicBlockRef split_way(struct igp_kernel *k, LLVMBasicBlockRef from,
+                                   LLVMBasicBlockRef to) {
+    LLVMBasicBlockRef between = LLVMInsertBasicBlockInContext(k->context, to, "");
+    LLVMPositionBuilderAtEnd(k->builder, between);
+    LLVMBuildBr(k->builder, to);
+    for (LLVMValueRef old = LLVMGetFirstInstruction(to), next; LLVMIsAPHINode(old); old = next) {
+        next = LLVMGetNextInstruction(old);
+        LLVMPositionBuilderBefore(k->builder, old);
+        LLVMValueRef phi = LLVMBuildPhi(k->builder, LLVMTypeOf(old), "");
+        for (unsigned i = 0; i < LLVMCountIncoming(old); i++) {
+            LLVMValueRef value = LLVMGetIncomingValue(old, i);
+            LLVMBasicBlockRef block = LLVMGetIncomingBlock(old, i);
+            LLVMAddIncoming(phi, &value, block == from ? &between : &block, 1);
+        }
+        igp_replace(old, phi);
+    }
+    return between;
+}
+
+/* Waits for what the iteration before has begun and, on the ways out of the loop, for all: sums
+ * meet others there only when they are done. */
+static void build_delayed_wait(struct igp_kernel *k, LLVMBasicBlockRef block) {
+    LLVMTypeRef nothing = LLVMVoidTypeInContext(k->context);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+    LLVMPositionBuilderBefore(k->builder, end);
+    igp_call(k, "nv.quads.wait_before", nothing, NULL, 0, false);
+    for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
+        LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
+        if (next != block) {
+            LLVMBasicBlockRef between = split_way(k, block, next);
+            LLVMSetSuccessor(end, i, between);
+            LLVMPositionBuilderBefore(k->builder, LLVMGetFirstInstruction(between));
+            igp_call(k, "nv.quads.wait_all", nothing, NULL, 0, false);
+        }
+    }
+}
+
+/* Registers of A that were written since the last fence need another one. */
+static bool needs_fence(const struct run *run, LLVMValueRef product) {
+    for (unsigned i = 0; i < IGP_QUAD_LEFT && run->count && !igp_has_left_in_memory(product); i++) {
+        LLVMValueRef elements[2];
+        if (!igp_find_elements(LLVMGetOperand(product, i), elements) ||
+            !igp_is_before(elements[0], run->fence) || !igp_is_before(elements[1], run->fence)) {
+            return true;
+        }
+    }
+    return !run->count;
+}
+
+static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
+    struct run run = {.count = 0};
+    LLVMTypeRef nothing = LLVMVoidTypeInContext(k->context);
+    ingot_status status = INGOT_OK;
+    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in && !status;
+         in = LLVMGetNextInstruction(in)) {
+        if (run.count && (LLVMIsATerminatorInst(in) || igp_can_sink(in)) &&
+            can_delay(&run, block)) {
+            build_delayed_wait(k, block);
+            run.count = 0;
+        } else if (run.count && ends_run(&run, in)) {
+            status = build_wait(k, &run, in);
+        }
+        if (!igp_is_quad_product(in)) {
+            continue;
+        }
+        if (!status && run.count == sizeof run.calls / sizeof *run.calls) {
+            status = build_wait(k, &run, in);
+        }
+        if (needs_fence(&run, in)) {
+            LLVMPositionBuilderBefore(k->builder, in);
+            run.fence = igp_call(k, "nv.quads.fence", nothing, NULL, 0, false);
+        }
+        run.calls[run.count++] = in;
+    }
+    return status;
+}
+
+ingot_status igp_order_quads(struct igp_kernel *k) {
+    ingot_status status = INGOT_OK;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(k->body), next; b && !status; b = next) {
+        next = LLVMGetNextBasicBlock(b);
+        status = order_block(k, b);
+    }
+    return status;
+}
