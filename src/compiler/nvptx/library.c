@@ -317,6 +317,22 @@ static void write_tile_function(const char *name, struct ig_text *out) {
 }
 
 /* ---- all of it ---- */
+/* What was written before a barrier of the threadgroup is what the matrix units see after it. */
+static void write_body(const struct igp_kernel *k, const char *name, const char *body,
+                       struct ig_text *out) {
+    static const char label[] = "group:\n";
+    const char *group =
+        k->has_quads && !strncmp(name, "__ingot_barrier", 15) ? strstr(body, label) : NULL;
+    if (group) {
+        group += sizeof label - 1;
+        ig_text_append(out, body, (size_t)(group - body));
+        ig_text_puts(out, "  call void asm sideeffect \"fence.proxy.async.shared::cta;\", "
+                          "\"~{memory}\"()\n");
+        body = group;
+    }
+    ig_text_puts(out, body);
+}
+
 static void write_function(const struct igp_kernel *k, const char *name, struct ig_text *out) {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (!strcmp(functions[i].name, name)) {
@@ -335,12 +351,8 @@ static void write_function(const struct igp_kernel *k, const char *name, struct 
                 }
             }
             ig_text_puts(out, " {\n");
-            if (k->has_quads && !strncmp(name, "__ingot_barrier", 15)) {
-                /* what was written before is what the matrix units see after it */
-                ig_text_puts(out, "  call void asm sideeffect \"fence.proxy.async.shared::cta;\", "
-                                  "\"~{memory}\"()\n");
-            }
-            ig_text_printf(out, "%s}\n", functions[i].body);
+            write_body(k, name, functions[i].body, out);
+            ig_text_puts(out, "}\n");
             return;
         }
     }

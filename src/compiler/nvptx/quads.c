@@ -284,6 +284,22 @@ static bool find_right(const struct igp_flow *flow, struct part **parts, unsigne
            is_start(right->deep, (uint64_t)right->offset) && is_common(flow, right->base);
 }
 
+/* Is there a barrier of the threadgroup before a place in its block, and no write after that? What
+ * the matrix units read then was written before the barrier, at which it is made visible to them.
+ */
+static bool is_behind_barrier(LLVMValueRef place) {
+    for (LLVMValueRef in = LLVMGetPreviousInstruction(place); in;
+         in = LLVMGetPreviousInstruction(in)) {
+        if (igp_is_group_barrier(in)) {
+            return true;
+        }
+        if (LLVMIsAStoreInst(in) || igp_is_copy(in) || igp_may_write(in)) {
+            return false;
+        }
+    }
+    return false;
+}
+
 /* Can the group be one product, where its last part is? */
 static bool can_join(const struct igp_flow *flow, const struct group *group, struct part **parts) {
     LLVMValueRef place = group->last->call;
@@ -299,7 +315,7 @@ static bool can_join(const struct igp_flow *flow, const struct group *group, str
             }
         }
     }
-    return !igp_is_divergent(flow, LLVMGetInstructionParent(place));
+    return !igp_is_divergent(flow, LLVMGetInstructionParent(place)) && is_behind_barrier(place);
 }
 
 /* ---- A in threadgroup memory ---- */

@@ -46,16 +46,18 @@ static bool is_sum_of_run(const struct run *run, LLVMValueRef value) {
     return LLVMIsAExtractValueInst(value) && is_of_run(run, LLVMGetOperand(value, 0));
 }
 
+bool igp_may_write(LLVMValueRef in) {
+    return LLVMIsAAtomicRMWInst(in) || LLVMIsAAtomicCmpXchgInst(in) || LLVMIsAFenceInst(in) ||
+           (LLVMIsACallInst(in) && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
+            !igp_is_copy(in) && !igp_is_wait(in) &&
+            strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23));
+}
+
 /* Has an instruction to wait for the products: does it look at their sums, wait for others, or
  * perhaps write what they read? */
 static bool ends_run(const struct run *run, LLVMValueRef in) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
-    if (igp_is_wait(in) || LLVMIsATerminatorInst(in) || opcode == LLVMAtomicRMW ||
-        opcode == LLVMAtomicCmpXchg || opcode == LLVMFence) {
-        return true;
-    }
-    if (opcode == LLVMCall && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
-        !igp_is_copy(in) && strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23)) {
+    if (igp_is_wait(in) || LLVMIsATerminatorInst(in) || igp_may_write(in)) {
         return true;
     }
     if (opcode == LLVMStore || igp_is_copy(in)) {
@@ -173,21 +175,17 @@ static LLVMValueRef written(LLVMValueRef in) {
     return to && LLVMGetPointerAddressSpace(LLVMTypeOf(to)) == INGOT_SPACE_THREADGROUP ? to : NULL;
 }
 
-/* May it write threadgroup memory, and nobody knows where? */
-static bool may_write_anything(LLVMValueRef in) {
-    return LLVMIsAAtomicRMWInst(in) || LLVMIsAAtomicCmpXchgInst(in) || LLVMIsAFenceInst(in) ||
-           (LLVMIsACallInst(in) && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
-            !igp_is_copy(in) && !igp_is_wait(in) &&
-            strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23));
+bool igp_is_group_barrier(LLVMValueRef in) {
+    enum { SIMDGROUP = 1 };
+    LLVMValueRef scope = igp_is_wait(in) && LLVMIsACallInst(in) ? LLVMGetOperand(in, 0) : NULL;
+    return scope && LLVMIsAConstantInt(scope) && LLVMConstIntGetZExtValue(scope) != SIMDGROUP;
 }
 
 /* Is the first of a loop's accesses behind a barrier of the threadgroup? */
 static bool begins_with_barrier(LLVMBasicBlockRef block) {
-    enum { SIMDGROUP = 1 };
     for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
-        if (igp_is_wait(in) && LLVMIsACallInst(in)) {
-            LLVMValueRef scope = LLVMGetOperand(in, 0);
-            return LLVMIsAConstantInt(scope) && LLVMConstIntGetZExtValue(scope) != SIMDGROUP;
+        if (igp_is_group_barrier(in)) {
+            return true;
         }
         if (written(in) || (LLVMIsACallInst(in) && !igp_has_no_memory(in))) {
             return false;
@@ -230,7 +228,7 @@ static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
     }
     for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
         LLVMValueRef to = written(in), places[2];
-        if (may_write_anything(in)) {
+        if (igp_may_write(in)) {
             return false;
         }
         for (unsigned i = 0; i < run->count; i++) {
