@@ -81,7 +81,7 @@ ingot_status cuda_not_of_this_process(const struct cuda_device *device, const ch
         "%s%s; what other libraries have on the GPU, such as torch's CUDA tensors, takes "
         "a new process",
         what, (ull)(uintptr_t)address, device->base.info.name,
-        device->remote_reason ? "since " : "as $INGOT_CUDA_WORKER asks for",
+        device->remote_reason ? "since " : "as was asked for when it was opened",
         device->remote_reason ? device->remote_reason : "");
 }
 

@@ -201,10 +201,10 @@ static const struct ig_device_ops cuda_ops = {
 
 enum where { HERE_IF_POSSIBLE, ALWAYS_HERE, ELSEWHERE };
 
-static enum where wanted_place(void) {
+static enum where wanted_place(const ingot_device_desc *desc) {
     const char *value = getenv("INGOT_CUDA_WORKER");
     if (!value || !*value)
-        return HERE_IF_POSSIBLE;
+        return desc->own_process ? ELSEWHERE : HERE_IF_POSSIBLE;
     return is_set("INGOT_CUDA_WORKER") ? ELSEWHERE : ALWAYS_HERE;
 }
 
@@ -256,7 +256,7 @@ static ingot_status open_elsewhere(struct cuda_device *device, const char *refus
 static ingot_status open_somewhere(struct cuda_device *device, const ingot_device_desc *desc,
                                    struct ig_error *error) {
     static atomic_bool is_refused;
-    enum where where = wanted_place();
+    enum where where = wanted_place(desc);
     if (where == ELSEWHERE)
         return open_elsewhere(device, NULL, desc, error);
     struct ig_error own = {0};
