@@ -37,6 +37,7 @@ enum {
 struct module {
     char name[64];          /* of a fake kernel */
     struct ptx_module *ptx; /* else */
+    struct module *next;
 };
 struct stream {
     int delay; /* looks until its work is done; -1: never */
@@ -128,7 +129,12 @@ static void *new_object(size_t size) {
     return object;
 }
 
+static struct module *modules;
+
 __attribute__((destructor)) static void free_objects(void) {
+    for (; modules; modules = modules->next)
+        if (modules->ptx)
+            ptx_free(modules->ptx);
     while (all_count)
         free(all_objects[--all_count]);
 }
@@ -371,6 +377,8 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
     }
     memcpy(made->name, name, sizeof made->name);
     made->ptx = ptx;
+    made->next = modules;
+    modules = made;
     *module = made;
     return end(OK);
 }

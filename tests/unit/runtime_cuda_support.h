@@ -288,7 +288,7 @@ static void run_group(test_group group) {
 }
 
 /* What main returns. */
-static int run_groups(const test_group *groups, size_t count) {
+static inline int run_groups(const test_group *groups, size_t count) {
     for (size_t i = 0; i < count; i++)
         run_group(groups[i]);
     return check_report();

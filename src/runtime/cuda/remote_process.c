@@ -296,21 +296,29 @@ void cuda_remote_unlock(uint32_t number) {
 
 /* ---- starting ---- */
 
-/* With `starting` held: a place that is free, with the next number; NULL when there is none. */
-static struct connection *take_place(void) {
-    for (int i = 0; i < MOST_CONNECTIONS; i++) {
+/* A place that is free, and with its new number is not any more; NULL when there is none. */
+static struct connection *take_place(uint32_t *number) {
+    struct connection *taken = NULL;
+    pthread_mutex_lock(&starting);
+    for (int i = 0; i < MOST_CONNECTIONS && !taken; i++) {
         last_number = last_number < LAST_NUMBER ? last_number + 1 : 1;
         struct connection *c = &places[last_number % MOST_CONNECTIONS];
         int state;
         if (atomic_load(&c->number))
             continue;
         pthread_mutex_lock(&c->life);
-        bool is_free = reap(c, 0, &state); /* one that could not be ended keeps its place */
+        if (reap(c, 0, &state)) /* one that could not be ended keeps its place */
+            taken = c;
         pthread_mutex_unlock(&c->life);
-        if (is_free)
-            return c;
     }
-    return NULL;
+    if (taken) {
+        *number = last_number;
+        taken->ending[0] = 0;
+        atomic_store(&taken->is_broken, true); /* until it runs */
+        atomic_store(&taken->number, last_number);
+    }
+    pthread_mutex_unlock(&starting);
+    return taken;
 }
 
 static int open_segment(void **segment) {
@@ -382,22 +390,17 @@ ingot_status cuda_remote_start(int ordinal, int *handle, struct ig_error *error)
     char *program = ig_program_find(PROGRAM, VARIABLE, error);
     if (!program)
         return INGOT_NOT_FOUND;
-    pthread_mutex_lock(&starting);
-    struct connection *c = take_place();
+    uint32_t number = 0;
+    struct connection *c = take_place(&number);
     ingot_status status =
         c ? run_program(c, program, error)
           : ig_fail(error, INGOT_UNSUPPORTED,
                     "%d CUDA devices run in processes of their own; more cannot", MOST_CONNECTIONS);
-    uint32_t number = last_number;
-    if (c) {
-        c->ending[0] = 0;
-        atomic_store(&c->is_broken, false);
-        atomic_store(&c->number, number);
-    }
-    pthread_mutex_unlock(&starting);
     *handle = (int)(number << ORDINAL_BITS) | ordinal;
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
+        atomic_store(&c->is_broken, false);
         status = greet(c, number, program, ordinal, error);
+    }
     if (c && status != INGOT_OK)
         cuda_remote_close(*handle);
     free(program);
