@@ -139,7 +139,11 @@ static void faults(void) {
     open_device();
     CHECK(!is_elsewhere() && has_no_children());
     check_results();
+    ingot_stream *foreign = NULL;
+    OK(ingot_stream_wrap(device, NULL, &foreign));
     check_fault();
+    FAILS(ingot_stream_wait(foreign), INGOT_DEVICE_LOST, "\"wild\"", "torch's CUDA tensors");
+    ingot_stream_release(foreign);
     ingot_device *first_device = device;
     ingot_library *first_library = library;
     ingot_stream *first_stream = stream;

@@ -40,6 +40,7 @@ struct cuda_device {
     struct cuda_code *logging;  /* the code that can write messages */
     struct cuda_code *stopping; /* the code with barriers that threads may miss */
     uint32_t stream_count;      /* that were opened or wrapped */
+    bool is_shared;             /* a stream of another library was wrapped */
 };
 
 /* Where an argument goes in the parameter block. */

@@ -203,8 +203,13 @@ ingot_status cuda_check_lost(struct cuda_device *device, struct ig_error *error)
     pthread_mutex_lock(&device->lock);
     const char *reason = device->lost_reason ? device->lost_reason
                                              : "its context was replaced after a failure elsewhere";
-    ig_fail(error, INGOT_DEVICE_LOST, "device \"%s\" is lost: %s; open it again",
-            device->base.info.name, reason);
+    bool others_too = device->is_shared && device->lost_status != INGOT_TIMEOUT;
+    ig_fail(error, INGOT_DEVICE_LOST, "device \"%s\" is lost: %s; open it again%s",
+            device->base.info.name, reason,
+            others_too
+                ? " (what other libraries have on the GPU, such as torch's CUDA tensors, takes "
+                  "a new process)"
+                : "");
     pthread_mutex_unlock(&device->lock);
     return INGOT_DEVICE_LOST;
 }

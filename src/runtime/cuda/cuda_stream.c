@@ -15,6 +15,7 @@ static ingot_status new_stream(struct cuda_device *device, cu_stream handle, boo
     stream->is_wrapped = is_wrapped;
     pthread_mutex_lock(&device->lock);
     stream->number = ++device->stream_count;
+    device->is_shared |= is_wrapped;
     stream->next = device->streams;
     device->streams = stream;
     pthread_mutex_unlock(&device->lock);

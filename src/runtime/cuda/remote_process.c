@@ -146,7 +146,7 @@ static void break_off(struct connection *c, double patience, const char *why) {
         snprintf(rest, room, "does not answer any more");
     else if (WIFSIGNALED(state))
         snprintf(rest, room, "was ended by signal %d (%s)", WTERMSIG(state),
-                 sigdescr_np(WTERMSIG(state)) ? sigdescr_np(WTERMSIG(state)) : "unknown");
+                 strsignal(WTERMSIG(state)));
     else
         snprintf(rest, room, "ended with status %d", WEXITSTATUS(state));
 }
