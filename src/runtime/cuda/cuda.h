@@ -127,6 +127,9 @@ void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *p
 unsigned cuda_generation(int ordinal);
 bool cuda_context_failed(int ordinal);
 void cuda_context_replaced(int ordinal);
+/* Has the driver refused the process another one? That stays so. */
+bool cuda_context_is_refused(int ordinal);
+void cuda_context_refused(int ordinal);
 /* What the GPU's last context of this process failed of, malloc'ed; NULL when none has. */
 char *cuda_context_failure(int ordinal);
 bool cuda_result_is_fatal(cu_result result);

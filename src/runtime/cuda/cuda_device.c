@@ -231,6 +231,8 @@ static ingot_status open_elsewhere(struct cuda_device *device, const char *refus
         device->driver = cuda_remote_driver();
         device->is_remote = true;
         device->remote_reason = refused ? cuda_context_failure(device->ordinal) : NULL;
+        if (refused && !device->remote_reason)
+            device->remote_reason = strdup(refused);
         status = open_with_driver(device, handle, desc, &own);
         if (status != INGOT_OK)
             cuda_remote_close(handle);
@@ -255,20 +257,19 @@ static ingot_status open_elsewhere(struct cuda_device *device, const char *refus
 /* Here; after a fault, when the driver refuses that, in a process of its own, now and later. */
 static ingot_status open_somewhere(struct cuda_device *device, const ingot_device_desc *desc,
                                    struct ig_error *error) {
-    static atomic_bool is_refused;
     enum where where = wanted_place(desc);
     if (where == ELSEWHERE)
         return open_elsewhere(device, NULL, desc, error);
     struct ig_error own = {0};
     bool has_failed = cuda_context_failed(device->ordinal);
     ingot_status status = INGOT_DEVICE_LOST;
-    if (where == HERE_IF_POSSIBLE && atomic_load(&is_refused))
+    if (where == HERE_IF_POSSIBLE && cuda_context_is_refused(device->ordinal))
         ig_fail(&own, status, "no context on device \"cuda:%d\" in this process", device->ordinal);
     else
         status = open_with_driver(device, device->ordinal, desc, &own);
     if (status == INGOT_DEVICE_LOST || (status != INGOT_OK && has_failed)) {
         if (where == HERE_IF_POSSIBLE) {
-            atomic_store(&is_refused, true);
+            cuda_context_refused(device->ordinal);
             status = open_elsewhere(device, ig_error_text(&own), desc, error);
         } else {
             status = ig_fail(error, INGOT_DEVICE_LOST,

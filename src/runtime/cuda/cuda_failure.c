@@ -20,7 +20,7 @@ enum { MAX_GPUS = 64 };
 
 /* The primary context of a GPU is one for the whole process, and so is its state. */
 static atomic_uint generations[MAX_GPUS];
-static atomic_bool failed_contexts[MAX_GPUS];
+static atomic_bool failed_contexts[MAX_GPUS], refused_contexts[MAX_GPUS];
 static pthread_mutex_t failures_lock = PTHREAD_MUTEX_INITIALIZER;
 static char *failures[MAX_GPUS]; /* of what they failed last */
 
@@ -53,6 +53,15 @@ static void context_has_failed(int ordinal, const char *reason) {
     failures[ordinal] = reason ? strdup(reason) : NULL;
     pthread_mutex_unlock(&failures_lock);
     atomic_store(&failed_contexts[ordinal], true);
+}
+
+bool cuda_context_is_refused(int ordinal) {
+    return ordinal < MAX_GPUS && atomic_load(&refused_contexts[ordinal]);
+}
+
+void cuda_context_refused(int ordinal) {
+    if (ordinal < MAX_GPUS)
+        atomic_store(&refused_contexts[ordinal], true);
 }
 
 char *cuda_context_failure(int ordinal) {

@@ -13,11 +13,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/cuda/remote.h"
 
-enum { LOG_ROOM = 16 << 10, FAILED = 1, USAGE = 2 };
+enum { LOG_ROOM = 16 << 10, LOOKS_FOR_NS = 20000, FAILED = 1, USAGE = 2 };
 
 enum kind { NOTHING, MODULE, FUNCTION, STREAM, EVENT };
 
@@ -207,6 +208,19 @@ static cu_result transfer(const struct cuda_request *request, struct object *str
     return result == CU_SUCCESS ? driver->stream_synchronize(stream->value) : result;
 }
 
+/* Most work is done soon: to look again here is quicker than to be asked again. */
+static cu_result query_stream(cu_stream stream) {
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (;;) {
+        cu_result result = driver->stream_query(stream);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        long passed = (now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec;
+        if (result != CU_NOT_READY || passed > LOOKS_FOR_NS)
+            return result;
+    }
+}
+
 static cu_result stream_call(const struct cuda_request *request, struct cuda_answer *answer) {
     if (request->call == CUDA_CALL_STREAM_CREATE) {
         cu_stream made = NULL;
@@ -220,7 +234,7 @@ static cu_result stream_call(const struct cuda_request *request, struct cuda_ans
     switch (request->call) {
     case CUDA_CALL_STREAM_QUERY:
         late = take_late(stream);
-        return late != CU_SUCCESS ? late : driver->stream_query(stream->value);
+        return late != CU_SUCCESS ? late : query_stream(stream->value);
     case CUDA_CALL_STREAM_SYNCHRONIZE:
         late = take_late(stream);
         return late != CU_SUCCESS ? late : driver->stream_synchronize(stream->value);
