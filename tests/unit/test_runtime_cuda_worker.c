@@ -286,6 +286,7 @@ static void wrong_code(void) {
 /* More bytes than the shared memory holds at once, and a few. */
 static void bulk(void) {
     enum { COUNT = 5 << 20 };
+    setenv("FAKE_CUDA_FAIL", "cuMemcpyHtoDAsync:2:2", 1);
     start_elsewhere();
     uint32_t *words = malloc(4 * (size_t)COUNT), *back = calloc(COUNT, 4);
     ingot_buffer *data = NULL;
@@ -293,6 +294,8 @@ static void bulk(void) {
     for (uint32_t i = 0; words && i < COUNT; i++)
         words[i] = i * 2654435761u;
     OK(ingot_buffer_create(device, 4 * (uint64_t)COUNT, &data));
+    FAILS(ingot_stream_upload(stream, data, 0, words, 4 * (uint64_t)COUNT), INGOT_OUT_OF_MEMORY,
+          "ingot_stream_upload"); /* its second part; answers and calls still belong together */
     OK(ingot_stream_upload(stream, data, 0, words, 4 * (uint64_t)COUNT));
     words[7] = 99;
     OK(ingot_stream_upload(stream, data, 28, words + 7, 4));

@@ -31,8 +31,9 @@ enum cuda_call {
     CUDA_CALL_MEMORY_INFO,
     CUDA_CALL_MEMORY_ALLOCATE,
     CUDA_CALL_MEMORY_FREE,
-    CUDA_CALL_UPLOAD,   /* from the segment, which may be written again then */
-    CUDA_CALL_DOWNLOAD, /* to the segment, all of it */
+    CUDA_CALL_UPLOAD,   /* to values[1], values[2] bytes at values[3] of the segment, which are read
+                           then */
+    CUDA_CALL_DOWNLOAD, /* the same from values[1]; they are there then */
     CUDA_CALL_STREAM_CREATE,
     CUDA_CALL_STREAM_DESTROY,
     CUDA_CALL_STREAM_QUERY,
@@ -70,7 +71,7 @@ struct cuda_answer {
     uint64_t values[2];
 };
 
-struct cuda_launch_call { /* values[2..6] of a launch; the bytes are the parameter block */
+struct cuda_launch_call { /* values[2] to [5] of a launch; the bytes are the parameter block */
     uint32_t grid[3], block[3], shared;
     uint32_t starts_early; /* programmatic serialization */
 };
@@ -97,6 +98,10 @@ void cuda_remote_unlock(uint32_t number);
  * there is no process. Takes the lock, which is recursive. */
 cu_result cuda_remote_call(uint32_t number, const struct cuda_request *request, const void *bytes,
                            struct cuda_answer *answer, char *text, size_t room);
+/* Its two parts, with the lock held: calls may be sent before the answers to earlier ones are here.
+ */
+cu_result cuda_remote_send(uint32_t number, const struct cuda_request *request, const void *bytes);
+cu_result cuda_remote_receive(uint32_t number, struct cuda_answer *answer, char *text, size_t room);
 
 /* ---- remote_driver.c ---- */
 

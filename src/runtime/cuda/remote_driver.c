@@ -269,41 +269,49 @@ static cu_result memory_copy(cu_pointer to, cu_pointer from, size_t bytes, cu_st
     return cuda_remote_call(number_of(stream), &request, NULL, NULL, NULL, 0);
 }
 
-static cu_result memory_upload(cu_pointer to, const void *from, size_t bytes, cu_stream stream) {
-    if (bytes <= WRITTEN_AT_ONCE) {
-        const struct cuda_request request = {
-            .call = CUDA_CALL_WRITE, .size = (uint32_t)bytes, .values = {object_of(stream), to}};
-        return cuda_remote_call(number_of(stream), &request, from, NULL, NULL, 0);
-    }
-    void *segment = cuda_remote_lock(number_of(stream));
+/* Through the halves of the segment in turn: one is copied here while the other is over there. */
+static cu_result transfer(uint32_t call, cu_stream stream, cu_pointer device, char *host,
+                          size_t bytes) {
+    const size_t half = CUDA_SEGMENT_BYTES / 2;
+    const uint32_t number = number_of(stream);
+    char *segment = cuda_remote_lock(number);
     cu_result result = segment ? CU_SUCCESS : CU_WORKER_GONE;
-    for (size_t done = 0; done < bytes && result == CU_SUCCESS; done += CUDA_SEGMENT_BYTES) {
-        size_t part = bytes - done < CUDA_SEGMENT_BYTES ? bytes - done : CUDA_SEGMENT_BYTES;
-        memcpy(segment, (const char *)from + done, part);
-        const struct cuda_request request = {.call = CUDA_CALL_UPLOAD,
-                                             .values = {object_of(stream), to + done, part}};
-        result = ask(number_of(stream), &request, NULL, NULL);
+    size_t sent = 0, answered = 0;
+    while (answered < bytes && result != CU_WORKER_GONE) {
+        for (; sent < bytes && sent - answered < 2 * half && result == CU_SUCCESS; sent += half) {
+            size_t part = bytes - sent < half ? bytes - sent : half, place = sent % (2 * half);
+            const struct cuda_request request = {
+                .call = call, .values = {object_of(stream), device + sent, part, place}};
+            if (call == CUDA_CALL_UPLOAD)
+                memcpy(segment + place, host + sent, part);
+            result = cuda_remote_send(number, &request, NULL);
+        }
+        if (answered >= sent || result == CU_WORKER_GONE)
+            break;
+        size_t part = bytes - answered < half ? bytes - answered : half;
+        struct cuda_answer answer;
+        cu_result one = cuda_remote_receive(number, &answer, NULL, 0);
+        if (one == CU_SUCCESS && result == CU_SUCCESS && call == CUDA_CALL_DOWNLOAD)
+            memcpy(host + answered, segment + answered % (2 * half), part);
+        result = result == CU_SUCCESS || one == CU_WORKER_GONE ? one : result;
+        answered += half;
     }
     if (segment)
-        cuda_remote_unlock(number_of(stream));
+        cuda_remote_unlock(number);
     return result;
+}
+
+static cu_result memory_upload(cu_pointer to, const void *from, size_t bytes, cu_stream stream) {
+    if (bytes > WRITTEN_AT_ONCE)
+        return transfer(CUDA_CALL_UPLOAD, stream, to, (char *)(uintptr_t)from, bytes);
+    const struct cuda_request request = {
+        .call = CUDA_CALL_WRITE, .size = (uint32_t)bytes, .values = {object_of(stream), to}};
+    return cuda_remote_call(number_of(stream), &request, from, NULL, NULL, 0);
 }
 
 /* The bytes are there when it returns. */
 static cu_result memory_download(void *to, cu_pointer from, size_t bytes, cu_stream stream) {
-    void *segment = cuda_remote_lock(number_of(stream));
-    cu_result result = segment ? CU_SUCCESS : CU_WORKER_GONE;
-    for (size_t done = 0; done < bytes && result == CU_SUCCESS; done += CUDA_SEGMENT_BYTES) {
-        size_t part = bytes - done < CUDA_SEGMENT_BYTES ? bytes - done : CUDA_SEGMENT_BYTES;
-        const struct cuda_request request = {.call = CUDA_CALL_DOWNLOAD,
-                                             .values = {object_of(stream), from + done, part}};
-        result = ask(number_of(stream), &request, NULL, NULL);
-        if (result == CU_SUCCESS)
-            memcpy((char *)to + done, segment, part);
-    }
-    if (segment)
-        cuda_remote_unlock(number_of(stream));
-    return result;
+    return transfer(CUDA_CALL_DOWNLOAD, stream, from, to, bytes);
 }
 
 /* No memory of this process is known over there. */

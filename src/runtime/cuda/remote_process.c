@@ -240,31 +240,37 @@ static bool send_request(int to, const struct cuda_request *request, const void 
     return send_all(to, small, sizeof *request + request->size, 0);
 }
 
-/* `talk` is held. */
-static bool converse(struct connection *c, const struct cuda_request *request, const void *bytes,
-                     struct cuda_answer *answer, char *text, size_t room) {
-    if (atomic_load(&c->is_broken))
-        return false;
-    if (!send_request(c->socket, request, bytes) ||
-        (answer && !receive_all(c->socket, answer, sizeof *answer))) {
-        fail_connection(c, SECONDS_TO_LEAVE, NULL);
-        return false;
-    }
-    if (!answer || !answer->size)
-        return true;
-    if (answer->size > room) {
+cu_result cuda_remote_send(uint32_t number, const struct cuda_request *request, const void *bytes) {
+    struct connection *c = place_of(number);
+    if (!c || atomic_load(&c->is_broken))
+        return CU_WORKER_GONE;
+    if (send_request(c->socket, request, bytes))
+        return CU_SUCCESS;
+    fail_connection(c, SECONDS_TO_LEAVE, NULL);
+    return CU_WORKER_GONE;
+}
+
+cu_result cuda_remote_receive(uint32_t number, struct cuda_answer *answer, char *text,
+                              size_t room) {
+    struct connection *c = place_of(number);
+    if (!c || atomic_load(&c->is_broken))
+        return CU_WORKER_GONE;
+    bool is_whole = receive_all(c->socket, answer, sizeof *answer);
+    if (is_whole && answer->size > room) {
         char why[80];
-        snprintf(why, sizeof why, "answered %u bytes to call %u, which has room for %zu",
-                 answer->size, request->call, room);
+        snprintf(why, sizeof why, "answered with %u bytes where there is room for %zu",
+                 answer->size, room);
         fail_connection(c, 0, why);
-        return false;
+        return CU_WORKER_GONE;
     }
-    if (!receive_all(c->socket, text, answer->size)) {
-        fail_connection(c, SECONDS_TO_LEAVE, NULL);
-        return false;
+    if (is_whole && answer->size) {
+        is_whole = receive_all(c->socket, text, answer->size);
+        text[answer->size < room ? answer->size : room - 1] = 0;
     }
-    text[answer->size < room ? answer->size : room - 1] = 0;
-    return true;
+    if (is_whole)
+        return answer->result;
+    fail_connection(c, SECONDS_TO_LEAVE, NULL);
+    return CU_WORKER_GONE;
 }
 
 cu_result cuda_remote_call(uint32_t number, const struct cuda_request *request, const void *bytes,
@@ -273,10 +279,11 @@ cu_result cuda_remote_call(uint32_t number, const struct cuda_request *request, 
         return CU_INVALID_VALUE;
     if (!cuda_remote_lock(number))
         return CU_WORKER_GONE;
-    struct connection *c = place_of(number);
-    bool is_there = converse(c, request, bytes, answer, text, room);
-    pthread_mutex_unlock(&c->talk);
-    return !is_there ? CU_WORKER_GONE : answer ? answer->result : CU_SUCCESS;
+    cu_result result = cuda_remote_send(number, request, bytes);
+    if (result == CU_SUCCESS && answer)
+        result = cuda_remote_receive(number, answer, text, room);
+    cuda_remote_unlock(number);
+    return result;
 }
 
 void *cuda_remote_lock(uint32_t number) {
@@ -353,7 +360,9 @@ static ingot_status run_program(struct connection *c, const char *program, struc
         const char *const arguments[] = {program, parent, NULL};
         int told = fcntl(STDERR_FILENO, F_GETFD) < 0 ? nothing : STDERR_FILENO;
         const int files[] = {nothing, told, told, pair[1], segment};
-        status = ig_process_start(arguments, files, 5, &c->pid, error);
+        pid_t pid = 0;
+        status = ig_process_start(arguments, files, 5, &pid, error);
+        c->pid = status == INGOT_OK ? pid : 0;
     }
     c->socket = pair[0];
     const int given[] = {nothing, pair[1], segment};

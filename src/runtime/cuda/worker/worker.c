@@ -198,13 +198,15 @@ static cu_result take_late(struct object *stream) {
 
 /* Through the segment. The driver reads ordinary memory before it returns, as the segment is. */
 static cu_result transfer(const struct cuda_request *request, struct object *stream) {
-    uint64_t at = request->values[1], size = request->values[2];
+    uint64_t at = request->values[1], size = request->values[2], place = request->values[3];
     cu_result late = take_late(stream);
-    if (late != CU_SUCCESS || size > CUDA_SEGMENT_BYTES)
-        return late != CU_SUCCESS ? late : CU_INVALID_VALUE;
+    if (late != CU_SUCCESS)
+        return late;
+    if (place > CUDA_SEGMENT_BYTES || size > CUDA_SEGMENT_BYTES - place)
+        return CU_INVALID_VALUE;
     if (request->call == CUDA_CALL_UPLOAD)
-        return driver->memory_upload(at, segment, size, stream->value);
-    cu_result result = driver->memory_download(segment, at, size, stream->value);
+        return driver->memory_upload(at, segment + place, size, stream->value);
+    cu_result result = driver->memory_download(segment + place, at, size, stream->value);
     return result == CU_SUCCESS ? driver->stream_synchronize(stream->value) : result;
 }
 
