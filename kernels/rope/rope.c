@@ -35,9 +35,9 @@ static const ingot_ops_knob knobs[] = {
                    .minimum = 0,
                    .maximum = 64},
     [KNOB_STAY] = {.name = "stay",
-                   .help =
-                       "MiB of x from which such threads ask the second cache to keep it, so that "
-                       "results leave that first; 0: they never do",
+                   .help = "MiB of x from which such threads ask the second cache to keep it, so "
+                           "that results leave that first (16-bit types with a table do not); 0: "
+                           "they never do",
                    .fallback = 0,
                    .minimum = 0,
                    .maximum = 65536},
@@ -344,12 +344,13 @@ static void launch_lines(struct igo_call *call, const ingot_rope_desc *desc,
         args.lines /= 2;
     struct igo_launch launch = {0};
     const char *type = igo_type_name(desc->x->type);
+    const bool stays = desc->x->type == INGOT_SCALAR_F32 && x_stays(call, desc->x);
     if (desc->cos->type != INGOT_SCALAR_F32)
         igo_launch_kernel(&launch, "rope_lines_%s_%s_%u", type, type, pairs);
     else
         igo_launch_kernel(&launch, "rope_lines_%s_%u", type, pairs);
     igo_launch_constant_bool(&launch, "rope_interleaved", desc->interleaved);
-    igo_launch_constant_bool(&launch, "rope_stays", pairs == 4 && x_stays(call, desc->x));
+    igo_launch_constant_bool(&launch, "rope_stays", stays);
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_tensor(&launch, desc->out, NULL);
     bind(&launch, desc->positions, desc->x);

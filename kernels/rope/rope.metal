@@ -227,17 +227,18 @@ static void turn_heads(device T *out, ulong stride, uint apart, float4 c, float4
     }
 }
 
-// HEADS at a time: all of them are loaded before the first is stored, and the first of all before
-// the angles.
+// HEADS at a time: all of them are loaded before the first is stored, and those of float before the
+// angles are computed; for 16-bit types that takes too many registers.
 template <typename T, typename C, uint HEADS>
-[[max_total_threads_per_threadgroup(512)]]
+[[max_total_threads_per_threadgroup(768)]] // registers for the loads
 kernel void
 rope_wide(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
           device const int *positions [[buffer(2)]], constant ulong *frequencies [[buffer(3)]],
           device const C *cosines [[buffer(4)]], device const C *sines [[buffer(5)]],
           constant rope_wide_args &args [[buffer(6)]],
           uint3 thread_position [[thread_position_in_grid]]) {
-    threads_at_once(ROPE_WIDE_THREADS_AT_ONCE);
+    constexpr bool AHEAD = sizeof(T) == 4;
+    threads_at_once(AHEAD ? ROPE_WIDE_THREADS_AT_ONCE : 0);
     const uint quads = args.pairs / 4, row = thread_position.x / quads;
     const uint pair = (thread_position.x - row * quads) * 4, batch = thread_position.z;
     uint head = thread_position.y * args.block, end = min(head + args.block, args.heads);
@@ -246,16 +247,18 @@ rope_wide(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
     x += batch * args.x_strides[0] + row * args.x_strides[2] + head * x_stride + first;
     out += batch * args.out_strides[0] + row * args.out_strides[2] + head * out_stride + first;
     rope_pairs<1, T> heads[HEADS];
-    if (head + HEADS <= end)
+    if (AHEAD && head + HEADS <= end)
         fetch_heads<HEADS>(x, x_stride, apart, heads);
     float4 c, s;
     angles_of_quad(cosines, sines, frequencies, positions, batch, row, pair, args, c, s);
     while (head + HEADS <= end) {
+        if (!AHEAD)
+            fetch_heads<HEADS>(x, x_stride, apart, heads);
         turn_heads<HEADS>(out, out_stride, apart, c, s, heads);
         head += HEADS;
         x += HEADS * x_stride;
         out += HEADS * out_stride;
-        if (head + HEADS <= end)
+        if (AHEAD && head + HEADS <= end)
             fetch_heads<HEADS>(x, x_stride, apart, heads);
     }
     for (; head < end; head++) {
