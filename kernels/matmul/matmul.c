@@ -410,12 +410,10 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
     }
     plan->block_rows = block_rows(call, plan);
     if (wants_quads(call, plan)) {
-        struct igo_launch quads = *launch;
-        choose_quads(plan, &quads);
-        if (igo_has_kernel(call, &quads)) { /* archives may be without code of that level */
-            *launch = quads;
+        choose_quads(plan, launch);
+        if (igo_has_kernel(call, launch)) /* archives may be without code of that level */
             return;
-        }
+        *launch = (struct igo_launch){0};
     }
     if (plan->block_rows) {
         choose_block(plan, plan->block_rows, launch);
