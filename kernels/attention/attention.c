@@ -36,11 +36,11 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 0,
      .maximum = 2},
     {.name = "blocks",
-     .help = "queries to a SIMD-group, 16 or 32, where types, sizes and alignment allow it; 0: "
-             "never",
+     .help = "queries to a SIMD-group, 16 or 32, where types, sizes and alignment allow it; 64: of "
+             "half and bfloat to four SIMD-groups at once; 0: never",
      .fallback = 32,
      .minimum = 0,
-     .maximum = 32},
+     .maximum = 64},
     {.name = "fill",
      .help = "blocks: 16 queries to a SIMD-group where 32 make fewer threadgroups than this",
      .fallback = 256,
@@ -103,6 +103,26 @@ static uint32_t block_rows(const struct igo_call *call, const struct attention_p
     return wanted && blocks_apply(p) && all <= igo_threadgroup_memory(call) ? tiles : 0;
 }
 
+/* Whether attention_quads.h is used, and its threadgroup memory. */
+static bool takes_quads(struct igo_call *call, const struct attention_problem *p,
+                        struct igo_launch *launch) {
+    const uint32_t queries = 16 * ATTENTION_QUAD_SIMDS, row = 2 * p->args.depth;
+    const uint32_t bytes = (queries + 4 * ATTENTION_QUAD_KEYS) * row;
+    const uint64_t groups =
+        (uint64_t)((p->args.queries + queries - 1) / queries) * p->args.heads * p->batches;
+    if (igo_knob(call, KNOB_BLOCKS) <= 32 || groups < igo_knob(call, KNOB_FILL) / 2 ||
+        !blocks_apply(p) || bytes > igo_threadgroup_memory(call))
+        return false;
+    igo_launch_kernel(launch, "attention_quads_%u_%s", p->args.depth, igo_type_name(p->q->type));
+    launch->threadgroup_lengths[0] = queries * row;
+    launch->threadgroup_lengths[1] = launch->threadgroup_lengths[2] = 2 * ATTENTION_QUAD_KEYS * row;
+    launch->threadgroup_length_count = 3;
+    const bool found = igo_has_kernel(call, launch);
+    if (!found) /* archives may be without code of that level */
+        *launch = (struct igo_launch){0};
+    return found;
+}
+
 /* Whether attention_floats.h is used, and its threadgroup memory: queries, keys, values, weights.
  */
 static bool takes_floats(const struct igo_call *call, const struct attention_problem *p,
@@ -122,11 +142,15 @@ static void launch_forward(struct igo_call *call, const struct attention_problem
     uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
     const bool is_float = p->q->type == INGOT_SCALAR_F32;
     struct igo_launch launch = {0};
-    const uint32_t tiles = is_float ? 0 : block_rows(call, p, &launch);
+    const bool quads = !is_float && takes_quads(call, p, &launch);
+    const uint32_t tiles = is_float || quads ? 0 : block_rows(call, p, &launch);
     if (is_float && takes_floats(call, p, &launch)) {
         together = FLOATS_THREADS / ATTENTION_LANES;
         rows = FLOATS_QUERIES;
         igo_launch_kernel(&launch, "attention_floats_%u_f32", p->args.depth);
+    } else if (quads) {
+        together = ATTENTION_QUAD_SIMDS;
+        rows = 16 * together;
     } else if (tiles) {
         together = BLOCK_SIMDS;
         rows = together * tiles * TILE;

@@ -45,12 +45,12 @@ inline void stage_rows(threadgroup T *lines, device const T *rows, long stride, 
             *(device const uint4 *)(rows + min(first + i * STEP, end - 1) * stride);
 }
 
-template <typename T, uint DEPTH, uint ROWS> struct attention_block {
+template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct attention_block {
     static constexpr constant uint TILES = DEPTH / 8, LINE = DEPTH + ATTENTION_BLOCK_PAD;
     static constexpr constant uint PARTS = attention_weight_parts<T>::count;
     static constexpr constant bool KEEPS = ROWS <= 2; // queries in registers
     simdgroup_matrix<T, 8, 8> query[KEEPS ? TILES : 1][ROWS];
-    simdgroup_float8x8 sum[ROWS][TILES], score[ROWS][STEP_TILES];
+    simdgroup_float8x8 sum[ROWS][TILES], score[ROWS][KEY_TILES];
     float reference[ROWS], total[ROWS];
 
     void begin() {
@@ -74,7 +74,7 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
 
     /* Operands of the scores for 16 elements of each row. */
     struct score_tiles {
-        simdgroup_matrix<T, 8, 8> query[2][ROWS], key[2][STEP_TILES];
+        simdgroup_matrix<T, 8, 8> query[2][ROWS], key[2][KEY_TILES];
 
         void load(threadgroup const T *queries, threadgroup const T *keys, uint d) {
 #pragma unroll
@@ -83,7 +83,7 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
                 for (uint h = 0; h < 2; h++)
                     simdgroup_load(query[h][r], queries + r * (8 * LINE) + d + 8 * h, LINE);
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++)
+            for (uint n = 0; n < KEY_TILES; n++)
 #pragma unroll
                 for (uint h = 0; h < 2; h++)
                     simdgroup_load(key[h][n], keys + n * (8 * LINE) + d + 8 * h, LINE, ulong2(0),
@@ -95,7 +95,7 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
 #pragma unroll
         for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++)
+            for (uint n = 0; n < KEY_TILES; n++)
                 score[r][n] = simdgroup_float8x8(0.0f);
         score_tiles tiles[2];
         tiles[0].load(queries, keys, 0);
@@ -105,7 +105,7 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
             if (d + 16 < DEPTH)
                 tiles[(d / 16 + 1) % 2].load(queries, keys, d + 16);
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++)
+            for (uint n = 0; n < KEY_TILES; n++)
 #pragma unroll
                 for (uint r = 0; r < ROWS; r++)
 #pragma unroll
@@ -123,7 +123,7 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
             int lowest = position + int(8 * r) - args.left;
             int highest = min(position + int(8 * r) + args.right, int(args.keys) - 1);
 #pragma unroll
-            for (uint n = 0; n < STEP_TILES; n++) {
+            for (uint n = 0; n < KEY_TILES; n++) {
                 float2 s = score[r][n].thread_elements();
                 int j = t + int(8 * n + tile_column(lane));
                 s.x = j >= lowest && j <= highest ? s.x : -INFINITY;
@@ -141,7 +141,7 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
         for (uint r = 0; r < ROWS; r++) {
             float2 most = score[r][0].thread_elements();
 #pragma unroll
-            for (uint n = 1; n < STEP_TILES; n++)
+            for (uint n = 1; n < KEY_TILES; n++)
                 most = max(most, float2(score[r][n].thread_elements()));
             top[r] = tile_row_max(max(most.x, most.y)) * factor;
             grown = grown || top[r] > reference[r] + BLOCK_GROWTH;
@@ -184,7 +184,7 @@ template <typename T, uint DEPTH, uint ROWS> struct attention_block {
 
     void add_values(threadgroup const T *values, float factor) {
 #pragma unroll
-        for (uint first = 0; first < STEP_TILES; first += 2) {
+        for (uint first = 0; first < KEY_TILES; first += 2) {
             simdgroup_matrix<T, 8, 8> weight[PARTS][ROWS][2];
             find_weights(weight, first, factor);
 #pragma unroll

@@ -6,6 +6,10 @@
 #define ATTENTION_BLOCK_KEYS 32u
 #define ATTENTION_BLOCK_PAD  8u
 
+/* attention_quads.h */
+#define ATTENTION_QUAD_KEYS  128u
+#define ATTENTION_QUAD_SIMDS 8u
+
 /* Of float: queries and threads of a threadgroup, and keys that it takes at a time. */
 #define FLOATS_QUERIES     128u
 #define FLOATS_THREADS     256u

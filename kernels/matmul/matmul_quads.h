@@ -11,16 +11,11 @@
 #ifndef INGOT_KERNELS_MATMUL_QUADS_H
 #define INGOT_KERNELS_MATMUL_QUADS_H
 
+#include "common/threadgroups.h"
+
 constexpr constant uint QUAD_THREADS = MATMUL_QUAD_THREADS, QUAD_SIMDS = QUAD_THREADS / 32;
 constexpr constant uint QUAD_LINE = BLOCK_DEPTH, LINE_PIECES = QUAD_LINE / PIECE;
 constexpr constant uint DEPTH_TILES = BLOCK_DEPTH / TILE, LINE_TILES = QUAD_LINE / TILE;
-
-/* Says that a kernel is launched with exactly the threads that it may have at most. */
-inline void full_threadgroups() {
-#ifdef __INGOT__
-    __ingot_full_threadgroups();
-#endif
-}
 
 /* One thread's part of a panel of COUNT rows or columns, of a matrix whose lines are along k (deep)
  * or along m or n: a piece of every so many lines. */

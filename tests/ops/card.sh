@@ -23,6 +23,7 @@ health '=9x6, d8 causal' attention_backward
 # by four SIMD-groups at once, which small products are not by themselves
 policy=$(mktemp) || exit 1
 trap 'rm -f "$policy"' EXIT
-echo 'cuda matmul tile=5 fill=2' >"$policy"
+printf 'cuda matmul tile=5 fill=2\ncuda attention blocks=64 fill=2\n' >"$policy"
 INGOT_POLICY=$policy health '=136x264x328 tn' matmul --type bf16
+INGOT_POLICY=$policy health '=200x333, d128 4/2 heads causal' attention --type bf16
 exit "$failed"

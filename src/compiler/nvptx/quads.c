@@ -32,6 +32,7 @@ enum {
     LINES = 8 * LINE, /* of a tile's rows; their permutation repeats after as many */
     MAX_DISTANCE = 1 << 18,
     MAX_DEPTH = 24,
+    MAX_BLOCKS = 32,
 };
 
 /* One long product. */
@@ -284,20 +285,74 @@ static bool find_right(const struct igp_flow *flow, struct part **parts, unsigne
            is_start(right->deep, (uint64_t)right->offset) && is_common(flow, right->base);
 }
 
-/* Is there a barrier of the threadgroup before a place in its block, and no write after that? What
- * the matrix units read then was written before the barrier, at which it is made visible to them.
- */
-static bool is_behind_barrier(LLVMValueRef place) {
-    for (LLVMValueRef in = LLVMGetPreviousInstruction(place); in;
-         in = LLVMGetPreviousInstruction(in)) {
+/* A walk from a product back to barriers. */
+struct walk {
+    LLVMBasicBlockRef seen[MAX_BLOCKS];
+    bool open[MAX_BLOCKS]; /* those on the way that is being walked */
+    unsigned count;
+    LLVMValueRef places[2]; /* that the product reads */
+    unsigned place_count;
+    bool wrote, cycled; /* to other places; it has gone in a circle */
+};
+
+static bool walk_back(struct walk *walk, LLVMBasicBlockRef block, LLVMValueRef in);
+
+/* Goes on to the blocks before one. */
+static bool walk_on(struct walk *walk, LLVMBasicBlockRef block) {
+    bool good = block != LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block));
+    for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); good && use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef end = LLVMGetUser(use);
+        if (!LLVMIsATerminatorInst(end)) {
+            continue; /* a phi names the block it comes from */
+        }
+        LLVMBasicBlockRef before = LLVMGetInstructionParent(end);
+        bool known = false;
+        for (unsigned i = 0; i < walk->count; i++) {
+            known |= walk->seen[i] == before;
+            walk->cycled |= walk->seen[i] == before && walk->open[i];
+        }
+        good = known || walk_back(walk, before, end);
+    }
+    return good;
+}
+
+static bool walk_back(struct walk *walk, LLVMBasicBlockRef block, LLVMValueRef in) {
+    if (walk->count == MAX_BLOCKS) {
+        return false;
+    }
+    const unsigned own = walk->count++;
+    walk->seen[own] = block;
+    walk->open[own] = true;
+    for (in = LLVMGetPreviousInstruction(in); in; in = LLVMGetPreviousInstruction(in)) {
         if (igp_is_group_barrier(in)) {
+            walk->open[own] = false;
             return true;
         }
-        if (LLVMIsAStoreInst(in) || igp_is_copy(in) || igp_may_write(in)) {
+        LLVMValueRef to = igp_written(in);
+        for (unsigned i = 0; to && i < walk->place_count; i++) {
+            walk->wrote = true;
+            if (!igp_other_objects(to, walk->places[i])) {
+                return false;
+            }
+        }
+        if (igp_may_write(in)) {
             return false;
         }
     }
-    return false;
+    const bool good = walk_on(walk, block);
+    walk->open[own] = false;
+    return good;
+}
+
+/* Is there a barrier of the threadgroup before a product on all ways to it, and is nothing of what
+ * it reads written after that? It was written before the barrier then, at which it is made visible
+ * to the matrix units. */
+static bool is_behind_barrier(const struct place *left, const struct place *right,
+                              LLVMValueRef product) {
+    struct walk walk = {.places = {right->base, left->base}, .place_count = left->step ? 2 : 1};
+    return walk_back(&walk, LLVMGetInstructionParent(product), product) &&
+           !(walk.wrote && walk.cycled); /* places are those of one iteration */
 }
 
 /* Can the group be one product, where its last part is? */
@@ -315,7 +370,7 @@ static bool can_join(const struct igp_flow *flow, const struct group *group, str
             }
         }
     }
-    return !igp_is_divergent(flow, LLVMGetInstructionParent(place)) && is_behind_barrier(place);
+    return !igp_is_divergent(flow, LLVMGetInstructionParent(place));
 }
 
 /* ---- A in threadgroup memory ---- */
@@ -512,12 +567,15 @@ static ingot_status join(struct igp_kernel *k, const struct igp_flow *flow, void
     }
     ingot_status status = INGOT_OK;
     for (struct group *group = groups; group && !status; group = group->next) {
-        struct place left, right;
+        struct place left = {0}, right;
         if (!can_join(flow, group, parts) || !find_right(flow, parts, group->count, &right)) {
             continue;
         }
         if (!find_left(k, flow, group->last, &left)) {
             left.step = 0;
+        }
+        if (!is_behind_barrier(&left, &right, group->last->call)) {
+            continue;
         }
         sink_all(k, LLVMGetInstructionParent(group->last->call));
         status = build_product(k, parts, group->count, &left, &right, group->last->call);

@@ -19,6 +19,8 @@ LLVMValueRef igp_call_for_sums(struct igp_kernel *kernel, const char *name, LLVM
 bool igp_is_copy(LLVMValueRef instruction);
 /* Can an instruction be at the end of its block? Sums are put into vectors that go on to others. */
 bool igp_can_sink(LLVMValueRef instruction);
+/* Where a store or a copy writes threadgroup memory; NULL for others. */
+LLVMValueRef igp_written(LLVMValueRef instruction);
 bool igp_is_group_barrier(LLVMValueRef instruction);
 /* May it write threadgroup memory, and nobody knows where? Not stores and copies. */
 bool igp_may_write(LLVMValueRef instruction);

@@ -30,7 +30,6 @@ LLVMValueRef igp_call_for_sums(struct igp_kernel *k, const char *name, LLVMValue
 struct run {
     LLVMValueRef calls[MAX_RUN];
     unsigned count;
-    LLVMValueRef fence; /* the last one before a product */
 };
 
 static bool is_of_run(const struct run *run, LLVMValueRef value) {
@@ -51,6 +50,13 @@ bool igp_may_write(LLVMValueRef in) {
            (LLVMIsACallInst(in) && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
             !igp_is_copy(in) && !igp_is_wait(in) &&
             strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23));
+}
+
+LLVMValueRef igp_written(LLVMValueRef in) {
+    LLVMValueRef to = LLVMIsAStoreInst(in) ? LLVMGetOperand(in, 1)
+                      : igp_is_copy(in)    ? LLVMGetOperand(in, 0)
+                                           : NULL;
+    return to && LLVMGetPointerAddressSpace(LLVMTypeOf(to)) == INGOT_SPACE_THREADGROUP ? to : NULL;
 }
 
 /* Has an instruction to wait for the products: does it look at their sums, wait for others, or
@@ -167,14 +173,6 @@ static bool goes_to_products(LLVMValueRef value, struct seen *seen) {
     return true;
 }
 
-/* Where an instruction writes threadgroup memory; NULL if it does not. */
-static LLVMValueRef written(LLVMValueRef in) {
-    LLVMValueRef to = LLVMIsAStoreInst(in) ? LLVMGetOperand(in, 1)
-                      : igp_is_copy(in)    ? LLVMGetOperand(in, 0)
-                                           : NULL;
-    return to && LLVMGetPointerAddressSpace(LLVMTypeOf(to)) == INGOT_SPACE_THREADGROUP ? to : NULL;
-}
-
 bool igp_is_group_barrier(LLVMValueRef in) {
     enum { SIMDGROUP = 1 };
     LLVMValueRef scope = igp_is_wait(in) && LLVMIsACallInst(in) ? LLVMGetOperand(in, 0) : NULL;
@@ -187,7 +185,7 @@ static bool begins_with_barrier(LLVMBasicBlockRef block) {
         if (igp_is_group_barrier(in)) {
             return true;
         }
-        if (written(in) || (LLVMIsACallInst(in) && !igp_has_no_memory(in))) {
+        if (igp_written(in) || (LLVMIsACallInst(in) && !igp_has_no_memory(in))) {
             return false;
         }
     }
@@ -227,7 +225,7 @@ static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
         return false;
     }
     for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
-        LLVMValueRef to = written(in), places[2];
+        LLVMValueRef to = igp_written(in), places[2];
         if (igp_may_write(in)) {
             return false;
         }
@@ -239,7 +237,7 @@ static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
                 }
             }
         }
-        if (igp_is_quad_order(in) && strcmp(igp_callee(in), "nv.quads.fence")) {
+        if (igp_is_quad_order(in)) {
             return false; /* some were waited for already */
         }
     }
@@ -292,21 +290,22 @@ static void build_delayed_wait(struct igp_kernel *k, LLVMBasicBlockRef block) {
     }
 }
 
-/* Registers of A that were written since the last fence need another one. */
-static bool needs_fence(const struct run *run, LLVMValueRef product) {
-    for (unsigned i = 0; i < IGP_QUAD_LEFT && run->count && !igp_has_left_in_memory(product); i++) {
-        LLVMValueRef elements[2];
-        if (!igp_find_elements(LLVMGetOperand(product, i), elements) ||
-            !igp_is_before(elements[0], run->fence) || !igp_is_before(elements[1], run->fence)) {
-            return true;
-        }
+/* Registers that were written before a product, sums or A, are its own after a fence, which is part
+ * of its code so that nothing comes between. */
+static ingot_status add_fence(struct igp_kernel *k, LLVMValueRef product) {
+    const char *name =
+        ig_arena_printf(k->arena, "nv.wgmma.fenced.%s", igp_callee(product) + strlen("nv.wgmma."));
+    if (!name) {
+        return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
     }
-    return !run->count;
+    LLVMTypeRef type = LLVMGetCalledFunctionType(product);
+    LLVMSetOperand(product, (unsigned)LLVMGetNumOperands(product) - 1,
+                   igp_declare(k, name, type, false));
+    return INGOT_OK;
 }
 
 static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
     struct run run = {.count = 0};
-    LLVMTypeRef nothing = LLVMVoidTypeInContext(k->context);
     ingot_status status = INGOT_OK;
     for (LLVMValueRef in = LLVMGetFirstInstruction(block); in && !status;
          in = LLVMGetNextInstruction(in)) {
@@ -323,9 +322,8 @@ static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
         if (!status && run.count == sizeof run.calls / sizeof *run.calls) {
             status = build_wait(k, &run, in);
         }
-        if (needs_fence(&run, in)) {
-            LLVMPositionBuilderBefore(k->builder, in);
-            run.fence = igp_call(k, "nv.quads.fence", nothing, NULL, 0, false);
+        if (!status && (!run.count || !igp_has_left_in_memory(in))) {
+            status = add_fence(k, in);
         }
         run.calls[run.count++] = in;
     }

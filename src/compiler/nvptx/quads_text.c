@@ -10,8 +10,7 @@
 /* Those without operands and results. */
 static const struct {
     const char *name, *code;
-} orders[] = {{"nv.quads.fence", "wgmma.fence.sync.aligned;"},
-              {"nv.quads.wait.0", WAIT}, /* nobody wants a sum */
+} orders[] = {{"nv.quads.wait.0", WAIT}, /* nobody wants a sum */
               {"nv.quads.wait_before", COMMIT "wgmma.wait_group.sync.aligned 1;"},
               {"nv.quads.wait_all", "wgmma.wait_group.sync.aligned 0;"}};
 
@@ -71,8 +70,8 @@ static void write_descriptor(struct ig_text *out, const char *name) {
                    name);
 }
 
-/* nv.wgmma.TYPE.LEFT.RIGHT.TILES; LEFT: "registers", or what lines of A are along, "k" or "m";
- * RIGHT: the same of B, "k" or "n". */
+/* nv.wgmma[.fenced].TYPE.LEFT.RIGHT.TILES; LEFT: "registers", or what lines of A are along, "k" or
+ * "m"; RIGHT: the same of B, "k" or "n". */
 static void write_product(const char *name, struct ig_text *out) {
     const char *type = strstr(name, ".f16.") ? "f16" : "bf16";
     const unsigned tiles = (unsigned)strtoul(strrchr(name, '.') + 1, NULL, 10);
@@ -98,9 +97,10 @@ static void write_product(const char *name, struct ig_text *out) {
     ig_text_puts(out, "  %r = call {");
     write_list(out, count, "float");
     ig_text_printf(out,
-                   "} asm sideeffect \"{ .reg .pred p; setp.ne.b32 p, 1, 0; "
+                   "} asm sideeffect \"%s{ .reg .pred p; setp.ne.b32 p, 1, 0; "
                    "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s {",
-                   8 * tiles, type, type);
+                   strstr(name, ".fenced.") ? "wgmma.fence.sync.aligned;\\0A\\09" : "", 8 * tiles,
+                   type, type);
     write_numbers(out, count, "$", ", ");
     const int right_turned = strstr(name, ".n.") != NULL;
     if (registers) {
