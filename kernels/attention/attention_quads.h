@@ -105,15 +105,19 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
     }
 
     void add_values(threadgroup const T *values, float factor) {
-        static_assert(KEY_TILES == 16, "the steps below");
+        static_assert(KEY_TILES == 8 || KEY_TILES == 12 || KEY_TILES == 16, "the steps below");
         add_some(values, 0, factor);
         add_some(values, 2, factor);
         add_some(values, 4, factor);
         add_some(values, 6, factor);
-        add_some(values, 8, factor);
-        add_some(values, 10, factor);
-        add_some(values, 12, factor);
-        add_some(values, 14, factor);
+        if (KEY_TILES > 8) {
+            add_some(values, 8, factor);
+            add_some(values, 10, factor);
+        }
+        if (KEY_TILES > 12) {
+            add_some(values, 12, factor);
+            add_some(values, 14, factor);
+        }
     }
 };
 

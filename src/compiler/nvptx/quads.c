@@ -31,6 +31,7 @@ enum {
     LINE_TILES = LINE / TILE_LINE,
     LINES = 8 * LINE, /* of a tile's rows; their permutation repeats after as many */
     MAX_DISTANCE = 1 << 18,
+    MIN_TILES = 4, /* fewer are not worth it */
     MAX_DEPTH = 24,
     MAX_BLOCKS = 32,
 };
@@ -279,10 +280,11 @@ static bool find_right(const struct igp_flow *flow, struct part **parts, unsigne
             return false;
         }
     }
-    return count % LINE_TILES == 0 && right->near > 0 && right->near < MAX_DISTANCE &&
-           right->far > 0 && right->far < MAX_DISTANCE && right->near % LINES == 0 &&
-           (right->deep || right->far % LINES == 0) && right->offset >= 0 &&
-           is_start(right->deep, (uint64_t)right->offset) && is_common(flow, right->base);
+    return count >= MIN_TILES && (right->deep || count % LINE_TILES == 0) && right->near > 0 &&
+           right->near < MAX_DISTANCE && right->far > 0 && right->far < MAX_DISTANCE &&
+           right->near % LINES == 0 && (right->deep || right->far % LINES == 0) &&
+           right->offset >= 0 && is_start(right->deep, (uint64_t)right->offset) &&
+           is_common(flow, right->base);
 }
 
 /* A walk from a product back to barriers. */
