@@ -174,6 +174,10 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     char *message;
     ingot_status status = run_compiler(&line, &message, error);
     free(message);
+    if (status == INGOT_COMPILE_ERROR && !access(listing, R_OK)) { /* each for itself, then */
+        ig_error_clear(error);
+        status = INGOT_OK;
+    }
     if (!status)
         status = cli_read_archive(out, listing, &out->listing, error);
     if (status)
@@ -230,7 +234,10 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
             ig_error_clear(&ignored);
             one.size += width;
         }
-        if (!given[k] && !add_constant(jobs, &one))
+        bool again = false; /* several names may have one index */
+        for (uint32_t other = 0; other < k; other++)
+            again |= infos[other].index == infos[k].index;
+        if (!given[k] && !again && !add_constant(jobs, &one))
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
     }
     return INGOT_OK;

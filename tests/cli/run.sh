@@ -120,6 +120,32 @@ check "check warns of what Apple's compiler refuses" 0 "lenient.metal:3:17: warn
     "lenient.metal:7:7: warning: Apple's compiler takes [[max_total" \
     "lenient.metal:8:10: warning: Apple's compiler takes half" "2 passed" \
     "!lenient.metal:4:" "!lenient.metal:5:" "!lenient.metal:1" -- "$ingot" check lenient.metal
+cat >limits.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+[[max_total_threads_per_threadgroup(2048)]] kernel void large(device float *x [[buffer(31)]],
+    int i [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[8192];
+    threadgroup float more[64];
+    tile[i] = x[i];
+    more[i] = x[i + 1];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    x[i] = tile[31 - i] + more[31 - i];
+}
+kernel void same(device float *x [[buffer(0)]]) { x[0] = 1; }
+kernel void same(device int *x [[buffer(0)]]) { x[0] = 1; }
+kernel void wrong(device float *x [[buffer(0)]]) { x[0] = missing; }
+kernel void wrong_too(float x) {}
+M
+check "check goes on after a wrong kernel, and warns of Apple's limits" 1 \
+    'limits.metal:3:77: warning: x of kernel "large" has buffer index 31; Apple'"'"'s compiler takes 0 to 30' \
+    'limits.metal:3:57: warning: kernel "large" has [[max_total_threads_per_threadgroup(2048)]]; a threadgroup has 1 to 1024' \
+    'kernel "large" has 33024 bytes of threadgroup memory (tile: 32768, more: 256); Apple'"'"'s GPUs have 32768' \
+    "limits.metal:4:5: warning: Apple's compiler takes positions, indices and sizes as ushort or uint" \
+    "limits.metal:13:13: warning: another kernel before this one has its name" \
+    "limits.metal:14:59: error: use of undeclared identifier 'missing'" \
+    "limits.metal:15:29: error: a kernel parameter must be a built-in value with its attribute" \
+    "kernel large: ok" "kernel wrong: failed" "kernel wrong_too: failed" "2 passed, 2 failed" -- "$ingot" check limits.metal
 check "assembly" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" good.metal --kernel scale --emit asm -o scale.s
 same "code has lines of the source" "$(grep -qE '\.loc[[:space:]]+[0-9]+ 6 ' scale.s && echo yes)" yes
 for level in x86-64-v3 x86-64-v4; do

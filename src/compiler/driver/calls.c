@@ -30,8 +30,7 @@ struct calls {
 
 static const char texture_class[] = "15__ingot_texture";
 
-/* The last name in a mangled one: "_ZN3foo3barEi" → "bar". Names of other forms stay whole. */
-static const char *plain_name(const char *mangled, size_t *length) {
+const char *igc_plain_name(const char *mangled, size_t *length) {
     const char *name = mangled, *p = mangled + 2;
     *length = strlen(mangled);
     if (!strncmp(mangled, "_ZZ", 3)) { /* a variable of a function: _ZZ…E4name */
@@ -67,7 +66,7 @@ static ingot_status refuse(struct calls *calls, LLVMValueRef instruction, LLVMVa
                            const char *reason) {
     unsigned file_size = 0;
     size_t length, name_size;
-    const char *name = plain_name(LLVMGetValueName2(what, &length), &name_size);
+    const char *name = igc_plain_name(LLVMGetValueName2(what, &length), &name_size);
     const char *file = LLVMGetDebugLocFilename(instruction, &file_size);
     struct igc_call_place place = {.file = file,
                                    .file_size = file ? file_size : 0,

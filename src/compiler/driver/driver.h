@@ -73,8 +73,9 @@ struct igc_job {
     const char *kernel;
     const struct igc_command *command;
     const struct igc_source *source; /* for the constants' names; may be NULL in tests */
-    bool fill_constants;     /* missing constants are 1: only to see whether the kernel compiles */
-    struct ig_text *emitted; /* where --emit writes; may be NULL */
+    bool fill_constants;      /* missing constants are 1: only to see whether the kernel compiles */
+    struct ig_text *emitted;  /* where --emit writes; may be NULL */
+    struct ig_text *warnings; /* what limits.c has to say; may be NULL */
 };
 
 /* From the front end's module (changed, not freed) to code for every target. */
@@ -166,6 +167,8 @@ ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job
 /* Refuses recursion and calls of kernels, at their place in the source. */
 ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                              struct ig_error *error);
+/* The last name in a mangled one: "_ZN3foo3barEi" → "bar". Names of other forms stay whole. */
+const char *igc_plain_name(const char *mangled, size_t *length);
 
 /* ---- optimise.c ----------------------------------------------------------------------------- */
 /* Every function but the kernel is to be inlined wherever it is called. */
@@ -189,6 +192,8 @@ struct igc_reflection {
     uint32_t argument_count;
     struct ig_argument *arguments; /* in declaration order */
     uint32_t max_threads;
+    uint64_t asked_threads; /* by max_total_threads_per_threadgroup, as it stands there */
+    bool asks_threads;
     uint32_t threads_at_once; /* on a GPU's core; 0: not said */
     bool whole_simdgroups;    /* threadgroups have multiples of 32 threads */
     uint32_t ordinal_count;
@@ -196,13 +201,19 @@ struct igc_reflection {
 };
 /* Reads and deletes the kernel's calls of __ingot_param, __ingot_max_threads,
  * __ingot_threads_at_once and __ingot_whole_simdgroups. */
-ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
+ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const struct igc_job *job,
                          struct igc_reflection *reflection, struct ig_error *error);
 /* Before that: the address of an argument by reference is good for reads of its type's size,
  * which the launch validator sees to. */
 void igc_mark_references(LLVMValueRef kernel);
 /* "const char *f() [T = metal::atomic<float>]" → "atomic_float". */
 const char *igc_clean_type(struct ig_arena *arena, const char *spelling);
+
+/* ---- limits.c ------------------------------------------------------------------------------- */
+/* Warns, in job->warnings, of arguments, threads and threadgroup memory (the optimised module's)
+ * beyond what Apple's GPUs have. */
+void igc_warn_limits(LLVMModuleRef module, const struct igc_job *job,
+                     const struct igc_reflection *reflection);
 
 /* ---- codegen.c, facts.c, entries.c
  * ------------------------------------------------------------------- */

@@ -96,7 +96,7 @@ static ingot_status optimise(struct ig_arena *arena, LLVMModuleRef module, const
     if (!status) {
         status = igc_check_constants(module, job, error);
     }
-    return status ? status : igc_reflect(arena, kernel, job->kernel, reflection, error);
+    return status ? status : igc_reflect(arena, kernel, job, reflection, error);
 }
 
 /* Code for the CPUs, or for the GPUs, of the command line. */
@@ -109,6 +109,7 @@ static ingot_status compile_targets(struct ig_arena *arena, LLVMModuleRef module
     if (status) {
         return status;
     }
+    igc_warn_limits(module, job, &reflection);
     for (uint32_t i = 0; i < variant->argument_count; i++) { /* of the CPUs' code */
         reflection.arguments[i].unused &= variant->arguments[i].unused;
     }
@@ -201,6 +202,8 @@ static void compile_kernel(struct ig_arena *arena, struct igc_job *job, const vo
                            void *context) {
     struct ig_variant variant = {0};
     struct ig_error error = {0};
+    struct ig_text own = {0};
+    job->warnings = &own;
     ingot_status status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
     bool lacks_constant = status == INGOT_NOT_FOUND && !job->command->kernel_count;
     if (lacks_constant && !job->command->jit) {
@@ -208,34 +211,42 @@ static void compile_kernel(struct ig_arena *arena, struct igc_job *job, const vo
         status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
         job->fill_constants = false;
     }
+    if (own.size) {
+        warnings = ig_arena_printf(arena, "%s%s", warnings, ig_text_string(&own));
+        warnings = warnings ? warnings : "";
+    }
     if (job->command->jit ? status : lacks_constant && !status) {
         done(context, position, NULL, warnings, NULL);
     } else {
         done(context, position, status ? NULL : &variant, warnings, status ? &error : NULL);
     }
+    ig_text_free(&own);
     ig_error_clear(&error);
 }
 
-/* If clang refuses the kernels, each is tried alone, so that one wrong kernel does not fail the
- * others; but when the first alone gets the same diagnostics, so do all. */
-static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch,
-                      const struct ig_error *error) {
+/* Whether clang takes the source without any of its kernels. */
+static bool is_good_without_kernels(struct igc_source *source, const struct igc_options *options) {
+    const char *const none[] = {NULL};
     const void *bitcode;
     size_t size;
-    const char *warnings;
-    struct ig_error alone = {0};
-    ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
-                                             1, &bitcode, &size, &warnings, &alone);
-    bool same = status && !strcmp(ig_error_text(&alone), ig_error_text(error));
-    ig_error_clear(&alone);
-    for (size_t i = 0; i < batch->count && !same; i++) {
+    struct ig_error error = {0};
+    bool good = !igc_source_compile(source, options, none, 0, &bitcode, &size, NULL, &error);
+    ig_error_clear(&error);
+    return good;
+}
+
+/* If clang refuses the kernels, each is tried alone, so that one wrong kernel does not fail the
+ * others; but what is wrong around them is wrong for all. */
+static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch) {
+    bool good = is_good_without_kernels(batch->source, &batch->command->front);
+    for (size_t i = 0; i < batch->count && good; i++) {
         struct igc_batch single = *batch;
         single.kernels += i;
         single.first += i;
         single.count = 1;
         igc_compile_batch(arena, &single);
     }
-    return !same;
+    return good;
 }
 
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
@@ -247,7 +258,7 @@ void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
     ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
                                              batch->count, &bitcode, &size, &warnings, &error);
     igc_time_add("clang", igc_time_now() - start);
-    if (status == INGOT_COMPILE_ERROR && batch->count > 1 && try_alone(arena, batch, &error)) {
+    if (status == INGOT_COMPILE_ERROR && batch->count > 1 && try_alone(arena, batch)) {
         ig_error_clear(&error);
         return;
     }
@@ -562,8 +573,10 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
         status = compile_kernels(arena, &source, command, kernels, count, &result, error);
     }
     *warnings = result.warnings;
-    /* some kernels may be fine where others are not: their code is kept */
-    if (!status || result.variant_count) {
+    /* some kernels may be fine where others are not: their code is kept, or the list of them */
+    bool listed = status == INGOT_COMPILE_ERROR && command->list_only && count > 1 &&
+                  is_good_without_kernels(&source, &command->front);
+    if (!status || result.variant_count || listed) {
         ingot_status written =
             write_archive(arena, command, &source, &result, status ? NULL : error);
         status = status ? status : written;

@@ -14,6 +14,7 @@
 #include "base/archive.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 
 struct igc_options {
     const char *source_name; /* for diagnostics */
@@ -78,5 +79,14 @@ struct igc_call_place {
 ingot_status igc_source_refuse_call(const struct igc_source *source,
                                     const struct igc_call_place *place, const char *reason,
                                     struct ig_error *error);
+
+/* Fails with INGOT_COMPILE_ERROR, or appends a warning, at a kernel's parameter (NULL: at its
+ * name) in the user's source. Without a source there is the message alone. */
+ingot_status igc_source_refuse(const struct igc_source *source, const char *kernel,
+                               const char *parameter, struct ig_error *error, const char *format,
+                               ...) __attribute__((format(printf, 5, 6)));
+void igc_source_warn(const struct igc_source *source, const char *kernel, const char *parameter,
+                     struct ig_text *out, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -20,6 +20,7 @@ struct parameter {
     size_t from, to;                 /* tokens, attributes included */
     size_t name;                     /* IGC_NO_TOKEN when it has none */
     size_t index, index_end;         /* the expression in buffer(…) or threadgroup(…) */
+    bool in_threadgroup;             /* …which is the latter */
     size_t condition, condition_end; /* that in function_constant(…) */
     size_t builtin;                  /* the attribute that names a built-in */
 };
@@ -110,8 +111,16 @@ static ingot_status read_attribute(struct igc_rewriter *rewriter, const struct i
             return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
                                "[[%.*s]] needs an index in parentheses", (int)token->size,
                                token->text);
+        if (parameter->index != IGC_NO_TOKEN)
+            return igc_fail_at(
+                rewriter, from, INGOT_COMPILE_ERROR, error,
+                "a kernel parameter has one index, but this one has [[%s]] and "
+                "[[%s]]",
+                igc_spelling(rewriter, parameter->index - 2, parameter->index_end + 1),
+                igc_spelling(rewriter, from, close + 1));
         parameter->index = from + 2;
         parameter->index_end = close;
+        parameter->in_threadgroup = token->word == IGC_W_THREADGROUP;
     } else if (token->word == IGC_W_FUNCTION_CONSTANT) {
         if (!arguments || close == from + 2)
             return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
@@ -197,6 +206,14 @@ static ingot_status read_parameter(struct igc_rewriter *rewriter, const struct i
         p = end - 1;
     }
     parameter->name = igc_parameter_name(rewriter, from, to);
+    for (size_t p = from; p < to && parameter->builtin != IGC_NO_TOKEN; p++) {
+        enum igc_word word = igc_word_at(tokens, p);
+        if (word == IGC_W_DEVICE || word == IGC_W_CONSTANT || word == IGC_W_THREADGROUP)
+            return igc_fail_at(rewriter, p, INGOT_COMPILE_ERROR, error,
+                               "a kernel parameter with [[%s]] is a value, and not in %.*s memory",
+                               igc_spelling(rewriter, parameter->builtin, parameter->builtin + 1),
+                               (int)igc_at(tokens, p)->size, igc_at(tokens, p)->text);
+    }
     return INGOT_OK;
 }
 
@@ -227,7 +244,9 @@ static void declare_parameter(struct igc_rewriter *rewriter, const struct parame
     if (parameter->index != IGC_NO_TOKEN) {
         igc_before(rewriter, at, "(");
         igc_before_attribute(rewriter, at, parameter->index, parameter->index_end);
-        igc_before(rewriter, at, ")");
+        igc_before(rewriter, at,
+                   parameter->in_threadgroup ? ") + __ingot_in_threadgroup"
+                                             : ") + __ingot_in_buffer");
     } else {
         igc_before(rewriter, at, "~0u");
     }

@@ -41,6 +41,7 @@ struct igc_kernel {
     bool is_template;      /* a primary template, or a partial one */
     bool is_instantiation; /* template void f<float>(…); */
     bool is_graphics;      /* a vertex or fragment function: never kept */
+    bool is_again;         /* an earlier kernel has its name */
     bool keep;             /* chosen in this rewrite */
 };
 
