@@ -1,7 +1,8 @@
 /*
- * The names of textures and samplers. None can be used: these declarations are for the functions
- * and constants of a program whose other kernels have nothing to do with textures. A kernel that
- * has a texture as a parameter is refused by the front end, and one that calls a member of
+ * The names of textures and samplers, and a few of meshes and rays. None can be used: these
+ * declarations are for the functions and constants of a program whose other kernels have nothing to
+ * do with textures. A kernel that has a texture as a parameter is refused by the front end, and one
+ * that calls a member of
  * __ingot_texture by the driver (calls.c).
  */
 #pragma once
@@ -96,4 +97,27 @@ __INGOT_TEXTURE(depth2d_ms_array, T)
 __INGOT_TEXTURE(depthcube, T)
 __INGOT_TEXTURE(depthcube_array, T)
 #undef __INGOT_TEXTURE
+
+/* ---- names in declarations around mesh functions, which are skipped ---- */
+enum class topology { point, line, triangle };
+template <class V, class P, int VERTICES, int PRIMITIVES, topology T> struct mesh {
+    static constexpr uint max_vertices = VERTICES;
+    static constexpr uint max_primitives = PRIMITIVES;
+    void set_primitive_count(uint) const;
+    template <class... A> void set_vertex(A...) const;
+    template <class... A> void set_primitive(A...) const;
+    template <class... A> void set_index(A...) const;
+    template <class... A> void set_indices(A...) const;
+};
+struct mesh_grid_properties {
+    void set_threadgroups_per_grid(vec<uint, 3>) const;
+};
+
+/* ---- ray tracing: a kernel that uses it is refused (frontend/unsupported.c) ---- */
+namespace raytracing {
+struct ray {
+    vec<float, 3> origin, direction;
+    float min_distance, max_distance;
+};
+} // namespace raytracing
 } // namespace metal

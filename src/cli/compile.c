@@ -25,7 +25,7 @@
 #define COMPILER_MEMORY 0 /* the default limit */
 #endif
 
-enum { MAX_ARGUMENTS = 512, MAX_WORKERS = 64, MAX_BATCH = 8, MAX_DESCRIBED = 64 };
+enum { MAX_ARGUMENTS = 8192, MAX_WORKERS = 64, MAX_BATCH = 8, MAX_DESCRIBED = 64 };
 
 struct command_line {
     const char *items[MAX_ARGUMENTS + 1];
@@ -252,6 +252,20 @@ static const char *own_words(const struct cli_kernel_result *result, ingot_statu
     return named && status != INGOT_COMPILE_ERROR ? text + 9 + length : text;
 }
 
+/* The other sources of the command, and whether there are any. */
+static bool add_others(struct command_line *line, const struct cli_compile_request *request) {
+    bool any = false;
+    for (size_t i = 0; request->files && i < request->files->count; i++) {
+        const char *path = request->files->items[i];
+        if (strcmp(path, request->path) && strcmp(path, "-") && !cli_is_archive(path) &&
+            !cli_is_binary(path)) {
+            add_pair(line, "--with", path);
+            any = true;
+        }
+    }
+    return any;
+}
+
 /* Compiles `count` kernels from `first` on in one run; false when it failed, and there is more
  * than one to blame. */
 static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
@@ -273,8 +287,10 @@ static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
     if (jobs->request->describe_only)
         add(&line, "--describe-only");
     struct cli_source_options options = *jobs->request->options;
-    options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
-    options.defines = (struct cli_list){0};
+    if (!add_others(&line, jobs->request)) {
+        options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
+        options.defines = (struct cli_list){0};
+    }
     add_source_options(&line, &scratch, &options);
 
     double start = now();

@@ -37,6 +37,10 @@ struct igc_value { /* of a function constant */
     size_t size;
 };
 
+struct igc_others { /* compiled when they are needed (sources.c) */
+    struct igc_other *items;
+};
+
 struct igc_command {
     const char *source_path; /* "-" is stdin */
     const char *output;
@@ -47,8 +51,11 @@ struct igc_command {
     size_t target_count;
     const struct igc_value *values; /* ascending index */
     size_t value_count;
-    const char *constants_key; /* the values as struct ig_variant spells them */
-    const char *depfile;       /* where the included files are listed; NULL: nowhere */
+    const char *constants_key;     /* the values as struct ig_variant spells them */
+    const char *depfile;           /* where the included files are listed; NULL: nowhere */
+    const char *const *with_paths; /* sources that define what this one declares */
+    size_t with_count;
+    struct igc_others *others; /* as many */
     const char *variants_path; /* instead of kernels and values; NULL: none */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help;
     enum igc_emit emit;
@@ -67,6 +74,10 @@ ingot_status igc_find_prelude(struct ig_arena *arena, const char **prelude, stru
 /* The whole of ingotc after the command line; *warnings (the arena's) also when it fails. */
 ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const char **warnings,
                      struct ig_error *error);
+
+/* The text of a source file, or ("-") of stdin, without a byte-order mark. */
+ingot_status igc_read_source(struct ig_arena *arena, const char *path, const char **text,
+                             size_t *size, struct ig_error *error);
 
 /* One kernel for one set of constants. */
 struct igc_job {
@@ -154,6 +165,12 @@ void igc_print_module(LLVMModuleRef module, struct ig_text *out);
 /* The bytes of a constant string, with its NUL if it has one; NULL if it is none. */
 const char *igc_constant_text(LLVMValueRef value, size_t *length);
 
+/* ---- sources.c --------------------------------------------------------------------------- */
+/* Links what the kernel needs, its module only declares, and the command's other sources define,
+ * into it. */
+ingot_status igc_link_sources(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
+                              const struct igc_job *job, struct ig_error *error);
+
 /* ---- specialise.c -------------------------------------------------------------------------- */
 /* Gives function constants their values and folds __ingot_constant_defined and
  * __ingot_fast_math. */
@@ -167,6 +184,9 @@ ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job
 /* Refuses recursion and calls of kernels, at their place in the source. */
 ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                              struct ig_error *error);
+/* After optimisation: refuses calls of what nobody defines, and through pointers. */
+ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
+                               struct ig_error *error);
 /* The last name in a mangled one: "_ZN3foo3barEi" → "bar". Names of other forms stay whole. */
 const char *igc_plain_name(const char *mangled, size_t *length);
 

@@ -96,6 +96,9 @@ static ingot_status optimise(struct ig_arena *arena, LLVMModuleRef module, const
     if (!status) {
         status = igc_check_constants(module, job, error);
     }
+    if (!status) {
+        status = igc_check_targets(kernel, job, error);
+    }
     return status ? status : igc_reflect(arena, kernel, job, reflection, error);
 }
 
@@ -134,6 +137,9 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
     const struct igc_command *command = job->command;
     LLVMValueRef kernel;
     ingot_status status = igc_module_find(module, job->kernel, &kernel, error);
+    if (!status) {
+        status = igc_link_sources(arena, module, kernel, job, error);
+    }
     if (!status) {
         status = igc_check_calls(module, kernel, job, error);
     }
@@ -283,8 +289,8 @@ void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
 
 /* ---- one source file ---- */
 
-static ingot_status read_source(struct ig_arena *arena, const char *path, const char **text,
-                                size_t *size, struct ig_error *error) {
+ingot_status igc_read_source(struct ig_arena *arena, const char *path, const char **text,
+                             size_t *size, struct ig_error *error) {
     char *bytes = NULL;
     ingot_status status = INGOT_OK;
     struct ig_text input = {0};
@@ -329,7 +335,7 @@ static ingot_status open_source(struct ig_arena *arena, struct igc_command *comm
                                 struct igc_source *source, struct ig_error *error) {
     const char *text;
     size_t size;
-    ingot_status status = read_source(arena, command->source_path, &text, &size, error);
+    ingot_status status = igc_read_source(arena, command->source_path, &text, &size, error);
     if (!status) {
         status = igc_find_clang(arena, &command->front.clang, error);
     }
@@ -559,8 +565,12 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
         return status;
     }
     const bool named = command->kernel_count > 0;
-    const char *const *kernels = named ? command->kernels : source.kernels;
-    size_t count = named ? command->kernel_count : source.kernel_count;
+    /* what cannot be compiled here is only an error when it is asked for */
+    const char *const *all = command->jit ? source.plain_kernels : source.kernels;
+    const char *const *kernels = named ? command->kernels : all;
+    size_t count = named          ? command->kernel_count
+                   : command->jit ? source.plain_count
+                                  : source.kernel_count;
     if (command->emit != IGC_EMIT_ARCHIVE) {
         return emit_text(arena, &source, command, kernels, count, error);
     }

@@ -35,7 +35,7 @@ struct igc_source { /* one preprocessed and analysed source */
     size_t kernel_count;
     const char *const *kernels; /* host names, in source order */
     size_t plain_count;
-    const char *const *plain_kernels; /* those without textures, which are refused */
+    const char *const *plain_kernels; /* those that use nothing unsupported */
     size_t constant_count;
     const struct ig_constant *constants;
     size_t dependency_count;
@@ -74,7 +74,7 @@ struct igc_call_place {
     size_t file_size;
     unsigned line; /* 0: unknown */
     const char *name;
-    size_t name_size;
+    size_t name_size; /* 0: nothing is named */
 };
 ingot_status igc_source_refuse_call(const struct igc_source *source,
                                     const struct igc_call_place *place, const char *reason,

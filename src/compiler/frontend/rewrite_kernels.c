@@ -54,14 +54,6 @@ static const char *const builtins[] = {
     "grid_size",
 };
 
-static const char *const texture_types[] = {
-    "texture1d",         "texture1d_array",    "texture2d", "texture2d_array",
-    "texture2d_ms",      "texture2d_ms_array", "texture3d", "texturecube",
-    "texturecube_array", "texture_buffer",     "depth2d",   "depth2d_array",
-    "depth2d_ms",        "depth2d_ms_array",   "depthcube", "depthcube_array",
-    "sampler",
-};
-
 static bool is_one_of(const struct igc_token *token, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (igc_is(token, names[i]))
@@ -77,25 +69,6 @@ bool igc_is_position(const struct igc_token *token) {
 static bool same_name(const struct igc_tokens *tokens, size_t a, size_t b) {
     const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
     return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
-}
-
-bool igc_has_textures(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
-                      size_t *where) {
-    const struct igc_tokens *tokens = &rewriter->tokens;
-    for (size_t i = kernel->open; kernel->open != IGC_NO_TOKEN && i < kernel->close; i++)
-        if (igc_at(tokens, i)->kind == IGC_IDENTIFIER &&
-            IS_ONE_OF(igc_at(tokens, i), texture_types)) {
-            *where = i;
-            return true;
-        }
-    for (size_t i = 0; kernel->is_instantiation && i < rewriter->kernel_count; i++) {
-        const struct igc_kernel *other = &rewriter->kernels[i];
-        if (other->is_template && !other->is_instantiation &&
-            same_name(tokens, other->name, kernel->name) &&
-            igc_has_textures(rewriter, other, where))
-            return true;
-    }
-    return false;
 }
 
 /* ---- one parameter ---------------------------------------------------------------------- */
@@ -393,12 +366,10 @@ ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error 
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
         ingot_status status = INGOT_OK;
-        size_t where;
-        if (kernel->keep && igc_has_textures(rewriter, kernel, &where))
-            return igc_fail_at(rewriter, where, INGOT_COMPILE_ERROR, error,
-                               "kernel \"%s\" has a %s parameter; textures and samplers are not "
-                               "supported",
-                               kernel->host_name, igc_spelling(rewriter, where, where + 1));
+        if (kernel->keep)
+            status = igc_refuse_unsupported(rewriter, kernel, error);
+        if (status != INGOT_OK)
+            return status;
         if (kernel->is_graphics || (kernel->host_name && !kernel->keep))
             igc_kill(rewriter, kernel->start, kernel->end);
         else if (kernel->is_instantiation)

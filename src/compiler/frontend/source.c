@@ -47,7 +47,7 @@ static bool list_kernels(struct igc_source *source) {
         if (kernel->is_again)
             continue;
         names[source->kernel_count++] = kernel->host_name;
-        if (!igc_has_textures(rewriter, kernel, &where))
+        if (!igc_unsupported(rewriter, kernel, &where))
             plain[source->plain_count++] = kernel->host_name;
     }
     source->kernels = names;
@@ -209,10 +209,11 @@ ingot_status igc_source_refuse_call(const struct igc_source *source,
         if (named && !definition)
             break;
     }
+    const char *quote = place->name_size ? "'" : "", *end = place->name_size ? "': " : "";
     if (best != IGC_NO_TOKEN)
-        return igc_fail_at(source->rewriter, best, INGOT_COMPILE_ERROR, error, "'%.*s': %s",
-                           (int)place->name_size, place->name, reason);
-    return ig_fail(error, INGOT_COMPILE_ERROR, "%.*s:%u: error: '%.*s': %s", (int)place->file_size,
-                   place->file ? place->file : "", place->line, (int)place->name_size, place->name,
-                   reason);
+        return igc_fail_at(source->rewriter, best, INGOT_COMPILE_ERROR, error, "%s%.*s%s%s", quote,
+                           (int)place->name_size, place->name, end, reason);
+    return ig_fail(error, INGOT_COMPILE_ERROR, "%.*s:%u: error: %s%.*s%s%s", (int)place->file_size,
+                   place->file ? place->file : "", place->line, quote, (int)place->name_size,
+                   place->name, end, reason);
 }
