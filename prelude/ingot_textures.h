@@ -55,17 +55,37 @@ struct sampler {
     template <class... A> constexpr sampler(A...) {}
 };
 
+struct min_lod_clamp {
+    constexpr min_lod_clamp(float) {}
+};
+template <class T> struct sparse_color {
+    bool resident() const;
+    T value() const;
+};
+
 /* Nothing is defined: a call of any of these never gets as far as code. */
 template <class R> struct __ingot_texture {
     template <class... A> R sample(A...) const;
     template <class... A> R sample_compare(A...) const;
     template <class... A> R gather(A...) const;
     template <class... A> R gather_compare(A...) const;
+    template <class... A> sparse_color<R> sparse_sample(A...) const;
+    template <class... A> sparse_color<R> sparse_sample_compare(A...) const;
+    template <class... A> sparse_color<R> sparse_gather(A...) const;
+    template <class... A> sparse_color<R> sparse_read(A...) const;
+    template <class... A> float calculate_clamped_lod(A...) const;
+    template <class... A> float calculate_unclamped_lod(A...) const;
     template <class... A> R read(A...) const;
     template <class... A> void write(A...) const;
     template <class... A> R atomic_load(A...) const;
     template <class... A> void atomic_store(A...) const;
     template <class... A> R atomic_fetch_add(A...) const;
+    template <class... A> R atomic_fetch_sub(A...) const;
+    template <class... A> R atomic_fetch_and(A...) const;
+    template <class... A> R atomic_fetch_or(A...) const;
+    template <class... A> R atomic_fetch_xor(A...) const;
+    template <class... A> R atomic_exchange(A...) const;
+    template <class... A> bool atomic_compare_exchange_weak(A...) const;
     template <class... A> R atomic_fetch_max(A...) const;
     template <class... A> R atomic_fetch_min(A...) const;
     uint get_width(uint lod = 0) const;
