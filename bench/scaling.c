@@ -88,10 +88,9 @@ static void open_place(struct bench *bench, struct place *place, uint32_t worker
     ingot_library *library;
     must(ingot_device_open("cpu", &desc, &place->device));
     must(ingot_stream_create(place->device, &place->stream));
-    must(bench->archive
-             ? ingot_library_create_from_archive(place->device, bench->archive, &library)
-             : ingot_library_create_from_source_file(place->device, BENCH_SOURCE "/scaling.metal",
-                                                     NULL, &library));
+    must(bench->archive ? ingot_library_create_from_archive(place->device, bench->archive, &library)
+                        : ingot_library_create_from_source_file(
+                              place->device, BENCH_SOURCE "/scaling.metal", NULL, &library));
     for (uint32_t i = 0; i < ROWS; i++)
         must(ingot_kernel_create(library, &(ingot_kernel_desc){.name = rows[i].kernel},
                                  &place->kernels[i]));
