@@ -10,6 +10,7 @@
  * pool.
  */
 #include <sched.h>
+#include <time.h>
 
 #include "runtime/cpu/cpu.h"
 
@@ -17,6 +18,7 @@
 #define INVITE_NS 25000u  /* between invitations for short commands, at first, */
 #define INVITED   64u     /* and at most as long as so many of them take */
 #define ENOUGH    4u      /* of so many shares, one may be missing or too many */
+#define LEFT_NS   20000   /* a CPU is left to others for so long */
 #define YIELD_NS  200000u /* a leader lets others on its CPU run so seldom */
 #define LOOKS     64u     /* before a look at the clock */
 
@@ -98,6 +100,18 @@ static void find_crowd(struct cpu_stream *stream, const struct cpu_command *comm
     }
 }
 
+/* For a thread that is still at its share. If that takes long it has lost its CPU to others, and
+ * may have this one: that it is idle moves it here. */
+static void wait_a_moment(uint32_t looks) {
+    cpu_relax();
+    if (looks % (16 * LOOKS) != 0)
+        return;
+    if (looks < 64 * LOOKS)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = LEFT_NS}, NULL);
+}
+
 void cpu_run_round(struct cpu_executor *executor, struct cpu_stream *stream,
                    struct cpu_command *command) {
     uint64_t number = ++stream->round_number;
@@ -112,11 +126,8 @@ void cpu_run_round(struct cpu_executor *executor, struct cpu_stream *stream,
     /* Who enters sees that it is closed, or is seen: both sides write first and then read. */
     atomic_store(&stream->round.state, state);
     for (uint32_t i = 1; i < command->shares; i++)
-        for (uint32_t looks = 1; atomic_load(&stream->seats[i].entered) == number; looks++) {
-            cpu_relax();
-            if (looks % (16 * LOOKS) == 0)
-                sched_yield(); /* it has lost its CPU */
-        }
+        for (uint32_t looks = 1; atomic_load(&stream->seats[i].entered) == number; looks++)
+            wait_a_moment(looks);
     find_crowd(stream, command);
 }
 
