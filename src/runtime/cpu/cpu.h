@@ -66,6 +66,7 @@ struct cpu_command {
     uint64_t work;    /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
     bool is_short;    /* shared only since more is queued: `work` is all of that */
     bool is_brief;    /* it is run in a round, or alone */
+    bool is_sample;   /* it runs alone to see what it costs */
     bool is_compared; /* what it costs with and without stripes */
     bool is_even;     /* who attends does its share only */
     uint64_t stretch; /* pieces claimed at most, from the shares' ends on; 0: from their start */
@@ -321,6 +322,7 @@ struct cpu_stream {
     atomic_bool inviting;                                 /* (pool) listed as having vacancies */
     struct cpu_stream *inviting_next, *inviting_previous; /* (pool) */
     uint64_t round_number;                                /* (leader) */
+    uint32_t short_commands;                              /* (leader) so far */
     uint64_t invited;     /* (leader) when more were last asked to come, in ns, */
     uint32_t invitations; /* (leader) and how often in vain */
     uint64_t yielded;     /* (leader) when it last let others on its CPU run */

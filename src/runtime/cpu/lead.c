@@ -17,6 +17,7 @@
 #define BACKLOG_MOST_NS   400000u  /* less than makes a command long */
 #define BRIEF_NS          1000000u /* so little work is run in a round */
 #define HANDOVER_NS       400u
+#define SAMPLED_EVERY     64u   /* short commands */
 #define SHORT_CHUNK_NS    500u  /* the same where threads attend */
 #define EVEN_NS           5000u /* a thread more has so little to do that it does no other's */
 #define LINGER_NS         2000u /* a leader waits this long for the next command */
@@ -184,7 +185,8 @@ static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
     command->is_brief = command->work <= BRIEF_NS && !executor->device->shares_cpus &&
                         command->pieces < (uint64_t)1 << CPU_ROUND_PIECES;
     if (command->is_short) {
-        if (command->work <= QUEUED_ALONE_NS || !command->is_brief)
+        command->is_sample = ++stream->short_commands % SAMPLED_EVERY == 0;
+        if (command->work <= QUEUED_ALONE_NS || !command->is_brief || command->is_sample)
             return true;
         chunk = SHORT_CHUNK_NS / cost;
     } else if (chunk > most) { /* evenness, but not for claims that cost more than their work */

@@ -122,7 +122,8 @@ void cpu_run_round(struct cpu_executor *executor, struct cpu_stream *stream,
     atomic_store_explicit(&stream->round.state, state | CPU_ROUND_OPEN, memory_order_release);
     if (command->invited) /* not before: who is woken may take this CPU, and should find work */
         cpu_pool_invite(stream, command->invited, command->invited_work);
-    cpu_take_part(executor, stream, command, 0, command->shares, true);
+    /* what a short one costs is for a good part that it is shared */
+    cpu_take_part(executor, stream, command, 0, command->shares, !command->is_short);
     /* Who enters sees that it is closed, or is seen: both sides write first and then read. */
     atomic_store(&stream->round.state, state);
     for (uint32_t i = 1; i < command->shares; i++)

@@ -10,8 +10,7 @@
 #include "runtime/cpu/cpu.h"
 
 #define CHUNKS_PER_THREAD 8u
-#define CLAIMS            4u /* a quarter of what is left of a share at a time, or a chunk */
-#define EVEN_CLAIMS       2u
+#define CLAIMS            4u       /* a quarter of what is left of a share at a time, or a chunk */
 #define MOVE_NS           2000000u /* a worker leaves its CPU so seldom */
 #define BLIT_BLOCK        ((uint64_t)1 << 20)
 #define TIMED_EVERY       8u /* commands that run on one thread */
@@ -81,7 +80,7 @@ static void run_pieces(struct cpu_executor *executor, struct cpu_command *comman
 /* Reading the clock costs as much as a small threadgroup: once in a while is enough. */
 void cpu_run_alone(struct cpu_executor *executor, struct cpu_command *command) {
     struct cpu_code *code = command->kind == CPU_DISPATCH ? command->u.dispatch.code : NULL;
-    bool timed = code && (executor->alone_count++ % TIMED_EVERY == 0 ||
+    bool timed = code && (command->is_sample || executor->alone_count++ % TIMED_EVERY == 0 ||
                           !atomic_load_explicit(&code->cost, memory_order_relaxed));
     uint64_t start = timed ? cpu_now() : 0, compared = time_to_compare(command);
     run_pieces(executor, command, 0, command->pieces);
@@ -168,7 +167,9 @@ void cpu_leave_crowd(struct cpu_executor *executor) {
 
 /* Of what is left of a share, a part, but at least so much. */
 static uint64_t part_of(const struct cpu_command *command, uint64_t left, uint64_t least) {
-    uint64_t count = left / (command->is_even ? EVEN_CLAIMS : CLAIMS);
+    if (command->is_even) /* its data stay with who always does it */
+        return left;
+    uint64_t count = left / CLAIMS;
     if (command->stretch && count > command->stretch)
         count = command->stretch;
     if (count < least)
