@@ -2,11 +2,11 @@
  * The CPU device, inside.
  *
  * A stream is a FIFO of commands. One thread at a time leads a stream: it takes commands
- * off, runs small ones itself and opens large ones to other threads, which claim chunks of
- * threadgroups. Each begins in a share of its own, the same one in every dispatch, so that it
- * finds in its cache what it left there, and then helps with the others. Whoever finishes the
- * last chunk leads on. Leaders and helpers are the device's worker threads and the threads that
- * wait for a stream.
+ * off, runs small ones itself, brief ones with threads that attend the stream (rounds.c), and opens
+ * large ones to other threads, which claim chunks of threadgroups. Each begins in a share of its
+ * own, the same one in every dispatch, so that it finds in its cache what it left there, and then
+ * helps with the others. Whoever finishes the last chunk leads on. Leaders and helpers are the
+ * device's worker threads and the threads that wait for a stream.
  *
  * Locks, never nested in each other: cpu_device.lock guards the list of runnable streams and
  * the fields marked (pool); cpu_stream.lock its queue and (queue); cpu_event.lock an event.

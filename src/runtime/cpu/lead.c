@@ -2,8 +2,9 @@
  * Leading a stream: taking commands off its queue and running them in order.
  *
  * Requires that the caller leads (or helps) the stream, see cpu.h. A command of little work,
- * judged by what its kernel cost before, runs on the leader alone; others are opened to
- * helpers. A failed stream drops commands, but events still complete.
+ * judged by what its kernel cost before, runs on the leader alone, one of some more in a round
+ * (rounds.c); others are opened to helpers. A failed stream drops commands, but events still
+ * complete.
  */
 #include <stdlib.h>
 #include <string.h>

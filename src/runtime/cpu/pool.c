@@ -1,9 +1,10 @@
 /*
  * The worker threads of a CPU device, and the list of streams that want a thread.
  *
- * A stream is listed while it wants a leader (ready) or takes helpers (open). At most
- * worker_count threads take part in one command, so a waiting thread that helps stands in for
- * a worker rather than adding to the load. Idle workers spin for a moment, then sleep.
+ * A stream is listed while it wants a leader (ready) or takes helpers (open), and in a list of its
+ * own kind while threads are to attend it (rounds.c). At most worker_count threads take part in one
+ * command, so a waiting thread that helps stands in for a worker rather than adding to the load.
+ * Idle workers spin for a moment, then sleep.
  *
  * Waking a sleeper is a system call of some microseconds. So for a few milliseconds one of the
  * sleeping workers dozes: it looks for work now and then. Meanwhile a short command on an idle
