@@ -12,13 +12,14 @@
 # spares the machine there the compilation (half a minute for attention_backward). DEVICE: cuda. BENCH_TIME: seconds per row.
 # JOBS: processes at once. SEEDS: random kernels (200). STEPS: those of run (launch msl random health large bench), and,
 # when they are named:
+#   faults         kernels that fail, after which the device goes on; launches in a process of the device's own
 #   torch          torch and ingot side by side (gpu_torch.py; COMPILE_JOBS: processes that compile its rows before)
 #   torch_tests    tests/python/test_cuda.py
 #   sanitizer      compute-sanitizer over all operations (gpu_sanitizer.sh)
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 command=${1:-} folder=${2:-} output=${3:-}
-[ -n "$folder" ] || { sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2; }
+[ -n "$folder" ] || { sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2; }
 mkdir -p "$folder" && folder=$(cd "$folder" && pwd) || exit 1
 targets=${TARGETS:-sm_90}
 device=${DEVICE:-cuda}
@@ -49,6 +50,7 @@ pack() {
     done
     [ ! -e "$root/src/harness/ceilings.metal" ] || archive ceilings "$root/src/harness/ceilings.metal" || failed=$((failed + 1))
     archive gpu_launch "$root/bench/gpu_launch.metal" || failed=$((failed + 1))
+    archive gpu_faults "$root/bench/gpu_faults.metal" || failed=$((failed + 1))
     archive cuda_kernels "$root/tests/python/cuda_kernels.metal" "$root/tests/python/cuda_kernels.variants" ||
         failed=$((failed + 1))
     "${RUN_MSL:-run-msl}" --pack "$folder/msl" $options --jobs "$jobs" "$root/tests/msl" || failed=$((failed + 1))
@@ -101,7 +103,7 @@ run() {
     python=
     case " ${STEPS:-} " in *" torch"*) python=ingot_python ;; esac
     step build cmake --build "$build" -j "$jobs" --target run-msl random_kernels test_runtime_cuda test_runtime_cuda_failures \
-        fake_cuda gpu_launch ingot_command $python
+        fake_cuda gpu_launch gpu_faults ingot_command $python
     [ "$(cat "$output/build.status")" = 0 ] || { tail -n 40 "$output/build.out" "$output/build.err" "$output/configure.err"; exit 1; }
     step devices "$build/bin/ingot" devices
     step fake "$build/bin/test_runtime_cuda"
@@ -109,6 +111,10 @@ run() {
     for which in ${STEPS:-launch msl random health large bench}; do
         case $which in
         launch) step launch "$build/bin/gpu_launch" "$folder/kernels/gpu_launch.ingot" "$device" ;;
+        faults)
+            step faults "$build/bin/gpu_faults" "$folder/kernels/gpu_faults.ingot" "$device"
+            step faults_launch env INGOT_CUDA_WORKER=1 "$build/bin/gpu_launch" "$folder/kernels/gpu_launch.ingot" "$device"
+            ;;
         msl)
             step msl "$build/bin/run-msl" --packed "$folder/msl" --device "$device" --jobs "$jobs" \
                 --seconds 60 "$root/tests/msl"
@@ -142,5 +148,5 @@ run() {
 case $command in
 pack) pack ;;
 run) run ;;
-*) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2 ;;
+*) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

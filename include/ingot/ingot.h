@@ -97,6 +97,8 @@ typedef struct ingot_device_desc {
                                     OpenMP's: workers without work soon sleep, and short work
                                     wakes none: who waits for it runs it, or a worker once
                                     ingot_event_done was asked */
+    bool own_process; /* cuda: the driver is loaded by a process of the device's own, which
+                         a fault or a time limit ends; as with INGOT_CUDA_WORKER=1 */
 } ingot_device_desc;
 #define INGOT_DEVICE_DESC_INIT {0}
 

@@ -9,7 +9,17 @@
 enum { ADAMW, ADAM, GRAD_NORM };
 enum { MOST_SIMDS = 16 }; /* of a threadgroup: adam takes no 1024 threads */
 
-static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
+enum { KNOB_STAY = IGO_LINE_KNOBS };
+static const ingot_ops_knob knobs[] = {
+    IGO_LINE_KNOB_LIST,
+    [KNOB_STAY] = {.name = "stay",
+                   .help =
+                       "Mi elements of the parameters from which loads ask the second cache to "
+                       "keep what they bring, so that results leave that first; 0: they never do",
+                   .fallback = 0,
+                   .minimum = 0,
+                   .maximum = 65536},
+};
 enum { KNOB_LAST = IGO_LINE_KNOBS };
 static const ingot_ops_knob norm_knobs[] = {
     IGO_LINE_KNOB_LIST,
@@ -262,8 +272,11 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
     args->blocks = table.blocks;
 
     struct igo_launch launch = {0};
+    const bool wide = igo_knob(call, IGO_LINE_WIDE) && table.aligned;
+    const uint64_t least = (uint64_t)igo_knob(call, KNOB_STAY) << 20;
     igo_launch_kernel(&launch, "adam_%s_%s", igo_type_name(kind.param), igo_type_name(kind.grad));
-    igo_launch_constant_bool(&launch, "line_wide", igo_knob(call, IGO_LINE_WIDE) && table.aligned);
+    igo_launch_constant_bool(&launch, "line_wide", wide);
+    igo_launch_constant_bool(&launch, "adam_stays", wide && least && elements >= least);
     igo_launch_constant_bool(&launch, "adam_master", kind.master);
     igo_launch_constant_bool(&launch, "adam_amsgrad", desc->amsgrad);
     igo_launch_buffer(&launch, table.buffer, 0);

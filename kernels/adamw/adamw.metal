@@ -10,10 +10,18 @@ using namespace metal;
 constant bool adam_master [[function_constant(1)]];  // float32 copies of the parameters
 constant bool adam_amsgrad [[function_constant(2)]]; // the largest second moment so far
 constant uint norm_simds [[function_constant(3)]];   // SIMD-groups that add the blocks' sums up
+constant bool adam_stays [[function_constant(4)]];   // what is loaded, in caches: see stream.h
 
-// The last entry that begins at or before the block.
-static constant adam_entry &entry_of(constant adam_entry *table, ulong entries, ulong number) {
+// The last entry that begins at or before the block. Lanes of a GPU look at 32 places at once.
+static constant adam_entry &entry_of(constant adam_entry *table, ulong entries, ulong number,
+                                     uint lane) {
     ulong low = 0, high = entries;
+    while (line_wide && high - low > 1) {
+        ulong step = (high - low + 31) / 32, at = low + lane * step;
+        bool begins = at < high && table[at].first_block <= number;
+        low += (popcount(uint(ulong(simd_vote::vote_t(simd_ballot(begins))))) - 1) * step;
+        high = min(low + step, high);
+    }
     while (high - low > 1) {
         ulong middle = (low + high) / 2;
         if (table[middle].first_block <= number)
@@ -42,6 +50,10 @@ static void adam_step(thread adam_state<V> &a, V grad, float scale, constant ada
     a.param = param - args.step_size * (a.exp_avg / (sqrt(second * args.bias2) + args.eps));
 }
 
+template <typename T> static float4 adam_load(device const T *at, uint lane) {
+    return line_load(adam_stays ? staying(at) : at, lane);
+}
+
 // N steps of 128 elements: all of them are loaded before the first is stored.
 template <uint N, typename P, typename G>
 static void adam_steps(device P *param, device const G *grad, device float *exp_avg,
@@ -52,12 +64,12 @@ static void adam_steps(device P *param, device const G *grad, device float *exp_
 #pragma unroll
     for (uint i = 0; i < N; i++) {
         const ulong from = at + i * LINE_STEP;
-        a[i].param = adam_master ? line_load(master + from, lane) : line_load(param + from, lane);
-        a[i].exp_avg = line_load(exp_avg + from, lane);
-        a[i].exp_avg_sq = line_load(exp_avg_sq + from, lane);
+        a[i].param = adam_master ? adam_load(master + from, lane) : adam_load(param + from, lane);
+        a[i].exp_avg = adam_load(exp_avg + from, lane);
+        a[i].exp_avg_sq = adam_load(exp_avg_sq + from, lane);
         if (adam_amsgrad)
-            a[i].max_exp_avg_sq = line_load(largest + from, lane);
-        g[i] = line_load(grad + from, lane);
+            a[i].max_exp_avg_sq = adam_load(largest + from, lane);
+        g[i] = adam_load(grad + from, lane);
     }
 #pragma unroll
     for (uint i = 0; i < N; i++)
@@ -76,6 +88,7 @@ static void adam_steps(device P *param, device const G *grad, device float *exp_
 }
 
 constant constexpr uint ADAM_STEPS = 2;
+constant constexpr uint ADAM_THREADS_AT_ONCE = 768; // 80 registers each
 
 template <typename P, typename G>
 [[max_total_threads_per_threadgroup(512)]]
@@ -87,10 +100,11 @@ kernel void adam(constant adam_entry *table [[buffer(0)]], device const float *n
                  uint simds [[simdgroups_per_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
     mostly_moves<P>();
+    threads_at_once(line_wide && !adam_master && !adam_amsgrad ? ADAM_THREADS_AT_ONCE : 0);
     ulong number = line_number(group, groups, simd, simds);
     if (number >= args.blocks)
         return;
-    constant adam_entry &entry = entry_of(table, args.entries, number);
+    constant adam_entry &entry = entry_of(table, args.entries, number, lane);
     device P *param = (device P *)entry.param;
     device const G *grad = (device const G *)entry.grad;
     device float *exp_avg = entry.exp_avg, *exp_avg_sq = entry.exp_avg_sq;
@@ -161,7 +175,7 @@ kernel void grad_norm_blocks(constant adam_entry *table [[buffer(0)]],
     ulong number = line_number(group, groups, simd, simds);
     if (number >= args.blocks)
         return;
-    constant adam_entry &entry = entry_of(table, args.entries, number);
+    constant adam_entry &entry = entry_of(table, args.entries, number, lane);
     ulong at = (number - entry.first_block) * args.block;
     ulong end = min(at + args.block, ulong(entry.count));
     float sum = entry.grad_type == 0   ? sum_of_squares<float>(entry.grad, at, end, lane)

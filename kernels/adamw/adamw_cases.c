@@ -77,6 +77,17 @@ static const struct igh_case adam_cases[] = {
      .f = {1e-3, 0.01},
      .uses = IGH_LARGE,
      .types = IGH_F32_BF16},
+    {.name = "large 100 of 1Mi",
+     .n = {100, 1 << 20, 10},
+     .f = {1e-3, 0.01},
+     .uses = IGH_LARGE,
+     .types = IGH_F32_BF16},
+    {.name = "large 100 of 1Mi, master",
+     .n = {100, 1 << 20, 10},
+     .f = {1e-3, 0.01},
+     .flags = HAS_MASTER,
+     .uses = IGH_LARGE,
+     .types = IGH_TYPE(INGOT_SCALAR_BF16)},
 };
 
 static const struct igh_case norm_cases[] = {

@@ -46,17 +46,30 @@ inline float first_sum_over(uint simds, float value, threadgroup float *shared, 
     return value;
 }
 
-/* Both sums of a pair at once; `shared` is for this alone, once. */
+/* Both sums of a pair at once; `shared` is for this alone, once. Each half of a SIMD-group adds one
+ * of them up, and few SIMD-groups are added without shuffles: their latency is what counts. */
 inline float2 sums_over(uint simds, float2 value, threadgroup float2 *shared, uint simd,
                         uint lane) {
-    value = float2(simd_sum(value.x), simd_sum(value.y));
-    if (simds > 1) {
-        if (lane == 0) {
-            shared[simd] = value;
-        }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (simds == 1) {
+        return float2(simd_sum(value.x), simd_sum(value.y));
+    }
+    const bool second = lane >= 16;
+    float mine = second ? value.y : value.x, other = second ? value.x : value.y;
+    mine += simd_shuffle_xor(other, 16);
+    for (ushort apart = 8; apart > 0; apart /= 2) {
+        mine += simd_shuffle_xor(mine, apart);
+    }
+    if (lane % 16 == 0) {
+        ((threadgroup float *)(shared + simd))[second] = mine;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (simds > 8) {
         value = lane < simds ? shared[lane] : float2(0.0f);
-        value = float2(simd_sum(value.x), simd_sum(value.y));
+        return float2(simd_sum(value.x), simd_sum(value.y));
+    }
+    value = shared[0];
+    for (uint i = 1; i < simds; i++) {
+        value += shared[i];
     }
     return value;
 }

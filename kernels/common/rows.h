@@ -194,10 +194,10 @@ inline void row_fetch(device const T *row, uint columns, uint me, T fill,
 }
 
 /* Of a vector along rows of whole blocks: block b and the next, where b is even; of a 16-bit type.
- */
+ * All blocks are constants from one address. */
 template <typename T>
 inline void row_fetch_eight(device const T *row, uint b, uint me, thread vec<T, 4> *blocks) {
-    uint4 eight = *(device const uint4 *)(row + row_first(b, me));
+    uint4 eight = *(device const uint4 *)(row + row_first(0, me) + row_first(b, 0));
     ((thread uint2 *)blocks)[b] = eight.xy;
     ((thread uint2 *)blocks)[b + 1] = eight.zw;
 }

@@ -40,6 +40,7 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     // loses no more than a factor of the row's length, which 16-bit results do not notice.
     constexpr bool ONE_PASS = KEEP && sizeof(T) == 2 && !PART;
     threads_at_once(ROW_EIGHT && sizeof(W) == 2 ? ROW_EIGHT_THREADS_AT_ONCE : 0);
+    whole_simdgroups();
     threadgroup float row_shared[32];
     threadgroup float2 row_pairs[32];
     ulong row = ROW_NUMBER;

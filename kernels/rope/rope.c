@@ -7,7 +7,7 @@
 #include "rope/rope_args.h"
 #include "rope/rope_frequencies.h"
 
-enum { KNOB_SIMD, KNOB_ROWS, KNOB_TABLE, KNOB_WIDE };
+enum { KNOB_SIMD, KNOB_ROWS, KNOB_TABLE, KNOB_WIDE, KNOB_STAY };
 static const ingot_ops_knob knobs[] = {
     [KNOB_SIMD] = {.name = "simd",
                    .help = "SIMD-groups per threadgroup",
@@ -27,11 +27,20 @@ static const ingot_ops_knob knobs[] = {
                     .minimum = 0,
                     .maximum = 1},
     [KNOB_WIDE] = {.name = "wide",
-                   .help = "heads of a thread that turns four pairs of each; 0: rows go to "
-                           "SIMD-groups, as they do where memory is not aligned",
+                   .help =
+                       "heads of a thread that turns four pairs of each (one, if the caller has a "
+                       "table); 0: rows go to SIMD-groups, as they do where memory is not "
+                       "aligned",
                    .fallback = 4,
                    .minimum = 0,
                    .maximum = 64},
+    [KNOB_STAY] = {.name = "stay",
+                   .help = "MiB of x from which such threads ask the second cache to keep it, so "
+                           "that results leave that first (16-bit types with a table do not); 0: "
+                           "they never do",
+                   .fallback = 0,
+                   .minimum = 0,
+                   .maximum = 65536},
 };
 
 enum { ROPE, ROPE_BACKWARD };
@@ -222,6 +231,11 @@ static bool can_be_wide(const struct igo_call *call, const ingot_rope_desc *desc
            (uint64_t)desc->x->shape[0] < most && (uint64_t)desc->x->shape[1] < most;
 }
 
+static bool x_stays(const struct igo_call *call, const ingot_tensor *x) {
+    const uint64_t least = (uint64_t)igo_knob(call, KNOB_STAY) << 20;
+    return least && (uint64_t)igo_count(x) * ig_scalar_size(x->type) >= least;
+}
+
 static void launch_wide(struct igo_call *call, const ingot_rope_desc *desc,
                         const struct rope_args *from, const uint64_t *frequencies) {
     enum { GROUP = 256, BUSY = 1 << 17 };
@@ -253,6 +267,7 @@ static void launch_wide(struct igo_call *call, const ingot_rope_desc *desc,
         igo_launch_kernel(&launch, "rope_wide_%s", type);
     igo_launch_constant_bool(&launch, "rope_interleaved", desc->interleaved);
     igo_launch_constant_bool(&launch, "rope_table", desc->cos != NULL);
+    igo_launch_constant_bool(&launch, "rope_stays", x_stays(call, desc->x));
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_tensor(&launch, desc->out, NULL);
     bind(&launch, desc->positions, desc->x);
@@ -264,6 +279,88 @@ static void launch_wide(struct igo_call *call, const ingot_rope_desc *desc,
     launch.threads[1] = (args.heads + args.block - 1) / args.block;
     launch.threads[2] = (uint32_t)shape[0];
     launch.group[0] = quads < GROUP ? quads : GROUP;
+    launch.group[1] = launch.group[2] = 1;
+    igo_dispatch(call, &launch);
+}
+
+/* ---- with a table, pairs of one row to a thread ---- */
+
+/* Eight pairs are two vectors of 16 bytes. */
+static uint32_t pairs_of_thread(const ingot_rope_desc *desc, uint32_t pairs) {
+    bool eight = pairs % 8 == 0 && ig_scalar_size(desc->x->type) == 2 && igo_aligned(desc->x, 16) &&
+                 igo_aligned(desc->out, 16);
+    return eight ? 8 : 4;
+}
+
+/* Whether the last element is less than 2^32 from the first, and none comes before it. */
+static bool is_near(const ingot_tensor *tensor) {
+    uint64_t last = 0;
+    for (uint32_t i = 0; tensor && i < tensor->rank; i++) {
+        if (tensor->shape[i] <= 1)
+            continue;
+        uint64_t steps = (uint64_t)tensor->shape[i] - 1, stride = (uint64_t)tensor->strides[i];
+        if (tensor->strides[i] < 0 || steps > UINT32_MAX || stride > UINT32_MAX)
+            return false;
+        last += steps * stride;
+        if (last > UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool can_be_lines(const ingot_rope_desc *desc) {
+    return desc->cos && is_near(desc->x) && is_near(desc->out) && is_near(desc->cos) &&
+           is_near(desc->sin) && is_near(desc->positions);
+}
+
+static void launch_lines(struct igo_call *call, const ingot_rope_desc *desc,
+                         const struct rope_args *from) {
+    enum { GROUP = 256, LEAST_GROUP = 64, BUSY = 512 };
+    const int64_t *shape = desc->x->shape, *strides = desc->x->strides;
+    const bool along_heads = shape[2] == 1 || (shape[1] > 1 && strides[1] < strides[2]);
+    const int dims[ROPE_DIMS] = {0, along_heads ? 2 : 1, along_heads ? 1 : 2};
+    const uint32_t pairs = pairs_of_thread(desc, from->pairs), parts = from->pairs / pairs;
+    uint64_t of_positions[2];
+    position_strides(desc, of_positions);
+    const uint64_t index_strides[ROPE_DIMS] = {of_positions[0], 0, of_positions[1]};
+    struct rope_lines_args args = {.cos_stride = (uint32_t)from->cos_stride,
+                                   .sin_stride = (uint32_t)from->sin_stride,
+                                   .table_rows = (uint32_t)from->table_rows,
+                                   .offset = from->offset,
+                                   .length = (uint32_t)shape[dims[2]],
+                                   .parts = parts,
+                                   .parts_inverse = (65536 + parts - 1) / parts,
+                                   .pairs = from->pairs,
+                                   .position_size = from->position_size,
+                                   .sign = from->sign};
+    for (int i = 0; i < ROPE_DIMS; i++) {
+        args.x_strides[i] = (uint32_t)strides[dims[i]];
+        args.out_strides[i] = (uint32_t)desc->out->strides[dims[i]];
+        args.index_strides[i] = (uint32_t)index_strides[dims[i]];
+    }
+    const uint64_t others = (uint64_t)shape[0] * (uint64_t)shape[dims[1]];
+    args.lines = GROUP / parts;
+    while (args.lines * parts >= 2 * LEAST_GROUP && args.length / args.lines * others < BUSY)
+        args.lines /= 2;
+    struct igo_launch launch = {0};
+    const char *type = igo_type_name(desc->x->type);
+    const bool stays = desc->x->type == INGOT_SCALAR_F32 && x_stays(call, desc->x);
+    if (desc->cos->type != INGOT_SCALAR_F32)
+        igo_launch_kernel(&launch, "rope_lines_%s_%s_%u", type, type, pairs);
+    else
+        igo_launch_kernel(&launch, "rope_lines_%s_%u", type, pairs);
+    igo_launch_constant_bool(&launch, "rope_interleaved", desc->interleaved);
+    igo_launch_constant_bool(&launch, "rope_stays", stays);
+    igo_launch_tensor(&launch, desc->x, NULL);
+    igo_launch_tensor(&launch, desc->out, NULL);
+    bind(&launch, desc->positions, desc->x);
+    igo_launch_tensor(&launch, desc->cos, NULL);
+    igo_launch_tensor(&launch, desc->sin, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    launch.threadgroups[0] = (args.length + args.lines - 1) / args.lines;
+    launch.threadgroups[1] = (uint32_t)shape[dims[1]];
+    launch.threadgroups[2] = (uint32_t)shape[0];
+    launch.group[0] = args.lines * parts;
     launch.group[1] = launch.group[2] = 1;
     igo_dispatch(call, &launch);
 }
@@ -320,7 +417,9 @@ static ingot_status rope(ingot_ops *ops, ingot_stream *stream, int operation,
         }
     }
     order_rows(&args, desc, index_strides);
-    if (wide)
+    if (wide && can_be_lines(desc))
+        launch_lines(&call, desc, &args);
+    else if (wide)
         launch_wide(&call, desc, &args, frequencies);
     else
         launch_rows(&call, desc, &args, frequencies, table);

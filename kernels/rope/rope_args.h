@@ -26,8 +26,8 @@ struct rope_args {
     float sign; /* -1 turns back */
 };
 
-/* A thread turns four neighbouring pairs of one position, of `block` heads. Strides, in elements,
- * are by batch, head and position. */
+/* A thread turns four neighbouring pairs of one position, of `block` heads. Strides, in
+ * elements, are by batch, head and position. */
 struct rope_wide_args {
     uint64_t x_strides[ROPE_DIMS];
     uint64_t out_strides[ROPE_DIMS];
@@ -39,6 +39,26 @@ struct rope_wide_args {
     uint32_t length; /* positions */
     uint32_t heads;
     uint32_t block;
+    uint32_t pairs;
+    uint32_t position_size;
+    float sign;
+};
+
+/* With a table: a thread turns four or eight neighbouring pairs of one row, and a threadgroup
+ * `lines` rows that follow each other along the last of three dimensions: batch, and the two others
+ * as the host orders them. Nothing is 2^32 elements or more from the first. */
+struct rope_lines_args {
+    uint32_t x_strides[ROPE_DIMS];
+    uint32_t out_strides[ROPE_DIMS];
+    uint32_t index_strides[ROPE_DIMS];
+    uint32_t cos_stride;
+    uint32_t sin_stride;
+    uint32_t table_rows;
+    int64_t offset;
+    uint32_t length;        /* along the last dimension */
+    uint32_t lines;         /* of a threadgroup */
+    uint32_t parts;         /* threads to a row */
+    uint32_t parts_inverse; /* 65536 / parts, rounded up */
     uint32_t pairs;
     uint32_t position_size;
     float sign;

@@ -42,7 +42,8 @@ static void close_pipes(struct pipes *p) {
 }
 
 static int open_pipes(struct pipes *p, bool with_input) {
-    if (with_input && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->in)) {
+    if (with_input ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, p->in)
+                   : (p->in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0) {
         return errno;
     }
     if (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)) {
@@ -64,8 +65,37 @@ void ig_process_end_with(pid_t parent) {
     }
 }
 
-static bool place(int from, int to) {
-    return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to;
+/* What a child is to be. */
+struct child {
+    const char *const *arguments;
+    const int *files; /* of the parent, which it has as 0, 1, 2 … */
+    int file_count;
+    bool ends_with_thread;
+};
+
+/* In the child: files[i] becomes i. Those in the way of others are moved first. */
+static bool place_files(const struct child *child) {
+    enum { MOST = 8 };
+    int from[MOST];
+    if (child->file_count > MOST) {
+        errno = EMFILE;
+        return false;
+    }
+    for (int i = 0; i < child->file_count; i++) {
+        from[i] = child->files[i];
+        if (from[i] != i && from[i] < child->file_count) {
+            from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, child->file_count);
+        }
+        if (from[i] < 0) {
+            return false;
+        }
+    }
+    for (int i = 0; i < child->file_count; i++) {
+        if (from[i] == i ? fcntl(i, F_SETFD, 0) : dup2(from[i], i) != i) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* No handler of the parent may run in the memory that it lends us. */
@@ -83,21 +113,22 @@ static void reset_signals(void) {
 }
 
 /* In the child, in the parent's memory: only returns when the program cannot be started. */
-static int become(const struct ig_process *process, const struct pipes *p, pid_t parent) {
-    ig_process_end_with(parent);
+static int become(const struct child *child, pid_t parent) {
+    if (child->ends_with_thread) {
+        ig_process_end_with(parent);
+    }
     setpgid(0, 0);
-    int input = p->in[0] >= 0 ? p->in[0] : open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (input < 0 || !place(input, 0) || !place(p->out[1], 1) || !place(p->err[1], 2)) {
+    if (!place_files(child)) {
         return errno;
     }
     reset_signals();
-    execvp(process->arguments[0], (char *const *)(uintptr_t)process->arguments);
+    execvp(child->arguments[0], (char *const *)(uintptr_t)child->arguments);
     return errno;
 }
 
 /* 0, or why the program could not be started: the child says so through a pipe that exec closes,
  * since the sanitizers' vfork does not share memory. */
-static int spawn(const struct ig_process *process, struct pipes *p, pid_t *pid) {
+static int spawn(const struct child *child, pid_t *pid) {
     int news[2], failure = 0;
     if (pipe2(news, O_CLOEXEC)) {
         return errno;
@@ -108,7 +139,7 @@ static int spawn(const struct ig_process *process, struct pipes *p, pid_t *pid) 
     pid_t parent = getpid();
     *pid = vfork();
     if (*pid == 0) {
-        int code = become(process, p, parent);
+        int code = become(child, parent);
         _exit(write(news[1], &code, sizeof code) == sizeof code ? 127 : 126);
     }
     int code = errno;
@@ -214,6 +245,18 @@ static void reap(pid_t pid, bool finished, double deadline, struct ig_process_re
     }
 }
 
+static ingot_status not_started(const char *program, int code, struct ig_error *error) {
+    bool absent = code == ENOENT || code == ENOTDIR;
+    return ig_fail(error, absent ? INGOT_NOT_FOUND : INGOT_IO_ERROR, "cannot start %s: %s", program,
+                   strerror(code));
+}
+
+ingot_status ig_process_start(const char *const *arguments, const int *files, int file_count,
+                              pid_t *pid, struct ig_error *error) {
+    int code = spawn(&(struct child){arguments, files, file_count, false}, pid);
+    return code ? not_started(arguments[0], code, error) : INGOT_OK;
+}
+
 ingot_status ig_process_run(const struct ig_process *process, struct ig_process_result *result,
                             struct ig_error *error) {
     memset(result, 0, sizeof *result);
@@ -222,13 +265,12 @@ ingot_status ig_process_run(const struct ig_process *process, struct ig_process_
     int code = open_pipes(&p, process->input != NULL);
     pid_t pid = -1;
     if (!code) {
-        code = spawn(process, &p, &pid);
+        const int files[] = {p.in[0], p.out[1], p.err[1]};
+        code = spawn(&(struct child){process->arguments, files, 3, true}, &pid);
     }
     if (code) {
         close_pipes(&p);
-        bool absent = code == ENOENT || code == ENOTDIR;
-        return ig_fail(error, absent ? INGOT_NOT_FOUND : INGOT_IO_ERROR, "cannot start %s: %s",
-                       program, strerror(code));
+        return not_started(program, code, error);
     }
     limit_memory(pid, process->memory ? process->memory : (size_t)16 << 30);
     close_one(&p.in[0]);

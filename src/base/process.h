@@ -29,6 +29,11 @@ ingot_status ig_process_run(const struct ig_process *process, struct ig_process_
                             struct ig_error *error);
 void ig_process_result_free(struct ig_process_result *result);
 
+/* Starts a program that goes on beside the caller, in a process group of its own, with the caller's
+ * `files` as its files 0, 1, 2 … (8 at most). The caller ends it and waits for it. */
+ingot_status ig_process_start(const char *const *arguments, const int *files, int file_count,
+                              pid_t *pid, struct ig_error *error);
+
 /* In a child, right after fork: ends it when the thread of `parent` that forked it ends. */
 void ig_process_end_with(pid_t parent);
 

@@ -92,9 +92,19 @@ static double clock_seconds(void) {
 struct work {
     struct health *health;
     struct health_device *device;
-    struct tool_device *place;
     pthread_mutex_t lock;
-    size_t next, shown, done; /* under lock */
+    size_t next, shown, done;  /* under lock, as all below */
+    struct tool_device *place; /* the device as it is open now */
+    struct tool_device *lost;  /* those before: threads may still use them */
+    size_t lost_count;
+    bool is_alone, is_given_up;
+};
+
+/* What a thread checks with: the device, and a stream of its own there. */
+struct checker {
+    ingot_device *device;
+    struct igh_options options;
+    bool has_stream;
 };
 
 /* Have all cases of the operation that starts at `first` been checked? */
@@ -130,34 +140,104 @@ static void show_finished(struct work *work) {
     fflush(stdout);
 }
 
+/* ---- devices that kernels lose ---- */
+
+/* Under the lock: from now on on the device that is open. */
+static void use_device(struct work *work, struct checker *checker) {
+    if (checker->device == work->place->device)
+        return;
+    if (checker->has_stream)
+        ingot_stream_release(checker->options.stream);
+    checker->device = work->place->device;
+    checker->options = work->place->options;
+    checker->options.gradients = true;
+    checker->options.repeats = work->health->repeats;
+    checker->has_stream = !ingot_stream_create(checker->device, &checker->options.stream);
+}
+
+static bool is_lost(ingot_device *device) {
+    ingot_buffer *probe = NULL;
+    bool lost = ingot_buffer_create(device, 1, &probe) == INGOT_DEVICE_LOST;
+    ingot_buffer_release(probe);
+    return lost;
+}
+
+/* Under the lock: the device was lost while `c` ran. Opens it again, unless somebody has. */
+static void open_again(struct work *work, const struct checker *checker,
+                       const struct health_case *c) {
+    char name[160];
+    struct tool_place place = work->health->place;
+    if (checker->device != work->place->device || work->is_given_up)
+        return;
+    struct tool_device *lost = realloc(work->lost, (work->lost_count + 1) * sizeof *lost);
+    struct tool_device opened = {0};
+    place.own_process = true; /* the next kernel like it can be ended */
+    cli_progress_end();
+    if (!lost || !tool_open(&opened, &place, work->device->info.name, NULL)) {
+        work->lost = lost ? lost : work->lost;
+        work->is_given_up = true;
+        tool_close(&opened);
+        return;
+    }
+    fflush(stdout);
+    cli_warning("%s: %s; the device was lost and is open again: %s", tool_row_name(&c->row, name),
+                c->result.message, opened.info.description);
+    work->lost = lost;
+    work->lost[work->lost_count++] = *work->place;
+    *work->place = opened;
+}
+
+/* With the lock held, which it gives back meanwhile. */
+static void check_one(struct work *work, struct checker *checker, struct health_case *c) {
+    char name[160];
+    use_device(work, checker);
+    pthread_mutex_unlock(&work->lock);
+    if (checker->has_stream)
+        igh_check(&checker->options, c->row.suite, c->row.test, c->row.type, &c->result);
+    else
+        snprintf(c->result.message, sizeof c->result.message, "no stream: %s",
+                 ingot_error_message());
+    bool lost = !c->result.passed && is_lost(checker->device);
+    pthread_mutex_lock(&work->lock);
+    if (lost)
+        open_again(work, checker, c);
+    c->again = lost && !work->is_alone && !work->is_given_up;
+    if (c->again)
+        return;
+    c->done = true;
+    work->done++;
+    work->device->failed += !c->result.passed;
+    cli_progress_end();
+    show_finished(work);
+    cli_progress(work->done, work->device->case_count, tool_row_name(&c->row, name));
+}
+
 static void *check_cases(void *argument) {
     struct work *work = argument;
-    struct igh_options options = work->place->options;
-    options.gradients = true;
-    options.repeats = work->health->repeats;
-    bool has_stream = !ingot_stream_create(work->place->device, &options.stream);
+    struct checker checker = {0};
     pthread_mutex_lock(&work->lock);
-    while (work->next < work->device->case_count) {
-        struct health_case *c = &work->device->cases[work->next++];
-        pthread_mutex_unlock(&work->lock);
-        if (has_stream)
-            igh_check(&options, c->row.suite, c->row.test, c->row.type, &c->result);
-        else
-            snprintf(c->result.message, sizeof c->result.message, "no stream: %s",
-                     ingot_error_message());
-        char name[160];
-        pthread_mutex_lock(&work->lock);
-        c->done = true;
-        work->done++;
-        work->device->failed += !c->result.passed;
-        cli_progress_end();
-        show_finished(work);
-        cli_progress(work->done, work->device->case_count, tool_row_name(&c->row, name));
-    }
+    while (work->next < work->device->case_count)
+        check_one(work, &checker, &work->device->cases[work->next++]);
     pthread_mutex_unlock(&work->lock);
-    if (has_stream)
-        ingot_stream_release(options.stream);
+    if (checker.has_stream)
+        ingot_stream_release(checker.options.stream);
     return NULL;
+}
+
+/* Whose kernel lost a device that several used is seen when each runs alone. */
+static void check_suspects(struct work *work) {
+    struct checker checker = {0};
+    pthread_mutex_lock(&work->lock);
+    work->is_alone = true;
+    for (size_t i = 0; i < work->device->case_count; i++)
+        if (work->device->cases[i].again)
+            check_one(work, &checker, &work->device->cases[i]);
+    pthread_mutex_unlock(&work->lock);
+    if (checker.has_stream)
+        ingot_stream_release(checker.options.stream);
+    for (size_t i = 0; i < work->lost_count; i++)
+        tool_close(&work->lost[i]);
+    free(work->lost);
 }
 
 static uint32_t job_count(const struct health *health) {
@@ -174,11 +254,13 @@ static void check_device(struct health *health, struct tool_device *place,
     pthread_t threads[64];
     uint32_t jobs = job_count(health), started = 0;
     pthread_mutex_init(&work.lock, NULL);
+    work.is_alone = jobs == 1;
     while (started + 1 < jobs && !pthread_create(&threads[started], NULL, check_cases, &work))
         started++;
     check_cases(&work);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+    check_suspects(&work);
     pthread_mutex_destroy(&work.lock);
     device->seconds = clock_seconds() - start;
     cli_progress_end();

@@ -8,6 +8,7 @@ struct health_case {
     struct tool_row row;
     struct igh_result result;
     bool done;
+    bool again; /* it was checked when the device was lost, perhaps by another: once more, alone */
 };
 
 struct health_device {

@@ -11,7 +11,9 @@
 bool tool_open(struct tool_device *device, const struct tool_place *place, const char *name,
                const ingot_ops_desc *ops) {
     *device = (struct tool_device){0};
-    const ingot_device_desc desc = {.worker_threads = place->threads, .cpu_level = place->level};
+    const ingot_device_desc desc = {.worker_threads = place->threads,
+                                    .cpu_level = place->level,
+                                    .own_process = place->own_process};
     ingot_status status = ingot_device_open(name ? name : place->device, &desc, &device->device);
     if (!status)
         status = ingot_device_get_info(device->device, &device->info);

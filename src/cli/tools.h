@@ -11,6 +11,7 @@
 struct tool_place { /* where: options of the command line */
     const char *device, *level;
     uint32_t threads;
+    bool own_process; /* of a GPU: in a process that its faults end */
 };
 #define TOOL_PLACE_OPTIONS(p)                                                                      \
     {"device", 0, CLI_STRING, "NAME", "the device (INGOT_DEVICE, or cpu)", &(p).device},           \

@@ -1,9 +1,8 @@
 /*
- * Finding ingotc and running it. Requires nothing; provides archive bytes or an error whose
+ * Running ingotc. Requires nothing; provides archive bytes or an error whose
  * message holds the compiler's diagnostics. The contract is "ingotc" in docs/architecture.md.
  */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,55 +28,6 @@
 
 #define MAX_ARGUMENTS 1024
 #define MAX_ARCHIVE   ((size_t)1 << 30)
-
-static bool is_program(const char *path) {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* malloc'ed "folder/name" if that is a program, else NULL. */
-static char *program_in(const char *folder, size_t folder_length, const char *name) {
-    char *path = NULL;
-    if (asprintf(&path, "%.*s/%s", (int)folder_length, folder, name) < 0)
-        return NULL;
-    if (is_program(path))
-        return path;
-    free(path);
-    return NULL;
-}
-
-static char *beside_library(void) {
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)&ig_compiler_find, &info) || !info.dli_fname)
-        return NULL;
-    char *real = realpath(info.dli_fname, NULL);
-    if (!real)
-        return NULL;
-    char *slash = strrchr(real, '/');
-    char *found = NULL;
-    if (slash) {
-        size_t length = (size_t)(slash - real);
-        found = program_in(real, length, "ingotc");
-        if (!found)
-            found = program_in(real, length, "../bin/ingotc");
-        if (!found)
-            found = program_in(real, length, "../../bin/ingotc");
-    }
-    free(real);
-    return found;
-}
-
-static char *in_path(void) {
-    const char *folder = getenv("PATH");
-    while (folder && *folder) {
-        size_t length = strcspn(folder, ":");
-        char *found = length ? program_in(folder, length, "ingotc") : NULL;
-        if (found)
-            return found;
-        folder += length + (folder[length] == ':');
-    }
-    return NULL;
-}
 
 /* A number that changes when a file of the folder does; 0 when there is no such folder. */
 static uint64_t folder_stamp(const char *path) {
@@ -118,23 +68,17 @@ static uint64_t prelude_stamp(const char *compiler) {
 
 ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *error) {
     memset(compiler, 0, sizeof *compiler);
-    const char *chosen = getenv("INGOTC");
-    if (chosen && *chosen) {
-        if (!is_program(chosen))
-            return ig_fail(error, INGOT_NO_COMPILER,
-                           "$INGOTC is \"%s\", which is not a program that can be run", chosen);
-        compiler->path = strdup(chosen);
-    } else {
-        compiler->path = beside_library();
-        if (!compiler->path)
-            compiler->path = in_path();
-        if (!compiler->path)
-            return ig_fail(error, INGOT_NO_COMPILER,
-                           "a compilation is needed, but ingotc was not found: not by $INGOTC, not "
-                           "beside libingot, not in $PATH");
+    struct ig_error missing = {0};
+    compiler->path = ig_program_find("ingotc", "INGOTC", &missing);
+    if (!compiler->path) {
+        const char *chosen = getenv("INGOTC");
+        ig_fail(error, INGOT_NO_COMPILER, "%s%s",
+                chosen && *chosen ? "" : "a compilation is needed, but ", ig_error_text(&missing));
+        ig_error_clear(&missing);
+        return INGOT_NO_COMPILER;
     }
     struct stat status;
-    if (compiler->path && stat(compiler->path, &status) == 0) {
+    if (stat(compiler->path, &status) == 0) {
         if (asprintf(&compiler->identity, "%s|%lld|%lld.%09ld|%llx", compiler->path,
                      (long long)status.st_size, (long long)status.st_mtim.tv_sec,
                      (long)status.st_mtim.tv_nsec,

@@ -137,6 +137,10 @@ void ig_cache_store(const char *hex, const struct ig_blob *blob);
 struct ig_blob *ig_memo_load(const char *hex);
 void ig_memo_store(const char *hex, struct ig_blob *blob);
 
+/* program.c: the path of a program, malloc'ed: what $variable names, else the one beside libingot,
+ * else the one in $PATH. NULL with INGOT_NOT_FOUND, which says where it was looked for. */
+char *ig_program_find(const char *name, const char *variable, struct ig_error *error);
+
 /* compiler_process.c */
 struct ig_compiler {
     char *path;     /* of ingotc */

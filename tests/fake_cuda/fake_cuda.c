@@ -37,6 +37,7 @@ enum {
 struct module {
     char name[64];          /* of a fake kernel */
     struct ptx_module *ptx; /* else */
+    struct module *next;
 };
 struct stream {
     int delay; /* looks until its work is done; -1: never */
@@ -59,7 +60,7 @@ static char log_text[1 << 16];
 static size_t log_size, objects, memory_used;
 static char fail_function[64];
 static unsigned fail_after;
-static int fail_result, sticky, retained, context_object, context_number;
+static int fail_result, sticky, last_fault, retained, context_object, context_number;
 static double clock_ms;
 static char *fake_log;
 static _Thread_local void *current[8];
@@ -128,7 +129,12 @@ static void *new_object(size_t size) {
     return object;
 }
 
+static struct module *modules;
+
 __attribute__((destructor)) static void free_objects(void) {
+    for (; modules; modules = modules->next)
+        if (modules->ptx)
+            ptx_free(modules->ptx);
     while (all_count)
         free(all_objects[--all_count]);
 }
@@ -267,6 +273,8 @@ API(cuDeviceGetAttribute, int *value, int attribute, int device) {
 API(cuDevicePrimaryCtxRetain, void **context, int device) {
     BEGIN("cuDevicePrimaryCtxRetain");
     (void)device;
+    if (last_fault && number_from("FAKE_CUDA_FAULTS_STAY", 0))
+        return end(last_fault);
     retained++;
     *context = &context_object;
     return end(OK);
@@ -369,6 +377,8 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
     }
     memcpy(made->name, name, sizeof made->name);
     made->ptx = ptx;
+    made->next = modules;
+    modules = made;
     *module = made;
     return end(OK);
 }
@@ -478,6 +488,7 @@ static int launch(const struct module *module, const unsigned grid[3], unsigned 
         queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
     if (result != NOT_READY)
         sticky = result; /* the launch itself is fine: a fault is seen later */
+    last_fault = sticky ? sticky : last_fault;
     return OK;
 }
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # `ingot health` on kernels that are wrong on purpose: it must turn red and name the right cases.
-# usage: tests/ops/run.sh PATH_OF_INGOT_BROKEN
+# usage: tests/ops/run.sh PATH_OF_INGOT_BROKEN PATH_OF_LIBFAKE_CUDA
 set -u
 ingot=$1
+fake_cuda=$2
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -70,6 +71,25 @@ say "JSON counts the failure" $?
 health "an operation that is not there" 2 row_product
 grep -qF 'there is no operation "row_product"' out.txt
 say "and its message" $?
+
+# A kernel that a GPU's context does not survive: only its own case fails, whatever ran beside it, in this
+# process and when the device has had its own from the start.
+for worker in "" 1; do
+    for jobs in 1 4; do
+        INGOT_CUDA_WORKER=$worker FAKE_CUDA_FAULTS_STAY=1 INGOT_CUDA_LIBRARY=$fake_cuda \
+            "$ingot" health --device cuda strays row_sum --jobs $jobs >out.txt 2>&1 </dev/null
+        [ $? = 1 ] && grep -q '7 passed, 1 failed' out.txt && grep -qE '^row_sum  .* 4/4 ' out.txt
+        say "a fault, $jobs jobs: one case fails" $?
+        grep -qE 'strays f32 3x33: kernel "strays" failed.*; the device was lost and is open again: .*in a process of its own' out.txt
+        say "a fault, $jobs jobs: the device opens again" $?
+        grep -A1 'FAILED strays f32 3x33 on cuda:0' out.txt | grep -q 'kernel "strays" failed: CUDA_ERROR_ILLEGAL_ADDRESS'
+        say "a fault, $jobs jobs: the kernel is named" $?
+    done
+done
+INGOT_CUDA_WORKER=0 FAKE_CUDA_FAULTS_STAY=1 INGOT_CUDA_LIBRARY=$fake_cuda \
+    "$ingot" health --device cuda strays row_sum --jobs 1 >out.txt 2>&1 </dev/null
+grep -q 'INGOT_CUDA_WORKER=0 the device gets no process of its own' out.txt && grep -qE '[2-7] failed' out.txt
+say "a fault without another process: the cases after it fail, and it is said why" $?
 
 # tune: what is refused or wrong must not win, however fast it is. Every candidate is checked, so that the
 # counts do not depend on what is fast today.

@@ -34,7 +34,7 @@ static unsigned char seen_block[INGOT_CUDA_MAX_BLOCK];
 static unsigned seen_grid[3], seen_threads, seen_shared;
 static float seen_extra[2];
 
-static const struct ingot_cuda_launch *seen_header(void) {
+static inline const struct ingot_cuda_launch *seen_header(void) {
     return (const void *)seen_block;
 }
 
@@ -203,7 +203,7 @@ static void make_library(void) {
     free(bytes);
 }
 
-static void open_with(const ingot_device_desc *desc) {
+static inline void open_with(const ingot_device_desc *desc) {
     OK(ingot_device_open("cuda", desc, &device));
     make_library();
     OK(ingot_stream_create(device, &stream));
@@ -242,7 +242,8 @@ static ingot_kernel *kernel_named(const char *name) {
     return kernel;
 }
 
-static ingot_status run_one(ingot_kernel *kernel, ingot_buffer *buffer, double limit) {
+static ingot_status run_in(ingot_stream *where, ingot_kernel *kernel, ingot_buffer *buffer,
+                           double limit) {
     const ingot_arg arg = {.buffer = buffer};
     const ingot_dispatch_desc desc = {.kernel = kernel,
                                       .threads = {64},
@@ -250,7 +251,11 @@ static ingot_status run_one(ingot_kernel *kernel, ingot_buffer *buffer, double l
                                       .args = &arg,
                                       .arg_count = 1,
                                       .time_limit_seconds = limit};
-    return ingot_stream_dispatch(stream, &desc);
+    return ingot_stream_dispatch(where, &desc);
+}
+
+static ingot_status run_one(ingot_kernel *kernel, ingot_buffer *buffer, double limit) {
+    return run_in(stream, kernel, buffer, limit);
 }
 
 /* ---- groups of checks ---- */
@@ -283,7 +288,7 @@ static void run_group(test_group group) {
 }
 
 /* What main returns. */
-static int run_groups(const test_group *groups, size_t count) {
+static inline int run_groups(const test_group *groups, size_t count) {
     for (size_t i = 0; i < count; i++)
         run_group(groups[i]);
     return check_report();

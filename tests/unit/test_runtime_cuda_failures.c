@@ -70,8 +70,11 @@ static void fault_when_blocking(void) {
     check_lost(bad, out, INGOT_KERNEL_FAULT, "kernel \"fault\" failed: CUDA_ERROR_ILLEGAL_ADDRESS");
 }
 
-/* As drivers do: a process that had a fault gets no context any more. */
+/* As drivers do: a process that had a fault gets no context any more. (Otherwise the device opens
+ * in another process: test_runtime_cuda_worker.) */
 static void fault_for_good(void) {
+    setenv("INGOT_CUDA_WORKER", "0", 1);
+    setenv("FAKE_CUDA_FAULTS_STAY", "1", 1);
     load_fake();
     open_with(NULL);
     ingot_buffer *out;
@@ -80,8 +83,8 @@ static void fault_for_good(void) {
     ingot_kernel *bad = kernel_named("fault");
     OK(run_one(bad, out, 0));
     FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "\"fault\"");
-    fake->fail("cuDevicePrimaryCtxRetain", 1, 700);
-    FAILS(ingot_device_open("cuda", NULL, &again), INGOT_DEVICE_LOST, "cuda:0", "started again");
+    FAILS(ingot_device_open("cuda", NULL, &again), INGOT_DEVICE_LOST, "cuda:0",
+          "INGOT_CUDA_WORKER=0", "started again");
     CHECK(again == NULL);
     ingot_kernel_release(bad);
     ingot_buffer_release(out);
@@ -161,13 +164,6 @@ static void time_limit(void) {
     close_all();
 }
 
-static ingot_status run_on(ingot_stream *where, ingot_kernel *kernel, ingot_buffer *buffer) {
-    const ingot_arg arg = {.buffer = buffer};
-    const ingot_dispatch_desc desc = {
-        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
-    return ingot_stream_dispatch(where, &desc);
-}
-
 static uint32_t first_word(ingot_stream *where, ingot_buffer *buffer) {
     uint32_t word = 0;
     OK(ingot_stream_download(where, buffer, 0, &word, sizeof word));
@@ -187,7 +183,7 @@ static void missed_barriers(void) {
     ingot_kernel *stop = kernel_named("stop"), *lanes = kernel_named("stop_lanes");
     ingot_kernel *mark = kernel_named("mark");
     OK(run_one(stop, out, 0));
-    OK(run_on(other, mark, out));
+    OK(run_in(other, mark, out, 0));
     for (int looks = 0; looks < 10; looks++) /* more than the fake's streams are busy for */
         OK(ingot_stream_wait(other));
     /* It is known by now: the stream drops what follows, until its error was returned. */
@@ -198,7 +194,7 @@ static void missed_barriers(void) {
     OK(ingot_stream_fill(stream, out, 0, 256, 0));
     OK(ingot_stream_wait(stream)); /* both go on */
     CHECK(first_word(stream, out) == 0);
-    OK(run_on(other, lanes, out));
+    OK(run_in(other, lanes, out, 0));
     OK(ingot_stream_record(other, event));
     OK(ingot_event_wait(event));
     OK(ingot_stream_wait(stream));
@@ -241,17 +237,17 @@ static void missed_in_graphs(void) {
     ingot_kernel *stop = kernel_named("stop");
     OK(ingot_stream_wrap(device, NULL, &wrapped));
     setenv("FAKE_CUDA_CAPTURING", "1", 1);
-    OK(run_on(wrapped, stop, out));
+    OK(run_in(wrapped, stop, out, 0));
     unsetenv("FAKE_CUDA_CAPTURING");
     FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
     kernel_stop(seen_block, (unsigned[]){1, 1, 1}, 32, 0); /* as a graph would */
     FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
     OK(ingot_stream_wait(wrapped));
     ingot_kernel *mark = kernel_named("mark");
-    OK(run_on(wrapped, stop, out));
+    OK(run_in(wrapped, stop, out, 0));
     for (int looks = 0; looks < 10; looks++)
         OK(ingot_stream_wait(stream));
-    OK(run_on(wrapped, mark, out));
+    OK(run_in(wrapped, mark, out, 0));
     FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
     CHECK(first_word(stream, out) == 1);
     ingot_kernel_release(mark);

@@ -28,6 +28,8 @@ struct cuda_device {
     uint32_t max_grid[3];
     bool is_blocking; /* $INGOT_CUDA_BLOCKING: every dispatch is waited for */
     bool lenient_barriers;
+    bool is_remote; /* the driver is in a process of its own, which `handle` names (remote.h) */
+    char *remote_reason; /* since when: "kernel … failed: …" */
     bool is_serial; /* $INGOT_CUDA_SERIAL: no kernel starts before the one ahead of it has ended */
 
     pthread_mutex_t lock; /* recursive */
@@ -38,6 +40,7 @@ struct cuda_device {
     struct cuda_code *logging;  /* the code that can write messages */
     struct cuda_code *stopping; /* the code with barriers that threads may miss */
     uint32_t stream_count;      /* that were opened or wrapped */
+    bool is_shared;             /* a stream of another library was wrapped */
 };
 
 /* Where an argument goes in the parameter block. */
@@ -124,10 +127,17 @@ void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *p
 unsigned cuda_generation(int ordinal);
 bool cuda_context_failed(int ordinal);
 void cuda_context_replaced(int ordinal);
+/* Has the driver refused the process another one? That stays so. */
+bool cuda_context_is_refused(int ordinal);
+void cuda_context_refused(int ordinal);
+/* What the GPU's last context of this process failed of, malloc'ed; NULL when none has. */
+char *cuda_context_failure(int ordinal);
 bool cuda_result_is_fatal(cu_result result);
 
 /* One look at a stream: CU_SUCCESS, CU_NOT_READY or what is wrong. With the lock held. */
 cu_result cuda_stream_look(struct cuda_stream *stream);
+/* Looks until there is another answer than CU_NOT_READY, with the lock held. */
+cu_result cuda_stream_settle(struct cuda_stream *stream);
 /* Is work on the stream recorded into a graph instead of run? */
 bool cuda_stream_is_captured(const struct cuda_stream *stream);
 /* A pause between two looks that grows with `round`. */
@@ -155,6 +165,9 @@ void cuda_buffer_free(ingot_device *device, ingot_buffer *buffer);
 ingot_status cuda_buffer_wrap(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
 ingot_status cuda_buffer_write(ingot_device *device, ingot_buffer *buffer, const void *bytes,
                                uint64_t size, struct ig_error *error);
+/* Why memory or a stream of this process cannot be used by a device that has its own. */
+ingot_status cuda_not_of_this_process(const struct cuda_device *device, const char *what,
+                                      const void *address, struct ig_error *error);
 void cuda_buffer_unwrap(ingot_device *device, ingot_buffer *buffer);
 
 ingot_status cuda_stream_open(ingot_device *device, void **stream, struct ig_error *error);

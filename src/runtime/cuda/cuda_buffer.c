@@ -73,11 +73,26 @@ void cuda_buffer_free(ingot_device *base, ingot_buffer *buffer) {
     cuda_leave(device, &scope);
 }
 
+ingot_status cuda_not_of_this_process(const struct cuda_device *device, const char *what,
+                                      const void *address, struct ig_error *error) {
+    return ig_fail(
+        error, INGOT_UNSUPPORTED,
+        "%s at 0x%llx is of this process, and device \"%s\" runs in a process of its own, "
+        "%s%s; what other libraries have on the GPU, such as torch's CUDA tensors, takes "
+        "a new process",
+        what, (ull)(uintptr_t)address, device->base.info.name,
+        device->remote_reason ? "since " : "as was asked for when it was opened",
+        device->remote_reason ? device->remote_reason : "");
+}
+
 ingot_status cuda_buffer_wrap(ingot_device *base, ingot_buffer *buffer, struct ig_error *error) {
     struct cuda_device *device = (struct cuda_device *)base;
     const struct cuda_driver *driver = device->driver;
     struct cuda_scope scope;
     uint64_t address = (uintptr_t)buffer->contents;
+    if (device->is_remote)
+        return cuda_not_of_this_process(device, "ingot_buffer_wrap: the memory", buffer->contents,
+                                        error);
     if (buffer->is_known) {
         buffer->address = address;
         buffer->contents = NULL;

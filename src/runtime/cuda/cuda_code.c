@@ -92,11 +92,13 @@ static ingot_status load_module(struct cuda_device *device, const char *kernel,
     const char *image = code->bytes;
     char *copy = NULL, *log = calloc(1, LOG_SIZE + 1);
     bool is_text = !strstr(code->target, ".cubin");
+    size_t copied = 0; /* bytes behind those of the code */
     if (is_text && (!code->size || image[code->size - 1])) {
         copy = malloc(code->size + 1);
         if (copy) {
             memcpy(copy, image, code->size);
             copy[code->size] = 0;
+            copied = 1;
         }
         image = copy;
     }
@@ -106,7 +108,8 @@ static ingot_status load_module(struct cuda_device *device, const char *kernel,
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to load kernel \"%s\"", kernel);
     }
     int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_SIZE};
-    void *values[] = {log, (void *)(uintptr_t)LOG_SIZE};
+    void *values[] = {log, (void *)(uintptr_t)LOG_SIZE,
+                      (void *)(code->size + copied)}; /* the third: see driver.h */
     cu_result loaded = driver->module_load(&result->module, image, 2, options, values);
     if (loaded == CU_SUCCESS)
         loaded =

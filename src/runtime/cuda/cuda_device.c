@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/cuda/cuda.h"
+#include "runtime/cuda/remote.h"
 
 #define DEFAULT_GROUP_MEMORY (32u << 10)
 #define DEFAULT_TIME_LIMIT   60.0
@@ -27,12 +28,14 @@ static int attribute(const struct cuda_driver *driver, cu_device device, int whi
     return driver->device_attribute(&value, which, device) == CU_SUCCESS && value > 0 ? value : 0;
 }
 
-static ingot_status fill_info(const struct cuda_driver *driver, size_t index, cu_device *handle,
-                              int *capability, ingot_device_info *info, struct ig_error *error) {
+/* `ordinal` is the GPU's as the driver counts. */
+static ingot_status fill_info(const struct cuda_driver *driver, int ordinal, size_t index,
+                              cu_device *handle, int *capability, ingot_device_info *info,
+                              struct ig_error *error) {
     char text[CUDA_RESULT_TEXT], model[64] = "";
     size_t memory = 0;
     memset(info, 0, sizeof *info);
-    cu_result result = driver->device_get(handle, (int)index);
+    cu_result result = driver->device_get(handle, ordinal);
     if (result == CU_SUCCESS)
         result = driver->device_name(model, (int)sizeof model, *handle);
     if (result == CU_SUCCESS)
@@ -65,7 +68,7 @@ static ingot_status fill_info(const struct cuda_driver *driver, size_t index, cu
 static ingot_status device_describe(size_t index, ingot_device_info *info, struct ig_error *error) {
     cu_device handle;
     int capability;
-    return fill_info(cuda_driver(), index, &handle, &capability, info, error);
+    return fill_info(cuda_driver(), (int)index, index, &handle, &capability, info, error);
 }
 
 static bool is_set(const char *variable) {
@@ -118,15 +121,15 @@ static cu_result take_context(struct cuda_device *device) {
     return result;
 }
 
-/* A context that has failed is thrown away, with whatever else used it: all of that is lost. Not
- * every driver then gives the process another one. */
+/* A context that has failed is thrown away, with whatever else used it: all of that is lost. CUDA's
+ * driver then gives the process no other one. */
 static ingot_status open_context(struct cuda_device *device, struct ig_error *error) {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     cu_result result = CU_ILLEGAL_ADDRESS;
     pthread_mutex_lock(&opening);
-    if (!cuda_context_failed(device->ordinal))
+    if (device->is_remote || !cuda_context_failed(device->ordinal))
         result = take_context(device);
-    if (cuda_result_is_fatal(result)) {
+    if (cuda_result_is_fatal(result) && !device->is_remote) {
         cuda_context_replaced(device->ordinal);
         result = device->driver->primary_reset(device->handle);
         if (result == CU_SUCCESS)
@@ -136,17 +139,15 @@ static ingot_status open_context(struct cuda_device *device, struct ig_error *er
     pthread_mutex_unlock(&opening);
     if (result == CU_SUCCESS)
         return INGOT_OK;
-    char text[CUDA_RESULT_TEXT];
-    bool is_lost = cuda_result_is_fatal(result);
+    char text[CUDA_RESULT_TEXT], ending[CUDA_ENDING_TEXT];
+    if (result == CU_WORKER_GONE)
+        cuda_remote_ending(device->handle, ending);
     return ig_fail(error,
-                   result == CU_OUT_OF_MEMORY ? INGOT_OUT_OF_MEMORY
-                   : is_lost                  ? INGOT_DEVICE_LOST
-                                              : INGOT_UNSUPPORTED,
-                   "no context on device \"%s\": %s%s", device->base.info.name,
-                   cuda_result_text(result, text),
-                   is_lost ? "; after a fault the driver gives a process no other one: the program "
-                             "has to be started again"
-                           : "");
+                   result == CU_OUT_OF_MEMORY     ? INGOT_OUT_OF_MEMORY
+                   : cuda_result_is_fatal(result) ? INGOT_DEVICE_LOST
+                                                  : INGOT_UNSUPPORTED,
+                   "no context on device \"%s\": %s", device->base.info.name,
+                   result == CU_WORKER_GONE ? ending : cuda_result_text(result, text));
 }
 
 static void device_close(ingot_device *base) {
@@ -158,10 +159,11 @@ static void device_close(ingot_device *base) {
     }
     cuda_forget_current(device);
     /* The driver would wait for a kernel that does not end. */
-    if (device->lost_status != INGOT_TIMEOUT)
+    if (device->lost_status != INGOT_TIMEOUT || device->is_remote)
         device->driver->primary_release(device->handle);
     pthread_mutex_destroy(&device->lock);
     free(device->lost_reason);
+    free(device->remote_reason);
     free(device);
 }
 
@@ -195,6 +197,94 @@ static const struct ig_device_ops cuda_ops = {
     .event_elapsed = cuda_event_elapsed,
 };
 
+/* ---- opening ---- */
+
+enum where { HERE_IF_POSSIBLE, ALWAYS_HERE, ELSEWHERE };
+
+static enum where wanted_place(const ingot_device_desc *desc) {
+    const char *value = getenv("INGOT_CUDA_WORKER");
+    if (!value || !*value)
+        return desc->own_process ? ELSEWHERE : HERE_IF_POSSIBLE;
+    return is_set("INGOT_CUDA_WORKER") ? ELSEWHERE : ALWAYS_HERE;
+}
+
+/* With device->driver and `ordinal`, the GPU's for that. */
+static ingot_status open_with_driver(struct cuda_device *device, int ordinal,
+                                     const ingot_device_desc *desc, struct ig_error *error) {
+    ingot_status status =
+        fill_info(device->driver, ordinal, (size_t)device->ordinal, &device->handle,
+                  &device->capability, &device->base.info, error);
+    if (status == INGOT_OK)
+        status = apply_desc(device, desc, error);
+    if (status == INGOT_OK)
+        status = open_context(device, error);
+    return status;
+}
+
+/* In a process of its own. `refused`: why not here, or NULL. */
+static ingot_status open_elsewhere(struct cuda_device *device, const char *refused,
+                                   const ingot_device_desc *desc, struct ig_error *error) {
+    struct ig_error own = {0};
+    int handle = 0;
+    ingot_status status = cuda_remote_start(device->ordinal, &handle, &own);
+    if (status == INGOT_OK) {
+        device->driver = cuda_remote_driver();
+        device->is_remote = true;
+        device->remote_reason = refused ? cuda_context_failure(device->ordinal) : NULL;
+        if (refused && !device->remote_reason)
+            device->remote_reason = strdup(refused);
+        status = open_with_driver(device, handle, desc, &own);
+        if (status != INGOT_OK)
+            cuda_remote_close(handle);
+    }
+    if (status == INGOT_OK) {
+        char *description = device->base.info.description;
+        size_t used = strlen(description);
+        snprintf(description + used, sizeof device->base.info.description - used,
+                 ", in a process of its own");
+    } else {
+        status =
+            ig_fail(error, refused ? INGOT_DEVICE_LOST : status, "%s%s%s", refused ? refused : "",
+                    refused ? "; after a fault the driver gives a process no other one, and the "
+                              "device cannot be opened in a process of its own: "
+                            : "",
+                    ig_error_text(&own));
+    }
+    ig_error_clear(&own);
+    return status;
+}
+
+/* Here; after a fault, when the driver refuses that, in a process of its own, now and later. */
+static ingot_status open_somewhere(struct cuda_device *device, const ingot_device_desc *desc,
+                                   struct ig_error *error) {
+    enum where where = wanted_place(desc);
+    if (where == ELSEWHERE)
+        return open_elsewhere(device, NULL, desc, error);
+    struct ig_error own = {0};
+    bool has_failed = cuda_context_failed(device->ordinal);
+    ingot_status status = INGOT_DEVICE_LOST;
+    if (where == HERE_IF_POSSIBLE && cuda_context_is_refused(device->ordinal))
+        ig_fail(&own, status, "no context on device \"cuda:%d\" in this process", device->ordinal);
+    else
+        status = open_with_driver(device, device->ordinal, desc, &own);
+    if (status == INGOT_DEVICE_LOST || (status != INGOT_OK && has_failed)) {
+        if (where == HERE_IF_POSSIBLE) {
+            cuda_context_refused(device->ordinal);
+            status = open_elsewhere(device, ig_error_text(&own), desc, error);
+        } else {
+            status = ig_fail(error, INGOT_DEVICE_LOST,
+                             "%s; after a fault the driver gives a process no other one, and with "
+                             "INGOT_CUDA_WORKER=0 the device gets no process of its own: the "
+                             "program has to be started again",
+                             ig_error_text(&own));
+        }
+    } else if (status != INGOT_OK) {
+        ig_fail(error, status, "%s", ig_error_text(&own));
+    }
+    ig_error_clear(&own);
+    return status;
+}
+
 static ingot_status device_open(size_t index, const ingot_device_desc *desc, ingot_device **result,
                                 struct ig_error *error) {
     struct cuda_device *device = calloc(1, sizeof *device);
@@ -202,13 +292,9 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a device object");
     device->driver = cuda_driver();
     device->ordinal = (int)index;
-    ingot_status status = fill_info(device->driver, index, &device->handle, &device->capability,
-                                    &device->base.info, error);
-    if (status == INGOT_OK)
-        status = apply_desc(device, desc, error);
-    if (status == INGOT_OK)
-        status = open_context(device, error);
+    ingot_status status = open_somewhere(device, desc, error);
     if (status != INGOT_OK) {
+        free(device->remote_reason);
         free(device);
         return status;
     }

@@ -9,16 +9,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/text.h"
 #include "runtime/cuda/cuda.h"
+#include "runtime/cuda/remote.h"
 
 enum { MAX_GPUS = 64 };
 
 /* The primary context of a GPU is one for the whole process, and so is its state. */
 static atomic_uint generations[MAX_GPUS];
-static atomic_bool failed_contexts[MAX_GPUS];
+static atomic_bool failed_contexts[MAX_GPUS], refused_contexts[MAX_GPUS];
+static pthread_mutex_t failures_lock = PTHREAD_MUTEX_INITIALIZER;
+static char *failures[MAX_GPUS]; /* of what they failed last */
 
 double cuda_now(void) {
     struct timespec t;
@@ -41,6 +45,34 @@ void cuda_context_replaced(int ordinal) {
     atomic_store(&failed_contexts[ordinal], false);
 }
 
+static void context_has_failed(int ordinal, const char *reason) {
+    if (ordinal >= MAX_GPUS)
+        return;
+    pthread_mutex_lock(&failures_lock);
+    free(failures[ordinal]);
+    failures[ordinal] = reason ? strdup(reason) : NULL;
+    pthread_mutex_unlock(&failures_lock);
+    atomic_store(&failed_contexts[ordinal], true);
+}
+
+bool cuda_context_is_refused(int ordinal) {
+    return ordinal < MAX_GPUS && atomic_load(&refused_contexts[ordinal]);
+}
+
+void cuda_context_refused(int ordinal) {
+    if (ordinal < MAX_GPUS)
+        atomic_store(&refused_contexts[ordinal], true);
+}
+
+char *cuda_context_failure(int ordinal) {
+    if (ordinal >= MAX_GPUS)
+        return NULL;
+    pthread_mutex_lock(&failures_lock);
+    char *reason = failures[ordinal] ? strdup(failures[ordinal]) : NULL;
+    pthread_mutex_unlock(&failures_lock);
+    return reason;
+}
+
 /* ---- results ---- */
 
 bool cuda_result_is_fatal(cu_result result) {
@@ -60,6 +92,7 @@ bool cuda_result_is_fatal(cu_result result) {
     case CU_INVALID_ADDRESS_SPACE:
     case CU_INVALID_PC:
     case CU_LAUNCH_FAILED:
+    case CU_WORKER_GONE:
         return true;
     default:
         return false;
@@ -90,6 +123,7 @@ static ingot_status status_of(cu_result result) {
     case CU_ECC_UNCORRECTABLE:
     case CU_NVLINK_UNCORRECTABLE:
     case CU_CONTEXT_IS_DESTROYED:
+    case CU_WORKER_GONE:
         return INGOT_DEVICE_LOST;
     default:
         return cuda_result_is_fatal(result) ? INGOT_KERNEL_FAULT : INGOT_INTERNAL_ERROR;
@@ -110,7 +144,8 @@ static void name_kernels(const struct cuda_pending *pending, struct ig_text *tex
                        (unsigned long long)pending->dispatches);
 }
 
-/* With the lock held. The streams that have work get the error; `reason` is taken. */
+/* With the lock held. The streams that have work get the error; `reason` is taken. A process of the
+ * device's own ends, and all that runs there. */
 static void lose(struct cuda_device *device, ingot_status status, char *reason,
                  bool context_failed) {
     device->lost_status = status;
@@ -118,9 +153,11 @@ static void lose(struct cuda_device *device, ingot_status status, char *reason,
     for (struct cuda_stream *s = device->streams; s; s = s->next)
         if (s->pending.dispatches && s->error.status == INGOT_OK)
             ig_fail(&s->error, status, "%s", reason ? reason : "the context is lost");
-    if (context_failed && device->ordinal < MAX_GPUS)
-        atomic_store(&failed_contexts[device->ordinal], true);
+    if (context_failed && !device->is_remote)
+        context_has_failed(device->ordinal, reason);
     atomic_store(&device->is_lost, true);
+    if (device->is_remote)
+        cuda_remote_end(device->handle);
 }
 
 void cuda_lose(struct cuda_device *device, cu_result result) {
@@ -130,11 +167,16 @@ void cuda_lose(struct cuda_device *device, cu_result result) {
         for (struct cuda_stream *s = device->streams; s; s = s->next)
             if (s->pending.dispatches)
                 name_kernels(&s->pending, &names);
-        char text[CUDA_RESULT_TEXT], *reason = NULL;
+        char text[CUDA_RESULT_TEXT], ending[CUDA_ENDING_TEXT], *reason = NULL;
         ingot_status status = names.size ? status_of(result) : INGOT_DEVICE_LOST;
         const char *what = cuda_result_text(result, text);
-        if (asprintf(&reason, "%s%s%s", ig_text_string(&names), names.size ? " failed: " : "",
-                     what) < 0)
+        if (result == CU_WORKER_GONE)
+            cuda_remote_ending(device->handle, ending);
+        if ((result == CU_WORKER_GONE
+                 ? asprintf(&reason, "%s%s%s", ending, names.size ? " while it ran " : "",
+                            ig_text_string(&names))
+                 : asprintf(&reason, "%s%s%s", ig_text_string(&names),
+                            names.size ? " failed: " : "", what)) < 0)
             reason = NULL;
         ig_text_free(&names);
         lose(device, status, reason, true);
@@ -142,16 +184,16 @@ void cuda_lose(struct cuda_device *device, cu_result result) {
     pthread_mutex_unlock(&device->lock);
 }
 
-/* The context is as good as before, but for a kernel that cannot be stopped: opened again, the
- * device shares the GPU with that. Throwing the context away would wait for its end. */
+/* In this process the context is as good as before, but for a kernel that cannot be stopped: opened
+ * again, the device shares the GPU with that. Throwing the context away would wait for its end. */
 void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *pending) {
     pthread_mutex_lock(&device->lock);
     if (!atomic_load(&device->is_lost)) {
         struct ig_text names = {0};
         name_kernels(pending, &names);
         char *reason = NULL;
-        if (asprintf(&reason, "%s ran past the time limit of %g s", ig_text_string(&names),
-                     pending->allowed) < 0)
+        if (asprintf(&reason, "%s ran past the time limit of %g s%s", ig_text_string(&names),
+                     pending->allowed, device->is_remote ? " and was ended" : "") < 0)
             reason = NULL;
         ig_text_free(&names);
         lose(device, INGOT_TIMEOUT, reason, false);
@@ -161,7 +203,7 @@ void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *p
 
 bool cuda_is_lost(struct cuda_device *device) {
     return atomic_load_explicit(&device->is_lost, memory_order_acquire) ||
-           device->generation != cuda_generation(device->ordinal);
+           (!device->is_remote && device->generation != cuda_generation(device->ordinal));
 }
 
 ingot_status cuda_check_lost(struct cuda_device *device, struct ig_error *error) {
@@ -170,8 +212,13 @@ ingot_status cuda_check_lost(struct cuda_device *device, struct ig_error *error)
     pthread_mutex_lock(&device->lock);
     const char *reason = device->lost_reason ? device->lost_reason
                                              : "its context was replaced after a failure elsewhere";
-    ig_fail(error, INGOT_DEVICE_LOST, "device \"%s\" is lost: %s; open it again",
-            device->base.info.name, reason);
+    bool others_too = device->is_shared && device->lost_status != INGOT_TIMEOUT;
+    ig_fail(error, INGOT_DEVICE_LOST, "device \"%s\" is lost: %s; open it again%s",
+            device->base.info.name, reason,
+            others_too
+                ? " (what other libraries have on the GPU, such as torch's CUDA tensors, takes "
+                  "a new process)"
+                : "");
     pthread_mutex_unlock(&device->lock);
     return INGOT_DEVICE_LOST;
 }
@@ -249,6 +296,19 @@ void cuda_leave(struct cuda_device *device, struct cuda_scope *scope) {
 
 /* ---- waiting ---- */
 
+/* Work that was queued in another process tells at the next look what was wrong with it. */
+static void keep_late_error(struct cuda_stream *stream, cu_result result) {
+    struct ig_text names = {0};
+    char text[CUDA_RESULT_TEXT];
+    if (stream->pending.dispatches)
+        name_kernels(&stream->pending, &names);
+    if (stream->error.status == INGOT_OK)
+        ig_fail(&stream->error, status_of(result), "%s could not be queued on device \"%s\": %s",
+                names.size ? ig_text_string(&names) : "work", stream->device->base.info.name,
+                cuda_result_text(result, text));
+    ig_text_free(&names);
+}
+
 cu_result cuda_stream_look(struct cuda_stream *stream) {
     struct cuda_device *device = stream->device;
     struct cuda_scope scope;
@@ -264,6 +324,8 @@ cu_result cuda_stream_look(struct cuda_stream *stream) {
     if (result != CU_NOT_READY) {
         if (cuda_result_is_fatal(result))
             cuda_lose(device, result);
+        else if (device->is_remote)
+            keep_late_error(stream, result);
         return result;
     }
     const struct cuda_pending *pending = &stream->pending;
@@ -283,6 +345,13 @@ void cuda_pause(unsigned round) {
     }
     long length = 5000L * (long)(round - SPINS + 1);
     nanosleep(&(struct timespec){.tv_nsec = length < LONGEST_NS ? length : LONGEST_NS}, NULL);
+}
+
+cu_result cuda_stream_settle(struct cuda_stream *stream) {
+    cu_result result;
+    for (unsigned round = 0; (result = cuda_stream_look(stream)) == CU_NOT_READY; round++)
+        cuda_pause(round);
+    return result;
 }
 
 bool cuda_stream_is_captured(const struct cuda_stream *stream) {

@@ -179,7 +179,8 @@ static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch
                               const struct cuda_code *code, unsigned char *block, uint32_t threads,
                               uint32_t dynamic) {
     const uint32_t *groups = launch->groups, *most = stream->device->max_grid;
-    void *parameters[] = {block};
+    uint32_t size = code->block_bytes;
+    void *parameters[] = {block, &size}; /* the second: see driver.h */
     cu_result result = CU_SUCCESS;
     for (uint32_t z = 0; z < groups[2] && result == CU_SUCCESS; z += most[2])
         for (uint32_t y = 0; y < groups[1] && result == CU_SUCCESS; y += most[1]) {
@@ -224,13 +225,9 @@ static ingot_status launch_block(struct cuda_stream *stream, const struct ig_lau
 
 static ingot_status wait_for_launch(struct cuda_stream *stream, const struct cuda_code *code,
                                     struct ig_error *error) {
-    struct cuda_scope scope;
-    ingot_status status = cuda_enter(stream->device, &scope, error);
-    if (status != INGOT_OK)
-        return status;
-    cu_result result = stream->device->driver->stream_synchronize(stream->handle);
-    cuda_leave(stream->device, &scope);
-    return result == CU_SUCCESS
+    cu_result result = cuda_stream_settle(stream);
+    bool has_it = stream->error.status != INGOT_OK;
+    return result == CU_SUCCESS || has_it
                ? INGOT_OK
                : cuda_fail(stream->device, result, error, "kernel \"%s\"", code->kernel);
 }

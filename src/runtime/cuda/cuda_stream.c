@@ -15,6 +15,7 @@ static ingot_status new_stream(struct cuda_device *device, cu_stream handle, boo
     stream->is_wrapped = is_wrapped;
     pthread_mutex_lock(&device->lock);
     stream->number = ++device->stream_count;
+    device->is_shared |= is_wrapped;
     stream->next = device->streams;
     device->streams = stream;
     pthread_mutex_unlock(&device->lock);
@@ -55,6 +56,8 @@ ingot_status cuda_stream_wrap(ingot_device *base, void *native, void **result,
                               struct ig_error *error) {
     struct cuda_device *device = (struct cuda_device *)base;
     ingot_status status = cuda_check_lost(device, error);
+    if (status == INGOT_OK && device->is_remote)
+        status = cuda_not_of_this_process(device, "ingot_stream_wrap: the stream", native, error);
     return status == INGOT_OK ? new_stream(device, native, true, result, error) : status;
 }
 
@@ -208,8 +211,11 @@ ingot_status cuda_stream_download(void *handle, ingot_buffer *buffer, uint64_t o
     ingot_status status = cuda_stream_wait(stream, error);
     if (status != INGOT_OK || !cuda_stream_begin(stream, &scope, &status, error))
         return status;
-    cu_result result = stream->device->driver->memory_download(host, buffer->address + offset,
-                                                               length, stream->handle);
+    /* Another thread may have queued more. */
+    cu_result result = stream->device->is_remote ? cuda_stream_settle(stream) : CU_SUCCESS;
+    if (result == CU_SUCCESS)
+        result = stream->device->driver->memory_download(host, buffer->address + offset, length,
+                                                         stream->handle);
     status = cuda_stream_end(stream, &scope, result, "ingot_stream_download", error);
     return status == INGOT_OK ? cuda_stream_wait(stream, error) : status;
 }

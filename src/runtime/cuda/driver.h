@@ -49,6 +49,7 @@ enum {
     CU_LAUNCH_FAILED = 719,
     CU_STREAM_CAPTURE_FIRST = 900,
     CU_STREAM_CAPTURE_LAST = 908,
+    CU_WORKER_GONE = 100000, /* ours: the process that makes the calls is not there any more */
 };
 
 enum { /* device attributes */
@@ -92,7 +93,10 @@ typedef struct {
     unsigned attribute_count;
 } cu_launch_config;
 
-/* X(member, symbol, parameters) */
+/* X(member, symbol, parameters). A driver in another process (remote.h) has to be told two sizes
+ * that this interface has no place for, so they stand behind what the driver itself looks at:
+ * values[count] of module_load is that of the image, parameters[1] of launches points to that of
+ * the only parameter, a uint32_t. */
 #define CUDA_DRIVER_FUNCTIONS(X)                                                                   \
     X(init, "cuInit", (unsigned flags))                                                            \
     X(version, "cuDriverGetVersion", (int *version))                                               \

@@ -86,10 +86,11 @@ SUITE(row_sum);
 SUITE(row_sum_no_tail);
 SUITE(row_sum_no_nan);
 SUITE(row_sum_unsteady);
+SUITE(strays);
 
 extern const struct igh_suite cheating_axpy;
-static const struct igh_suite *const suites[] = {&row_sum, &row_sum_no_tail, &row_sum_no_nan,
-                                                 &row_sum_unsteady, &cheating_axpy};
+static const struct igh_suite *const suites[] = {
+    &row_sum, &row_sum_no_tail, &row_sum_no_nan, &row_sum_unsteady, &strays, &cheating_axpy};
 static const struct igh_suites broken = {suites, sizeof suites / sizeof *suites};
 const struct igh_suites *const igh_all_suites[] = {&broken};
 const size_t igh_all_suites_count = 1;
