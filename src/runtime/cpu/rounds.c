@@ -16,7 +16,7 @@
 
 #define ATTEND_NS 30000u
 #define INVITE_NS 25000u  /* between invitations for short commands, at first, */
-#define INVITED   64u     /* and at most as long as so many of them take */
+#define INVITED   8u      /* and at most as long as so many of them take */
 #define ENOUGH    4u      /* of so many shares, one may be missing or too many */
 #define LEFT_NS   20000   /* a CPU is left to others for so long */
 #define YIELD_NS  200000u /* a leader lets others on its CPU run so seldom */
