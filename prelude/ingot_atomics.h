@@ -10,6 +10,7 @@ namespace metal {
 template <class T> struct atomic {
     T __value;
 };
+template <class T> using _atomic = atomic<T>; /* Apple's headers call it so, and kernels too */
 typedef atomic<bool> atomic_bool;
 typedef atomic<int> atomic_int;
 typedef atomic<uint> atomic_uint;

@@ -94,8 +94,9 @@ __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
 
 /* Asserted in classes: clang says where it meets one, but of functions that it left for the end. */
 template <class T, bool good> struct __ingot_is_parameter {
-    static_assert(good, "a kernel parameter must be a built-in value, or a pointer or reference to "
-                        "device, constant or threadgroup memory");
+    static_assert(good, "a kernel parameter must be a built-in value with its attribute, such as "
+                        "[[thread_position_in_grid]], or a pointer or reference to device, "
+                        "constant or threadgroup memory");
 };
 template <class T> struct __ingot_argument : __ingot_is_parameter<T, !__is_same(T, T)> {};
 template <class P>
@@ -117,25 +118,54 @@ struct __ingot_argument<P &> : __ingot_is_parameter<P *, __ingot_space<P>::value
 };
 template <class P> struct __ingot_argument<P &__restrict> : __ingot_argument<P &> {};
 
-/* ~0u: no index was given. */
+/* What INDEX says: n + __ingot_in_buffer of [[buffer(n)]], n + __ingot_in_threadgroup of
+ * [[threadgroup(n)]]; ~0u: no index was given. */
+constexpr long __ingot_in_buffer = 1l << 40, __ingot_in_threadgroup = 2l << 40;
 template <long INDEX> struct __ingot_numbered {
-    static_assert((INDEX >= 0 && INDEX < 64) || INDEX == 0xffffffff,
+    static constexpr long kind = (INDEX + (1l << 39)) >> 40;
+    static constexpr long number = INDEX - (kind << 40);
+    static_assert((number >= 0 && number < 64) || INDEX == 0xffffffff,
                   "a kernel parameter must be numbered from 0 to 63");
-    static constexpr uint value = uint(INDEX);
+    static constexpr uint value = uint(number);
+};
+
+template <class T> struct __ingot_space_behind {
+    static constexpr uint value = 0;
+};
+template <class P> struct __ingot_space_behind<P *> : __ingot_space<P> {};
+template <class P> struct __ingot_space_behind<P &> : __ingot_space<P> {};
+template <class T, long INDEX> struct __ingot_attributed {
+    static constexpr bool shared = __ingot_space_behind<metal::remove_cv_t<T>>::value == 3;
+    static constexpr long kind = __ingot_numbered<INDEX>::kind;
+    static_assert(kind != 1 || !shared,
+                  "a kernel parameter must be in device or constant memory to have [[buffer]]; "
+                  "threadgroup memory has [[threadgroup(n)]]");
+    static_assert(kind != 2 || shared,
+                  "a kernel parameter must be in threadgroup memory to have [[threadgroup]]; "
+                  "device and constant memory have [[buffer(n)]]");
+    static constexpr uint index = __ingot_numbered<INDEX>::value;
 };
 
 template <class T, uint ORDINAL, long INDEX>
 __ingot_inline decltype(auto) __ingot_parameter(const char *name) {
-    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_numbered<INDEX>::value>(name, true);
+    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_attributed<T, INDEX>::index>(name,
+                                                                                             true);
 }
 template <class T, uint ORDINAL, long INDEX>
 __ingot_inline decltype(auto) __ingot_parameter_if(const char *name, bool active) {
-    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_numbered<INDEX>::value>(name,
-                                                                                        active);
+    return __ingot_argument<T>::template fetch<ORDINAL, __ingot_attributed<T, INDEX>::index>(
+        name, active);
 }
 
 /* ---- built-in values
  * -------------------------------------------------------------------------------- */
+/* Also asserted in classes. */
+template <class T> struct __ingot_width {
+    static constexpr int value = __is_integral(T) ? 1 : 0;
+};
+template <class T, int N> struct __ingot_width<metal::vec<T, N>> {
+    static constexpr int value = __is_integral(T) ? N : 0;
+};
 template <class T> struct __ingot_position {
     template <class F> static __ingot_inline T make(F at) {
         return (T)at(0);
@@ -153,13 +183,30 @@ template <class T> struct __ingot_position<metal::vec<T, 3>> {
 };
 
 #define __INGOT_POSITION(name, expression)                                                         \
+    template <class T, int width> struct __ingot_holds_##name {                                    \
+        static_assert(width >= 1 && width <= 3,                                                    \
+                      "a kernel parameter must be ushort or uint, or a vector of 2 or 3 of them, " \
+                      "to have [[" #name "]]");                                                    \
+        using type = T;                                                                            \
+    };                                                                                             \
     template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {          \
-        return __ingot_position<metal::remove_cvref_t<T>>::make(                                   \
+        using checked =                                                                            \
+            typename __ingot_holds_##name<T,                                                       \
+                                          __ingot_width<metal::remove_cvref_t<T>>::value>::type;   \
+        return __ingot_position<metal::remove_cvref_t<checked>>::make(                             \
             [](uint dim) __attribute__((always_inline)) -> uint { return expression; });           \
     }
 #define __INGOT_INDEX(name, expression)                                                            \
+    template <class T, int width> struct __ingot_holds_##name {                                    \
+        static_assert(width == 1,                                                                  \
+                      "a kernel parameter must be ushort or uint to have [[" #name "]]");          \
+        using type = T;                                                                            \
+    };                                                                                             \
     template <class T> __ingot_inline metal::remove_cvref_t<T> __ingot_builtin_##name() {          \
-        return (metal::remove_cvref_t<T>)(expression);                                             \
+        using checked =                                                                            \
+            typename __ingot_holds_##name<T,                                                       \
+                                          __ingot_width<metal::remove_cvref_t<T>>::value>::type;   \
+        return (metal::remove_cvref_t<checked>)(expression);                                       \
     }
 __INGOT_POSITION(thread_position_in_grid, __ingot_thread_position_in_grid(dim))
 __INGOT_POSITION(thread_position_in_threadgroup, __ingot_thread_position_in_threadgroup(dim))

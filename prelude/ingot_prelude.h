@@ -24,6 +24,7 @@
 #include "ingot_geometric.h"
 #include "ingot_log.h"
 #include "ingot_pack.h"
+#include "ingot_packed_calls.h"
 #include "ingot_simd.h"
 #include "ingot_simdgroup_matrix.h"
 #include "ingot_sync.h"

@@ -1,7 +1,8 @@
 /*
- * The names of textures and samplers. None can be used: these declarations are for the functions
- * and constants of a program whose other kernels have nothing to do with textures. A kernel that
- * has a texture as a parameter is refused by the front end, and one that calls a member of
+ * The names of textures and samplers, and a few of meshes and rays. None can be used: these
+ * declarations are for the functions and constants of a program whose other kernels have nothing to
+ * do with textures. A kernel that has a texture as a parameter is refused by the front end, and one
+ * that calls a member of
  * __ingot_texture by the driver (calls.c).
  */
 #pragma once
@@ -54,17 +55,37 @@ struct sampler {
     template <class... A> constexpr sampler(A...) {}
 };
 
+struct min_lod_clamp {
+    constexpr min_lod_clamp(float) {}
+};
+template <class T> struct sparse_color {
+    bool resident() const;
+    T value() const;
+};
+
 /* Nothing is defined: a call of any of these never gets as far as code. */
 template <class R> struct __ingot_texture {
     template <class... A> R sample(A...) const;
     template <class... A> R sample_compare(A...) const;
     template <class... A> R gather(A...) const;
     template <class... A> R gather_compare(A...) const;
+    template <class... A> sparse_color<R> sparse_sample(A...) const;
+    template <class... A> sparse_color<R> sparse_sample_compare(A...) const;
+    template <class... A> sparse_color<R> sparse_gather(A...) const;
+    template <class... A> sparse_color<R> sparse_read(A...) const;
+    template <class... A> float calculate_clamped_lod(A...) const;
+    template <class... A> float calculate_unclamped_lod(A...) const;
     template <class... A> R read(A...) const;
     template <class... A> void write(A...) const;
     template <class... A> R atomic_load(A...) const;
     template <class... A> void atomic_store(A...) const;
     template <class... A> R atomic_fetch_add(A...) const;
+    template <class... A> R atomic_fetch_sub(A...) const;
+    template <class... A> R atomic_fetch_and(A...) const;
+    template <class... A> R atomic_fetch_or(A...) const;
+    template <class... A> R atomic_fetch_xor(A...) const;
+    template <class... A> R atomic_exchange(A...) const;
+    template <class... A> bool atomic_compare_exchange_weak(A...) const;
     template <class... A> R atomic_fetch_max(A...) const;
     template <class... A> R atomic_fetch_min(A...) const;
     uint get_width(uint lod = 0) const;
@@ -96,4 +117,27 @@ __INGOT_TEXTURE(depth2d_ms_array, T)
 __INGOT_TEXTURE(depthcube, T)
 __INGOT_TEXTURE(depthcube_array, T)
 #undef __INGOT_TEXTURE
+
+/* ---- names in declarations around mesh functions, which are skipped ---- */
+enum class topology { point, line, triangle };
+template <class V, class P, int VERTICES, int PRIMITIVES, topology T> struct mesh {
+    static constexpr uint max_vertices = VERTICES;
+    static constexpr uint max_primitives = PRIMITIVES;
+    void set_primitive_count(uint) const;
+    template <class... A> void set_vertex(A...) const;
+    template <class... A> void set_primitive(A...) const;
+    template <class... A> void set_index(A...) const;
+    template <class... A> void set_indices(A...) const;
+};
+struct mesh_grid_properties {
+    void set_threadgroups_per_grid(vec<uint, 3>) const;
+};
+
+/* ---- ray tracing: a kernel that uses it is refused (frontend/unsupported.c) ---- */
+namespace raytracing {
+struct ray {
+    vec<float, 3> origin, direction;
+    float min_distance, max_distance;
+};
+} // namespace raytracing
 } // namespace metal

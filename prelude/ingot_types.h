@@ -309,6 +309,50 @@ template <class T> struct __ingot_vec<__ingot_native<T, 4>> {
 __INGOT_LONG_VEC(8, s0, s1, s2, s3, s4, s5, s6, s7)
 __INGOT_LONG_VEC(16, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sa, sb, sc, sd, se, sf)
 
+/* Of any other length: components by [i] alone. */
+template <class T, int N> struct __ingot_items {
+    T at[N];
+};
+template <class V, class F> constexpr auto __ingot_each(V a, V b, F f) {
+    __ingot_items<decltype(f(a[0], b[0])), (int)(sizeof a.__ingot_components / sizeof(a[0]))> r{};
+    for (size_t i = 0; i < sizeof a.__ingot_components / sizeof(a[0]); i++) {
+        r.at[i] = f(a.__ingot_components[i], b.__ingot_components[i]);
+    }
+    return r;
+}
+#define __INGOT_BINARY_N(op) __ingot_each(a, b, [](T p, T q) { return p op q; })
+#define __INGOT_UNARY_N(op)  __ingot_each(a, a, [](T p, T) { return op p; })
+template <class T, int N> struct __ingot_vec<__ingot_native<T, N>> {
+    union {
+        __ingot_native<typename __ingot_storage<T>::type, N> v;
+        T __ingot_components[N];
+        T x;
+    };
+    __INGOT_VEC_BODY(N)
+    template <class U>
+    __ingot_inline explicit constexpr __ingot_vec(vec<U, N> o) : __ingot_vec(T(0)) {
+        for (int i = 0; i < N; i++) {
+            __ingot_components[i] = __ingot_to<T>(o.__ingot_components[i]);
+        }
+    }
+    template <class U>
+    __ingot_inline constexpr __ingot_vec(__ingot_items<U, N> o) : __ingot_vec(T(0)) {
+        for (int i = 0; i < N; i++) {
+            __ingot_components[i] = (T)o.at[i];
+        }
+    }
+    __ingot_inline constexpr __ingot_vec(T s) : __ingot_components() {
+        for (int i = 0; i < N; i++) {
+            __ingot_components[i] = s;
+        }
+    }
+    template <class... U, class = enable_if_t<sizeof...(U) == N - 1 && (N > 1)>>
+    __ingot_inline constexpr __ingot_vec(T first, U... rest)
+        : __ingot_components{first, (T)rest...} {}
+};
+#undef __INGOT_BINARY_N
+#undef __INGOT_UNARY_N
+
 /* A tile of 8 by 8, as the internals of simdgroup_matrix name it: two elements in each lane. */
 template <class T> struct __ingot_vec<__ingot_native<T, 64>> {
     vec<T, 2> __elements;

@@ -128,6 +128,7 @@ struct cli_compilation {
 
 struct cli_compile_request {
     const char *path;
+    const struct cli_list *files; /* all of the command, which may define what `path` declares */
     const struct cli_source_options *options;
     const struct cli_list *kernels; /* empty: all */
     bool *found; /* by wanted kernel: set when the file has it; NULL: each must be there */

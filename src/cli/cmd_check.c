@@ -237,6 +237,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     int status;
     if (cli_parse(command, options, argc, argv, &files, &status)) {
         check.request = (struct cli_compile_request){.options = &source,
+                                                     .files = &files,
                                                      .kernels = &kernels,
                                                      .targets = &targets,
                                                      .constants = &constants,

@@ -56,6 +56,27 @@ static bool waits_for_constants(const struct cli_kernel_result *result) {
            strstr(result->message, "no value");
 }
 
+/* A kernel that uses what ingot does not have (textures, …), and was not asked for by name, is left
+ * out. Its name stays, so that asking for it says why. */
+static bool is_left_out(const struct pack *pack, const struct cli_kernel_result *result) {
+    const char *line = strstr(result->message, ": error: ");
+    const char *end = line ? line + strcspn(line, "\n") : NULL;
+    static const char words[] = " not supported";
+    size_t length = strlen(words);
+    return result->status == INGOT_COMPILE_ERROR && !pack->kernels.count && line &&
+           (size_t)(end - line) > length && !memcmp(end - length, words, length);
+}
+
+static void report_left_out(const struct cli_kernel_result *result) {
+    const char *mark = strstr(result->message, ": error: ");
+    const char *words = mark + strlen(": error: ");
+    size_t place = 0;
+    while (&result->message[place] < mark && result->message[place] != '\n')
+        place++;
+    cli_warning("%.*s: %.*s; kernel \"%s\" is left out", (int)place, result->message,
+                (int)strcspn(words, "\n"), words, result->kernel);
+}
+
 static bool compile_input(struct pack *pack, struct input *input) {
     struct ig_error error = {0};
     pack->request.path = input->path;
@@ -70,6 +91,8 @@ static bool compile_input(struct pack *pack, struct input *input) {
         struct cli_kernel_result *result = &input->compilation.results[i];
         if (waits_for_constants(result)) {
             pack->later++;
+        } else if (is_left_out(pack, result)) {
+            report_left_out(result);
         } else if (result->status == INGOT_COMPILE_ERROR) {
             cli_diagnostics(result->message);
             good = false;
@@ -394,6 +417,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
             status = CLI_FAILED;
         else {
             pack.request = (struct cli_compile_request){.options = &pack.source,
+                                                        .files = &pack.files,
                                                         .kernels = &pack.kernels,
                                                         .targets = &pack.targets,
                                                         .constants = &pack.constants};

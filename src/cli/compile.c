@@ -25,7 +25,7 @@
 #define COMPILER_MEMORY 0 /* the default limit */
 #endif
 
-enum { MAX_ARGUMENTS = 512, MAX_WORKERS = 64, MAX_BATCH = 8, MAX_DESCRIBED = 64 };
+enum { MAX_ARGUMENTS = 8192, MAX_WORKERS = 64, MAX_BATCH = 8, MAX_DESCRIBED = 64 };
 
 struct command_line {
     const char *items[MAX_ARGUMENTS + 1];
@@ -174,6 +174,10 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     char *message;
     ingot_status status = run_compiler(&line, &message, error);
     free(message);
+    if (status == INGOT_COMPILE_ERROR && !access(listing, R_OK)) { /* each for itself, then */
+        ig_error_clear(error);
+        status = INGOT_OK;
+    }
     if (!status)
         status = cli_read_archive(out, listing, &out->listing, error);
     if (status)
@@ -230,7 +234,10 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
             ig_error_clear(&ignored);
             one.size += width;
         }
-        if (!given[k] && !add_constant(jobs, &one))
+        bool again = false; /* several names may have one index */
+        for (uint32_t other = 0; other < k; other++)
+            again |= infos[other].index == infos[k].index;
+        if (!given[k] && !again && !add_constant(jobs, &one))
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
     }
     return INGOT_OK;
@@ -243,6 +250,20 @@ static const char *own_words(const struct cli_kernel_result *result, ingot_statu
     bool named = !strncmp(text, "kernel ", 7) && !strncmp(text + 7, result->kernel, length) &&
                  !strncmp(text + 7 + length, ": ", 2);
     return named && status != INGOT_COMPILE_ERROR ? text + 9 + length : text;
+}
+
+/* The other sources of the command, and whether there are any. */
+static bool add_others(struct command_line *line, const struct cli_compile_request *request) {
+    bool any = false;
+    for (size_t i = 0; request->files && i < request->files->count; i++) {
+        const char *path = request->files->items[i];
+        if (strcmp(path, request->path) && strcmp(path, "-") && !cli_is_archive(path) &&
+            !cli_is_binary(path)) {
+            add_pair(line, "--with", path);
+            any = true;
+        }
+    }
+    return any;
 }
 
 /* Compiles `count` kernels from `first` on in one run; false when it failed, and there is more
@@ -266,8 +287,10 @@ static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
     if (jobs->request->describe_only)
         add(&line, "--describe-only");
     struct cli_source_options options = *jobs->request->options;
-    options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
-    options.defines = (struct cli_list){0};
+    if (!add_others(&line, jobs->request)) {
+        options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
+        options.defines = (struct cli_list){0};
+    }
     add_source_options(&line, &scratch, &options);
 
     double start = now();

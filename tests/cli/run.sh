@@ -120,6 +120,32 @@ check "check warns of what Apple's compiler refuses" 0 "lenient.metal:3:17: warn
     "lenient.metal:7:7: warning: Apple's compiler takes [[max_total" \
     "lenient.metal:8:10: warning: Apple's compiler takes half" "2 passed" \
     "!lenient.metal:4:" "!lenient.metal:5:" "!lenient.metal:1" -- "$ingot" check lenient.metal
+cat >limits.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+[[max_total_threads_per_threadgroup(2048)]] kernel void large(device float *x [[buffer(31)]],
+    int i [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[8192];
+    threadgroup float more[64];
+    tile[i] = x[i];
+    more[i] = x[i + 1];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    x[i] = tile[31 - i] + more[31 - i];
+}
+kernel void same(device float *x [[buffer(0)]]) { x[0] = 1; }
+kernel void same(device int *x [[buffer(0)]]) { x[0] = 1; }
+kernel void wrong(device float *x [[buffer(0)]]) { x[0] = missing; }
+kernel void wrong_too(float x) {}
+M
+check "check goes on after a wrong kernel, and warns of Apple's limits" 1 \
+    'limits.metal:3:77: warning: x of kernel "large" has buffer index 31; Apple'"'"'s compiler takes 0 to 30' \
+    'limits.metal:3:57: warning: kernel "large" has [[max_total_threads_per_threadgroup(2048)]]; a threadgroup has 1 to 1024' \
+    'kernel "large" has 33024 bytes of threadgroup memory (tile: 32768, more: 256); Apple'"'"'s GPUs have 32768' \
+    "limits.metal:4:5: warning: Apple's compiler takes positions, indices and sizes as ushort or uint" \
+    "limits.metal:13:13: warning: another kernel before this one has its name" \
+    "limits.metal:14:59: error: use of undeclared identifier 'missing'" \
+    "limits.metal:15:29: error: a kernel parameter must be a built-in value with its attribute" \
+    "kernel large: ok" "kernel wrong: failed" "kernel wrong_too: failed" "2 passed, 2 failed" -- "$ingot" check limits.metal
 check "assembly" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" good.metal --kernel scale --emit asm -o scale.s
 same "code has lines of the source" "$(grep -qE '\.loc[[:space:]]+[0-9]+ 6 ' scale.s && echo yes)" yes
 for level in x86-64-v3 x86-64-v4; do
@@ -129,6 +155,44 @@ for level in x86-64-v3 x86-64-v4; do
     done
 done
 check "check two files" 1 good.metal bad.metal -- "$ingot" check good.metal bad.metal
+cat >caller.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+#include "shared.h"
+extern constant float weights[2];
+float outer(float x);
+kernel void linked(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    x[i] = in_header(outer(x[i])) + weights[i & 1];
+}
+M
+cat >outer.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+#include "shared.h"
+constant int shift [[function_constant(5)]];
+float inner(float2 x);
+float outer(float x) { return inner(float2(x, 10)) + (is_function_constant_defined(shift) ? float(shift) : 0.0f); }
+kernel void beside(device float *x [[buffer(0)]]) { x[0] = 5; }
+M
+cat >inner.metal <<'M'
+extern constant float weights[2];
+constant float weights[2] = {0.25f, 0.5f};
+float inner(metal::float2 x) { return x.x * x.y; }
+M
+echo 'float in_header(float x) { return x + 1; }' >shared.h
+check "a function that no file defines" 1 "caller.metal:7:22: error: 'outer': declared, but defined nowhere" -- "$ingot" check caller.metal
+check "a function that another file lacks too" 1 "error: 'inner': declared, but defined nowhere" -- "$ingot" check caller.metal outer.metal
+check "functions of other files" 0 "2 passed" -- "$ingot" check caller.metal outer.metal inner.metal
+check "files are linked" 0 "2 kernels" -- "$ingot" pack caller.metal outer.metal inner.metal --target x86-64-v3 --target sm_80 -o linked.ingot
+check "and run" 0 "1.25 1.5 1.25 1.5" -- "$ingot" run linked.ingot linked --threads 4 --cpu x86-64-v3 'f32[4]'
+sed 's/x.x \* x.y/x.x/' inner.metal >inner2.metal
+check "a function that two files define" 1 "weights, which caller.metal declares, is defined in inner.metal and in inner2.metal: make one of them static" "kernel beside: ok" \
+    -- "$ingot" check caller.metal outer.metal inner.metal inner2.metal
+printf 'float broken( {\n' >broken.metal
+check "a file that does not compile defines nothing" 1 "kernel linked: ok" "broken.metal:1:" -- "$ingot" check caller.metal outer.metal inner.metal broken.metal
+check "a kernel with what is not supported is left out" 0 'warning: '"$here"'/../msl/unsupported_beside.metal:39:50: kernel "table" has a visible_function_table parameter; visible functions are not supported; kernel "table" is left out' \
+    "5 kernels, 1 with code" -- "$ingot" pack "$here/../msl/unsupported_beside.metal" --target x86-64-v3 -o beside.ingot
+check "but not one that was asked for" 1 'error: kernel "table"' -- "$ingot" pack "$here/../msl/unsupported_beside.metal" --kernel table --target x86-64-v3 -o beside.ingot
 check "check one kernel" 0 "1 passed, 0 failed" -- "$ingot" check good.metal --kernel scale
 check "check one kernel of two files" 0 "1 passed, 0 failed" -- "$ingot" check good.metal "$examples/saxpy.metal" --kernel saxpy
 check "check a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" check good.metal --kernel frob

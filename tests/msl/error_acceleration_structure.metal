@@ -2,7 +2,7 @@
 // RUN: kernel=k threads=1 group=1
 // ARG 0: f32[1]
 // EXPECT-STATUS: INGOT_COMPILE_ERROR
-// EXPECT-ERROR: unknown type name 'instance_acceleration_structure'; ray tracing is not supported
+// EXPECT-ERROR: error: kernel "k" has an instance_acceleration_structure parameter; ray tracing is not supported
 #include <metal_stdlib>
 using namespace metal;
 

@@ -2,7 +2,7 @@
 // RUN: kernel=k threads=1 group=1
 // ARG 0: f32[1]
 // EXPECT-STATUS: INGOT_COMPILE_ERROR
-// EXPECT-ERROR: no member named 'raytracing' in namespace 'metal'; ray tracing is not supported
+// EXPECT-ERROR: error: kernel "k" uses raytracing; ray tracing is not supported
 #include <metal_stdlib>
 
 kernel void k(device float *x [[buffer(0)]]) {

@@ -1,7 +1,7 @@
 // A function that is only declared: Metal would link it from another file.
 // RUN: kernel=k threads=1
 // EXPECT-STATUS: INGOT_COMPILE_ERROR
-// EXPECT-ERROR: the kernel calls Grid::Grid, which is declared but defined nowhere; ingot compiles one file at a time
+// EXPECT-ERROR: error_undefined_function.metal:14:55: error: 'Grid': declared, but defined nowhere: include the file that defines it
 // ARG 0: f32[1]
 #include <metal_stdlib>
 using namespace metal;

@@ -24,18 +24,22 @@ static const struct rewrite_case rewrites[] = {
     /* kernels */
     {"kernel void f(device float *x [[buffer(2)]]) {}",
      "__attribute__((used, annotate(\"ingot.kernel:f\"))) void f(" DEVICE " float * ) {" DEVICE
-     " float *x = __ingot_parameter<decltype(x), 0, (2)>(\"x\");",
+     " float *x = __ingot_parameter<decltype(x), 0, (2) + __ingot_in_buffer>(\"x\");",
      "[[", NULL},
     {"[[kernel]] void f(constant Args &a, uint i [[thread_position_in_grid]]) { g(i); }",
      CONSTANT " Args &a = __ingot_parameter<decltype(a), 0, ~0u>(\"a\"); uint i = "
               "__ingot_builtin_thread_position_in_grid<decltype(i)>(); g(i); }",
      NULL, NULL},
     {"kernel void f(device float *x [[buffer(0), function_constant(flag)]]) {}",
-     "__ingot_parameter_if<decltype(x), 0, (0)>(\"x\", (flag));", NULL, NULL},
+     "__ingot_parameter_if<decltype(x), 0, (0) + __ingot_in_buffer>(\"x\", (flag));", NULL, NULL},
     {"kernel void f(constant float (&x)[4] [[buffer(N + 1)]]) {}",
-     CONSTANT " float (&x)[4] = __ingot_parameter<decltype(x), 0, (N + 1)>(\"x\");", NULL, NULL},
+     CONSTANT
+     " float (&x)[4] = __ingot_parameter<decltype(x), 0, (N + 1) + __ingot_in_buffer>(\"x\");",
+     NULL, NULL},
     {"kernel void f(threadgroup float x[32] [[threadgroup(1)]]) {}",
-     THREADGROUP " float *x = __ingot_parameter<decltype(x), 0, (1)>(\"x\");", NULL, NULL},
+     THREADGROUP
+     " float *x = __ingot_parameter<decltype(x), 0, (1) + __ingot_in_threadgroup>(\"x\");",
+     NULL, NULL},
     {"kernel void f(uint [[thread_position_in_grid]]) {}", "uint __ingot_unnamed_0 =", NULL, NULL},
     {"kernel void f(void) { g(); }", "void f(void) { g(); }", NULL, NULL},
     {"kernel void f() {\n#pragma METAL fp math_mode(safe)\n g(); }",

@@ -5,7 +5,8 @@
  * so may a function that returns nothing and starts over with its last call.
  * Textures can be named, but not used.
  * Neither may a kernel write to variables of the program: Metal has none but constants.
- * Requires clang's own module, with its annotations and debug locations.
+ * Requires clang's own module, with its annotations and debug locations; igc_check_targets the
+ * optimised kernel, in which all that is known is inlined.
  */
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
@@ -30,8 +31,7 @@ struct calls {
 
 static const char texture_class[] = "15__ingot_texture";
 
-/* The last name in a mangled one: "_ZN3foo3barEi" → "bar". Names of other forms stay whole. */
-static const char *plain_name(const char *mangled, size_t *length) {
+const char *igc_plain_name(const char *mangled, size_t *length) {
     const char *name = mangled, *p = mangled + 2;
     *length = strlen(mangled);
     if (!strncmp(mangled, "_ZZ", 3)) { /* a variable of a function: _ZZ…E4name */
@@ -62,12 +62,12 @@ static const char *plain_name(const char *mangled, size_t *length) {
     return name;
 }
 
-/* `what` is named where `instruction` stands. */
+/* `what` (NULL: nothing) is named where `instruction` stands. */
 static ingot_status refuse(struct calls *calls, LLVMValueRef instruction, LLVMValueRef what,
                            const char *reason) {
     unsigned file_size = 0;
-    size_t length, name_size;
-    const char *name = plain_name(LLVMGetValueName2(what, &length), &name_size);
+    size_t length, name_size = 0;
+    const char *name = what ? igc_plain_name(LLVMGetValueName2(what, &length), &name_size) : "";
     const char *file = LLVMGetDebugLocFilename(instruction, &file_size);
     struct igc_call_place place = {.file = file,
                                    .file_size = file ? file_size : 0,
@@ -220,4 +220,34 @@ ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const st
     ingot_status status = start ? visit(&calls, start) : INGOT_OK;
     free(calls.functions);
     return status;
+}
+
+static bool is_own(const char *name) {
+    return !strncmp(name, "llvm.", 5) || !strncmp(name, "__ingot_", 8);
+}
+
+ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
+                               struct ig_error *error) {
+    struct calls calls = {.job = job, .error = error};
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+            size_t length;
+            if (!callee || LLVMIsAInlineAsm(callee)) {
+                continue;
+            }
+            if (!LLVMIsAFunction(callee)) {
+                return refuse(&calls, in, NULL,
+                              "a function is called through a pointer that is only known when the "
+                              "kernel runs, which is not supported: call each by its name, in "
+                              "branches or a switch");
+            }
+            if (LLVMIsDeclaration(callee) && !is_own(LLVMGetValueName2(callee, &length))) {
+                return refuse(&calls, in, callee,
+                              "declared, but defined nowhere: include the file that defines it, "
+                              "or give that file to the command as well");
+            }
+        }
+    }
+    return INGOT_OK;
 }

@@ -187,7 +187,10 @@ static void reflect(const struct description *d, size_t position) {
     if (first < k) {
         k->reflection = first->reflection;
     } else if (k->function) {
-        igc_reflect(d->arena, k->function, d->batch->kernels[position], &k->reflection, &k->error);
+        const struct igc_job job = {.kernel = d->batch->kernels[position],
+                                    .command = d->batch->command,
+                                    .source = d->batch->source};
+        igc_reflect(d->arena, k->function, &job, &k->reflection, &k->error);
     }
 }
 

@@ -37,6 +37,10 @@ struct igc_value { /* of a function constant */
     size_t size;
 };
 
+struct igc_others { /* compiled when they are needed (sources.c) */
+    struct igc_other *items;
+};
+
 struct igc_command {
     const char *source_path; /* "-" is stdin */
     const char *output;
@@ -47,8 +51,11 @@ struct igc_command {
     size_t target_count;
     const struct igc_value *values; /* ascending index */
     size_t value_count;
-    const char *constants_key; /* the values as struct ig_variant spells them */
-    const char *depfile;       /* where the included files are listed; NULL: nowhere */
+    const char *constants_key;     /* the values as struct ig_variant spells them */
+    const char *depfile;           /* where the included files are listed; NULL: nowhere */
+    const char *const *with_paths; /* sources that define what this one declares */
+    size_t with_count;
+    struct igc_others *others; /* as many */
     const char *variants_path; /* instead of kernels and values; NULL: none */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help;
     enum igc_emit emit;
@@ -68,13 +75,18 @@ ingot_status igc_find_prelude(struct ig_arena *arena, const char **prelude, stru
 ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const char **warnings,
                      struct ig_error *error);
 
+/* The text of a source file, or ("-") of stdin, without a byte-order mark. */
+ingot_status igc_read_source(struct ig_arena *arena, const char *path, const char **text,
+                             size_t *size, struct ig_error *error);
+
 /* One kernel for one set of constants. */
 struct igc_job {
     const char *kernel;
     const struct igc_command *command;
     const struct igc_source *source; /* for the constants' names; may be NULL in tests */
-    bool fill_constants;     /* missing constants are 1: only to see whether the kernel compiles */
-    struct ig_text *emitted; /* where --emit writes; may be NULL */
+    bool fill_constants;      /* missing constants are 1: only to see whether the kernel compiles */
+    struct ig_text *emitted;  /* where --emit writes; may be NULL */
+    struct ig_text *warnings; /* what limits.c has to say; may be NULL */
 };
 
 /* From the front end's module (changed, not freed) to code for every target. */
@@ -153,6 +165,12 @@ void igc_print_module(LLVMModuleRef module, struct ig_text *out);
 /* The bytes of a constant string, with its NUL if it has one; NULL if it is none. */
 const char *igc_constant_text(LLVMValueRef value, size_t *length);
 
+/* ---- sources.c --------------------------------------------------------------------------- */
+/* Links what the kernel needs, its module only declares, and the command's other sources define,
+ * into it. */
+ingot_status igc_link_sources(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
+                              const struct igc_job *job, struct ig_error *error);
+
 /* ---- specialise.c -------------------------------------------------------------------------- */
 /* Gives function constants their values and folds __ingot_constant_defined and
  * __ingot_fast_math. */
@@ -166,6 +184,11 @@ ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job
 /* Refuses recursion and calls of kernels, at their place in the source. */
 ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                              struct ig_error *error);
+/* After optimisation: refuses calls of what nobody defines, and through pointers. */
+ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
+                               struct ig_error *error);
+/* The last name in a mangled one: "_ZN3foo3barEi" → "bar". Names of other forms stay whole. */
+const char *igc_plain_name(const char *mangled, size_t *length);
 
 /* ---- optimise.c ----------------------------------------------------------------------------- */
 /* Every function but the kernel is to be inlined wherever it is called. */
@@ -189,6 +212,8 @@ struct igc_reflection {
     uint32_t argument_count;
     struct ig_argument *arguments; /* in declaration order */
     uint32_t max_threads;
+    uint64_t asked_threads; /* by max_total_threads_per_threadgroup, as it stands there */
+    bool asks_threads;
     uint32_t threads_at_once; /* on a GPU's core; 0: not said */
     bool whole_simdgroups;    /* threadgroups have multiples of 32 threads */
     bool full_threadgroups;   /* threadgroups have exactly max_threads threads */
@@ -197,13 +222,19 @@ struct igc_reflection {
 };
 /* Reads and deletes the kernel's calls of __ingot_param, __ingot_max_threads,
  * __ingot_threads_at_once, __ingot_whole_simdgroups and __ingot_full_threadgroups. */
-ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
+ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const struct igc_job *job,
                          struct igc_reflection *reflection, struct ig_error *error);
 /* Before that: the address of an argument by reference is good for reads of its type's size,
  * which the launch validator sees to. */
 void igc_mark_references(LLVMValueRef kernel);
 /* "const char *f() [T = metal::atomic<float>]" → "atomic_float". */
 const char *igc_clean_type(struct ig_arena *arena, const char *spelling);
+
+/* ---- limits.c ------------------------------------------------------------------------------- */
+/* Warns, in job->warnings, of arguments, threads and threadgroup memory (the optimised module's)
+ * beyond what Apple's GPUs have. */
+void igc_warn_limits(LLVMModuleRef module, const struct igc_job *job,
+                     const struct igc_reflection *reflection);
 
 /* ---- codegen.c, facts.c, entries.c
  * ------------------------------------------------------------------- */

@@ -38,11 +38,31 @@ static void append_once(struct ig_text *text, const char *message) {
     }
 }
 
+static bool starts_warning(const char *line) {
+    const char *found = strstr(line, "warning: ");
+    return found && found < line + strcspn(line, "\n");
+}
+
+/* Each warning by itself: kernels of one clang run have its warnings, and their own. */
+static void append_warnings(struct ig_text *text, const char *warnings) {
+    struct ig_text one = {0};
+    while (*warnings) {
+        do {
+            size_t length = strcspn(warnings, "\n");
+            length += warnings[length] == '\n';
+            ig_text_append(&one, warnings, length);
+            warnings += length;
+        } while (*warnings && !starts_warning(warnings));
+        append_once(text, ig_text_string(&one));
+        ig_text_free(&one);
+    }
+}
+
 static void collect(void *context, size_t position, const struct ig_variant *variant,
                     const char *warnings, const struct ig_error *error) {
     struct collector *c = context;
     c->done++;
-    append_once(&c->warnings, warnings);
+    append_warnings(&c->warnings, warnings);
     if (error) {
         c->failed++;
         c->status = c->status ? c->status : error->status;

@@ -21,11 +21,15 @@ static const char early_passes[] =
     ",instcombine<no-verify-fixpoint>)";
 
 /* The same from the innermost functions outwards, each simplified before it is copied into its
- * callers: what inlining makes of deep towers of small functions (arithmetic of wide integers) is
- * too much to be simplified at once. */
+ * callers, and its loops unrolled: what inlining makes of deep towers of small functions
+ * (arithmetic of wide integers) is too much to be simplified at once, and unrolling a loop costs as
+ * much as what is around it. */
 static const char tower_passes[] =
     "globalopt,globaldce,"
-    "cgscc(inline<only-mandatory>,function(sroa<modify-cfg>,early-cse<memssa>)),globaldce";
+    "cgscc(inline<only-mandatory>,function(sroa<modify-cfg>,early-cse<memssa>," SIMPLIFYCFG
+    ",instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate<header-duplication;"
+    "no-prepare-for-lto>),loop(indvars,loop-deletion,loop-unroll-full),sroa<modify-cfg>,"
+    "early-cse<memssa>)),globaldce";
 enum { TOWER_SIZE = 50000 }; /* instructions, everything inlined and nothing simplified */
 
 /* A function that calls itself last is a loop, and can then be inlined. */

@@ -29,6 +29,8 @@ const char igc_usage[] =
     "  --msl-version N       __METAL_VERSION__ (320)\n"
     "  --name NAME           how diagnostics call the source\n"
     "  --preprocessed        SOURCE is the source text of an archive\n"
+    "  --with FILE           a source that defines functions which SOURCE declares; may be "
+    "repeated\n"
     "  --list-only           kernels, constants and a syntax check; no code\n"
     "  --describe-only       kernels with their arguments and limits; no code\n"
     "  --jit                 code only when there are at most 4 kernels without constants\n"
@@ -45,7 +47,7 @@ struct parser {
     int argc, at;
     char **argv;
     /* arrays with room for argc items each */
-    const char **kernels, **includes, **defines;
+    const char **kernels, **includes, **defines, **with;
     const struct igv_target **targets;
     struct igc_value *values;
 };
@@ -156,9 +158,9 @@ static bool parse_flag(struct igc_command *c, const char *option) {
 /* Options with a value; *known is false for all else. */
 static ingot_status parse_valued(struct parser *p, const char *option, bool *known) {
     struct igc_command *c = p->command;
-    static const char *const names[] = {"-o",        "--kernel", "--target",      "--const",
-                                        "--include", "-I",       "--msl-version", "--name",
-                                        "--emit",    "-D",       "--variants",    "--depfile"};
+    static const char *const names[] = {
+        "-o",     "--kernel", "--target", "--const",    "--include", "-I",    "--msl-version",
+        "--name", "--emit",   "-D",       "--variants", "--depfile", "--with"};
     const char *value = NULL, *name = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
         size_t length = strlen(names[i]);
@@ -209,6 +211,9 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
     case 'v':
         c->variants_path = value;
         return INGOT_OK;
+    case 'w':
+        p->with[c->with_count++] = value;
+        return INGOT_OK;
     case 'D':
         p->defines[c->front.define_count++] = value;
         return INGOT_OK;
@@ -254,6 +259,7 @@ static ingot_status finish(struct parser *p) {
     c->kernels = p->kernels;
     c->targets = p->targets;
     c->values = p->values;
+    c->with_paths = p->with;
     c->front.include_dirs = p->includes;
     c->front.defines = p->defines;
     if (!c->front.source_name) {
@@ -280,10 +286,13 @@ ingot_status igc_command_parse(struct ig_arena *arena, int argc, char **argv,
         .kernels = ig_arena_array(arena, room, sizeof *p.kernels),
         .includes = ig_arena_array(arena, room, sizeof *p.includes),
         .defines = ig_arena_array(arena, room, sizeof *p.defines),
+        .with = ig_arena_array(arena, room, sizeof *p.with),
         .targets = ig_arena_array(arena, room, sizeof *p.targets),
         .values = ig_arena_array(arena, room, sizeof *p.values),
     };
-    if (!p.kernels || !p.includes || !p.defines || !p.targets || !p.values) {
+    command->others = ig_arena_array(arena, 1, sizeof *command->others);
+    if (!p.kernels || !p.includes || !p.defines || !p.with || !p.targets || !p.values ||
+        !command->others) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %d arguments", argc);
     }
     while (p.at < argc) {

@@ -96,7 +96,10 @@ static ingot_status optimise(struct ig_arena *arena, LLVMModuleRef module, const
     if (!status) {
         status = igc_check_constants(module, job, error);
     }
-    return status ? status : igc_reflect(arena, kernel, job->kernel, reflection, error);
+    if (!status) {
+        status = igc_check_targets(kernel, job, error);
+    }
+    return status ? status : igc_reflect(arena, kernel, job, reflection, error);
 }
 
 /* Code for the CPUs, or for the GPUs, of the command line. */
@@ -109,6 +112,7 @@ static ingot_status compile_targets(struct ig_arena *arena, LLVMModuleRef module
     if (status) {
         return status;
     }
+    igc_warn_limits(module, job, &reflection);
     for (uint32_t i = 0; i < variant->argument_count; i++) { /* of the CPUs' code */
         reflection.arguments[i].unused &= variant->arguments[i].unused;
     }
@@ -133,6 +137,9 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
     const struct igc_command *command = job->command;
     LLVMValueRef kernel;
     ingot_status status = igc_module_find(module, job->kernel, &kernel, error);
+    if (!status) {
+        status = igc_link_sources(arena, module, kernel, job, error);
+    }
     if (!status) {
         status = igc_check_calls(module, kernel, job, error);
     }
@@ -201,6 +208,8 @@ static void compile_kernel(struct ig_arena *arena, struct igc_job *job, const vo
                            void *context) {
     struct ig_variant variant = {0};
     struct ig_error error = {0};
+    struct ig_text own = {0};
+    job->warnings = &own;
     ingot_status status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
     bool lacks_constant = status == INGOT_NOT_FOUND && !job->command->kernel_count;
     if (lacks_constant && !job->command->jit) {
@@ -208,34 +217,42 @@ static void compile_kernel(struct ig_arena *arena, struct igc_job *job, const vo
         status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
         job->fill_constants = false;
     }
+    if (own.size) {
+        warnings = ig_arena_printf(arena, "%s%s", warnings, ig_text_string(&own));
+        warnings = warnings ? warnings : "";
+    }
     if (job->command->jit ? status : lacks_constant && !status) {
         done(context, position, NULL, warnings, NULL);
     } else {
         done(context, position, status ? NULL : &variant, warnings, status ? &error : NULL);
     }
+    ig_text_free(&own);
     ig_error_clear(&error);
 }
 
-/* If clang refuses the kernels, each is tried alone, so that one wrong kernel does not fail the
- * others; but when the first alone gets the same diagnostics, so do all. */
-static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch,
-                      const struct ig_error *error) {
+/* Whether clang takes the source without any of its kernels. */
+static bool is_good_without_kernels(struct igc_source *source, const struct igc_options *options) {
+    const char *const none[] = {NULL};
     const void *bitcode;
     size_t size;
-    const char *warnings;
-    struct ig_error alone = {0};
-    ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
-                                             1, &bitcode, &size, &warnings, &alone);
-    bool same = status && !strcmp(ig_error_text(&alone), ig_error_text(error));
-    ig_error_clear(&alone);
-    for (size_t i = 0; i < batch->count && !same; i++) {
+    struct ig_error error = {0};
+    bool good = !igc_source_compile(source, options, none, 0, &bitcode, &size, NULL, &error);
+    ig_error_clear(&error);
+    return good;
+}
+
+/* If clang refuses the kernels, each is tried alone, so that one wrong kernel does not fail the
+ * others; but what is wrong around them is wrong for all. */
+static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch) {
+    bool good = is_good_without_kernels(batch->source, &batch->command->front);
+    for (size_t i = 0; i < batch->count && good; i++) {
         struct igc_batch single = *batch;
         single.kernels += i;
         single.first += i;
         single.count = 1;
         igc_compile_batch(arena, &single);
     }
-    return !same;
+    return good;
 }
 
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
@@ -247,7 +264,7 @@ void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
     ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
                                              batch->count, &bitcode, &size, &warnings, &error);
     igc_time_add("clang", igc_time_now() - start);
-    if (status == INGOT_COMPILE_ERROR && batch->count > 1 && try_alone(arena, batch, &error)) {
+    if (status == INGOT_COMPILE_ERROR && batch->count > 1 && try_alone(arena, batch)) {
         ig_error_clear(&error);
         return;
     }
@@ -272,8 +289,8 @@ void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
 
 /* ---- one source file ---- */
 
-static ingot_status read_source(struct ig_arena *arena, const char *path, const char **text,
-                                size_t *size, struct ig_error *error) {
+ingot_status igc_read_source(struct ig_arena *arena, const char *path, const char **text,
+                             size_t *size, struct ig_error *error) {
     char *bytes = NULL;
     ingot_status status = INGOT_OK;
     struct ig_text input = {0};
@@ -318,7 +335,7 @@ static ingot_status open_source(struct ig_arena *arena, struct igc_command *comm
                                 struct igc_source *source, struct ig_error *error) {
     const char *text;
     size_t size;
-    ingot_status status = read_source(arena, command->source_path, &text, &size, error);
+    ingot_status status = igc_read_source(arena, command->source_path, &text, &size, error);
     if (!status) {
         status = igc_find_clang(arena, &command->front.clang, error);
     }
@@ -548,8 +565,12 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
         return status;
     }
     const bool named = command->kernel_count > 0;
-    const char *const *kernels = named ? command->kernels : source.kernels;
-    size_t count = named ? command->kernel_count : source.kernel_count;
+    /* what cannot be compiled here is only an error when it is asked for */
+    const char *const *all = command->jit ? source.plain_kernels : source.kernels;
+    const char *const *kernels = named ? command->kernels : all;
+    size_t count = named          ? command->kernel_count
+                   : command->jit ? source.plain_count
+                                  : source.kernel_count;
     if (command->emit != IGC_EMIT_ARCHIVE) {
         return emit_text(arena, &source, command, kernels, count, error);
     }
@@ -562,8 +583,10 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
         status = compile_kernels(arena, &source, command, kernels, count, &result, error);
     }
     *warnings = result.warnings;
-    /* some kernels may be fine where others are not: their code is kept */
-    if (!status || result.variant_count) {
+    /* some kernels may be fine where others are not: their code is kept, or the list of them */
+    bool listed = status == INGOT_COMPILE_ERROR && command->list_only && count > 1 &&
+                  is_good_without_kernels(&source, &command->front);
+    if (!status || result.variant_count || listed) {
         ingot_status written =
             write_archive(arena, command, &source, &result, status ? NULL : error);
         status = status ? status : written;

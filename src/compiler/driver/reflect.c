@@ -79,6 +79,8 @@ static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const c
             next = LLVMGetNextInstruction(in);
             if (is_call_of(in, "__ingot_max_threads")) {
                 uint32_t threads = threads_of(in, DEFAULT_THREADS);
+                r->asks_threads = LLVMIsAConstantInt(LLVMGetOperand(in, 0)) != NULL;
+                r->asked_threads = operand(in, 0);
                 r->max_threads = threads < r->max_threads ? threads : r->max_threads;
                 LLVMInstructionEraseFromParent(in);
             } else if (is_call_of(in, "__ingot_threads_at_once")) {
@@ -141,23 +143,24 @@ static ingot_status read_argument(struct ig_arena *arena, LLVMValueRef call,
 }
 
 /* Explicit indices first; then each of the others gets the lowest free one of its kind. */
-static ingot_status number_arguments(struct igc_reflection *r, const char *kernel_name,
+static ingot_status number_arguments(struct igc_reflection *r, const struct igc_job *job,
                                      struct ig_error *error) {
     for (uint32_t i = 0; i < r->argument_count; i++) {
         struct ig_argument *a = &r->arguments[i];
         if (a->index != ~0u && a->index > MAX_INDEX) {
             return ig_fail(error, INGOT_COMPILE_ERROR,
                            "argument %s of kernel %s has index %u; the largest is %d", a->name,
-                           kernel_name, a->index, MAX_INDEX);
+                           job->kernel, a->index, MAX_INDEX);
         }
         for (uint32_t j = 0; j < i && a->index != ~0u; j++) {
             const struct ig_argument *b = &r->arguments[j];
             if (a->kind == b->kind && a->index == b->index && a->active && b->active) {
-                return ig_fail(error, INGOT_COMPILE_ERROR,
-                               "arguments %s and %s of kernel %s both have %s index %u", b->name,
-                               a->name, kernel_name,
-                               a->kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "threadgroup",
-                               a->index);
+                const char *kind = a->kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "threadgroup";
+                return igc_source_refuse(
+                    job->source, job->kernel, a->name, error,
+                    "%s of kernel \"%s\" has [[%s(%u)]], which %s has already: "
+                    "give each its own index",
+                    a->name, job->kernel, kind, a->index, b->name);
             }
         }
     }
@@ -241,9 +244,10 @@ static bool is_unused(LLVMValueRef kernel, uint64_t ordinal) {
     return true;
 }
 
-ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
+ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const struct igc_job *job,
                          struct igc_reflection *reflection, struct ig_error *error) {
     struct igc_reflection *r = reflection;
+    const char *kernel_name = job->kernel;
     *r = (struct igc_reflection){.max_threads = DEFAULT_THREADS};
     struct found *found;
     uint32_t count = 0;
@@ -263,7 +267,7 @@ ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const char
     }
     r->argument_count = count;
     if (!status) {
-        status = number_arguments(r, kernel_name, error);
+        status = number_arguments(r, job, error);
     }
     return status ? status : assign_slots(arena, found, r, error);
 }

@@ -62,6 +62,7 @@ static const char *const language_flags[] = {
     "-Wunused-value",
     "-Warray-bounds",
     "-Wself-assign",
+    "-Wno-self-assign-overloaded", /* vectors, in macros that may do nothing */
     "-Wno-c++11-narrowing",
     "-Wno-invalid-constexpr",
     "-fno-caret-diagnostics",

@@ -218,9 +218,16 @@ static bool names_kernel(const struct igc_rewriter *rewriter, const struct messa
     return false;
 }
 
+/* Parameters stand twice in what clang gets: one message of the same place is enough. */
+static void append_once(struct ig_text *out, const struct ig_text *text) {
+    if (!out->size || !strstr(out->data, ig_text_string(text)))
+        ig_text_append(out, ig_text_string(text), text->size);
+    out->failed |= text->failed;
+}
+
 static void print_message(const struct translation *translation, const struct message *message,
-                          size_t token, bool behind, struct ig_text *out) {
-    struct ig_text text = {0};
+                          size_t token, bool behind, struct ig_text *all) {
+    struct ig_text text = {0}, whole = {0}, *out = &whole;
     if (names_kernel(translation->rewriter, message, token))
         ig_text_printf(&text, "'%.*s': a kernel cannot be called like a function",
                        (int)igc_at(&translation->rewriter->tokens, token)->size,
@@ -237,8 +244,13 @@ static void print_message(const struct translation *translation, const struct me
     else
         ig_text_printf(out, "%s: %s: %s\n", translation->rewriter->tokens.files[0],
                        message->severity, ig_text_string(&text));
-    out->failed |= text.failed;
+    if (strcmp(message->severity, "note") == 0) /* says more of the message before it */
+        ig_text_append(all, ig_text_string(out), out->size);
+    else
+        append_once(all, out);
+    all->failed |= text.failed;
     ig_text_free(&text);
+    ig_text_free(&whole);
 }
 
 /* ---- errors whose reason clang says in notes about the prelude's functions ---- */

@@ -14,6 +14,7 @@
 #include "base/archive.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 
 struct igc_options {
     const char *source_name; /* for diagnostics */
@@ -34,7 +35,7 @@ struct igc_source { /* one preprocessed and analysed source */
     size_t kernel_count;
     const char *const *kernels; /* host names, in source order */
     size_t plain_count;
-    const char *const *plain_kernels; /* those without textures, which are refused */
+    const char *const *plain_kernels; /* those that use nothing unsupported */
     size_t constant_count;
     const struct ig_constant *constants;
     size_t dependency_count;
@@ -73,10 +74,19 @@ struct igc_call_place {
     size_t file_size;
     unsigned line; /* 0: unknown */
     const char *name;
-    size_t name_size;
+    size_t name_size; /* 0: nothing is named */
 };
 ingot_status igc_source_refuse_call(const struct igc_source *source,
                                     const struct igc_call_place *place, const char *reason,
                                     struct ig_error *error);
+
+/* Fails with INGOT_COMPILE_ERROR, or appends a warning, at a kernel's parameter (NULL: at its
+ * name) in the user's source. Without a source there is the message alone. */
+ingot_status igc_source_refuse(const struct igc_source *source, const char *kernel,
+                               const char *parameter, struct ig_error *error, const char *format,
+                               ...) __attribute__((format(printf, 5, 6)));
+void igc_source_warn(const struct igc_source *source, const char *kernel, const char *parameter,
+                     struct ig_text *out, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 #endif

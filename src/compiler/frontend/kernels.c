@@ -24,6 +24,13 @@ static bool kernel_word(const struct igc_tokens *tokens, size_t i) {
            igc_attribute_end(tokens, i + 1) > i + 1;
 }
 
+/* Marks of functions that are no kernels, in an attribute: [[mesh]], [[intersection(triangle)]]. */
+static bool is_graphics_mark(const struct igc_tokens *tokens, size_t i) {
+    const struct igc_token *token = igc_at(tokens, i);
+    return token->word == IGC_W_VERTEX || token->word == IGC_W_FRAGMENT || igc_is(token, "mesh") ||
+           igc_is(token, "object") || igc_is(token, "intersection");
+}
+
 static void read_attribute(struct igc_rewriter *rewriter, size_t i, size_t end, struct head *head) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t p = i + 2, stop = end - 2; p < stop;) {
@@ -31,7 +38,7 @@ static void read_attribute(struct igc_rewriter *rewriter, size_t i, size_t end, 
         enum igc_word word = igc_word_at(tokens, p);
         if (word == IGC_W_KERNEL)
             head->kernel = true;
-        else if (word == IGC_W_VERTEX || word == IGC_W_FRAGMENT)
+        else if (is_graphics_mark(tokens, p))
             head->graphics = true;
         else if (word == IGC_W_HOST_NAME)
             head->host_name = igc_string_value(rewriter, p, item);
@@ -245,8 +252,7 @@ static bool is_mark(const struct igc_tokens *tokens, size_t i) {
     size_t end = igc_attribute_end(tokens, i);
     for (size_t p = i + 2; p + 2 < end; p++) {
         enum igc_word inside = igc_word_at(tokens, p);
-        if (inside == IGC_W_KERNEL || inside == IGC_W_HOST_NAME || inside == IGC_W_VERTEX ||
-            inside == IGC_W_FRAGMENT)
+        if (inside == IGC_W_KERNEL || inside == IGC_W_HOST_NAME || is_graphics_mark(tokens, p))
             return true;
     }
     return false;

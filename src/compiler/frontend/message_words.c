@@ -210,8 +210,8 @@ ingot_status igc_fail_undefined(const char *name, struct ig_error *error) {
     struct ig_text called = {0};
     source_name(name, &called);
     ig_fail(error, INGOT_COMPILE_ERROR,
-            "the kernel calls %s, which is declared but defined nowhere; ingot compiles one file "
-            "at a time: include the file that defines it",
+            "the kernel calls %s, which is declared but defined nowhere: include the file that "
+            "defines it, or give that file to the command as well",
             ig_text_string(&called));
     ig_text_free(&called);
     return INGOT_COMPILE_ERROR;

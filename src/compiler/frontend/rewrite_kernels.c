@@ -20,6 +20,7 @@ struct parameter {
     size_t from, to;                 /* tokens, attributes included */
     size_t name;                     /* IGC_NO_TOKEN when it has none */
     size_t index, index_end;         /* the expression in buffer(…) or threadgroup(…) */
+    bool in_threadgroup;             /* …which is the latter */
     size_t condition, condition_end; /* that in function_constant(…) */
     size_t builtin;                  /* the attribute that names a built-in */
 };
@@ -53,14 +54,6 @@ static const char *const builtins[] = {
     "grid_size",
 };
 
-static const char *const texture_types[] = {
-    "texture1d",         "texture1d_array",    "texture2d", "texture2d_array",
-    "texture2d_ms",      "texture2d_ms_array", "texture3d", "texturecube",
-    "texturecube_array", "texture_buffer",     "depth2d",   "depth2d_array",
-    "depth2d_ms",        "depth2d_ms_array",   "depthcube", "depthcube_array",
-    "sampler",
-};
-
 static bool is_one_of(const struct igc_token *token, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (igc_is(token, names[i]))
@@ -78,25 +71,6 @@ static bool same_name(const struct igc_tokens *tokens, size_t a, size_t b) {
     return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
 }
 
-bool igc_has_textures(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
-                      size_t *where) {
-    const struct igc_tokens *tokens = &rewriter->tokens;
-    for (size_t i = kernel->open; kernel->open != IGC_NO_TOKEN && i < kernel->close; i++)
-        if (igc_at(tokens, i)->kind == IGC_IDENTIFIER &&
-            IS_ONE_OF(igc_at(tokens, i), texture_types)) {
-            *where = i;
-            return true;
-        }
-    for (size_t i = 0; kernel->is_instantiation && i < rewriter->kernel_count; i++) {
-        const struct igc_kernel *other = &rewriter->kernels[i];
-        if (other->is_template && !other->is_instantiation &&
-            same_name(tokens, other->name, kernel->name) &&
-            igc_has_textures(rewriter, other, where))
-            return true;
-    }
-    return false;
-}
-
 /* ---- one parameter ---------------------------------------------------------------------- */
 static ingot_status read_attribute(struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                                    struct parameter *parameter, size_t from, size_t to,
@@ -110,8 +84,16 @@ static ingot_status read_attribute(struct igc_rewriter *rewriter, const struct i
             return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
                                "[[%.*s]] needs an index in parentheses", (int)token->size,
                                token->text);
+        if (parameter->index != IGC_NO_TOKEN)
+            return igc_fail_at(
+                rewriter, from, INGOT_COMPILE_ERROR, error,
+                "a kernel parameter has one index, but this one has [[%s]] and "
+                "[[%s]]",
+                igc_spelling(rewriter, parameter->index - 2, parameter->index_end + 1),
+                igc_spelling(rewriter, from, close + 1));
         parameter->index = from + 2;
         parameter->index_end = close;
+        parameter->in_threadgroup = token->word == IGC_W_THREADGROUP;
     } else if (token->word == IGC_W_FUNCTION_CONSTANT) {
         if (!arguments || close == from + 2)
             return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
@@ -197,6 +179,14 @@ static ingot_status read_parameter(struct igc_rewriter *rewriter, const struct i
         p = end - 1;
     }
     parameter->name = igc_parameter_name(rewriter, from, to);
+    for (size_t p = from; p < to && parameter->builtin != IGC_NO_TOKEN; p++) {
+        enum igc_word word = igc_word_at(tokens, p);
+        if (word == IGC_W_DEVICE || word == IGC_W_CONSTANT || word == IGC_W_THREADGROUP)
+            return igc_fail_at(rewriter, p, INGOT_COMPILE_ERROR, error,
+                               "a kernel parameter with [[%s]] is a value, and not in %.*s memory",
+                               igc_spelling(rewriter, parameter->builtin, parameter->builtin + 1),
+                               (int)igc_at(tokens, p)->size, igc_at(tokens, p)->text);
+    }
     return INGOT_OK;
 }
 
@@ -227,7 +217,9 @@ static void declare_parameter(struct igc_rewriter *rewriter, const struct parame
     if (parameter->index != IGC_NO_TOKEN) {
         igc_before(rewriter, at, "(");
         igc_before_attribute(rewriter, at, parameter->index, parameter->index_end);
-        igc_before(rewriter, at, ")");
+        igc_before(rewriter, at,
+                   parameter->in_threadgroup ? ") + __ingot_in_threadgroup"
+                                             : ") + __ingot_in_buffer");
     } else {
         igc_before(rewriter, at, "~0u");
     }
@@ -374,12 +366,10 @@ ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error 
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
         ingot_status status = INGOT_OK;
-        size_t where;
-        if (kernel->keep && igc_has_textures(rewriter, kernel, &where))
-            return igc_fail_at(rewriter, where, INGOT_COMPILE_ERROR, error,
-                               "kernel \"%s\" has a %s parameter; textures and samplers are not "
-                               "supported",
-                               kernel->host_name, igc_spelling(rewriter, where, where + 1));
+        if (kernel->keep)
+            status = igc_refuse_unsupported(rewriter, kernel, error);
+        if (status != INGOT_OK)
+            return status;
         if (kernel->is_graphics || (kernel->host_name && !kernel->keep))
             igc_kill(rewriter, kernel->start, kernel->end);
         else if (kernel->is_instantiation)

@@ -57,11 +57,33 @@ static bool is_function_qualifier(const struct igc_tokens *tokens, size_t i) {
            next == IGC_W_ARROW;
 }
 
-static void drop_qualifier(struct igc_rewriter *rewriter, size_t i) {
+static bool same_word(const struct igc_tokens *tokens, size_t a, size_t b) {
+    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
+    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
+}
+
+/* Does the qualifier at i belong to a constructor of `class`, or to one defined outside, S::S()? */
+static bool is_of_constructor(const struct igc_tokens *tokens, size_t i, size_t class) {
+    while (i > 0 && igc_word_at(tokens, i) != IGC_W_CLOSE_PAREN)
+        i--;
+    size_t open = igc_at(tokens, i)->match;
+    if (open == 0 || open >= i)
+        return false;
+    size_t name = open - 1;
+    if (igc_word_at(tokens, name) == IGC_W_GREATER)
+        name = igc_angles_start(tokens, name) - 1; /* S<T>() */
+    if (class != IGC_NO_TOKEN && same_word(tokens, name, class))
+        return true;
+    return name >= 2 && igc_word_at(tokens, name - 1) == IGC_W_SCOPE &&
+           same_word(tokens, name, name - 2);
+}
+
+/* What is constant is const; but an object that is being made is not. */
+static void drop_qualifier(struct igc_rewriter *rewriter, size_t i, size_t class) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     igc_kill(rewriter, i, i + 1);
     if (igc_word_at(tokens, i) == IGC_W_CONSTANT && igc_word_at(tokens, i - 1) != IGC_W_CONST &&
-        igc_word_at(tokens, i + 1) != IGC_W_CONST)
+        igc_word_at(tokens, i + 1) != IGC_W_CONST && !is_of_constructor(tokens, i, class))
         igc_replace(rewriter, i, "const");
 }
 
@@ -323,7 +345,7 @@ static void rename_member(struct igc_rewriter *rewriter, const struct member *me
     igc_kill(rewriter, member->name, member->open);
     igc_replace(rewriter, member->name, renamed);
     if (member->qualifier != IGC_NO_TOKEN)
-        drop_qualifier(rewriter, member->qualifier);
+        drop_qualifier(rewriter, member->qualifier, class);
     rewriter->explicit_objects = true;
 }
 
@@ -352,7 +374,7 @@ static void rewrite_twins(struct igc_rewriter *rewriter, struct member *members,
         else if (i != keep)
             igc_kill(rewriter, members[i].start, members[i].end);
         else if (members[i].qualifier != IGC_NO_TOKEN)
-            drop_qualifier(rewriter, members[i].qualifier);
+            drop_qualifier(rewriter, members[i].qualifier, class);
     }
 }
 
@@ -376,8 +398,10 @@ static void rewrite_class(struct igc_rewriter *rewriter, size_t brace, struct me
         size_t end = igc_declaration_end(tokens, p);
         if (end <= p || end > close)
             end = end <= p ? p + 1 : close;
-        if (read_member(tokens, p, end, &members[count]))
+        if (read_member(tokens, p, end, &members[count])) {
+            members[count].is_const &= !same_word(tokens, members[count].name, class);
             count++;
+        }
         p = end;
     }
     for (size_t i = 0; i < count; i++) {
@@ -460,7 +484,8 @@ void igc_rewrite_members(struct igc_rewriter *rewriter) {
                 rewrite_class(rewriter, brace, members);
             }
             if (!rewriter->edits[i].dead)
-                drop_qualifier(rewriter, i);
+                drop_qualifier(rewriter, i,
+                               brace == IGC_NO_TOKEN ? brace : class_name(tokens, brace));
         }
     }
 }

@@ -40,7 +40,8 @@ struct igc_kernel {
     const char *host_name; /* NULL: not a kernel of its own */
     bool is_template;      /* a primary template, or a partial one */
     bool is_instantiation; /* template void f<float>(…); */
-    bool is_graphics;      /* a vertex or fragment function: never kept */
+    bool is_graphics;      /* a vertex, fragment, mesh, … function: never kept */
+    bool is_again;         /* an earlier kernel has its name */
     bool keep;             /* chosen in this rewrite */
 };
 
@@ -118,10 +119,12 @@ size_t igc_token_of_offset(const struct igc_rewriter *rewriter, size_t offset, s
 
 /* ---- analyses, once per source ------------------------------------------------------------ */
 ingot_status igc_find_kernels(struct igc_rewriter *rewriter, struct ig_error *error);
-/* Whether it, or the template that it is of, has a texture or sampler as a parameter: the kernel
- * is refused when it is chosen. */
-bool igc_has_textures(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
-                      size_t *where);
+/* What the kernel, or the template that it is of, uses and ingot does not have ("ray tracing is"),
+ * and where; NULL: nothing. The kernel is refused when it is chosen (unsupported.c). */
+const char *igc_unsupported(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
+                            size_t *where);
+ingot_status igc_refuse_unsupported(struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
+                                    struct ig_error *error);
 /* An attribute of positions and sizes: thread_position_in_grid, … */
 bool igc_is_position(const struct igc_token *token);
 ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *error);

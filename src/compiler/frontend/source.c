@@ -29,7 +29,7 @@ static bool add_once(const char **set, size_t capacity, const char *name) {
 
 /* Kernel names in source order, each once. */
 static bool list_kernels(struct igc_source *source) {
-    const struct igc_rewriter *rewriter = source->rewriter;
+    struct igc_rewriter *rewriter = source->rewriter;
     const char **names = ig_arena_array(source->arena, rewriter->kernel_count + 1, sizeof *names);
     const char **plain = ig_arena_array(source->arena, rewriter->kernel_count + 1, sizeof *plain);
     size_t capacity = 16;
@@ -39,13 +39,15 @@ static bool list_kernels(struct igc_source *source) {
     if (!names || !plain || !set)
         return false;
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
-        const struct igc_kernel *kernel = &rewriter->kernels[i];
+        struct igc_kernel *kernel = &rewriter->kernels[i];
         size_t where;
-        if (!kernel->host_name || kernel->is_graphics ||
-            !add_once(set, capacity, kernel->host_name))
+        if (!kernel->host_name || kernel->is_graphics)
+            continue;
+        kernel->is_again = !add_once(set, capacity, kernel->host_name);
+        if (kernel->is_again)
             continue;
         names[source->kernel_count++] = kernel->host_name;
-        if (!igc_has_textures(rewriter, kernel, &where))
+        if (!igc_unsupported(rewriter, kernel, &where))
             plain[source->plain_count++] = kernel->host_name;
     }
     source->kernels = names;
@@ -53,22 +55,32 @@ static bool list_kernels(struct igc_source *source) {
     return true;
 }
 
-static bool list_constants(struct igc_source *source) {
+/* Each name once. Constants that share an index, and their type, share the value. */
+static ingot_status list_constants(struct igc_source *source, struct ig_error *error) {
     const struct igc_rewriter *rewriter = source->rewriter;
     struct ig_constant *constants =
         ig_arena_array(source->arena, rewriter->constant_count + 1, sizeof *constants);
     if (!constants)
-        return false;
+        return no_memory(rewriter->tokens.files[0], error);
     for (size_t i = 0; i < rewriter->constant_count; i++) {
+        const struct igc_function_constant *constant = &rewriter->constants[i];
         bool again = false;
-        for (size_t k = 0; k < source->constant_count && !again; k++)
-            again = constants[k].index == rewriter->constants[i].info.index &&
-                    strcmp(constants[k].name, rewriter->constants[i].info.name) == 0;
+        for (size_t k = 0; k < source->constant_count && !again; k++) {
+            if (constants[k].index != constant->info.index)
+                continue;
+            again = strcmp(constants[k].name, constant->info.name) == 0;
+            if (constants[k].scalar != constant->info.scalar ||
+                constants[k].components != constant->info.components)
+                return igc_fail_at(rewriter, constant->name, INGOT_COMPILE_ERROR, error,
+                                   "%s has function constant index %u, which %s of another type "
+                                   "has already: give each its own index",
+                                   constant->info.name, constant->info.index, constants[k].name);
+        }
         if (!again)
-            constants[source->constant_count++] = rewriter->constants[i].info;
+            constants[source->constant_count++] = constant->info;
     }
     source->constants = constants;
-    return true;
+    return INGOT_OK;
 }
 
 ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *options,
@@ -111,9 +123,9 @@ ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *o
         status = igc_find_constants(rewriter, error);
     if (status != INGOT_OK)
         return status;
-    if (!list_kernels(source) || !list_constants(source))
+    if (!list_kernels(source))
         return no_memory(options->source_name, error);
-    return INGOT_OK;
+    return list_constants(source, error);
 }
 
 ingot_status igc_source_rewrite(struct igc_source *source, const char *const *kernels,
@@ -197,10 +209,11 @@ ingot_status igc_source_refuse_call(const struct igc_source *source,
         if (named && !definition)
             break;
     }
+    const char *quote = place->name_size ? "'" : "", *end = place->name_size ? "': " : "";
     if (best != IGC_NO_TOKEN)
-        return igc_fail_at(source->rewriter, best, INGOT_COMPILE_ERROR, error, "'%.*s': %s",
-                           (int)place->name_size, place->name, reason);
-    return ig_fail(error, INGOT_COMPILE_ERROR, "%.*s:%u: error: '%.*s': %s", (int)place->file_size,
-                   place->file ? place->file : "", place->line, (int)place->name_size, place->name,
-                   reason);
+        return igc_fail_at(source->rewriter, best, INGOT_COMPILE_ERROR, error, "%s%.*s%s%s", quote,
+                           (int)place->name_size, place->name, end, reason);
+    return ig_fail(error, INGOT_COMPILE_ERROR, "%.*s:%u: error: %s%.*s%s%s", (int)place->file_size,
+                   place->file ? place->file : "", place->line, quote, (int)place->name_size,
+                   place->name, end, reason);
 }

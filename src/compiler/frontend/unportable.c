@@ -3,8 +3,8 @@
  * passes there too.
  *
  * Requires the kernels, with `keep` set. Only what can be told from tokens: an attribute behind a
- * kernel's parameters, positions of different widths, variables outside of functions without
- * `constant`, and names that are types there.
+ * kernel's parameters, positions of different widths or other types, variables outside of functions
+ * without `constant`, names that are types there, and kernels of one name.
  */
 #include <string.h>
 
@@ -52,26 +52,61 @@ static bool is_position(const struct igc_token *token) {
     return false;
 }
 
+/* An integer type that Apple's compiler does not take for a position. */
+static bool is_other_integer(const struct igc_token *token) {
+    static const char *const types[] = {"int", "short", "long", "char", "ulong", "uchar", "size_t"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t size = strlen(types[i]);
+        if (token->size >= size && !memcmp(token->text, types[i], size) &&
+            (token->size == size ||
+             (token->size == size + 1 && token->text[size] >= '2' && token->text[size] <= '4')))
+            return true;
+    }
+    return false;
+}
+
+static void check_type(const struct igc_rewriter *rewriter, size_t from, size_t end,
+                       struct ig_text *out) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    size_t other = IGC_NO_TOKEN;
+    for (size_t i = from; i < end; i++) {
+        const struct igc_token *token = igc_at(tokens, i);
+        if (igc_is(token, "unsigned"))
+            return;
+        if (other == IGC_NO_TOKEN && is_other_integer(token))
+            other = i;
+        if (other != IGC_NO_TOKEN && igc_is_position(token)) {
+            igc_warn_at(rewriter, other,
+                        "Apple's compiler takes positions, indices and sizes as ushort or uint, or "
+                        "vectors of them",
+                        out);
+            return;
+        }
+    }
+}
+
 /* Positions and sizes of a kernel are all scalars, or all vectors of one length. */
 static void check_positions(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                             struct ig_text *out) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     unsigned common = 0;
+    bool told = false;
     for (size_t p = kernel->open + 1; p < kernel->close;) {
         size_t end = igc_list_item_end(tokens, p, kernel->close);
         unsigned width = 0;
         bool position = false;
+        check_type(rewriter, p, end, out);
         for (size_t i = p; i < end; i++) {
             width = width ? width : width_of(igc_at(tokens, i));
             position |= is_position(igc_at(tokens, i));
         }
         if (position && width) {
-            if (common && width != common) {
+            if (common && width != common && !told) {
                 igc_warn_at(rewriter, p,
                             "Apple's compiler wants the positions and sizes of a kernel to be all "
                             "scalars, or all vectors of one length",
                             out);
-                return;
+                told = true;
             }
             common = width;
         }
@@ -170,6 +205,11 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
         const struct igc_kernel *kernel = &rewriter->kernels[k];
         whole_file |= first && kernel->keep;
         first &= !kernel->host_name || kernel->is_graphics;
+        if (kernel->keep && kernel->is_again)
+            igc_warn_at(rewriter, kernel->name,
+                        "another kernel before this one has its name, and is the one that runs; "
+                        "Apple's compiler wants different names",
+                        out);
         if (!kernel->keep || kernel->open == IGC_NO_TOKEN || kernel->body == IGC_NO_TOKEN)
             continue;
         check_attributes(rewriter, kernel, out);

@@ -6,6 +6,8 @@
 
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_unreachable(struct igv_prepare *prepare, LLVMValueRef instruction) {
@@ -30,24 +32,50 @@ ingot_status igv_prepare_exits(struct igv_prepare *prepare) {
 }
 
 /* ---- endless loops ------------------------------------------------------------------------- */
+struct numbered {
+    LLVMBasicBlockRef block;
+    unsigned number;
+};
+
 struct reach {
     LLVMBasicBlockRef *blocks;
-    bool *leaves;  /* can reach a return */
-    bool *reached; /* from the entry */
+    struct numbered *order; /* by address */
+    bool *leaves;           /* can reach a return */
+    bool *reached;          /* from the entry */
     unsigned count;
 };
 
+static int by_address(const void *a, const void *b) {
+    const struct numbered *x = a, *y = b;
+    return (uintptr_t)x->block < (uintptr_t)y->block ? -1 : x->block != y->block;
+}
+
 static unsigned number_of(const struct reach *reach, LLVMBasicBlockRef block) {
-    for (unsigned i = 0; i < reach->count; i++)
-        if (reach->blocks[i] == block)
-            return i;
-    return 0;
+    const struct numbered key = {.block = block};
+    const struct numbered *found =
+        bsearch(&key, reach->order, reach->count, sizeof key, by_address);
+    return found ? found->number : 0;
 }
 
 static bool ends_in_return(LLVMBasicBlockRef block) {
     return LLVMGetInstructionOpcode(LLVMGetBasicBlockTerminator(block)) == LLVMRet;
 }
 
+/* Spreads what is known of block i: from its successors, and to them. */
+static bool spread(struct reach *reach, unsigned i) {
+    LLVMValueRef terminator = LLVMGetBasicBlockTerminator(reach->blocks[i]);
+    bool changed = false;
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(terminator); s++) {
+        unsigned to = number_of(reach, LLVMGetSuccessor(terminator, s));
+        if (reach->leaves[to] && !reach->leaves[i])
+            reach->leaves[i] = changed = true;
+        if (reach->reached[i] && !reach->reached[to])
+            reach->reached[to] = changed = true;
+    }
+    return changed;
+}
+
+/* There and back: most edges lead to later blocks. */
 static void find_leaving(struct reach *reach) {
     bool changed = true;
     reach->reached[0] = true;
@@ -55,16 +83,10 @@ static void find_leaving(struct reach *reach) {
         reach->leaves[i] = ends_in_return(reach->blocks[i]);
     while (changed) {
         changed = false;
-        for (unsigned i = reach->count; i-- > 0;) {
-            LLVMValueRef terminator = LLVMGetBasicBlockTerminator(reach->blocks[i]);
-            for (unsigned s = 0; s < LLVMGetNumSuccessors(terminator); s++) {
-                unsigned to = number_of(reach, LLVMGetSuccessor(terminator, s));
-                if (reach->leaves[to] && !reach->leaves[i])
-                    reach->leaves[i] = changed = true;
-                if (reach->reached[i] && !reach->reached[to])
-                    reach->reached[to] = changed = true;
-            }
-        }
+        for (unsigned i = 0; i < reach->count; i++)
+            changed |= spread(reach, i);
+        for (unsigned i = reach->count; i-- > 0;)
+            changed |= spread(reach, i);
     }
 }
 
@@ -73,9 +95,13 @@ static bool reach_create(struct igv_prepare *prepare, struct reach *reach) {
     reach->blocks = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof *reach->blocks);
     reach->leaves = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof(bool));
     reach->reached = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof(bool));
-    if (!reach->blocks || !reach->leaves || !reach->reached)
+    reach->order = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof *reach->order);
+    if (!reach->blocks || !reach->leaves || !reach->reached || !reach->order)
         return false;
     LLVMGetBasicBlocks(prepare->kernel, reach->blocks);
+    for (unsigned i = 0; i < reach->count; i++)
+        reach->order[i] = (struct numbered){reach->blocks[i], i};
+    qsort(reach->order, reach->count, sizeof *reach->order, by_address);
     return true;
 }
 
