@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 
-.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency bench-scaling help
+.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
 
 all: build
 
@@ -28,7 +28,6 @@ help:
 	@echo "make bench-limits   from which sizes on overrides pay; ARGS=--write replaces python/ingot/_overrides/measured.py"
 	@echo "make bench-python   a small transformer with and without ingot: training and decoding steps"
 	@echo "make bench-latency  compile and dispatch latencies, and the runtime's memory"
-	@echo "make bench-scaling  dispatches by their size and by the number of workers; ARGS='--workers 1,2'"
 	@echo "make bench-engine   the engine against plain C, PoCL, memcpy and OpenBLAS; ARGS='--json'"
 	@echo "make format, lint   format the sources, write the generated documents; check them and the layers"
 	@echo "make clean          remove build folders"
@@ -92,10 +91,6 @@ fuzz: setup
 bench-latency: build
 	cmake --build $(BUILD) --target latency
 	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/latency
-
-bench-scaling: build
-	cmake --build $(BUILD) --target scaling
-	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/scaling $(ARGS)
 
 bench-engine: build
 	cmake --build $(BUILD) --target engine_bench

@@ -2,11 +2,11 @@
  * The CPU device, inside.
  *
  * A stream is a FIFO of commands. One thread at a time leads a stream: it takes commands
- * off, runs small ones itself, brief ones with threads that attend the stream (rounds.c), and opens
- * large ones to other threads, which claim chunks of threadgroups. Each begins in a share of its
- * own, the same one in every dispatch, so that it finds in its cache what it left there, and then
- * helps with the others. Whoever finishes the last chunk leads on. Leaders and helpers are the
- * device's worker threads and the threads that wait for a stream.
+ * off, runs small ones itself and opens large ones to other threads, which claim chunks of
+ * threadgroups. Each begins in a share of its own, the same one in every dispatch, so that it
+ * finds in its cache what it left there, and then helps with the others. Whoever finishes the
+ * last chunk leads on. Leaders and helpers are the device's worker threads and the threads that
+ * wait for a stream.
  *
  * Locks, never nested in each other: cpu_device.lock guards the list of runnable streams and
  * the fields marked (pool); cpu_stream.lock its queue and (queue); cpu_event.lock an event.
@@ -18,7 +18,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/cpu_abi.h"
@@ -65,19 +64,14 @@ struct cpu_command {
     uint64_t chunk;   /* pieces claimed at a time */
     uint64_t work;    /* ns on one thread, as far as known; or CPU_UNKNOWN_WORK */
     bool is_short;    /* shared only since more is queued: `work` is all of that */
-    bool is_brief;    /* it is run in a round, or alone */
-    bool is_sample;   /* it runs alone to see what it costs */
+    bool is_brief;    /* who helps with it stays for the next */
     bool is_compared; /* what it costs with and without stripes */
-    bool is_even;     /* who attends does its share only */
     uint64_t stretch; /* pieces claimed at most, from the shares' ends on; 0: from their start */
     uint32_t turn;    /* blocks of a stripe at a time; 0: a thread goes through without stripes */
     uint32_t split;   /* blocks that a threadgroup is cut into, in x, when it is run by rows */
     uint32_t shares;  /* of the pieces, when open: as many threads take part at most */
-    uint32_t most_shares;  /* that are worth it; 0: one per worker */
-    uint64_t round;        /* the number of the round it is run in; 0: none */
-    uint64_t invited_work; /* for which more threads are to attend, */
-    uint32_t invited;      /* so many */
-    atomic_bool failed;    /* set once, by whoever then writes error */
+    uint32_t most_shares; /* that are worth it; 0: one per worker */
+    atomic_bool failed;   /* set once, by whoever then writes error */
     struct ig_error error;
     uint64_t deadline; /* ns; 0 = none; set when it starts */
     double time_limit;
@@ -154,13 +148,12 @@ struct cpu_executor {
     uint32_t next_shape;
 
     struct cpu_command *command;
-    struct cpu_walk walk;              /* through the running chunk */
-    uint32_t alone_count;              /* commands run alone so far */
-    uint64_t moved;                    /* when it last left a crowded CPU */
-    pthread_cond_t wake;               /* of a worker */
-    struct cpu_executor *next_sleeper; /* (pool) */
-    bool is_asleep;                    /* (pool) it is among the sleepers */
-    uint32_t run;                      /* of them, beside each other in x, those that run as one */
+    struct cpu_walk walk;                  /* through the running chunk */
+    uint32_t alone_count;                  /* commands run alone so far */
+    uint64_t moved;                        /* when it last left a crowded CPU */
+    const struct cpu_stream *brief_stream; /* whose brief command it last took part in, */
+    uint32_t brief_shares, brief_share;    /* of how many shares, beginning with which */
+    uint32_t run; /* of them, beside each other in x, those that run as one */
     struct ingot_cpu_group group;
     ingot_cpu_simdgroup_fn *simdgroup_function;
     uint32_t last_mask; /* of the group's last SIMD-group */
@@ -228,9 +221,8 @@ enum cpu_stripes { CPU_STRIPES_OFF, CPU_STRIPES_ON, CPU_STRIPES_COMPARED };
 struct cpu_device {
     ingot_device base;
     pthread_mutex_t lock;
-    struct cpu_executor *sleepers;                     /* (pool) the last to fall asleep first */
+    pthread_cond_t wake;
     struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
-    struct cpu_stream *inviting;                       /* (pool) streams with empty seats */
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
     bool shares_cpus;                                  /* ingot_device_desc */
     uint32_t active;                                   /* (pool) threads that lead or help */
@@ -263,37 +255,27 @@ enum cpu_stream_state {
     CPU_STREAM_BLOCKED, /* on an event */
 };
 
-/* What is left of a share of the open command. */
+/* Helpers who stay for the next command of little work: they join a round of it without a lock. */
+#define CPU_ROUND_CLOSED ((uint64_t)1 << 15)
+#define CPU_ROUND_STEP   ((uint64_t)1 << 16) /* below: those who joined, and whether it is closed */
+struct cpu_rounds {
+    _Alignas(64) _Atomic uint64_t current;
+    _Atomic(struct cpu_command *) command;
+    atomic_uint helpers;               /* so many may join */
+    _Alignas(64) atomic_uint finished; /* of those who joined the current one */
+    atomic_uint attending;
+};
+
+/* What is left of a share of the active command. */
 struct cpu_share {
     _Alignas(64) _Atomic uint64_t next;
     uint64_t begin, end;
     atomic_int taken; /* someone began with it: 1 + the CPU, or -1 when that is not known */
 };
 
-/* A brief command is run in a round, by its leader and by threads that attend: without a lock, and
- * with one cache line for all to look at. Each attends on a seat, whose share of the round it does.
- */
-#define CPU_ROUND_OPEN   ((uint64_t)1)
-#define CPU_ROUND_SHARES 1u  /* bits of the round's state: how many shares it has, */
-#define CPU_ROUND_NUMBER 16u /* its number */
-#define CPU_ROUND_PIECES 24u /* bits of a seat's claims: those claimed; above: in which round */
-struct cpu_round {
-    _Alignas(64) _Atomic uint64_t state;
-    _Atomic(struct cpu_command *) command;
-    _Atomic uint64_t own_signals; /* work_signal changed so often for this stream's rounds */
-};
-
-struct cpu_seat {
-    _Alignas(64) _Atomic uint64_t claims; /* the next piece of the share */
-    _Atomic uint64_t entered;             /* the round that who sits here is in; 0: none */
-    atomic_bool occupied;
-    atomic_int cpu; /* 1 + that of who sits here */
-};
-
 struct cpu_stream {
     struct cpu_device *device;
     struct cpu_share *shares; /* one per worker */
-    struct cpu_seat *seats;   /* the same; the first is the leader's */
 
     _Atomic(enum cpu_stream_state) state;                 /* (pool) */
     struct cpu_stream *runnable_next, *runnable_previous; /* (pool) */
@@ -316,16 +298,7 @@ struct cpu_stream {
     _Atomic uint64_t wake_at;   /* so many completed commands wake who sleeps; 0: nobody does */
     _Atomic uint64_t cancelled; /* so many commands are to be ended if they are not completed */
 
-    struct cpu_round round;
-    _Alignas(64) atomic_uint attending;                   /* have a seat or look for one */
-    atomic_uint vacancies;                                /* so many more may come */
-    atomic_bool inviting;                                 /* (pool) listed as having vacancies */
-    struct cpu_stream *inviting_next, *inviting_previous; /* (pool) */
-    uint64_t round_number;                                /* (leader) */
-    uint32_t short_commands;                              /* (leader) so far */
-    uint64_t invited;     /* (leader) when more were last asked to come, in ns, */
-    uint32_t invitations; /* (leader) and how often in vain */
-    uint64_t yielded;     /* (leader) when it last let others on its CPU run */
+    struct cpu_rounds rounds;
 
     /* On a line of its own: who waits polls it. */
     _Alignas(64) _Atomic uint64_t completed;
@@ -350,13 +323,9 @@ void cpu_pool_ready(struct cpu_stream *stream, uint64_t work);
 void cpu_pool_ring(struct cpu_device *device);
 /* Opens the active command to helpers; the caller takes part itself. */
 void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command);
-/* The caller leads: so many more threads are to attend, to share so much work. */
-void cpu_pool_invite(struct cpu_stream *stream, uint32_t wanted, uint64_t work);
-/* Enough have come, or the stream is closed. */
-void cpu_pool_uninvite(struct cpu_stream *stream);
 /* The caller found nothing left to claim. True: it was the last and leads on. */
 bool cpu_pool_leave(struct cpu_stream *stream);
-enum cpu_role { CPU_NO_ROLE, CPU_LEADER, CPU_HELPER, CPU_ATTENDANT };
+enum cpu_role { CPU_NO_ROLE, CPU_LEADER, CPU_HELPER };
 /* Without the lock, so only a hint for those who then claim. */
 bool cpu_pool_has_role(const struct cpu_stream *stream);
 /* A role in this stream, if there is one to have. */
@@ -365,32 +334,6 @@ enum cpu_role cpu_pool_claim(struct cpu_stream *stream);
 void cpu_pool_done(struct cpu_device *device);
 struct cpu_executor *cpu_pool_borrow(struct cpu_device *device);
 void cpu_pool_return(struct cpu_executor *executor);
-
-/* share.c: what a claim should cost at least. */
-#define CPU_CHUNK_NS 2000u
-/* The most that one claim may take, so that threads finish at about the same time. */
-uint64_t cpu_largest_chunk(const struct cpu_device *device, const struct cpu_command *command);
-void cpu_run_alone(struct cpu_executor *executor, struct cpu_command *command);
-/* Cuts an open command into shares, at most one per worker and one per chunk. */
-void cpu_make_shares(struct cpu_stream *stream, struct cpu_command *command);
-/* Claims and runs chunks of share `share`, and then of the others up to `reach` of them, until
- * there are none. */
-void cpu_take_part(struct cpu_executor *executor, struct cpu_stream *stream,
-                   struct cpu_command *command, uint32_t share, uint32_t reach, bool notes_cost);
-/* The same of an open command: of all shares, beginning with one that nobody has begun with. */
-void cpu_take_open_part(struct cpu_executor *executor, struct cpu_stream *stream,
-                        struct cpu_command *command);
-int cpu_own(void); /* 1 + the CPU that the caller runs on; -1: not known */
-void cpu_leave_crowd(struct cpu_executor *executor);
-
-/* rounds.c: does who attends do for the shares of a brief command? For so much work, if it is not
- * 0, more are invited. False: the leader may as well run it alone. */
-bool cpu_plan_round(struct cpu_stream *stream, struct cpu_command *command, uint64_t work);
-/* The command, with those of the attending who come in time; the caller leads on. */
-void cpu_run_round(struct cpu_executor *executor, struct cpu_stream *stream,
-                   struct cpu_command *command);
-/* Does shares of the brief commands that another thread leads. */
-void cpu_attend(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
 
 /* lead.c: what a command costs one thread, judged by what its kernel cost before. */
 uint64_t cpu_expected_work(const struct cpu_command *command);
@@ -440,7 +383,6 @@ void cpu_fork_restart(struct cpu_device *device);
 /* Initialise the locks, at first or again. */
 void cpu_device_locks(struct cpu_device *device);
 void cpu_stream_locks(struct cpu_stream *stream);
-void cpu_executor_locks(struct cpu_executor *executor);
 /* All events of the device: locked and unlocked around a fork, and made anew in the child. */
 void cpu_events_lock(struct cpu_device *device);
 void cpu_events_unlock(struct cpu_device *device);
@@ -452,15 +394,6 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
 /* The next lower level, whose code runs at `level` too; NULL: none. */
 const char *cpu_level_below(const char *level);
 void cpu_model_name(char *name, size_t size);
-
-/* Whoever submitted or leads a command has it in its cache. */
-static inline void cpu_prefetch(const struct cpu_command *command) {
-    if (!command)
-        return;
-    const char *bytes = (const char *)command;
-    for (size_t at = 0; at <= offsetof(struct cpu_command, payload); at += 64)
-        __builtin_prefetch(bytes + at);
-}
 
 static inline void cpu_relax(void) {
 #if defined(__x86_64__)

@@ -153,6 +153,11 @@ void cpu_device_locks(struct cpu_device *device) {
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&device->lock, &attributes);
     pthread_mutexattr_destroy(&attributes);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&device->wake, &clock);
+    pthread_condattr_destroy(&clock);
 }
 
 static void device_close(ingot_device *base) {
@@ -166,6 +171,7 @@ static void device_close(ingot_device *base) {
         device->executors = executor->next_all;
         cpu_executor_free(executor);
     }
+    pthread_cond_destroy(&device->wake);
     pthread_mutex_destroy(&device->lock);
     free(device);
 }

@@ -33,10 +33,8 @@ static void forget_work(struct cpu_stream *stream) {
     stream->runnable_next = stream->runnable_previous = NULL;
     atomic_store(&stream->state, CPU_STREAM_IDLE);
     atomic_store(&stream->participants, 0);
-    memset(stream->seats, 0, stream->device->worker_count * sizeof *stream->seats);
-    atomic_store(&stream->round.state, 0);
-    atomic_store(&stream->attending, 0);
-    atomic_store(&stream->inviting, false);
+    atomic_store(&stream->rounds.current, CPU_ROUND_CLOSED);
+    atomic_store(&stream->rounds.attending, 0);
     atomic_store(&stream->deferred, false);
     stream->busy = false;
     stream->deferred_ns = 0;
@@ -62,7 +60,6 @@ static void renew_executors(struct cpu_device *device) {
             .group_memory_size = executor->group_memory_size,
             .group_memory_mapped = executor->group_memory_mapped,
         };
-        cpu_executor_locks(executor);
         if (executor->index < device->worker_count)
             continue;
         executor->next_free = device->free_executors;
@@ -73,8 +70,7 @@ static void renew_executors(struct cpu_device *device) {
 static void child(void *context) {
     struct cpu_device *device = context;
     cpu_device_locks(device);
-    device->runnable_first = device->runnable_last = device->inviting = NULL;
-    device->sleepers = NULL;
+    device->runnable_first = device->runnable_last = NULL;
     device->sleeping = device->spinning = device->to_wake = 0;
     device->dozing = false;
     atomic_store(&device->deferred, 0);

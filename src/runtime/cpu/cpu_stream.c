@@ -55,17 +55,13 @@ ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_erro
     memset(stream, 0, sizeof *stream);
     stream->device = (struct cpu_device *)device;
     size_t shares = stream->device->worker_count * sizeof *stream->shares;
-    size_t seats = stream->device->worker_count * sizeof *stream->seats;
     stream->shares = aligned_alloc(_Alignof(struct cpu_share), shares);
-    stream->seats = aligned_alloc(_Alignof(struct cpu_seat), seats);
-    if (!stream->shares || !stream->seats) {
-        free(stream->shares);
-        free(stream->seats);
+    if (!stream->shares) {
         free(stream);
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
     }
     memset(stream->shares, 0, shares);
-    memset(stream->seats, 0, seats);
+    atomic_store(&stream->rounds.current, CPU_ROUND_CLOSED);
     cpu_stream_locks(stream);
     list_stream(stream);
     *result = stream;
@@ -79,9 +75,8 @@ void cpu_stream_close(void *handle) {
     while (stream->busy)
         pthread_cond_wait(&stream->progress, &stream->lock);
     pthread_mutex_unlock(&stream->lock);
-    while (atomic_load(&stream->attending) != 0)
+    while (atomic_load(&stream->rounds.attending) != 0)
         sched_yield(); /* for some µs: nothing comes any more */
-    cpu_pool_uninvite(stream);
     unlist_stream(stream);
     for (struct cpu_command *command = stream->free_commands; command;) {
         struct cpu_command *next = command->next;
@@ -92,7 +87,6 @@ void cpu_stream_close(void *handle) {
     pthread_cond_destroy(&stream->progress);
     pthread_mutex_destroy(&stream->lock);
     free(stream->shares);
-    free(stream->seats);
     free(stream);
 }
 
@@ -351,10 +345,8 @@ static bool help_stream(struct cpu_stream *stream, uint64_t target) {
         cpu_thread_enter(executor);
         if (role == CPU_LEADER)
             cpu_lead(executor, stream, target);
-        else if (role == CPU_HELPER)
-            cpu_help(executor, stream, target);
         else
-            cpu_attend(executor, stream, target);
+            cpu_help(executor, stream, target);
         cpu_thread_leave(executor);
         cpu_pool_done(stream->device);
     }

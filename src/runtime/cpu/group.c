@@ -35,14 +35,6 @@ static bool map_group_memory(struct cpu_executor *executor, size_t bytes) {
     return true;
 }
 
-void cpu_executor_locks(struct cpu_executor *executor) {
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&executor->wake, &clock);
-    pthread_condattr_destroy(&clock);
-}
-
 struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
     struct cpu_executor *executor = calloc(1, sizeof *executor);
     if (!executor)
@@ -52,12 +44,10 @@ struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
         free(executor);
         return NULL;
     }
-    cpu_executor_locks(executor);
     return executor;
 }
 
 void cpu_executor_free(struct cpu_executor *executor) {
-    pthread_cond_destroy(&executor->wake);
     ig_stacks_free(&executor->stacks);
     munmap(executor->group_memory, executor->group_memory_mapped);
     for (int i = 0; i < CPU_LANE_SHAPES; i++)

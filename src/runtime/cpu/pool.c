@@ -1,10 +1,9 @@
 /*
  * The worker threads of a CPU device, and the list of streams that want a thread.
  *
- * A stream is listed while it wants a leader (ready) or takes helpers (open), and in a list of its
- * own kind while threads are to attend it (rounds.c). At most worker_count threads take part in one
- * command, so a waiting thread that helps stands in for a worker rather than adding to the load.
- * Idle workers spin for a moment, then sleep.
+ * A stream is listed while it wants a leader (ready) or takes helpers (open). At most
+ * worker_count threads take part in one command, so a waiting thread that helps stands in for
+ * a worker rather than adding to the load. Idle workers spin for a moment, then sleep.
  *
  * Waking a sleeper is a system call of some microseconds. So for a few milliseconds one of the
  * sleeping workers dozes: it looks for work now and then. Meanwhile a short command on an idle
@@ -22,7 +21,7 @@
 #define SPIN_NS            30000u
 #define DOZE_NS            5000000u /* a worker without work looks for it so long */
 #define DOZE_STEP_NS       50000u   /* so often */
-#define WAKE_NS            30000u   /* of work are worth waking one more worker */
+#define WAKE_NS            15000u   /* of work are worth waking one more worker */
 #define LONG_NS            500000u  /* of work wake workers also where others look for it */
 #define WORKER_STACK_BYTES ((size_t)256 << 10)
 
@@ -48,96 +47,29 @@ static void list_remove(struct cpu_device *device, struct cpu_stream *stream) {
     stream->runnable_next = stream->runnable_previous = NULL;
 }
 
-/* Lock held. The last to fall asleep: what it needs is still in caches, and its CPU near. */
-static struct cpu_executor *take_sleeper(struct cpu_device *device) {
-    struct cpu_executor *sleeper = device->sleepers;
-    if (sleeper) {
-        device->sleepers = sleeper->next_sleeper;
-        device->sleeping--;
-        sleeper->is_asleep = false;
-    }
-    return sleeper;
-}
-
-/* Lock held on entry and return. Sleeps until woken, or until then, if there is a `then`. */
-static void sleep_until(struct cpu_executor *executor, const struct timespec *then) {
-    struct cpu_device *device = executor->device;
-    executor->next_sleeper = device->sleepers;
-    device->sleepers = executor;
-    device->sleeping++;
-    executor->is_asleep = true;
-    while (executor->is_asleep && !device->closing)
-        if (!then)
-            pthread_cond_wait(&executor->wake, &device->lock);
-        else if (pthread_cond_timedwait(&executor->wake, &device->lock, then) != 0)
-            break;
-    if (!executor->is_asleep)
-        return;
-    struct cpu_executor **at = &device->sleepers;
-    while (*at != executor)
-        at = &(*at)->next_sleeper;
-    *at = executor->next_sleeper;
-    device->sleeping--;
-    executor->is_asleep = false;
-}
-
-/* Lock held. A sleeper who is to be woken, who wakes others in turn, or NULL: spinning workers and
+/* Lock held. True when a sleeper is to be woken, who wakes others in turn: spinning workers and
  * the stream's lookers see for themselves, and waking takes longer than little work. */
-static struct cpu_executor *announce(struct cpu_device *device, uint32_t lookers, uint32_t wanted,
-                                     uint64_t work) {
+static bool announce(struct cpu_device *device, uint32_t lookers, uint32_t wanted, uint64_t work) {
     atomic_fetch_add_explicit(&device->work_signal, 1, memory_order_release);
     lookers += device->spinning;
     if (wanted <= lookers)
-        return NULL;
+        return false;
     wanted -= lookers;
     if (wanted > device->sleeping)
         wanted = device->sleeping;
     if (work / WAKE_NS < wanted)
         wanted = (uint32_t)(work / WAKE_NS);
     if (wanted == 0)
-        return NULL;
+        return false;
     if (device->to_wake < wanted - 1)
         device->to_wake = wanted - 1;
-    return take_sleeper(device);
+    return true;
 }
 
 /* Lock released: who is woken wants it. */
-static void wake_worker(struct cpu_executor *sleeper) {
-    if (sleeper)
-        pthread_cond_signal(&sleeper->wake);
-}
-
-void cpu_pool_invite(struct cpu_stream *stream, uint32_t wanted, uint64_t work) {
-    struct cpu_device *device = stream->device;
-    pthread_mutex_lock(&device->lock);
-    atomic_store_explicit(&stream->vacancies, wanted, memory_order_relaxed);
-    if (!atomic_load_explicit(&stream->inviting, memory_order_relaxed)) {
-        stream->inviting_previous = NULL;
-        stream->inviting_next = device->inviting;
-        if (device->inviting)
-            device->inviting->inviting_previous = stream;
-        device->inviting = stream;
-        atomic_store_explicit(&stream->inviting, true, memory_order_relaxed);
-    }
-    uint32_t lookers = atomic_load_explicit(&stream->lookers, memory_order_relaxed);
-    atomic_fetch_add_explicit(&stream->round.own_signals, 1, memory_order_relaxed);
-    struct cpu_executor *sleeper = announce(device, lookers, wanted, work);
-    pthread_mutex_unlock(&device->lock);
-    wake_worker(sleeper);
-}
-
-void cpu_pool_uninvite(struct cpu_stream *stream) {
-    if (!atomic_load_explicit(&stream->inviting, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&stream->device->lock);
-    atomic_store_explicit(&stream->inviting, false, memory_order_relaxed);
-    if (stream->inviting_previous)
-        stream->inviting_previous->inviting_next = stream->inviting_next;
-    else
-        stream->device->inviting = stream->inviting_next;
-    if (stream->inviting_next)
-        stream->inviting_next->inviting_previous = stream->inviting_previous;
-    pthread_mutex_unlock(&stream->device->lock);
+static void wake_worker(struct cpu_device *device, bool wanted) {
+    if (wanted)
+        pthread_cond_signal(&device->wake);
 }
 
 void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
@@ -145,24 +77,23 @@ void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
     pthread_mutex_lock(&device->lock);
     atomic_store_explicit(&stream->state, CPU_STREAM_READY, memory_order_relaxed);
     list_add(device, stream);
-    bool may_defer = (device->dozing || device->shares_cpus) && work <= CPU_DEFER_NS;
-    atomic_fetch_add_explicit(&stream->round.own_signals, 1, memory_order_relaxed);
-    struct cpu_executor *sleeper = announce(device, 0, 1, may_defer ? 0 : CPU_UNKNOWN_WORK);
-    if (may_defer && device->spinning == 0 && device->sleeping > 0) {
+    bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
+    if (wake && (device->dozing || device->shares_cpus) && work <= CPU_DEFER_NS) {
+        wake = false;
         atomic_store_explicit(&stream->deferred, true, memory_order_relaxed);
         atomic_fetch_add_explicit(&device->deferred, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&device->lock);
-    wake_worker(sleeper);
+    wake_worker(device, wake);
 }
 
 void cpu_pool_ring(struct cpu_device *device) {
     if (atomic_load_explicit(&device->deferred, memory_order_relaxed) == 0)
         return;
     pthread_mutex_lock(&device->lock);
-    struct cpu_executor *sleeper = announce(device, 0, 1, CPU_UNKNOWN_WORK);
+    bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
     pthread_mutex_unlock(&device->lock);
-    wake_worker(sleeper);
+    wake_worker(device, wake);
 }
 
 /* Lock held: the stream has a leader. */
@@ -184,9 +115,9 @@ void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
     /* a looker may have lost its CPU, and long work should not wait for that */
     uint32_t lookers =
         command->work > LONG_NS ? 0 : atomic_load_explicit(&stream->lookers, memory_order_relaxed);
-    struct cpu_executor *sleeper = announce(device, lookers, command->shares - 1, command->work);
+    bool wake = announce(device, lookers, command->shares - 1, command->work);
     pthread_mutex_unlock(&device->lock);
-    wake_worker(sleeper);
+    wake_worker(device, wake);
 }
 
 bool cpu_pool_leave(struct cpu_stream *stream) {
@@ -216,18 +147,9 @@ bool cpu_pool_has_role(const struct cpu_stream *stream) {
     case CPU_STREAM_OPEN:
         return atomic_load_explicit(&stream->participants, memory_order_relaxed) <
                atomic_load_explicit(&stream->most_participants, memory_order_relaxed);
-    case CPU_STREAM_LED:
-        return atomic_load_explicit(&stream->inviting, memory_order_relaxed) &&
-               atomic_load_explicit(&stream->vacancies, memory_order_relaxed) > 0;
     default:
         return false;
     }
-}
-
-/* Lock held. Waiting threads may have taken the place of workers, who then would only be in the
- * way of them on the same CPUs. */
-static bool has_room(const struct cpu_device *device) {
-    return device->active < device->worker_count;
 }
 
 /* Lock held. */
@@ -245,13 +167,6 @@ static enum cpu_role try_claim(struct cpu_device *device, struct cpu_stream *str
         atomic_fetch_add_explicit(&stream->participants, 1, memory_order_relaxed);
         device->active++;
         return CPU_HELPER;
-    case CPU_STREAM_LED:
-        if (!cpu_pool_has_role(stream) || !has_room(device))
-            return CPU_NO_ROLE;
-        atomic_fetch_sub_explicit(&stream->vacancies, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&stream->attending, 1, memory_order_relaxed);
-        device->active++;
-        return CPU_ATTENDANT;
     default:
         return CPU_NO_ROLE;
     }
@@ -273,10 +188,9 @@ void cpu_pool_done(struct cpu_device *device) {
 /* Lock held. Any stream with a role to have; open ones go to the end of the list, so that
  * helpers spread over them. */
 static enum cpu_role find_role(struct cpu_device *device, struct cpu_stream **found) {
-    enum cpu_role role = CPU_NO_ROLE;
     for (struct cpu_stream *stream = device->runnable_first; stream;
          stream = stream->runnable_next) {
-        role = try_claim(device, stream);
+        enum cpu_role role = try_claim(device, stream);
         if (role == CPU_NO_ROLE)
             continue;
         if (role == CPU_HELPER) {
@@ -286,12 +200,7 @@ static enum cpu_role find_role(struct cpu_device *device, struct cpu_stream **fo
         *found = stream;
         return role;
     }
-    for (*found = device->inviting; *found; *found = (*found)->inviting_next) {
-        role = try_claim(device, *found);
-        if (role != CPU_NO_ROLE)
-            break;
-    }
-    return role;
+    return CPU_NO_ROLE;
 }
 
 /* Lock held on entry and return; not in between. */
@@ -315,10 +224,10 @@ done:
 /* Lock held on entry and return. Wakes two more if more are wanted: a tree of wakers is done
  * sooner than one that wakes them all. */
 static void woken(struct cpu_device *device) {
-    for (int i = 0; i < 2 && device->to_wake > 0; i++) {
-        device->to_wake--;
-        wake_worker(take_sleeper(device));
-    }
+    uint32_t more = device->to_wake < 2 ? device->to_wake : 2;
+    device->to_wake -= more;
+    for (uint32_t i = 0; i < more; i++)
+        pthread_cond_signal(&device->wake);
 }
 
 /* What a worker without work remembers. */
@@ -338,14 +247,23 @@ static bool may_doze(struct cpu_device *device, struct rest *rest) {
 }
 
 /* Lock held on entry and return. Sleeps for a moment, or until woken. */
-static void doze(struct cpu_executor *executor) {
-    struct cpu_device *device = executor->device;
+static void doze(struct cpu_device *device) {
     uint64_t end = cpu_now() + DOZE_STEP_NS;
     struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
                              .tv_nsec = (long)(end % 1000000000u)};
     device->dozing = true;
-    sleep_until(executor, &until);
+    device->sleeping++;
+    bool signalled = pthread_cond_timedwait(&device->wake, &device->lock, &until) == 0;
+    device->sleeping--;
     device->dozing = false;
+    if (signalled)
+        woken(device);
+}
+
+/* Lock held. Waiting threads may have taken the place of workers, who then would only be in the
+ * way of them on the same CPUs. */
+static bool has_room(const struct cpu_device *device) {
+    return device->active < device->worker_count;
 }
 
 static void *worker(void *argument) {
@@ -363,10 +281,8 @@ static void *worker(void *argument) {
             pthread_mutex_unlock(&device->lock);
             if (role == CPU_LEADER)
                 cpu_lead(executor, stream, UINT64_MAX);
-            else if (role == CPU_HELPER)
-                cpu_help(executor, stream, UINT64_MAX);
             else
-                cpu_attend(executor, stream, UINT64_MAX);
+                cpu_help(executor, stream, UINT64_MAX);
             has_spun = false;
             pthread_mutex_lock(&device->lock);
             device->active--;
@@ -376,10 +292,11 @@ static void *worker(void *argument) {
             spin(device);
             has_spun = true;
         } else if (!device->dozing && has_room(device) && may_doze(device, &rest)) {
-            doze(executor);
-            woken(device);
+            doze(device);
         } else {
-            sleep_until(executor, NULL);
+            device->sleeping++;
+            pthread_cond_wait(&device->wake, &device->lock);
+            device->sleeping--;
             woken(device);
             has_spun = false;
         }
@@ -452,8 +369,7 @@ void cpu_pool_stop(struct cpu_device *device) {
     pthread_mutex_lock(&device->lock);
     device->closing = true;
     atomic_fetch_add(&device->work_signal, 1);
-    for (struct cpu_executor *sleeper = device->sleepers; sleeper; sleeper = sleeper->next_sleeper)
-        pthread_cond_signal(&sleeper->wake);
+    pthread_cond_broadcast(&device->wake);
     pthread_mutex_unlock(&device->lock);
     for (uint32_t i = 0; i < device->workers_started; i++)
         pthread_join(device->workers[i], NULL);
