@@ -4,7 +4,6 @@
 // EXPECT-STATUS: INGOT_KERNEL_FAULT
 // EXPECT-ERROR: wild
 // RUN: kernel=fine threads=1 group=1
-// DEVICE: cpu: CUDA's driver gives a process no new context after a fault
 // ARG 0: u64[1]
 // EXPECT 0: u64 [3]
 #include <metal_stdlib>

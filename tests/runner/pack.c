@@ -181,19 +181,25 @@ bool test_case_pack(const struct test_file *file, const struct test_case *test, 
     if (good && (ig_file_read(archive, 0, &bytes, &size, NULL) ||
                  ig_archive_read(file->arena, bytes, size, &listed, NULL)))
         good = false;
-    if (good) {
-        ig_text_free(&errors);
+    bool is_listed = good;
+    if (is_listed || test->kernel) { /* a kernel says more than the list of all of them */
+        struct ig_text said = {0};
         words = start(file, test);
-        add_constants(&words, test, &listed);
+        if (is_listed)
+            add_constants(&words, test, &listed);
         if (test->kernel)
             add_pair(&words, "--kernel", test->kernel);
         for (size_t i = 0; i < target_count; i++)
             add_pair(&words, "--target", targets[i]);
-        good = compile(&words, ig_arena_printf(file->arena, "%s.new", archive), &errors) &&
+        good = compile(&words, ig_arena_printf(file->arena, "%s.new", archive), &said) &&
                !rename(ig_arena_printf(file->arena, "%s.new", archive), archive);
+        ig_text_free(&errors);
+        errors = said;
     }
     bool expected = test->error_text_count || test->status_name;
-    if (!good) {
+    if (good) {
+        remove(error_path); /* of an earlier try */
+    } else {
         ig_file_write(error_path, ig_text_string(&errors), errors.size, NULL);
         if (!expected)
             ig_text_printf(report, "%s\n", ig_text_string(&errors));
