@@ -78,8 +78,9 @@ static ingot_status refuse(struct calls *calls, LLVMValueRef instruction, LLVMVa
 }
 
 static int compare_functions(const void *a, const void *b) {
-    const struct function *x = a, *y = b;
-    return (uintptr_t)x->value<(uintptr_t)y->value ? -1 : (uintptr_t)x->value>(uintptr_t) y->value;
+    uintptr_t x = (uintptr_t)((const struct function *)a)->value;
+    uintptr_t y = (uintptr_t)((const struct function *)b)->value;
+    return x < y ? -1 : x > y;
 }
 
 static struct function *find(const struct calls *calls, LLVMValueRef value) {

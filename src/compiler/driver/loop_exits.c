@@ -35,9 +35,9 @@ struct graph {
 };
 
 static int compare_blocks(const void *a, const void *b) {
-    const LLVMBasicBlockRef *x = *(const LLVMBasicBlockRef *const *)a;
-    const LLVMBasicBlockRef *y = *(const LLVMBasicBlockRef *const *)b;
-    return (uintptr_t)*x<(uintptr_t)*y ? -1 : (uintptr_t)*x>(uintptr_t) * y;
+    uintptr_t x = (uintptr_t)**(const LLVMBasicBlockRef *const *)a;
+    uintptr_t y = (uintptr_t)**(const LLVMBasicBlockRef *const *)b;
+    return x < y ? -1 : x > y;
 }
 
 static void graph_free(struct graph *graph) {

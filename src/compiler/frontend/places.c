@@ -56,6 +56,11 @@ static size_t find_place(const struct igc_rewriter *rewriter, const char *name,
     return place == IGC_NO_TOKEN ? kernel->name : place;
 }
 
+static size_t place_in(const struct igc_source *source, const char *kernel, const char *parameter) {
+    return source && source->rewriter ? find_place(source->rewriter, kernel, parameter)
+                                      : IGC_NO_TOKEN;
+}
+
 static char *print(const char *format, va_list arguments) {
     char *message;
     return vasprintf(&message, format, arguments) < 0 ? NULL : message;
@@ -68,8 +73,7 @@ ingot_status igc_source_refuse(const struct igc_source *source, const char *kern
     va_start(arguments, format);
     char *message = print(format, arguments);
     va_end(arguments);
-    size_t place =
-        source && source->rewriter ? find_place(source->rewriter, kernel, parameter) : IGC_NO_TOKEN;
+    size_t place = place_in(source, kernel, parameter);
     ingot_status status =
         !message ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an error message")
         : place == IGC_NO_TOKEN
@@ -85,8 +89,7 @@ void igc_source_warn(const struct igc_source *source, const char *kernel, const 
     va_start(arguments, format);
     char *message = print(format, arguments);
     va_end(arguments);
-    size_t place =
-        source && source->rewriter ? find_place(source->rewriter, kernel, parameter) : IGC_NO_TOKEN;
+    size_t place = place_in(source, kernel, parameter);
     if (message && place != IGC_NO_TOKEN)
         igc_warn_at(source->rewriter, place, message, out);
     else if (message)

@@ -76,6 +76,10 @@ struct cuda_launch_call { /* values[2] to [5] of a launch; the bytes are the par
     uint32_t starts_early; /* programmatic serialization */
 };
 
+/* Everything through the socket, or false: the other side is gone (remote_bytes.c, for both). */
+bool cuda_send_all(int to, const void *bytes, size_t size, int flags);
+bool cuda_receive_all(int from, void *bytes, size_t size);
+
 /* ---- connections, by number; remote_process.c ---- */
 
 /* Starts a process for a GPU, which may then be opened through cuda_remote_driver as GPU *handle.

@@ -204,40 +204,14 @@ void cuda_remote_close(int handle) {
 
 /* ---- calls ---- */
 
-static bool send_all(int to, const void *bytes, size_t size, int flags) {
-    for (const char *at = bytes; size;) {
-        ssize_t put = send(to, at, size, MSG_NOSIGNAL | flags);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        at += put;
-        size -= (size_t)put;
-    }
-    return true;
-}
-
-static bool receive_all(int from, void *bytes, size_t size) {
-    for (char *at = bytes; size;) {
-        ssize_t got = recv(from, at, size, MSG_WAITALL);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
 static bool send_request(int to, const struct cuda_request *request, const void *bytes) {
     char small[1024];
     if (!request->size || request->size > sizeof small - sizeof *request)
-        return send_all(to, request, sizeof *request, request->size ? MSG_MORE : 0) &&
-               send_all(to, bytes, request->size, 0);
+        return cuda_send_all(to, request, sizeof *request, request->size ? MSG_MORE : 0) &&
+               cuda_send_all(to, bytes, request->size, 0);
     memcpy(small, request, sizeof *request);
     memcpy(small + sizeof *request, bytes, request->size);
-    return send_all(to, small, sizeof *request + request->size, 0);
+    return cuda_send_all(to, small, sizeof *request + request->size, 0);
 }
 
 cu_result cuda_remote_send(uint32_t number, const struct cuda_request *request, const void *bytes) {
@@ -255,7 +229,7 @@ cu_result cuda_remote_receive(uint32_t number, struct cuda_answer *answer, char 
     struct connection *c = place_of(number);
     if (!c || atomic_load(&c->is_broken))
         return CU_WORKER_GONE;
-    bool is_whole = receive_all(c->socket, answer, sizeof *answer);
+    bool is_whole = cuda_receive_all(c->socket, answer, sizeof *answer);
     if (is_whole && answer->size > room) {
         char why[80];
         snprintf(why, sizeof why, "answered with %u bytes where there is room for %zu",
@@ -264,7 +238,7 @@ cu_result cuda_remote_receive(uint32_t number, struct cuda_answer *answer, char 
         return CU_WORKER_GONE;
     }
     if (is_whole && answer->size) {
-        is_whole = receive_all(c->socket, text, answer->size);
+        is_whole = cuda_receive_all(c->socket, text, answer->size);
         text[answer->size < room ? answer->size : room - 1] = 0;
     }
     if (is_whole)

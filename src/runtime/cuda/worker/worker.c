@@ -5,7 +5,6 @@
  *
  * What it is sent is trusted to mean well; sizes and handles are checked all the same.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -374,31 +373,10 @@ static void *watch_parent(void *parent) {
     _exit(FAILED);
 }
 
-static bool receive_all(void *bytes, size_t size) {
-    for (char *at = bytes; size;) {
-        ssize_t got = recv(CUDA_WORKER_SOCKET, at, size, MSG_WAITALL);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
-static bool send_answer(const struct cuda_answer *answer, char *text, char *both) {
-    size_t size = sizeof *answer + answer->size;
+static bool send_answer(const struct cuda_answer *answer, const char *text, char *both) {
     memcpy(both, answer, sizeof *answer);
     memcpy(both + sizeof *answer, text, answer->size);
-    for (ssize_t put; size; both += put, size -= (size_t)put) {
-        put = send(CUDA_WORKER_SOCKET, both, size, MSG_NOSIGNAL);
-        if (put < 0 && errno == EINTR)
-            put = 0;
-        else if (put <= 0)
-            return false;
-    }
-    return true;
+    return cuda_send_all(CUDA_WORKER_SOCKET, both, sizeof *answer + answer->size, 0);
 }
 
 /* Until the other side is gone; false when it said what makes no sense. */
@@ -407,7 +385,7 @@ static bool serve(void) {
     struct cuda_request request;
     char *bytes = NULL;
     size_t room = 0;
-    while (receive_all(&request, sizeof request)) {
+    while (cuda_receive_all(CUDA_WORKER_SOCKET, &request, sizeof request)) {
         if (request.call >= CUDA_CALL_COUNT || request.size > CUDA_MOST_BYTES ||
             (!driver && request.call != CUDA_CALL_HELLO))
             return false;
@@ -416,7 +394,7 @@ static bool serve(void) {
             room = request.size + (size_t)4096;
             bytes = malloc(room);
         }
-        if (!bytes || !receive_all(bytes, request.size))
+        if (!bytes || !cuda_receive_all(CUDA_WORKER_SOCKET, bytes, request.size))
             return bytes != NULL;
         bytes[request.size] = 0; /* texts end, whatever was sent */
         struct cuda_answer answer = {0};
