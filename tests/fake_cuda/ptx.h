@@ -267,7 +267,7 @@ struct ptx_machine {
     uint32_t epoch;           /* barriers so far */
     struct ptx_thread *threads;
     bool adverse;
-    uint64_t random, steps, max_steps;
+    uint64_t random, steps, max_steps, fair_at;
     enum ptx_fault fault;
     char *message;
     size_t message_size;

@@ -8,7 +8,7 @@
 #include "ptx.h"
 
 #define QUANTUM    2u    /* instructions of a SIMD-group before another has its turn */
-#define FAIR_STEPS 4096u /* after so many the lowest instruction does not go first once */
+#define FAIR_STEPS 1024u /* after so many at most the lowest instruction does not go first once */
 #define MAX_STEPS  ((uint64_t)1 << 25) /* instructions of SIMD-groups in a grid; $PTX_STEPS */
 
 void ptx_fail(struct ptx_machine *machine, const struct ptx_thread *thread,
@@ -267,7 +267,8 @@ static uint32_t choose(struct ptx_machine *machine, const struct ptx_thread *thr
         *budget = 1 + ptx_random(machine) % 64;
         return lanes_at(threads, ready, threads[lane].pc) & (some | 1u << lane);
     }
-    if (machine->steps % FAIR_STEPS == 0 && machine->steps) {
+    if (machine->steps >= machine->fair_at) {
+        machine->fair_at = machine->steps + 1 + ptx_random(machine) % FAIR_STEPS;
         *budget = 64;
         return lanes_at(threads, ready, threads[random_lane(machine, ready)].pc);
     }
@@ -436,6 +437,7 @@ static void set_schedule(struct ptx_machine *machine) {
     if (machine->adverse)
         sscanf(text, "adverse:%u", &seed);
     machine->random = seed;
+    machine->fair_at = FAIR_STEPS;
     const char *steps = getenv("PTX_STEPS");
     machine->max_steps = steps && *steps ? strtoull(steps, NULL, 10) : MAX_STEPS;
 }

@@ -165,46 +165,71 @@ static struct words start(const struct test_file *file, const struct test_case *
     return words;
 }
 
+/* An archive that lists the kernels; false, and `errors`, when not even that can be made. */
+static bool list(const struct test_file *file, const struct test_case *test, const char *archive,
+                 char **bytes, struct ig_archive *listed, struct ig_text *errors) {
+    size_t size = 0;
+    struct words words = start(file, test);
+    add(&words, "--list-only");
+    return compile(&words, archive, errors) && !ig_file_read(archive, 0, bytes, &size, NULL) &&
+           !ig_archive_read(file->arena, *bytes, size, listed, NULL);
+}
+
+/* Only constants that the case knows by name are looked up in the list. */
+static bool needs_list(const struct test_case *test) {
+    for (size_t i = 0; i < test->constant_count; i++)
+        if (test->constants[i].name)
+            return true;
+    return false;
+}
+
+/* Whether an earlier case of the file has the same archive. */
+static bool is_made(const struct test_file *file, const struct test_case *test) {
+    char hex[65], other[65];
+    hash_case(test, hex);
+    for (const struct test_case *earlier = file->cases; earlier < test; earlier++) {
+        hash_case(earlier, other);
+        if (!strcmp(hex, other))
+            return true;
+    }
+    return false;
+}
+
 bool test_case_pack(const struct test_file *file, const struct test_case *test, const char *folder,
                     const char *const *targets, size_t target_count, struct ig_text *report) {
     char *archive = packed_path(file, test, folder, "ingot");
     char *error_path = packed_path(file, test, folder, "error");
+    char *made = ig_arena_printf(file->arena, "%s.new", archive ? archive : "");
     char *bytes = NULL;
-    size_t size = 0;
     struct ig_archive listed = {0};
-    struct ig_text errors = {0};
-    if (!archive || !error_path)
+    struct ig_text errors = {0}, said = {0};
+    if (!archive || !error_path || !made)
         return false;
+    if (is_made(file, test))
+        return true;
+    bool is_listed = needs_list(test) && list(file, test, archive, &bytes, &listed, NULL);
     struct words words = start(file, test);
-    add(&words, "--list-only");
-    bool good = compile(&words, archive, &errors);
-    if (good && (ig_file_read(archive, 0, &bytes, &size, NULL) ||
-                 ig_archive_read(file->arena, bytes, size, &listed, NULL)))
-        good = false;
-    bool is_listed = good;
-    if (is_listed || test->kernel) { /* a kernel says more than the list of all of them */
-        struct ig_text said = {0};
-        words = start(file, test);
-        if (is_listed)
-            add_constants(&words, test, &listed);
-        if (test->kernel)
-            add_pair(&words, "--kernel", test->kernel);
-        for (size_t i = 0; i < target_count; i++)
-            add_pair(&words, "--target", targets[i]);
-        good = compile(&words, ig_arena_printf(file->arena, "%s.new", archive), &said) &&
-               !rename(ig_arena_printf(file->arena, "%s.new", archive), archive);
-        ig_text_free(&errors);
-        errors = said;
-    }
-    bool expected = test->error_text_count || test->status_name;
+    add_constants(&words, test, &listed);
+    if (test->kernel)
+        add_pair(&words, "--kernel", test->kernel);
+    for (size_t i = 0; i < target_count; i++)
+        add_pair(&words, "--target", targets[i]);
+    bool good = compile(&words, made, &errors) && !rename(made, archive);
     if (good) {
         remove(error_path); /* of an earlier try */
     } else {
+        if (!is_listed && !list(file, test, archive, &bytes, &listed, &said) && !test->kernel) {
+            ig_text_free(&errors); /* a kernel says more than the list of all of them */
+            errors = said;
+            said = (struct ig_text){0};
+        }
         ig_file_write(error_path, ig_text_string(&errors), errors.size, NULL);
-        if (!expected)
-            ig_text_printf(report, "%s\n", ig_text_string(&errors));
     }
+    bool expected = test->error_text_count || test->status_name;
+    if (!good && !expected)
+        ig_text_printf(report, "%s\n", ig_text_string(&errors));
     free(bytes);
     ig_text_free(&errors);
+    ig_text_free(&said);
     return good || expected;
 }
