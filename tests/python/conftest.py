@@ -11,6 +11,34 @@ import sys
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+LONGEST = ("test_wheel.py", "test_examples.py", "test_compile.py", "test_mps.py", "test_guides.py")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--share FOLDER`: several processes, each with this option, run every file once between them."""
+    parser.addoption("--share", metavar="FOLDER", type=pathlib.Path,
+                     help="leave out files that another process with the same (at first empty) FOLDER has begun")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Shared files: those that take longest come first, so that no process is left with one at the end."""
+    if config.getoption("--share"):
+        items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Shared files: who makes the mark of a file runs it. True says that nothing is left to do for the test."""
+    folder = item.config.getoption("--share")
+    if not folder:
+        return None
+    mark = folder / item.path.name
+    try:
+        with mark.open("x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        return None if mark.read_text() == str(os.getpid()) else True
+    return None
 
 
 def pytest_report_header() -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("torch")
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
 MODULES = {"small_model.py"}  # imported by the others
+ARGUMENTS = {"train_transformer.py": ["200"]}  # the fewest steps with which it checks all that it checks
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py") if path.name not in MODULES)
 
 
@@ -20,7 +21,8 @@ def test_there_is_one_for_each_start() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_example(script: str, tmp_path: pathlib.Path) -> None:
-    done = subprocess.run([sys.executable, FOLDER / script], cwd=tmp_path, env=os.environ, text=True,
+    command = [sys.executable, FOLDER / script, *ARGUMENTS.get(script, [])]
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     assert done.returncode == 0, f"{script} failed:\n{done.stdout}\n{done.stderr}"
     assert done.stdout.strip(), f"{script} printed nothing"
