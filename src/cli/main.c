@@ -18,7 +18,7 @@ static void print_help(FILE *out) {
             "\n`ingot COMMAND --help` says more. FILE is Metal source (.metal) or an .ingot "
             "archive.\n\n%senvironment:%s\n"
             "  INGOT_DEVICE     the device when --device is not given (cpu)\n"
-            "  INGOT_CPU        the CPU level to use: x86-64-v3 or x86-64-v4\n"
+            "  INGOT_CPU        the CPU level to use: x86-64-v3, x86-64-v4, aarch64\n"
             "  INGOT_CACHE_DIR  where compiled kernels are kept (~/.cache/ingot)\n"
             "  INGOTC           the compiler to use (ingotc beside this command, or in PATH)\n"
             "  INGOT_CLANG      the clang that ingotc uses (clang-19, -20 or -21 in PATH)\n"

@@ -14,7 +14,7 @@ static unsigned element_bits(struct igv_emit *emit, LLVMTypeRef scalar) {
 }
 
 static bool is_x86(const struct igv_emit *emit, unsigned lanes) {
-    return emit->lanes == lanes && strncmp(emit->request->target->name, "x86-64", 6) == 0;
+    return emit->lanes == lanes && emit->request->target->is_x86;
 }
 
 static struct igl_chunks shuffle_known(struct igv_emit *emit, const struct igl_chunks *value,

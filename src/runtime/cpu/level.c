@@ -98,14 +98,30 @@ void cpu_model_name(char *name, size_t size) {
         name[length - 1] = '\0';
 }
 
-#else
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+
+/* The bits of AT_HWCAP: the compare-and-swap group of atomics, half precision in scalars and in
+ * vectors. */
+enum { HAS_ATOMICS = 1 << 8, HAS_SCALAR_HALF = 1 << 9, HAS_VECTOR_HALF = 1 << 10 };
 
 ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                               struct ig_error *error) {
-    const char *only = "aarch64";
+    static const char only[] = "aarch64";
+    const unsigned long needed = HAS_ATOMICS | HAS_SCALAR_HALF | HAS_VECTOR_HALF;
+    char model[64];
+    cpu_model_name(model, sizeof model);
+    if ((getauxval(AT_HWCAP) & needed) != needed)
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "this CPU (%s) is older than Armv8.2 with half precision, the lowest level "
+                       "that ingot runs on",
+                       model);
+    if (!wanted || !*wanted)
+        wanted = getenv("INGOT_CPU");
     if (wanted && *wanted && strcmp(wanted, only) != 0)
         return ig_fail(error, INGOT_UNSUPPORTED,
-                       "CPU level %s was asked for, but this CPU has only %s", wanted, only);
+                       "CPU level %s was asked for, but this CPU (%s) has only %s", wanted, model,
+                       only);
     snprintf(target, size, "%s", only);
     return INGOT_OK;
 }
@@ -115,8 +131,24 @@ const char *cpu_level_below(const char *level) {
     return NULL;
 }
 
+/* Linux gives numbers where it has no name: "AArch64 CPU 0x41/0xd0c" is a Neoverse N1. */
 void cpu_model_name(char *name, size_t size) {
-    snprintf(name, size, "%s", "AArch64 CPU");
+    unsigned implementer = 0, part = 0;
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *value = strchr(line, ':');
+        if (value && !strncmp(line, "CPU implementer", 15))
+            implementer = (unsigned)strtoul(value + 1, NULL, 0);
+        if (value && !strncmp(line, "CPU part", 8))
+            part = (unsigned)strtoul(value + 1, NULL, 0);
+    }
+    if (file)
+        fclose(file);
+    if (implementer)
+        snprintf(name, size, "AArch64 CPU 0x%02x/0x%03x", implementer, part);
+    else
+        snprintf(name, size, "AArch64 CPU");
 }
 
 #endif
