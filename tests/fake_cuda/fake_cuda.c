@@ -26,6 +26,7 @@ enum {
     ILLEGAL_INSTRUCTION = 715,
     MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILED = 719,
+    PROGRAMMATIC_SERIALIZATION = 6, /* a launch's attribute */
     MAX_KERNELS = 32,
     MAX_ALLOCATIONS = 8192,
     MAX_OBJECTS = 65536,
@@ -62,6 +63,7 @@ static char fail_function[64];
 static unsigned fail_after;
 static int fail_result, sticky, last_fault, retained, context_object, context_number;
 static double clock_ms;
+static char fault_text[512]; /* of the last kernel that failed */
 static char *fake_log;
 static _Thread_local void *current[8];
 static _Thread_local int depth;
@@ -223,7 +225,9 @@ API(cuGetErrorName, int result, const char **text) {
 }
 
 API(cuGetErrorString, int result, const char **text) {
-    *text = result == ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "a fake error";
+    *text = result == ILLEGAL_ADDRESS                ? "an illegal memory access was encountered"
+            : result == LAUNCH_FAILED && *fault_text ? fault_text
+                                                     : "a fake error";
     return OK;
 }
 
@@ -450,37 +454,38 @@ static bool is_memory(uint64_t address, size_t bytes, uint64_t *hint) {
 }
 
 static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned block,
-                   unsigned shared, void **parameters) {
+                   unsigned shared, bool starts_early, void **parameters) {
     static const int results[] = {OK,
                                   ILLEGAL_ADDRESS,
                                   MISALIGNED_ADDRESS,
                                   ILLEGAL_INSTRUCTION,
                                   NOT_READY /* a kernel that hangs */,
                                   LAUNCH_FAILED,
-                                  LAUNCH_FAILED /* a race */};
-    char message[512] = "";
+                                  LAUNCH_FAILED /* a race */,
+                                  LAUNCH_FAILED /* memory before its wait */};
     const struct ptx_launch launch = {.function = ptx_find(module, "ingot_kernel"),
                                       .parameters = parameters[0],
                                       .grid = {grid[0], grid[1], grid[2]},
                                       .block = {block, 1, 1},
                                       .dynamic_shared = shared,
+                                      .starts_early = starts_early,
                                       .is_memory = is_memory};
     if (!launch.function || block > module->max_threads ||
         (module->threads && block != module->threads))
         return INVALID_VALUE;
-    enum ptx_fault fault = ptx_run(module, &launch, message, sizeof message);
+    enum ptx_fault fault = ptx_run(module, &launch, fault_text, sizeof fault_text);
     if (fault)
-        fprintf(stderr, "fake CUDA: %s\n", message);
+        fprintf(stderr, "fake CUDA: %s\n", fault_text);
     return results[fault];
 }
 
 static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
-                  unsigned shared, void *stream, void **parameters) {
+                  unsigned shared, bool starts_early, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
     int result = OK;
     clock_ms += 1;
     if (module->ptx)
-        result = run_ptx(module->ptx, grid, block_x, shared, parameters);
+        result = run_ptx(module->ptx, grid, block_x, shared, starts_early, parameters);
     for (int i = 0; i < MAX_KERNELS; i++)
         if (kernels[i].kernel && !strcmp(kernels[i].name, module->name))
             result = kernels[i].kernel(parameters[0], grid, block_x, shared);
@@ -500,7 +505,7 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
     if (extra || block_y != 1 || block_z != 1)
         return end(INVALID_VALUE);
-    return end(launch(function, grid, block_x, shared, stream, parameters));
+    return end(launch(function, grid, block_x, shared, false, stream, parameters));
 }
 
 struct launch_attribute {
@@ -518,10 +523,15 @@ API(cuLaunchKernelEx, const struct launch_config *config, void *function, void *
     BEGIN_IN_CONTEXT("cuLaunchKernelEx");
     if (extra || config->block[1] != 1 || config->block[2] != 1)
         return end(INVALID_VALUE);
-    for (unsigned i = 0; i < config->attribute_count; i++)
+    bool starts_early = false;
+    for (unsigned i = 0; i < config->attribute_count; i++) {
         note("  attribute %d = %d\n", config->attributes[i].id, config->attributes[i].value[0]);
-    return end(launch(function, config->grid, config->block[0], config->shared, config->stream,
-                      parameters));
+        if (config->attributes[i].id != PROGRAMMATIC_SERIALIZATION)
+            return end(INVALID_VALUE);
+        starts_early = config->attributes[i].value[0] != 0;
+    }
+    return end(launch(function, config->grid, config->block[0], config->shared, starts_early,
+                      config->stream, parameters));
 }
 
 /* ---- memory ---- */
