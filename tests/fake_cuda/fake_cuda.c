@@ -27,6 +27,13 @@ enum {
     MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILED = 719,
     PROGRAMMATIC_SERIALIZATION = 6, /* a launch's attribute */
+    MAX_DYNAMIC_SHARED = 8,         /* a function's */
+    SHARED_BYTES = 227 << 10,
+    UNASKED_SHARED_BYTES = 48 << 10,
+    MAX_COLUMNS = 2147483647,
+    MAX_ROWS = 65535,
+    MAX_THREADS = 1024,
+    LOG_BYTES = 65536,
     MAX_KERNELS = 32,
     MAX_ALLOCATIONS = 8192,
     MAX_OBJECTS = 65536,
@@ -39,6 +46,7 @@ struct module {
     char name[64];          /* of a fake kernel */
     struct ptx_module *ptx; /* else */
     struct module *next;
+    int dynamic_shared; /* that it may have */
 };
 struct stream {
     int delay; /* looks until its work is done; -1: never */
@@ -63,6 +71,8 @@ static char fail_function[64];
 static unsigned fail_after;
 static int fail_result, sticky, last_fault, retained, context_object, context_number;
 static double clock_ms;
+static const char *locked_memory;
+static size_t locked_bytes;
 static char fault_text[512]; /* of the last kernel that failed */
 static char *fake_log;
 static _Thread_local void *current[8];
@@ -112,23 +122,49 @@ static void *exchange_context(void *context) {
     return before;
 }
 
+static void lock_memory(const void *memory, size_t size) {
+    locked_memory = memory;
+    locked_bytes = size;
+}
+
 EXPORT const struct fake_cuda_control *fake_cuda_control(void);
 const struct fake_cuda_control *fake_cuda_control(void) {
     static const struct fake_cuda_control control = {
-        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context};
+        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context, lock_memory};
     return &control;
 }
 
 /* Objects stay to the end, so that one that is used too long is not memory of something else. */
-static void *all_objects[MAX_OBJECTS];
+static struct {
+    void *object;
+    bool is_gone;
+} all_objects[MAX_OBJECTS];
 static int all_count;
 
 static void *new_object(size_t size) {
     void *object = all_count < MAX_OBJECTS ? calloc(1, size) : NULL;
     if (object)
-        all_objects[all_count++] = object;
+        all_objects[all_count++].object = object;
     objects += object != NULL;
     return object;
+}
+
+/* False also for what is not ours, such as streams of other libraries. */
+static bool is_gone(const void *object) {
+    for (int i = all_count - 1; object && i >= 0; i--)
+        if (all_objects[i].object == object)
+            return all_objects[i].is_gone;
+    return false;
+}
+
+static int destroy(const void *object) {
+    for (int i = 0; i < all_count; i++)
+        if (all_objects[i].object == object && !all_objects[i].is_gone) {
+            all_objects[i].is_gone = true;
+            objects--;
+            return OK;
+        }
+    return INVALID_HANDLE;
 }
 
 static struct module *modules;
@@ -138,7 +174,7 @@ __attribute__((destructor)) static void free_objects(void) {
         if (modules->ptx)
             ptx_free(modules->ptx);
     while (all_count)
-        free(all_objects[--all_count]);
+        free(all_objects[--all_count].object);
 }
 
 /* ---- every call ---- */
@@ -175,6 +211,12 @@ static int begin_in_context(const char *name) {
     return result == OK ? sticky : result;
 }
 
+/* One that is also given something which must not have been destroyed. */
+static int begin_with(const char *name, const void *object) {
+    int result = begin_in_context(name);
+    return result == OK && is_gone(object) ? INVALID_HANDLE : result;
+}
+
 #define API(name, ...)                                                                             \
     EXPORT int name(__VA_ARGS__);                                                                  \
     int name(__VA_ARGS__)
@@ -184,6 +226,11 @@ static int begin_in_context(const char *name) {
         return end(failed);
 #define BEGIN_IN_CONTEXT(name)                                                                     \
     int failed = begin_in_context(name);                                                           \
+    if (failed)                                                                                    \
+        return end(failed);
+
+#define BEGIN_WITH(name, object)                                                                   \
+    int failed = begin_with(name, object);                                                         \
     if (failed)                                                                                    \
         return end(failed);
 
@@ -263,13 +310,13 @@ API(cuDeviceGetAttribute, int *value, int attribute, int device) {
     (void)device;
     int capability = number_from("FAKE_CUDA_CAPABILITY", 90);
     *value = attribute == 1    ? 1024
-             : attribute == 5  ? 2147483647
-             : attribute == 6  ? 65535
-             : attribute == 7  ? 65535
+             : attribute == 5  ? MAX_COLUMNS
+             : attribute == 6  ? MAX_ROWS
+             : attribute == 7  ? MAX_ROWS
              : attribute == 16 ? 132
              : attribute == 75 ? capability / 10
              : attribute == 76 ? capability % 10
-             : attribute == 97 ? 227 << 10
+             : attribute == 97 ? SHARED_BYTES
                                : 0;
     return end(OK);
 }
@@ -289,6 +336,8 @@ static void destroy_context(void) {
     objects = 0;
     memory_used = 0;
     context_number++;
+    for (int i = 0; i < all_count; i++)
+        all_objects[i].is_gone = true;
     for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         free(allocations[i].memory);
         allocations[i].memory = NULL;
@@ -390,23 +439,24 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
 API(cuModuleUnload, void *module) {
     BEGIN_IN_CONTEXT("cuModuleUnload");
     struct module *unloaded = module;
-    if (unloaded->ptx)
+    int result = destroy(module);
+    if (result == OK && unloaded->ptx) {
         ptx_free(unloaded->ptx);
-    unloaded->ptx = NULL;
-    objects--;
-    return end(OK);
+        unloaded->ptx = NULL;
+    }
+    return end(result);
 }
 
 API(cuModuleGetFunction, void **function, void *module, const char *name) {
-    BEGIN_IN_CONTEXT("cuModuleGetFunction");
+    BEGIN_WITH("cuModuleGetFunction", module);
     *function = module;
     return end(strcmp(name, "ingot_kernel") ? NOT_FOUND : OK);
 }
 
 /* A fake kernel whose name starts with "log" has a log. */
 API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const char *name) {
-    BEGIN_IN_CONTEXT("cuModuleGetGlobal");
-    static _Alignas(16) char log[65536];
+    BEGIN_WITH("cuModuleGetGlobal", module);
+    static _Alignas(16) char log[LOG_BYTES];
     const struct module *owner = module;
     const struct ptx_variable *variable = owner->ptx ? ptx_variable(owner->ptx, name) : NULL;
     if (variable) {
@@ -426,7 +476,7 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
 }
 
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
-    BEGIN_IN_CONTEXT("cuFuncGetAttribute");
+    BEGIN_WITH("cuFuncGetAttribute", function);
     const struct module *module = function;
     int most = number_from("FAKE_CUDA_MAX_THREADS", 1024);
     int threads = module->ptx ? (int)module->ptx->max_threads : 1024;
@@ -435,9 +485,15 @@ API(cuFuncGetAttribute, int *value, int attribute, void *function) {
 }
 
 API(cuFuncSetAttribute, void *function, int attribute, int value) {
-    BEGIN_IN_CONTEXT("cuFuncSetAttribute");
-    (void)function;
+    BEGIN_WITH("cuFuncSetAttribute", function);
+    struct module *module = function;
     note("  attribute %d = %d\n", attribute, value);
+    if (attribute == MAX_DYNAMIC_SHARED) {
+        int statics = module->ptx ? (int)(module->ptx->shared_bytes - PTX_SHARED_START) : 0;
+        if (value < 0 || value > SHARED_BYTES - statics)
+            return end(INVALID_VALUE);
+        module->dynamic_shared = value;
+    }
     return end(OK);
 }
 
@@ -479,9 +535,23 @@ static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned b
     return results[fault];
 }
 
+/* What the hardware has, and the function was given. */
+static bool fits(const struct module *module, const unsigned grid[3], unsigned threads,
+                 unsigned shared) {
+    unsigned statics = module->ptx ? module->ptx->shared_bytes - PTX_SHARED_START : 0;
+    unsigned dynamic = (unsigned)module->dynamic_shared;
+    return grid[0] && grid[1] && grid[2] && grid[0] <= MAX_COLUMNS && grid[1] <= MAX_ROWS &&
+           grid[2] <= MAX_ROWS && threads && threads <= MAX_THREADS &&
+           (shared <= dynamic || shared + statics <= UNASKED_SHARED_BYTES);
+}
+
 static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
                   unsigned shared, bool starts_early, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
+    if (is_gone(module) || is_gone(stream))
+        return INVALID_HANDLE;
+    if (!fits(module, grid, block_x, shared))
+        return INVALID_VALUE;
     int result = OK;
     clock_ms += 1;
     if (module->ptx)
@@ -536,6 +606,27 @@ API(cuLaunchKernelEx, const struct launch_config *config, void *function, void *
 
 /* ---- memory ---- */
 
+/* Of an allocation, or a module's variable. */
+static bool is_all_memory(uint64_t address, size_t bytes) {
+    uint64_t hint = 0;
+    if (is_memory(address, bytes, &hint) || (fake_log && address - (uintptr_t)fake_log < LOG_BYTES))
+        return true;
+    for (const struct module *m = modules; m; m = m->next)
+        for (int32_t i = 0; m->ptx && i < m->ptx->variable_count; i++) {
+            const struct ptx_variable *one = &m->ptx->variables[i];
+            uint64_t start = (uintptr_t)one->memory;
+            if (start && address >= start && address - start <= one->size &&
+                bytes <= one->size - (address - start))
+                return true;
+        }
+    return false;
+}
+
+static bool is_locked(const void *memory) {
+    const char *at = memory;
+    return locked_memory && at >= locked_memory && at < locked_memory + locked_bytes;
+}
+
 API(cuMemGetInfo_v2, size_t *left, size_t *total) {
     BEGIN_IN_CONTEXT("cuMemGetInfo");
     *left = memory_bytes() - memory_used;
@@ -575,56 +666,53 @@ API(cuMemFree_v2, uint64_t pointer) {
 }
 
 API(cuMemsetD8Async, uint64_t pointer, unsigned char value, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemsetD8Async");
-    (void)stream;
+    BEGIN_WITH("cuMemsetD8Async", stream);
+    if (!is_all_memory(pointer, bytes))
+        return end(INVALID_VALUE);
     memset((void *)(uintptr_t)pointer, value, bytes);
     return end(OK);
 }
 
 API(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemcpyDtoDAsync");
-    (void)stream;
+    BEGIN_WITH("cuMemcpyDtoDAsync", stream);
+    if (!is_all_memory(to, bytes) || !is_all_memory(from, bytes))
+        return end(INVALID_VALUE);
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return end(OK);
 }
 
 API(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemcpyHtoDAsync");
-    (void)stream;
+    BEGIN_WITH("cuMemcpyHtoDAsync", stream);
+    if (!is_all_memory(to, bytes))
+        return end(INVALID_VALUE);
+    if (is_locked(from))
+        note("  from page-locked memory\n");
     memcpy((void *)(uintptr_t)to, from, bytes);
     return end(OK);
 }
 
 API(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemcpyDtoHAsync");
-    (void)stream;
+    BEGIN_WITH("cuMemcpyDtoHAsync", stream);
+    if (!is_all_memory(from, bytes))
+        return end(INVALID_VALUE);
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return end(OK);
 }
 
 API(cuPointerGetAttribute, void *value, int attribute, uint64_t at) {
     BEGIN_IN_CONTEXT("cuPointerGetAttribute");
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        uintptr_t start = (uintptr_t)allocations[i].memory;
-        if (!start || at < start || at >= start + allocations[i].size)
-            continue;
-        *(int *)value = attribute == 2 ? 2 : 0;
-        return end(OK);
-    }
-    return end(INVALID_VALUE);
+    uint64_t hint = 0;
+    *(int *)value = attribute == 2 ? 2 : 0;
+    return end(is_memory(at, 1, &hint) ? OK : INVALID_VALUE);
 }
 
 /* Of memory that it does not know the type is 0. */
 API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint64_t at) {
     BEGIN_IN_CONTEXT("cuPointerGetAttributes");
+    uint64_t hint = 0;
+    int type = is_memory(at, 1, &hint) ? 2 : is_locked((void *)(uintptr_t)at);
     for (unsigned n = 0; n < count; n++)
-        *(int *)values[n] = 0;
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        uintptr_t start = (uintptr_t)allocations[i].memory;
-        for (unsigned n = 0; n < count && start && at >= start && at - start < allocations[i].size;
-             n++)
-            *(int *)values[n] = attributes[n] == 2 ? 2 : 0;
-    }
+        *(int *)values[n] = attributes[n] == 2 ? type : 0;
     return end(OK);
 }
 
@@ -639,13 +727,11 @@ API(cuStreamCreate, void **stream, unsigned flags) {
 
 API(cuStreamDestroy_v2, void *stream) {
     BEGIN_IN_CONTEXT("cuStreamDestroy");
-    (void)stream;
-    objects--;
-    return end(OK);
+    return end(destroy(stream));
 }
 
 API(cuStreamQuery, void *stream) {
-    BEGIN_IN_CONTEXT("cuStreamQuery");
+    BEGIN_WITH("cuStreamQuery", stream);
     struct stream *queue = stream;
     if (!queue || !queue->delay)
         return end(OK);
@@ -655,18 +741,16 @@ API(cuStreamQuery, void *stream) {
 }
 
 API(cuStreamSynchronize, void *stream) {
-    BEGIN_IN_CONTEXT("cuStreamSynchronize");
+    BEGIN_WITH("cuStreamSynchronize", stream);
     if (stream)
         ((struct stream *)stream)->delay = 0;
     return end(OK);
 }
 
 API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
-    BEGIN_IN_CONTEXT("cuStreamWaitEvent");
-    (void)stream;
-    (void)event;
+    BEGIN_WITH("cuStreamWaitEvent", stream);
     (void)flags;
-    return end(OK);
+    return end(is_gone(event) ? INVALID_HANDLE : OK);
 }
 
 API(cuStreamIsCapturing, void *stream, int *status) {
@@ -685,26 +769,28 @@ API(cuEventCreate, void **event, unsigned flags) {
 
 API(cuEventDestroy_v2, void *event) {
     BEGIN_IN_CONTEXT("cuEventDestroy");
-    (void)event;
-    objects--;
-    return end(OK);
+    return end(destroy(event));
 }
 
 API(cuEventRecord, void *event, void *stream) {
-    BEGIN_IN_CONTEXT("cuEventRecord");
+    BEGIN_WITH("cuEventRecord", stream);
+    if (is_gone(event))
+        return end(INVALID_HANDLE);
     ((struct event *)event)->time = clock_ms;
     ((struct event *)event)->stream = stream;
     return end(OK);
 }
 
 API(cuEventQuery, void *event) {
-    BEGIN_IN_CONTEXT("cuEventQuery");
+    BEGIN_WITH("cuEventQuery", event);
     const struct event *e = event;
     return end(e->stream && e->stream->delay < 0 ? NOT_READY : OK);
 }
 
 API(cuEventElapsedTime, float *milliseconds, void *start, void *finish) {
-    BEGIN_IN_CONTEXT("cuEventElapsedTime");
+    BEGIN_WITH("cuEventElapsedTime", start);
+    if (is_gone(finish))
+        return end(INVALID_HANDLE);
     *milliseconds = (float)(((struct event *)finish)->time - ((struct event *)start)->time);
     return end(OK);
 }

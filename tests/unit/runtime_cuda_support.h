@@ -103,7 +103,10 @@ static int kernel_log(const void *block, const unsigned grid[3], unsigned thread
                       unsigned shared) {
     kernel_fault(block, grid, threads, shared);
     put_record(fake->kernel_log(), 16, 41, "answer %d");
-    put_record(fake->kernel_log(), 1, (uintptr_t)"text", "a %s");
+    uint64_t text; /* in the device's memory */
+    memcpy(&text, (const char *)block + ingot_cuda_buffers_at(), sizeof text);
+    memcpy((void *)(uintptr_t)text, "text", 5);
+    put_record(fake->kernel_log(), 1, text, "a %s");
     ((struct ingot_cuda_log *)fake->kernel_log())->lost = 3;
     return 0;
 }

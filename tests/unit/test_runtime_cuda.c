@@ -198,6 +198,33 @@ static void parameter_block(void) {
     CHECK(fake->live() == 0);
 }
 
+/* Bytes may change when a dispatch or an upload has returned, also where the GPU reads them later.
+ */
+static void page_locked(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named("mark");
+    ingot_buffer *data;
+    uint32_t words[64] = {0};
+    fake->lock_memory(words, sizeof words);
+    OK(ingot_buffer_create(device, sizeof words, &data));
+    const ingot_arg arg = {.bytes = words, .size = sizeof words};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    fake->clear_log();
+    OK(ingot_stream_dispatch(stream, &desc));
+    CHECK(strstr(fake->log(), "cuMemcpyHtoDAsync") && !strstr(fake->log(), "page-locked"));
+    fake->clear_log();
+    OK(ingot_stream_upload(stream, data, 0, words, sizeof words));
+    const char *copied = strstr(fake->log(), "  from page-locked memory\n");
+    CHECK(copied && strstr(copied, "cuStreamQuery")); /* and waited for */
+    fake->lock_memory(NULL, 0);
+    ingot_buffer_release(data);
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
 /* What would have to be copied cannot be captured. */
 static void capture(void) {
     load_fake();
@@ -534,8 +561,8 @@ static void threads(void) {
 
 int main(void) {
     static const test_group groups[] = {
-        no_library,     no_device, newer_device,        old_device,  opening,       code,
-        memory,         events,    parameter_block,     threads,     logging,       large_statics,
-        many_registers, capture,   calls_of_a_dispatch, early_start, no_early_start};
+        no_library,     no_device, newer_device,        old_device,  opening,        code,
+        memory,         events,    parameter_block,     threads,     logging,        large_statics,
+        many_registers, capture,   calls_of_a_dispatch, early_start, no_early_start, page_locked};
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

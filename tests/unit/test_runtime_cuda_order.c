@@ -74,6 +74,7 @@ static void make_orders(void) {
         variants[i] = (struct ig_variant){.kernel = names[i],
                                           .constants = "",
                                           .max_threads = 1024,
+                                          .static_threadgroup_bytes = 256,
                                           .argument_count = 1,
                                           .arguments = one_argument,
                                           .code_count = 1,
