@@ -298,6 +298,45 @@ check "an unknown target, for many kernels" 1 "sm_12" -- "$ingot" check good.met
 same "is named once" "$(grep -c sm_12 out.txt)" 1
 check "pack for one card" 0 -- "$ingot" pack good.metal --kernel ramp --target sm_90 --no-source -o card.ingot
 check "no code for the CPU" 1 'kernel "ramp" for x86-64-v' "only for sm_90" "no source" -- "$ingot" run card.ingot ramp --threads 1 'f32[1]'
+check "check for all levels" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp --target sm_80 --target sm_90 --target x86-64-v3 --target x86-64-v4
+check "a machine without a GPU" 1 "there is no CUDA device" nowhere.so -- env INGOT_CUDA_LIBRARY=/nowhere.so "$ingot" run good.metal ramp --device cuda --threads 4 'f32[4]'
+check "is as it was" 0 "cpu" "!cuda" "!rror" -- env INGOT_CUDA_LIBRARY=/nowhere.so "$ingot" devices
+if [ -n "${FAKE_CUDA:-}" ]; then
+    gpu() { env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$@"; }
+    check "code for the card, no compiler" 0 "0 1 2 3" -- gpu INGOTC=/nowhere "$ingot" run card.ingot ramp --device cuda --threads 4 'f32[4]'
+    check "no code for the card" 1 'kernel "ramp" for sm_80' "only for sm_90" "no source" -- gpu FAKE_CUDA_CAPABILITY=80 "$ingot" run card.ingot ramp --device cuda --threads 4 'f32[4]'
+    check "no memory on the card" 1 "no memory for a buffer of 4000000 bytes" 'device "cuda:0"' "of its 1048576 bytes are free" \
+        -- gpu FAKE_CUDA_MEMORY=1 "$ingot" run card.ingot ramp --device cuda --threads 4 'f32[1000000]'
+    cat >large.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void large(device uint *out, threadgroup uint *a [[threadgroup(0)]], threadgroup uint *b [[threadgroup(1)]],
+                  uint t [[thread_index_in_threadgroup]], uint n [[threads_per_threadgroup]]) {
+    for (uint i = t; i < 15000; i += n)
+        a[i] = b[i] = i + 1;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = a[14999 - t] + b[t];
+}
+kernel void variables(device uint *out, threadgroup uint *a [[threadgroup(0)]], uint t [[thread_index_in_threadgroup]], uint n [[threads_per_threadgroup]]) {
+    threadgroup uint b[15000];
+    for (uint i = t; i < 15000; i += n)
+        a[i] = b[i] = i + 1;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = a[14999 - t] + b[t];
+}
+M
+    large() { gpu "$ingot" run large.metal "$@" --device cuda --threads 96 --group 96 'u32[96]'; }
+    for kernel in large variables; do
+        memory="tg:60000"
+        [ $kernel = variables ] || memory="$memory tg:60000"
+        # shellcheck disable=SC2086 # a list
+        check "$kernel: more than 48 KiB of threadgroup memory on a GPU" 0 "15001 15001 15001 15001" -- large $kernel --threadgroup-memory 120000 $memory
+        # shellcheck disable=SC2086
+        check "$kernel: not unless it was asked for" 1 120000 "more than the 32768" -- large $kernel $memory
+    done
+else
+    echo "code on a GPU: not run, FAKE_CUDA does not name the fake driver"
+fi
 check "pack for the lower level" 0 -- "$ingot" pack good.metal --kernel ramp --target x86-64-v3 --no-source -o low.ingot
 check "which higher ones run too" 0 "0 1 2 3" -- env INGOTC=/nowhere "$ingot" run low.ingot ramp --threads 4 'f32[4]'
 

@@ -89,6 +89,51 @@ static void code(void) {
     CHECK(fake->live() == 0);
 }
 
+/* A cubin comes before PTX; one that the driver refuses does not keep the PTX from being used. */
+static void cubins(void) {
+    static const char text[] = "// fake mark\ngriddepcontrol.wait;", good[] = "// fake mark",
+                      bad[] = "not for this driver";
+    const struct {
+        const char *cubin;
+        int refusal; /* 0: the driver looks at the code */
+        const char *launch;
+    } cases[] = {{good, 0, "cuLaunchKernel\n"},
+                 {bad, 0, "cuLaunchKernelEx"},
+                 {good, 209, "cuLaunchKernelEx"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ig_code codes[] = {
+            {.target = "sm_90", .bytes = text, .size = sizeof text},
+            {.target = "sm_90.cubin", .bytes = cases[i].cubin, .size = strlen(cases[i].cubin) + 1}};
+        const struct ig_variant variant = {.kernel = "mark",
+                                           .constants = "",
+                                           .max_threads = 1024,
+                                           .argument_count = 1,
+                                           .arguments = one_argument,
+                                           .code_count = 2,
+                                           .codes = codes};
+        const char *name = "mark";
+        ingot_buffer *data;
+        uint32_t marks[64] = {0};
+        load_fake();
+        OK(ingot_device_open("cuda", NULL, &device));
+        OK(ingot_stream_create(device, &stream));
+        make_library_of(&variant, &name, 1);
+        OK(ingot_buffer_create(device, sizeof marks, &data));
+        if (cases[i].refusal)
+            fake->fail("cuModuleLoadDataEx", 1, cases[i].refusal);
+        ingot_kernel *kernel = kernel_named("mark");
+        fake->clear_log();
+        OK(run_one(kernel, data, 0));
+        CHECK(strstr(fake->log(), cases[i].launch));
+        OK(ingot_stream_download(stream, data, 0, marks, sizeof marks));
+        CHECK(marks[63] == 64);
+        ingot_kernel_release(kernel);
+        ingot_buffer_release(data);
+        close_all();
+        CHECK(fake->live() == 0);
+    }
+}
+
 /* Code of a card's own level is not for newer cards, nor for older ones. */
 static void newer_device(void) {
     const struct {
@@ -561,8 +606,9 @@ static void threads(void) {
 
 int main(void) {
     static const test_group groups[] = {
-        no_library,     no_device, newer_device,        old_device,  opening,        code,
-        memory,         events,    parameter_block,     threads,     logging,        large_statics,
-        many_registers, capture,   calls_of_a_dispatch, early_start, no_early_start, page_locked};
+        no_library,  no_device,      newer_device,   old_device,      opening,
+        code,        memory,         events,         parameter_block, threads,
+        logging,     large_statics,  many_registers, capture,         calls_of_a_dispatch,
+        early_start, no_early_start, page_locked,    cubins};
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }
