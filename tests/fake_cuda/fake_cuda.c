@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fake_cuda.h"
+#include "fake_objects.h"
 #include "ptx.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -26,6 +27,8 @@ enum {
     ILLEGAL_INSTRUCTION = 715,
     MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILED = 719,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_RELAXED = 2,            /* a thread's mode */
     PROGRAMMATIC_SERIALIZATION = 6, /* a launch's attribute */
     MAX_DYNAMIC_SHARED = 8,         /* a function's */
     SHARED_BYTES = 227 << 10,
@@ -36,7 +39,6 @@ enum {
     LOG_BYTES = 65536,
     MAX_KERNELS = 32,
     MAX_ALLOCATIONS = 8192,
-    MAX_OBJECTS = 65536,
     LOOKS_BEFORE_DONE = 3,
 };
 #define MEMORY_BYTES ((size_t)1 << 30) /* or $FAKE_CUDA_MEMORY, in MiB */
@@ -66,7 +68,7 @@ static struct {
     size_t size;
 } allocations[MAX_ALLOCATIONS];
 static char log_text[1 << 16];
-static size_t log_size, objects, memory_used;
+static size_t log_size, memory_used;
 static char fail_function[64];
 static unsigned fail_after;
 static int fail_result, sticky, last_fault, retained, context_object, context_number;
@@ -76,7 +78,7 @@ static size_t locked_bytes;
 static char fault_text[512]; /* of the last kernel that failed */
 static char *fake_log;
 static _Thread_local void *current[8];
-static _Thread_local int depth;
+static _Thread_local int depth, capture_mode;
 
 /* ---- steering ---- */
 
@@ -105,7 +107,7 @@ static void clear_log(void) {
 }
 
 static size_t live(void) {
-    size_t count = objects;
+    size_t count = fake_object_count();
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
         count += allocations[i].memory != NULL;
     return count;
@@ -134,47 +136,12 @@ const struct fake_cuda_control *fake_cuda_control(void) {
     return &control;
 }
 
-/* Objects stay to the end, so that one that is used too long is not memory of something else. */
-static struct {
-    void *object;
-    bool is_gone;
-} all_objects[MAX_OBJECTS];
-static int all_count;
-
-static void *new_object(size_t size) {
-    void *object = all_count < MAX_OBJECTS ? calloc(1, size) : NULL;
-    if (object)
-        all_objects[all_count++].object = object;
-    objects += object != NULL;
-    return object;
-}
-
-/* False also for what is not ours, such as streams of other libraries. */
-static bool is_gone(const void *object) {
-    for (int i = all_count - 1; object && i >= 0; i--)
-        if (all_objects[i].object == object)
-            return all_objects[i].is_gone;
-    return false;
-}
-
-static int destroy(const void *object) {
-    for (int i = 0; i < all_count; i++)
-        if (all_objects[i].object == object && !all_objects[i].is_gone) {
-            all_objects[i].is_gone = true;
-            objects--;
-            return OK;
-        }
-    return INVALID_HANDLE;
-}
-
 static struct module *modules;
 
 __attribute__((destructor)) static void free_objects(void) {
     for (; modules; modules = modules->next)
         if (modules->ptx)
             ptx_free(modules->ptx);
-    while (all_count)
-        free(all_objects[--all_count].object);
 }
 
 /* ---- every call ---- */
@@ -199,6 +166,8 @@ static int begin(const char *name) {
 }
 
 static int end(int result) {
+    if (result == CAPTURE_UNSUPPORTED)
+        note("  spoils a capture\n");
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -214,7 +183,7 @@ static int begin_in_context(const char *name) {
 /* One that is also given something which must not have been destroyed. */
 static int begin_with(const char *name, const void *object) {
     int result = begin_in_context(name);
-    return result == OK && is_gone(object) ? INVALID_HANDLE : result;
+    return result == OK && fake_object_is_gone(object) ? INVALID_HANDLE : result;
 }
 
 #define API(name, ...)                                                                             \
@@ -234,9 +203,27 @@ static int begin_with(const char *name, const void *object) {
     if (failed)                                                                                    \
         return end(failed);
 
+#define BEGIN_UNSAFE(name, object)                                                                 \
+    int failed = begin_unsafe(name, object);                                                       \
+    if (failed)                                                                                    \
+        return end(failed);
+
 static int number_from(const char *variable, int otherwise) {
     const char *text = getenv(variable);
     return text && *text ? atoi(text) : otherwise;
+}
+
+/* Streams of other libraries are captured. */
+static bool is_captured(const void *stream) {
+    return number_from("FAKE_CUDA_CAPTURING", 0) && !fake_object_is_ours(stream);
+}
+
+/* Calls that wait, or may, spoil a capture that goes on anywhere in the process, unless their
+ * thread says that it knows. */
+static int begin_unsafe(const char *name, const void *object) {
+    int result = begin_with(name, object);
+    bool forbidden = number_from("FAKE_CUDA_CAPTURING", 0) && capture_mode != CAPTURE_RELAXED;
+    return result == OK && forbidden ? CAPTURE_UNSUPPORTED : result;
 }
 
 static size_t memory_bytes(void) {
@@ -333,11 +320,9 @@ API(cuDevicePrimaryCtxRetain, void **context, int device) {
 
 static void destroy_context(void) {
     sticky = OK;
-    objects = 0;
     memory_used = 0;
     context_number++;
-    for (int i = 0; i < all_count; i++)
-        all_objects[i].is_gone = true;
+    fake_object_destroy_all();
     for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         free(allocations[i].memory);
         allocations[i].memory = NULL;
@@ -388,9 +373,8 @@ API(cuCtxPopCurrent_v2, void **context) {
 }
 
 API(cuThreadExchangeStreamCaptureMode, int *mode) {
-    static _Thread_local int now;
-    int before = now;
-    now = *mode;
+    int before = capture_mode;
+    capture_mode = *mode;
     *mode = before;
     return OK;
 }
@@ -412,7 +396,7 @@ static void write_log(unsigned count, const int *options, void **values, const c
 
 API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *options,
     void **values) {
-    BEGIN_IN_CONTEXT("cuModuleLoadDataEx");
+    BEGIN_UNSAFE("cuModuleLoadDataEx", NULL);
     char name[64] = "", message[512] = "ptxas application ptx input, line 1; fatal: no version";
     bool is_fake = sscanf(image, "// fake %63s", name) == 1 || number_from("FAKE_CUDA_ANY", 0);
     struct ptx_module *ptx = NULL;
@@ -422,7 +406,7 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
         write_log(count, options, values, message);
         return end(INVALID_PTX);
     }
-    struct module *made = new_object(sizeof *made);
+    struct module *made = fake_object_new(sizeof *made);
     if (!made) {
         if (ptx)
             ptx_free(ptx);
@@ -437,14 +421,15 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
 }
 
 API(cuModuleUnload, void *module) {
-    BEGIN_IN_CONTEXT("cuModuleUnload");
+    BEGIN_UNSAFE("cuModuleUnload", NULL);
     struct module *unloaded = module;
-    int result = destroy(module);
-    if (result == OK && unloaded->ptx) {
+    if (!fake_object_destroy(module))
+        return end(INVALID_HANDLE);
+    if (unloaded->ptx) {
         ptx_free(unloaded->ptx);
         unloaded->ptx = NULL;
     }
-    return end(result);
+    return end(OK);
 }
 
 API(cuModuleGetFunction, void **function, void *module, const char *name) {
@@ -548,7 +533,7 @@ static bool fits(const struct module *module, const unsigned grid[3], unsigned t
 static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
                   unsigned shared, bool starts_early, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
-    if (is_gone(module) || is_gone(stream))
+    if (fake_object_is_gone(module) || fake_object_is_gone(stream))
         return INVALID_HANDLE;
     if (!fits(module, grid, block_x, shared))
         return INVALID_VALUE;
@@ -635,7 +620,7 @@ API(cuMemGetInfo_v2, size_t *left, size_t *total) {
 }
 
 API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
-    BEGIN_IN_CONTEXT("cuMemAlloc");
+    BEGIN_UNSAFE("cuMemAlloc", NULL);
     if (bytes > memory_bytes() - memory_used)
         return end(NO_MEMORY);
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
@@ -654,7 +639,7 @@ API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
 }
 
 API(cuMemFree_v2, uint64_t pointer) {
-    BEGIN_IN_CONTEXT("cuMemFree");
+    BEGIN_UNSAFE("cuMemFree", NULL);
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
         if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer) {
             memory_used -= allocations[i].size;
@@ -682,7 +667,7 @@ API(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t bytes, void *stream
 }
 
 API(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t bytes, void *stream) {
-    BEGIN_WITH("cuMemcpyHtoDAsync", stream);
+    BEGIN_UNSAFE("cuMemcpyHtoDAsync", stream);
     if (!is_all_memory(to, bytes))
         return end(INVALID_VALUE);
     if (is_locked(from))
@@ -692,7 +677,7 @@ API(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t bytes, void *str
 }
 
 API(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t bytes, void *stream) {
-    BEGIN_WITH("cuMemcpyDtoHAsync", stream);
+    BEGIN_UNSAFE("cuMemcpyDtoHAsync", stream);
     if (!is_all_memory(from, bytes))
         return end(INVALID_VALUE);
     memcpy(to, (const void *)(uintptr_t)from, bytes);
@@ -721,17 +706,19 @@ API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint
 API(cuStreamCreate, void **stream, unsigned flags) {
     BEGIN_IN_CONTEXT("cuStreamCreate");
     (void)flags;
-    *stream = new_object(sizeof(struct stream));
+    *stream = fake_object_new(sizeof(struct stream));
     return end(*stream ? OK : NO_MEMORY);
 }
 
 API(cuStreamDestroy_v2, void *stream) {
     BEGIN_IN_CONTEXT("cuStreamDestroy");
-    return end(destroy(stream));
+    return end(fake_object_destroy(stream) ? OK : INVALID_HANDLE);
 }
 
 API(cuStreamQuery, void *stream) {
-    BEGIN_WITH("cuStreamQuery", stream);
+    BEGIN_UNSAFE("cuStreamQuery", stream);
+    if (is_captured(stream))
+        return end(CAPTURE_UNSUPPORTED);
     struct stream *queue = stream;
     if (!queue || !queue->delay)
         return end(OK);
@@ -741,7 +728,9 @@ API(cuStreamQuery, void *stream) {
 }
 
 API(cuStreamSynchronize, void *stream) {
-    BEGIN_WITH("cuStreamSynchronize", stream);
+    BEGIN_UNSAFE("cuStreamSynchronize", stream);
+    if (is_captured(stream))
+        return end(CAPTURE_UNSUPPORTED);
     if (stream)
         ((struct stream *)stream)->delay = 0;
     return end(OK);
@@ -750,31 +739,30 @@ API(cuStreamSynchronize, void *stream) {
 API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
     BEGIN_WITH("cuStreamWaitEvent", stream);
     (void)flags;
-    return end(is_gone(event) ? INVALID_HANDLE : OK);
+    return end(fake_object_is_gone(event) ? INVALID_HANDLE : OK);
 }
 
 API(cuStreamIsCapturing, void *stream, int *status) {
     BEGIN_IN_CONTEXT("cuStreamIsCapturing");
-    (void)stream;
-    *status = number_from("FAKE_CUDA_CAPTURING", 0);
+    *status = is_captured(stream);
     return end(OK);
 }
 
 API(cuEventCreate, void **event, unsigned flags) {
     BEGIN_IN_CONTEXT("cuEventCreate");
     (void)flags;
-    *event = new_object(sizeof(struct event));
+    *event = fake_object_new(sizeof(struct event));
     return end(*event ? OK : NO_MEMORY);
 }
 
 API(cuEventDestroy_v2, void *event) {
     BEGIN_IN_CONTEXT("cuEventDestroy");
-    return end(destroy(event));
+    return end(fake_object_destroy(event) ? OK : INVALID_HANDLE);
 }
 
 API(cuEventRecord, void *event, void *stream) {
     BEGIN_WITH("cuEventRecord", stream);
-    if (is_gone(event))
+    if (fake_object_is_gone(event))
         return end(INVALID_HANDLE);
     ((struct event *)event)->time = clock_ms;
     ((struct event *)event)->stream = stream;
@@ -782,14 +770,14 @@ API(cuEventRecord, void *event, void *stream) {
 }
 
 API(cuEventQuery, void *event) {
-    BEGIN_WITH("cuEventQuery", event);
+    BEGIN_UNSAFE("cuEventQuery", event);
     const struct event *e = event;
     return end(e->stream && e->stream->delay < 0 ? NOT_READY : OK);
 }
 
 API(cuEventElapsedTime, float *milliseconds, void *start, void *finish) {
     BEGIN_WITH("cuEventElapsedTime", start);
-    if (is_gone(finish))
+    if (fake_object_is_gone(finish))
         return end(INVALID_HANDLE);
     *milliseconds = (float)(((struct event *)finish)->time - ((struct event *)start)->time);
     return end(OK);

@@ -38,8 +38,9 @@ struct fake_cuda_control {
 
 /* The library exports: const struct fake_cuda_control *fake_cuda_control(void); also
  * $FAKE_CUDA_DEVICES (1), $FAKE_CUDA_VERSION (13000), $FAKE_CUDA_CAPABILITY (90) and
- * $FAKE_CUDA_MAX_THREADS (1024), of a function; $FAKE_CUDA_CAPTURING=1: streams are captured; with
- * $FAKE_CUDA_FAULTS_STAY=1 a process that had a fault gets no context any more, as from NVIDIA's
- * driver; with $FAKE_CUDA_ANY=1 other code than fake kernels is taken too, and does nothing. */
+ * $FAKE_CUDA_MAX_THREADS (1024), of a function; $FAKE_CUDA_CAPTURING=1: streams of other libraries
+ * are captured, and calls that would spoil that are refused; with $FAKE_CUDA_FAULTS_STAY=1 a
+ * process that had a fault gets no context any more, as from NVIDIA's driver; with $FAKE_CUDA_ANY=1
+ * other code than fake kernels is taken too, and does nothing. */
 
 #endif

@@ -294,6 +294,55 @@ static void capture(void) {
     close_all();
 }
 
+/* While another library captures a stream of its own, here or in another thread, our own streams
+ * work as ever, and nothing that they need spoils the capture. */
+static void capture_elsewhere(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_event *start, *end;
+    ingot_buffer *data;
+    uint32_t words[64] = {0};
+    double seconds;
+    OK(ingot_event_create(device, &start));
+    setenv("FAKE_CUDA_CAPTURING", "1", 1);
+    fake->clear_log();
+    ingot_kernel *kernel = kernel_named("mark");
+    OK(ingot_event_create(device, &end));
+    OK(ingot_buffer_create(device, sizeof words, &data));
+    OK(ingot_stream_record(stream, start));
+    OK(run_one(kernel, data, 0));
+    const ingot_arg arg = {.bytes = words, .size = sizeof words};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    OK(ingot_stream_dispatch(stream, &desc)); /* its bytes are copied */
+    OK(ingot_stream_record(stream, end));
+    OK(ingot_event_wait(end));
+    CHECK(ingot_event_done(start));
+    OK(ingot_event_elapsed(start, end, &seconds));
+    OK(ingot_stream_wait(stream));
+    OK(ingot_stream_download(stream, data, 0, words, sizeof words));
+    CHECK(words[63] == 64);
+    OK(ingot_stream_upload(stream, data, 0, words, sizeof words));
+    OK(ingot_stream_copy(stream, data, 0, data, 128, 128));
+    ingot_stream *captured;
+    int native;
+    OK(ingot_stream_wrap(device, &native, &captured));
+    ingot_kernel *log = kernel_named("log");
+    OK(run_in(captured, log, data, 0));
+    OK(ingot_stream_wait(stream)); /* looks for messages, but not at the captured stream */
+    ingot_kernel_release(log);
+    ingot_kernel_release(kernel);
+    ingot_buffer_release(data);
+    ingot_event_release(start);
+    ingot_event_release(end);
+    CHECK(!strstr(fake->log(), "spoils"));
+    FAILS(ingot_stream_wait(captured), INGOT_INVALID_ARGUMENT, "waiting for a stream");
+    unsetenv("FAKE_CUDA_CAPTURING");
+    ingot_stream_release(captured);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
 /* A dispatch is one call of the driver, and leaves a thread the context that it has. */
 static void calls_of_a_dispatch(void) {
     load_fake();
@@ -540,6 +589,23 @@ static void logging(void) {
     OK(run_one(deep, out, 0));
     FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "log_deep", "12 levels deep");
     OK(ingot_stream_wait(stream)); /* the device goes on */
+    /* What a graph runs writes messages whenever it likes. */
+    ingot_stream *captured;
+    int native;
+    unsigned char block[128] = {0};
+    const uint64_t address = ingot_buffer_address(out);
+    memcpy(block + ingot_cuda_buffers_at(), &address, sizeof address);
+    OK(ingot_stream_wrap(device, &native, &captured));
+    setenv("FAKE_CUDA_CAPTURING", "1", 1);
+    OK(run_in(captured, kernel, out, 0));
+    unsetenv("FAKE_CUDA_CAPTURING");
+    for (int replays = 0; replays < 2; replays++) {
+        messages[0] = 0;
+        kernel_log(block, (unsigned[]){1, 1, 1}, 32, 0);
+        OK(ingot_stream_wait(captured));
+        CHECK(!strncmp(messages, "16 answer 41", 12));
+    }
+    ingot_stream_release(captured);
     ingot_kernel_release(kernel);
     ingot_kernel_release(deep);
     ingot_buffer_release(out);
@@ -609,6 +675,6 @@ int main(void) {
         no_library,  no_device,      newer_device,   old_device,      opening,
         code,        memory,         events,         parameter_block, threads,
         logging,     large_statics,  many_registers, capture,         calls_of_a_dispatch,
-        early_start, no_early_start, page_locked,    cubins};
+        early_start, no_early_start, page_locked,    cubins,          capture_elsewhere};
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

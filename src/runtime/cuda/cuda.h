@@ -136,6 +136,8 @@ bool cuda_result_is_fatal(cu_result result);
 
 /* One look at a stream: CU_SUCCESS, CU_NOT_READY or what is wrong. With the lock held. */
 cu_result cuda_stream_look(struct cuda_stream *stream);
+/* It has work of ours that is not done; false while it is captured. */
+bool cuda_stream_works(struct cuda_stream *stream);
 /* Looks until there is another answer than CU_NOT_READY, with the lock held. */
 cu_result cuda_stream_settle(struct cuda_stream *stream);
 /* Is work on the stream recorded into a graph instead of run? */
@@ -218,7 +220,6 @@ ingot_status cuda_log_read(struct cuda_device *device, struct ig_error *error);
 ingot_status cuda_stop_open(struct cuda_device *device, struct cuda_code *code,
                             const struct ig_code *image, struct ig_error *error);
 void cuda_stop_close(struct cuda_device *device, struct cuda_code *code);
-void cuda_stop_launched(struct cuda_stream *stream, struct cuda_code *code);
 ingot_status cuda_stop_read(struct cuda_device *device, struct cuda_stream *waiting,
                             struct ig_error *error);
 

@@ -312,7 +312,7 @@ static void keep_late_error(struct cuda_stream *stream, cu_result result) {
 cu_result cuda_stream_look(struct cuda_stream *stream) {
     struct cuda_device *device = stream->device;
     struct cuda_scope scope;
-    if (cuda_enter(device, &scope, NULL) != INGOT_OK)
+    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
         return CU_CONTEXT_IS_DESTROYED;
     cu_result result = device->driver->stream_query(stream->handle);
     cuda_leave(device, &scope);
@@ -361,15 +361,21 @@ bool cuda_stream_is_captured(const struct cuda_stream *stream) {
            status != CU_CAPTURE_STATUS_NONE;
 }
 
+/* To ask about a stream that is captured would spoil the capture. */
+bool cuda_stream_works(struct cuda_stream *stream) {
+    struct cuda_scope scope;
+    if (!stream->is_busy || cuda_enter_relaxed(stream->device, &scope, NULL) != INGOT_OK)
+        return false;
+    bool works = !cuda_stream_is_captured(stream) && cuda_stream_look(stream) == CU_NOT_READY;
+    cuda_leave(stream->device, &scope);
+    return works;
+}
+
 /* With the lock held. */
 static bool some_stream_works(struct cuda_device *device) {
-    struct cuda_scope scope;
-    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
-        return false;
     bool works = false;
     for (struct cuda_stream *s = device->streams; s && !works && !cuda_is_lost(device); s = s->next)
-        works = s->is_busy && !cuda_stream_is_captured(s) && cuda_stream_look(s) == CU_NOT_READY;
-    cuda_leave(device, &scope);
+        works = cuda_stream_works(s);
     return works;
 }
 

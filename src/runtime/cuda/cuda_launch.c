@@ -224,7 +224,7 @@ static ingot_status launch_block(struct cuda_stream *stream, const struct ig_lau
     struct cuda_scope scope = {0};
     ingot_status status = INGOT_OK;
     if (fill_block(stream, launch, code, block)) {
-        status = cuda_enter(stream->device, &scope, error);
+        status = cuda_enter_relaxed(stream->device, &scope, error);
         if (status == INGOT_OK)
             status = stage_bytes(stream, launch, code, block, error);
     }
@@ -268,8 +268,11 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
                          "bytes of dynamic threadgroup memory failed",
                          code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
                          threads, dynamic);
+    bool is_captured =
+        (code->log || code->stop || device->is_blocking) && cuda_stream_is_recorded(stream);
     code->has_run = true;
-    cuda_stop_launched(stream, code);
+    code->may_have_stopped = code->stop != 0;
+    code->is_in_graph |= is_captured;
     note_pending(stream, code, launch->time_limit_seconds);
-    return device->is_blocking ? wait_for_launch(stream, code, error) : INGOT_OK;
+    return device->is_blocking && !is_captured ? wait_for_launch(stream, code, error) : INGOT_OK;
 }

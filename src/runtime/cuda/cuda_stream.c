@@ -98,7 +98,7 @@ bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ing
                        struct ig_error *error) {
     pthread_mutex_lock(&stream->device->lock);
     bool dropped = is_stopped(stream);
-    *status = dropped ? INGOT_OK : cuda_enter(stream->device, scope, error);
+    *status = dropped ? INGOT_OK : cuda_enter_relaxed(stream->device, scope, error);
     if (!dropped && *status == INGOT_OK)
         return true;
     pthread_mutex_unlock(&stream->device->lock);
