@@ -36,6 +36,7 @@ enum {
     MAX_COLUMNS = 2147483647,
     MAX_ROWS = 65535,
     MAX_THREADS = 1024,
+    MAX_DEVICES = 8,
     LOG_BYTES = 65536,
     MAX_KERNELS = 32,
     MAX_ALLOCATIONS = 8192,
@@ -63,15 +64,21 @@ static struct {
     char name[64];
     fake_cuda_kernel kernel;
 } kernels[MAX_KERNELS];
+static struct context {
+    int sticky, retained;
+    size_t memory_used;
+} contexts[MAX_DEVICES]; /* the devices' primary ones */
 static struct {
     char *memory;
     size_t size;
+    struct context *owner;
 } allocations[MAX_ALLOCATIONS];
 static char log_text[1 << 16];
-static size_t log_size, memory_used;
+static size_t log_size;
 static char fail_function[64];
 static unsigned fail_after;
-static int fail_result, sticky, last_fault, retained, context_object, context_number;
+static int fail_result, last_fault;
+static struct context *context; /* of the call that has the lock */
 static double clock_ms;
 static const char *locked_memory;
 static size_t locked_bytes;
@@ -117,10 +124,10 @@ static void *kernel_log(void) {
     return fake_log;
 }
 
-static void *exchange_context(void *context) {
+static void *exchange_context(void *wanted) {
     void *before = depth ? current[depth - 1] : NULL;
     depth = depth ? depth : 1;
-    current[depth - 1] = context;
+    current[depth - 1] = wanted;
     return before;
 }
 
@@ -175,15 +182,19 @@ static int end(int result) {
 /* A call that needs a context which has not failed. */
 static int begin_in_context(const char *name) {
     int result = begin(name);
-    if (result == OK && (!depth || current[depth - 1] != &context_object))
-        result = depth && current[depth - 1] ? INVALID_HANDLE : INVALID_CONTEXT;
-    return result == OK ? sticky : result;
+    void *now = depth ? current[depth - 1] : NULL;
+    context = NULL;
+    for (int i = 0; i < MAX_DEVICES; i++)
+        context = now == &contexts[i] ? now : context;
+    if (result == OK && !context)
+        result = now ? INVALID_HANDLE : INVALID_CONTEXT;
+    return result == OK ? context->sticky : result;
 }
 
-/* One that is also given something which must not have been destroyed. */
+/* One that is also given something of this context which must not have been destroyed. */
 static int begin_with(const char *name, const void *object) {
     int result = begin_in_context(name);
-    return result == OK && fake_object_is_gone(object) ? INVALID_HANDLE : result;
+    return result == OK && fake_object_is_refused(object, context) ? INVALID_HANDLE : result;
 }
 
 #define API(name, ...)                                                                             \
@@ -308,67 +319,64 @@ API(cuDeviceGetAttribute, int *value, int attribute, int device) {
     return end(OK);
 }
 
-API(cuDevicePrimaryCtxRetain, void **context, int device) {
+API(cuDevicePrimaryCtxRetain, void **result, int device) {
     BEGIN("cuDevicePrimaryCtxRetain");
-    (void)device;
     if (last_fault && number_from("FAKE_CUDA_FAULTS_STAY", 0))
         return end(last_fault);
-    retained++;
-    *context = &context_object;
+    contexts[device].retained++;
+    *result = &contexts[device];
     return end(OK);
 }
 
-static void destroy_context(void) {
-    sticky = OK;
-    memory_used = 0;
-    context_number++;
-    fake_object_destroy_all();
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        free(allocations[i].memory);
-        allocations[i].memory = NULL;
-    }
+static void destroy_context(struct context *gone) {
+    gone->sticky = OK;
+    gone->memory_used = 0;
+    fake_object_destroy_all(gone);
+    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+        if (allocations[i].owner == gone) {
+            free(allocations[i].memory);
+            allocations[i].memory = NULL;
+        }
 }
 
 API(cuDevicePrimaryCtxRelease_v2, int device) {
     BEGIN("cuDevicePrimaryCtxRelease");
-    (void)device;
-    if (!retained)
+    if (!contexts[device].retained)
         return end(INVALID_CONTEXT);
-    if (!--retained)
-        destroy_context();
+    if (!--contexts[device].retained)
+        destroy_context(&contexts[device]);
     return end(OK);
 }
 
 API(cuDevicePrimaryCtxReset_v2, int device) {
     BEGIN("cuDevicePrimaryCtxReset");
-    (void)device;
-    destroy_context();
+    destroy_context(&contexts[device]);
     return end(OK);
 }
 
-API(cuCtxGetCurrent, void **context) {
+API(cuCtxGetCurrent, void **result) {
     BEGIN("cuCtxGetCurrent");
-    *context = depth ? current[depth - 1] : NULL;
+    *result = depth ? current[depth - 1] : NULL;
     return end(OK);
 }
 
-API(cuCtxSetCurrent, void *context) {
+API(cuCtxSetCurrent, void *wanted) {
     BEGIN("cuCtxSetCurrent");
-    exchange_context(context);
+    exchange_context(wanted);
     return end(OK);
 }
 
-API(cuCtxPushCurrent_v2, void *context) {
+API(cuCtxPushCurrent_v2, void *wanted) {
     BEGIN("cuCtxPushCurrent");
-    current[depth++] = context;
+    current[depth++] = wanted;
     return end(OK);
 }
 
-API(cuCtxPopCurrent_v2, void **context) {
+API(cuCtxPopCurrent_v2, void **result) {
     BEGIN("cuCtxPopCurrent");
     if (!depth)
         return end(INVALID_CONTEXT);
-    *context = current[--depth];
+    *result = current[--depth];
     return end(OK);
 }
 
@@ -406,7 +414,7 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
         write_log(count, options, values, message);
         return end(INVALID_PTX);
     }
-    struct module *made = fake_object_new(sizeof *made);
+    struct module *made = fake_object_new(sizeof *made, context);
     if (!made) {
         if (ptx)
             ptx_free(ptx);
@@ -423,7 +431,7 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
 API(cuModuleUnload, void *module) {
     BEGIN_UNSAFE("cuModuleUnload", NULL);
     struct module *unloaded = module;
-    if (!fake_object_destroy(module))
+    if (!fake_object_destroy(module, context))
         return end(INVALID_HANDLE);
     if (unloaded->ptx) {
         ptx_free(unloaded->ptx);
@@ -485,7 +493,8 @@ API(cuFuncSetAttribute, void *function, int attribute, int value) {
 static bool is_memory(uint64_t address, size_t bytes, uint64_t *hint) {
     for (uint64_t i = 0; i < MAX_ALLOCATIONS; i++) {
         uint64_t at = (*hint + i) % MAX_ALLOCATIONS, start = (uintptr_t)allocations[at].memory;
-        if (start && address >= start && address - start <= allocations[at].size &&
+        if (start && allocations[at].owner == context && address >= start &&
+            address - start <= allocations[at].size &&
             bytes <= allocations[at].size - (address - start)) {
             *hint = at;
             return true;
@@ -533,7 +542,7 @@ static bool fits(const struct module *module, const unsigned grid[3], unsigned t
 static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
                   unsigned shared, bool starts_early, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
-    if (fake_object_is_gone(module) || fake_object_is_gone(stream))
+    if (fake_object_is_refused(module, context) || fake_object_is_refused(stream, context))
         return INVALID_HANDLE;
     if (!fits(module, grid, block_x, shared))
         return INVALID_VALUE;
@@ -548,8 +557,8 @@ static int launch(const struct module *module, const unsigned grid[3], unsigned 
     if (queue)
         queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
     if (result != NOT_READY)
-        sticky = result; /* the launch itself is fine: a fault is seen later */
-    last_fault = sticky ? sticky : last_fault;
+        context->sticky = result; /* the launch itself is fine: a fault is seen later */
+    last_fault = context->sticky ? context->sticky : last_fault;
     return OK;
 }
 
@@ -614,14 +623,14 @@ static bool is_locked(const void *memory) {
 
 API(cuMemGetInfo_v2, size_t *left, size_t *total) {
     BEGIN_IN_CONTEXT("cuMemGetInfo");
-    *left = memory_bytes() - memory_used;
+    *left = memory_bytes() - context->memory_used;
     *total = memory_bytes();
     return end(OK);
 }
 
 API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
     BEGIN_UNSAFE("cuMemAlloc", NULL);
-    if (bytes > memory_bytes() - memory_used)
+    if (bytes > memory_bytes() - context->memory_used)
         return end(NO_MEMORY);
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
         if (!allocations[i].memory) {
@@ -631,7 +640,8 @@ API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
             if (bytes <= FILLED_BYTES)
                 memset(allocations[i].memory, 0xab, bytes);
             allocations[i].size = bytes;
-            memory_used += bytes;
+            allocations[i].owner = context;
+            context->memory_used += bytes;
             *pointer = (uintptr_t)allocations[i].memory;
             return end(OK);
         }
@@ -641,8 +651,9 @@ API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
 API(cuMemFree_v2, uint64_t pointer) {
     BEGIN_UNSAFE("cuMemFree", NULL);
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
-        if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer) {
-            memory_used -= allocations[i].size;
+        if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer &&
+            allocations[i].owner == context) {
+            context->memory_used -= allocations[i].size;
             free(allocations[i].memory);
             allocations[i].memory = NULL;
             return end(OK);
@@ -686,9 +697,14 @@ API(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t bytes, void *stream) {
 
 API(cuPointerGetAttribute, void *value, int attribute, uint64_t at) {
     BEGIN_IN_CONTEXT("cuPointerGetAttribute");
-    uint64_t hint = 0;
-    *(int *)value = attribute == 2 ? 2 : 0;
-    return end(is_memory(at, 1, &hint) ? OK : INVALID_VALUE);
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+        uintptr_t start = (uintptr_t)allocations[i].memory;
+        if (start && at >= start && at - start < allocations[i].size) {
+            *(int *)value = attribute == 2 ? 2 : (int)(allocations[i].owner - contexts);
+            return end(OK);
+        }
+    }
+    return end(INVALID_VALUE);
 }
 
 /* Of memory that it does not know the type is 0. */
@@ -706,13 +722,13 @@ API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint
 API(cuStreamCreate, void **stream, unsigned flags) {
     BEGIN_IN_CONTEXT("cuStreamCreate");
     (void)flags;
-    *stream = fake_object_new(sizeof(struct stream));
+    *stream = fake_object_new(sizeof(struct stream), context);
     return end(*stream ? OK : NO_MEMORY);
 }
 
 API(cuStreamDestroy_v2, void *stream) {
     BEGIN_IN_CONTEXT("cuStreamDestroy");
-    return end(fake_object_destroy(stream) ? OK : INVALID_HANDLE);
+    return end(fake_object_destroy(stream, context) ? OK : INVALID_HANDLE);
 }
 
 API(cuStreamQuery, void *stream) {
@@ -739,7 +755,7 @@ API(cuStreamSynchronize, void *stream) {
 API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
     BEGIN_WITH("cuStreamWaitEvent", stream);
     (void)flags;
-    return end(fake_object_is_gone(event) ? INVALID_HANDLE : OK);
+    return end(fake_object_is_refused(event, context) ? INVALID_HANDLE : OK);
 }
 
 API(cuStreamIsCapturing, void *stream, int *status) {
@@ -751,18 +767,18 @@ API(cuStreamIsCapturing, void *stream, int *status) {
 API(cuEventCreate, void **event, unsigned flags) {
     BEGIN_IN_CONTEXT("cuEventCreate");
     (void)flags;
-    *event = fake_object_new(sizeof(struct event));
+    *event = fake_object_new(sizeof(struct event), context);
     return end(*event ? OK : NO_MEMORY);
 }
 
 API(cuEventDestroy_v2, void *event) {
     BEGIN_IN_CONTEXT("cuEventDestroy");
-    return end(fake_object_destroy(event) ? OK : INVALID_HANDLE);
+    return end(fake_object_destroy(event, context) ? OK : INVALID_HANDLE);
 }
 
 API(cuEventRecord, void *event, void *stream) {
     BEGIN_WITH("cuEventRecord", stream);
-    if (fake_object_is_gone(event))
+    if (fake_object_is_refused(event, context))
         return end(INVALID_HANDLE);
     ((struct event *)event)->time = clock_ms;
     ((struct event *)event)->stream = stream;
@@ -777,7 +793,7 @@ API(cuEventQuery, void *event) {
 
 API(cuEventElapsedTime, float *milliseconds, void *start, void *finish) {
     BEGIN_WITH("cuEventElapsedTime", start);
-    if (fake_object_is_gone(finish))
+    if (fake_object_is_refused(finish, context))
         return end(INVALID_HANDLE);
     *milliseconds = (float)(((struct event *)finish)->time - ((struct event *)start)->time);
     return end(OK);

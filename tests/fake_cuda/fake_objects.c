@@ -7,16 +7,19 @@ enum { MAX_OBJECTS = 65536 };
 
 static struct {
     void *object;
+    const void *owner;
     bool is_gone;
 } all[MAX_OBJECTS];
 static int count;
 static size_t live;
 
-void *fake_object_new(size_t size) {
+void *fake_object_new(size_t size, const void *owner) {
     void *object = count < MAX_OBJECTS ? calloc(1, size) : NULL;
-    if (object)
-        all[count++].object = object;
-    live += object != NULL;
+    if (!object)
+        return NULL;
+    all[count].object = object;
+    all[count++].owner = owner;
+    live++;
     return object;
 }
 
@@ -27,24 +30,23 @@ static int find(const void *object) {
     return at;
 }
 
-bool fake_object_destroy(const void *object) {
+bool fake_object_destroy(const void *object, const void *owner) {
     int at = find(object);
-    if (at < 0 || all[at].is_gone)
+    if (at < 0 || all[at].is_gone || all[at].owner != owner)
         return false;
     all[at].is_gone = true;
     live--;
     return true;
 }
 
-void fake_object_destroy_all(void) {
+void fake_object_destroy_all(const void *owner) {
     for (int i = 0; i < count; i++)
-        all[i].is_gone = true;
-    live = 0;
+        fake_object_destroy(all[i].object, owner);
 }
 
-bool fake_object_is_gone(const void *object) {
+bool fake_object_is_refused(const void *object, const void *owner) {
     int at = find(object);
-    return at >= 0 && all[at].is_gone;
+    return at >= 0 && (all[at].is_gone || all[at].owner != owner);
 }
 
 bool fake_object_is_ours(const void *object) {
