@@ -287,6 +287,8 @@ static void capture(void) {
     FAILS(ingot_stream_dispatch(captured, &desc), INGOT_UNSUPPORTED, "mark", "bytes of arguments",
           "captured into a graph");
     unsetenv("FAKE_CUDA_CAPTURING");
+    fake->fail("cuStreamIsCapturing", 1, 906); /* of the default stream, during another's capture */
+    FAILS(ingot_stream_dispatch(captured, &desc), INGOT_UNSUPPORTED, "captured into a graph");
     OK(ingot_stream_dispatch(captured, &desc));
     OK(ingot_stream_wait(captured));
     ingot_stream_release(captured);

@@ -61,6 +61,35 @@ static void fault(void) {
     check_lost(bad, out, INGOT_KERNEL_FAULT, "\"fault\"");
 }
 
+/* Every result after which CUDA's header says that the context, or the process, is done for. */
+static const struct {
+    int result;
+    ingot_status status;
+} ends[] = {{214, INGOT_DEVICE_LOST},  {220, INGOT_DEVICE_LOST},  {226, INGOT_DEVICE_LOST},
+            {700, INGOT_KERNEL_FAULT}, {702, INGOT_TIMEOUT},      {709, INGOT_DEVICE_LOST},
+            {710, INGOT_KERNEL_FAULT}, {714, INGOT_KERNEL_FAULT}, {715, INGOT_KERNEL_FAULT},
+            {716, INGOT_KERNEL_FAULT}, {717, INGOT_KERNEL_FAULT}, {718, INGOT_KERNEL_FAULT},
+            {719, INGOT_KERNEL_FAULT}, {721, INGOT_KERNEL_FAULT}, {810, INGOT_DEVICE_LOST},
+            {911, INGOT_DEVICE_LOST}};
+static size_t end_at;
+
+static int kernel_end(const void *block, const unsigned grid[3], unsigned threads,
+                      unsigned shared) {
+    kernel_fault(block, grid, threads, shared);
+    return ends[end_at].result;
+}
+
+static void one_end(void) {
+    load_fake();
+    fake->add_kernel("fault", kernel_end);
+    open_with(NULL);
+    ingot_buffer *out;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *bad = kernel_named("fault");
+    OK(run_one(bad, out, 0));
+    check_lost(bad, out, ends[end_at].status, "kernel \"fault\" failed: CUDA_ERROR");
+}
+
 static void fault_when_blocking(void) {
     setenv("INGOT_CUDA_BLOCKING", "1", 1);
     load_fake();
@@ -352,5 +381,7 @@ int main(void) {
     static const test_group groups[] = {
         fault,      fault_when_blocking, fault_for_good,   two_devices,      fault_beside_cpu,
         time_limit, missed_barriers,     lenient_barriers, missed_in_graphs, two_devices_in_turns};
+    for (end_at = 0; end_at < sizeof ends / sizeof ends[0]; end_at++)
+        run_group(one_end);
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }
