@@ -300,6 +300,7 @@ check "pack for one card" 0 -- "$ingot" pack good.metal --kernel ramp --target s
 check "no code for the CPU" 1 'kernel "ramp" for x86-64-v' "only for sm_90" "no source" -- "$ingot" run card.ingot ramp --threads 1 'f32[1]'
 check "check for all levels" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp --target sm_80 --target sm_90 --target x86-64-v3 --target x86-64-v4
 check "a machine without a GPU" 1 "there is no CUDA device" nowhere.so -- env INGOT_CUDA_LIBRARY=/nowhere.so "$ingot" run good.metal ramp --device cuda --threads 4 'f32[4]'
+check "no library of CUDA is needed" 0 libingot "!libcuda" "!libnv" -- ldd "$ingot"
 check "is as it was" 0 "cpu" "!cuda" "!rror" -- env INGOT_CUDA_LIBRARY=/nowhere.so "$ingot" devices
 if [ -n "${FAKE_CUDA:-}" ]; then
     gpu() { env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$@"; }
