@@ -154,13 +154,13 @@ int main(void) {
         fprintf(stderr, "%s\n", ig_error_text(&error));
         return 1;
     }
-    options.pch_dir = folder;
+    options.cache_dir = folder;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         run_case(&cases[i], &options);
     check_second_compilation(&options);
-    options.pch_dir = ""; /* works without, only slower */
+    options.cache_dir = ""; /* works without, only slower */
     run_case(&cases[0], &options);
-    options.pch_dir = "/proc/no/such/folder";
+    options.cache_dir = "/proc/no/such/folder";
     run_case(&cases[0], &options);
     ig_folder_remove(folder);
     free(folder);
