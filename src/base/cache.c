@@ -54,6 +54,13 @@ ingot_status ig_cache_limit(uint64_t *limit, struct ig_error *error) {
                            : INGOT_OK;
 }
 
+ingot_status ig_cache_no_folder(struct ig_error *error) {
+    return ig_fail(
+        error, INGOT_IO_ERROR,
+        "there is no cache folder: what INGOT_CACHE_DIR, XDG_CACHE_HOME or HOME names is "
+        "no folder, is another user's or can be written by others");
+}
+
 void ig_cache_used(const char *path) {
     struct stat info;
     if (lstat(path, &info))

@@ -18,6 +18,8 @@ ingot_status ig_cache_parse_limit(const char *what, const char *text, uint64_t *
                                   struct ig_error *error);
 /* What $INGOT_CACHE_LIMIT says. */
 ingot_status ig_cache_limit(uint64_t *limit, struct ig_error *error);
+/* The error of who needs a folder where ig_cache_folder has none. */
+ingot_status ig_cache_no_folder(struct ig_error *error);
 
 /* After a hit: notes that the file is in use, at most once an hour. */
 void ig_cache_used(const char *path);

@@ -118,9 +118,7 @@ static int show(struct cache *cache, bool as_json) {
     cache->folder = ig_cache_folder();
     ingot_status status = ig_cache_limit(&cache->limit, &error);
     if (status == INGOT_OK && !cache->folder)
-        status = ig_fail(&error, INGOT_IO_ERROR,
-                         "there is no cache folder: what INGOT_CACHE_DIR, XDG_CACHE_HOME or HOME "
-                         "name is no folder, is another user's or can be written by others");
+        status = ig_cache_no_folder(&error);
     if (status == INGOT_OK) {
         status = cache->removes ? ig_cache_trim(cache->folder, cache->target, &cache->removed,
                                                 &cache->held, &error)
