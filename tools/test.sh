@@ -169,6 +169,10 @@ for entry in "${steps[@]}"; do
         step "$name" "${entry#*:}"
     fi
 done
+for name in $failures; do # once more where one looks first: the step that failed may be far above
+    echo "$name: the end of build/test-logs/$name.log"
+    tail -n 8 "build/test-logs/$name.log" | sed 's/^/    /'
+done
 [ -z "$failures" ] || echo "failed:$failures (logs in build/test-logs)"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
