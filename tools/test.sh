@@ -55,7 +55,7 @@ build_threads() {
 }
 
 tests_threads() {
-    run_ctest build-tsan -R 'test_runtime|test_ops|ops.broken'
+    run_ctest build-tsan -R 'test_runtime|test_ops|test_cache|ops.broken'
 }
 
 build_fuzz() {
