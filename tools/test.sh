@@ -55,7 +55,7 @@ build_threads() {
 }
 
 tests_threads() {
-    run_ctest build-tsan -R 'test_runtime|test_ops|ops.broken'
+    run_ctest build-tsan -R 'test_runtime|test_ops|test_cache|ops.broken'
 }
 
 build_fuzz() {
@@ -168,6 +168,10 @@ for entry in "${steps[@]}"; do
     if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
         step "$name" "${entry#*:}"
     fi
+done
+for name in $failures; do # once more where one looks first: the step that failed may be far above
+    echo "$name: the end of build/test-logs/$name.log"
+    tail -n 8 "build/test-logs/$name.log" | sed 's/^/    /'
 done
 [ -z "$failures" ] || echo "failed:$failures (logs in build/test-logs)"
 echo "$passed passed, $failed failed"

@@ -127,8 +127,7 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
                          "the compiler gave no code of kernel \"%s\" with constants \"%s\" for %s",
                          name, constants, library->device->info.target);
     } else if (!library->no_cache) {
-        ig_cache_store(hex, blob);
-        ig_memo_store(hex, blob);
+        ig_cache_keep(hex, blob);
     }
     ig_blob_release(blob);
     return status;
@@ -176,12 +175,9 @@ static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *li
     char hex[65];
     variant_key(library, &compiler, name, constants, hex);
     struct ig_blob *blob = NULL;
-    if (!library->no_cache) {
-        blob = ig_memo_load(hex);
-        if (!blob && (blob = ig_cache_load(hex)))
-            ig_memo_store(hex, blob);
-    }
-    if (!blob || !use_blob(kernel, blob, name, constants))
+    if (!library->no_cache)
+        status = ig_cache_find(hex, &blob, error);
+    if (status == INGOT_OK && (!blob || !use_blob(kernel, blob, name, constants)))
         status = compile_variant(kernel, library, &compiler, hex, name, constants, error);
     ig_blob_release(blob);
     ig_compiler_free(&compiler);

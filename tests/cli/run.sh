@@ -41,11 +41,11 @@ kernel void broken(device float *x) { x[0] = missing_function(2); }
 M
 
 # ---- help and usage -------------------------------------------------------------------
-check "help" 0 devices inspect check run pack INGOT_CACHE_DIR -- "$ingot" --help
+check "help" 0 devices inspect check run pack cache INGOT_CACHE_DIR INGOT_CACHE_LIMIT -- "$ingot" --help
 check "no command" 2 usage -- "$ingot"
 check "version" 0 "ingot 0." -- "$ingot" --version
 check "unknown command" 2 'no command "frob"' -- "$ingot" frob
-for c in devices inspect check run pack; do
+for c in devices inspect check run pack cache; do
     check "help of $c" 0 "usage:" "options:" -- "$ingot" $c --help
     check "unknown option of $c" 2 "there is no option --frob" -- "$ingot" $c --frob
 done
@@ -431,6 +431,7 @@ if mkdir -p small && mount -t tmpfs -o size=16k none small 2>/dev/null; then
     check "a full temporary folder" 1 "pace left" "!PLEASE submit" "!kernel scale: kernel scale" -- env TMPDIR="$work/small" "$ingot" pack good.metal -o full.ingot
     same "is left empty" "$(ls -A small)" ""
     check "a full cache is no error" 0 "0 1 2 3" -- env INGOT_CACHE_DIR="$work/small" "$ingot" run good.metal ramp --threads 4 'f32[4]'
+    same "and no temporary file stays there" "$(find small -type f ! -name '*.ingot' ! -name ledger)" ""
     umount small
 else
     echo "skipped: a full cache folder (mounting a small file system is not allowed here)"
@@ -458,6 +459,27 @@ sleep 0.05
 kill -9 "$victim" 2>/dev/null
 wait "$victim" 2>/dev/null
 check "after a killed process" 0 "0 1 2 3" "!rror" -- one
+
+cached() { env INGOT_CACHE_DIR="$fresh" "$ingot" cache "$@"; }
+check "what is kept" 0 "folder   $fresh" "2 kernels, 1 precompiled header" "limit    1 GiB" "oldest   used" -- cached
+check "as JSON" 0 "\"folder\": \"$fresh\"" '"limit": 1073741824' '"files": 2' '!"removed"' -- cached --json
+find "$fresh" -name '*.pch*' -exec touch -d '1 week ago' {} +
+check "trim" 0 ": 1 precompiled header" ": 2 kernels" -- cached --trim 1M
+check "what was used last is still there" 0 "0 1 2 3" -- one
+same "and was not compiled again" "$(find "$fresh" -name '*.pch')" ""
+check "clear" 0 '"removed"' '"bytes": 0,' '"oldest": null' -- cached --clear --json
+same "nothing is left" "$(find "$fresh" -mindepth 1)" ""
+check "clear what is not there" 0 "removed  0 B in 0 files" "!oldest" -- env INGOT_CACHE_DIR="$work/none" "$ingot" cache --clear
+check "a size that is none" 2 '--trim is "5x"' 500M -- cached --trim 5x
+check "clear and trim" 2 "exclude each other" -- cached --clear --trim 5M
+check "cache with an argument" 2 "unexpected argument all" -- cached all
+check "a limit that is none" 1 'INGOT_CACHE_LIMIT is "5x"' 500M -- env INGOT_CACHE_LIMIT=5x "$ingot" cache
+check "a limit that is none, run" 1 'INGOT_CACHE_LIMIT is "5x"' -- env INGOT_CACHE_LIMIT=5x "$ingot" run good.metal ramp --threads 4 'f32[4]'
+check "no limit" 0 "limit    none" -- env INGOT_CACHE_LIMIT=none INGOT_CACHE_DIR="$fresh" "$ingot" cache
+check "a cache of nothing" 0 "0 1 2 3" -- env INGOT_CACHE_LIMIT=0 INGOT_CACHE_DIR="$fresh" "$ingot" run good.metal ramp --threads 4 'f32[4]'
+same "keeps nothing" "$(find "$fresh" -mindepth 1)" ""
+chmod 777 "$fresh"
+check "a folder that others can write" 1 "no cache folder" "written by others" -- cached
 
 # A compiler that never ends is ended with the command that waits for it.
 cat >sleeping-clang <<'S'
