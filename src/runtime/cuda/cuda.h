@@ -140,8 +140,9 @@ cu_result cuda_stream_look(struct cuda_stream *stream);
 bool cuda_stream_works(struct cuda_stream *stream);
 /* Looks until there is another answer than CU_NOT_READY, with the lock held. */
 cu_result cuda_stream_settle(struct cuda_stream *stream);
-/* Is work on the stream recorded into a graph instead of run? */
+/* Whether the driver reads this memory of the host only after a call has returned. */
 bool cuda_is_page_locked(const struct cuda_driver *driver, const void *host);
+/* Is work on the stream recorded into a graph instead of run? */
 bool cuda_stream_is_captured(const struct cuda_stream *stream);
 /* A pause between two looks that grows with `round`. */
 void cuda_pause(unsigned round);
