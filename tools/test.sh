@@ -58,7 +58,7 @@ build_threads() {
 }
 
 tests_threads() {
-    run_ctest build-tsan -R 'test_runtime|test_ops|ops.broken'
+    run_ctest build-tsan -R 'test_runtime|test_ops|test_cache|ops.broken'
 }
 
 build_fuzz() {
@@ -99,6 +99,10 @@ fuzz() { # as many at once as there are processors
 build_clang() { # clang's warnings do not depend on the optimiser
     with_kernels build-clang "-DCMAKE_C_COMPILER=clang-$version" -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 &&
         cmake --build build-clang -j "$jobs"
+}
+
+aarch64() {
+    JOBS=$jobs tools/test-arm
 }
 
 # The download takes no processor time to speak of: it begins with the first step.
@@ -179,6 +183,7 @@ steps=(
     "build_fuzz:the fuzz targets with clang"
     "fuzz:each parser, briefly"
     "build_clang:clang, warnings are errors"
+    "aarch64:code for 64-bit Arm, by an emulator"
 )
 if [ $# = 0 ] || [[ " $* " == *" venv "* ]]; then
     venv_start
