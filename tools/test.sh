@@ -20,7 +20,7 @@ configure() { # configure FOLDER OPTION...
     cmake -S . -B "$folder" -G Ninja -Wno-dev "$@"
 }
 
-# Sanitized builds: -O1 compiles in half the time of -O2, the tests take as long, and reports need lines only.
+# Sanitized builds: -O1 compiles faster than -O2, the tests take about as long, and reports need lines only.
 sanitized=(-DINGOT_PYTHON=OFF "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG")
 
 run_ctest() { # run_ctest FOLDER OPTION...
@@ -96,7 +96,7 @@ fuzz() { # as many at once as there are processors
     [ "$count" -gt 0 ] && $good
 }
 
-build_clang() { # clang's warnings do not depend on the optimiser
+build_clang() { # for its warnings, which come from the front end, but for a few
     with_kernels build-clang "-DCMAKE_C_COMPILER=clang-$version" -DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 &&
         cmake --build build-clang -j "$jobs"
 }

@@ -33,7 +33,7 @@ def wheel(repository: pathlib.Path, build_folder: pathlib.Path,
           tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A wheel of this checkout; the kernel archives are those that the build has made.
 
-    Optimised less, which takes half the time: what is in the wheel counts here, not how fast it is.
+    Optimised less, to build it sooner: what is in the wheel counts here, not how fast it is.
     """
     target = tmp_path_factory.mktemp("dist")
     settings = ["--config-settings", f"build-dir={build_folder / 'wheel'}",
