@@ -24,15 +24,18 @@
 enum {
     BASE_SECONDS = 6,
     INSTRUCTIONS_PER_SECOND = 2000,
-    /* The largest kernels of the library have 46,000 instructions, and 1,700 in a block. */
+    /* Of code for CPUs. The library's largest have 46,000 instructions, 1,700 in a block, and a
+     * product of instructions and blocks, which is CodeGenPrepare's time, of 67 millions. */
     LONG_BLOCK = 2000,
     HUGE_BLOCK = 5000,
     HUGE_MODULE = 50000,
+    HUGE_PRODUCT = 80000000,
+    HUGE_GPU_PRODUCT = 20000000,
     PIECE = 250, /* of a block: shorter ones compile no faster, and spill more */
 };
 
 struct size {
-    unsigned instructions, longest_block;
+    unsigned instructions, blocks, longest_block;
 };
 
 static struct size measure(LLVMModuleRef module) {
@@ -43,6 +46,7 @@ static struct size measure(LLVMModuleRef module) {
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
                 count++;
             size.instructions += count;
+            size.blocks++;
             size.longest_block = count > size.longest_block ? count : size.longest_block;
         }
     return size;
@@ -52,18 +56,25 @@ static struct size measure(LLVMModuleRef module) {
  * For the rest of this process, which is a child's. X86DomainReassignment looks for arithmetic that
  * mask registers could do, for each candidate through all that depends on it. CodeGenPrepare starts
  * again from the first block after each change, and the machine combiner follows chains of
- * arithmetic through their block; in short blocks the rest is nearly linear. This costs a few per
- * cent of speed.
+ * arithmetic through their block; in short blocks the rest is nearly linear. The code is a few per
+ * cent larger.
  */
-static void leave_out_quadratic_passes(LLVMModuleRef module, struct size size) {
-    static const char *const options[] = {"ingotc", "-disable-x86-domain-reassignment",
-                                          "-disable-cgp", "-x86-machine-combiner=false"};
-    bool huge = size.longest_block > HUGE_BLOCK || size.instructions > HUGE_MODULE;
-    if (huge) {
+static void leave_out_quadratic_passes(LLVMModuleRef module, struct size size, bool gpu) {
+    static const char *const long_options[] = {"ingotc", "-disable-x86-domain-reassignment"};
+    static const char *const huge_options[] = {"ingotc", "-disable-cgp",
+                                               "-disable-x86-domain-reassignment",
+                                               "-x86-machine-combiner=false"};
+    uint64_t product = (uint64_t)size.instructions * size.blocks;
+    bool huge = gpu ? product > HUGE_GPU_PRODUCT
+                    : size.longest_block > HUGE_BLOCK || size.instructions > HUGE_MODULE ||
+                          product > HUGE_PRODUCT;
+    if (huge && !gpu) {
         igc_cut_long_blocks(module, PIECE);
     }
-    if (huge || size.longest_block > LONG_BLOCK) {
-        LLVMParseCommandLineOptions(huge ? sizeof options / sizeof *options : 2, options, NULL);
+    if (huge) {
+        LLVMParseCommandLineOptions(gpu ? 2 : 4, huge_options, NULL);
+    } else if (!gpu && size.longest_block > LONG_BLOCK) {
+        LLVMParseCommandLineOptions(2, long_options, NULL);
     }
 }
 
@@ -92,8 +103,7 @@ static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
     char *message = NULL;
     if (choose)
         machine = choose(module, machine);
-    else
-        leave_out_quadratic_passes(module, size);
+    leave_out_quadratic_passes(module, size, choose != NULL);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
         write_all(fd, message, strlen(message));
         return 1;
