@@ -12,10 +12,12 @@
 enum {
     LARGE_KERNEL = 1500,      /* instructions: above, as few variants as possible */
     HUGE_KERNEL = 2000,       /* above, only one version if one will do */
+    GIANT_KERNEL = 10000,     /* above, also where the second would save masks */
     SMALL_KERNEL = 500,       /* below, also a full-mask version of the general variant */
     STACK_MARGIN = 16 * 1024, /* call frames, spills of addresses, the services' own frames */
     MAX_SPILLS = 256 * 1024,
     MOST_OPERATIONS = 4, /* to a memory access, of a kernel that memory holds up */
+    MANY_BLOCKS = 5000,  /* the library's kernels have up to 3,300 */
 };
 
 #define SIMPLIFYCFG "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>"
@@ -33,6 +35,10 @@ static const char cleanup_sign_masks[] =
     "always-inline,globaldce,"
     "function(early-cse<memssa>,instsimplify," SIMPLIFYCFG
     ",loop-mssa(licm),early-cse<memssa>,instsimplify,adce),globaldce,strip-dead-prototypes";
+
+/* Before the cleanup of kernels with many blocks: sroa goes through all of them for each slot that
+ * is used in more than one, and most only follow each other. */
+static const char join_blocks[] = "function(" SIMPLIFYCFG ")";
 
 /* What decides which versions are worth making. */
 struct shape {
@@ -185,7 +191,8 @@ static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool
 
 /* Rows of the grid, where threadgroups do not matter. They serve every launch; but groups that
  * are narrow in x, one beside the other in y only, waste lanes, so kernels of more than one
- * dimension have the general variant as well. */
+ * dimension have the general variant as well. Giant kernels have masks throughout: these cost
+ * little beside the arithmetic, and a second version takes as long to compile as the first. */
 static ingot_status add_row_versions(struct versions *v, const struct shape *shape) {
     ingot_status status = INGOT_OK;
     if (shape->operations <= MOST_OPERATIONS * shape->accesses) {
@@ -194,8 +201,10 @@ static ingot_status add_row_versions(struct versions *v, const struct shape *sha
     if (status) {
         return status;
     }
-    v->has_bounds = igc_mark_bounds(v->request.module, v->request.kernel);
-    status = add_version(v, INGOT_CPU_IDS_ROW, true);
+    if (shape->instructions <= GIANT_KERNEL) {
+        v->has_bounds = igc_mark_bounds(v->request.module, v->request.kernel);
+        status = add_version(v, INGOT_CPU_IDS_ROW, true);
+    }
     return status ? status : add_version(v, INGOT_CPU_IDS_ROW, false);
 }
 
@@ -253,6 +262,21 @@ static uint32_t stack_bound(LLVMModuleRef module) {
     }
     most += STACK_MARGIN;
     return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+static ingot_status clean_up(LLVMModuleRef module, LLVMTargetMachineRef machine, bool bit_masks,
+                             struct ig_error *error) {
+    ingot_status status = INGOT_OK;
+    unsigned blocks = 0;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        blocks += LLVMCountBasicBlocks(f);
+    }
+    if (blocks > MANY_BLOCKS) {
+        status = igc_stage(module, machine, "join", join_blocks, error);
+    }
+    return status ? status
+                  : igc_stage(module, machine, "cleanup",
+                              bit_masks ? cleanup_bit_masks : cleanup_sign_masks, error);
 }
 
 static void set_stack_bytes(LLVMModuleRef module, uint32_t bytes) {
@@ -360,8 +384,7 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
     status = vectorise(&v, code, job);
     igc_lines_free(&v.lines);
     if (!status) {
-        status = igc_stage(module, v.request.machine, "cleanup",
-                           target->bit_masks ? cleanup_bit_masks : cleanup_sign_masks, error);
+        status = clean_up(module, v.request.machine, target->bit_masks, error);
     }
     if (!status) {
         if (target->is_x86) {

@@ -251,6 +251,8 @@ typedef LLVMTargetMachineRef igc_machine_fn(LLVMModuleRef module, LLVMTargetMach
 ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine,
                               igc_machine_fn *choose, bool assembly, LLVMMemoryBufferRef *out,
                               struct ig_error *error);
+/* Cuts blocks into pieces of `length` to twice as many instructions: see long_blocks.c. */
+void igc_cut_long_blocks(LLVMModuleRef module, unsigned length);
 /* What to vectorise for when a target's own vectors defeat LLVM; NULL: nothing narrower. */
 const struct igv_target *igc_target_fallback(const struct igv_target *target);
 /* The same level, with the width of vectors that suits kernels which mostly load and store. */

@@ -4,8 +4,8 @@
  * LLVM's instruction selection can loop for ever on rare vector patterns (seen with a product of
  * two masked values: its PMADDWD combine) and can give up on others by ending the process. Neither
  * may end ours: the child is cut off, and the caller tries again with narrower vectors.
- * Kernels of very long blocks (arithmetic on large numbers, all inlined) meet passes that take
- * quadratic time. They get none of these: a minute of compilation instead of many.
+ * Large kernels (arithmetic on large numbers, all inlined; generated code) meet passes that take
+ * quadratic time, minutes of it. They get none of these; see leave_out_quadratic_passes.
  * Requires a single-threaded process (it forks).
  */
 #include <errno.h>
@@ -21,10 +21,21 @@
 #include "base/text.h"
 #include "compiler/driver/driver.h"
 
-enum { BASE_SECONDS = 6, INSTRUCTIONS_PER_SECOND = 2000, LONG_BLOCK = 15000 };
+enum {
+    BASE_SECONDS = 6,
+    INSTRUCTIONS_PER_SECOND = 2000,
+    /* Of code for CPUs. The library's largest have 46,000 instructions, 1,700 in a block, and a
+     * product of instructions and blocks, which is CodeGenPrepare's time, of 67 millions. */
+    LONG_BLOCK = 2000,
+    HUGE_BLOCK = 5000,
+    HUGE_MODULE = 50000,
+    HUGE_PRODUCT = 80000000,
+    HUGE_GPU_PRODUCT = 20000000,
+    PIECE = 250, /* of a block: shorter ones compile no faster, and spill more */
+};
 
 struct size {
-    unsigned instructions, longest_block;
+    unsigned instructions, blocks, longest_block;
 };
 
 static struct size measure(LLVMModuleRef module) {
@@ -35,16 +46,36 @@ static struct size measure(LLVMModuleRef module) {
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
                 count++;
             size.instructions += count;
+            size.blocks++;
             size.longest_block = count > size.longest_block ? count : size.longest_block;
         }
     return size;
 }
 
-/* For the rest of this process, which is a child's. */
-static void leave_out_quadratic_passes(void) {
-    static const char *const options[] = {"ingotc", "-pre-RA-sched=linearize", "-disable-cgp",
-                                          "-x86-machine-combiner=false"};
-    LLVMParseCommandLineOptions(sizeof options / sizeof *options, options, NULL);
+/*
+ * For the rest of this process, which is a child's. X86DomainReassignment looks for arithmetic that
+ * mask registers could do, for each candidate through all that depends on it. CodeGenPrepare starts
+ * again from the first block after each change, and the machine combiner follows chains of
+ * arithmetic through their block; in short blocks the rest is nearly linear. The code is a few per
+ * cent larger.
+ */
+static void leave_out_quadratic_passes(LLVMModuleRef module, struct size size, bool gpu) {
+    static const char *const long_options[] = {"ingotc", "-disable-x86-domain-reassignment"};
+    static const char *const huge_options[] = {"ingotc", "-disable-cgp",
+                                               "-disable-x86-domain-reassignment",
+                                               "-x86-machine-combiner=false"};
+    uint64_t product = (uint64_t)size.instructions * size.blocks;
+    bool huge = gpu ? product > HUGE_GPU_PRODUCT
+                    : size.longest_block > HUGE_BLOCK || size.instructions > HUGE_MODULE ||
+                          product > HUGE_PRODUCT;
+    if (huge && !gpu) {
+        igc_cut_long_blocks(module, PIECE);
+    }
+    if (huge) {
+        LLVMParseCommandLineOptions(gpu ? 2 : 4, huge_options, NULL);
+    } else if (!gpu && size.longest_block > LONG_BLOCK) {
+        LLVMParseCommandLineOptions(2, long_options, NULL);
+    }
 }
 
 static bool write_all(int fd, const char *bytes, size_t size) {
@@ -63,17 +94,16 @@ static bool write_all(int fd, const char *bytes, size_t size) {
 /* In the child: exit status 0 and the code, or 1 and a message. */
 static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
                    igc_machine_fn *choose, LLVMCodeGenFileType kind, unsigned seconds,
-                   bool long_blocks) {
+                   struct size size) {
     struct rlimit limit = {seconds, seconds + 1};
     setrlimit(RLIMIT_CPU, &limit);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     LLVMMemoryBufferRef code;
     char *message = NULL;
-    if (long_blocks)
-        leave_out_quadratic_passes();
     if (choose)
         machine = choose(module, machine);
+    leave_out_quadratic_passes(module, size, choose != NULL);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
         write_all(fd, message, strlen(message));
         return 1;
@@ -127,8 +157,7 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
         ig_process_end_with(parent);
         close(ends[0]);
         _exit(emit_to(ends[1], module, machine, choose,
-                      assembly ? LLVMAssemblyFile : LLVMObjectFile, seconds,
-                      !choose && size.longest_block > LONG_BLOCK));
+                      assembly ? LLVMAssemblyFile : LLVMObjectFile, seconds, size));
     }
     close(ends[1]);
     struct ig_text output = {0};

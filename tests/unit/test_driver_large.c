@@ -1,0 +1,230 @@
+/*
+ * Large kernels: long blocks are cut without changing what they compute, and the time that ingotc
+ * takes grows no faster than the kernel does.
+ */
+#include <dlfcn.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/IRReader.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "check.h"
+#include "compiler/driver/driver.h"
+
+enum { STEPS = 3000, PIECE = 50, ROUNDS = 7 };
+
+/* ---- cutting ---- */
+
+/* A loop of one block of STEPS steps x = x * 3 + step, and a variable in the middle of a long first
+ * block: uint32_t steps(uint32_t x) */
+static void write_steps(struct ig_text *text) {
+    ig_text_puts(text, "target triple = \"x86_64-unknown-linux-gnu\"\n"
+                       "define i32 @steps(i32 %x) {\nstart:\n  %s0 = add i32 %x, 0\n");
+    for (int i = 0; i < STEPS; i++) {
+        ig_text_printf(text, "  %%s%d = xor i32 %%s%d, %d\n", i + 1, i, i);
+    }
+    ig_text_printf(text,
+                   "  %%variable = alloca i32\n  store i32 %%s%d, ptr %%variable\n"
+                   "  br label %%loop\nloop:\n"
+                   "  %%round = phi i32 [ 0, %%start ], [ %%next, %%loop ]\n"
+                   "  %%v0 = phi i32 [ %%s%d, %%start ], [ %%v%d, %%loop ]\n",
+                   STEPS, STEPS, STEPS);
+    for (int i = 0; i < STEPS; i++) {
+        ig_text_printf(text, "  %%m%d = mul i32 %%v%d, 3\n  %%v%d = add i32 %%m%d, %d\n", i, i,
+                       i + 1, i, i);
+    }
+    ig_text_printf(text,
+                   "  %%next = add i32 %%round, 1\n  %%more = icmp ult i32 %%next, %d\n"
+                   "  br i1 %%more, label %%loop, label %%done\ndone:\n"
+                   "  %%last = phi i32 [ %%v%d, %%loop ]\n"
+                   "  %%first = load i32, ptr %%variable\n"
+                   "  %%sum = add i32 %%last, %%first\n  ret i32 %%sum\n}\n",
+                   ROUNDS, STEPS);
+}
+
+static uint32_t expected_steps(uint32_t x) {
+    for (uint32_t i = 0; i < STEPS; i++) {
+        x ^= i;
+    }
+    uint32_t first = x;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (uint32_t i = 0; i < STEPS; i++) {
+            x = x * 3 + i;
+        }
+    }
+    return x + first;
+}
+
+static void check_blocks(LLVMValueRef function) {
+    unsigned blocks = 0, longest = 0, misplaced = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+        unsigned length = 0;
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            length++;
+            misplaced += LLVMIsAAllocaInst(in) && b != LLVMGetEntryBasicBlock(function);
+        }
+        blocks++;
+        longest = length > longest ? length : longest;
+    }
+    CHECK(blocks >= 3 * STEPS / (2 * PIECE));
+    CHECK(longest <= 2 * PIECE + 1);
+    CHECK(misplaced == 0);
+}
+
+static void run_steps(const void *bytes, size_t size) {
+    struct ig_error error = {0};
+    char *folder = NULL, path[4096];
+    CHECK(!ig_folder_temporary(&folder, &error));
+    snprintf(path, sizeof path, "%s/steps.so", folder);
+    CHECK(!ig_file_write(path, bytes, size, &error));
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    CHECK(library);
+    uint32_t (*steps)(uint32_t) = NULL;
+    if (library) {
+        *(void **)&steps = dlsym(library, "steps");
+    }
+    CHECK(steps);
+    for (uint32_t x = 0; steps && x < 5; x++) {
+        CHECK(steps(x * 1000003) == expected_steps(x * 1000003));
+    }
+    if (library) {
+        dlclose(library);
+    }
+    ig_folder_remove(folder);
+    free(folder);
+    ig_error_clear(&error);
+}
+
+/* Cut here, or by the emission, which finds the loop's block too long. */
+static void test_cut(bool here) {
+    struct ig_text text = {0};
+    struct ig_arena arena = {0};
+    struct ig_error error = {0};
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMTargetMachineRef machine;
+    LLVMModuleRef module;
+    LLVMMemoryBufferRef object = NULL;
+    char *message = NULL;
+    write_steps(&text);
+    LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(text.data, text.size, "steps.ll");
+    if (igc_machine_create(igc_target_find("x86-64-v3"), &machine, &error) ||
+        LLVMParseIRInContext(context, buffer, &module, &message)) {
+        fprintf(stderr, "%s\n", message ? message : ig_error_text(&error));
+        exit(1);
+    }
+    if (here) {
+        igc_cut_long_blocks(module, PIECE);
+        CHECK(!LLVMVerifyModule(module, LLVMReturnStatusAction, &message));
+        LLVMDisposeMessage(message);
+        check_blocks(LLVMGetNamedFunction(module, "steps"));
+    }
+    CHECK(!igc_emit_guarded(module, machine, NULL, false, &object, &error));
+    const void *shared = NULL;
+    size_t size = 0;
+    if (object) {
+        CHECK(!igc_link(&arena, LLVMGetBufferStart(object), LLVMGetBufferSize(object), &shared,
+                        &size, &error));
+        run_steps(shared, size);
+        LLVMDisposeMemoryBuffer(object);
+    }
+    LLVMDisposeTargetMachine(machine);
+    LLVMDisposeModule(module);
+    LLVMContextDispose(context);
+    ig_text_free(&text);
+    ig_error_clear(&error);
+    ig_arena_free(&arena);
+}
+
+/* ---- time ---- */
+
+/* What programs write that write kernels: a line per value, each of which uses earlier ones. */
+static void write_kernel(struct ig_text *text, int lines) {
+    ig_text_puts(text, "#include <metal_stdlib>\nusing namespace metal;\n"
+                       "kernel void k(device float *x [[buffer(0)]], device const float *y "
+                       "[[buffer(1)]], constant uint &m [[buffer(2)]], "
+                       "uint i [[thread_position_in_grid]]) {\nfloat t0 = y[i];\n");
+    for (int n = 1; n < lines; n++) {
+        const int before = n - 1, earlier = n > 9 ? n - 9 : 0;
+        ig_text_printf(text, "float t%d = t%d", n, before);
+        switch (n % 6) {
+        case 0:
+            ig_text_printf(text, " * y[i + %d] + t%d;\n", n, earlier);
+            break;
+        case 1:
+            ig_text_printf(text, "; if (t%d > %d) t%d = y[uint(t%d) & m];\n", earlier, n, n,
+                           before);
+            break;
+        case 2:
+            ig_text_printf(text, " > 0 ? t%d : t%d + 1;\n", earlier, before);
+            break;
+        case 3:
+            ig_text_printf(text, "; for (uint j = 0; j < m; j++) t%d += t%d * y[j + %d];\n", n,
+                           before, n);
+            break;
+        case 4:
+            ig_text_printf(text, " + exp(t%d);\n", earlier);
+            break;
+        default:
+            ig_text_printf(text, "; x[i + %d] = t%d;\n", n, n);
+        }
+    }
+    ig_text_printf(text, "x[i] = t%d;\n}\n", lines - 1);
+}
+
+/* CPU seconds of ingotc and all that it starts; 0 if it failed. */
+static double seconds_to_compile(const char *compiler, const char *folder, int lines) {
+    char source[4096], output[4096];
+    snprintf(source, sizeof source, "%s/%d.metal", folder, lines);
+    snprintf(output, sizeof output, "%s/%d.ingot", folder, lines);
+    struct ig_text text = {0};
+    struct ig_error error = {0};
+    write_kernel(&text, lines);
+    CHECK(!ig_file_write(source, text.data, text.size, &error));
+    ig_text_free(&text);
+    ig_error_clear(&error);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl(compiler, compiler, source, "-o", output, "--target", "x86-64-v4", (char *)NULL);
+        _exit(127);
+    }
+    int state = -1;
+    struct rusage usage = {0};
+    if (pid < 0 || wait4(pid, &state, 0, &usage) != pid || state != 0) {
+        return 0;
+    }
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* Three times as many lines took 10 times as long when LLVM's quadratic passes saw them. */
+static void test_time(void) {
+    const char *compiler = getenv("INGOTC");
+    if (!compiler) {
+        printf("time left out: INGOTC does not name the compiler\n");
+        return;
+    }
+    struct ig_error error = {0};
+    char *folder = NULL;
+    CHECK(!ig_folder_temporary(&folder, &error));
+    seconds_to_compile(compiler, folder, 2); /* the prelude is compiled once */
+    double small = seconds_to_compile(compiler, folder, 500);
+    double large = seconds_to_compile(compiler, folder, 1500);
+    printf("500 lines: %.2f s, 1500 lines: %.2f s\n", small, large);
+    CHECK(small > 0 && large > 0);
+    CHECK(large < 5 * small);
+    ig_folder_remove(folder);
+    free(folder);
+    ig_error_clear(&error);
+}
+
+int main(void) {
+    test_cut(true);
+    test_cut(false);
+    test_time();
+    return check_report();
+}
