@@ -600,14 +600,11 @@ static void emit_calls(struct igt_pass *pass) {
         igt_emit_group(pass, g);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
-            if (igt_is_call_of(i, IGT_STORE)) {
+            if (igt_is_call_of(i, IGT_STORE))
                 igt_emit_store(pass, i);
-                drop_operands(i, LLVMGetNumArgOperands(i));
-            }
     igt_fill_phis(pass);
 }
 
-/* The calls are places to emit at until all is in the lanes' layout that has to be. */
 static void erase_stores(LLVMValueRef function) {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
         for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
@@ -620,7 +617,7 @@ static void erase_stores(LLVMValueRef function) {
 /* The first instruction from which on the tile's value may be used. */
 static LLVMValueRef first_use_place(const struct igt_tile *tile) {
     if (tile->kind == IGT_PRODUCT)
-        return tile->group->after;
+        return LLVMGetNextInstruction(tile->group->last);
     if (tile->kind == IGT_LOADED) {
         LLVMValueRef part = LLVMGetNextInstruction(tile->call); /* rows may stand before it */
         while (!LLVMIsAExtractValueInst(part))
@@ -688,8 +685,8 @@ static bool lower_function(struct igt_pass *pass) {
         return false;
     igt_make_phis(pass);
     emit_calls(pass);
-    replace_registers(pass);
     erase_stores(pass->emit.function);
+    replace_registers(pass);
     return true;
 }
 
