@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 
-.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
+.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-arm test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
 
 all: build
 
@@ -17,6 +17,7 @@ help:
 	@echo "make test-quick     unit, MSL and command-line tests of the normal build"
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
 	@echo "make venv           $(BUILD)/venv: a virtual environment with torch (current release), NumPy, pytest"
+	@echo "make test-arm       code for aarch64 in an emulator; ARGS=--all: all of it (half an hour)"
 	@echo "make test-python    the Python package's tests; ARGS='-k rms_norm' goes to pytest"
 	@echo "make test-torch     the same with another torch: make test-torch TORCH='2.7.*'"
 	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
@@ -71,6 +72,9 @@ test-quick: setup
 
 venv: setup
 	@tools/venv $(BUILD)/venv
+
+test-arm: build
+	@JOBS=$(JOBS) tools/test-arm $(ARGS)
 
 test-python: setup
 	@JOBS=$(JOBS) PYTEST_ADDOPTS="$(ARGS)" tools/test.sh build_normal venv python_tests

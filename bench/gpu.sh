@@ -2,15 +2,15 @@
 # Everything about the CUDA device in one go.
 #
 #   bench/gpu.sh pack FOLDER         where the compiler is: archives of the kernels, of tests/msl, of tests/random, of
-#                                    tests/python and of the benches go to FOLDER. INGOTC names ingotc, RUN_MSL and
-#                                    RANDOM_KERNELS the tests.
+#                                    tests/python, of tests/accuracy and of the benches go to FOLDER. INGOTC names
+#                                    ingotc, RUN_MSL, RANDOM_KERNELS and ACCURACY the tests.
 #   bench/gpu.sh run FOLDER OUTPUT   on the machine with the GPU, which needs gcc, cmake and Python: builds the
 #                                    runtime, runs tests/msl, health and bench, and writes a table (stdout)
 #                                    and OUTPUT/gpu.json.
 #
 # TARGETS: code levels (sm_90). KERNELS: folders of kernels/ (*). CUBINS: those that are packed as the card's own code, which
 # spares the machine there the compilation (half a minute for attention_backward). DEVICE: cuda. BENCH_TIME: seconds per row.
-# JOBS: processes at once. SEEDS: random kernels (200). STEPS: those of run (launch msl random health large bench), and,
+# JOBS: processes at once. SEEDS: random kernels (200). STEPS: those of run (launch msl random accuracy health large bench), and,
 # when they are named:
 #   faults         kernels that fail, after which the device goes on; launches in a process of the device's own
 #   torch          torch and ingot side by side (gpu_torch.py; COMPILE_JOBS: processes that compile its rows before)
@@ -56,6 +56,7 @@ pack() {
     archive gpu_faults "$root/bench/gpu_faults.metal" || failed=$((failed + 1))
     archive cuda_kernels "$root/tests/python/cuda_kernels.metal" "$root/tests/python/cuda_kernels.variants" ||
         failed=$((failed + 1))
+    "${ACCURACY:-accuracy}" --source >"$folder/accuracy.metal" && archive accuracy "$folder/accuracy.metal" || failed=$((failed + 1))
     "${RUN_MSL:-run-msl}" --pack "$folder/msl" $options --jobs "$jobs" "$root/tests/msl" || failed=$((failed + 1))
     mkdir -p "$folder/random"
     INGOTC=${INGOTC:-ingotc} "${RANDOM_KERNELS:-random_kernels}" --pack "$folder/random" --seed 1 --count "${SEEDS:-200}" ||
@@ -105,13 +106,13 @@ run() {
         -DINGOT_KERNELS="${kernels:-none}"
     python=
     case " ${STEPS:-} " in *" torch"*) python=ingot_python ;; esac
-    step build cmake --build "$build" -j "$jobs" --target run-msl random_kernels test_runtime_cuda test_runtime_cuda_failures \
+    step build cmake --build "$build" -j "$jobs" --target run-msl random_kernels accuracy test_runtime_cuda test_runtime_cuda_failures \
         fake_cuda gpu_launch gpu_faults ingot_command $python
     [ "$(cat "$output/build.status")" = 0 ] || { tail -n 40 "$output/build.out" "$output/build.err" "$output/configure.err"; exit 1; }
     step devices "$build/bin/ingot" devices
     step fake "$build/bin/test_runtime_cuda"
     step fake_failures "$build/bin/test_runtime_cuda_failures"
-    for which in ${STEPS:-launch msl random health large bench}; do
+    for which in ${STEPS:-launch msl random accuracy health large bench}; do
         case $which in
         launch) step launch "$build/bin/gpu_launch" "$folder/kernels/gpu_launch.ingot" "$device" ;;
         faults)
@@ -126,6 +127,8 @@ run() {
             step random "$build/bin/random_kernels" --device "$device" --packed "$folder/random" --seed 1 \
                 --count "${SEEDS:-200}"
             ;;
+        accuracy) step accuracy "$build/bin/accuracy" --engine --device "$device" --archive "$folder/kernels/accuracy.ingot" \
+            --stride 20011 --pairs 100000 ;;
         health) step health health_by_operation ;;
         sanitizer) step sanitizer env JOBS="$jobs" DEVICE="$device" sh "$root/bench/gpu_sanitizer.sh" "$build" "$output/sanitizer" ;;
         torch)

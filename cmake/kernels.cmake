@@ -1,7 +1,12 @@
 # How a .metal source becomes an archive that is compiled into a library or a program.
 set(INGOT_KERNEL_COMPILER "" CACHE FILEPATH "an ingotc to compile kernels with; empty: the one built here")
 set(INGOT_KERNEL_ARCHIVES "" CACHE PATH "a folder with NAME.ingot files to use as they are; empty: compile")
-set(INGOT_KERNEL_TARGETS "x86-64-v3;x86-64-v4" CACHE STRING "code levels in the archives")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(cpu_levels aarch64)
+else()
+  set(cpu_levels x86-64-v3 x86-64-v4)
+endif()
+set(INGOT_KERNEL_TARGETS "${cpu_levels}" CACHE STRING "code levels in the archives")
 option(INGOT_CUDA_KERNELS "code for NVIDIA GPUs (sm_80, sm_90) in the archives too; without, ingotc makes it on first use" OFF)
 
 set(INGOT_KERNEL_FOLDER ${CMAKE_BINARY_DIR}/kernels)

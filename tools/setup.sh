@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what building and testing ingot needs, when it is missing. Quick when nothing is.
-# `tools/setup.sh --check` installs nothing, and exits 1 when something is missing.
+# `tools/setup.sh --check` installs nothing, and exits 1 when something is missing; `--arm` asks only for what
+# tests of aarch64 need on another machine.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 missing=""
@@ -19,27 +20,33 @@ if [ "$(uname -s)" = Darwin ]; then
     exit 0
 fi
 
-need gcc gcc
-need cmake cmake
-need ninja-build ninja
-need g++ g++ # torch.compile uses it
-need python3 python3
-# The package needs Python's headers, its tests a virtual environment.
-if command -v python3 >/dev/null 2>&1; then
-    [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] || missing="$missing python3-dev"
-    python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+if [ "${1:-}" = --arm ]; then
+    need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
+    need qemu-user qemu-aarch64
+    [ -f /usr/aarch64-linux-gnu/include/stdio.h ] || missing="$missing libc6-dev-arm64-cross"
 else
-    missing="$missing python3-dev python3-venv"
-fi
-# A bare gcc may lack the C library's headers.
-[ -f /usr/include/stdio.h ] || missing="$missing libc6-dev"
-if version=$("$here/llvm-version"); then
-    need "clang-format-$version" "clang-format-$version"
-    if ! ls "$("llvm-config-$version" --libdir)"/clang/*/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then
-        missing="$missing libclang-rt-$version-dev"
+    need gcc gcc
+    need cmake cmake
+    need ninja-build ninja
+    need g++ g++ # torch.compile uses it
+    need python3 python3
+    # The package needs Python's headers, its tests a virtual environment.
+    if command -v python3 >/dev/null 2>&1; then
+        [ -f "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ] || missing="$missing python3-dev"
+        python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+    else
+        missing="$missing python3-dev python3-venv"
     fi
-else
-    missing="$missing clang-19 llvm-19-dev lld-19 clang-format-19 libclang-rt-19-dev"
+    # A bare gcc may lack the C library's headers.
+    [ -f /usr/include/stdio.h ] || missing="$missing libc6-dev"
+    if version=$("$here/llvm-version"); then
+        need "clang-format-$version" "clang-format-$version"
+        if ! ls "$("llvm-config-$version" --libdir)"/clang/*/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then
+            missing="$missing libclang-rt-$version-dev"
+        fi
+    else
+        missing="$missing clang-19 llvm-19-dev lld-19 clang-format-19 libclang-rt-19-dev"
+    fi
 fi
 
 [ -n "$missing" ] || exit 0

@@ -55,7 +55,7 @@ build_threads() {
 }
 
 tests_threads() {
-    run_ctest build-tsan -R 'test_runtime|test_ops|ops.broken'
+    run_ctest build-tsan -R 'test_runtime|test_ops|test_cache|ops.broken'
 }
 
 build_fuzz() {
@@ -94,6 +94,10 @@ fuzz() { # as many at once as there are processors
 
 build_clang() {
     with_kernels build-clang "-DCMAKE_C_COMPILER=clang-$version" && cmake --build build-clang -j "$jobs"
+}
+
+aarch64() {
+    JOBS=$jobs tools/test-arm
 }
 
 # The download takes no processor time to speak of: it begins with the first step.
@@ -159,6 +163,7 @@ steps=(
     "build_fuzz:the fuzz targets with clang"
     "fuzz:each parser, briefly"
     "build_clang:clang, warnings are errors"
+    "aarch64:code for 64-bit Arm, by an emulator"
 )
 if [ $# = 0 ] || [[ " $* " == *" venv "* ]]; then
     venv_start
@@ -168,6 +173,10 @@ for entry in "${steps[@]}"; do
     if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
         step "$name" "${entry#*:}"
     fi
+done
+for name in $failures; do # once more where one looks first: the step that failed may be far above
+    echo "$name: the end of build/test-logs/$name.log"
+    tail -n 8 "build/test-logs/$name.log" | sed 's/^/    /'
 done
 [ -z "$failures" ] || echo "failed:$failures (logs in build/test-logs)"
 echo "$passed passed, $failed failed"

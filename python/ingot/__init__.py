@@ -26,13 +26,14 @@ from ingot.shader import check_errors, compile_shader, load_metallib, synchroniz
 
 __all__ = [
     "Argument", "ArgumentError", "Error", "Kernel", "ShaderLibrary", "__version__",
-    "check_errors", "compile_shader", "disable_overrides", "enable_overrides", "load_metallib", "metal_kernel",
+    "cache", "check_errors", "compile_shader", "disable_overrides", "enable_overrides", "load_metallib", "metal_kernel",
     "mlx", "mps", "nn", "ops", "optim", "override_counts", "override_report",
     "overrides", "patch", "reset_override_counts", "synchronize", "unpatch",
 ]
 
 # Imported on first use: the module, and the name in it (None: the module itself).
 _LAZY = {
+    "cache": ("ingot.cache", None),
     "disable_overrides": ("ingot._overrides", "disable_overrides"),
     "enable_overrides": ("ingot._overrides", "enable_overrides"),
     "metal_kernel": ("ingot.mlx", "metal_kernel"),

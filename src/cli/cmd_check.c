@@ -228,7 +228,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &check.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "do not name the kernels that passed", &check.quiet},
         {"target", 0, CLI_LIST, "LEVEL",
-         "x86-64-v3, x86-64-v4, sm_80, sm_90 or sm_90a (this machine's); may be repeated",
+         "x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90 or sm_90a (this machine's); may be repeated",
          &targets},
         {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value", &constants},
         CLI_SOURCE_OPTIONS(source),

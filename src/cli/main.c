@@ -3,9 +3,9 @@
 
 #include "cli/cli.h"
 
-static const struct cli_command *const commands[] = {&cli_devices, &cli_inspect, &cli_check,
-                                                     &cli_run,     &cli_pack,    &cli_health,
-                                                     &cli_bench,   &cli_tune,    &cli_ops};
+static const struct cli_command *const commands[] = {
+    &cli_devices, &cli_inspect, &cli_check, &cli_run, &cli_pack,
+    &cli_health,  &cli_bench,   &cli_tune,  &cli_ops, &cli_cache};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_help(FILE *out) {
@@ -14,16 +14,18 @@ static void print_help(FILE *out) {
             ingot_version(), bold, plain);
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %s%-8s%s %s\n", bold, commands[i]->name, plain, commands[i]->summary);
-    fprintf(out,
-            "\n`ingot COMMAND --help` says more. FILE is Metal source (.metal) or an .ingot "
-            "archive.\n\n%senvironment:%s\n"
-            "  INGOT_DEVICE     the device when --device is not given (cpu)\n"
-            "  INGOT_CPU        the CPU level to use: x86-64-v3 or x86-64-v4\n"
-            "  INGOT_CACHE_DIR  where compiled kernels are kept (~/.cache/ingot)\n"
-            "  INGOTC           the compiler to use (ingotc beside this command, or in PATH)\n"
-            "  INGOT_CLANG      the clang that ingotc uses (clang-19, -20 or -21 in PATH)\n"
-            "  NO_COLOR         no colour, also on a terminal\n",
-            bold, plain);
+    fprintf(
+        out,
+        "\n`ingot COMMAND --help` says more. FILE is Metal source (.metal) or an .ingot "
+        "archive.\n\n%senvironment:%s\n"
+        "  INGOT_DEVICE       the device when --device is not given (cpu)\n"
+        "  INGOT_CPU          the CPU level to use: x86-64-v3, x86-64-v4, aarch64\n"
+        "  INGOT_CACHE_DIR    where compiled kernels are kept (~/.cache/ingot)\n"
+        "  INGOT_CACHE_LIMIT  how much is kept there: 500M, 2G; 0: nothing; none: no limit (1G)\n"
+        "  INGOTC             the compiler to use (ingotc beside this command, or in PATH)\n"
+        "  INGOT_CLANG        the clang that ingotc uses (clang-19, -20 or -21 in PATH)\n"
+        "  NO_COLOR           no colour, also on a terminal\n",
+        bold, plain);
 }
 
 int main(int argc, char **argv) {

@@ -15,7 +15,8 @@ struct tool_place { /* where: options of the command line */
 };
 #define TOOL_PLACE_OPTIONS(p)                                                                      \
     {"device", 0, CLI_STRING, "NAME", "the device (INGOT_DEVICE, or cpu)", &(p).device},           \
-        {"cpu", 0, CLI_STRING, "LEVEL", "the CPU level: x86-64-v3, x86-64-v4 (best)", &(p).level}, \
+        {"cpu",     0, CLI_STRING, "LEVEL", "the CPU level: x86-64-v3, x86-64-v4, aarch64 (best)", \
+         &(p).level},                                                                              \
     {                                                                                              \
         "threads", 0, CLI_COUNT, "N", "worker threads of the CPU (one per core)", &(p).threads     \
     }

@@ -49,6 +49,8 @@ static PyMethodDef functions[] = {
     {"thread_count", thread_count, METH_NOARGS, "How many threads run kernels on the CPU."},
     {"take_reports", reports_take, METH_NOARGS,
      "What kernels reported through TORCH_REPORT_ERROR since the last call."},
+    {"cache", cache_look, METH_VARARGS,
+     "What the cache of compiled kernels holds, after a removal down to a size; see ingot.cache."},
     {0}};
 
 static struct PyModuleDef module_definition = {

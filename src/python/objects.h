@@ -84,4 +84,9 @@ ingot_buffer *reports_buffer(ingot_device *device, int gpu);
 /* The messages since the last call as a list of (file, line, function, message), at most 30. */
 PyObject *reports_take(PyObject *module, PyObject *nothing);
 
+/* ---- cache.c ---- */
+
+/* _C.cache(trim=None) */
+PyObject *cache_look(PyObject *module, PyObject *arguments);
+
 #endif

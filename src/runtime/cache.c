@@ -2,7 +2,7 @@
  * The disk cache and the in-process memo: key → archive bytes.
  *
  * Requires keys that cover everything a result depends on except included files, which
- * the archive lists and ig_cache_load checks. Provides whole, checksummed, current archives or
+ * the archive lists and ig_cache_find checks. Provides whole, checksummed, current archives or
  * nothing: a damaged, foreign or stale entry counts as absent and is written again. Two
  * processes that store the same key both succeed, because a store is an atomic rename.
  */
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "runtime/objects.h"
@@ -77,33 +78,23 @@ static bool dependencies_current(const struct ig_archive *archive) {
 }
 
 /* malloc'ed FOLDER/ab/abcdef….ingot, or NULL. */
-static char *entry_path(const char *hex, bool make_folder) {
-    char *root = ig_cache_folder();
+static char *entry_path(const char *root, const char *hex, bool make_folder) {
     char *folder = NULL, *path = NULL;
-    if (!root)
-        return NULL;
     if (asprintf(&folder, "%s/%.2s", root, hex) < 0)
         folder = NULL;
     if (folder && (!make_folder || ig_folder_make(folder, NULL) == INGOT_OK) &&
         asprintf(&path, "%s/%s.ingot", folder, hex) < 0)
         path = NULL;
     free(folder);
-    free(root);
     return path;
 }
 
-struct ig_blob *ig_cache_load(const char *hex) {
-    char *path = entry_path(hex, false);
-    if (!path)
-        return NULL;
+static struct ig_blob *read_entry(const char *path) {
     char *bytes = NULL;
     size_t size = 0;
-    ingot_status status = ig_file_read(path, MAX_ENTRY, &bytes, &size, NULL);
-    free(path);
-    if (status != INGOT_OK)
-        return NULL;
     struct ig_blob *blob;
-    if (ig_blob_create(bytes, size, &blob, NULL) != INGOT_OK)
+    if (ig_file_read(path, MAX_ENTRY, &bytes, &size, NULL) != INGOT_OK ||
+        ig_blob_create(bytes, size, &blob, NULL) != INGOT_OK)
         return NULL;
     if (dependencies_current(&blob->archive))
         return blob;
@@ -111,11 +102,24 @@ struct ig_blob *ig_cache_load(const char *hex) {
     return NULL;
 }
 
-void ig_cache_store(const char *hex, const struct ig_blob *blob) {
-    char *path = entry_path(hex, true);
-    if (path)
-        ig_file_write(path, blob->bytes, blob->size, NULL);
+static struct ig_blob *load(const char *hex) {
+    char *root = ig_cache_folder();
+    char *path = root ? entry_path(root, hex, false) : NULL;
+    struct ig_blob *blob = path ? read_entry(path) : NULL;
+    if (blob)
+        ig_cache_used(path);
     free(path);
+    free(root);
+    return blob;
+}
+
+static void store(const char *hex, const struct ig_blob *blob, uint64_t limit) {
+    char *root = ig_cache_folder();
+    char *path = root && blob->size <= limit ? entry_path(root, hex, true) : NULL;
+    if (root && (!limit || (path && !ig_file_write(path, blob->bytes, blob->size, NULL))))
+        ig_cache_kept(root, blob->size, limit);
+    free(path);
+    free(root);
 }
 
 /* ---- the memo: a small ring, oldest out first ---- */
@@ -134,7 +138,7 @@ __attribute__((constructor)) static void memo_guard(void) {
     ig_fork_guard_mutex(&hook, &memo_lock);
 }
 
-struct ig_blob *ig_memo_load(const char *hex) {
+static struct ig_blob *memo_load(const char *hex) {
     struct ig_blob *blob = NULL;
     pthread_mutex_lock(&memo_lock);
     for (size_t i = 0; i < MEMO_ENTRIES && !blob; i++)
@@ -158,7 +162,7 @@ static void memo_drop(struct memo_entry *entry) {
     entry->blob = NULL;
 }
 
-void ig_memo_store(const char *hex, struct ig_blob *blob) {
+static void memo_store(const char *hex, struct ig_blob *blob) {
     if (blob->size > MEMO_BYTES / 4)
         return;
     pthread_mutex_lock(&memo_lock);
@@ -185,4 +189,25 @@ __attribute__((destructor)) static void memo_clear(void) {
     for (size_t i = 0; i < MEMO_ENTRIES; i++)
         memo_drop(&memo[i]);
     pthread_mutex_unlock(&memo_lock);
+}
+
+/* ---- both ---- */
+
+ingot_status ig_cache_find(const char *hex, struct ig_blob **blob, struct ig_error *error) {
+    uint64_t limit;
+    *blob = NULL;
+    ingot_status status = ig_cache_limit(&limit, error);
+    if (status != INGOT_OK)
+        return status;
+    *blob = memo_load(hex);
+    if (!*blob && limit && (*blob = load(hex)))
+        memo_store(hex, *blob);
+    return INGOT_OK;
+}
+
+void ig_cache_keep(const char *hex, struct ig_blob *blob) {
+    uint64_t limit;
+    if (ig_cache_limit(&limit, NULL) == INGOT_OK)
+        store(hex, blob, limit);
+    memo_store(hex, blob);
 }

@@ -127,8 +127,7 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
                          "the compiler gave no code of kernel \"%s\" with constants \"%s\" for %s",
                          name, constants, library->device->info.target);
     } else if (!library->no_cache) {
-        ig_cache_store(hex, blob);
-        ig_memo_store(hex, blob);
+        ig_cache_keep(hex, blob);
     }
     ig_blob_release(blob);
     return status;
@@ -176,12 +175,9 @@ static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *li
     char hex[65];
     variant_key(library, &compiler, name, constants, hex);
     struct ig_blob *blob = NULL;
-    if (!library->no_cache) {
-        blob = ig_memo_load(hex);
-        if (!blob && (blob = ig_cache_load(hex)))
-            ig_memo_store(hex, blob);
-    }
-    if (!blob || !use_blob(kernel, blob, name, constants))
+    if (!library->no_cache)
+        status = ig_cache_find(hex, &blob, error);
+    if (status == INGOT_OK && (!blob || !use_blob(kernel, blob, name, constants)))
         status = compile_variant(kernel, library, &compiler, hex, name, constants, error);
     ig_blob_release(blob);
     ig_compiler_free(&compiler);
@@ -259,11 +255,15 @@ static ingot_status load_code(ingot_kernel *kernel, struct ig_error *error) {
  * is compiled from its source. */
 static ingot_status find_and_load(ingot_kernel *kernel, const ingot_library *library,
                                   const char *name, const char *constants, struct ig_error *error) {
+    struct ig_error refused = {0};
     if (use_blob(kernel, library->blob, name, constants)) {
-        ingot_status status = load_code(kernel, error);
-        if (status != INGOT_BAD_ARCHIVE || !*library->blob->archive.source)
+        ingot_status status = load_code(kernel, &refused);
+        if (status != INGOT_BAD_ARCHIVE || !*library->blob->archive.source) {
+            if (status != INGOT_OK)
+                ig_fail(error, status, "%s", ig_error_text(&refused));
+            ig_error_clear(&refused);
             return status;
-        ig_error_clear(error);
+        }
         ig_blob_release(kernel->blob);
         kernel->blob = NULL;
         memset(kernel->buffer_at, 0, sizeof kernel->buffer_at);
@@ -272,7 +272,12 @@ static ingot_status find_and_load(ingot_kernel *kernel, const ingot_library *lib
         kernel->buffer_end = kernel->threadgroup_end = 0;
     }
     ingot_status status = find_elsewhere(kernel, library, name, constants, error);
-    return status == INGOT_OK ? load_code(kernel, error) : status;
+    if (status == INGOT_OK)
+        status = load_code(kernel, error);
+    if (status != INGOT_OK && refused.status != INGOT_OK)
+        ig_error_prefix(error, "%s; nor does its source help", ig_error_text(&refused));
+    ig_error_clear(&refused);
+    return status;
 }
 
 static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc *desc,

@@ -128,21 +128,16 @@ static ingot_status source_to_blob(const char *source, size_t length, bool no_ca
         return status;
     *blob = NULL;
     source_key(&compiler, source, length, list, hex);
-    if (!no_cache) {
-        *blob = ig_memo_load(hex);
-        if (!*blob && (*blob = ig_cache_load(hex)))
-            ig_memo_store(hex, *blob);
-    }
-    if (!*blob) {
+    if (!no_cache)
+        status = ig_cache_find(hex, blob, error);
+    if (status == INGOT_OK && !*blob) {
         char *bytes = NULL;
         size_t size = 0;
         status = ig_compiler_run(&compiler, source, length, list->items, &bytes, &size, error);
         if (status == INGOT_OK)
             status = ig_blob_create(bytes, size, blob, error);
-        if (status == INGOT_OK && !no_cache) {
-            ig_cache_store(hex, *blob);
-            ig_memo_store(hex, *blob);
-        }
+        if (status == INGOT_OK && !no_cache)
+            ig_cache_keep(hex, *blob);
     }
     ig_compiler_free(&compiler);
     return status;

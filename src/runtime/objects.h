@@ -129,13 +129,11 @@ ingot_status ig_constants_canonical(const struct ig_archive *archive, const ingo
 /* cache.c */
 struct ig_hash;
 void ig_cache_key_hex(struct ig_hash *hash, char hex[65]);
-/* The archive stored under the key, if it is whole and current, else NULL. */
-struct ig_blob *ig_cache_load(const char *hex);
-/* Stores; failures are silent, the cache is only a cache. */
-void ig_cache_store(const char *hex, const struct ig_blob *blob);
-/* The same within this process. */
-struct ig_blob *ig_memo_load(const char *hex);
-void ig_memo_store(const char *hex, struct ig_blob *blob);
+/* The archive kept under the key in this process or on disk, if it is whole and current, else NULL.
+ * An error only when INGOT_CACHE_LIMIT is no size. */
+ingot_status ig_cache_find(const char *hex, struct ig_blob **blob, struct ig_error *error);
+/* Keeps it in both; failures are silent, the cache is only a cache. */
+void ig_cache_keep(const char *hex, struct ig_blob *blob);
 
 /* program.c: the path of a program, malloc'ed: what $variable names, else the one beside libingot,
  * else the one in $PATH. NULL with INGOT_NOT_FOUND, which says where it was looked for. */

@@ -56,7 +56,8 @@ bool accuracy_host_evaluate(const accuracy_function *function, accuracy_form for
  * count. */
 void accuracy_host_checks(size_t *passed, size_t *failed);
 /* The device back end; fast_math and friends do not matter, since kernels name their form. */
-bool accuracy_engine_start(const char *device, const char *cpu_level);
+bool accuracy_engine_start(const char *device, const char *cpu_level, const char *archive);
+extern const char accuracy_engine_source[];
 bool accuracy_engine_evaluate(const accuracy_function *function, accuracy_form form, const float *x,
                               const float *y, float *out, size_t count);
 void accuracy_engine_stop(void);

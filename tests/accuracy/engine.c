@@ -34,7 +34,7 @@
     "kernel void " #name "_half(device const float *x, device const float *y,"                     \
     "  device float *out, uint i [[thread_position_in_grid]]) {"                                   \
     "  out[i] = float(" #name "(half(x[i]), half(y[i]))); }\n"
-static const char kernel_source[] = "#include <metal_stdlib>\nusing namespace metal;\n" //
+const char accuracy_engine_source[] = "#include <metal_stdlib>\nusing namespace metal;\n" //
     ACCURACY_UNARY(UNARY) ACCURACY_BINARY(BINARY);
 
 static struct {
@@ -51,16 +51,20 @@ static bool failed(const char *what) {
     return false;
 }
 
-bool accuracy_engine_start(const char *device, const char *cpu_level) {
+bool accuracy_engine_start(const char *device, const char *cpu_level, const char *archive) {
     ingot_device_desc device_desc = INGOT_DEVICE_DESC_INIT;
     device_desc.cpu_level = cpu_level;
     if (ingot_device_open(device, &device_desc, &engine.device) != INGOT_OK) {
         return failed("opening the device");
     }
     ingot_source_desc source = INGOT_SOURCE_DESC_INIT;
-    source.source = kernel_source;
+    source.source = accuracy_engine_source;
     source.name = "accuracy.metal";
-    if (ingot_library_create_from_source(engine.device, &source, &engine.library) != INGOT_OK) {
+    if (archive) {
+        if (ingot_library_create_from_archive(engine.device, archive, &engine.library) != INGOT_OK)
+            return failed("loading the kernels");
+    } else if (ingot_library_create_from_source(engine.device, &source, &engine.library) !=
+               INGOT_OK) {
         return failed("compiling the kernels");
     }
     if (ingot_stream_create(engine.device, &engine.stream) != INGOT_OK) {
@@ -108,15 +112,15 @@ static bool run(const float *x, const float *y, float *out, size_t count) {
     for (int i = 0; i < 3 && ok; i++) {
         ok = ingot_buffer_create(engine.device, count * sizeof(float), &buffers[i]) == INGOT_OK;
     }
-    if (ok) {
-        memcpy(ingot_buffer_contents(buffers[0]), x, count * sizeof(float));
-        memcpy(ingot_buffer_contents(buffers[1]), y, count * sizeof(float));
-        ok = dispatch(buffers, count);
-    } else {
+    if (!ok) {
         failed("creating a buffer");
-    }
-    if (ok) {
-        memcpy(out, ingot_buffer_contents(buffers[2]), count * sizeof(float));
+    } else if (ingot_stream_upload(engine.stream, buffers[0], 0, x, count * sizeof(float)) ||
+               ingot_stream_upload(engine.stream, buffers[1], 0, y, count * sizeof(float))) {
+        ok = failed("copying to the device");
+    } else if (!dispatch(buffers, count)) {
+        ok = false;
+    } else if (ingot_stream_download(engine.stream, buffers[2], 0, out, count * sizeof(float))) {
+        ok = failed("copying from the device");
     }
     for (int i = 0; i < 3; i++) {
         ingot_buffer_release(buffers[i]);

@@ -1,7 +1,9 @@
 /*
- * accuracy [--engine [DEVICE]] [--cpu LEVEL] [--form precise|fast|half] [--stride N]
- *          [--pairs N] [--threads N] [--markdown] [FUNCTION]...
+ * accuracy [--engine] [--device NAME] [--archive FILE] [--cpu LEVEL] [--form precise|fast|half]
+ *          [--stride N] [--pairs N] [--threads N] [--markdown] [FUNCTION]...
+ * accuracy --source
  *
+ * --archive: the kernels of --engine as ingotc made them of what --source prints.
  * Prints a table of the largest errors and ends with `N passed, N failed`; exit status 1 when
  * one is beyond its bound. --stride 1 tries every float.
  */
@@ -13,12 +15,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef ACCURACY_HOST
+#define ACCURACY_EVALUATE_ON_HOST accuracy_host_evaluate
+#else
+#define ACCURACY_EVALUATE_ON_HOST NULL
+#endif
+
 typedef struct command {
     accuracy_options options;
     bool forms[FORM_COUNT];
     bool engine;
     bool markdown;
-    const char *device, *cpu_level;
+    bool source;
+    const char *device, *cpu_level, *archive;
     const char **names;
     size_t name_count;
 } command;
@@ -56,8 +65,13 @@ static bool parse(int argc, char **argv, command *c) {
             c->engine = true;
         } else if (strcmp(a, "--markdown") == 0) {
             c->markdown = true;
+        } else if (strcmp(a, "--source") == 0) {
+            c->source = true;
         } else if (strcmp(a, "--device") == 0 && value) {
             c->device = value;
+            i++;
+        } else if (strcmp(a, "--archive") == 0 && value) {
+            c->archive = value;
             i++;
         } else if (strcmp(a, "--cpu") == 0 && value) {
             c->cpu_level = value;
@@ -150,14 +164,24 @@ int main(int argc, char **argv) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     command c = {.options = {.stride = 1009, .pairs = 2000000}};
     c.options.threads = cores > 0 ? (unsigned)cores : 1;
-    c.options.evaluate = accuracy_host_evaluate;
+    c.options.evaluate = ACCURACY_EVALUATE_ON_HOST;
     c.names = calloc((size_t)argc, sizeof *c.names);
     if (!c.names || !parse(argc, argv, &c)) {
         free(c.names);
         return 2;
     }
+    if (c.source) {
+        fputs(accuracy_engine_source, stdout);
+        free(c.names);
+        return 0;
+    }
+    if (!c.engine && !c.options.evaluate) {
+        fputs("accuracy: built without clang, it has --engine only\n", stderr);
+        free(c.names);
+        return 2;
+    }
     if (c.engine) {
-        if (!accuracy_engine_start(c.device, c.cpu_level)) {
+        if (!accuracy_engine_start(c.device, c.cpu_level, c.archive)) {
             free(c.names);
             return 3;
         }
@@ -178,9 +202,12 @@ int main(int argc, char **argv) {
     }
     if (c.engine) {
         accuracy_engine_stop();
-    } else if (c.name_count == 0) {
+    }
+#ifdef ACCURACY_HOST
+    if (!c.engine && c.name_count == 0) {
         accuracy_host_checks(&passed, &failed);
     }
+#endif
     free(c.names);
     printf("%zu passed, %zu failed\n", passed, failed);
     return failed ? 1 : 0;

@@ -41,11 +41,11 @@ kernel void broken(device float *x) { x[0] = missing_function(2); }
 M
 
 # ---- help and usage -------------------------------------------------------------------
-check "help" 0 devices inspect check run pack INGOT_CACHE_DIR -- "$ingot" --help
+check "help" 0 devices inspect check run pack cache INGOT_CACHE_DIR INGOT_CACHE_LIMIT -- "$ingot" --help
 check "no command" 2 usage -- "$ingot"
 check "version" 0 "ingot 0." -- "$ingot" --version
 check "unknown command" 2 'no command "frob"' -- "$ingot" frob
-for c in devices inspect check run pack; do
+for c in devices inspect check run pack cache; do
     check "help of $c" 0 "usage:" "options:" -- "$ingot" $c --help
     check "unknown option of $c" 2 "there is no option --frob" -- "$ingot" $c --frob
 done
@@ -299,6 +299,46 @@ check "an unknown target, for many kernels" 1 "sm_12" -- "$ingot" check good.met
 same "is named once" "$(grep -c sm_12 out.txt)" 1
 check "pack for one card" 0 -- "$ingot" pack good.metal --kernel ramp --target sm_90 --no-source -o card.ingot
 check "no code for the CPU" 1 'kernel "ramp" for x86-64-v' "only for sm_90" "no source" -- "$ingot" run card.ingot ramp --threads 1 'f32[1]'
+check "check for all levels" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp --target sm_80 --target sm_90 --target x86-64-v3 --target x86-64-v4
+check "a machine without a GPU" 1 "there is no CUDA device" nowhere.so -- env INGOT_CUDA_LIBRARY=/nowhere.so "$ingot" run good.metal ramp --device cuda --threads 4 'f32[4]'
+check "no library of CUDA is needed" 0 libingot "!libcuda" "!libnv" -- ldd "$ingot"
+check "is as it was" 0 "cpu" "!cuda" "!rror" -- env INGOT_CUDA_LIBRARY=/nowhere.so "$ingot" devices
+if [ -n "${FAKE_CUDA:-}" ]; then
+    gpu() { env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$@"; }
+    check "code for the card, no compiler" 0 "0 1 2 3" -- gpu INGOTC=/nowhere "$ingot" run card.ingot ramp --device cuda --threads 4 'f32[4]'
+    check "no code for the card" 1 'kernel "ramp" for sm_80' "only for sm_90" "no source" -- gpu FAKE_CUDA_CAPABILITY=80 "$ingot" run card.ingot ramp --device cuda --threads 4 'f32[4]'
+    check "no memory on the card" 1 "no memory for a buffer of 4000000 bytes" 'device "cuda:0"' "of its 1048576 bytes are free" \
+        -- gpu FAKE_CUDA_MEMORY=1 "$ingot" run card.ingot ramp --device cuda --threads 4 'f32[1000000]'
+    cat >large.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void large(device uint *out, threadgroup uint *a [[threadgroup(0)]], threadgroup uint *b [[threadgroup(1)]],
+                  uint t [[thread_index_in_threadgroup]], uint n [[threads_per_threadgroup]]) {
+    for (uint i = t; i < 15000; i += n)
+        a[i] = b[i] = i + 1;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = a[14999 - t] + b[t];
+}
+kernel void variables(device uint *out, threadgroup uint *a [[threadgroup(0)]], uint t [[thread_index_in_threadgroup]], uint n [[threads_per_threadgroup]]) {
+    threadgroup uint b[15000];
+    for (uint i = t; i < 15000; i += n)
+        a[i] = b[i] = i + 1;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[t] = a[14999 - t] + b[t];
+}
+M
+    large() { gpu "$ingot" run large.metal "$@" --device cuda --threads 96 --group 96 'u32[96]'; }
+    for kernel in large variables; do
+        memory="tg:60000"
+        [ $kernel = variables ] || memory="$memory tg:60000"
+        # shellcheck disable=SC2086 # a list
+        check "$kernel: more than 48 KiB of threadgroup memory on a GPU" 0 "15001 15001 15001 15001" -- large $kernel --threadgroup-memory 120000 $memory
+        # shellcheck disable=SC2086
+        check "$kernel: not unless it was asked for" 1 120000 "more than the 32768" -- large $kernel $memory
+    done
+else
+    echo "code on a GPU: not run, FAKE_CUDA does not name the fake driver"
+fi
 check "pack for the lower level" 0 -- "$ingot" pack good.metal --kernel ramp --target x86-64-v3 --no-source -o low.ingot
 check "which higher ones run too" 0 "0 1 2 3" -- env INGOTC=/nowhere "$ingot" run low.ingot ramp --threads 4 'f32[4]'
 
@@ -392,6 +432,7 @@ if mkdir -p small && mount -t tmpfs -o size=16k none small 2>/dev/null; then
     check "a full temporary folder" 1 "pace left" "!PLEASE submit" "!kernel scale: kernel scale" -- env TMPDIR="$work/small" "$ingot" pack good.metal -o full.ingot
     same "is left empty" "$(ls -A small)" ""
     check "a full cache is no error" 0 "0 1 2 3" -- env INGOT_CACHE_DIR="$work/small" "$ingot" run good.metal ramp --threads 4 'f32[4]'
+    same "and no temporary file stays there" "$(find small -type f ! -name '*.ingot' ! -name ledger)" ""
     umount small
 else
     echo "skipped: a full cache folder (mounting a small file system is not allowed here)"
@@ -419,6 +460,27 @@ sleep 0.05
 kill -9 "$victim" 2>/dev/null
 wait "$victim" 2>/dev/null
 check "after a killed process" 0 "0 1 2 3" "!rror" -- one
+
+cached() { env INGOT_CACHE_DIR="$fresh" "$ingot" cache "$@"; }
+check "what is kept" 0 "folder   $fresh" "2 kernels, 1 precompiled header" "limit    1 GiB" "oldest   used" -- cached
+check "as JSON" 0 "\"folder\": \"$fresh\"" '"limit": 1073741824' '"files": 2' '!"removed"' -- cached --json
+find "$fresh" -name '*.pch*' -exec touch -d '1 week ago' {} +
+check "trim" 0 ": 1 precompiled header" ": 2 kernels" -- cached --trim 1M
+check "what was used last is still there" 0 "0 1 2 3" -- one
+same "and was not compiled again" "$(find "$fresh" -name '*.pch')" ""
+check "clear" 0 '"removed"' '"bytes": 0,' '"oldest": null' -- cached --clear --json
+same "nothing is left" "$(find "$fresh" -mindepth 1)" ""
+check "clear what is not there" 0 "removed  0 B in 0 files" "!oldest" -- env INGOT_CACHE_DIR="$work/none" "$ingot" cache --clear
+check "a size that is none" 2 '--trim is "5x"' 500M -- cached --trim 5x
+check "clear and trim" 2 "exclude each other" -- cached --clear --trim 5M
+check "cache with an argument" 2 "unexpected argument all" -- cached all
+check "a limit that is none" 1 'INGOT_CACHE_LIMIT is "5x"' 500M -- env INGOT_CACHE_LIMIT=5x "$ingot" cache
+check "a limit that is none, run" 1 'INGOT_CACHE_LIMIT is "5x"' -- env INGOT_CACHE_LIMIT=5x "$ingot" run good.metal ramp --threads 4 'f32[4]'
+check "no limit" 0 "limit    none" -- env INGOT_CACHE_LIMIT=none INGOT_CACHE_DIR="$fresh" "$ingot" cache
+check "a cache of nothing" 0 "0 1 2 3" -- env INGOT_CACHE_LIMIT=0 INGOT_CACHE_DIR="$fresh" "$ingot" run good.metal ramp --threads 4 'f32[4]'
+same "keeps nothing" "$(find "$fresh" -mindepth 1)" ""
+chmod 777 "$fresh"
+check "a folder that others can write" 1 "no cache folder" "written by others" -- cached
 
 # A compiler that never ends is ended with the command that waits for it.
 cat >sleeping-clang <<'S'

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fake_cuda.h"
+#include "fake_objects.h"
 #include "ptx.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -26,9 +27,19 @@ enum {
     ILLEGAL_INSTRUCTION = 715,
     MISALIGNED_ADDRESS = 716,
     LAUNCH_FAILED = 719,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_RELAXED = 2,            /* a thread's mode */
+    PROGRAMMATIC_SERIALIZATION = 6, /* a launch's attribute */
+    MAX_DYNAMIC_SHARED = 8,         /* a function's */
+    SHARED_BYTES = 227 << 10,
+    UNASKED_SHARED_BYTES = 48 << 10,
+    MAX_COLUMNS = 2147483647,
+    MAX_ROWS = 65535,
+    MAX_THREADS = 1024,
+    MAX_DEVICES = 8,
+    LOG_BYTES = 65536,
     MAX_KERNELS = 32,
     MAX_ALLOCATIONS = 8192,
-    MAX_OBJECTS = 65536,
     LOOKS_BEFORE_DONE = 3,
 };
 #define MEMORY_BYTES ((size_t)1 << 30) /* or $FAKE_CUDA_MEMORY, in MiB */
@@ -38,6 +49,7 @@ struct module {
     char name[64];          /* of a fake kernel */
     struct ptx_module *ptx; /* else */
     struct module *next;
+    int dynamic_shared; /* that it may have */
 };
 struct stream {
     int delay; /* looks until its work is done; -1: never */
@@ -52,19 +64,28 @@ static struct {
     char name[64];
     fake_cuda_kernel kernel;
 } kernels[MAX_KERNELS];
+static struct context {
+    int sticky, retained;
+    size_t memory_used;
+} contexts[MAX_DEVICES]; /* the devices' primary ones */
 static struct {
     char *memory;
     size_t size;
+    struct context *owner;
 } allocations[MAX_ALLOCATIONS];
 static char log_text[1 << 16];
-static size_t log_size, objects, memory_used;
+static size_t log_size;
 static char fail_function[64];
 static unsigned fail_after;
-static int fail_result, sticky, last_fault, retained, context_object, context_number;
+static int fail_result, last_fault;
+static struct context *context; /* of the call that has the lock */
 static double clock_ms;
+static const char *locked_memory;
+static size_t locked_bytes;
+static char fault_text[512]; /* of the last kernel that failed */
 static char *fake_log;
 static _Thread_local void *current[8];
-static _Thread_local int depth;
+static _Thread_local int depth, capture_mode;
 
 /* ---- steering ---- */
 
@@ -93,7 +114,7 @@ static void clear_log(void) {
 }
 
 static size_t live(void) {
-    size_t count = objects;
+    size_t count = fake_object_count();
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
         count += allocations[i].memory != NULL;
     return count;
@@ -103,30 +124,23 @@ static void *kernel_log(void) {
     return fake_log;
 }
 
-static void *exchange_context(void *context) {
+static void *exchange_context(void *wanted) {
     void *before = depth ? current[depth - 1] : NULL;
     depth = depth ? depth : 1;
-    current[depth - 1] = context;
+    current[depth - 1] = wanted;
     return before;
+}
+
+static void lock_memory(const void *memory, size_t size) {
+    locked_memory = memory;
+    locked_bytes = size;
 }
 
 EXPORT const struct fake_cuda_control *fake_cuda_control(void);
 const struct fake_cuda_control *fake_cuda_control(void) {
     static const struct fake_cuda_control control = {
-        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context};
+        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context, lock_memory};
     return &control;
-}
-
-/* Objects stay to the end, so that one that is used too long is not memory of something else. */
-static void *all_objects[MAX_OBJECTS];
-static int all_count;
-
-static void *new_object(size_t size) {
-    void *object = all_count < MAX_OBJECTS ? calloc(1, size) : NULL;
-    if (object)
-        all_objects[all_count++] = object;
-    objects += object != NULL;
-    return object;
 }
 
 static struct module *modules;
@@ -135,8 +149,6 @@ __attribute__((destructor)) static void free_objects(void) {
     for (; modules; modules = modules->next)
         if (modules->ptx)
             ptx_free(modules->ptx);
-    while (all_count)
-        free(all_objects[--all_count]);
 }
 
 /* ---- every call ---- */
@@ -161,6 +173,8 @@ static int begin(const char *name) {
 }
 
 static int end(int result) {
+    if (result == CAPTURE_UNSUPPORTED)
+        note("  spoils a capture\n");
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -168,9 +182,19 @@ static int end(int result) {
 /* A call that needs a context which has not failed. */
 static int begin_in_context(const char *name) {
     int result = begin(name);
-    if (result == OK && (!depth || current[depth - 1] != &context_object))
-        result = depth && current[depth - 1] ? INVALID_HANDLE : INVALID_CONTEXT;
-    return result == OK ? sticky : result;
+    void *now = depth ? current[depth - 1] : NULL;
+    context = NULL;
+    for (int i = 0; i < MAX_DEVICES; i++)
+        context = now == &contexts[i] ? now : context;
+    if (result == OK && !context)
+        result = now ? INVALID_HANDLE : INVALID_CONTEXT;
+    return result == OK ? context->sticky : result;
+}
+
+/* One that is also given something of this context which must not have been destroyed. */
+static int begin_with(const char *name, const void *object) {
+    int result = begin_in_context(name);
+    return result == OK && fake_object_is_refused(object, context) ? INVALID_HANDLE : result;
 }
 
 #define API(name, ...)                                                                             \
@@ -185,9 +209,32 @@ static int begin_in_context(const char *name) {
     if (failed)                                                                                    \
         return end(failed);
 
+#define BEGIN_WITH(name, object)                                                                   \
+    int failed = begin_with(name, object);                                                         \
+    if (failed)                                                                                    \
+        return end(failed);
+
+#define BEGIN_UNSAFE(name, object)                                                                 \
+    int failed = begin_unsafe(name, object);                                                       \
+    if (failed)                                                                                    \
+        return end(failed);
+
 static int number_from(const char *variable, int otherwise) {
     const char *text = getenv(variable);
     return text && *text ? atoi(text) : otherwise;
+}
+
+/* Streams of other libraries are captured. */
+static bool is_captured(const void *stream) {
+    return number_from("FAKE_CUDA_CAPTURING", 0) && !fake_object_is_ours(stream);
+}
+
+/* Calls that wait, or may, spoil a capture that goes on anywhere in the process, unless their
+ * thread says that it knows. */
+static int begin_unsafe(const char *name, const void *object) {
+    int result = begin_with(name, object);
+    bool forbidden = number_from("FAKE_CUDA_CAPTURING", 0) && capture_mode != CAPTURE_RELAXED;
+    return result == OK && forbidden ? CAPTURE_UNSUPPORTED : result;
 }
 
 static size_t memory_bytes(void) {
@@ -223,7 +270,9 @@ API(cuGetErrorName, int result, const char **text) {
 }
 
 API(cuGetErrorString, int result, const char **text) {
-    *text = result == ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "a fake error";
+    *text = result == ILLEGAL_ADDRESS                ? "an illegal memory access was encountered"
+            : result == LAUNCH_FAILED && *fault_text ? fault_text
+                                                     : "a fake error";
     return OK;
 }
 
@@ -259,85 +308,81 @@ API(cuDeviceGetAttribute, int *value, int attribute, int device) {
     (void)device;
     int capability = number_from("FAKE_CUDA_CAPABILITY", 90);
     *value = attribute == 1    ? 1024
-             : attribute == 5  ? 2147483647
-             : attribute == 6  ? 65535
-             : attribute == 7  ? 65535
+             : attribute == 5  ? MAX_COLUMNS
+             : attribute == 6  ? MAX_ROWS
+             : attribute == 7  ? MAX_ROWS
              : attribute == 16 ? 132
              : attribute == 75 ? capability / 10
              : attribute == 76 ? capability % 10
-             : attribute == 97 ? 227 << 10
+             : attribute == 97 ? SHARED_BYTES
                                : 0;
     return end(OK);
 }
 
-API(cuDevicePrimaryCtxRetain, void **context, int device) {
+API(cuDevicePrimaryCtxRetain, void **result, int device) {
     BEGIN("cuDevicePrimaryCtxRetain");
-    (void)device;
     if (last_fault && number_from("FAKE_CUDA_FAULTS_STAY", 0))
         return end(last_fault);
-    retained++;
-    *context = &context_object;
+    contexts[device].retained++;
+    *result = &contexts[device];
     return end(OK);
 }
 
-static void destroy_context(void) {
-    sticky = OK;
-    objects = 0;
-    memory_used = 0;
-    context_number++;
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        free(allocations[i].memory);
-        allocations[i].memory = NULL;
-    }
+static void destroy_context(struct context *gone) {
+    gone->sticky = OK;
+    gone->memory_used = 0;
+    fake_object_destroy_all(gone);
+    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+        if (allocations[i].owner == gone) {
+            free(allocations[i].memory);
+            allocations[i].memory = NULL;
+        }
 }
 
 API(cuDevicePrimaryCtxRelease_v2, int device) {
     BEGIN("cuDevicePrimaryCtxRelease");
-    (void)device;
-    if (!retained)
+    if (!contexts[device].retained)
         return end(INVALID_CONTEXT);
-    if (!--retained)
-        destroy_context();
+    if (!--contexts[device].retained)
+        destroy_context(&contexts[device]);
     return end(OK);
 }
 
 API(cuDevicePrimaryCtxReset_v2, int device) {
     BEGIN("cuDevicePrimaryCtxReset");
-    (void)device;
-    destroy_context();
+    destroy_context(&contexts[device]);
     return end(OK);
 }
 
-API(cuCtxGetCurrent, void **context) {
+API(cuCtxGetCurrent, void **result) {
     BEGIN("cuCtxGetCurrent");
-    *context = depth ? current[depth - 1] : NULL;
+    *result = depth ? current[depth - 1] : NULL;
     return end(OK);
 }
 
-API(cuCtxSetCurrent, void *context) {
+API(cuCtxSetCurrent, void *wanted) {
     BEGIN("cuCtxSetCurrent");
-    exchange_context(context);
+    exchange_context(wanted);
     return end(OK);
 }
 
-API(cuCtxPushCurrent_v2, void *context) {
+API(cuCtxPushCurrent_v2, void *wanted) {
     BEGIN("cuCtxPushCurrent");
-    current[depth++] = context;
+    current[depth++] = wanted;
     return end(OK);
 }
 
-API(cuCtxPopCurrent_v2, void **context) {
+API(cuCtxPopCurrent_v2, void **result) {
     BEGIN("cuCtxPopCurrent");
     if (!depth)
         return end(INVALID_CONTEXT);
-    *context = current[--depth];
+    *result = current[--depth];
     return end(OK);
 }
 
 API(cuThreadExchangeStreamCaptureMode, int *mode) {
-    static _Thread_local int now;
-    int before = now;
-    now = *mode;
+    int before = capture_mode;
+    capture_mode = *mode;
     *mode = before;
     return OK;
 }
@@ -359,7 +404,7 @@ static void write_log(unsigned count, const int *options, void **values, const c
 
 API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *options,
     void **values) {
-    BEGIN_IN_CONTEXT("cuModuleLoadDataEx");
+    BEGIN_UNSAFE("cuModuleLoadDataEx", NULL);
     char name[64] = "", message[512] = "ptxas application ptx input, line 1; fatal: no version";
     bool is_fake = sscanf(image, "// fake %63s", name) == 1 || number_from("FAKE_CUDA_ANY", 0);
     struct ptx_module *ptx = NULL;
@@ -369,7 +414,7 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
         write_log(count, options, values, message);
         return end(INVALID_PTX);
     }
-    struct module *made = new_object(sizeof *made);
+    struct module *made = fake_object_new(sizeof *made, context);
     if (!made) {
         if (ptx)
             ptx_free(ptx);
@@ -384,25 +429,27 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
 }
 
 API(cuModuleUnload, void *module) {
-    BEGIN_IN_CONTEXT("cuModuleUnload");
+    BEGIN_UNSAFE("cuModuleUnload", NULL);
     struct module *unloaded = module;
-    if (unloaded->ptx)
+    if (!fake_object_destroy(module, context))
+        return end(INVALID_HANDLE);
+    if (unloaded->ptx) {
         ptx_free(unloaded->ptx);
-    unloaded->ptx = NULL;
-    objects--;
+        unloaded->ptx = NULL;
+    }
     return end(OK);
 }
 
 API(cuModuleGetFunction, void **function, void *module, const char *name) {
-    BEGIN_IN_CONTEXT("cuModuleGetFunction");
+    BEGIN_WITH("cuModuleGetFunction", module);
     *function = module;
     return end(strcmp(name, "ingot_kernel") ? NOT_FOUND : OK);
 }
 
 /* A fake kernel whose name starts with "log" has a log. */
 API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const char *name) {
-    BEGIN_IN_CONTEXT("cuModuleGetGlobal");
-    static _Alignas(16) char log[65536];
+    BEGIN_WITH("cuModuleGetGlobal", module);
+    static _Alignas(16) char log[LOG_BYTES];
     const struct module *owner = module;
     const struct ptx_variable *variable = owner->ptx ? ptx_variable(owner->ptx, name) : NULL;
     if (variable) {
@@ -422,7 +469,7 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
 }
 
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
-    BEGIN_IN_CONTEXT("cuFuncGetAttribute");
+    BEGIN_WITH("cuFuncGetAttribute", function);
     const struct module *module = function;
     int most = number_from("FAKE_CUDA_MAX_THREADS", 1024);
     int threads = module->ptx ? (int)module->ptx->max_threads : 1024;
@@ -431,16 +478,23 @@ API(cuFuncGetAttribute, int *value, int attribute, void *function) {
 }
 
 API(cuFuncSetAttribute, void *function, int attribute, int value) {
-    BEGIN_IN_CONTEXT("cuFuncSetAttribute");
-    (void)function;
+    BEGIN_WITH("cuFuncSetAttribute", function);
+    struct module *module = function;
     note("  attribute %d = %d\n", attribute, value);
+    if (attribute == MAX_DYNAMIC_SHARED) {
+        int statics = module->ptx ? (int)(module->ptx->shared_bytes - PTX_SHARED_START) : 0;
+        if (value < 0 || value > SHARED_BYTES - statics)
+            return end(INVALID_VALUE);
+        module->dynamic_shared = value;
+    }
     return end(OK);
 }
 
 static bool is_memory(uint64_t address, size_t bytes, uint64_t *hint) {
     for (uint64_t i = 0; i < MAX_ALLOCATIONS; i++) {
         uint64_t at = (*hint + i) % MAX_ALLOCATIONS, start = (uintptr_t)allocations[at].memory;
-        if (start && address >= start && address - start <= allocations[at].size &&
+        if (start && allocations[at].owner == context && address >= start &&
+            address - start <= allocations[at].size &&
             bytes <= allocations[at].size - (address - start)) {
             *hint = at;
             return true;
@@ -450,37 +504,52 @@ static bool is_memory(uint64_t address, size_t bytes, uint64_t *hint) {
 }
 
 static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned block,
-                   unsigned shared, void **parameters) {
+                   unsigned shared, bool starts_early, void **parameters) {
     static const int results[] = {OK,
                                   ILLEGAL_ADDRESS,
                                   MISALIGNED_ADDRESS,
                                   ILLEGAL_INSTRUCTION,
                                   NOT_READY /* a kernel that hangs */,
                                   LAUNCH_FAILED,
-                                  LAUNCH_FAILED /* a race */};
-    char message[512] = "";
+                                  LAUNCH_FAILED /* a race */,
+                                  LAUNCH_FAILED /* memory before its wait */};
     const struct ptx_launch launch = {.function = ptx_find(module, "ingot_kernel"),
                                       .parameters = parameters[0],
                                       .grid = {grid[0], grid[1], grid[2]},
                                       .block = {block, 1, 1},
                                       .dynamic_shared = shared,
+                                      .starts_early = starts_early,
                                       .is_memory = is_memory};
     if (!launch.function || block > module->max_threads ||
         (module->threads && block != module->threads))
         return INVALID_VALUE;
-    enum ptx_fault fault = ptx_run(module, &launch, message, sizeof message);
+    enum ptx_fault fault = ptx_run(module, &launch, fault_text, sizeof fault_text);
     if (fault)
-        fprintf(stderr, "fake CUDA: %s\n", message);
+        fprintf(stderr, "fake CUDA: %s\n", fault_text);
     return results[fault];
 }
 
+/* What the hardware has, and the function was given. */
+static bool fits(const struct module *module, const unsigned grid[3], unsigned threads,
+                 unsigned shared) {
+    unsigned statics = module->ptx ? module->ptx->shared_bytes - PTX_SHARED_START : 0;
+    unsigned dynamic = (unsigned)module->dynamic_shared;
+    return grid[0] && grid[1] && grid[2] && grid[0] <= MAX_COLUMNS && grid[1] <= MAX_ROWS &&
+           grid[2] <= MAX_ROWS && threads && threads <= MAX_THREADS &&
+           (shared <= dynamic || shared + statics <= UNASKED_SHARED_BYTES);
+}
+
 static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
-                  unsigned shared, void *stream, void **parameters) {
+                  unsigned shared, bool starts_early, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
+    if (fake_object_is_refused(module, context) || fake_object_is_refused(stream, context))
+        return INVALID_HANDLE;
+    if (!fits(module, grid, block_x, shared))
+        return INVALID_VALUE;
     int result = OK;
     clock_ms += 1;
     if (module->ptx)
-        result = run_ptx(module->ptx, grid, block_x, shared, parameters);
+        result = run_ptx(module->ptx, grid, block_x, shared, starts_early, parameters);
     for (int i = 0; i < MAX_KERNELS; i++)
         if (kernels[i].kernel && !strcmp(kernels[i].name, module->name))
             result = kernels[i].kernel(parameters[0], grid, block_x, shared);
@@ -488,8 +557,8 @@ static int launch(const struct module *module, const unsigned grid[3], unsigned 
     if (queue)
         queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
     if (result != NOT_READY)
-        sticky = result; /* the launch itself is fine: a fault is seen later */
-    last_fault = sticky ? sticky : last_fault;
+        context->sticky = result; /* the launch itself is fine: a fault is seen later */
+    last_fault = context->sticky ? context->sticky : last_fault;
     return OK;
 }
 
@@ -500,7 +569,7 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
     if (extra || block_y != 1 || block_z != 1)
         return end(INVALID_VALUE);
-    return end(launch(function, grid, block_x, shared, stream, parameters));
+    return end(launch(function, grid, block_x, shared, false, stream, parameters));
 }
 
 struct launch_attribute {
@@ -518,24 +587,50 @@ API(cuLaunchKernelEx, const struct launch_config *config, void *function, void *
     BEGIN_IN_CONTEXT("cuLaunchKernelEx");
     if (extra || config->block[1] != 1 || config->block[2] != 1)
         return end(INVALID_VALUE);
-    for (unsigned i = 0; i < config->attribute_count; i++)
+    bool starts_early = false;
+    for (unsigned i = 0; i < config->attribute_count; i++) {
         note("  attribute %d = %d\n", config->attributes[i].id, config->attributes[i].value[0]);
-    return end(launch(function, config->grid, config->block[0], config->shared, config->stream,
-                      parameters));
+        if (config->attributes[i].id != PROGRAMMATIC_SERIALIZATION)
+            return end(INVALID_VALUE);
+        starts_early = config->attributes[i].value[0] != 0;
+    }
+    return end(launch(function, config->grid, config->block[0], config->shared, starts_early,
+                      config->stream, parameters));
 }
 
 /* ---- memory ---- */
 
+/* Of an allocation, or a module's variable. */
+static bool is_all_memory(uint64_t address, size_t bytes) {
+    uint64_t hint = 0;
+    if (is_memory(address, bytes, &hint) || (fake_log && address - (uintptr_t)fake_log < LOG_BYTES))
+        return true;
+    for (const struct module *m = modules; m; m = m->next)
+        for (int32_t i = 0; m->ptx && i < m->ptx->variable_count; i++) {
+            const struct ptx_variable *one = &m->ptx->variables[i];
+            uint64_t start = (uintptr_t)one->memory;
+            if (start && address >= start && address - start <= one->size &&
+                bytes <= one->size - (address - start))
+                return true;
+        }
+    return false;
+}
+
+static bool is_locked(const void *memory) {
+    const char *at = memory;
+    return locked_memory && at >= locked_memory && at < locked_memory + locked_bytes;
+}
+
 API(cuMemGetInfo_v2, size_t *left, size_t *total) {
     BEGIN_IN_CONTEXT("cuMemGetInfo");
-    *left = memory_bytes() - memory_used;
+    *left = memory_bytes() - context->memory_used;
     *total = memory_bytes();
     return end(OK);
 }
 
 API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
-    BEGIN_IN_CONTEXT("cuMemAlloc");
-    if (bytes > memory_bytes() - memory_used)
+    BEGIN_UNSAFE("cuMemAlloc", NULL);
+    if (bytes > memory_bytes() - context->memory_used)
         return end(NO_MEMORY);
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
         if (!allocations[i].memory) {
@@ -545,7 +640,8 @@ API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
             if (bytes <= FILLED_BYTES)
                 memset(allocations[i].memory, 0xab, bytes);
             allocations[i].size = bytes;
-            memory_used += bytes;
+            allocations[i].owner = context;
+            context->memory_used += bytes;
             *pointer = (uintptr_t)allocations[i].memory;
             return end(OK);
         }
@@ -553,10 +649,11 @@ API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
 }
 
 API(cuMemFree_v2, uint64_t pointer) {
-    BEGIN_IN_CONTEXT("cuMemFree");
+    BEGIN_UNSAFE("cuMemFree", NULL);
     for (int i = 0; i < MAX_ALLOCATIONS; i++)
-        if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer) {
-            memory_used -= allocations[i].size;
+        if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer &&
+            allocations[i].owner == context) {
+            context->memory_used -= allocations[i].size;
             free(allocations[i].memory);
             allocations[i].memory = NULL;
             return end(OK);
@@ -565,29 +662,35 @@ API(cuMemFree_v2, uint64_t pointer) {
 }
 
 API(cuMemsetD8Async, uint64_t pointer, unsigned char value, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemsetD8Async");
-    (void)stream;
+    BEGIN_WITH("cuMemsetD8Async", stream);
+    if (!is_all_memory(pointer, bytes))
+        return end(INVALID_VALUE);
     memset((void *)(uintptr_t)pointer, value, bytes);
     return end(OK);
 }
 
 API(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemcpyDtoDAsync");
-    (void)stream;
+    BEGIN_WITH("cuMemcpyDtoDAsync", stream);
+    if (!is_all_memory(to, bytes) || !is_all_memory(from, bytes))
+        return end(INVALID_VALUE);
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return end(OK);
 }
 
 API(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemcpyHtoDAsync");
-    (void)stream;
+    BEGIN_UNSAFE("cuMemcpyHtoDAsync", stream);
+    if (!is_all_memory(to, bytes))
+        return end(INVALID_VALUE);
+    if (is_locked(from))
+        note("  from page-locked memory\n");
     memcpy((void *)(uintptr_t)to, from, bytes);
     return end(OK);
 }
 
 API(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t bytes, void *stream) {
-    BEGIN_IN_CONTEXT("cuMemcpyDtoHAsync");
-    (void)stream;
+    BEGIN_UNSAFE("cuMemcpyDtoHAsync", stream);
+    if (!is_all_memory(from, bytes))
+        return end(INVALID_VALUE);
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return end(OK);
 }
@@ -596,10 +699,10 @@ API(cuPointerGetAttribute, void *value, int attribute, uint64_t at) {
     BEGIN_IN_CONTEXT("cuPointerGetAttribute");
     for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         uintptr_t start = (uintptr_t)allocations[i].memory;
-        if (!start || at < start || at >= start + allocations[i].size)
-            continue;
-        *(int *)value = attribute == 2 ? 2 : 0;
-        return end(OK);
+        if (start && at >= start && at - start < allocations[i].size) {
+            *(int *)value = attribute == 2 ? 2 : (int)(allocations[i].owner - contexts);
+            return end(OK);
+        }
     }
     return end(INVALID_VALUE);
 }
@@ -607,14 +710,10 @@ API(cuPointerGetAttribute, void *value, int attribute, uint64_t at) {
 /* Of memory that it does not know the type is 0. */
 API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint64_t at) {
     BEGIN_IN_CONTEXT("cuPointerGetAttributes");
+    uint64_t hint = 0;
+    int type = is_memory(at, 1, &hint) ? 2 : is_locked((void *)(uintptr_t)at);
     for (unsigned n = 0; n < count; n++)
-        *(int *)values[n] = 0;
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        uintptr_t start = (uintptr_t)allocations[i].memory;
-        for (unsigned n = 0; n < count && start && at >= start && at - start < allocations[i].size;
-             n++)
-            *(int *)values[n] = attributes[n] == 2 ? 2 : 0;
-    }
+        *(int *)values[n] = attributes[n] == 2 ? type : 0;
     return end(OK);
 }
 
@@ -623,19 +722,19 @@ API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint
 API(cuStreamCreate, void **stream, unsigned flags) {
     BEGIN_IN_CONTEXT("cuStreamCreate");
     (void)flags;
-    *stream = new_object(sizeof(struct stream));
+    *stream = fake_object_new(sizeof(struct stream), context);
     return end(*stream ? OK : NO_MEMORY);
 }
 
 API(cuStreamDestroy_v2, void *stream) {
     BEGIN_IN_CONTEXT("cuStreamDestroy");
-    (void)stream;
-    objects--;
-    return end(OK);
+    return end(fake_object_destroy(stream, context) ? OK : INVALID_HANDLE);
 }
 
 API(cuStreamQuery, void *stream) {
-    BEGIN_IN_CONTEXT("cuStreamQuery");
+    BEGIN_UNSAFE("cuStreamQuery", stream);
+    if (is_captured(stream))
+        return end(CAPTURE_UNSUPPORTED);
     struct stream *queue = stream;
     if (!queue || !queue->delay)
         return end(OK);
@@ -645,56 +744,57 @@ API(cuStreamQuery, void *stream) {
 }
 
 API(cuStreamSynchronize, void *stream) {
-    BEGIN_IN_CONTEXT("cuStreamSynchronize");
+    BEGIN_UNSAFE("cuStreamSynchronize", stream);
+    if (is_captured(stream))
+        return end(CAPTURE_UNSUPPORTED);
     if (stream)
         ((struct stream *)stream)->delay = 0;
     return end(OK);
 }
 
 API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
-    BEGIN_IN_CONTEXT("cuStreamWaitEvent");
-    (void)stream;
-    (void)event;
+    BEGIN_WITH("cuStreamWaitEvent", stream);
     (void)flags;
-    return end(OK);
+    return end(fake_object_is_refused(event, context) ? INVALID_HANDLE : OK);
 }
 
 API(cuStreamIsCapturing, void *stream, int *status) {
     BEGIN_IN_CONTEXT("cuStreamIsCapturing");
-    (void)stream;
-    *status = number_from("FAKE_CUDA_CAPTURING", 0);
+    *status = is_captured(stream);
     return end(OK);
 }
 
 API(cuEventCreate, void **event, unsigned flags) {
     BEGIN_IN_CONTEXT("cuEventCreate");
     (void)flags;
-    *event = new_object(sizeof(struct event));
+    *event = fake_object_new(sizeof(struct event), context);
     return end(*event ? OK : NO_MEMORY);
 }
 
 API(cuEventDestroy_v2, void *event) {
     BEGIN_IN_CONTEXT("cuEventDestroy");
-    (void)event;
-    objects--;
-    return end(OK);
+    return end(fake_object_destroy(event, context) ? OK : INVALID_HANDLE);
 }
 
 API(cuEventRecord, void *event, void *stream) {
-    BEGIN_IN_CONTEXT("cuEventRecord");
+    BEGIN_WITH("cuEventRecord", stream);
+    if (fake_object_is_refused(event, context))
+        return end(INVALID_HANDLE);
     ((struct event *)event)->time = clock_ms;
     ((struct event *)event)->stream = stream;
     return end(OK);
 }
 
 API(cuEventQuery, void *event) {
-    BEGIN_IN_CONTEXT("cuEventQuery");
+    BEGIN_UNSAFE("cuEventQuery", event);
     const struct event *e = event;
     return end(e->stream && e->stream->delay < 0 ? NOT_READY : OK);
 }
 
 API(cuEventElapsedTime, float *milliseconds, void *start, void *finish) {
-    BEGIN_IN_CONTEXT("cuEventElapsedTime");
+    BEGIN_WITH("cuEventElapsedTime", start);
+    if (fake_object_is_refused(finish, context))
+        return end(INVALID_HANDLE);
     *milliseconds = (float)(((struct event *)finish)->time - ((struct event *)start)->time);
     return end(OK);
 }

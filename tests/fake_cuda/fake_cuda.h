@@ -1,7 +1,10 @@
 /*
  * How a test steers the fake CUDA driver (fake_cuda.c), which stands in for libcuda.so.1 when
- * $INGOT_CUDA_LIBRARY names it. Memory is the host's, work runs when it is queued, and a kernel
- * is a C function: the "code" of a module is text of which the first line is "// fake NAME".
+ * $INGOT_CUDA_LIBRARY names it. It refuses what a driver does: objects that are gone, memory that
+ * is not the device's, grids and threadgroup memory above the hardware's or what was asked for.
+ * Memory is the host's, work runs when it is queued, and a kernel is PTX, which it executes
+ * (ptx.h), or a C function: the "code" of a module is then text of which the first line is "// fake
+ * NAME".
  */
 #ifndef INGOT_TESTS_FAKE_CUDA_H
 #define INGOT_TESTS_FAKE_CUDA_H
@@ -28,12 +31,16 @@ struct fake_cuda_control {
     void *(*kernel_log)(void);
     /* Makes `context` the thread's, as another library would; returns the one it had. */
     void *(*exchange_context)(void *context);
+    /* The host's memory that counts as page-locked: copies from there are noted, since a GPU reads
+     * it later. */
+    void (*lock_memory)(const void *memory, size_t size);
 };
 
 /* The library exports: const struct fake_cuda_control *fake_cuda_control(void); also
  * $FAKE_CUDA_DEVICES (1), $FAKE_CUDA_VERSION (13000), $FAKE_CUDA_CAPABILITY (90) and
- * $FAKE_CUDA_MAX_THREADS (1024), of a function; $FAKE_CUDA_CAPTURING=1: streams are captured; with
- * $FAKE_CUDA_FAULTS_STAY=1 a process that had a fault gets no context any more, as from NVIDIA's
- * driver; with $FAKE_CUDA_ANY=1 other code than fake kernels is taken too, and does nothing. */
+ * $FAKE_CUDA_MAX_THREADS (1024), of a function; $FAKE_CUDA_CAPTURING=1: streams of other libraries
+ * are captured, and calls that would spoil that are refused; with $FAKE_CUDA_FAULTS_STAY=1 a
+ * process that had a fault gets no context any more, as from NVIDIA's driver; with $FAKE_CUDA_ANY=1
+ * other code than fake kernels is taken too, and does nothing. */
 
 #endif

@@ -15,6 +15,11 @@
  * the PTX text. So are races in threadgroup memory, on request (PTX_RACES=1). It checks results,
  * not speed.
  *
+ * Grids that start early (programmatic stream serialization): nothing of the grid ahead is there
+ * before griddepcontrol.wait, so a thread that touches global memory before it, or ends without
+ * it, is an error. A thread that ends so would not keep its grid from ending before the one ahead,
+ * and the grid behind waits for this one only.
+ *
  * Two schedules. `converging`: of the lanes of a SIMD-group those at the lowest instruction go on,
  * which brings lanes together again as early as a GPU does. `adverse` (PTX_SCHEDULE=adverse:SEED):
  * lanes run apart in random order, which PTX allows, until an instruction with .sync or a barrier
@@ -141,6 +146,8 @@ enum ptx_operation {
     PTX_OP_WAIT_ALL,
     PTX_OP_COPY,
     PTX_OP_COUNT,
+    PTX_OP_WAIT_GRIDS,
+    PTX_OP_LET_START,
 };
 
 enum ptx_opcode {
@@ -193,6 +200,7 @@ struct ptx_launch {
     const struct ptx_function *function;
     const void *parameters; /* of the entry's one parameter */
     unsigned grid[3], block[3], dynamic_shared;
+    bool starts_early; /* while the grid ahead of it runs */
     /* True when the bytes are global memory of the process; `hint` is for the callee. */
     bool (*is_memory)(uint64_t address, size_t bytes, uint64_t *hint);
 };
@@ -204,7 +212,8 @@ enum ptx_fault {
     PTX_UNKNOWN,
     PTX_STUCK,
     PTX_TRAPPED,
-    PTX_RACE
+    PTX_RACE,
+    PTX_TOO_EARLY
 };
 
 /* Runs the grid; on a fault, what it was. */
@@ -244,6 +253,7 @@ struct ptx_thread {
     const struct ptx_function *function;
     uint64_t *registers;
     char *local;
+    bool has_waited; /* for the grids ahead of this one */
     uint32_t barrier;
     uint64_t barrier_count; /* 0: all threads */
     int32_t barrier_result; /* a register for how many threads were there and said yes; -1: none */

@@ -77,6 +77,12 @@ void *ptx_memory(struct ptx_machine *machine, struct ptx_thread *thread, struct 
                 size = machine->module->variables[i].size;
         break;
     default:
+        if (machine->launch->starts_early && !thread->has_waited && space == PTX_GLOBAL) {
+            ptx_fail(machine, thread, in, PTX_TOO_EARLY,
+                     "global address %" PRIx64 " before griddepcontrol.wait, with an early start",
+                     address);
+            return NULL;
+        }
         if (machine->launch->is_memory(at, bytes, &in->memory_hint) ||
             is_constant(machine, at, bytes))
             return (void *)(uintptr_t)at; /* NOLINT: an address of this process */

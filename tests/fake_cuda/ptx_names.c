@@ -109,6 +109,12 @@ static bool barrier_piece(const char *piece, struct ptx_instruction *to) {
     return strcmp(piece, "red") == 0;
 }
 
+static bool grid_piece(const char *piece, struct ptx_instruction *to) {
+    MEANS("wait", to->operation, PTX_OP_WAIT_GRIDS);
+    MEANS("launch_dependents", to->operation, PTX_OP_LET_START);
+    return false;
+}
+
 static bool other_piece(const char *piece, struct ptx_instruction *to) {
     MEANS("ftz", to->ftz, true);
     MEANS("sat", to->saturate, true);
@@ -209,6 +215,8 @@ static bool piece_of(const char *piece, struct ptx_instruction *to) {
         return true;
     if ((opcode == PTX_BAR || opcode == PTX_BARRIER) && barrier_piece(piece, to))
         return true;
+    if (opcode == PTX_GRIDDEPCONTROL)
+        return grid_piece(piece, to);
     return rounding_piece(piece, to) || space_piece(piece, to) || other_piece(piece, to) ||
            harmless_piece(piece);
 }

@@ -136,6 +136,14 @@ static void enter_barrier(struct ptx_machine *machine, struct ptx_thread *thread
     thread->state = PTX_AT_BARRIER;
 }
 
+static void end_thread(struct ptx_machine *machine, struct ptx_thread *thread,
+                       const struct ptx_instruction *in) {
+    if (machine->launch->starts_early && !thread->has_waited)
+        ptx_fail(machine, thread, in, PTX_TOO_EARLY,
+                 "the end without griddepcontrol.wait, with an early start");
+    thread->state = PTX_DONE;
+}
+
 /* True when the thread goes on to the next instruction. */
 static bool step_thread(struct ptx_machine *machine, struct ptx_thread *thread,
                         struct ptx_instruction *in, uint32_t mask) {
@@ -145,7 +153,7 @@ static bool step_thread(struct ptx_machine *machine, struct ptx_thread *thread,
         return false;
     case PTX_RET:
     case PTX_EXIT:
-        thread->state = PTX_DONE;
+        end_thread(machine, thread, in);
         return false;
     case PTX_BAR:
     case PTX_BARRIER:
@@ -157,12 +165,14 @@ static bool step_thread(struct ptx_machine *machine, struct ptx_thread *thread,
     case PTX_CREATEPOLICY:
         ptx_write(thread, in->operands[0].reg, PTX_POLICY);
         return true;
+    case PTX_GRIDDEPCONTROL: /* in truth kernels run one after the other */
+        thread->has_waited |= in->operation == PTX_OP_WAIT_GRIDS;
+        return true;
     case PTX_TRAP:
         ptx_fail(machine, thread, in, PTX_TRAPPED, "the kernel stops itself");
         return false;
     case PTX_MEMBAR:
     case PTX_FENCE:
-    case PTX_GRIDDEPCONTROL: /* kernels run one after the other */
     case PTX_NANOSLEEP:
     case PTX_PREFETCH:
         return true;
@@ -396,6 +406,7 @@ static void start_threads(struct ptx_machine *machine) {
         struct ptx_thread *thread = &machine->threads[i];
         thread->state = PTX_READY;
         thread->pc = machine->function->entry;
+        thread->has_waited = false;
         thread->copy_count = thread->copy_group = 0;
         thread->product_count = thread->product_group = 0;
         thread->clock = 1;

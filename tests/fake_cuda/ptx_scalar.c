@@ -1,6 +1,7 @@
 /* Instructions that one thread executes: arithmetic, comparisons and conversions. See ptx.h. */
 #include <fenv.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ptx.h"
@@ -135,6 +136,42 @@ static double double_operation(int opcode, double a, double b, double c) {
     }
 }
 
+/* What PTX, and for rsqrt CUDA's programming guide, allow an approximation to be off by. */
+static double allowed_error(int opcode, double exact) {
+    double ulp = ldexp(1, ilogb(exact) - 23);
+    switch (opcode) {
+    case PTX_RCP:
+        return ulp;
+    case PTX_EX2:
+        return 2 * ulp;
+    case PTX_RSQRT:
+        return fmin(fabs(exact) * 0x1.125p-23 /* 2^-22.9 */, 2 * ulp);
+    default:
+        return 0;
+    }
+}
+
+/* $PTX_APPROXIMATIONS=worst: the float that is furthest from the exact result among those allowed,
+ * above or below it by its bits. What is exact stays so. */
+static double approximated(const struct ptx_instruction *in, double exact) {
+    static int is_worst = -1;
+    if (is_worst < 0) {
+        const char *wanted = getenv("PTX_APPROXIMATIONS");
+        is_worst = wanted && strcmp(wanted, "worst") == 0;
+    }
+    if (!is_worst || !in->approximate || in->type.bits != 32 || !isfinite(exact) ||
+        fabs(exact) < 0x1p-126 || exact == (double)(float)exact)
+        return exact;
+    uint64_t bits;
+    memcpy(&bits, &exact, sizeof bits);
+    double error = allowed_error(in->opcode, exact);
+    bool is_above = (bits ^ bits >> 29 ^ bits >> 35) & 1;
+    float result = (float)(is_above ? exact + error : exact - error);
+    if (fabs((double)result - exact) > error)
+        result = nextafterf(result, (float)exact);
+    return result;
+}
+
 static uint64_t rounded_operation(const struct ptx_instruction *in, struct ptx_type type,
                                   const uint64_t v[3]) {
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
@@ -143,7 +180,9 @@ static uint64_t rounded_operation(const struct ptx_instruction *in, struct ptx_t
     if (in->rounding != PTX_NEAREST)
         fesetround(modes[in->rounding]);
     double result;
-    if (type.bits == 32) {
+    if (type.bits == 32 && in->approximate) {
+        result = approximated(in, double_operation(in->opcode, a, b, c));
+    } else if (type.bits == 32) {
         bool is_fma = in->opcode == PTX_FMA || in->opcode == PTX_MAD;
         volatile float single = is_fma ? fmaf((float)a, (float)b, (float)c)
                                        : (float)double_operation(in->opcode, a, b, c);
@@ -534,7 +573,9 @@ static bool float_arithmetic(const struct ptx_instruction *in, const uint64_t v[
     case PTX_COS:
     case PTX_TANH:
         *result = from_double(
-            flush(approximation(in->opcode, flush(ptx_to_double(v[0], type), in)), in), type);
+            flush(approximated(in, approximation(in->opcode, flush(ptx_to_double(v[0], type), in))),
+                  in),
+            type);
         return true;
     case PTX_NEG:
         *result = v[0] ^ sign;

@@ -32,7 +32,14 @@ struct analysed {
     ingot_status status;
 };
 
-static const struct igv_target analysis_target = {"x86-64-v4", "x86-64-v4", "", 16, 2, true, false};
+static const struct igv_target analysis_target = {.name = "x86-64-v4",
+                                                  .cpu = "x86-64-v4",
+                                                  .features = "",
+                                                  .triple = "x86_64-unknown-linux-gnu",
+                                                  .lanes = 16,
+                                                  .chunks = 2,
+                                                  .bit_masks = true,
+                                                  .is_x86 = true};
 
 static inline void analysed_free(struct analysed *a) {
     ig_arena_free(&a->arena);

@@ -103,7 +103,10 @@ static int kernel_log(const void *block, const unsigned grid[3], unsigned thread
                       unsigned shared) {
     kernel_fault(block, grid, threads, shared);
     put_record(fake->kernel_log(), 16, 41, "answer %d");
-    put_record(fake->kernel_log(), 1, (uintptr_t)"text", "a %s");
+    uint64_t text; /* in the device's memory */
+    memcpy(&text, (const char *)block + ingot_cuda_buffers_at(), sizeof text);
+    memcpy((void *)(uintptr_t)text, "text", 5);
+    put_record(fake->kernel_log(), 1, text, "a %s");
     ((struct ingot_cuda_log *)fake->kernel_log())->lost = 3;
     return 0;
 }
@@ -170,6 +173,24 @@ static struct {
 };
 #define KERNEL_COUNT (sizeof kernels / sizeof kernels[0])
 
+static void make_library_of(const struct ig_variant *variants, const char *const *names,
+                            uint32_t count) {
+    const struct ig_archive archive = {.compiler = "hand-made",
+                                       .source_name = "test.metal",
+                                       .source = "",
+                                       .options = "",
+                                       .warnings = "",
+                                       .kernel_count = count,
+                                       .kernels = names,
+                                       .variant_count = count,
+                                       .variants = variants};
+    void *bytes = NULL;
+    size_t size = 0;
+    CHECK(ig_archive_write(&archive, &bytes, &size, NULL) == INGOT_OK);
+    OK(ingot_library_create_from_memory(device, bytes, size, &library));
+    free(bytes);
+}
+
 static void make_library(void) {
     struct ig_variant variants[KERNEL_COUNT] = {0};
     struct ig_code codes[KERNEL_COUNT] = {0};
@@ -188,20 +209,7 @@ static void make_library(void) {
                                           .code_count = 1,
                                           .codes = &codes[i]};
     }
-    const struct ig_archive archive = {.compiler = "hand-made",
-                                       .source_name = "test.metal",
-                                       .source = "",
-                                       .options = "",
-                                       .warnings = "",
-                                       .kernel_count = KERNEL_COUNT,
-                                       .kernels = names,
-                                       .variant_count = KERNEL_COUNT,
-                                       .variants = variants};
-    void *bytes = NULL;
-    size_t size = 0;
-    CHECK(ig_archive_write(&archive, &bytes, &size, NULL) == INGOT_OK);
-    OK(ingot_library_create_from_memory(device, bytes, size, &library));
-    free(bytes);
+    make_library_of(variants, names, KERNEL_COUNT);
 }
 
 static inline void open_with(const ingot_device_desc *desc) {

@@ -65,8 +65,18 @@ static inline char *test_compile_c(const char *code, size_t *size) {
         asprintf(&include, "-I%s", sources) < 0 || asprintf(&text, "%s%s", test_prologue, code) < 0)
         return NULL;
     ig_file_write(input, text, strlen(text), NULL);
-    const char *argv[] = {"cc",    "-std=gnu17", "-O1",  "-fPIC", "-shared", "-w",
-                          include, "-o",         output, input,   NULL};
+    const char *other = getenv("INGOT_TEST_CC"); /* when the tests are for another CPU */
+    const char *argv[] = {other ? other : "cc",
+                          "-std=gnu17",
+                          "-O1",
+                          "-fPIC",
+                          "-shared",
+                          "-w",
+                          include,
+                          "-o",
+                          output,
+                          input,
+                          NULL};
     struct ig_process process = {.arguments = argv};
     struct ig_process_result result = {0};
     struct ig_error error = {0};

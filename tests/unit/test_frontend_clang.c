@@ -1,6 +1,8 @@
 /* The front end with clang behind it: bitcode for what is right, messages for what is wrong. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "check.h"
@@ -132,6 +134,31 @@ static void check_second_compilation(const struct igc_options *options) {
     ig_arena_free(&arena);
 }
 
+/* Another process may empty the cache at any time, also between a look at the precompiled header
+ * and its use: a clang that finds it gone, once for each file `remove`. */
+static void check_removed_header(const struct igc_options *options, const char *folder) {
+    struct igc_options wrapped = *options;
+    char *script = NULL, *clang = NULL, *sign = NULL;
+    CHECK(asprintf(&clang, "%s/clang", folder) > 0 && asprintf(&sign, "%s/remove", folder) > 0);
+    int size = asprintf(&script,
+                        "#!/bin/sh\nfor word; do\n"
+                        "[ \"$last\" = -include-pch ] && rm '%s' && rm \"$word\"\nlast=$word\n"
+                        "done 2>/dev/null\nexec '%s' \"$@\"\n",
+                        sign, options->clang);
+    CHECK(size > 0 && !ig_file_write(clang, script, (size_t)size, NULL) && !chmod(clang, 0700));
+    wrapped.clang = clang;
+    for (int fresh = 1; fresh >= 0; fresh--) {
+        if (!fresh)
+            run_case(&cases[0], &wrapped); /* makes the header, which is there the next time */
+        CHECK(!ig_file_write(sign, "", 0, NULL));
+        run_case(&cases[0], &wrapped);
+        CHECK(access(sign, F_OK) != 0); /* it was removed */
+    }
+    free(script);
+    free(clang);
+    free(sign);
+}
+
 static void check_missing_clang(struct ig_arena *arena) {
     struct ig_error error = {0};
     const char *clang;
@@ -154,13 +181,14 @@ int main(void) {
         fprintf(stderr, "%s\n", ig_error_text(&error));
         return 1;
     }
-    options.pch_dir = folder;
+    options.cache_dir = folder;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         run_case(&cases[i], &options);
     check_second_compilation(&options);
-    options.pch_dir = ""; /* works without, only slower */
+    check_removed_header(&options, folder);
+    options.cache_dir = ""; /* works without, only slower */
     run_case(&cases[0], &options);
-    options.pch_dir = "/proc/no/such/folder";
+    options.cache_dir = "/proc/no/such/folder";
     run_case(&cases[0], &options);
     ig_folder_remove(folder);
     free(folder);

@@ -145,7 +145,8 @@ static uint64_t table_of(const context *gpu, ingot_stream *stream, const uint64_
     if (!buffer)
         return 0;
     uint64_t address = ingot_buffer_address(buffer);
-    CHECK(!ingot_stream_wait(stream) && !memcmp((const void *)(uintptr_t)address, bytes, 64));
+    CHECK(getenv("FAKE_CUDA_CAPTURING") || !ingot_stream_wait(stream)); /* not in a capture */
+    CHECK(!memcmp((const void *)(uintptr_t)address, bytes, 64));
     ingot_buffer_release(buffer);
     return address;
 }

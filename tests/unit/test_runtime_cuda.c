@@ -89,6 +89,51 @@ static void code(void) {
     CHECK(fake->live() == 0);
 }
 
+/* A cubin comes before PTX; one that the driver refuses does not keep the PTX from being used. */
+static void cubins(void) {
+    static const char text[] = "// fake mark\ngriddepcontrol.wait;", good[] = "// fake mark",
+                      bad[] = "not for this driver";
+    const struct {
+        const char *cubin;
+        int refusal; /* 0: the driver looks at the code */
+        const char *launch;
+    } cases[] = {{good, 0, "cuLaunchKernel\n"},
+                 {bad, 0, "cuLaunchKernelEx"},
+                 {good, 209, "cuLaunchKernelEx"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ig_code codes[] = {
+            {.target = "sm_90", .bytes = text, .size = sizeof text},
+            {.target = "sm_90.cubin", .bytes = cases[i].cubin, .size = strlen(cases[i].cubin) + 1}};
+        const struct ig_variant variant = {.kernel = "mark",
+                                           .constants = "",
+                                           .max_threads = 1024,
+                                           .argument_count = 1,
+                                           .arguments = one_argument,
+                                           .code_count = 2,
+                                           .codes = codes};
+        const char *name = "mark";
+        ingot_buffer *data;
+        uint32_t marks[64] = {0};
+        load_fake();
+        OK(ingot_device_open("cuda", NULL, &device));
+        OK(ingot_stream_create(device, &stream));
+        make_library_of(&variant, &name, 1);
+        OK(ingot_buffer_create(device, sizeof marks, &data));
+        if (cases[i].refusal)
+            fake->fail("cuModuleLoadDataEx", 1, cases[i].refusal);
+        ingot_kernel *kernel = kernel_named("mark");
+        fake->clear_log();
+        OK(run_one(kernel, data, 0));
+        CHECK(strstr(fake->log(), cases[i].launch));
+        OK(ingot_stream_download(stream, data, 0, marks, sizeof marks));
+        CHECK(marks[63] == 64);
+        ingot_kernel_release(kernel);
+        ingot_buffer_release(data);
+        close_all();
+        CHECK(fake->live() == 0);
+    }
+}
+
 /* Code of a card's own level is not for newer cards, nor for older ones. */
 static void newer_device(void) {
     const struct {
@@ -198,6 +243,33 @@ static void parameter_block(void) {
     CHECK(fake->live() == 0);
 }
 
+/* Bytes may change when a dispatch or an upload has returned, also where the GPU reads them later.
+ */
+static void page_locked(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_kernel *kernel = kernel_named("mark");
+    ingot_buffer *data;
+    uint32_t words[64] = {0};
+    fake->lock_memory(words, sizeof words);
+    OK(ingot_buffer_create(device, sizeof words, &data));
+    const ingot_arg arg = {.bytes = words, .size = sizeof words};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    fake->clear_log();
+    OK(ingot_stream_dispatch(stream, &desc));
+    CHECK(strstr(fake->log(), "cuMemcpyHtoDAsync") && !strstr(fake->log(), "page-locked"));
+    fake->clear_log();
+    OK(ingot_stream_upload(stream, data, 0, words, sizeof words));
+    const char *copied = strstr(fake->log(), "  from page-locked memory\n");
+    CHECK(copied && strstr(copied, "cuStreamQuery")); /* and waited for */
+    fake->lock_memory(NULL, 0);
+    ingot_buffer_release(data);
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
 /* What would have to be copied cannot be captured. */
 static void capture(void) {
     load_fake();
@@ -215,11 +287,62 @@ static void capture(void) {
     FAILS(ingot_stream_dispatch(captured, &desc), INGOT_UNSUPPORTED, "mark", "bytes of arguments",
           "captured into a graph");
     unsetenv("FAKE_CUDA_CAPTURING");
+    fake->fail("cuStreamIsCapturing", 1, 906); /* of the default stream, during another's capture */
+    FAILS(ingot_stream_dispatch(captured, &desc), INGOT_UNSUPPORTED, "captured into a graph");
     OK(ingot_stream_dispatch(captured, &desc));
     OK(ingot_stream_wait(captured));
     ingot_stream_release(captured);
     ingot_kernel_release(kernel);
     close_all();
+}
+
+/* While another library captures a stream of its own, here or in another thread, our own streams
+ * work as ever, and nothing that they need spoils the capture. */
+static void capture_elsewhere(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_event *start, *end;
+    ingot_buffer *data;
+    uint32_t words[64] = {0};
+    double seconds;
+    OK(ingot_event_create(device, &start));
+    setenv("FAKE_CUDA_CAPTURING", "1", 1);
+    fake->clear_log();
+    ingot_kernel *kernel = kernel_named("mark");
+    OK(ingot_event_create(device, &end));
+    OK(ingot_buffer_create(device, sizeof words, &data));
+    OK(ingot_stream_record(stream, start));
+    OK(run_one(kernel, data, 0));
+    const ingot_arg arg = {.bytes = words, .size = sizeof words};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {64}, .group = {32}, .args = &arg, .arg_count = 1};
+    OK(ingot_stream_dispatch(stream, &desc)); /* its bytes are copied */
+    OK(ingot_stream_record(stream, end));
+    OK(ingot_event_wait(end));
+    CHECK(ingot_event_done(start));
+    OK(ingot_event_elapsed(start, end, &seconds));
+    OK(ingot_stream_wait(stream));
+    OK(ingot_stream_download(stream, data, 0, words, sizeof words));
+    CHECK(words[63] == 64);
+    OK(ingot_stream_upload(stream, data, 0, words, sizeof words));
+    OK(ingot_stream_copy(stream, data, 0, data, 128, 128));
+    ingot_stream *captured;
+    int native;
+    OK(ingot_stream_wrap(device, &native, &captured));
+    ingot_kernel *log = kernel_named("log");
+    OK(run_in(captured, log, data, 0));
+    OK(ingot_stream_wait(stream)); /* looks for messages, but not at the captured stream */
+    ingot_kernel_release(log);
+    ingot_kernel_release(kernel);
+    ingot_buffer_release(data);
+    ingot_event_release(start);
+    ingot_event_release(end);
+    CHECK(!strstr(fake->log(), "spoils"));
+    FAILS(ingot_stream_wait(captured), INGOT_INVALID_ARGUMENT, "waiting for a stream");
+    unsetenv("FAKE_CUDA_CAPTURING");
+    ingot_stream_release(captured);
+    close_all();
+    CHECK(fake->live() == 0);
 }
 
 /* A dispatch is one call of the driver, and leaves a thread the context that it has. */
@@ -468,6 +591,23 @@ static void logging(void) {
     OK(run_one(deep, out, 0));
     FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "log_deep", "12 levels deep");
     OK(ingot_stream_wait(stream)); /* the device goes on */
+    /* What a graph runs writes messages whenever it likes. */
+    ingot_stream *captured;
+    int native;
+    unsigned char block[128] = {0};
+    const uint64_t address = ingot_buffer_address(out);
+    memcpy(block + ingot_cuda_buffers_at(), &address, sizeof address);
+    OK(ingot_stream_wrap(device, &native, &captured));
+    setenv("FAKE_CUDA_CAPTURING", "1", 1);
+    OK(run_in(captured, kernel, out, 0));
+    unsetenv("FAKE_CUDA_CAPTURING");
+    for (int replays = 0; replays < 2; replays++) {
+        messages[0] = 0;
+        kernel_log(block, (unsigned[]){1, 1, 1}, 32, 0);
+        OK(ingot_stream_wait(captured));
+        CHECK(!strncmp(messages, "16 answer 41", 12));
+    }
+    ingot_stream_release(captured);
     ingot_kernel_release(kernel);
     ingot_kernel_release(deep);
     ingot_buffer_release(out);
@@ -534,8 +674,9 @@ static void threads(void) {
 
 int main(void) {
     static const test_group groups[] = {
-        no_library,     no_device, newer_device,        old_device,  opening,       code,
-        memory,         events,    parameter_block,     threads,     logging,       large_statics,
-        many_registers, capture,   calls_of_a_dispatch, early_start, no_early_start};
+        no_library,  no_device,      newer_device,   old_device,      opening,
+        code,        memory,         events,         parameter_block, threads,
+        logging,     large_statics,  many_registers, capture,         calls_of_a_dispatch,
+        early_start, no_early_start, page_locked,    cubins,          capture_elsewhere};
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

@@ -2,6 +2,8 @@
  * The CUDA device when something fails, against a fake driver (tests/fake_cuda): faults, lost
  * devices, time limits, barriers that threads missed.
  */
+#include <pthread.h>
+
 #include "runtime_cuda_support.h"
 
 /* After a fault: the stream's error, then a lost device, then a new one that works. */
@@ -57,6 +59,35 @@ static void fault(void) {
     ingot_event_release(event);
     ingot_kernel_release(mark);
     check_lost(bad, out, INGOT_KERNEL_FAULT, "\"fault\"");
+}
+
+/* Every result after which CUDA's header says that the context, or the process, is done for. */
+static const struct {
+    int result;
+    ingot_status status;
+} ends[] = {{214, INGOT_DEVICE_LOST},  {220, INGOT_DEVICE_LOST},  {226, INGOT_DEVICE_LOST},
+            {700, INGOT_KERNEL_FAULT}, {702, INGOT_TIMEOUT},      {709, INGOT_DEVICE_LOST},
+            {710, INGOT_KERNEL_FAULT}, {714, INGOT_KERNEL_FAULT}, {715, INGOT_KERNEL_FAULT},
+            {716, INGOT_KERNEL_FAULT}, {717, INGOT_KERNEL_FAULT}, {718, INGOT_KERNEL_FAULT},
+            {719, INGOT_KERNEL_FAULT}, {721, INGOT_KERNEL_FAULT}, {810, INGOT_DEVICE_LOST},
+            {911, INGOT_DEVICE_LOST}};
+static size_t end_at;
+
+static int kernel_end(const void *block, const unsigned grid[3], unsigned threads,
+                      unsigned shared) {
+    kernel_fault(block, grid, threads, shared);
+    return ends[end_at].result;
+}
+
+static void one_end(void) {
+    load_fake();
+    fake->add_kernel("fault", kernel_end);
+    open_with(NULL);
+    ingot_buffer *out;
+    OK(ingot_buffer_create(device, 256, &out));
+    ingot_kernel *bad = kernel_named("fault");
+    OK(run_one(bad, out, 0));
+    check_lost(bad, out, ends[end_at].status, "kernel \"fault\" failed: CUDA_ERROR");
 }
 
 static void fault_when_blocking(void) {
@@ -120,6 +151,95 @@ static void fault_beside_cpu(void) {
     ingot_kernel_release(bad);
     ingot_buffer_release(out);
     close_all();
+}
+
+/* A kernel, twice, with copies and an event between: on a stream of the device's own, or on its
+ * default stream. */
+static void check_kernel(ingot_device *one, ingot_kernel *kernel, bool is_default) {
+    ingot_stream *own = NULL;
+    ingot_buffer *data = NULL, *copy = NULL;
+    ingot_event *event = NULL;
+    uint32_t marks[64] = {0};
+    OK(is_default ? ingot_stream_wrap(one, NULL, &own) : ingot_stream_create(one, &own));
+    OK(ingot_buffer_create(one, sizeof marks, &data));
+    OK(ingot_buffer_create(one, sizeof marks, &copy));
+    OK(ingot_event_create(one, &event));
+    OK(run_in(own, kernel, data, 0));
+    OK(ingot_stream_copy(own, data, 0, copy, 0, sizeof marks));
+    OK(ingot_stream_fill(own, data, 0, sizeof marks, 0));
+    OK(ingot_stream_record(own, event));
+    OK(ingot_event_wait(event));
+    OK(ingot_stream_download(own, copy, 0, marks, sizeof marks));
+    CHECK(marks[0] == 1 && marks[63] == 64);
+    OK(run_in(own, kernel, data, 0));
+    OK(ingot_stream_download(own, data, 0, marks, sizeof marks));
+    CHECK(marks[0] == 1 && marks[63] == 64);
+    ingot_event_release(event);
+    ingot_buffer_release(copy);
+    ingot_buffer_release(data);
+    ingot_stream_release(own);
+}
+
+struct turns {
+    ingot_device *devices[2];
+    ingot_kernel *kernels[2];
+};
+
+static void *take_turns(void *context) {
+    const struct turns *turns = context;
+    for (int turn = 0; turn < 8; turn++)
+        check_kernel(turns->devices[turn % 2], turns->kernels[turn % 2], turn & 2);
+    return NULL;
+}
+
+/* A thread goes from one GPU to the other and back, with a context of its own choice or without;
+ * a fault of one is nothing to the other. */
+static void two_devices_in_turns(void) {
+    struct turns turns;
+    ingot_library *libraries[2];
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    load_fake();
+    for (int i = 0; i < 2; i++) {
+        OK(ingot_device_open(i ? "cuda:1" : "cuda:0", NULL, &device));
+        make_library();
+        libraries[i] = library;
+        turns.devices[i] = device;
+        turns.kernels[i] = kernel_named("mark");
+    }
+    take_turns(&turns);
+    pthread_t thread;
+    CHECK(!pthread_create(&thread, NULL, take_turns, &turns));
+    pthread_join(thread, NULL);
+
+    ingot_buffer *there, *none = NULL;
+    ingot_event *event;
+    OK(ingot_buffer_create(device, 256, &there));
+    OK(ingot_event_create(device, &event));
+    OK(ingot_stream_create(turns.devices[0], &stream));
+    FAILS(run_in(stream, turns.kernels[1], there, 0), INGOT_LAUNCH_ERROR, "mark", "cuda:1",
+          "cuda:0");
+    FAILS(ingot_stream_record(stream, event), INGOT_INVALID_ARGUMENT, "cuda:1", "cuda:0");
+    FAILS(ingot_buffer_wrap(turns.devices[0], (void *)(uintptr_t)ingot_buffer_address(there), 256,
+                            NULL, NULL, &none),
+          INGOT_INVALID_ARGUMENT, "is on device \"cuda:1\"", "not on \"cuda:0\"");
+    ingot_stream_release(stream);
+
+    OK(ingot_stream_create(device, &stream));
+    ingot_kernel *bad = kernel_named("fault");
+    OK(run_in(stream, bad, there, 0));
+    FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "\"fault\"");
+    FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "cuda:1", "\"fault\"");
+    check_kernel(turns.devices[0], turns.kernels[0], false);
+    ingot_stream_release(stream);
+    ingot_kernel_release(bad);
+    ingot_event_release(event);
+    ingot_buffer_release(there);
+    for (int i = 0; i < 2; i++) {
+        ingot_kernel_release(turns.kernels[i]);
+        ingot_library_release(libraries[i]);
+        ingot_device_release(turns.devices[i]);
+    }
+    CHECK(fake->live() == 0);
 }
 
 /* Buffers and kernels of one GPU are refused on another. */
@@ -258,8 +378,10 @@ static void missed_in_graphs(void) {
 }
 
 int main(void) {
-    static const test_group groups[] = {fault,           fault_when_blocking, fault_for_good,
-                                        two_devices,     fault_beside_cpu,    time_limit,
-                                        missed_barriers, lenient_barriers,    missed_in_graphs};
+    static const test_group groups[] = {
+        fault,      fault_when_blocking, fault_for_good,   two_devices,      fault_beside_cpu,
+        time_limit, missed_barriers,     lenient_barriers, missed_in_graphs, two_devices_in_turns};
+    for (end_at = 0; end_at < sizeof ends / sizeof ends[0]; end_at++)
+        run_group(one_end);
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

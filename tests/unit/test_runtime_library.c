@@ -2,8 +2,10 @@
  * Libraries, function constants, the cache and the compiler process. The compiler is a shell
  * script that counts its runs and hands out a prepared archive, so every case is exact.
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -282,6 +284,36 @@ static void test_cache(void) {
     free(path);
 }
 
+/* A hit notes the use; INGOT_CACHE_LIMIT bounds what is kept. */
+static void test_cache_limit(void) {
+    struct stat info;
+    ingot_library *library = NULL;
+    const struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    make_compiler("cp good.ingot \"$out\"");
+    clear_cache();
+    CHECK(in_fresh_process("limited") == 1);
+    char *entry = cache_entry();
+    CHECK(utimensat(AT_FDCWD, entry, old, 0) == 0);
+    CHECK(in_fresh_process("limited") == 0);
+    CHECK(stat(entry, &info) == 0 && info.st_mtime > time(NULL) - 60);
+    setenv("INGOT_CACHE_LIMIT", "100", 1); /* no entry is that small: it is not written */
+    CHECK(in_fresh_process("another") == 1 && in_fresh_process("another") == 1);
+    CHECK(in_fresh_process("limited") == 0 && access(entry, F_OK) == 0);
+    setenv("INGOT_CACHE_LIMIT", "0", 1); /* not read either, and what there is goes */
+    CHECK(in_fresh_process("limited") == 1 && access(entry, F_OK) != 0);
+    CHECK(in_fresh_process("limited") == 1);
+    setenv("INGOT_CACHE_LIMIT", "a lot", 1);
+    FAILS(compile("limited", false, &library), INGOT_INVALID_ARGUMENT,
+          "INGOT_CACHE_LIMIT is \"a lot\"", "500M");
+    OK(compile("limited", true, &library)); /* without the cache it does not matter */
+    ingot_library_release(library);
+    setenv("INGOT_CACHE_LIMIT", "none", 1);
+    CHECK(in_fresh_process("limited") == 1 && in_fresh_process("limited") == 0);
+    unsetenv("INGOT_CACHE_LIMIT");
+    clear_cache();
+    free(entry);
+}
+
 static void test_dependencies(void) {
     void *bytes = NULL;
     size_t size = 0;
@@ -490,6 +522,7 @@ int main(int count, char **arguments) {
     test_constants();
     test_compiler_errors();
     test_cache();
+    test_cache_limit();
     test_dependencies();
     test_variants();
     test_other_abi();

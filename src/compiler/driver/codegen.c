@@ -1,5 +1,5 @@
 /*
- * From a scalar kernel to x86-64 code: one function per variant of the position built-ins and
+ * From a scalar kernel to a CPU's code: one function per variant of the position built-ins and
  * kind of mask, the functions around them, cleanup passes, object code. Requires an optimised
  * kernel without reflection calls; uses the module up. Does not link.
  */
@@ -354,6 +354,9 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
     char *triple = LLVMGetTargetMachineTriple(v.request.machine);
     LLVMSetTarget(module, triple);
     LLVMDisposeMessage(triple);
+    if (!target->is_x86) {
+        igc_forget_cpu(module);
+    }
     status = vectorise(&v, code, job);
     igc_lines_free(&v.lines);
     if (!status) {
@@ -361,7 +364,11 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
                            target->bit_masks ? cleanup_bit_masks : cleanup_sign_masks, error);
     }
     if (!status) {
-        igc_promote_half(module);
+        if (target->is_x86) {
+            igc_promote_half(module);
+        } else {
+            igc_unmask_memory(module);
+        }
         set_stack_bytes(module, stack_bound(module));
         if (job->emitted && job->command->emit == IGC_EMIT_OPTIMISED) {
             igc_print_module(module, job->emitted);

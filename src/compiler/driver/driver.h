@@ -148,6 +148,8 @@ ingot_status igc_variants_read(struct ig_arena *arena, const struct igc_command 
 /* ---- module.c ----------------------------------------------------------------------------- */
 ingot_status igc_module_parse(LLVMContextRef context, const void *bitcode, size_t size,
                               LLVMModuleRef *module, struct ig_error *error);
+/* The front end compiles for x86-64, whatever the target: removes what that left on functions. */
+void igc_forget_cpu(LLVMModuleRef module);
 /* The function with annotation "ingot.kernel:NAME". */
 ingot_status igc_module_find(LLVMModuleRef module, const char *kernel, LLVMValueRef *function,
                              struct ig_error *error);
@@ -289,6 +291,8 @@ void igc_lines_free(struct igc_lines *lines);
 
 /* Comparisons and intrinsics on half become float; nothing may fold them back (half.c). */
 void igc_promote_half(LLVMModuleRef module);
+/* masked.c: accesses by mask as accesses of every lane, for CPUs without them. */
+void igc_unmask_memory(LLVMModuleRef module);
 
 /* Tells LLVM which loads of the vectorised functions cannot fault (facts.c). */
 void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection);

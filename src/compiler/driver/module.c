@@ -32,6 +32,18 @@ ingot_status igc_module_parse(LLVMContextRef context, const void *bitcode, size_
     return INGOT_OK;
 }
 
+void igc_forget_cpu(LLVMModuleRef module) {
+    static const char *const names[] = {"target-cpu",    "target-features",
+                                        "tune-cpu",      "min-legal-vector-width",
+                                        "frame-pointer", "stack-protector-buffer-size"};
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, names[i],
+                                             (unsigned)strlen(names[i]));
+        }
+    }
+}
+
 /* The text of a constant string, looking through casts and offsets of zero. */
 const char *igc_constant_text(LLVMValueRef value, size_t *length) {
     while (value && LLVMIsAConstantExpr(value)) {

@@ -16,10 +16,10 @@ const char igc_usage[] =
     "\n"
     "  -o FILE               where the archive (or the text of --emit) goes; - for stdout\n"
     "  --kernel NAME         only this kernel; may be repeated (all kernels)\n"
-    "  --target LEVEL        x86-64-v3, x86-64-v4, sm_80, sm_90, sm_90a (cards of compute\n"
-    "                        capability 9.0 only), or sm_80.cubin, sm_86.cubin, sm_89.cubin,\n"
-    "                        sm_90.cubin, sm_90a.cubin: machine code for one kind of card, by\n"
-    "                        ptxas; may be repeated (this machine's)\n"
+    "  --target LEVEL        x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90, sm_90a (cards of\n"
+    "                        compute capability 9.0 only), or sm_80.cubin, sm_86.cubin,\n"
+    "                        sm_89.cubin, sm_90.cubin, sm_90a.cubin: machine code for one kind\n"
+    "                        of card, by ptxas; may be repeated (this machine's)\n"
     "  --const INDEX=HEX     the bytes of a function constant's value\n"
     "  --variants FILE       a line per variant: KERNEL [CONSTANT=VALUE]...; {a,b} is each in "
     "turn\n"
@@ -118,8 +118,8 @@ static ingot_status add_target(struct parser *p, const char *name) {
     const struct igv_target *target = igc_target_find(name);
     if (!target) {
         return bad(p,
-                   "--target knows x86-64-v3, x86-64-v4, sm_80, sm_90, sm_90a and sm_80, sm_86, "
-                   "sm_89, sm_90 and sm_90a with .cubin, not",
+                   "--target knows x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90, sm_90a and sm_80, "
+                   "sm_86, sm_89, sm_90 and sm_90a with .cubin, not",
                    name);
     }
     for (size_t i = 0; i < p->command->target_count; i++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/file.h"
 #include "compiler/driver/driver.h"
 
@@ -319,16 +320,19 @@ ingot_status igc_read_source(struct ig_arena *arena, const char *path, const cha
                            path);
 }
 
-static const char *pch_folder(struct ig_arena *arena) {
-    char *cache = ig_cache_folder();
-    const char *folder = cache ? ig_arena_printf(arena, "%s/prelude", cache) : NULL;
-    struct ig_error ignored = {0};
-    if (folder && ig_folder_make(folder, &ignored)) {
-        folder = NULL;
-    }
-    ig_error_clear(&ignored);
+/* Precompiled headers take some 13 MB each: with less than room for two of them, each compilation
+ * would remove what the next one needs. */
+#define PCH_ROOM ((uint64_t)32 << 20)
+
+static ingot_status find_cache(struct ig_arena *arena, const char **folder,
+                               struct ig_error *error) {
+    uint64_t limit;
+    ingot_status status = ig_cache_limit(&limit, error);
+    char *cache = limit >= PCH_ROOM ? ig_cache_folder() : NULL;
+    const char *copy = cache ? ig_arena_string(arena, cache) : NULL;
+    *folder = copy ? copy : "";
     free(cache);
-    return folder ? folder : "";
+    return status;
 }
 
 static ingot_status open_source(struct ig_arena *arena, struct igc_command *command,
@@ -342,10 +346,12 @@ static ingot_status open_source(struct ig_arena *arena, struct igc_command *comm
     if (!status) {
         status = igc_find_prelude(arena, &command->front.prelude_dir, error);
     }
+    if (!status) {
+        status = find_cache(arena, &command->front.cache_dir, error);
+    }
     if (status) {
         return status;
     }
-    command->front.pch_dir = pch_folder(arena);
     double start = igc_time_now();
     status =
         igc_source_open(arena, &command->front, text, size, command->preprocessed, source, error);

@@ -7,31 +7,53 @@
 
 #include "compiler/driver/driver.h"
 
+#define X86_64  "x86_64-unknown-linux-gnu"
+#define AARCH64 "aarch64-unknown-linux-gnu"
+#define NVPTX   "nvptx64-nvidia-cuda"
+
 static const struct igv_target targets[] = {
     {.name = "x86-64-v4",
      .cpu = "x86-64-v4",
      .features = "",
+     .triple = X86_64,
+     .is_x86 = true,
      .lanes = 16,
      .chunks = 2,
      .bit_masks = true},
     {.name = "x86-64-v3",
      .cpu = "x86-64-v3",
      .features = "+fast-gather", /* otherwise LLVM makes a branch per lane of each gather */
+     .triple = X86_64,
+     .is_x86 = true,
+     .lanes = 8,
+     .chunks = 4,
+     .bit_masks = false},
+    /* Armv8.2 with half precision: Apple M1, Neoverse N1 (Graviton 2), Cortex-A76 and newer. Two
+     * registers to a chunk. */
+    {.name = "aarch64",
+     .cpu = "generic",
+     .features = "+v8.2a,+fullfp16",
+     .triple = AARCH64,
      .lanes = 8,
      .chunks = 4,
      .bit_masks = false},
     /* cvta.param and the instructions for tiles need PTX 7.8 */
-    {.name = "sm_90", .cpu = "sm_90", .features = "+ptx78", .is_gpu = true},
-    {.name = "sm_90a", .cpu = "sm_90a", .features = "+ptx80", .is_gpu = true},
-    {.name = "sm_80", .cpu = "sm_80", .features = "+ptx78", .is_gpu = true},
-    {.name = "sm_80.cubin", .cpu = "sm_80", .features = "+ptx78", .is_gpu = true},
-    {.name = "sm_86.cubin", .cpu = "sm_86", .features = "+ptx78", .is_gpu = true},
-    {.name = "sm_89.cubin", .cpu = "sm_89", .features = "+ptx78", .is_gpu = true},
-    {.name = "sm_90.cubin", .cpu = "sm_90", .features = "+ptx78", .is_gpu = true},
-    {.name = "sm_90a.cubin", .cpu = "sm_90a", .features = "+ptx80", .is_gpu = true},
+    {.name = "sm_90", .cpu = "sm_90", .features = "+ptx78", .triple = NVPTX, .is_gpu = true},
+    {.name = "sm_90a", .cpu = "sm_90a", .features = "+ptx80", .triple = NVPTX, .is_gpu = true},
+    {.name = "sm_80", .cpu = "sm_80", .features = "+ptx78", .triple = NVPTX, .is_gpu = true},
+    {.name = "sm_80.cubin", .cpu = "sm_80", .features = "+ptx78", .triple = NVPTX, .is_gpu = true},
+    {.name = "sm_86.cubin", .cpu = "sm_86", .features = "+ptx78", .triple = NVPTX, .is_gpu = true},
+    {.name = "sm_89.cubin", .cpu = "sm_89", .features = "+ptx78", .triple = NVPTX, .is_gpu = true},
+    {.name = "sm_90.cubin", .cpu = "sm_90", .features = "+ptx78", .triple = NVPTX, .is_gpu = true},
+    {.name = "sm_90a.cubin",
+     .cpu = "sm_90a",
+     .features = "+ptx80",
+     .triple = NVPTX,
+     .is_gpu = true},
 };
 
-static const char *const names[] = {"x86-64-v4", "x86-64-v3", "sm_90a", "sm_90", "sm_80", NULL};
+static const char *const names[] = {"x86-64-v4", "x86-64-v3", "aarch64", "sm_90a",
+                                    "sm_90",     "sm_80",     NULL};
 
 const struct igv_target *igc_target_find(const char *name) {
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
@@ -52,6 +74,8 @@ const struct igv_target *igc_target_streaming(const struct igv_target *target) {
     static const struct igv_target half_width = {.name = "x86-64-v4",
                                                  .cpu = "x86-64-v4",
                                                  .features = "",
+                                                 .triple = X86_64,
+                                                 .is_x86 = true,
                                                  .lanes = 8,
                                                  .chunks = 4,
                                                  .bit_masks = true};
@@ -74,8 +98,12 @@ const struct igv_target *igc_target_host(void) {
         __builtin_cpu_supports("bmi2")) {
         return igc_target_find("x86-64-v3");
     }
-#endif
     return NULL;
+#elif defined(__aarch64__)
+    return igc_target_find("aarch64");
+#else
+    return NULL;
+#endif
 }
 
 static void on_fatal_error(const char *reason) {
@@ -94,6 +122,10 @@ void igc_llvm_start(void) {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -117,16 +149,16 @@ void igc_llvm_start(void) {
 
 ingot_status igc_machine_create(const struct igv_target *target, LLVMTargetMachineRef *machine,
                                 struct ig_error *error) {
-    const char *triple = target->is_gpu ? "nvptx64-nvidia-cuda" : "x86_64-unknown-linux-gnu";
     igc_llvm_start();
     LLVMTargetRef llvm_target;
     char *message = NULL;
-    if (LLVMGetTargetFromTriple(triple, &llvm_target, &message)) {
-        ig_fail(error, INGOT_INTERNAL_ERROR, "this LLVM makes no code for %s: %s", triple, message);
+    if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) {
+        ig_fail(error, INGOT_INTERNAL_ERROR, "this LLVM makes no code for %s: %s", target->triple,
+                message);
         LLVMDisposeMessage(message);
         return INGOT_INTERNAL_ERROR;
     }
-    *machine = LLVMCreateTargetMachine(llvm_target, triple, target->cpu, target->features,
+    *machine = LLVMCreateTargetMachine(llvm_target, target->triple, target->cpu, target->features,
                                        LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
     return *machine ? INGOT_OK
                     : ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM does not know the processor %s",

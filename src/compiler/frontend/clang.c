@@ -1,7 +1,7 @@
 /*
  * clang as a child process: finding it, precompiling the prelude, compiling.
  *
- * The prelude's precompiled header is kept in pch_dir under a name made of the hash of
+ * The prelude's precompiled header is kept in the cache under a name made of the hash of
  * clang's identity (path, size, time), the flags and every file of the prelude, so it is
  * never stale. One that clang refuses is built again; when none can be written the prelude
  * is included as text, which only costs time.
@@ -9,7 +9,6 @@
 #include "compiler/frontend/clang.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "compiler/frontend/mixed_operands.h"
@@ -237,7 +237,7 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
     struct stat info;
     uint8_t digest[32];
     char hex[65];
-    if (!options->pch_dir || !*options->pch_dir || stat(options->clang, &info) != 0)
+    if (!options->cache_dir || !*options->cache_dir || stat(options->clang, &info) != 0)
         return NULL;
     ig_hash_begin(&hash);
     ig_hash_string(&hash, options->clang);
@@ -256,24 +256,18 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
         ig_arena_printf(arena, "%s/pch/prelude-%.24s.pch", options->prelude_dir, hex);
     if (installed && access(installed, R_OK) == 0)
         return installed;
-    return ig_arena_printf(arena, "%s/prelude-%.24s.pch", options->pch_dir, hex);
+    const char *kept =
+        ig_arena_printf(arena, "%s/prelude/prelude-%.24s.pch", options->cache_dir, hex);
+    if (kept)
+        ig_cache_used(kept);
+    return kept;
 }
 
-/* Removes precompiled headers that nobody has used for a month. */
-static void remove_old(const char *folder) {
-    const time_t month = 30 * 24 * 3600;
-    DIR *listing = opendir(folder);
-    if (!listing)
-        return;
-    for (struct dirent *entry; (entry = readdir(listing));) {
-        struct stat info;
-        size_t size = strlen(entry->d_name);
-        if (size > 4 && strncmp(entry->d_name, "prelude-", 8) == 0 &&
-            fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISREG(info.st_mode) && info.st_atime + month < time(NULL))
-            unlinkat(dirfd(listing), entry->d_name, 0);
-    }
-    closedir(listing);
+static void count_pch(const char *cache, const char *path) {
+    struct stat info;
+    uint64_t limit;
+    if (!stat(path, &info) && ig_cache_limit(&limit, NULL) == INGOT_OK)
+        ig_cache_kept(cache, (uint64_t)info.st_size, limit);
 }
 
 /* Builds the header at `path`; false when it cannot be had, for whatever reason. */
@@ -283,9 +277,13 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
     struct ig_error ignored = {0};
     struct ig_process_result result = {0};
     bool ok = false;
-    const char *temporary = ig_arena_printf(arena, "%s.%ld.new", path, (long)getpid());
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now); /* containers may have the same process numbers */
+    const char *temporary =
+        ig_arena_printf(arena, "%s.%ld-%lx.new", path, (long)getpid(), now.tv_nsec);
     const char *header = ig_arena_printf(arena, "%s/ingot_prelude.h", options->prelude_dir);
-    if (!temporary || !header || ig_folder_make(options->pch_dir, &ignored) != INGOT_OK) {
+    const char *folder = ig_arena_printf(arena, "%s/prelude", options->cache_dir);
+    if (!temporary || !header || !folder || ig_folder_make(folder, &ignored) != INGOT_OK) {
         ig_error_clear(&ignored);
         return false;
     }
@@ -293,6 +291,7 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
     add(&arguments, "-emit-pch");
     add(&arguments, "-fpch-instantiate-templates"); /* or every compilation does it again */
     add(&arguments, "-fno-pch-timestamp");
+    add(&arguments, "-fno-temp-file"); /* another name than this one might stay */
     add(&arguments, "-o");
     add(&arguments, temporary);
     add(&arguments, header);
@@ -303,7 +302,7 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
         ig_process_result_free(&result);
     }
     if (ok)
-        remove_old(options->pch_dir);
+        count_pch(options->cache_dir, path);
     else
         unlink(temporary);
     ig_error_clear(&ignored);
@@ -347,11 +346,12 @@ static ingot_status run_compiler(struct ig_arena *arena, const struct igc_option
     return ig_process_run(&process, result, error);
 }
 
-static bool blames_pch(const struct ig_process_result *result) {
+/* Is the header damaged, or has another process removed it in the meantime? */
+static bool blames_pch(const struct ig_process_result *result, const char *pch, bool fresh) {
     const char *messages = ig_text_string(&result->errors);
-    return result->exit_code != 0 &&
-           (strstr(messages, "PCH file") || strstr(messages, "precompiled header") ||
-            strstr(messages, "AST file") || result->signal);
+    bool damaged = strstr(messages, "PCH file") || strstr(messages, "precompiled header") ||
+                   strstr(messages, "AST file") || result->signal;
+    return result->exit_code != 0 && ((damaged && !fresh) || access(pch, R_OK) != 0);
 }
 
 /* clang's verifier refused its module: look for mixed half and bfloat. *messages stays NULL
@@ -384,11 +384,11 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
         pch = fresh ? pch : NULL;
     }
     ingot_status status = run_compiler(arena, options, cpp, size, cxx23, pch, false, &run, error);
-    if (status == INGOT_OK && pch && !fresh && blames_pch(&run)) {
+    if (status == INGOT_OK && pch && blames_pch(&run, pch, fresh)) {
         ig_process_result_free(&run);
         run = (struct ig_process_result){0};
         unlink(pch);
-        pch = build_pch(arena, options, cxx23, pch) ? pch : NULL;
+        pch = !fresh && build_pch(arena, options, cxx23, pch) ? pch : NULL;
         status = run_compiler(arena, options, cpp, size, cxx23, pch, false, &run, error);
     }
     if (status == INGOT_OK && strstr(ig_text_string(&run.errors), "Broken module found")) {

@@ -26,7 +26,7 @@ struct igc_options {
     unsigned msl_version;    /* 320 */
     const char *clang;       /* program to run; found by igc_find_clang */
     const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */
-    const char *pch_dir;     /* where prelude PCHs are kept; "" = none */
+    const char *cache_dir;   /* base/cache.h: where prelude PCHs are kept; "" = none */
 };
 
 struct igc_source { /* one preprocessed and analysed source */

@@ -3,7 +3,7 @@
  *
  * From the cheapest: the same for all (a scalar), an index known at compile time (constant
  * shuffles), one register permute (AVX-512: two registers hold 32 lanes), permutes and blends
- * (AVX2), a stack array.
+ * (AVX2), two look-ups of bytes in four registers each (aarch64), a stack array.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@ static unsigned element_bits(struct igv_emit *emit, LLVMTypeRef scalar) {
 }
 
 static bool is_x86(const struct igv_emit *emit, unsigned lanes) {
-    return emit->lanes == lanes && strncmp(emit->request->target->name, "x86-64", 6) == 0;
+    return emit->lanes == lanes && emit->request->target->is_x86;
 }
 
 static struct igl_chunks shuffle_known(struct igv_emit *emit, const struct igl_chunks *value,
@@ -65,13 +65,58 @@ static LLVMValueRef permute_avx2(struct igv_emit *emit, const LLVMValueRef *regi
     return part[0];
 }
 
+/* tbl: sixteen bytes, each out of up to 64 in `count` registers; 0 for an index beyond them. */
+static LLVMValueRef look_up_bytes(struct igv_emit *emit, const LLVMValueRef *tables, unsigned count,
+                                  LLVMValueRef index) {
+    LLVMValueRef args[5];
+    memcpy(args, tables, count * sizeof *args);
+    args[count] = index;
+    LLVMTypeRef type = LLVMTypeOf(index);
+    return igv_intrinsic(emit, count == 4 ? "llvm.aarch64.neon.tbl4" : "llvm.aarch64.neon.tbl2",
+                         &type, 1, args, count + 1);
+}
+
+/* Registers of eight 32-bit lanes, which are two of the machine's each. */
+static LLVMValueRef permute_neon(struct igv_emit *emit, const LLVMValueRef *registers,
+                                 unsigned count, LLVMValueRef index) {
+    LLVMBuilderRef builder = emit->builder;
+    LLVMTypeRef bytes = LLVMVectorType(LLVMInt8TypeInContext(emit->context), 16);
+    LLVMValueRef tables[8], half[2];
+    for (unsigned i = 0; i < 2 * count; i++)
+        tables[i] =
+            LLVMBuildBitCast(builder, igl_part(emit, registers[i / 2], 4 * (i % 2), 4), bytes, "");
+    index = LLVMBuildAnd(builder, index, igv_splat(emit, igv_u32(emit, 8 * count - 1)), "");
+    index = LLVMBuildMul(builder, index, igv_splat(emit, igv_u32(emit, 0x04040404u)), "");
+    index = LLVMBuildAdd(builder, index, igv_splat(emit, igv_u32(emit, 0x03020100u)), "");
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef at = LLVMBuildBitCast(builder, igl_part(emit, index, 4 * i, 4), bytes, "");
+        half[i] = look_up_bytes(emit, tables, count == 1 ? 2 : 4, at);
+        if (count == 4) {
+            LLVMValueRef behind[16];
+            for (unsigned k = 0; k < 16; k++)
+                behind[k] = LLVMConstInt(LLVMInt8TypeInContext(emit->context), 64, false);
+            at = LLVMBuildSub(builder, at, LLVMConstVector(behind, 16), "");
+            half[i] = LLVMBuildOr(builder, half[i], look_up_bytes(emit, tables + 4, 4, at), "");
+        }
+        LLVMTypeRef lanes = LLVMVectorType(LLVMGetElementType(LLVMTypeOf(registers[0])), 4);
+        half[i] = LLVMBuildBitCast(builder, half[i], lanes, "");
+    }
+    return igl_join(emit, half[0], half[1]);
+}
+
+static bool is_aarch64(const struct igv_emit *emit) {
+    return strcmp(emit->request->target->name, "aarch64") == 0;
+}
+
 unsigned igl_most_registers(struct igv_emit *emit) {
-    return is_x86(emit, 16) ? 2 : is_x86(emit, 8) ? 4 : 0;
+    return is_x86(emit, 16) ? 2 : is_x86(emit, 8) || is_aarch64(emit) ? 4 : 0;
 }
 
 LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *registers,
                                    unsigned count, LLVMValueRef index) {
     bool floating = LLVMGetElementType(LLVMTypeOf(registers[0])) == emit->f32;
+    if (is_aarch64(emit))
+        return permute_neon(emit, registers, count, index);
     return emit->lanes == 16 ? permute_avx512(emit, registers, count, index, floating)
                              : permute_avx2(emit, registers, count, index, floating);
 }

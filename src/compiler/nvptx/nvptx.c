@@ -94,19 +94,6 @@ void igp_replace(LLVMValueRef instruction, LLVMValueRef value) {
 }
 
 /* ---- before the text ---- */
-static void forget_cpu(LLVMModuleRef module) {
-    static const char *const names[] = {"target-cpu",    "target-features",
-                                        "tune-cpu",      "min-legal-vector-width",
-                                        "frame-pointer", "stack-protector-buffer-size"};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, names[i],
-                                             (unsigned)strlen(names[i]));
-        }
-    }
-    LLVMStripModuleDebugInfo(module);
-}
-
 static bool is_threadgroup_variable(LLVMValueRef global) {
     return LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == INGOT_SPACE_THREADGROUP &&
            LLVMGetFirstUse(global);
@@ -379,7 +366,8 @@ ingot_status igc_codegen_nvptx(struct ig_arena *arena, LLVMModuleRef module, LLV
                            .error = error};
     k.builder = LLVMCreateBuilderInContext(k.context);
     LLVMSetValueName2(kernel, "nv.body", 7);
-    forget_cpu(module);
+    igc_forget_cpu(module);
+    LLVMStripModuleDebugInfo(module);
     status = lower(&k, machine);
     if (!status) {
         status = igc_stage(module, machine, "nvptx-lower", "globaldce", error);

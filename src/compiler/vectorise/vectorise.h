@@ -21,9 +21,11 @@ struct igv_target {
     const char *name; /* "x86-64-v4" */
     const char *cpu;  /* LLVM's name for it */
     const char *features;
-    unsigned lanes;  /* per chunk: 16 with AVX-512, 8 with AVX2 */
+    const char *triple;
+    unsigned lanes;  /* per chunk: 16 with AVX-512, 8 otherwise */
     unsigned chunks; /* 32 / lanes */
     bool bit_masks;  /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
+    bool is_x86;     /* masked accesses have instructions, half only conversions */
     bool is_gpu;     /* an NVIDIA level: not vectorised, lanes and chunks are 0 */
 };
 

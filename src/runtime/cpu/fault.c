@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/cpu/cpu.h"
@@ -101,13 +102,31 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     leave_kernel(executor);
 }
 
-/* A real-time signal that nobody has taken, from the top down. */
-static int free_signal(void) {
+/* Whether the signal can be sent: emulators of another CPU have fewer than they say. It is taken
+ * back before it arrives, so that a debugger does not stop here; else the handler ignores it. */
+static bool arrives(int number) {
+    sigset_t one, before;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    bool sent = syscall(SYS_tgkill, getpid(), ig_thread_number(), number) == 0;
+    if (sent)
+        sigtimedwait(&one, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return sent;
+}
+
+/* A real-time signal that nobody has taken, from the top down, with the handler; 0: none is free.
+ */
+static int take_signal(const struct sigaction *action) {
     for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--) {
         struct sigaction current;
-        if (sigaction(number, NULL, &current) == 0 && !(current.sa_flags & SA_SIGINFO) &&
-            current.sa_handler == SIG_DFL)
+        if (sigaction(number, NULL, &current) != 0 || current.sa_flags & SA_SIGINFO ||
+            current.sa_handler != SIG_DFL || sigaction(number, action, NULL) != 0)
+            continue;
+        if (arrives(number))
             return number;
+        sigaction(number, &current, NULL);
     }
     return 0;
 }
@@ -119,9 +138,9 @@ ingot_status cpu_signals_install(struct ig_error *error) {
         struct sigaction action = {0};
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
         sigemptyset(&action.sa_mask);
-        interrupt_signal = free_signal();
         action.sa_sigaction = on_interrupt;
-        if (!interrupt_signal || sigaction(interrupt_signal, &action, NULL) != 0)
+        interrupt_signal = take_signal(&action);
+        if (!interrupt_signal)
             status = ig_fail(error, INGOT_UNSUPPORTED,
                              "no real-time signal is free for the time limit of kernels");
         action.sa_sigaction = on_fault;

@@ -5,10 +5,18 @@
 
 #include "runtime/cpu/cpu.h"
 
+static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "aarch64"};
+
+/* Some levels in a row, ascending; how many: 0 when the CPU is too old. */
+struct usable {
+    size_t first, count;
+};
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-static const char *const levels[] = {"x86-64-v3", "x86-64-v4"}; /* ascending */
+static const char lowest[] =
+    "x86-64-v3, the lowest level that ingot runs on: AVX2, FMA, BMI and F16C are needed";
 
 /* What the operating system saves at a context switch. */
 static uint64_t enabled_state(void) {
@@ -24,8 +32,7 @@ static bool has(uint32_t value, const unsigned char *bits, size_t count) {
     return true;
 }
 
-/* Number of usable levels: 0 when the CPU is older than x86-64-v3. */
-static size_t usable_levels(void) {
+static size_t count_levels(void) {
     uint32_t a, b, c, d;
     /* FMA, SSE4.1, SSE4.2, MOVBE, POPCNT, OSXSAVE, AVX, F16C */
     static const unsigned char leaf1[] = {12, 19, 20, 22, 23, 27, 28, 29};
@@ -45,42 +52,8 @@ static size_t usable_levels(void) {
     return 2;
 }
 
-ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
-                              struct ig_error *error) {
-    size_t usable = usable_levels();
-    char model[64];
-    cpu_model_name(model, sizeof model);
-    if (usable == 0)
-        return ig_fail(
-            error, INGOT_UNSUPPORTED,
-            "this CPU (%s) is older than x86-64-v3, the lowest level that ingot runs on: "
-            "AVX2, FMA, BMI and F16C are needed",
-            model);
-    if (!wanted || !*wanted)
-        wanted = getenv("INGOT_CPU");
-    size_t chosen = usable - 1;
-    if (wanted && *wanted) {
-        const size_t count = sizeof levels / sizeof levels[0];
-        for (chosen = 0; chosen < count && strcmp(levels[chosen], wanted) != 0; chosen++)
-            ;
-        if (chosen == count)
-            return ig_fail(error, INGOT_INVALID_ARGUMENT,
-                           "there is no CPU level \"%s\"; there are %s and %s", wanted, levels[0],
-                           levels[1]);
-        if (chosen >= usable)
-            return ig_fail(error, INGOT_UNSUPPORTED,
-                           "CPU level %s was asked for, but this CPU (%s) has only %s", wanted,
-                           model, levels[usable - 1]);
-    }
-    snprintf(target, size, "%s", levels[chosen]);
-    return INGOT_OK;
-}
-
-const char *cpu_level_below(const char *level) {
-    size_t at = sizeof levels / sizeof levels[0];
-    while (at > 0 && strcmp(levels[at - 1], level) != 0)
-        at--;
-    return at > 1 ? levels[at - 2] : NULL;
+static struct usable usable_levels(void) {
+    return (struct usable){0, count_levels()};
 }
 
 void cpu_model_name(char *name, size_t size) {
@@ -98,25 +71,69 @@ void cpu_model_name(char *name, size_t size) {
         name[length - 1] = '\0';
 }
 
-#else
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+
+static const char lowest[] =
+    "Armv8.2 with half precision and its atomics, the lowest level that ingot runs on";
+
+/* Bits of AT_HWCAP: the atomics of Armv8.1, half precision in scalars and in vectors. */
+enum { HAS_ATOMICS = 1 << 8, HAS_SCALAR_HALF = 1 << 9, HAS_VECTOR_HALF = 1 << 10 };
+
+static struct usable usable_levels(void) {
+    const unsigned long needed = HAS_ATOMICS | HAS_SCALAR_HALF | HAS_VECTOR_HALF;
+    return (struct usable){2, (getauxval(AT_HWCAP) & needed) == needed};
+}
+
+/* Linux gives numbers where it has no name: "AArch64 CPU 0x41/0xd0c" is a Neoverse N1. */
+void cpu_model_name(char *name, size_t size) {
+    unsigned implementer = 0, part = 0;
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *value = strchr(line, ':');
+        if (value && !strncmp(line, "CPU implementer", 15))
+            implementer = (unsigned)strtoul(value + 1, NULL, 0);
+        if (value && !strncmp(line, "CPU part", 8))
+            part = (unsigned)strtoul(value + 1, NULL, 0);
+    }
+    if (file)
+        fclose(file);
+    if (implementer)
+        snprintf(name, size, "AArch64 CPU 0x%02x/0x%03x", implementer, part);
+    else
+        snprintf(name, size, "AArch64 CPU");
+}
+
+#endif
 
 ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                               struct ig_error *error) {
-    const char *only = "aarch64";
-    if (wanted && *wanted && strcmp(wanted, only) != 0)
-        return ig_fail(error, INGOT_UNSUPPORTED,
-                       "CPU level %s was asked for, but this CPU has only %s", wanted, only);
-    snprintf(target, size, "%s", only);
+    const size_t count = sizeof levels / sizeof levels[0];
+    struct usable usable = usable_levels();
+    char model[64];
+    cpu_model_name(model, sizeof model);
+    if (usable.count == 0)
+        return ig_fail(error, INGOT_UNSUPPORTED, "this CPU (%s) is older than %s", model, lowest);
+    if (!wanted || !*wanted)
+        wanted = getenv("INGOT_CPU");
+    size_t best = usable.first + usable.count - 1, chosen = best;
+    if (wanted && *wanted) {
+        for (chosen = 0; chosen < count && strcmp(levels[chosen], wanted) != 0; chosen++)
+            ;
+        if (chosen == count)
+            return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                           "there is no CPU level \"%s\"; there are %s, %s and %s", wanted,
+                           levels[0], levels[1], levels[2]);
+        if (chosen < usable.first || chosen > best)
+            return ig_fail(error, INGOT_UNSUPPORTED,
+                           "CPU level %s was asked for, but this CPU (%s) has only %s", wanted,
+                           model, levels[best]);
+    }
+    snprintf(target, size, "%s", levels[chosen]);
     return INGOT_OK;
 }
 
 const char *cpu_level_below(const char *level) {
-    (void)level;
-    return NULL;
+    return strcmp(level, levels[1]) ? NULL : levels[0];
 }
-
-void cpu_model_name(char *name, size_t size) {
-    snprintf(name, size, "%s", "AArch64 CPU");
-}
-
-#endif

@@ -136,8 +136,12 @@ bool cuda_result_is_fatal(cu_result result);
 
 /* One look at a stream: CU_SUCCESS, CU_NOT_READY or what is wrong. With the lock held. */
 cu_result cuda_stream_look(struct cuda_stream *stream);
+/* It has work of ours that is not done; false while it is captured. */
+bool cuda_stream_works(struct cuda_stream *stream);
 /* Looks until there is another answer than CU_NOT_READY, with the lock held. */
 cu_result cuda_stream_settle(struct cuda_stream *stream);
+/* Whether the driver reads this memory of the host only after a call has returned. */
+bool cuda_is_page_locked(const struct cuda_driver *driver, const void *host);
 /* Is work on the stream recorded into a graph instead of run? */
 bool cuda_stream_is_captured(const struct cuda_stream *stream);
 /* A pause between two looks that grows with `round`. */
@@ -217,7 +221,6 @@ ingot_status cuda_log_read(struct cuda_device *device, struct ig_error *error);
 ingot_status cuda_stop_open(struct cuda_device *device, struct cuda_code *code,
                             const struct ig_code *image, struct ig_error *error);
 void cuda_stop_close(struct cuda_device *device, struct cuda_code *code);
-void cuda_stop_launched(struct cuda_stream *stream, struct cuda_code *code);
 ingot_status cuda_stop_read(struct cuda_device *device, struct cuda_stream *waiting,
                             struct ig_error *error);
 

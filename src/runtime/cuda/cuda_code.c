@@ -27,6 +27,15 @@ const char *cuda_code_level(int capability) {
     return levels[LEVEL_COUNT - 1].target;
 }
 
+static const struct ig_code *best_text(const struct cuda_device *device,
+                                       const struct ig_variant *variant) {
+    const struct ig_code *code = NULL;
+    for (size_t i = 0; i < LEVEL_COUNT && !code; i++)
+        if (runs(device->capability, i))
+            code = ig_variant_code(variant, levels[i].target);
+    return code;
+}
+
 /* Machine code for exactly this card, else the best PTX. */
 const struct ig_code *cuda_code_find(ingot_device *base, const struct ig_variant *variant) {
     const struct cuda_device *device = (struct cuda_device *)base;
@@ -36,10 +45,7 @@ const struct ig_code *cuda_code_find(ingot_device *base, const struct ig_variant
         snprintf(exact, sizeof exact, "sm_%d%s.cubin", device->capability, own ? "a" : "");
         code = ig_variant_code(variant, exact);
     }
-    for (size_t i = 0; i < LEVEL_COUNT && !code; i++)
-        if (runs(device->capability, i))
-            code = ig_variant_code(variant, levels[i].target);
-    return code;
+    return code ? code : best_text(device, variant);
 }
 
 /* ---- the parameter block's layout ---- */
@@ -141,6 +147,23 @@ static ingot_status load_module(struct cuda_device *device, const char *kernel,
     return status;
 }
 
+/* Machine code that this driver does not take, as one that is older than the ptxas that made it may
+ * not, has PTX beside it in most archives. */
+static ingot_status load_either(struct cuda_device *device, const struct ig_variant *variant,
+                                const struct ig_code **code, struct cuda_code *result,
+                                struct ig_error *error) {
+    const struct ig_code *text = best_text(device, variant);
+    ingot_status status = load_module(device, variant->kernel, *code, result, error);
+    bool is_refused = status == INGOT_BAD_ARCHIVE || status == INGOT_UNSUPPORTED;
+    if (is_refused && text && text != *code && strstr((*code)->target, ".cubin")) {
+        if (error)
+            ig_error_clear(error);
+        *code = text;
+        status = load_module(device, variant->kernel, text, result, error);
+    }
+    return status;
+}
+
 ingot_status cuda_code_variable(struct cuda_device *device, const struct cuda_code *code,
                                 const struct ig_code *image, const char *name, size_t size,
                                 cu_pointer *address, struct ig_error *error) {
@@ -197,11 +220,11 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
                        variant->kernel);
     }
     result->kernel = name;
-    result->waits = device->driver->launch_with && !device->is_serial &&
-                    memmem(code->bytes, code->size, INGOT_CUDA_WAIT, strlen(INGOT_CUDA_WAIT));
     ingot_status status = lay_out(variant, result, error);
     if (status == INGOT_OK && (status = cuda_enter_relaxed(device, &scope, error)) == INGOT_OK) {
-        status = load_module(device, name, code, result, error);
+        status = load_either(device, variant, &code, result, error);
+        result->waits = device->driver->launch_with && !device->is_serial &&
+                        memmem(code->bytes, code->size, INGOT_CUDA_WAIT, strlen(INGOT_CUDA_WAIT));
         if (status == INGOT_OK)
             status = set_limits(device, result, error);
         if (status == INGOT_OK)

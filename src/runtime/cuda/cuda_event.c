@@ -83,7 +83,7 @@ ingot_status cuda_stream_wait_event(void *handle, ingot_event *public_event,
 static cu_result look(struct cuda_event *event) {
     struct cuda_device *device = event->device;
     struct cuda_scope scope;
-    if (event->is_dropped || cuda_enter(device, &scope, NULL) != INGOT_OK)
+    if (event->is_dropped || cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
         return CU_SUCCESS;
     cu_result result = device->driver->event_query(event->handle);
     cuda_leave(device, &scope);
@@ -137,7 +137,7 @@ bool cuda_event_elapsed(void *start_handle, void *end_handle, double *seconds) {
     float milliseconds = 0;
     pthread_mutex_lock(&device->lock);
     bool known = start->is_recorded && end->is_recorded && !start->is_dropped && !end->is_dropped &&
-                 cuda_enter(device, &scope, NULL) == INGOT_OK;
+                 cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK;
     if (known) {
         known =
             device->driver->event_elapsed(&milliseconds, start->handle, end->handle) == CU_SUCCESS;

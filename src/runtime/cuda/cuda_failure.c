@@ -82,6 +82,7 @@ bool cuda_result_is_fatal(cu_result result) {
     case CU_INVALID_CONTEXT:
     case CU_ECC_UNCORRECTABLE:
     case CU_NVLINK_UNCORRECTABLE:
+    case CU_CONTAINED:
     case CU_ILLEGAL_ADDRESS:
     case CU_LAUNCH_TIMEOUT:
     case CU_CONTEXT_IS_DESTROYED:
@@ -92,6 +93,9 @@ bool cuda_result_is_fatal(cu_result result) {
     case CU_INVALID_ADDRESS_SPACE:
     case CU_INVALID_PC:
     case CU_LAUNCH_FAILED:
+    case CU_TENSOR_MEMORY_LEAK:
+    case CU_MPS_CLIENT_TERMINATED:
+    case CU_EXTERNAL_DEVICE:
     case CU_WORKER_GONE:
         return true;
     default:
@@ -99,8 +103,12 @@ bool cuda_result_is_fatal(cu_result result) {
     }
 }
 
+static bool is_about_capture(cu_result result) {
+    return result >= CU_STREAM_CAPTURE_FIRST && result <= CU_STREAM_CAPTURE_LAST;
+}
+
 static ingot_status status_of(cu_result result) {
-    if (result >= CU_STREAM_CAPTURE_FIRST && result <= CU_STREAM_CAPTURE_LAST)
+    if (is_about_capture(result))
         return INGOT_INVALID_ARGUMENT;
     switch (result) {
     case CU_OUT_OF_MEMORY:
@@ -111,6 +119,7 @@ static ingot_status status_of(cu_result result) {
     case CU_NO_BINARY_FOR_GPU:
     case CU_JIT_COMPILER_NOT_FOUND:
     case CU_UNSUPPORTED_PTX_VERSION:
+    case CU_JIT_COMPILATION_DISABLED:
         return INGOT_UNSUPPORTED;
     case CU_INVALID_VALUE:
     case CU_LAUNCH_OUT_OF_RESOURCES:
@@ -122,7 +131,10 @@ static ingot_status status_of(cu_result result) {
     case CU_INVALID_CONTEXT:
     case CU_ECC_UNCORRECTABLE:
     case CU_NVLINK_UNCORRECTABLE:
+    case CU_CONTAINED:
     case CU_CONTEXT_IS_DESTROYED:
+    case CU_MPS_CLIENT_TERMINATED:
+    case CU_EXTERNAL_DEVICE:
     case CU_WORKER_GONE:
         return INGOT_DEVICE_LOST;
     default:
@@ -312,7 +324,7 @@ static void keep_late_error(struct cuda_stream *stream, cu_result result) {
 cu_result cuda_stream_look(struct cuda_stream *stream) {
     struct cuda_device *device = stream->device;
     struct cuda_scope scope;
-    if (cuda_enter(device, &scope, NULL) != INGOT_OK)
+    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
         return CU_CONTEXT_IS_DESTROYED;
     cu_result result = device->driver->stream_query(stream->handle);
     cuda_leave(device, &scope);
@@ -354,22 +366,30 @@ cu_result cuda_stream_settle(struct cuda_stream *stream) {
     return result;
 }
 
+/* The default stream cannot be used while one that waits for it is captured: the driver says so. */
 bool cuda_stream_is_captured(const struct cuda_stream *stream) {
     int status = CU_CAPTURE_STATUS_NONE;
-    return stream->is_wrapped &&
-           stream->device->driver->stream_capturing(stream->handle, &status) == CU_SUCCESS &&
-           status != CU_CAPTURE_STATUS_NONE;
+    if (!stream->is_wrapped)
+        return false;
+    cu_result result = stream->device->driver->stream_capturing(stream->handle, &status);
+    return result == CU_SUCCESS ? status != CU_CAPTURE_STATUS_NONE : is_about_capture(result);
+}
+
+/* To ask about a stream that is captured would spoil the capture. */
+bool cuda_stream_works(struct cuda_stream *stream) {
+    struct cuda_scope scope;
+    if (!stream->is_busy || cuda_enter_relaxed(stream->device, &scope, NULL) != INGOT_OK)
+        return false;
+    bool works = !cuda_stream_is_captured(stream) && cuda_stream_look(stream) == CU_NOT_READY;
+    cuda_leave(stream->device, &scope);
+    return works;
 }
 
 /* With the lock held. */
 static bool some_stream_works(struct cuda_device *device) {
-    struct cuda_scope scope;
-    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
-        return false;
     bool works = false;
     for (struct cuda_stream *s = device->streams; s && !works && !cuda_is_lost(device); s = s->next)
-        works = s->is_busy && !cuda_stream_is_captured(s) && cuda_stream_look(s) == CU_NOT_READY;
-    cuda_leave(device, &scope);
+        works = cuda_stream_works(s);
     return works;
 }
 

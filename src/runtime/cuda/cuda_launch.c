@@ -6,6 +6,7 @@
  * done with when the copy happens.
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cuda_abi.h"
@@ -46,6 +47,22 @@ static ingot_status reserve_staging(struct cuda_stream *stream, const char *kern
     return INGOT_OK;
 }
 
+/* The bytes may change when the dispatch has returned. The driver has read them by then, unless
+ * they are page-locked. */
+static cu_result upload_now(const struct cuda_stream *stream, cu_pointer to, const void *bytes,
+                            size_t size) {
+    const struct cuda_driver *driver = stream->device->driver;
+    if (!cuda_is_page_locked(driver, bytes))
+        return driver->memory_upload(to, bytes, size, stream->handle);
+    void *copy = malloc(size);
+    if (!copy)
+        return CU_OUT_OF_MEMORY;
+    memcpy(copy, bytes, size);
+    cu_result result = driver->memory_upload(to, copy, size, stream->handle);
+    free(copy);
+    return result;
+}
+
 static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_launch *launch,
                                 const struct cuda_code *code, unsigned char *block,
                                 struct ig_error *error) {
@@ -68,8 +85,7 @@ static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_laun
         if (!is_staged(&code->places[i], arg))
             continue;
         uint64_t address = stream->staging + at;
-        cu_result result =
-            stream->device->driver->memory_upload(address, arg->bytes, arg->size, stream->handle);
+        cu_result result = upload_now(stream, address, arg->bytes, arg->size);
         if (result != CU_SUCCESS)
             status = cuda_fail(stream->device, result, error,
                                "kernel \"%s\": %zu bytes of argument %u cannot be copied",
@@ -208,7 +224,7 @@ static ingot_status launch_block(struct cuda_stream *stream, const struct ig_lau
     struct cuda_scope scope = {0};
     ingot_status status = INGOT_OK;
     if (fill_block(stream, launch, code, block)) {
-        status = cuda_enter(stream->device, &scope, error);
+        status = cuda_enter_relaxed(stream->device, &scope, error);
         if (status == INGOT_OK)
             status = stage_bytes(stream, launch, code, block, error);
     }
@@ -252,8 +268,11 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
                          "bytes of dynamic threadgroup memory failed",
                          code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
                          threads, dynamic);
+    bool is_captured =
+        (code->log || code->stop || device->is_blocking) && cuda_stream_is_recorded(stream);
     code->has_run = true;
-    cuda_stop_launched(stream, code);
+    code->may_have_stopped = code->stop != 0;
+    code->is_in_graph |= is_captured;
     note_pending(stream, code, launch->time_limit_seconds);
-    return device->is_blocking ? wait_for_launch(stream, code, error) : INGOT_OK;
+    return device->is_blocking && !is_captured ? wait_for_launch(stream, code, error) : INGOT_OK;
 }

@@ -1,6 +1,7 @@
 /*
  * Messages that kernels wrote into the logs of their modules (base/cuda_abi.h): read when no stream
- * has work, since a record is only whole when its kernel is done.
+ * has work, since a record is only whole when its kernel is done. What a graph runs is read at
+ * every wait, which should be for the stream that runs it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -152,13 +153,13 @@ static unsigned char *next_log(struct cuda_device *device, char **kernel, cu_res
     pthread_mutex_lock(&device->lock);
     bool is_idle = !cuda_is_lost(device);
     for (struct cuda_stream *s = device->streams; s && is_idle; s = s->next)
-        is_idle = !s->is_busy || cuda_stream_look(s) != CU_NOT_READY;
+        is_idle = !cuda_stream_works(s);
     if (is_idle && cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK) {
         for (struct cuda_code *c = device->logging; c && !bytes && *result == CU_SUCCESS;
              c = c->next_logging) {
             if (!c->has_run)
                 continue;
-            c->has_run = false;
+            c->has_run = c->is_in_graph;
             bytes = take_log(device, c, result);
             *kernel = bytes ? strdup(c->kernel) : NULL;
         }

@@ -29,13 +29,6 @@ void cuda_stop_close(struct cuda_device *device, struct cuda_code *code) {
     pthread_mutex_unlock(&device->lock);
 }
 
-void cuda_stop_launched(struct cuda_stream *stream, struct cuda_code *code) {
-    if (!code->stop)
-        return;
-    code->may_have_stopped = true;
-    code->is_in_graph |= cuda_stream_is_recorded(stream);
-}
-
 static void describe(const struct cuda_code *code, const struct ingot_cuda_failure *failure,
                      struct ig_error *error) {
     const uint32_t *at = failure->group;
@@ -50,14 +43,9 @@ static void describe(const struct cuda_code *code, const struct ingot_cuda_failu
     ig_text_free(&text);
 }
 
-static bool is_working(struct cuda_stream *stream) {
-    return stream->is_busy && !cuda_stream_is_captured(stream) &&
-           cuda_stream_look(stream) == CU_NOT_READY;
-}
-
 static bool all_idle(struct cuda_device *device) {
     for (struct cuda_stream *s = device->streams; s; s = s->next)
-        if (is_working(s))
+        if (cuda_stream_works(s))
             return false;
     return true;
 }
@@ -82,7 +70,7 @@ static cu_result read_one(struct cuda_device *device, struct cuda_code *code, bo
     struct cuda_stream *stream = device->streams;
     while (stream && stream->number != failure.stream)
         stream = stream->next;
-    if (stream ? is_working(stream) : !idle)
+    if (stream ? cuda_stream_works(stream) : !idle)
         return CU_SUCCESS;
     stream = stream ? stream : waiting;
     if (stream && stream->error.status == INGOT_OK)

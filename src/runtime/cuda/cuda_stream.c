@@ -98,7 +98,7 @@ bool cuda_stream_begin(struct cuda_stream *stream, struct cuda_scope *scope, ing
                        struct ig_error *error) {
     pthread_mutex_lock(&stream->device->lock);
     bool dropped = is_stopped(stream);
-    *status = dropped ? INGOT_OK : cuda_enter(stream->device, scope, error);
+    *status = dropped ? INGOT_OK : cuda_enter_relaxed(stream->device, scope, error);
     if (!dropped && *status == INGOT_OK)
         return true;
     pthread_mutex_unlock(&stream->device->lock);
@@ -170,6 +170,15 @@ ingot_status cuda_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offse
     return cuda_stream_end(stream, &scope, result, "ingot_stream_fill", error);
 }
 
+/* Of several attributes at once the driver tells of memory that it does not know too. */
+bool cuda_is_page_locked(const struct cuda_driver *driver, const void *host) {
+    unsigned type = 0;
+    int attribute = CU_POINTER_MEMORY_TYPE;
+    void *values[] = {&type};
+    return driver->pointer_attributes(1, &attribute, values, (uintptr_t)host) == CU_SUCCESS &&
+           type == CU_MEMORY_HOST;
+}
+
 /* The driver reads pageable memory before it returns; what is page-locked it reads later. */
 ingot_status cuda_stream_upload(void *handle, ingot_buffer *buffer, uint64_t offset,
                                 const void *host, uint64_t length, struct ig_error *error) {
@@ -190,13 +199,7 @@ ingot_status cuda_stream_upload(void *handle, ingot_buffer *buffer, uint64_t off
                        "stream is captured into a graph",
                        (unsigned long long)length);
     }
-    /* Of several attributes at once, of memory that the driver does not know too. */
-    unsigned type = 0;
-    int attribute = CU_POINTER_MEMORY_TYPE;
-    void *values[] = {&type};
-    bool is_locked =
-        driver->pointer_attributes(1, &attribute, values, (uintptr_t)host) == CU_SUCCESS &&
-        type == CU_MEMORY_HOST;
+    bool is_locked = cuda_is_page_locked(driver, host);
     cu_result result =
         driver->memory_upload(buffer->address + offset, host, length, stream->handle);
     status = cuda_stream_end(stream, &scope, result, "ingot_stream_upload", error);
