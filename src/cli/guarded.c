@@ -1,5 +1,5 @@
 /*
- * Buffers that end at a page nothing may touch: a kernel that reaches behind the end of one is an
+ * Buffers that end at pages nothing may touch: a kernel that reaches behind the end of one is an
  * error of its launch, and not damage to whatever lies there.
  */
 #include <stdlib.h>
@@ -8,7 +8,10 @@
 
 #include "cli/cli.h"
 
-enum { ALIGNMENT = 16 }; /* of the largest vectors: at most 15 bytes behind the end go unseen */
+enum {
+    ALIGNMENT = 16,     /* of the largest vectors: at most 15 bytes behind the end go unseen */
+    GUARD = 64u << 20u, /* bytes of addresses, not of memory */
+};
 
 struct mapping {
     void *memory;
@@ -25,20 +28,22 @@ static void unmap(void *context) {
 static struct mapping *map_before_guard(uint64_t length, char **contents) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct mapping *mapping = malloc(sizeof *mapping);
-    if (!mapping || length > SIZE_MAX - 2 * page) {
+    if (!mapping || length > SIZE_MAX / 2) {
         free(mapping);
         return NULL;
     }
     size_t used = ((size_t)length + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     size_t pages = (used + page - 1) / page * page;
-    mapping->size = pages + page;
-    mapping->memory =
-        mmap(NULL, mapping->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mapping->size = pages + GUARD;
+    mapping->memory = mmap(NULL, mapping->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping->memory == MAP_FAILED) {
         free(mapping);
         return NULL;
     }
-    mprotect((char *)mapping->memory + pages, page, PROT_NONE);
+    if (mprotect(mapping->memory, pages, PROT_READ | PROT_WRITE) != 0) {
+        unmap(mapping);
+        return NULL;
+    }
     *contents = (char *)mapping->memory + pages - used;
     return mapping;
 }
