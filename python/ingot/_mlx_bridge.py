@@ -43,11 +43,38 @@ def from_numpy(array: np.ndarray, dtype: str) -> Any:
     return made.view(mx.bfloat16) if dtype == "bfloat16" else made
 
 
+def _device_changes(mx: Any) -> list[tuple[Any, str, Any]]:
+    """MLX's functions of devices, with its CPU as what a program takes for the GPU."""
+    shown = mx.Device(mx.gpu)
+
+    def default_device() -> Any:
+        return shown
+
+    def set_default_device(device: Any) -> None:
+        nonlocal shown
+        shown = device if isinstance(device, mx.Device) else mx.Device(device)
+
+    def on_cpu(original: Any) -> Any:
+        def call(*args: Any, **named: Any) -> Any:
+            return original(*map(cpu_for, args), **{name: cpu_for(value) for name, value in named.items()})
+
+        return call
+
+    def cpu_for(value: Any) -> Any:
+        return mx.cpu if isinstance(value, (mx.Device, mx.DeviceType)) and value == mx.gpu else value
+
+    names = ["default_stream", "device_count", "device_info", "is_available", "new_stream", "new_thread_local_stream"]
+    names += ["stream", "synchronize"]
+    changes = [(mx, "default_device", default_device), (mx, "set_default_device", set_default_device)]
+    return changes + [(mx, name, on_cpu(getattr(mx, name))) for name in names if hasattr(mx, name)]
+
+
 def enable(default_device: bool = False) -> None:
     """Let MLX's mx.fast.metal_kernel run through ingot; mx.metal.is_available() then says True.
 
-    default_device: let mx.default_device() say mx.gpu too, for programs that ask that. MLX's own
-    operations do not ask it.
+    default_device: let mx.default_device() say mx.gpu too, for programs that ask that, and let the
+    functions that take a device or a stream's device take mx.gpu for the CPU. MLX's own operations
+    do not ask it, and refuse `stream=mx.gpu`.
 
     Call it before the modules that make kernels are imported: many look once, at import. Only
     kernels that a program defines itself run through ingot; MLX's own operations stay on its CPU.
@@ -62,7 +89,7 @@ def enable(default_device: bool = False) -> None:
         return
     changes = [(mx.fast, "metal_kernel", metal_kernel), (mx.metal, "is_available", lambda: True)]
     if default_device:
-        changes.append((mx, "default_device", lambda: mx.Device(mx.gpu)))
+        changes += _device_changes(mx)
     for owner, name, value in changes:
         _originals.append((owner, name, getattr(owner, name)))
         setattr(owner, name, value)

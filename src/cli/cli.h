@@ -103,6 +103,12 @@ bool cli_is_binary(const char *path);
 ingot_status cli_open_library(ingot_device *device, const char *path,
                               const struct cli_source_options *options, ingot_library **library);
 
+/* ---- buffers (guarded.c) ----------------------------------------------------------- */
+
+/* On a device that uses host memory: a buffer of zeros right before a page that nothing may touch.
+ */
+ingot_status cli_guarded_buffer(ingot_device *device, uint64_t length, ingot_buffer **buffer);
+
 /* ---- the compiler (compile.c) ------------------------------------------------------- */
 
 struct ig_archive;

@@ -153,7 +153,10 @@ static bool make_buffer(struct run *run, struct bound *bound) {
     const struct cli_argument *given = &bound->given;
     if (given->kind == CLI_ARGUMENT_VALUE && bound->info.space == INGOT_SPACE_CONSTANT)
         return true;
-    if (!api(ingot_buffer_create(run->device, given->size, &bound->buffer)))
+    /* Timed kernels get buffers where the device puts them, aligned for speed. */
+    bool guarded = run->device_info.unified_memory && !run->timed;
+    if (!api(guarded ? cli_guarded_buffer(run->device, given->size, &bound->buffer)
+                     : ingot_buffer_create(run->device, given->size, &bound->buffer)))
         return false;
     return !given->bytes ||
            api(ingot_stream_upload(run->stream, bound->buffer, 0, given->bytes, given->size));

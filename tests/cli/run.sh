@@ -221,6 +221,7 @@ check "run, in and out" 0 -- "$ingot" run -q good.metal scale --threads 6 --grou
 same "y.npy" "$(values y.npy f4)" "0 2.5 5 7.5 10 12.5"
 same "x.npy is untouched" "$(values x.npy f4)" "0 1 2 3 4 5"
 check "run, 2-D shape" 0 "(2, 3)" -- "$ingot" run good.metal ramp --threads 6 'f32[2,3]=z.npy'
+check "run, more threads than the buffer has elements" 1 'kernel "ramp"' 'past the end of argument 0 "x", a buffer of 24 bytes' -- "$ingot" run good.metal ramp --threads 100 'f32[6]'
 check "run, struct bytes" 0 "7.5" -- "$ingot" run good.metal params --threads 1 'f32[1]' hex:030000000000_2040
 check "run, a vector of three" 0 "1 2 3" -- "$ingot" run good.metal vec --threads 1 'f32[3]' f32:1,2,3
 check "run, threadgroup memory" 0 -- "$ingot" run good.metal reverse --threadgroups 1 --group 5 'i32[5]=r.npy' tg:20

@@ -486,3 +486,23 @@ def test_mlx_arrays_and_its_own_call():
     finally:
         ingot.mlx.disable()
     assert mx.fast.metal_kernel is original
+
+
+def test_mlx_devices_when_the_default_one_is_the_gpu():
+    mx = pytest.importorskip("mlx.core", reason="MLX is not installed")
+    import ingot.mlx
+
+    ingot.mlx.enable(default_device=True)
+    try:
+        assert mx.default_device() == mx.gpu and mx.is_available(mx.gpu)
+        mx.synchronize(mx.default_stream(mx.default_device()))
+        with mx.stream(mx.gpu):
+            assert mx.array_equal(mx.ones((3,)) + 1, mx.full((3,), 2.0, stream=mx.new_stream(mx.gpu)))
+        mx.set_default_device(mx.cpu)
+        assert mx.default_device() == mx.cpu
+        mx.set_default_device(mx.gpu)
+        assert mx.default_device() == mx.gpu
+    finally:
+        ingot.mlx.disable()
+    with pytest.raises(ValueError, match="gpu"):
+        mx.default_stream(mx.gpu)

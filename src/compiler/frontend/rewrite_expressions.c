@@ -66,7 +66,8 @@ static void rewrite_number(struct igc_rewriter *rewriter, size_t i) {
 
 /* ---- ?: ---------------------------------------------------------------------------------------
  */
-/* Names, members, calls and subscripts only, and something that can be an lvalue. */
+/* Names, members, calls, casts in angles and subscripts only, and something that can be an lvalue.
+ */
 static bool looks_like_lvalue(const struct igc_rewriter *rewriter, size_t from, size_t to) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t close, start = from;
@@ -85,6 +86,12 @@ static bool looks_like_lvalue(const struct igc_rewriter *rewriter, size_t from, 
                 return false;
             p = close;
             break;
+        case IGC_W_LESS: /* f<T>(x), not a < b */
+            close = igc_angles_end(tokens, p);
+            if (close == p || close >= to || igc_word_at(tokens, close) != IGC_W_OPEN_PAREN)
+                return false;
+            p = close - 1;
+            break;
         case IGC_W_SCOPE:
         case IGC_W_DOT:
         case IGC_W_ARROW:
@@ -100,6 +107,12 @@ static bool looks_like_lvalue(const struct igc_rewriter *rewriter, size_t from, 
 }
 
 static void wrap(struct igc_rewriter *rewriter, size_t from, size_t to) {
+    size_t close;
+    while (from < to && igc_word_at(&rewriter->tokens, from) == IGC_W_OPEN_PAREN &&
+           igc_closes(&rewriter->tokens, from, &close) && close == to - 1) {
+        from++;
+        to--;
+    }
     if (from >= to || !looks_like_lvalue(rewriter, from, to))
         return;
     igc_before(rewriter, from, "__ingot_rvalue(");

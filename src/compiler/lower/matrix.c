@@ -101,8 +101,26 @@ static void define_element(struct igv_emit *emit, LLVMValueRef call, LLVMValueRe
 /* ---- multiply-add ---------------------------------------------------------------------------- */
 enum { MAX_SCAN = 64 };
 
-/* The call for the other element of the same product, if all it needs is there already. */
-static LLVMValueRef other_element(struct igv_emit *emit, LLVMValueRef first, uint64_t which) {
+static bool is_between(LLVMValueRef value, LLVMValueRef first, LLVMValueRef last) {
+    LLVMValueRef i = LLVMGetNextInstruction(first);
+    while (i != last && i != value)
+        i = LLVMGetNextInstruction(i);
+    return i != last;
+}
+
+/* Casts that mean the same on vectors as igv_vector gives them: not those of bfloat. */
+static bool is_plain_cast(const struct igv_emit *emit, LLVMValueRef value) {
+    if (!LLVMIsACastInst(value))
+        return false;
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+    return opcode == LLVMBitCast ||
+           (opcode == LLVMFPExt && LLVMTypeOf(LLVMGetOperand(value, 0)) == emit->f16);
+}
+
+/* The call for the other element of the same product, if all it needs is there already, or a cast
+ * of what is; `source` is then what is there of the number it adds to. */
+static LLVMValueRef other_element(struct igv_emit *emit, LLVMValueRef first, uint64_t which,
+                                  LLVMValueRef *source) {
     LLVMValueRef callee = LLVMGetCalledValue(first), i = LLVMGetNextInstruction(first);
     for (unsigned n = 0; i && n < MAX_SCAN; n++, i = LLVMGetNextInstruction(i)) {
         uint64_t number;
@@ -113,30 +131,43 @@ static LLVMValueRef other_element(struct igv_emit *emit, LLVMValueRef first, uin
             same = igl_operand(i, o) == igl_operand(first, o);
         if (!same)
             continue;
-        LLVMValueRef added = igl_operand(i, 4), later = LLVMGetNextInstruction(first);
-        while (later != i && later != added)
-            later = LLVMGetNextInstruction(later);
-        return later == i ? i : NULL;
+        *source = igl_operand(i, 4);
+        while (is_plain_cast(emit, *source) && is_between(*source, first, i))
+            *source = LLVMGetOperand(*source, 0);
+        return is_between(*source, first, i) ? NULL : i;
     }
     return NULL;
 }
 
+/* A vector of `value`, which is `source` under casts. */
+static LLVMValueRef cast_vector(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef source,
+                                unsigned chunk) {
+    if (value == source)
+        return igv_vector(emit, value, chunk);
+    LLVMValueRef under = cast_vector(emit, LLVMGetOperand(value, 0), source, chunk);
+    return LLVMBuildCast(emit->builder, LLVMGetInstructionOpcode(value), under,
+                         igv_vector_type(emit, LLVMTypeOf(value)), "");
+}
+
 void igl_matrix_multiply(struct igv_emit *emit, LLVMValueRef call) {
-    LLVMValueRef args[3 * IGT_MAX_REGISTERS], added[2], other = NULL;
+    LLVMValueRef args[3 * IGT_MAX_REGISTERS], added[2], sources[2], other = NULL;
     unsigned chunks = emit->chunks;
     uint64_t which = 0;
     bool known = igl_constant(igl_operand(call, 5), &which);
     if (known)
-        other = other_element(emit, call, which);
-    added[which & 1] = igl_operand(call, 4);
+        other = other_element(emit, call, which, &sources[~which & 1]);
+    added[which & 1] = sources[which & 1] = igl_operand(call, 4);
     added[~which & 1] = other ? igl_operand(other, 4) : known ? NULL : added[0];
+    if (!other)
+        sources[~which & 1] = added[~which & 1];
     LLVMValueRef nothing = LLVMGetPoison(igv_vector_type(emit, emit->f32));
     for (unsigned i = 0; i < 4; i++)
         for (unsigned c = 0; c < chunks; c++)
             args[i * chunks + c] = igv_vector(emit, igl_operand(call, i), c);
     for (unsigned i = 0; i < 2; i++)
         for (unsigned c = 0; c < chunks; c++)
-            args[(4 + i) * chunks + c] = added[i] ? igv_vector(emit, added[i], c) : nothing;
+            args[(4 + i) * chunks + c] =
+                added[i] ? cast_vector(emit, added[i], sources[i], c) : nothing;
     LLVMValueRef tile = call_tile(emit, IGT_MULTIPLY, emit->f32, tile_type(emit, emit->f32), args,
                                   6 * chunks, MEMORY_NONE);
     define_element(emit, call, igl_operand(call, 5), tile);

@@ -311,14 +311,17 @@ static bool is_reader(const struct finding *finding, LLVMValueRef value) {
 /* Does it read what a member gives, other than as a tile? */
 static bool reads_member(struct igt_pass *pass, const struct finding *finding,
                          LLVMValueRef instruction) {
-    bool product = igt_is_call_of(instruction, IGT_MULTIPLY);
+    const struct igt_tile *product =
+        igt_is_call_of(instruction, IGT_MULTIPLY) ? igt_tile_of_call(pass, instruction) : NULL;
     for (int i = 0; i < LLVMGetNumOperands(instruction); i++) {
         LLVMValueRef operand = LLVMGetOperand(instruction, (unsigned)i);
         if (!LLVMIsAInstruction(operand))
             continue;
         if (is_reader(finding, operand))
             return true;
-        if (product || !LLVMIsAExtractValueInst(operand))
+        if (!LLVMIsAExtractValueInst(operand))
+            continue;
+        if (product && product->operands[(unsigned)i / pass->registers]->kind != IGT_LANES)
             continue;
         LLVMValueRef call = LLVMGetOperand(operand, 0);
         if (igt_is_call_of(call, IGT_MULTIPLY) && is_member(finding, igt_tile_of_call(pass, call)))
@@ -614,7 +617,7 @@ static void erase_stores(LLVMValueRef function) {
 /* The first instruction from which on the tile's value may be used. */
 static LLVMValueRef first_use_place(const struct igt_tile *tile) {
     if (tile->kind == IGT_PRODUCT)
-        return tile->group->after;
+        return LLVMGetNextInstruction(tile->group->last);
     if (tile->kind == IGT_LOADED) {
         LLVMValueRef part = LLVMGetNextInstruction(tile->call); /* rows may stand before it */
         while (!LLVMIsAExtractValueInst(part))

@@ -68,6 +68,7 @@ struct igt_group {
     unsigned number; /* from 1 */
     bool emitted;
     LLVMValueRef after; /* the instruction behind the last call */
+    LLVMValueRef last;  /* what was emitted for it last */
     unsigned chain_count, row_count, unit_count;
     struct igt_tile **chains; /* the first product of each; `extended` leads on */
     unsigned *rows;           /* of a chain: which left sides it has … */

@@ -482,6 +482,7 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
     group->emitted = true;
     copy_left_sides(pass, group);
     emit_blocks(pass, group);
+    group->last = LLVMGetPreviousInstruction(group->after);
     LLVMDisposeBuilder(pass->emit.builder);
     pass->emit.builder = builder;
     pass->current_group = current;
