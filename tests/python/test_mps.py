@@ -81,6 +81,18 @@ assert not ingot.mps.is_enabled() and not torch.backends.mps.is_available()
 """)
 
 
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_process_may_end_right_behind_a_backward_pass(attempt):
+    """PyTorch's thread still frees tensors then; without a wait every second process was ended by it."""
+    run_script("""
+import sys, torch, ingot.mps
+ingot.mps.enable()
+sys.setswitchinterval(100)  # nobody else gets the interpreter before the end
+x = torch.ones(1, device="mps", requires_grad=True)
+(x * 1).sum().backward()
+""")
+
+
 def test_import_needs_no_torch():
     run_script("import sys, ingot.mps; assert 'torch' not in sys.modules")
 

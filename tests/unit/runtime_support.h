@@ -55,6 +55,22 @@ static inline char *test_source_folder(void) {
     return path;
 }
 
+/* Runs a compiler and reads the file that it makes. */
+static inline bool test_run_compiler(const char *const *argv, const char *output, char **bytes,
+                                     size_t *size) {
+    struct ig_process process = {.arguments = argv, .memory = SIZE_MAX}; /* sanitizers need much */
+    struct ig_process_result result = {0};
+    struct ig_error error = {0};
+    bool good = ig_process_run(&process, &result, &error) == INGOT_OK && result.exit_code == 0 &&
+                ig_file_read(output, 0, bytes, size, &error) == INGOT_OK;
+    if (!good)
+        fprintf(stderr, "%s: %s%s\n", argv[0], ig_error_text(&error),
+                ig_text_string(&result.errors));
+    ig_error_clear(&error);
+    ig_process_result_free(&result);
+    return good;
+}
+
 /* Compiles one kernel's C text; malloc'ed ELF bytes or NULL. */
 static inline char *test_compile_c(const char *code, size_t *size) {
     char *folder = NULL, *input = NULL, *output = NULL, *include = NULL, *bytes = NULL;
@@ -77,15 +93,7 @@ static inline char *test_compile_c(const char *code, size_t *size) {
                           output,
                           input,
                           NULL};
-    struct ig_process process = {.arguments = argv};
-    struct ig_process_result result = {0};
-    struct ig_error error = {0};
-    if (ig_process_run(&process, &result, &error) != INGOT_OK || result.exit_code != 0)
-        fprintf(stderr, "cc: %s%s\n", ig_error_text(&error), ig_text_string(&result.errors));
-    else
-        ig_file_read(output, 0, &bytes, size, NULL);
-    ig_error_clear(&error);
-    ig_process_result_free(&result);
+    test_run_compiler(argv, output, &bytes, size);
     ig_folder_remove(folder);
     free(folder);
     free(input);

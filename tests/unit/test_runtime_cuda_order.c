@@ -247,15 +247,7 @@ static bool compile(char **bytes, size_t *size) {
         return false;
     ig_file_write(input, source, strlen(source), NULL);
     const char *argv[] = {getenv("INGOTC"), input, "--target", "sm_90", "-o", output, NULL};
-    struct ig_process_result result = {0};
-    struct ig_error error = {0};
-    ingot_status status = ig_process_run(&(struct ig_process){.arguments = argv}, &result, &error);
-    bool good = status == INGOT_OK && result.exit_code == 0 &&
-                ig_file_read(output, 0, bytes, size, NULL) == INGOT_OK;
-    if (!good)
-        fprintf(stderr, "ingotc: %s%s\n", ig_error_text(&error), ig_text_string(&result.errors));
-    ig_error_clear(&error);
-    ig_process_result_free(&result);
+    bool good = test_run_compiler(argv, output, bytes, size);
     ig_folder_remove(folder);
     free(folder);
     free(input);

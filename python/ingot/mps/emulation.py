@@ -1,7 +1,10 @@
 """Starts and stops the emulation: the guard, the dispatcher's registrations, the names in torch."""
 from __future__ import annotations
 
+import atexit
 import gc
+import os
+import time
 from typing import Any
 
 import torch
@@ -70,6 +73,37 @@ def _check_backward() -> None:
             "ingot.mps.enable() came after the first backward pass of this process: PyTorch has started its "
             "threads without one for mps. Call it before (pytest --ingot-mps does)."
         ) from error
+
+
+def _autograd_threads() -> list[str]:
+    """The states of PyTorch's threads for backward passes: S is asleep."""
+    states = []
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/stat") as file:
+                name, _, rest = file.read().partition("(")[2].rpartition(")")
+        except OSError:  # it has just ended
+            continue
+        if name.startswith("pt_autograd"):
+            states.append(rest.split()[0])
+    return states
+
+
+@atexit.register
+def _settle_autograd() -> None:
+    """Waits until these threads have let go of the last backward pass.
+
+    Its mps tensors are freed by Python. A thread that asks for the interpreter when that is about to end is ended
+    by it, and PyTorch's C++ ends the process then ("terminate called without an active exception").
+    """
+    quiet, limit = 0, time.monotonic() + 1
+    while quiet < 2 and time.monotonic() < limit:
+        time.sleep(0.0005)  # lets others have the interpreter
+        try:
+            asleep = all(state == "S" for state in _autograd_threads())
+        except OSError:  # no /proc
+            return
+        quiet = quiet + 1 if asleep else 0
 
 
 def start() -> Emulation:
