@@ -17,7 +17,7 @@ help:
 	@echo "make test-quick     unit, MSL and command-line tests of the normal build"
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
 	@echo "make venv           $(BUILD)/venv: a virtual environment with torch (current release), NumPy, pytest"
-	@echo "make test-arm       code for aarch64 in an emulator; ARGS=--all: all of it (half an hour)"
+	@echo "make test-arm       code for aarch64 in an emulator; ARGS=--all: all of it (a quarter of an hour)"
 	@echo "make test-python    the Python package's tests; ARGS='-k rms_norm' goes to pytest"
 	@echo "make test-torch     the same with another torch: make test-torch TORCH='2.7.*'"
 	@echo "make test-sanitize  the tests with ASan and UBSan, and the runtime's with TSan"
