@@ -64,16 +64,16 @@ ingot_status ig_file_read(const char *path, size_t limit, char **bytes, size_t *
     return status;
 }
 
-static int write_all(int fd, const char *bytes, size_t size) {
-    while (size) {
-        ssize_t put = write(fd, bytes, size);
+int ig_write_all(int fd, const void *bytes, size_t size) {
+    for (const char *at = bytes; size;) {
+        ssize_t put = write(fd, at, size);
         if (put < 0 && errno == EINTR) {
             continue;
         }
         if (put <= 0) {
             return put < 0 ? errno : ENOSPC;
         }
-        bytes += put;
+        at += put;
         size -= (size_t)put;
     }
     return 0;
@@ -105,7 +105,7 @@ ingot_status ig_file_write(const char *path, const void *bytes, size_t size,
     struct stat info;
     if (!stat(path, &info) && !S_ISREG(info.st_mode)) { /* /dev/stdout, a pipe */
         int fd = open(path, O_WRONLY | O_CLOEXEC);
-        int code = fd < 0 ? errno : write_all(fd, bytes, size);
+        int code = fd < 0 ? errno : ig_write_all(fd, bytes, size);
         if (fd >= 0 && close(fd) && !code) {
             code = errno;
         }
@@ -119,7 +119,7 @@ ingot_status ig_file_write(const char *path, const void *bytes, size_t size,
         free(temporary);
         return ig_fail(error, INGOT_IO_ERROR, "cannot write %s: %s", path, strerror(code));
     }
-    int code = write_all(fd, bytes, size);
+    int code = ig_write_all(fd, bytes, size);
     if (close(fd) && !code) {
         code = errno;
     }

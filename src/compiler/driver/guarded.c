@@ -17,6 +17,7 @@
 
 #include <llvm-c/Support.h>
 
+#include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "compiler/driver/driver.h"
@@ -78,19 +79,6 @@ static void leave_out_quadratic_passes(LLVMModuleRef module, struct size size, b
     }
 }
 
-static bool write_all(int fd, const char *bytes, size_t size) {
-    while (size) {
-        ssize_t wrote = write(fd, bytes, size);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        bytes += wrote;
-        size -= (size_t)wrote;
-    }
-    return true;
-}
-
 /* In the child: exit status 0 and the code, or 1 and a message. */
 static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
                    igc_machine_fn *choose, LLVMCodeGenFileType kind, unsigned seconds,
@@ -105,10 +93,10 @@ static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
         machine = choose(module, machine);
     leave_out_quadratic_passes(module, size, choose != NULL);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
-        write_all(fd, message, strlen(message));
+        ig_write_all(fd, message, strlen(message));
         return 1;
     }
-    return !write_all(fd, LLVMGetBufferStart(code), LLVMGetBufferSize(code));
+    return ig_write_all(fd, LLVMGetBufferStart(code), LLVMGetBufferSize(code)) != 0;
 }
 
 static void read_all(int fd, struct ig_text *out) {

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/process.h"
 #include "compiler/driver/driver.h"
 
@@ -150,16 +151,7 @@ struct reporter {
 };
 
 static void put(struct reporter *r, const void *bytes, size_t size) {
-    const char *p = bytes;
-    while (size && !r->broken) {
-        ssize_t put_now = write(r->file, p, size);
-        if (put_now < 0 && errno == EINTR) {
-            continue;
-        }
-        r->broken = put_now <= 0;
-        p += put_now > 0 ? put_now : 0;
-        size -= put_now > 0 ? (size_t)put_now : 0;
-    }
+    r->broken = r->broken || ig_write_all(r->file, bytes, size);
 }
 
 static void report(void *context, size_t position, const struct ig_variant *variant,

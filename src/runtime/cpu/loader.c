@@ -6,7 +6,6 @@
  * objects to DIR and loads them from there, which is what profilers want.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,19 +22,6 @@
 
 static atomic_int kept_descriptors;
 static atomic_uint load_counter;
-
-static bool write_all(int fd, const char *bytes, size_t size) {
-    while (size) {
-        ssize_t written = write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        size -= (size_t)written;
-    }
-    return true;
-}
 
 /* dlopen takes a path that it has seen before for the object it loaded then, and descriptor
  * numbers are reused. So a path whose descriptor is going to be closed spells a number in
@@ -54,7 +40,7 @@ static void *open_memory_file(const struct ig_code *code, const char *name, int 
     int fd = memfd_create(name, MFD_CLOEXEC);
     if (fd < 0)
         return NULL;
-    if (!write_all(fd, code->bytes, code->size)) {
+    if (ig_write_all(fd, code->bytes, code->size)) {
         close(fd);
         return NULL;
     }
