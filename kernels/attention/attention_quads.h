@@ -3,6 +3,10 @@
  * each of eight SIMD-groups has 16 queries, and all multiply them by the same keys and values. Rows
  * are in threadgroup memory in lines of 64 elements, which is what these units read: the first 64
  * elements of all rows, then the next.
+ *
+ * Products are under way while something else is computed (Shah et al. 2024): values are
+ * multiplied one block of keys later, behind the scores of that block, whose weights are found
+ * meanwhile. So keys of a block lie beside the values of the block before it.
  */
 #ifndef INGOT_KERNELS_ATTENTION_QUADS_H
 #define INGOT_KERNELS_ATTENTION_QUADS_H
@@ -13,19 +17,27 @@ constant constexpr uint QUAD_KEYS = ATTENTION_QUAD_KEYS, QUAD_SIMDS = ATTENTION_
 constant constexpr uint QUAD_QUERIES = QUAD_SIMDS * 16, QUAD_THREADS = QUAD_SIMDS * 32;
 constant constexpr uint QUAD_LINE = 64;
 
-/* COUNT rows from `first` on. */
-template <uint COUNT, uint DEPTH, typename T>
+/* COUNT rows from `first` on, AT elements behind `lines`: distances of all that a thread copies are
+ * constants. Rows past the end are the last one again. */
+template <uint COUNT, uint AT, uint DEPTH, typename T>
 inline void stage_lines(threadgroup T *lines, device const T *rows, long stride, uint first,
                         uint end, uint me) {
     constexpr uint ALONG = DEPTH / 8, STEP = QUAD_THREADS / ALONG;
     const uint x = me % ALONG * 8, y = me / ALONG;
     threadgroup T *to = lines + (x / QUAD_LINE * COUNT + y) * QUAD_LINE + x % QUAD_LINE;
     rows += x;
-    first += y;
+    if (first + COUNT <= end) {
+        rows += (first + y) * stride;
 #pragma unroll
-    for (uint i = 0; i < COUNT / STEP; i++)
-        *(threadgroup uint4 *)(to + i * STEP * QUAD_LINE) =
-            *(device const uint4 *)(rows + min(first + i * STEP, end - 1) * stride);
+        for (uint i = 0; i < COUNT / STEP; i++)
+            *(threadgroup uint4 *)(to + (AT + i * STEP * QUAD_LINE)) =
+                *(device const uint4 *)(rows + i * STEP * stride);
+    } else {
+#pragma unroll
+        for (uint i = 0; i < COUNT / STEP; i++)
+            *(threadgroup uint4 *)(to + (AT + i * STEP * QUAD_LINE)) =
+                *(device const uint4 *)(rows + min(first + y + i * STEP, end - 1) * stride);
+    }
 }
 
 /* Where element d of a row begins, of COUNT rows. */
@@ -37,6 +49,7 @@ template <typename T, uint DEPTH>
 struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
     typedef attention_block<T, DEPTH, 2, QUAD_KEYS / 8> base;
     static constexpr constant uint KEY_TILES = QUAD_KEYS / 8;
+    simdgroup_matrix<T, 8, 8> weight[KEY_TILES / 2][base::PARTS][2][2];
 
     /* 16 elements of each row. */
     void add_scores(threadgroup const T *queries, threadgroup const T *keys, uint d) {
@@ -83,9 +96,7 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
     }
 
     /* Two tiles of keys. */
-    void add_some(threadgroup const T *values, uint first, float factor) {
-        simdgroup_matrix<T, 8, 8> weight[base::PARTS][2][2];
-        base::find_weights(weight, first, factor);
+    void add_some(threadgroup const T *values, uint first) {
 #pragma unroll
         for (uint part = 0; part < base::PARTS; part++)
 #pragma unroll
@@ -99,24 +110,128 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
                 for (uint r = 0; r < 2; r++)
 #pragma unroll
                     for (uint n = 0; n < 2; n++)
-                        simdgroup_multiply_accumulate(base::sum[r][c], weight[part][r][n], value[n],
-                                                      base::sum[r][c]);
+                        simdgroup_multiply_accumulate(base::sum[r][c], weight[first / 2][part][r][n],
+                                                      value[n], base::sum[r][c]);
             }
     }
 
-    void add_values(threadgroup const T *values, float factor) {
+    void add_values(threadgroup const T *values) {
         static_assert(KEY_TILES == 8 || KEY_TILES == 12 || KEY_TILES == 16, "the steps below");
-        add_some(values, 0, factor);
-        add_some(values, 2, factor);
-        add_some(values, 4, factor);
-        add_some(values, 6, factor);
+        add_some(values, 0);
+        add_some(values, 2);
+        add_some(values, 4);
+        add_some(values, 6);
         if (KEY_TILES > 8) {
-            add_some(values, 8, factor);
-            add_some(values, 10, factor);
+            add_some(values, 8);
+            add_some(values, 10);
         }
         if (KEY_TILES > 12) {
-            add_some(values, 12, factor);
-            add_some(values, 14, factor);
+            add_some(values, 12);
+            add_some(values, 14);
+        }
+    }
+
+    /* The reference follows the scores, which become powers of 2; sums follow only if they have to,
+     * behind all that can be done while they are products' own. */
+    void follow(float factor) {
+        float old[2], zero[2], part[2];
+        bool grown = false;
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            float2 most = base::score[r][0].thread_elements();
+#pragma unroll
+            for (uint n = 1; n < KEY_TILES; n++)
+                most = max(most, float2(base::score[r][n].thread_elements()));
+            float top = tile_row_max(max(most.x, most.y)) * factor;
+            old[r] = base::reference[r];
+            bool more = top > old[r] + BLOCK_GROWTH;
+            base::reference[r] = more ? top : old[r];
+            grown = grown || more;
+        }
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            zero[r] = base::reference[r] == -INFINITY ? 0.0f : base::reference[r];
+            float2 all = 0.0f;
+#pragma unroll
+            for (uint n = 0; n < KEY_TILES; n++) {
+                float2 s = base::score[r][n].thread_elements();
+                s = fast::exp2(fma(s, float2(factor), float2(-zero[r])));
+                base::score[r][n].thread_elements() = s;
+                all += s; // of the lane's own columns
+            }
+            part[r] = all.x + all.y;
+        }
+        if (grown) { // the lanes of a row agree
+#pragma unroll
+            for (uint r = 0; r < 2; r++) {
+                float correction = fast::exp2(old[r] - zero[r]);
+                base::total[r] *= correction;
+#pragma unroll
+                for (uint c = 0; c < base::TILES; c++)
+                    base::sum[r][c].thread_elements() *= correction;
+            }
+        }
+#pragma unroll
+        for (uint r = 0; r < 2; r++)
+            base::total[r] += part[r];
+    }
+
+    /* Powers of 2 become weights. */
+    void round() {
+#pragma unroll
+        for (uint n = 0; n < KEY_TILES; n++)
+#pragma unroll
+            for (uint r = 0; r < 2; r++) {
+                float2 left = base::score[r][n].thread_elements();
+#pragma unroll
+                for (uint part = 0; part < base::PARTS; part++) {
+                    vec<T, 2> rounded = vec<T, 2>(left);
+                    weight[n / 2][part][r][n % 2].thread_elements() = rounded;
+                    left -= float2(rounded);
+                }
+            }
+    }
+};
+
+/* What the SIMD-groups of a threadgroup share. */
+template <typename T> struct attention_quad_rows {
+    threadgroup T *now, *next; // keys of a block, then values of the one before
+    threadgroup const T *own;
+    device const T *k, *v;
+    uint end; // of the keys that the threadgroup sees
+    int position;
+    float factor;
+    uint me, lane;
+
+    /* Values of a block, and keys of the next. */
+    template <uint DEPTH> void stage(uint t, constant attention_args &args) {
+        stage_lines<QUAD_KEYS, QUAD_KEYS * DEPTH, DEPTH>(next, v, args.v_stride[2], t, args.keys,
+                                                         me);
+        if (t + QUAD_KEYS < end)
+            stage_lines<QUAD_KEYS, 0, DEPTH>(next, k, args.k_stride[2], t + QUAD_KEYS, args.keys,
+                                             me);
+    }
+
+    void swap() {
+        threadgroup T *used = now;
+        now = next;
+        next = used;
+    }
+
+    /* Blocks from t on, all but the first of which the queries see something. */
+    template <bool HIDES, uint DEPTH>
+    void run(thread attention_quad<T, DEPTH> &b, thread uint &t, uint stop,
+             constant attention_args &args) {
+        for (; t < stop; t += QUAD_KEYS) {
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            stage<DEPTH>(t, args);
+            b.find_scores(own, now);
+            b.add_values(now + QUAD_KEYS * DEPTH);
+            if (HIDES)
+                b.hide(position, int(t), lane, args);
+            b.follow(factor);
+            b.round();
+            swap();
         }
     }
 };
@@ -134,45 +249,47 @@ kernel void attention_quads(
     uint me [[thread_index_in_threadgroup]], uint simd [[simdgroup_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]]) {
     full_threadgroups();
-    constexpr uint VALUES = QUAD_KEYS * DEPTH;
-    threadgroup T *now = even, *next = odd;
     const uint head = group.y, batch = group.z;
     const uint start = (groups.x - 1 - group.x) * QUAD_QUERIES; // most causal keys first
     const uint first = start + simd * 16;
-    k += attention_at(args.k_stride, batch, head / args.group, 0);
-    v += attention_at(args.v_stride, batch, head / args.group, 0);
-    const float factor = args.scale * M_LOG2E_F;
-    // what the threadgroup sees, and what all queries of the SIMD-group see
-    const uint end_of_all = min(start + QUAD_QUERIES, args.queries) - 1;
-    const uint last = min(first + 16, args.queries) - 1;
-    const attention_range all = attention_seen(args, start, end_of_all);
-    const attention_range inner = attention_seen(args, last, min(first, last));
-    const int position = int(first + tile_row(lane) + args.keys - args.queries);
+    // what the threadgroup sees, and what all of its queries see, in whole blocks
+    const uint last = min(start + QUAD_QUERIES, args.queries) - 1;
+    const attention_range all = attention_seen(args, start, last);
+    const attention_range inner = attention_seen(args, last, start);
     const uint begin = all.begin / QUAD_KEYS * QUAD_KEYS;
-    stage_lines<QUAD_QUERIES, DEPTH>(queries, q + attention_at(args.q_stride, batch, head, 0),
-                                     args.q_stride[2], start, args.queries, me);
-    if (begin < all.end) {
-        stage_lines<QUAD_KEYS, DEPTH>(now, k, args.k_stride[2], begin, args.keys, me);
-        stage_lines<QUAD_KEYS, DEPTH>(now + VALUES, v, args.v_stride[2], begin, args.keys, me);
-    }
+    const uint whole = (inner.begin + QUAD_KEYS - 1) / QUAD_KEYS * QUAD_KEYS;
+    const uint partly = inner.end / QUAD_KEYS * QUAD_KEYS;
+    attention_quad_rows<T> rows = {
+        .now = even,
+        .next = odd,
+        .own = queries + simd * (16 * QUAD_LINE),
+        .k = k + attention_at(args.k_stride, batch, head / args.group, 0),
+        .v = v + attention_at(args.v_stride, batch, head / args.group, 0),
+        .end = all.end,
+        .position = int(first + tile_row(lane) + args.keys - args.queries),
+        .factor = args.scale * M_LOG2E_F,
+        .me = me,
+        .lane = lane};
     attention_quad<T, DEPTH> b;
     b.begin();
-    threadgroup const T *own = queries + simd * (16 * QUAD_LINE);
-    for (uint t = begin; t < all.end; t += QUAD_KEYS) {
+    stage_lines<QUAD_QUERIES, 0, DEPTH>(queries, q + attention_at(args.q_stride, batch, head, 0),
+                                        args.q_stride[2], start, args.queries, me);
+    if (begin < all.end) {
+        stage_lines<QUAD_KEYS, 0, DEPTH>(even, rows.k, args.k_stride[2], begin, args.keys, me);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (t + QUAD_KEYS < all.end) {
-            stage_lines<QUAD_KEYS, DEPTH>(next, k, args.k_stride[2], t + QUAD_KEYS, args.keys, me);
-            stage_lines<QUAD_KEYS, DEPTH>(next + VALUES, v, args.v_stride[2], t + QUAD_KEYS,
-                                          args.keys, me);
-        }
-        b.find_scores(own, now);
-        if (t < inner.begin || t + QUAD_KEYS > inner.end)
-            b.hide(position, int(t), lane, args);
-        b.follow_scores(factor);
-        b.add_values(now + VALUES, factor);
-        threadgroup T *used = now;
-        now = next;
-        next = used;
+        rows.template stage<DEPTH>(begin, args);
+        b.find_scores(rows.own, rows.now);
+        if (begin < inner.begin || begin + QUAD_KEYS > inner.end)
+            b.hide(rows.position, int(begin), lane, args);
+        b.follow(rows.factor);
+        b.round();
+        rows.swap();
+        uint t = begin + QUAD_KEYS;
+        rows.template run<true>(b, t, min(whole, all.end), args);
+        rows.template run<false>(b, t, partly, args);
+        rows.template run<true>(b, t, all.end, args);
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        b.add_values(rows.now + QUAD_KEYS * DEPTH);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup); // copies are over before anything is stored
     b.finish(out, lse, args, batch, head, first, lane);
