@@ -17,26 +17,24 @@ constant constexpr uint QUAD_KEYS = ATTENTION_QUAD_KEYS, QUAD_SIMDS = ATTENTION_
 constant constexpr uint QUAD_QUERIES = QUAD_SIMDS * 16, QUAD_THREADS = QUAD_SIMDS * 32;
 constant constexpr uint QUAD_LINE = 64;
 
-/* COUNT rows from `first` on, AT elements behind `lines`: distances of all that a thread copies are
- * constants. Rows past the end are the last one again. */
+/* COUNT rows, of which the thread's first is at `from` and the last that there is `left` rows on;
+ * rows past that are the last one again. They go to lines AT elements behind the thread's place:
+ * distances of all that a thread copies are constants. */
 template <uint COUNT, uint AT, uint DEPTH, typename T>
-inline void stage_lines(threadgroup T *lines, device const T *rows, long stride, uint first,
-                        uint end, uint me) {
-    constexpr uint ALONG = DEPTH / 8, STEP = QUAD_THREADS / ALONG;
-    const uint x = me % ALONG * 8, y = me / ALONG;
-    threadgroup T *to = lines + (x / QUAD_LINE * COUNT + y) * QUAD_LINE + x % QUAD_LINE;
-    rows += x;
-    if (first + COUNT <= end) {
-        rows += (first + y) * stride;
+inline void stage_lines(threadgroup T *to, device const T *from, long stride, bool whole,
+                        int left) {
+    constexpr uint STEP = QUAD_THREADS / (DEPTH / 8);
+    if (whole) {
 #pragma unroll
-        for (uint i = 0; i < COUNT / STEP; i++)
-            *(threadgroup uint4 *)(to + (AT + i * STEP * QUAD_LINE)) =
-                *(device const uint4 *)(rows + i * STEP * stride);
+        for (uint i = 0; i < COUNT / STEP; i++) {
+            *(threadgroup uint4 *)(to + (AT + i * STEP * QUAD_LINE)) = *(device const uint4 *)from;
+            from += STEP * stride;
+        }
     } else {
 #pragma unroll
         for (uint i = 0; i < COUNT / STEP; i++)
             *(threadgroup uint4 *)(to + (AT + i * STEP * QUAD_LINE)) =
-                *(device const uint4 *)(rows + min(first + y + i * STEP, end - 1) * stride);
+                *(device const uint4 *)(from + min(int(i * STEP), left) * stride);
     }
 }
 
@@ -131,6 +129,24 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
         }
     }
 
+    /* Keys from t on that a query does not see. The lane's row of tile 0 is at `position`. */
+    void hide(int position, int t, uint lane, constant attention_args &args) {
+        const int column = t + int(tile_column(lane));
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            const int at = position + int(8 * r), lowest = at - args.left - column;
+            const int highest = min(at + args.right, int(args.keys) - 1) - column;
+#pragma unroll
+            for (uint n = 0; n < KEY_TILES; n++) {
+                float2 s = base::score[r][n].thread_elements();
+                const int j = int(8 * n);
+                s.x = lowest <= j && j <= highest ? s.x : -INFINITY;
+                s.y = lowest <= j + 1 && j + 1 <= highest ? s.y : -INFINITY;
+                base::score[r][n].thread_elements() = s;
+            }
+        }
+    }
+
     /* The reference follows the scores, which become powers of 2; sums follow only if they have to,
      * behind all that can be done while they are products' own. */
     void follow(float factor) {
@@ -193,45 +209,54 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
     }
 };
 
-/* What the SIMD-groups of a threadgroup share. */
-template <typename T> struct attention_quad_rows {
+/* A thread's walk through keys and values. */
+template <typename T, uint DEPTH> struct attention_quad_walk {
     threadgroup T *now, *next; // keys of a block, then values of the one before
-    threadgroup const T *own;
-    device const T *k, *v;
-    uint end; // of the keys that the threadgroup sees
+    threadgroup const T *own;  // queries
+    device const T *k, *v;     // what the thread copies: rows of the next block
+    uint place;                // and where to
+    uint t, end;               // a block, and the end of the keys that the threadgroup sees
+    int left;                  // rows from the thread's first of block t to the last
     int position;
     float factor;
-    uint me, lane;
+    uint lane;
 
-    /* Values of a block, and keys of the next. */
-    template <uint DEPTH> void stage(uint t, constant attention_args &args) {
-        stage_lines<QUAD_KEYS, QUAD_KEYS * DEPTH, DEPTH>(next, v, args.v_stride[2], t, args.keys,
-                                                         me);
-        if (t + QUAD_KEYS < end)
-            stage_lines<QUAD_KEYS, 0, DEPTH>(next, k, args.k_stride[2], t + QUAD_KEYS, args.keys,
-                                             me);
+    void stage_keys(threadgroup T *to, uint first, int last, constant attention_args &args) {
+        stage_lines<QUAD_KEYS, 0, DEPTH>(to + place, k, args.k_stride[2],
+                                         first + QUAD_KEYS <= args.keys, last);
+        k += QUAD_KEYS * args.k_stride[2];
     }
 
-    void swap() {
+    /* Values of a block, and keys of the next. */
+    void stage(constant attention_args &args) {
+        stage_lines<QUAD_KEYS, QUAD_KEYS * DEPTH, DEPTH>(next + place, v, args.v_stride[2],
+                                                         t + QUAD_KEYS <= args.keys, left);
+        v += QUAD_KEYS * args.v_stride[2];
+        left -= int(QUAD_KEYS);
+        if (t + QUAD_KEYS < end)
+            stage_keys(next, t + QUAD_KEYS, left, args);
+    }
+
+    /* On to the next block. */
+    void advance() {
         threadgroup T *used = now;
         now = next;
         next = used;
+        t += QUAD_KEYS;
     }
 
-    /* Blocks from t on, all but the first of which the queries see something. */
-    template <bool HIDES, uint DEPTH>
-    void run(thread attention_quad<T, DEPTH> &b, thread uint &t, uint stop,
-             constant attention_args &args) {
-        for (; t < stop; t += QUAD_KEYS) {
+    template <bool HIDES>
+    void run(thread attention_quad<T, DEPTH> &b, uint stop, constant attention_args &args) {
+        while (t < stop) {
             threadgroup_barrier(mem_flags::mem_threadgroup);
-            stage<DEPTH>(t, args);
+            stage(args);
             b.find_scores(own, now);
             b.add_values(now + QUAD_KEYS * DEPTH);
             if (HIDES)
                 b.hide(position, int(t), lane, args);
             b.follow(factor);
             b.round();
-            swap();
+            advance();
         }
     }
 };
@@ -259,37 +284,42 @@ kernel void attention_quads(
     const uint begin = all.begin / QUAD_KEYS * QUAD_KEYS;
     const uint whole = (inner.begin + QUAD_KEYS - 1) / QUAD_KEYS * QUAD_KEYS;
     const uint partly = inner.end / QUAD_KEYS * QUAD_KEYS;
-    attention_quad_rows<T> rows = {
+    const uint x = me % (DEPTH / 8) * 8, y = me / (DEPTH / 8);
+    const uint line = x / QUAD_LINE * QUAD_LINE, column = x % QUAD_LINE;
+    q += attention_at(args.q_stride, batch, head, start + y) + x;
+    stage_lines<QUAD_QUERIES, 0, DEPTH>(queries + (line * QUAD_QUERIES + y * QUAD_LINE + column), q,
+                                        args.q_stride[2], start + QUAD_QUERIES <= args.queries,
+                                        int(args.queries - start - y) - 1);
+    attention_quad_walk<T, DEPTH> walk = {
         .now = even,
         .next = odd,
         .own = queries + simd * (16 * QUAD_LINE),
-        .k = k + attention_at(args.k_stride, batch, head / args.group, 0),
-        .v = v + attention_at(args.v_stride, batch, head / args.group, 0),
+        .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + y) + x),
+        .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + y) + x),
+        .place = line * QUAD_KEYS + y * QUAD_LINE + column,
+        .t = begin,
         .end = all.end,
+        .left = int(args.keys - begin - y) - 1,
         .position = int(first + tile_row(lane) + args.keys - args.queries),
         .factor = args.scale * M_LOG2E_F,
-        .me = me,
         .lane = lane};
     attention_quad<T, DEPTH> b;
     b.begin();
-    stage_lines<QUAD_QUERIES, 0, DEPTH>(queries, q + attention_at(args.q_stride, batch, head, 0),
-                                        args.q_stride[2], start, args.queries, me);
     if (begin < all.end) {
-        stage_lines<QUAD_KEYS, 0, DEPTH>(even, rows.k, args.k_stride[2], begin, args.keys, me);
+        walk.stage_keys(even, begin, walk.left, args);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        rows.template stage<DEPTH>(begin, args);
-        b.find_scores(rows.own, rows.now);
+        walk.stage(args);
+        b.find_scores(walk.own, walk.now);
         if (begin < inner.begin || begin + QUAD_KEYS > inner.end)
-            b.hide(rows.position, int(begin), lane, args);
-        b.follow(rows.factor);
+            b.hide(walk.position, int(begin), lane, args);
+        b.follow(walk.factor);
         b.round();
-        rows.swap();
-        uint t = begin + QUAD_KEYS;
-        rows.template run<true>(b, t, min(whole, all.end), args);
-        rows.template run<false>(b, t, partly, args);
-        rows.template run<true>(b, t, all.end, args);
+        walk.advance();
+        walk.template run<true>(b, min(whole, all.end), args);
+        walk.template run<false>(b, partly, args);
+        walk.template run<true>(b, all.end, args);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        b.add_values(rows.now + QUAD_KEYS * DEPTH);
+        b.add_values(walk.now + QUAD_KEYS * DEPTH);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup); // copies are over before anything is stored
     b.finish(out, lse, args, batch, head, first, lane);
