@@ -16,25 +16,30 @@
 constant constexpr uint QUAD_KEYS = ATTENTION_QUAD_KEYS, QUAD_SIMDS = ATTENTION_QUAD_SIMDS;
 constant constexpr uint QUAD_QUERIES = QUAD_SIMDS * 16, QUAD_THREADS = QUAD_SIMDS * 32;
 constant constexpr uint QUAD_LINE = 64;
+constant constexpr uint QUAD_ALONG = QUAD_LINE / 8; // threads that copy a line together
+constant constexpr uint QUAD_COPIERS = 128;
 
 /* COUNT rows, of which the thread's first is at `from` and the last that there is `left` rows on;
  * rows past that are the last one again. They go to lines AT elements behind the thread's place:
  * distances of all that a thread copies are constants. */
-template <uint COUNT, uint AT, uint DEPTH, typename T>
+template <uint COUNT, uint AT, uint DEPTH, uint THREADS, typename T>
 inline void stage_lines(threadgroup T *to, device const T *from, long stride, bool whole,
                         int left) {
-    constexpr uint STEP = QUAD_THREADS / (DEPTH / 8);
+    constexpr uint STEP = THREADS / QUAD_ALONG;
     if (whole) {
 #pragma unroll
-        for (uint i = 0; i < COUNT / STEP; i++) {
-            *(threadgroup uint4 *)(to + (AT + i * STEP * QUAD_LINE)) = *(device const uint4 *)from;
-            from += STEP * stride;
-        }
+        for (uint i = 0; i < COUNT; i += STEP)
+#pragma unroll
+            for (uint d = 0; d < DEPTH; d += QUAD_LINE)
+                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
+                    *(device const uint4 *)(from + i * stride + d);
     } else {
 #pragma unroll
-        for (uint i = 0; i < COUNT / STEP; i++)
-            *(threadgroup uint4 *)(to + (AT + i * STEP * QUAD_LINE)) =
-                *(device const uint4 *)(from + min(int(i * STEP), left) * stride);
+        for (uint i = 0; i < COUNT; i += STEP)
+#pragma unroll
+            for (uint d = 0; d < DEPTH; d += QUAD_LINE)
+                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
+                    *(device const uint4 *)(from + min(int(i), left) * stride + d);
     }
 }
 
@@ -192,6 +197,33 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
             base::total[r] += part[r];
     }
 
+    /* The results of a SIMD-group's rows from `first` on, by way of its queries' place. */
+    void finish(threadgroup T *own, device T *out, device float *lse, constant attention_args &args,
+                uint batch, uint head, uint first, uint lane) {
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            const float all = tile_row_sum(base::total[r]), inverse = all == 0.0f ? 0.0f : 1.0f / all;
+            const uint row = 8 * r + tile_row(lane);
+            if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0 && first + row < args.queries)
+                lse[attention_row(args, batch, head, first + row)] =
+                    all == 0.0f ? -INFINITY : (base::reference[r] + log2(all)) * M_LN2_F;
+#pragma unroll
+            for (uint c = 0; c < base::TILES; c++)
+                *(threadgroup vec<T, 2> *)(own + line_at<QUAD_QUERIES>(row, 8 * c) +
+                                           tile_column(lane)) =
+                    vec<T, 2>(base::sum[r][c].thread_elements() * inverse);
+        }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        constexpr uint ALONG = DEPTH / 8, STEP = 32 / ALONG;
+        const uint x = lane % ALONG * 8, y = lane / ALONG;
+        out += attention_at(args.out_stride, batch, head, first + y) + x;
+#pragma unroll
+        for (uint i = 0; i < 16; i += STEP)
+            if (first + y + i < args.queries)
+                *(device uint4 *)(out + i * args.out_stride[2]) =
+                    *(threadgroup uint4 *)(own + line_at<QUAD_QUERIES>(y + i, x));
+    }
+
     /* Powers of 2 become weights. */
     void round() {
 #pragma unroll
@@ -220,21 +252,25 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
     int position;
     float factor;
     uint lane;
+    bool copies;
 
     void stage_keys(threadgroup T *to, uint first, int last, constant attention_args &args) {
-        stage_lines<QUAD_KEYS, 0, DEPTH>(to + place, k, args.k_stride[2],
-                                         first + QUAD_KEYS <= args.keys, last);
-        k += QUAD_KEYS * args.k_stride[2];
+        stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(to, k, args.k_stride[2],
+                                                       first + QUAD_KEYS <= args.keys, last);
     }
 
     /* Values of a block, and keys of the next. */
     void stage(constant attention_args &args) {
-        stage_lines<QUAD_KEYS, QUAD_KEYS * DEPTH, DEPTH>(next + place, v, args.v_stride[2],
-                                                         t + QUAD_KEYS <= args.keys, left);
+        if (copies) {
+            threadgroup T *to = next + place;
+            stage_lines<QUAD_KEYS, QUAD_KEYS * DEPTH, DEPTH, QUAD_COPIERS>(
+                to, v, args.v_stride[2], t + QUAD_KEYS <= args.keys, left);
+            if (t + QUAD_KEYS < end)
+                stage_keys(to, t + QUAD_KEYS, left - int(QUAD_KEYS), args);
+        }
+        k += QUAD_KEYS * args.k_stride[2];
         v += QUAD_KEYS * args.v_stride[2];
         left -= int(QUAD_KEYS);
-        if (t + QUAD_KEYS < end)
-            stage_keys(next, t + QUAD_KEYS, left, args);
     }
 
     /* On to the next block. */
@@ -284,29 +320,32 @@ kernel void attention_quads(
     const uint begin = all.begin / QUAD_KEYS * QUAD_KEYS;
     const uint whole = (inner.begin + QUAD_KEYS - 1) / QUAD_KEYS * QUAD_KEYS;
     const uint partly = inner.end / QUAD_KEYS * QUAD_KEYS;
-    const uint x = me % (DEPTH / 8) * 8, y = me / (DEPTH / 8);
-    const uint line = x / QUAD_LINE * QUAD_LINE, column = x % QUAD_LINE;
+    const uint x = me % QUAD_ALONG * 8, y = me / QUAD_ALONG;
     q += attention_at(args.q_stride, batch, head, start + y) + x;
-    stage_lines<QUAD_QUERIES, 0, DEPTH>(queries + (line * QUAD_QUERIES + y * QUAD_LINE + column), q,
+    stage_lines<QUAD_QUERIES, 0, DEPTH, QUAD_THREADS>(queries + (y * QUAD_LINE + x), q,
                                         args.q_stride[2], start + QUAD_QUERIES <= args.queries,
                                         int(args.queries - start - y) - 1);
+    const uint yc = me % QUAD_COPIERS / QUAD_ALONG;
     attention_quad_walk<T, DEPTH> walk = {
         .now = even,
         .next = odd,
         .own = queries + simd * (16 * QUAD_LINE),
-        .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + y) + x),
-        .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + y) + x),
-        .place = line * QUAD_KEYS + y * QUAD_LINE + column,
+        .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + yc) + x),
+        .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + yc) + x),
+        .place = yc * QUAD_LINE + x,
         .t = begin,
         .end = all.end,
-        .left = int(args.keys - begin - y) - 1,
+        .left = int(args.keys - begin - yc) - 1,
         .position = int(first + tile_row(lane) + args.keys - args.queries),
         .factor = args.scale * M_LOG2E_F,
-        .lane = lane};
+        .lane = lane,
+        .copies = me >= QUAD_THREADS - QUAD_COPIERS};
     attention_quad<T, DEPTH> b;
     b.begin();
     if (begin < all.end) {
-        walk.stage_keys(even, begin, walk.left, args);
+        if (walk.copies)
+            walk.stage_keys(even + walk.place, begin, walk.left, args);
+        walk.k += QUAD_KEYS * args.k_stride[2];
         threadgroup_barrier(mem_flags::mem_threadgroup);
         walk.stage(args);
         b.find_scores(walk.own, walk.now);
@@ -322,7 +361,7 @@ kernel void attention_quads(
         b.add_values(walk.now + QUAD_KEYS * DEPTH);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup); // copies are over before anything is stored
-    b.finish(out, lse, args, batch, head, first, lane);
+    b.finish(queries + simd * (16 * QUAD_LINE), out, lse, args, batch, head, first, lane);
 }
 
 #endif
