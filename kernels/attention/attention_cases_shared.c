@@ -8,9 +8,10 @@
 const char *const attention_size_names[] = {
     "batches", "heads", "key_heads", "queries", "keys", "head_size", "value_size", "window", NULL};
 const char *const attention_number_names[] = {"scale", NULL};
-const char *const attention_flag_names[] = {
-    "causal",  "mask_bool",    "mask_f32", "mask_same", "mask_rows", "alibi", "lse",
-    "strided", "whole_window", "expanded", "far",       "none_seen", "rows_apart", "words_of_q", NULL};
+const char *const attention_flag_names[] = {"causal",       "mask_bool",  "mask_f32", "mask_same",
+                                            "mask_rows",    "alibi",      "lse",      "strided",
+                                            "whole_window", "expanded",   "far",      "none_seen",
+                                            "rows_apart",   "words_of_q", NULL};
 
 void attention_swap_heads(struct igh_run *run, int slot, int64_t offset) {
     const ingot_tensor *t = igh_tensor(run, slot);

@@ -4,9 +4,11 @@
  * are in threadgroup memory in lines of 64 elements, which is what these units read: the first 64
  * elements of all rows, then the next.
  *
- * Products are under way while something else is computed (Shah et al. 2024): values are
+ * Products are under way while something else is computed (Shah et al. 2024). Values are
  * multiplied one block of keys later, behind the scores of that block, whose weights are found
- * meanwhile. So keys of a block lie beside the values of the block before it.
+ * meanwhile; so keys of a block lie beside the values of the block before it. The last four
+ * SIMD-groups copy keys and values before they multiply, and so are behind the others, whose
+ * weights are found while they multiply.
  */
 #ifndef INGOT_KERNELS_ATTENTION_QUADS_H
 #define INGOT_KERNELS_ATTENTION_QUADS_H
@@ -17,7 +19,7 @@ constant constexpr uint QUAD_KEYS = ATTENTION_QUAD_KEYS, QUAD_SIMDS = ATTENTION_
 constant constexpr uint QUAD_QUERIES = QUAD_SIMDS * 16, QUAD_THREADS = QUAD_SIMDS * 32;
 constant constexpr uint QUAD_LINE = 64;
 constant constexpr uint QUAD_ALONG = QUAD_LINE / 8; // threads that copy a line together
-constant constexpr uint QUAD_COPIERS = 128;
+constant constexpr uint QUAD_COPIERS = 128;         // threads that copy keys and values: the last
 
 /* COUNT rows, of which the thread's first is at `from` and the last that there is `left` rows on;
  * rows past that are the last one again. They go to lines AT elements behind the thread's place:
@@ -113,8 +115,9 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
                 for (uint r = 0; r < 2; r++)
 #pragma unroll
                     for (uint n = 0; n < 2; n++)
-                        simdgroup_multiply_accumulate(base::sum[r][c], weight[first / 2][part][r][n],
-                                                      value[n], base::sum[r][c]);
+                        simdgroup_multiply_accumulate(base::sum[r][c],
+                                                      weight[first / 2][part][r][n], value[n],
+                                                      base::sum[r][c]);
             }
     }
 
@@ -134,7 +137,9 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
         }
     }
 
-    /* Keys from t on that a query does not see. The lane's row of tile 0 is at `position`. */
+    /* Keys from t on that a query does not see. The lane's row of tile 0 is at `position`. What is
+     * compared are distances to the lane's first column, with constants: a third fewer instructions
+     * than in attention_block, which has fewer registers to keep them in. */
     void hide(int position, int t, uint lane, constant attention_args &args) {
         const int column = t + int(tile_column(lane));
 #pragma unroll
@@ -152,26 +157,32 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
         }
     }
 
-    /* The reference follows the scores, which become powers of 2; sums follow only if they have to,
-     * behind all that can be done while they are products' own. */
+    /* The largest score of a row, times the factor. */
+    float top(uint r, float factor) {
+        float2 most[2] = {base::score[r][0].thread_elements(), base::score[r][1].thread_elements()};
+#pragma unroll
+        for (uint n = 2; n < KEY_TILES; n++)
+            most[n % 2] = max(most[n % 2], float2(base::score[r][n].thread_elements()));
+        most[0] = max(most[0], most[1]);
+        return tile_row_max(max(most[0].x, most[0].y)) * factor;
+    }
+
+    /* The reference follows the scores, which become powers of 2. Sums follow only if they have to,
+     * when all is done that can be while they are the products' own. */
     void follow(float factor) {
         float old[2], zero[2], part[2];
         bool grown = false;
 #pragma unroll
         for (uint r = 0; r < 2; r++) {
-            float2 most = base::score[r][0].thread_elements();
-#pragma unroll
-            for (uint n = 1; n < KEY_TILES; n++)
-                most = max(most, float2(base::score[r][n].thread_elements()));
-            float top = tile_row_max(max(most.x, most.y)) * factor;
+            const float now = top(r, factor);
             old[r] = base::reference[r];
-            bool more = top > old[r] + BLOCK_GROWTH;
-            base::reference[r] = more ? top : old[r];
+            const bool more = now > old[r] + BLOCK_GROWTH;
+            base::reference[r] = more ? now : old[r];
+            zero[r] = base::reference[r] == -INFINITY ? 0.0f : base::reference[r];
             grown = grown || more;
         }
 #pragma unroll
         for (uint r = 0; r < 2; r++) {
-            zero[r] = base::reference[r] == -INFINITY ? 0.0f : base::reference[r];
             float2 all = 0.0f;
 #pragma unroll
             for (uint n = 0; n < KEY_TILES; n++) {
@@ -185,7 +196,7 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
         if (grown) { // the lanes of a row agree
 #pragma unroll
             for (uint r = 0; r < 2; r++) {
-                float correction = fast::exp2(old[r] - zero[r]);
+                const float correction = fast::exp2(old[r] - zero[r]);
                 base::total[r] *= correction;
 #pragma unroll
                 for (uint c = 0; c < base::TILES; c++)
@@ -197,14 +208,32 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
             base::total[r] += part[r];
     }
 
+    /* Powers of 2 become weights. */
+    void round() {
+#pragma unroll
+        for (uint n = 0; n < KEY_TILES; n++)
+#pragma unroll
+            for (uint r = 0; r < 2; r++) {
+                float2 left = base::score[r][n].thread_elements();
+#pragma unroll
+                for (uint part = 0; part < base::PARTS; part++) {
+                    vec<T, 2> rounded = vec<T, 2>(left);
+                    weight[n / 2][part][r][n % 2].thread_elements() = rounded;
+                    left -= float2(rounded);
+                }
+            }
+    }
+
     /* The results of a SIMD-group's rows from `first` on, by way of its queries' place. */
     void finish(threadgroup T *own, device T *out, device float *lse, constant attention_args &args,
                 uint batch, uint head, uint first, uint lane) {
 #pragma unroll
         for (uint r = 0; r < 2; r++) {
-            const float all = tile_row_sum(base::total[r]), inverse = all == 0.0f ? 0.0f : 1.0f / all;
+            const float all = tile_row_sum(base::total[r]),
+                        inverse = all == 0.0f ? 0.0f : 1.0f / all;
             const uint row = 8 * r + tile_row(lane);
-            if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0 && first + row < args.queries)
+            if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0 &&
+                first + row < args.queries)
                 lse[attention_row(args, batch, head, first + row)] =
                     all == 0.0f ? -INFINITY : (base::reference[r] + log2(all)) * M_LN2_F;
 #pragma unroll
@@ -223,50 +252,43 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
                 *(device uint4 *)(out + i * args.out_stride[2]) =
                     *(threadgroup uint4 *)(own + line_at<QUAD_QUERIES>(y + i, x));
     }
-
-    /* Powers of 2 become weights. */
-    void round() {
-#pragma unroll
-        for (uint n = 0; n < KEY_TILES; n++)
-#pragma unroll
-            for (uint r = 0; r < 2; r++) {
-                float2 left = base::score[r][n].thread_elements();
-#pragma unroll
-                for (uint part = 0; part < base::PARTS; part++) {
-                    vec<T, 2> rounded = vec<T, 2>(left);
-                    weight[n / 2][part][r][n % 2].thread_elements() = rounded;
-                    left -= float2(rounded);
-                }
-            }
-    }
 };
 
-/* A thread's walk through keys and values. */
+/* A thread's walk through blocks of keys and values. */
 template <typename T, uint DEPTH> struct attention_quad_walk {
-    threadgroup T *now, *next; // keys of a block, then values of the one before
+    static constexpr constant uint VALUES = QUAD_KEYS * DEPTH; // they lie behind keys
+    threadgroup T *now, *next; // keys of a block, and values of the one before
     threadgroup const T *own;  // queries
-    device const T *k, *v;     // what the thread copies: rows of the next block
+    device const T *k, *v;     // what the thread copies next, if it does,
     uint place;                // and where to
-    uint t, end;               // a block, and the end of the keys that the threadgroup sees
-    int left;                  // rows from the thread's first of block t to the last
+    bool copies;
+    uint t, end; // a block, and the end of the keys that the threadgroup sees
+    int left;    // rows from the thread's own of block t to the last
     int position;
     float factor;
     uint lane;
-    bool copies;
 
-    void stage_keys(threadgroup T *to, uint first, int last, constant attention_args &args) {
-        stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(to, k, args.k_stride[2],
-                                                       first + QUAD_KEYS <= args.keys, last);
+    bool is_whole(uint first, constant attention_args &args) {
+        return first + QUAD_KEYS <= args.keys;
+    }
+
+    /* Keys of the first block. */
+    void begin(constant attention_args &args) {
+        if (copies)
+            stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(now + place, k, args.k_stride[2],
+                                                           is_whole(t, args), left);
+        k += QUAD_KEYS * args.k_stride[2];
     }
 
     /* Values of a block, and keys of the next. */
     void stage(constant attention_args &args) {
         if (copies) {
             threadgroup T *to = next + place;
-            stage_lines<QUAD_KEYS, QUAD_KEYS * DEPTH, DEPTH, QUAD_COPIERS>(
-                to, v, args.v_stride[2], t + QUAD_KEYS <= args.keys, left);
+            stage_lines<QUAD_KEYS, VALUES, DEPTH, QUAD_COPIERS>(to, v, args.v_stride[2],
+                                                                is_whole(t, args), left);
             if (t + QUAD_KEYS < end)
-                stage_keys(to, t + QUAD_KEYS, left - int(QUAD_KEYS), args);
+                stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(
+                    to, k, args.k_stride[2], is_whole(t + QUAD_KEYS, args), left - int(QUAD_KEYS));
         }
         k += QUAD_KEYS * args.k_stride[2];
         v += QUAD_KEYS * args.v_stride[2];
@@ -281,13 +303,26 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
         t += QUAD_KEYS;
     }
 
+    /* Scores and weights of the first block. */
+    void first(thread attention_quad<T, DEPTH> &b, bool hides, constant attention_args &args) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        stage(args);
+        b.find_scores(own, now);
+        if (hides)
+            b.hide(position, int(t), lane, args);
+        b.follow(factor);
+        b.round();
+        advance();
+    }
+
+    /* The same of others, with the values of the block before. */
     template <bool HIDES>
     void run(thread attention_quad<T, DEPTH> &b, uint stop, constant attention_args &args) {
         while (t < stop) {
             threadgroup_barrier(mem_flags::mem_threadgroup);
             stage(args);
             b.find_scores(own, now);
-            b.add_values(now + QUAD_KEYS * DEPTH);
+            b.add_values(now + VALUES);
             if (HIDES)
                 b.hide(position, int(t), lane, args);
             b.follow(factor);
@@ -313,55 +348,47 @@ kernel void attention_quads(
     const uint head = group.y, batch = group.z;
     const uint start = (groups.x - 1 - group.x) * QUAD_QUERIES; // most causal keys first
     const uint first = start + simd * 16;
-    // what the threadgroup sees, and what all of its queries see, in whole blocks
+    // what the threadgroup sees, and what all of its queries see
     const uint last = min(start + QUAD_QUERIES, args.queries) - 1;
     const attention_range all = attention_seen(args, start, last);
     const attention_range inner = attention_seen(args, last, start);
     const uint begin = all.begin / QUAD_KEYS * QUAD_KEYS;
-    const uint whole = (inner.begin + QUAD_KEYS - 1) / QUAD_KEYS * QUAD_KEYS;
-    const uint partly = inner.end / QUAD_KEYS * QUAD_KEYS;
     const uint x = me % QUAD_ALONG * 8, y = me / QUAD_ALONG;
+    const uint copied = me % QUAD_COPIERS / QUAD_ALONG; // a row of each block
     q += attention_at(args.q_stride, batch, head, start + y) + x;
-    stage_lines<QUAD_QUERIES, 0, DEPTH, QUAD_THREADS>(queries + (y * QUAD_LINE + x), q,
-                                        args.q_stride[2], start + QUAD_QUERIES <= args.queries,
-                                        int(args.queries - start - y) - 1);
-    const uint yc = me % QUAD_COPIERS / QUAD_ALONG;
+    stage_lines<QUAD_QUERIES, 0, DEPTH, QUAD_THREADS>(
+        queries + (y * QUAD_LINE + x), q, args.q_stride[2], start + QUAD_QUERIES <= args.queries,
+        int(args.queries - start - y) - 1);
+    threadgroup T *own = queries + simd * (16 * QUAD_LINE);
     attention_quad_walk<T, DEPTH> walk = {
         .now = even,
         .next = odd,
-        .own = queries + simd * (16 * QUAD_LINE),
-        .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + yc) + x),
-        .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + yc) + x),
-        .place = yc * QUAD_LINE + x,
+        .own = own,
+        .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + copied) + x),
+        .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + copied) + x),
+        .place = copied * QUAD_LINE + x,
+        .copies = me >= QUAD_THREADS - QUAD_COPIERS,
         .t = begin,
         .end = all.end,
-        .left = int(args.keys - begin - yc) - 1,
+        .left = int(args.keys - begin - copied) - 1,
         .position = int(first + tile_row(lane) + args.keys - args.queries),
         .factor = args.scale * M_LOG2E_F,
-        .lane = lane,
-        .copies = me >= QUAD_THREADS - QUAD_COPIERS};
+        .lane = lane};
     attention_quad<T, DEPTH> b;
     b.begin();
     if (begin < all.end) {
-        if (walk.copies)
-            walk.stage_keys(even + walk.place, begin, walk.left, args);
-        walk.k += QUAD_KEYS * args.k_stride[2];
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        walk.stage(args);
-        b.find_scores(walk.own, walk.now);
-        if (begin < inner.begin || begin + QUAD_KEYS > inner.end)
-            b.hide(walk.position, int(begin), lane, args);
-        b.follow(walk.factor);
-        b.round();
-        walk.advance();
+        walk.begin(args);
+        walk.first(b, begin < inner.begin || begin + QUAD_KEYS > inner.end, args);
+        // blocks of which some queries do not see all are at the ends
+        const uint whole = (inner.begin + QUAD_KEYS - 1) / QUAD_KEYS * QUAD_KEYS;
         walk.template run<true>(b, min(whole, all.end), args);
-        walk.template run<false>(b, partly, args);
+        walk.template run<false>(b, inner.end / QUAD_KEYS * QUAD_KEYS, args);
         walk.template run<true>(b, all.end, args);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        b.add_values(walk.now + QUAD_KEYS * DEPTH);
+        b.add_values(walk.now + walk.VALUES);
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup); // copies are over before anything is stored
-    b.finish(queries + simd * (16 * QUAD_LINE), out, lse, args, batch, head, first, lane);
+    threadgroup_barrier(mem_flags::mem_threadgroup); // all products and copies are over
+    b.finish(own, out, lse, args, batch, head, first, lane);
 }
 
 #endif

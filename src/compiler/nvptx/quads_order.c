@@ -169,8 +169,8 @@ static ingot_status build_wait(struct igp_kernel *k, struct run *run, unsigned g
         }
     }
     const unsigned others = groups_of(run) - groups;
-    const char *name = ig_arena_printf(k->arena, "nv.quads.wait.%s%u.%u", run->late ? "late." : "",
-                                       others, count);
+    const char *name =
+        ig_arena_printf(k->arena, "nv.quads.wait.%s%u.%u", run->late ? "late." : "", others, count);
     if (!name) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
     }
@@ -355,9 +355,9 @@ static bool is_older(LLVMValueRef value, LLVMBasicBlockRef block, unsigned depth
         LLVMGetInstructionParent(value) != block) {
         return true;
     }
-    bool older = depth < MAX_DEPTH &&
-                 (LLVMIsAInsertElementInst(value) || LLVMIsAExtractElementInst(value) ||
-                  LLVMIsABitCastInst(value));
+    bool older =
+        depth < MAX_DEPTH && (LLVMIsAInsertElementInst(value) || LLVMIsAExtractElementInst(value) ||
+                              LLVMIsABitCastInst(value));
     for (unsigned i = 0; older && i < (unsigned)LLVMGetNumOperands(value); i++) {
         older = is_older(LLVMGetOperand(value, i), block, depth + 1);
     }

@@ -59,8 +59,7 @@ static void write_wait(const char *name, struct ig_text *out) {
     const char *numbers = name + strlen(begin);
     const bool is_late = !strncmp(numbers, late, strlen(late));
     char *rest, code[sizeof HOLD WAIT + 12];
-    const unsigned groups =
-        (unsigned)strtoul(numbers + (is_late ? strlen(late) : 0), &rest, 10);
+    const unsigned groups = (unsigned)strtoul(numbers + (is_late ? strlen(late) : 0), &rest, 10);
     const unsigned count = (unsigned)strtoul(rest + 1, NULL, 10);
     snprintf(code, sizeof code, "%s" WAIT "%u;", is_late ? HOLD : "", groups);
     if (!count) { /* nobody wants a sum */
