@@ -1,5 +1,6 @@
 // Products of four SIMD-groups that add to other sums are another group: who looks at the first sums does not wait for the
-// second, and what stands between the two waits stays there.
+// second, and what stands between the two waits stays there. Sums that somebody keeps are waited for before others are added to
+// them (library.txt).
 // TARGETS: sm_90a
 // WANT: wgmma\.wait_group\.sync\.aligned 1;
 // WANT: @q trap; \}
@@ -57,4 +58,32 @@ kernel void two_groups(device const bfloat *from, device float *c,
 #pragma unroll
     for (uint i = 0; i < 16; i++)
         simdgroup_store(second[i / 8][i % 8], c + (simd * 16 + i / 8 * 8) * 64 + i % 8 * 8, 64);
+}
+
+[[max_total_threads_per_threadgroup(128)]]
+kernel void kept_sums(device const bfloat *from, device float *c,
+                      threadgroup bfloat *a [[threadgroup(0)]],
+                      threadgroup bfloat *b [[threadgroup(1)]],
+                      uint me [[thread_index_in_threadgroup]],
+                      uint simd [[simdgroup_index_in_threadgroup]]) {
+    __ingot_full_threadgroups();
+    simdgroup_float8x8 sum[2][8], kept[2][8];
+#pragma unroll
+    for (uint i = 0; i < 16; i++)
+        sum[i / 8][i % 8] = simdgroup_float8x8(0.0f);
+    for (uint i = me; i < 8192; i += 128)
+        a[i % 4096] = b[i] = from[i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    multiply(sum, a + simd * 1024, b);
+#pragma unroll
+    for (uint i = 0; i < 16; i++)
+        kept[i / 8][i % 8] = sum[i / 8][i % 8];
+    multiply(sum, a + simd * 1024, b + 4096);
+#pragma unroll
+    for (uint i = 0; i < 16; i++)
+        sum[i / 8][i % 8].thread_elements() =
+            max(sum[i / 8][i % 8].thread_elements(), kept[i / 8][i % 8].thread_elements());
+#pragma unroll
+    for (uint i = 0; i < 16; i++)
+        simdgroup_store(sum[i / 8][i % 8], c + (simd * 16 + i / 8 * 8) * 64 + i % 8 * 8, 64);
 }

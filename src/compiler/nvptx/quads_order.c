@@ -88,6 +88,12 @@ static unsigned group_that_reads(const struct run *run, LLVMValueRef to) {
     return group;
 }
 
+/* Does somebody else want a sum that a product adds to, and changes? */
+static bool is_kept(LLVMValueRef sum) {
+    LLVMUseRef use = LLVMGetFirstUse(sum);
+    return use && LLVMGetNextUse(use);
+}
+
 /* How many groups an instruction has to wait for: does it look at their sums, wait for others, or
  * perhaps write what they read? */
 static unsigned groups_before(const struct run *run, LLVMValueRef in) {
@@ -99,10 +105,11 @@ static unsigned groups_before(const struct run *run, LLVMValueRef in) {
     if (opcode == LLVMStore || igp_is_copy(in)) {
         group = group_that_reads(run, LLVMGetOperand(in, opcode == LLVMStore));
     }
-    const int count =
-        igp_is_quad_product(in) ? (int)IGP_QUAD_LEFT : LLVMGetNumOperands(in); /* sums go on */
-    for (int i = 0; i < count && !LLVMIsAExtractValueInst(in); i++) {
-        group = larger(group, group_of_sum(run, LLVMGetOperand(in, (unsigned)i)));
+    for (int i = 0; i < LLVMGetNumOperands(in) && !LLVMIsAExtractValueInst(in); i++) {
+        LLVMValueRef value = LLVMGetOperand(in, (unsigned)i);
+        if (!igp_is_quad_product(in) || i < IGP_QUAD_FIRST || is_kept(value)) {
+            group = larger(group, group_of_sum(run, value));
+        } /* else a sum goes on */
     }
     return group;
 }
