@@ -54,7 +54,7 @@ static const struct igh_case cases[] = {
     {.name = "140x270, d128 causal, rows apart",
      .n = {1, 2, 2, 140, 270, 128},
      .flags = ROWS_APART | CAUSAL | LSE},
-    {.name = "150x420, d64 window 150", .n = {1, 1, 1, 150, 420, 64, 0, 150}, .flags = LSE},
+    {.name = "150x420, d128 window 150", .n = {1, 1, 1, 150, 420, 128, 0, 150}, .flags = LSE},
     {.name = "33x65, d64 words of q", .n = {1, 2, 2, 33, 65, 64}, .flags = WORDS_OF_Q | LSE},
     {.name = "48x48, 8/2 heads", .n = {2, 8, 2, 48, 48, 64}, .flags = CAUSAL | LSE},
     {.name = "48x48, 4/1 heads", .n = {2, 4, 1, 48, 48, 64}, .flags = CAUSAL | EXPANDED},
