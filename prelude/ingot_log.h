@@ -27,6 +27,7 @@ template <class T> __ingot_inline ulong __ingot_log_slot(T x) {
 template <class T> constexpr uint __ingot_log_count = 1;
 template <class T, int N> constexpr uint __ingot_log_count<vec<T, N>> = N;
 template <class T, int N> constexpr uint __ingot_log_count<packed_vec<T, N>> = N;
+template <class T, int N> constexpr uint __ingot_log_count<__ingot_packed_operand<T, N>> = N;
 
 template <class T> __ingot_inline ulong *__ingot_log_put(ulong *slot, T x) {
     if constexpr (__ingot_log_count<T> == 1) {

@@ -158,6 +158,9 @@ template <class A> struct __ingot_math_unpacked {
 template <class T, int N> struct __ingot_math_unpacked<packed_vec<T, N>> {
     using type = vec<T, N>;
 };
+template <class T, int N>
+struct __ingot_math_unpacked<__ingot_packed_operand<T, N>> : __ingot_math_unpacked<packed_vec<T, N>> {
+};
 template <class A, class... B> struct __ingot_math_first_vector {
     using type = A;
 };
@@ -184,6 +187,9 @@ template <class T, int N> __ingot_inline T __ingot_math_at(vec<T, N> a, int i) {
     return a.v[i];
 }
 template <class T, int N> __ingot_inline T __ingot_math_at(packed_vec<T, N> a, int i) {
+    return a[i];
+}
+template <class T, int N> __ingot_inline T __ingot_math_at(__ingot_packed_operand<T, N> a, int i) {
     return a[i];
 }
 template <class T, class A> __ingot_inline T __ingot_math_at(A a, int) {

@@ -12,6 +12,10 @@ template <class T> __ingot_inline constexpr T __ingot_plain(T x) {
 template <class T, int N> __ingot_inline constexpr vec<T, N> __ingot_plain(packed_vec<T, N> x) {
     return x.__ingot_unpack();
 }
+template <class T, int N>
+__ingot_inline constexpr vec<T, N> __ingot_plain(__ingot_packed_operand<T, N> x) {
+    return x.__ingot_unpack();
+}
 
 #define __INGOT_SWIZZLE_GET(n, word, ...)                                                          \
     __ingot_inline vec<T, n> __ingot_get_##word() const {                                          \
@@ -27,9 +31,9 @@ template <class T, int N> __ingot_inline constexpr vec<T, N> __ingot_plain(packe
  * that lookup finds them by argument only: see ingot_types.h. */
 #define __INGOT_PACKED_OPERATOR(op)                                                                \
     template <class A, class B,                                                                    \
-              enable_if_t<(is_same_v<A, packed_vec> &&                                             \
-                           (is_same_v<B, packed_vec> || __ingot_is_number<B>)) ||                  \
-                              (__ingot_is_number<A> && is_same_v<B, packed_vec>),                  \
+              enable_if_t<(__is_base_of(packed_vec, A) &&                                          \
+                           (__is_base_of(packed_vec, B) || __ingot_is_number<B>)) ||               \
+                              (__ingot_is_number<A> && __is_base_of(packed_vec, B)),               \
                           int> = 0>                                                                \
     friend __ingot_inline constexpr auto operator op(A a, B b) {                                   \
         return __ingot_plain(a) op __ingot_plain(b);                                               \
@@ -146,6 +150,13 @@ template <class T> struct packed_vec<T, 4> {
 #undef __INGOT_PACKED_BODY
 #undef __INGOT_RGBA
 
+/* What __ingot_rvalue makes of a packed vector. */
+template <class T, int N> struct __ingot_packed_operand : packed_vec<T, N> {
+    using packed_vec<T, N>::operator=;
+    __ingot_inline explicit constexpr __ingot_packed_operand(packed_vec<T, N> o)
+        : packed_vec<T, N>(o) {}
+    __ingot_inline constexpr __ingot_packed_operand(T s) : packed_vec<T, N>(s) {}
+};
 } // namespace metal
 
 #define __INGOT_PACKED_NAMES(T)                                                                    \

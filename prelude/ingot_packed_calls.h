@@ -12,6 +12,8 @@
 namespace metal {
 template <class T> constexpr bool __ingot_is_packed = false;
 template <class T, int N> inline constexpr bool __ingot_is_packed<packed_vec<T, N>> = true;
+template <class T, int N>
+inline constexpr bool __ingot_is_packed<__ingot_packed_operand<T, N>> = true;
 
 #define __INGOT_UNPACKED(name)                                                                     \
     template <class... A, enable_if_t<(__ingot_is_packed<A> || ...), int> = 0>                     \

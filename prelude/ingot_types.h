@@ -21,6 +21,7 @@
 
 namespace metal {
 template <class T, int N> struct packed_vec;
+template <class T, int N> struct __ingot_packed_operand;
 template <class T, int N> struct __ingot_assigned {
     const vec<T, N> &value;
     __ingot_inline constexpr __ingot_assigned(const vec<T, N> &x) : value(x) {}
@@ -386,11 +387,14 @@ template <class T> struct __ingot_vec<__ingot_native<T, 64>> {
 template <class T> struct is_vector : false_type {};
 template <class T, int N> struct is_vector<vec<T, N>> : true_type {};
 template <class T, int N> struct is_vector<packed_vec<T, N>> : true_type {};
+template <class T, int N> struct is_vector<__ingot_packed_operand<T, N>> : true_type {};
 template <class T> constexpr bool is_vector_v = is_vector<__ingot_bare_t<T>>::value;
 
 template <class T> struct vec_elements : integral_constant<uint, 0> {};
 template <class T, int N> struct vec_elements<vec<T, N>> : integral_constant<uint, N> {};
 template <class T, int N> struct vec_elements<packed_vec<T, N>> : integral_constant<uint, N> {};
+template <class T, int N>
+struct vec_elements<__ingot_packed_operand<T, N>> : integral_constant<uint, N> {};
 template <class T> constexpr uint vec_elements_v = vec_elements<__ingot_bare_t<T>>::value;
 
 template <class T> struct make_scalar {
@@ -400,6 +404,9 @@ template <class T, int N> struct make_scalar<vec<T, N>> {
     using type = T;
 };
 template <class T, int N> struct make_scalar<packed_vec<T, N>> {
+    using type = T;
+};
+template <class T, int N> struct make_scalar<__ingot_packed_operand<T, N>> {
     using type = T;
 };
 template <class T> using make_scalar_t = typename make_scalar<T>::type;
@@ -473,20 +480,37 @@ template <class T, class F> __ingot_inline constexpr T __ingot_cast(F &&x) {
 }
 
 /* An operand of `?:`: an object of class type in an address space becomes a value, because clang
- * finds no common type for it and a temporary. Everything else passes through. */
+ * finds no common type for it and a temporary. A packed vector becomes one that a vector does not
+ * convert to, so that the two have one common type. Everything else passes through. */
 template <class T>
 constexpr bool __ingot_is_distant_class =
     __is_class(T) && !__is_same(metal::remove_cv_t<T>, metal::__ingot_bare_t<T>);
+template <class T> struct __ingot_operand {
+    using type = T;
+    static constexpr bool packed = false;
+};
+template <class T, int N> struct __ingot_operand<metal::packed_vec<T, N>> {
+    using type = metal::__ingot_packed_operand<T, N>;
+    static constexpr bool packed = true;
+};
+template <class T> using __ingot_operand_of = __ingot_operand<metal::__ingot_bare_t<T>>;
 template <class T>
-__ingot_inline constexpr metal::enable_if_t<!__ingot_is_distant_class<metal::remove_reference_t<T>>,
-                                            T &&>
+constexpr bool __ingot_is_kept =
+    !__ingot_is_distant_class<T> && !__ingot_operand_of<T>::packed;
+template <class T>
+__ingot_inline constexpr metal::enable_if_t<__ingot_is_kept<metal::remove_reference_t<T>>, T &&>
 __ingot_rvalue(T &&x) {
     return static_cast<T &&>(x);
 }
 template <class T>
-__ingot_inline constexpr metal::enable_if_t<__ingot_is_distant_class<T>, metal::__ingot_bare_t<T>>
+__ingot_inline constexpr metal::enable_if_t<!__ingot_is_kept<T>, typename __ingot_operand_of<T>::type>
 __ingot_rvalue(T &x) {
-    return metal::__ingot_bare_t<T>(x);
+    return typename __ingot_operand_of<T>::type(metal::__ingot_bare_t<T>(x));
+}
+template <class T, int N>
+__ingot_inline constexpr metal::__ingot_packed_operand<T, N>
+__ingot_rvalue(metal::packed_vec<T, N> &&x) {
+    return metal::__ingot_packed_operand<T, N>(x);
 }
 
 /* A pointer whose address space is known again: it converts to pointers and references of the

@@ -3,8 +3,9 @@
  *
  * - `1.5` is a float in Metal: it gets an `f`; `1.5h` is a half, `1.5bf` a bfloat.
  * - An operand of `?:` that looks like an lvalue becomes `__ingot_rvalue(x)`, because
- *   objects in different address spaces have no common type. Not where the result is bound
- *   to a reference, nor around anything with an operator in it.
+ *   objects in different address spaces have no common type, nor has a packed vector with a
+ *   vector. Not where the result is bound to a reference, nor around anything with an operator
+ *   in it.
  */
 #include <ctype.h>
 #include <string.h>
@@ -106,6 +107,17 @@ static bool looks_like_lvalue(const struct igc_rewriter *rewriter, size_t from, 
     return start > from || last->word == IGC_W_CLOSE_SQUARE || last->kind == IGC_IDENTIFIER;
 }
 
+/* `packed_float3(…)`, all of it. */
+static bool is_packed_value(const struct igc_rewriter *rewriter, size_t from, size_t to) {
+    static const char prefix[] = "packed_";
+    const struct igc_token *token = igc_at(&rewriter->tokens, from);
+    size_t close;
+    return token->kind == IGC_IDENTIFIER && token->size > strlen(prefix) &&
+           memcmp(token->text, prefix, strlen(prefix)) == 0 &&
+           igc_word_at(&rewriter->tokens, from + 1) == IGC_W_OPEN_PAREN &&
+           igc_closes(&rewriter->tokens, from + 1, &close) && close == to - 1;
+}
+
 static void wrap(struct igc_rewriter *rewriter, size_t from, size_t to) {
     size_t close;
     while (from < to && igc_word_at(&rewriter->tokens, from) == IGC_W_OPEN_PAREN &&
@@ -113,7 +125,8 @@ static void wrap(struct igc_rewriter *rewriter, size_t from, size_t to) {
         from++;
         to--;
     }
-    if (from >= to || !looks_like_lvalue(rewriter, from, to))
+    if (from >= to ||
+        (!looks_like_lvalue(rewriter, from, to) && !is_packed_value(rewriter, from, to)))
         return;
     igc_before(rewriter, from, "__ingot_rvalue(");
     igc_after(rewriter, to - 1, ")");
