@@ -159,8 +159,8 @@ template <class T, int N> struct __ingot_math_unpacked<packed_vec<T, N>> {
     using type = vec<T, N>;
 };
 template <class T, int N>
-struct __ingot_math_unpacked<__ingot_packed_operand<T, N>> : __ingot_math_unpacked<packed_vec<T, N>> {
-};
+struct __ingot_math_unpacked<__ingot_packed_operand<T, N>>
+    : __ingot_math_unpacked<packed_vec<T, N>> {};
 template <class A, class... B> struct __ingot_math_first_vector {
     using type = A;
 };

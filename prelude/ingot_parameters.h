@@ -98,7 +98,9 @@ template <class T, bool good> struct __ingot_is_parameter {
                         "[[thread_position_in_grid]], or a pointer or reference to device, "
                         "constant or threadgroup memory");
 };
-template <class T> struct __ingot_argument : __ingot_is_parameter<T, !__is_same(T, T)> {};
+template <class T, class = void>
+struct __ingot_value_argument : __ingot_is_parameter<T, !__is_same(T, T)> {};
+template <class T> struct __ingot_argument : __ingot_value_argument<T> {};
 template <class P>
 struct __ingot_argument<P *> : __ingot_is_parameter<P *, __ingot_space<P>::value != 0> {
     template <uint ORDINAL, uint INDEX>
@@ -145,6 +147,51 @@ template <class T, long INDEX> struct __ingot_attributed {
                   "device and constant memory have [[buffer(n)]]");
     static constexpr uint index = __ingot_numbered<INDEX>::value;
 };
+
+/* A struct taken by value, whose members are parameters: __ingot_members, which the rewriter
+ * wrote, names them in turn, each with the ORDINAL that is next. */
+template <uint ORDINAL> struct __ingot_filled {
+    static constexpr uint ordinal = ORDINAL;
+    char *record;
+    template <class M, ulong OFFSET, long INDEX>
+    __ingot_inline auto member(const char *name) const {
+        if constexpr (__is_class(M)) {
+            using T = metal::remove_cv_t<M>;
+            using end = decltype(T::__ingot_members(__ingot_filled{record + OFFSET}));
+            (void)T::__ingot_members(__ingot_filled{record + OFFSET});
+            return __ingot_filled<end::ordinal>{record};
+        } else {
+            constexpr uint index = __ingot_attributed<M, INDEX>::index;
+            auto *address = [&] {
+                if constexpr (__is_reference(M)) {
+                    return &__ingot_argument<M>::template fetch<ORDINAL, index>(name, true);
+                } else {
+                    return __ingot_argument<metal::remove_cv_t<M>>::template fetch<ORDINAL, index>(
+                        name, true);
+                }
+            }();
+            __builtin_memcpy(record + OFFSET, &address, sizeof address);
+            return __ingot_filled<ORDINAL + 1>{record};
+        }
+    }
+    template <class M, ulong OFFSET>
+    __ingot_inline __ingot_filled value(metal::remove_cv_t<M> x) const {
+        __builtin_memcpy(record + OFFSET, &x, sizeof x);
+        return *this;
+    }
+};
+template <class T> struct __ingot_value_argument<T, typename T::__ingot_record> {
+    template <uint ORDINAL, uint> static __ingot_inline T fetch(const char *, bool) {
+        alignas(T) char record[sizeof(T)];
+        (void)T::__ingot_members(__ingot_filled<ORDINAL>{record});
+        return *reinterpret_cast<T *>(record);
+    }
+};
+/* How many parameters the members of T are beyond one. */
+template <class T, class = void> constexpr uint __ingot_more = 0;
+template <class T>
+inline constexpr uint __ingot_more<T, typename T::__ingot_record> =
+    decltype(metal::remove_cv_t<T>::__ingot_members(__ingot_filled<0>{}))::ordinal - 1;
 
 template <class T, uint ORDINAL, long INDEX>
 __ingot_inline decltype(auto) __ingot_parameter(const char *name) {

@@ -495,15 +495,15 @@ template <class T, int N> struct __ingot_operand<metal::packed_vec<T, N>> {
 };
 template <class T> using __ingot_operand_of = __ingot_operand<metal::__ingot_bare_t<T>>;
 template <class T>
-constexpr bool __ingot_is_kept =
-    !__ingot_is_distant_class<T> && !__ingot_operand_of<T>::packed;
+constexpr bool __ingot_is_kept = !__ingot_is_distant_class<T> && !__ingot_operand_of<T>::packed;
 template <class T>
 __ingot_inline constexpr metal::enable_if_t<__ingot_is_kept<metal::remove_reference_t<T>>, T &&>
 __ingot_rvalue(T &&x) {
     return static_cast<T &&>(x);
 }
 template <class T>
-__ingot_inline constexpr metal::enable_if_t<!__ingot_is_kept<T>, typename __ingot_operand_of<T>::type>
+__ingot_inline constexpr metal::enable_if_t<!__ingot_is_kept<T>,
+                                            typename __ingot_operand_of<T>::type>
 __ingot_rvalue(T &x) {
     return typename __ingot_operand_of<T>::type(metal::__ingot_bare_t<T>(x));
 }

@@ -198,6 +198,7 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
         status = igc_rewrite_kernels(rewriter, error);
     if (status != INGOT_OK)
         return status;
+    igc_rewrite_records(rewriter);
     igc_rewrite_constants(rewriter);
     igc_rewrite_inputs(rewriter);
     igc_rewrite_derived(rewriter);

@@ -66,11 +66,6 @@ bool igc_is_position(const struct igc_token *token) {
     return IS_ONE_OF(token, builtins);
 }
 
-static bool same_name(const struct igc_tokens *tokens, size_t a, size_t b) {
-    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
-    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
-}
-
 /* ---- one parameter ---------------------------------------------------------------------- */
 static ingot_status read_attribute(struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                                    struct parameter *parameter, size_t from, size_t to,
@@ -190,9 +185,10 @@ static ingot_status read_parameter(struct igc_rewriter *rewriter, const struct i
     return INGOT_OK;
 }
 
-/* Hangs the parameter's declaration before token `at`. */
+/* Hangs the parameter's declaration before token `at`. Of parameters behind a struct, `more` says
+ * how many its members are. */
 static void declare_parameter(struct igc_rewriter *rewriter, const struct parameter *parameter,
-                              unsigned ordinal, size_t at) {
+                              unsigned ordinal, const char **more, size_t at) {
     const char *name;
     igc_before_tokens(rewriter, at, parameter->from, parameter->to);
     if (parameter->name != IGC_NO_TOKEN) {
@@ -212,8 +208,8 @@ static void declare_parameter(struct igc_rewriter *rewriter, const struct parame
     }
     bool conditional = parameter->condition != IGC_NO_TOKEN;
     igc_before(rewriter, at,
-               ig_arena_printf(rewriter->arena, " = __ingot_parameter%s<decltype(%s), %u, ",
-                               conditional ? "_if" : "", name ? name : "", ordinal));
+               ig_arena_printf(rewriter->arena, " = __ingot_parameter%s<decltype(%s), %u%s, ",
+                               conditional ? "_if" : "", name ? name : "", ordinal, *more));
     if (parameter->index != IGC_NO_TOKEN) {
         igc_before(rewriter, at, "(");
         igc_before_attribute(rewriter, at, parameter->index, parameter->index_end);
@@ -234,6 +230,11 @@ static void declare_parameter(struct igc_rewriter *rewriter, const struct parame
         igc_before(rewriter, at, ")");
     }
     igc_before(rewriter, at, "); ");
+    if (igc_is_by_value(&rewriter->tokens, parameter->from, parameter->to)) {
+        const char *text = ig_arena_printf(rewriter->arena, "%s + __ingot_more<decltype(%s)>",
+                                           *more, name ? name : "");
+        *more = text ? text : "";
+    }
 }
 
 /* ---- one kernel --------------------------------------------------------------------------- */
@@ -295,6 +296,7 @@ static ingot_status rewrite_parameters(struct igc_rewriter *rewriter,
                                        struct ig_error *error) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     unsigned ordinal = 0;
+    const char *more = "";
     if (kernel->close == kernel->open + 2 && igc_word_at(tokens, kernel->open + 1) == IGC_W_VOID)
         return INGOT_OK;
     for (size_t p = kernel->open + 1; p < kernel->close;) {
@@ -304,7 +306,7 @@ static ingot_status rewrite_parameters(struct igc_rewriter *rewriter,
         if (status != INGOT_OK)
             return status;
         if (at != IGC_NO_TOKEN && end > p)
-            declare_parameter(rewriter, &parameter, ordinal, at);
+            declare_parameter(rewriter, &parameter, ordinal, &more, at);
         ordinal++;
         p = end + 1;
     }
@@ -342,7 +344,7 @@ static bool is_instantiated(const struct igc_rewriter *rewriter, const struct ig
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *other = &rewriter->kernels[i];
         if (other->keep && other->is_instantiation &&
-            same_name(&rewriter->tokens, other->name, kernel->name))
+            igc_same_text(&rewriter->tokens, other->name, kernel->name))
             return true;
     }
     return false;

@@ -57,11 +57,6 @@ static bool is_function_qualifier(const struct igc_tokens *tokens, size_t i) {
            next == IGC_W_ARROW;
 }
 
-static bool same_word(const struct igc_tokens *tokens, size_t a, size_t b) {
-    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
-    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
-}
-
 /* Does the qualifier at i belong to a constructor of `class`, or to one defined outside, S::S()? */
 static bool is_of_constructor(const struct igc_tokens *tokens, size_t i, size_t class) {
     while (i > 0 && igc_word_at(tokens, i) != IGC_W_CLOSE_PAREN)
@@ -72,10 +67,10 @@ static bool is_of_constructor(const struct igc_tokens *tokens, size_t i, size_t 
     size_t name = open - 1;
     if (igc_word_at(tokens, name) == IGC_W_GREATER)
         name = igc_angles_start(tokens, name) - 1; /* S<T>() */
-    if (class != IGC_NO_TOKEN && same_word(tokens, name, class))
+    if (class != IGC_NO_TOKEN && igc_same_text(tokens, name, class))
         return true;
     return name >= 2 && igc_word_at(tokens, name - 1) == IGC_W_SCOPE &&
-           same_word(tokens, name, name - 2);
+           igc_same_text(tokens, name, name - 2);
 }
 
 /* What is constant is const; but an object that is being made is not. */
@@ -399,7 +394,7 @@ static void rewrite_class(struct igc_rewriter *rewriter, size_t brace, struct me
         if (end <= p || end > close)
             end = end <= p ? p + 1 : close;
         if (read_member(tokens, p, end, &members[count])) {
-            members[count].is_const &= !same_word(tokens, members[count].name, class);
+            members[count].is_const &= !igc_same_text(tokens, members[count].name, class);
             count++;
         }
         p = end;

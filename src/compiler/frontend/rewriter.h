@@ -79,11 +79,14 @@ struct igc_rewriter {
 
 /* ---- reading tokens (scan.c) ---------------------------------------------------------- */
 bool igc_is(const struct igc_token *token, const char *text);
+bool igc_same_text(const struct igc_tokens *tokens, size_t a, size_t b);
 bool igc_is_space_word(enum igc_word word);     /* device, threadgroup, constant, thread, … */
 const char *igc_space_text(enum igc_word word); /* clang's spelling of device, … */
 /* The name that a parameter in [from, to) declares, or IGC_NO_TOKEN. Dead tokens are
  * skipped. */
 size_t igc_parameter_name(const struct igc_rewriter *rewriter, size_t from, size_t to);
+/* Is a parameter or member in [from, to) neither pointer nor reference? */
+bool igc_is_by_value(const struct igc_tokens *tokens, size_t from, size_t to);
 /* Past `[[ … ]]` at i, or i when there is none. */
 size_t igc_attribute_end(const struct igc_tokens *tokens, size_t i);
 /* Past the `>` that closes the `<` at i, or i when none does before `;`, `{` or the end. */
@@ -131,6 +134,7 @@ ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *
 
 /* ---- passes, in this order, for each rewrite ------------------------------------------------ */
 ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error *error);
+void igc_rewrite_records(struct igc_rewriter *rewriter);
 void igc_rewrite_constants(struct igc_rewriter *rewriter);
 void igc_rewrite_inputs(struct igc_rewriter *rewriter);
 void igc_rewrite_derived(struct igc_rewriter *rewriter);

@@ -15,6 +15,11 @@ bool igc_is(const struct igc_token *token, const char *text) {
     return token->size == size && memcmp(token->text, text, size) == 0;
 }
 
+bool igc_same_text(const struct igc_tokens *tokens, size_t a, size_t b) {
+    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
+    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
+}
+
 bool igc_is_space_word(enum igc_word word) {
     return word == IGC_W_DEVICE || word == IGC_W_THREADGROUP || word == IGC_W_CONSTANT ||
            word == IGC_W_THREAD || word == IGC_W_RAY_DATA || word == IGC_W_OBJECT_DATA;

@@ -84,11 +84,6 @@ static const char *reason(const struct igc_tokens *tokens, size_t i, bool in_bod
     return NULL;
 }
 
-static bool same_name(const struct igc_tokens *tokens, size_t a, size_t b) {
-    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
-    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
-}
-
 const char *igc_unsupported(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                             size_t *where) {
     const struct igc_tokens *tokens = &rewriter->tokens;
@@ -100,7 +95,7 @@ const char *igc_unsupported(const struct igc_rewriter *rewriter, const struct ig
     for (size_t i = 0; !what && kernel->is_instantiation && i < rewriter->kernel_count; i++) {
         const struct igc_kernel *other = &rewriter->kernels[i];
         if (other->is_template && !other->is_instantiation &&
-            same_name(tokens, other->name, kernel->name))
+            igc_same_text(tokens, other->name, kernel->name))
             what = igc_unsupported(rewriter, other, where);
     }
     return what;
