@@ -195,13 +195,8 @@ template <class T> __ingot_inline T determinant(matrix<T, 4, 4> m) {
     T b5 = m[2][2] * m[3][3] - m[2][3] * m[3][2];
     return a0 * b5 - a1 * b4 + a2 * b3 + a3 * b2 - a4 * b1 + a5 * b0;
 }
-} // namespace metal
 
-#define __INGOT_MATRIX_NAME(T, C, R)                                                               \
-    typedef metal::matrix<T, C, R> T##C##x##R;                                                     \
-    namespace metal {                                                                              \
-    using ::T##C##x##R;                                                                            \
-    }
+#define __INGOT_MATRIX_NAME(T, C, R) typedef matrix<T, C, R> T##C##x##R;
 #define __INGOT_MATRIX_NAMES(T)                                                                    \
     __INGOT_MATRIX_NAME(T, 2, 2)                                                                   \
     __INGOT_MATRIX_NAME(T, 2, 3)                                                                   \
@@ -216,3 +211,4 @@ __INGOT_MATRIX_NAMES(float)
 __INGOT_MATRIX_NAMES(half)
 #undef __INGOT_MATRIX_NAME
 #undef __INGOT_MATRIX_NAMES
+} // namespace metal

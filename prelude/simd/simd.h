@@ -11,16 +11,16 @@
     __INGOT_SIMD_NAME(T, 3)                                                                        \
     __INGOT_SIMD_NAME(T, 4)
 #define __INGOT_SIMD_MATRIX(T, C)                                                                  \
-    typedef T##C##x2 simd_##T##C##x2;                                                              \
-    typedef T##C##x3 simd_##T##C##x3;                                                              \
-    typedef T##C##x4 simd_##T##C##x4;                                                              \
-    typedef T##C##x2 matrix_##T##C##x2;                                                            \
-    typedef T##C##x3 matrix_##T##C##x3;                                                            \
-    typedef T##C##x4 matrix_##T##C##x4;                                                            \
+    typedef metal::T##C##x2 simd_##T##C##x2;                                                       \
+    typedef metal::T##C##x3 simd_##T##C##x3;                                                       \
+    typedef metal::T##C##x4 simd_##T##C##x4;                                                       \
+    typedef metal::T##C##x2 matrix_##T##C##x2;                                                     \
+    typedef metal::T##C##x3 matrix_##T##C##x3;                                                     \
+    typedef metal::T##C##x4 matrix_##T##C##x4;                                                     \
     namespace simd {                                                                               \
-    using ::T##C##x2;                                                                              \
-    using ::T##C##x3;                                                                              \
-    using ::T##C##x4;                                                                              \
+    using metal::T##C##x2;                                                                         \
+    using metal::T##C##x3;                                                                         \
+    using metal::T##C##x4;                                                                         \
     }
 __INGOT_SIMD_VECTORS(char)
 __INGOT_SIMD_VECTORS(uchar)

@@ -368,6 +368,8 @@ ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error 
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
         ingot_status status = INGOT_OK;
+        if (igc_is(igc_at(&rewriter->tokens, kernel->name), "main")) /* clang has rules for it */
+            igc_replace(rewriter, kernel->name, "__ingot_main");
         if (kernel->keep)
             status = igc_refuse_unsupported(rewriter, kernel, error);
         if (status != INGOT_OK)
