@@ -12,11 +12,27 @@
 #include "base/text.h"
 #include "runtime/objects.h"
 
-static bool library_has_kernel(const ingot_library *library, const char *name) {
-    for (uint32_t i = 0; i < library->blob->archive.kernel_count; i++)
-        if (!strcmp(library->blob->archive.kernels[i], name))
-            return true;
-    return false;
+static bool is_last_part(const char *kernel, const char *name) {
+    size_t size = strlen(kernel), part = strlen(name);
+    return size > part + 2 && !strcmp(kernel + size - part, name) &&
+           !memcmp(kernel + size - part - 2, "::", 2);
+}
+
+/* The kernel of that name, or the only one in any namespace that has it as its last part; NULL when
+ * there is none. */
+static const char *find_name(const ingot_library *library, const char *name) {
+    const struct ig_archive *archive = &library->blob->archive;
+    const char *found = NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < archive->kernel_count; i++) {
+        if (!strcmp(archive->kernels[i], name))
+            return archive->kernels[i];
+        if (is_last_part(archive->kernels[i], name)) {
+            found = archive->kernels[i];
+            count++;
+        }
+    }
+    return count == 1 ? found : NULL;
 }
 
 static ingot_status no_such_kernel(const ingot_library *library, const char *name,
@@ -282,7 +298,8 @@ static ingot_status find_and_load(ingot_kernel *kernel, const ingot_library *lib
 
 static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc *desc,
                                 ingot_kernel **result, struct ig_error *error) {
-    if (!library_has_kernel(library, desc->name))
+    const char *name = find_name(library, desc->name);
+    if (!name)
         return no_such_kernel(library, desc->name, error);
     ingot_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel)
@@ -295,7 +312,7 @@ static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc 
     ingot_status status = ig_constants_canonical(&library->blob->archive, desc->constants,
                                                  desc->constant_count, &scratch, &constants, error);
     if (status == INGOT_OK)
-        status = find_and_load(kernel, library, desc->name, constants, error);
+        status = find_and_load(kernel, library, name, constants, error);
     ig_arena_free(&scratch);
     if (status != INGOT_OK) {
         kernel_destroy(kernel);

@@ -2,9 +2,9 @@
  * Finds kernels: functions, templates and explicit instantiations marked `kernel`,
  * `[[kernel]]` or `[[host_name("…")]]`, in whatever order the marks come.
  *
- * Requires tokens. Provides igc_rewriter.kernels in source order. An instantiation without
- * host_name, and one without any mark whose template is a kernel, is named by its own
- * text: "scale<float>". Does not look inside kernel bodies.
+ * Requires tokens. Provides igc_rewriter.kernels in source order. A kernel without host_name is
+ * named with its namespaces, "a::scale"; an instantiation, also one without any mark whose
+ * template is a kernel, by its own text: "a::scale<float>". Does not look inside kernel bodies.
  */
 #include <string.h>
 
@@ -177,8 +177,58 @@ static bool is_kernel_template(const struct igc_rewriter *rewriter, size_t name)
     return false;
 }
 
+/* The namespaces that a declaration lies in, innermost last. */
+struct scopes {
+    size_t count;
+    struct {
+        const char *name; /* with those around it: "a::b::" */
+        size_t close;     /* its '}' */
+    } items[32];
+};
+
+static const char *scope_of(struct scopes *scopes, size_t token) {
+    while (scopes->count > 0 && scopes->items[scopes->count - 1].close < token)
+        scopes->count--;
+    return scopes->count > 0 ? scopes->items[scopes->count - 1].name : "";
+}
+
+/* `namespace a::b {` at i. One without a name is not seen in names. */
+static void enter_scope(struct igc_rewriter *rewriter, struct scopes *scopes, size_t i) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    const char *around = scope_of(scopes, i);
+    size_t from = i + 1, close;
+    if (igc_attribute_end(tokens, from) > from)
+        from = igc_attribute_end(tokens, from);
+    size_t open = from;
+    while (igc_at(tokens, open)->kind == IGC_IDENTIFIER || igc_word_at(tokens, open) == IGC_W_SCOPE)
+        open++;
+    if (igc_word_at(tokens, open) != IGC_W_OPEN_BRACE || !igc_closes(tokens, open, &close) ||
+        open == from || scopes->count == sizeof scopes->items / sizeof *scopes->items)
+        return;
+    const char *name =
+        ig_arena_printf(rewriter->arena, "%s%s::", around, igc_spelling(rewriter, from, open));
+    rewriter->out_of_memory |= !name;
+    scopes->items[scopes->count].name = name ? name : "";
+    scopes->items[scopes->count++].close = close;
+}
+
+/* The kernel's own name up to token `to`, with the namespaces of its declaration and those before
+ * it, `a::k<float>`. */
+static const char *own_name(struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
+                            size_t to, const char *scope) {
+    size_t from = kernel->name;
+    while (from > kernel->start + 1 && igc_word_at(&rewriter->tokens, from - 1) == IGC_W_SCOPE &&
+           igc_at(&rewriter->tokens, from - 2)->kind == IGC_IDENTIFIER)
+        from -= 2;
+    const char *name =
+        ig_arena_printf(rewriter->arena, "%s%s", scope, igc_spelling(rewriter, from, to));
+    rewriter->out_of_memory |= !name;
+    return name;
+}
+
 /* Reads the declaration at `start`; false when it is no kernel's. */
-static bool read_kernel(struct igc_rewriter *rewriter, size_t start, struct igc_kernel *kernel) {
+static bool read_kernel(struct igc_rewriter *rewriter, size_t start, const char *scope,
+                        struct igc_kernel *kernel) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     struct head head = {.mark = IGC_NO_TOKEN};
     size_t p = read_template(tokens, start, &head);
@@ -213,9 +263,9 @@ static bool read_kernel(struct igc_rewriter *rewriter, size_t start, struct igc_
     if (head.host_name)
         kernel->host_name = head.host_name;
     else if (head.instantiation || head.specialisation)
-        kernel->host_name = igc_spelling(rewriter, kernel->name, kernel->name_end);
+        kernel->host_name = own_name(rewriter, kernel, kernel->name_end, scope);
     else if (!head.template && kernel->body != IGC_NO_TOKEN)
-        kernel->host_name = igc_spelling(rewriter, kernel->name, kernel->name + 1);
+        kernel->host_name = own_name(rewriter, kernel, kernel->name + 1, scope);
     if (head.template)
         kernel->host_name = NULL;
     return true;
@@ -260,12 +310,15 @@ static bool is_mark(const struct igc_tokens *tokens, size_t i) {
 
 ingot_status igc_find_kernels(struct igc_rewriter *rewriter, struct ig_error *error) {
     const struct igc_tokens *tokens = &rewriter->tokens;
+    struct scopes scopes = {0};
     for (size_t i = 0; i < tokens->count; i++) {
         struct igc_kernel kernel;
+        if (igc_word_at(tokens, i) == IGC_W_NAMESPACE && igc_word_at(tokens, i - 1) != IGC_W_USING)
+            enter_scope(rewriter, &scopes, i);
         if (!is_mark(tokens, i))
             continue;
         size_t start = igc_declaration_start(tokens, i);
-        if (!read_kernel(rewriter, start, &kernel))
+        if (!read_kernel(rewriter, start, scope_of(&scopes, start), &kernel))
             continue;
         if (!add_kernel(rewriter, &kernel))
             rewriter->out_of_memory = true;
