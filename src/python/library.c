@@ -312,6 +312,27 @@ PyObject *library_load(PyObject *module, PyObject *arguments, PyObject *keywords
 
 /* ---- using it ---- */
 
+/* The kernel of that name, or the only one in any namespace with it, as the runtime finds them; a
+ * borrowed reference, or NULL without an exception when there is none. */
+static PyObject *full_name(struct library *library, PyObject *name) {
+    PyObject *found = NULL, *suffix = PyUnicode_FromFormat("::%U", name);
+    Py_ssize_t size = suffix ? PyTuple_Size(library->names) : -1, matches = 0;
+    for (Py_ssize_t i = 0; i < size; i++) {
+        PyObject *known = PyTuple_GetItem(library->names, i);
+        int same = known ? PyUnicode_Compare(known, name) : -1;
+        if (same == 0) {
+            Py_DECREF(suffix);
+            return known;
+        }
+        if (known && PyUnicode_Tailmatch(known, suffix, 0, PY_SSIZE_T_MAX, 1) == 1) {
+            found = known;
+            matches++;
+        }
+    }
+    Py_XDECREF(suffix);
+    return matches == 1 && !PyErr_Occurred() ? found : NULL;
+}
+
 /* A new reference; NULL without an exception when there is no such kernel. */
 static PyObject *find_kernel(struct library *library, PyObject *name) {
     PyObject *kernel = PyDict_GetItemWithError(library->kernels, name);
@@ -319,10 +340,10 @@ static PyObject *find_kernel(struct library *library, PyObject *name) {
         Py_INCREF(kernel);
         return kernel;
     }
-    int known = PyErr_Occurred() ? -1 : PySequence_Contains(library->names, name);
-    if (known <= 0)
+    PyObject *known = PyErr_Occurred() ? NULL : full_name(library, name);
+    if (!known)
         return NULL;
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const char *text = PyUnicode_AsUTF8AndSize(known, NULL);
     kernel = text ? kernel_new(library->shader, text, NULL) : NULL;
     if (kernel && PyDict_SetItem(library->kernels, name, kernel) != 0)
         Py_CLEAR(kernel);

@@ -502,3 +502,19 @@ def test_on_a_mac_without_the_extension_everything_goes_to_torch(mac, monkeypatc
     assert mac.compiled == ["source"] and "k" in dir(lib)
     lib.k(1.0, threads=1)
     assert mac.calls == [((1.0,), {"threads": 1})]
+
+
+def test_kernels_in_namespaces():
+    library = ingot.compile_shader(
+        """
+        namespace a { kernel void k(device float *x) { x[0] = 1; } }
+        namespace b { kernel void k(device float *x) { x[0] = 2; } kernel void alone(device float *x) { x[0] = 3; } }
+        """
+    )
+    assert dir(library) == ["a::k", "b::alone", "b::k"]
+    x = np.zeros(1, np.float32)
+    for name, value in {"a::k": 1, "b::k": 2, "b::alone": 3, "alone": 3}.items():
+        library[name](x, threads=1)
+        assert x[0] == value
+    with pytest.raises(ingot.Error, match="no kernel 'k'"):
+        library.k
