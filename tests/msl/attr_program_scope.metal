@@ -1,13 +1,13 @@
 // Positions and sizes may be declared at program scope; parameters and variables hide them.
-// RUN: kernel=k threads=48 group=16
+// RUN: kernel=Counting::k threads=48 group=16
 // CONST inclusive: bool = 1
 // ARG 0: u32[48]
 // EXPECT 0: u32[48] = 1000 * idiv(i, 16) + 100 * (i % 16) + i + 3
-// RUN: kernel=k threads=48 group=16
+// RUN: kernel=Counting::k threads=48 group=16
 // CONST inclusive: bool = 0
 // ARG 0: u32[48]
 // EXPECT 0: u32[48] = 1000 * idiv(i, 16) + 100 * (i % 16) + 16
-// RUN: kernel=hidden threads=40 group=20
+// RUN: kernel=Counting::hidden threads=40 group=20
 // CONST inclusive: bool = 0
 // ARG 0: u32[40]
 // EXPECT 0: u32[40] = i % 20 + 7

@@ -14,10 +14,10 @@
 // RUN: kernel=named threads=1 group=1
 // ARG 0: i32[1]
 // EXPECT 0: i32 [5]
-// RUN: kernel=alone threads=1 group=1
+// RUN: kernel=second::inner::alone threads=1 group=1
 // ARG 0: i32[1]
 // EXPECT 0: i32 [6]
-// RUN: kernel=set<7> threads=1 group=1
+// RUN: kernel=second::inner::set<7> threads=1 group=1
 // ARG 0: i32[1]
 // EXPECT 0: i32 [7]
 #include <metal_stdlib>

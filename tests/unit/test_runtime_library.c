@@ -490,6 +490,42 @@ static void test_many_kernels(void) {
     ingot_library_release(library);
 }
 
+/* A kernel in a namespace is found by its last name where no other has it. */
+static void test_namespaces(void) {
+    static const struct test_kernel named[] = {
+        {.name = "a::twice", .arguments = one_buffer, .argument_count = 1, .code = WRITES("1")},
+        {.name = "b::twice", .arguments = one_buffer, .argument_count = 1, .code = WRITES("2")},
+        {.name = "b::c::answer",
+         .arguments = one_buffer,
+         .argument_count = 1,
+         .code = WRITES("42")},
+        {.name = "a::plain", .arguments = one_buffer, .argument_count = 1, .code = WRITES("4")},
+        {.name = "plain", .arguments = one_buffer, .argument_count = 1, .code = WRITES("5")},
+    };
+    void *bytes = NULL;
+    size_t size = 0;
+    ingot_library *library = NULL;
+    ingot_kernel *kernel = NULL;
+    CHECK(test_archive(target, named, sizeof named / sizeof *named, NULL, 0, &bytes, &size));
+    OK(ingot_library_create_from_memory(device, bytes, size, &library));
+    free(bytes);
+    CHECK(run_kernel(library, NULL, 0) == 42);
+    static const char *const found[][2] = {
+        {"plain", "plain"}, {"a::plain", "a::plain"}, {"c::answer", "b::c::answer"}};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        ingot_kernel_info info;
+        OK(ingot_kernel_create(library, &(ingot_kernel_desc){.name = found[i][0]}, &kernel));
+        OK(ingot_kernel_get_info(kernel, &info));
+        CHECK(!strcmp(info.name, found[i][1]));
+        ingot_kernel_release(kernel);
+    }
+    static const char *const missing[] = {"twice", "nswer", "::answer", ""};
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+        FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = missing[i]}, &kernel),
+              INGOT_NOT_FOUND, missing[i], "a::twice, b::twice");
+    ingot_library_release(library);
+}
+
 static int compile_only(const char *source) {
     ingot_library *library = NULL;
     if (ingot_device_open("cpu", NULL, &device) != INGOT_OK ||
@@ -528,6 +564,7 @@ int main(int count, char **arguments) {
     test_other_abi();
     test_source_files();
     test_many_kernels();
+    test_namespaces();
     ingot_device_release(device);
     ig_folder_remove(folder);
     free(cache);
