@@ -15,7 +15,7 @@
 
 #include "compiler/frontend/rewriter.h"
 
-enum { MAX_DEPTH = 8 }; /* structs within structs */
+enum { MAX_DEPTH = 8, MAX_RECORDS = 256 }; /* structs within structs; of different names */
 
 struct member {
     size_t from, to; /* tokens, without the `;` */
@@ -25,14 +25,17 @@ struct member {
     bool in_threadgroup;
 };
 
-struct record {
+struct record { /* a name that was looked at */
     struct record *next;
-    size_t close; /* the struct's '}' */
+    size_t name;
+    bool good; /* its definitions can be taken apart */
+    bool written;
 };
 
 struct pass {
     struct igc_rewriter *rewriter;
-    struct record *done;
+    struct record *records;
+    unsigned record_count;
 };
 
 /* ---- reading declarations ----------------------------------------------------------------- */
@@ -200,26 +203,10 @@ static bool describe_record(struct pass *pass, size_t name, size_t open, size_t 
     return !strange && count > 0;
 }
 
-static bool is_done(struct pass *pass, size_t close) {
-    for (const struct record *record = pass->done; record; record = record->next)
-        if (record->close == close)
-            return true;
-    struct record *record = ig_arena_alloc(pass->rewriter->arena, sizeof *record);
-    if (!record) {
-        pass->rewriter->out_of_memory = true;
-        return true;
-    }
-    *record = (struct record){.next = pass->done, .close = close};
-    pass->done = record;
-    return false;
-}
-
 /* The same for all definitions of the name. */
-static bool describe(struct pass *pass, size_t name, unsigned depth, bool write) {
+static bool describe_all(struct pass *pass, size_t name, unsigned depth, bool write) {
     const struct igc_tokens *tokens = &pass->rewriter->tokens;
     bool found = false;
-    if (name == IGC_NO_TOKEN || depth > MAX_DEPTH)
-        return false;
     for (size_t p = 0, close; p < tokens->count; p++) {
         enum igc_word word = igc_word_at(tokens, p);
         if ((word != IGC_W_STRUCT && word != IGC_W_CLASS) || !igc_same_text(tokens, p + 1, name))
@@ -230,11 +217,42 @@ static bool describe(struct pass *pass, size_t name, unsigned depth, bool write)
         if (igc_word_at(tokens, open) != IGC_W_OPEN_BRACE || !igc_closes(tokens, open, &close))
             continue;
         found = true;
-        if (!(write && is_done(pass, close)) &&
-            !describe_record(pass, p + 1, open, close, depth, write))
+        if (!describe_record(pass, p + 1, open, close, depth, write))
             return false;
     }
     return found;
+}
+
+static struct record *find_record(struct pass *pass, size_t name) {
+    struct record *record = pass->records;
+    while (record && !igc_same_text(&pass->rewriter->tokens, record->name, name))
+        record = record->next;
+    return record;
+}
+
+/* Looks at each name once, and writes its functions once. */
+static bool describe(struct pass *pass, size_t name, unsigned depth, bool write) {
+    if (name == IGC_NO_TOKEN || depth > MAX_DEPTH)
+        return false;
+    struct record *record = find_record(pass, name);
+    if (!record) {
+        if (pass->record_count == MAX_RECORDS)
+            return false;
+        record = ig_arena_alloc(pass->rewriter->arena, sizeof *record);
+        if (!record) {
+            pass->rewriter->out_of_memory = true;
+            return false;
+        }
+        *record = (struct record){.next = pass->records, .name = name};
+        pass->records = record;
+        pass->record_count++;
+        record->good = describe_all(pass, name, depth, false);
+    }
+    if (record->good && write && !record->written) {
+        record->written = true;
+        describe_all(pass, name, depth, true);
+    }
+    return record->good;
 }
 
 void igc_rewrite_records(struct igc_rewriter *rewriter) {
@@ -247,8 +265,7 @@ void igc_rewrite_records(struct igc_rewriter *rewriter) {
         for (size_t p = kernel->open + 1; p < kernel->close;) {
             size_t end = igc_list_item_end(tokens, p, kernel->close);
             size_t name = type_name(tokens, p, end);
-            if (igc_is_by_value(tokens, p, end) && !has_attribute(tokens, p, end) &&
-                describe(&pass, name, 0, false))
+            if (igc_is_by_value(tokens, p, end) && !has_attribute(tokens, p, end))
                 describe(&pass, name, 0, true);
             p = end + 1;
         }
