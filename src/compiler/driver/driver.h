@@ -108,6 +108,10 @@ struct igc_batch { /* the kernels of one clang run */
     struct ig_text *emitted; /* or NULL */
     igc_done_fn *done;
     void *context;
+    /* Or NULL. Starts a process for a kernel: true in that process, which calls `end` instead of
+     * going on to the next one; false in ours, when the kernel is done. */
+    bool (*apart)(void *context, size_t position);
+    void (*end)(void *context);
 };
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch);
 
@@ -328,7 +332,8 @@ ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_
 
 /* ---- time_report.c ----------------------------------------------------------------------------
  */
-double igc_time_now(void);
+void igc_time_start(void); /* nothing is kept without it */
+double igc_time_now(void); /* processor time */
 void igc_time_add(const char *stage, double seconds);
 void igc_time_print(void);
 

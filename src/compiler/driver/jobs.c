@@ -2,9 +2,10 @@
  * Compiles several kernels: a few in this process after one clang run, many in child processes,
  * as many at a time as there are processors, a batch of kernels per clang run.
  *
- * A child writes a record per kernel to a memory file as soon as the kernel is done, so that a
- * crash costs one kernel: the parent reports the first kernel without a record and starts the
- * rest of the batch again. Requires a single-threaded process (it forks).
+ * A child runs clang and reads what it made, and has a child of its own for each kernel, one after
+ * the other, which finds the module in its memory and writes a record to a memory file: a crash
+ * costs one kernel. Should the first child crash, the parent reports the first kernel without a
+ * record and starts the rest of the batch again. Requires a single-threaded process (it forks).
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +20,12 @@
 #include "base/process.h"
 #include "compiler/driver/driver.h"
 
-enum { BATCH_KERNELS = 8, MAX_CHILDREN = 64, KERNEL_SECONDS = 300 };
+enum {
+    BATCH_KERNELS = 16, /* more, and each takes longer to find its own in the module */
+    BATCH_LEAST = 4, /* where there are as many for each processor */
+    MAX_CHILDREN = 64,
+    KERNEL_SECONDS = 300,
+};
 
 /* ---- collecting results ---- */
 
@@ -150,6 +156,17 @@ struct reporter {
     bool broken;
 };
 
+static void explain_end(int state, struct ig_error *error) {
+    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
+        ig_fail(error, INGOT_TIMEOUT, "the compiler took more than %d s", KERNEL_SECONDS);
+    } else if (WIFSIGNALED(state)) {
+        ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)", WTERMSIG(state));
+    } else {
+        ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler gave up (status %d)",
+                WEXITSTATUS(state));
+    }
+}
+
 static void put(struct reporter *r, const void *bytes, size_t size) {
     r->broken = r->broken || ig_write_all(r->file, bytes, size);
 }
@@ -175,6 +192,40 @@ static void report(void *context, size_t position, const struct ig_variant *vari
     free(bytes);
     ig_error_clear(&own);
     alarm(KERNEL_SECONDS);
+}
+
+/* The process of one kernel has the memory of ours and its place in the file. What it leaves of a
+ * record when it crashes goes. */
+static bool start_kernel(void *context, size_t position) {
+    struct reporter *r = context;
+    off_t place = lseek(r->file, 0, SEEK_CUR);
+    struct ig_error error = {0};
+    int state = 0;
+    alarm(0); /* the limit is the kernel's own */
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        ig_process_end_with(parent);
+        alarm(KERNEL_SECONDS);
+        return true;
+    }
+    while (pid > 0 && waitpid(pid, &state, 0) < 0 && errno == EINTR) {
+    }
+    if (pid < 0) {
+        ig_fail(&error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(errno));
+    } else if (state) {
+        explain_end(state, &error);
+        r->broken |= ftruncate(r->file, place) || lseek(r->file, place, SEEK_SET) != place;
+    }
+    if (error.status) {
+        report(r, position, NULL, "", &error);
+    }
+    ig_error_clear(&error);
+    return false;
+}
+
+static void end_kernel(void *context) {
+    const struct reporter *r = context;
+    _exit(r->broken ? 1 : 0);
 }
 
 /* ---- the parent's side ---- */
@@ -220,7 +271,10 @@ static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
                                  .kernels = s->kernels + batch.first,
                                  .count = batch.count,
                                  .done = report,
-                                 .context = &reporter};
+                                 .context = &reporter,
+                                 .end = end_kernel};
+        /* other sources are compiled when a kernel needs them, and kept for the next */
+        work.apart = s->command->with_count ? NULL : start_kernel;
         ig_process_end_with(parent);
         alarm(KERNEL_SECONDS);
         igc_compile_batch(s->collector.arena, &work);
@@ -283,14 +337,7 @@ static void finish_child(struct scheduler *s, const struct child *child, int sta
         return;
     }
     struct ig_error error = {0};
-    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
-        ig_fail(&error, INGOT_TIMEOUT, "the compiler took more than %d s", KERNEL_SECONDS);
-    } else if (WIFSIGNALED(state)) {
-        ig_fail(&error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)", WTERMSIG(state));
-    } else {
-        ig_fail(&error, INGOT_INTERNAL_ERROR, "the compiler gave up (status %d)",
-                WEXITSTATUS(state));
-    }
+    explain_end(state, &error);
     collect(&s->collector, child->first + taken, NULL, "", &error);
     ig_error_clear(&error);
     if (taken + 1 < child->count) {
@@ -315,6 +362,20 @@ static void wait_for_child(struct scheduler *s) {
     }
 }
 
+/* Long batches first: clang reads the whole source for each; short ones at the end, so that all
+ * processors are done at about the same time. */
+static void fill_queue(struct scheduler *s, size_t kernel_count, size_t processors) {
+    size_t each = (kernel_count + processors - 1) / processors;
+    size_t least = each < BATCH_LEAST ? each : BATCH_LEAST;
+    for (size_t at = 0, count; at < kernel_count; at += count) {
+        size_t left = kernel_count - at;
+        count = left / (2 * processors);
+        count = count < least ? least : count > BATCH_KERNELS ? BATCH_KERNELS : count;
+        count = count < left ? count : left;
+        s->queue[s->queue_tail++] = (struct batch){at, count};
+    }
+}
+
 ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               const struct igc_command *command, const char *const *kernels,
                               size_t kernel_count, struct igc_batch_result *result,
@@ -333,12 +394,7 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
     size_t parallel = processors < 1              ? 1
                       : processors > MAX_CHILDREN ? MAX_CHILDREN
                                                   : (size_t)processors;
-    size_t per_batch = kernel_count / parallel;
-    per_batch = per_batch < 1 ? 1 : per_batch > BATCH_KERNELS ? BATCH_KERNELS : per_batch;
-    for (size_t at = 0; at < kernel_count; at += per_batch) {
-        size_t left = kernel_count - at;
-        s.queue[s.queue_tail++] = (struct batch){at, left < per_batch ? left : per_batch};
-    }
+    fill_queue(&s, kernel_count, parallel);
     while (s.child_count || (s.queue_head < s.queue_tail && !status)) {
         if (!status && s.queue_head < s.queue_tail && s.child_count < parallel) {
             status = start_child(&s, error);

@@ -139,11 +139,14 @@ void igc_llvm_start(void) {
         "-enable-misched=false", /* it moves shuffles away from their uses, and they spill: matrix
                                     kernels lose half their speed */
         "-enable-tail-merge=false", /* seconds for kernels with many conditional stores */
-        "-scalarize-load-store",    /* later versions have a parameter of the pass instead */
+        /* of version 19: later ones have a parameter of the pass instead of the first */
+        "-scalarize-load-store",
+        "-experimental-debug-variable-locations=false", /* there are none, and looking for them by
+                                                           the new method is up to a sixth of all */
     };
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
-    int count = sizeof options / sizeof *options - (major > 19 ? 1 : 0);
+    int count = sizeof options / sizeof *options - (major > 19 ? 2 : 0);
     LLVMParseCommandLineOptions(count, options, NULL);
 }
 
