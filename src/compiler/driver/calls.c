@@ -214,8 +214,7 @@ ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const st
     }
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         if (!LLVMIsDeclaration(f)) {
-            calls.functions[calls.count++] =
-                (struct function){.value = f};
+            calls.functions[calls.count++] = (struct function){.value = f};
         }
     }
     qsort(calls.functions, calls.count, sizeof *calls.functions, compare_functions);

@@ -396,8 +396,10 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
         if (job->emitted && job->command->emit == IGC_EMIT_OPTIMISED) {
             igc_print_module(module, job->emitted);
         }
-        status = emit(module, v.request.machine, job->command->emit == IGC_EMIT_ASM, &code->object,
-                      error);
+        if (!job->command->no_code) {
+            status = emit(module, v.request.machine, job->command->emit == IGC_EMIT_ASM,
+                          &code->object, error);
+        }
     }
     LLVMDisposeTargetMachine(v.request.machine);
     return status;

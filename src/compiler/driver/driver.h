@@ -58,6 +58,8 @@ struct igc_command {
     struct igc_others *others; /* as many */
     const char *variants_path; /* instead of kernels and values; NULL: none */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help;
+    bool check;   /* code is made, but neither linked nor kept */
+    bool no_code; /* nor made */
     enum igc_emit emit;
 };
 
@@ -327,6 +329,8 @@ void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *t
 
 /* ---- link.c ---------------------------------------------------------------------------------- */
 /* Object in, shared object out (the arena's). */
+/* What igc_link would find wrong, without linking. */
+ingot_status igc_check_object(const void *object, size_t size, struct ig_error *error);
 ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_size,
                       const void **shared, size_t *shared_size, struct ig_error *error);
 

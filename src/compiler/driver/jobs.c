@@ -22,7 +22,7 @@
 
 enum {
     BATCH_KERNELS = 16, /* more, and each takes longer to find its own in the module */
-    BATCH_LEAST = 4, /* where there are as many for each processor */
+    BATCH_LEAST = 4,    /* where there are as many for each processor */
     MAX_CHILDREN = 64,
     KERNEL_SECONDS = 300,
 };

@@ -36,6 +36,10 @@ static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
     if (status) {
         return status;
     }
+    note_threadgroup_bytes(variant, &code);
+    if (!code.object) {
+        return INGOT_OK;
+    }
     size_t size = LLVMGetBufferSize(code.object);
     out->target = target->name;
     out->bytes = ig_arena_copy(arena, LLVMGetBufferStart(code.object), size);
@@ -48,7 +52,6 @@ static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
         status = igc_assemble(arena, target->cpu, LLVMGetBufferStart(code.object), size,
                               &out->bytes, &out->size, error);
     }
-    note_threadgroup_bytes(variant, &code);
     LLVMDisposeMemoryBuffer(code.object);
     return status;
 }
@@ -75,15 +78,20 @@ static ingot_status compile_target(struct ig_arena *arena, LLVMModuleRef module,
     if (status) {
         return status;
     }
+    note_threadgroup_bytes(variant, &code);
+    if (!code.object) {
+        return INGOT_OK;
+    }
     const char *bytes = LLVMGetBufferStart(code.object);
     size_t size = LLVMGetBufferSize(code.object);
     out->target = target->name;
     if (job->command->emit == IGC_EMIT_ASM && job->emitted) {
         ig_text_append(job->emitted, bytes, size);
+    } else if (job->command->check) {
+        status = igc_check_object(bytes, size, error);
     } else if (job->command->emit == IGC_EMIT_ARCHIVE) {
         status = igc_link(arena, bytes, size, &out->bytes, &out->size, error);
     }
-    note_threadgroup_bytes(variant, &code);
     LLVMDisposeMemoryBuffer(code.object);
     return status;
 }
@@ -167,7 +175,7 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
     *variant = (struct ig_variant){
         .kernel = job->kernel,
         .constants = command->constants_key,
-        .code_count = (uint32_t)command->target_count,
+        .code_count = command->check || command->no_code ? 0 : (uint32_t)command->target_count,
         .codes = codes,
     };
     LLVMModuleRef for_gpus = gpus ? LLVMCloneModule(module) : NULL;

@@ -132,9 +132,8 @@ void igc_llvm_start(void) {
     LLVMInitializeNVPTXAsmPrinter();
     LLVMInstallFatalErrorHandler(on_fatal_error);
     static const char *const options[] = {
-        "ingotc",
-        "-assume-default-is-flat-addrspace", /* casts to plain pointers may be undone */
-        "-unroll-threshold=800",             /* of loop-unroll-full: private arrays then vanish */
+        "ingotc", "-assume-default-is-flat-addrspace", /* casts to plain pointers may be undone */
+        "-unroll-threshold=800", /* of loop-unroll-full: private arrays then vanish */
         "-unroll-max-iteration-count-to-analyze=128",
         "-enable-misched=false", /* it moves shuffles away from their uses, and they spill: matrix
                                     kernels lose half their speed */

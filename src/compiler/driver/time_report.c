@@ -41,8 +41,7 @@ double igc_time_now(void) {
 static struct stage *find(const char *name) {
     for (size_t i = 0; stages && i < MAX_STAGES; i++) {
         const char *there = NULL;
-        if (atomic_compare_exchange_strong(&stages[i].name, &there, name) ||
-            !strcmp(there, name)) {
+        if (atomic_compare_exchange_strong(&stages[i].name, &there, name) || !strcmp(there, name)) {
             return &stages[i];
         }
     }
