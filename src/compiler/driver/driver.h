@@ -132,6 +132,10 @@ ingot_status igc_compile_all(struct ig_arena *arena, struct igc_source *source,
                              const struct igc_command *command, const char *const *kernels,
                              size_t kernel_count, struct ig_text *emitted,
                              struct igc_batch_result *result, struct ig_error *error);
+ingot_status igc_compile_few(struct ig_arena *arena, struct igc_source *source,
+                             const struct igc_command *command, const char *const *kernels,
+                             size_t kernel_count, struct igc_batch_result *result,
+                             struct ig_error *error);
 ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               const struct igc_command *command, const char *const *kernels,
                               size_t kernel_count, struct igc_batch_result *result,

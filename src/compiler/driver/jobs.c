@@ -1,11 +1,12 @@
 /*
- * Compiles several kernels: a few in this process after one clang run, many in child processes,
- * as many at a time as there are processors, a batch of kernels per clang run.
+ * Compiles several kernels, as many at a time as there are processors: all in this process, one
+ * after the other (igc_compile_all); a few after one clang run, a child process for each
+ * (igc_compile_few); or many, a child for each clang run (igc_compile_many).
  *
- * A child runs clang and reads what it made, and has a child of its own for each kernel, one after
- * the other, which finds the module in its memory and writes a record to a memory file: a crash
- * costs one kernel. Should the first child crash, the parent reports the first kernel without a
- * record and starts the rest of the batch again. Requires a single-threaded process (it forks).
+ * Such a child runs clang and reads what it made, and has a child of its own for each kernel, one
+ * after the other, which finds the module in its memory and writes a record to a memory file: a
+ * crash costs one kernel. Should the first child crash, the parent reports the first kernel without
+ * a record and starts the rest of the batch again. Requires a single-threaded process (it forks).
  */
 #include <errno.h>
 #include <signal.h>
@@ -242,6 +243,7 @@ struct batch {
 
 struct scheduler {
     struct collector collector;
+    struct reporter reporter; /* file -1: this is no child */
     struct igc_source *source;
     const struct igc_command *command;
     const char *const *kernels;
@@ -251,9 +253,16 @@ struct scheduler {
     size_t child_count;
 };
 
-static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
-    struct batch batch = s->queue[s->queue_head++];
+static size_t count_processors(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > MAX_CHILDREN ? MAX_CHILDREN : (size_t)count;
+}
+
+/* A process for these kernels, which reports to s->reporter there. */
+static ingot_status fork_child(struct scheduler *s, struct batch batch, bool *is_child,
+                               struct ig_error *error) {
     int file = memfd_create("ingot-results", MFD_CLOEXEC);
+    *is_child = false;
     if (file < 0) {
         return ig_fail(error, INGOT_IO_ERROR, "cannot make a memory file: %s", strerror(errno));
     }
@@ -265,23 +274,34 @@ static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
         return ig_fail(error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(code));
     }
     if (pid == 0) {
-        struct reporter reporter = {.file = file};
+        *is_child = true;
+        s->reporter.file = file;
+        ig_process_end_with(parent);
+        alarm(KERNEL_SECONDS);
+        return INGOT_OK;
+    }
+    s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count};
+    return INGOT_OK;
+}
+
+static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
+    struct batch batch = s->queue[s->queue_head++];
+    bool is_child;
+    ingot_status status = fork_child(s, batch, &is_child, error);
+    if (is_child) {
         struct igc_batch work = {.source = s->source,
                                  .command = s->command,
                                  .kernels = s->kernels + batch.first,
                                  .count = batch.count,
                                  .done = report,
-                                 .context = &reporter,
+                                 .context = &s->reporter,
                                  .end = end_kernel};
         /* other sources are compiled when a kernel needs them, and kept for the next */
         work.apart = s->command->with_count ? NULL : start_kernel;
-        ig_process_end_with(parent);
-        alarm(KERNEL_SECONDS);
         igc_compile_batch(s->collector.arena, &work);
-        _exit(reporter.broken ? 1 : 0);
+        end_kernel(&s->reporter);
     }
-    s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count};
-    return INGOT_OK;
+    return status;
 }
 
 /* Hands one record to the collector; false when the rest of the bytes is no whole record. */
@@ -380,7 +400,8 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               const struct igc_command *command, const char *const *kernels,
                               size_t kernel_count, struct igc_batch_result *result,
                               struct ig_error *error) {
-    struct scheduler s = {.source = source, .command = command, .kernels = kernels};
+    struct scheduler s = {
+        .reporter = {.file = -1}, .source = source, .command = command, .kernels = kernels};
     ingot_status status =
         collector_start(&s.collector, arena, command, kernels, kernel_count, result, error);
     /* at worst every kernel crashes and is followed by a new batch */
@@ -390,10 +411,7 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                    ? status
                    : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu kernels", kernel_count);
     }
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t parallel = processors < 1              ? 1
-                      : processors > MAX_CHILDREN ? MAX_CHILDREN
-                                                  : (size_t)processors;
+    const size_t parallel = count_processors();
     fill_queue(&s, kernel_count, parallel);
     while (s.child_count || (s.queue_head < s.queue_tail && !status)) {
         if (!status && s.queue_head < s.queue_tail && s.child_count < parallel) {
@@ -404,4 +422,70 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
     }
     ingot_status compiled = collector_end(&s.collector, status ? NULL : error);
     return status ? status : compiled;
+}
+
+/* ---- a few kernels: one clang run here, a child for each kernel ---- */
+
+/* The oldest first: results come in the order of the kernels. */
+static void wait_for_oldest(struct scheduler *s) {
+    struct child child = s->children[0];
+    int state = 0;
+    while (waitpid(child.pid, &state, 0) < 0 && errno == EINTR) {
+    }
+    memmove(s->children, s->children + 1, --s->child_count * sizeof child);
+    finish_child(s, &child, state);
+}
+
+static bool start_one(void *context, size_t position) {
+    struct scheduler *s = context;
+    struct ig_error error = {0};
+    bool is_child;
+    if (s->child_count == count_processors()) {
+        wait_for_oldest(s);
+    }
+    if (fork_child(s, (struct batch){position, 1}, &is_child, &error)) {
+        collect(&s->collector, position, NULL, "", &error);
+    }
+    ig_error_clear(&error);
+    return is_child;
+}
+
+static void end_one(void *context) {
+    struct scheduler *s = context;
+    end_kernel(&s->reporter);
+}
+
+static void report_one(void *context, size_t position, const struct ig_variant *variant,
+                       const char *warnings, const struct ig_error *error) {
+    struct scheduler *s = context;
+    if (s->reporter.file >= 0) {
+        report(&s->reporter, 0, variant, warnings, error); /* the only one of its process */
+    } else {
+        collect(&s->collector, position, variant, warnings, error);
+    }
+}
+
+ingot_status igc_compile_few(struct ig_arena *arena, struct igc_source *source,
+                             const struct igc_command *command, const char *const *kernels,
+                             size_t kernel_count, struct igc_batch_result *result,
+                             struct ig_error *error) {
+    struct scheduler s = {.reporter = {.file = -1}};
+    ingot_status status =
+        collector_start(&s.collector, arena, command, kernels, kernel_count, result, error);
+    if (status) {
+        return status;
+    }
+    struct igc_batch batch = {.source = source,
+                              .command = command,
+                              .kernels = kernels,
+                              .count = kernel_count,
+                              .done = report_one,
+                              .context = &s,
+                              .apart = start_one,
+                              .end = end_one};
+    igc_compile_batch(arena, &batch);
+    while (s.child_count) {
+        wait_for_oldest(&s);
+    }
+    return collector_end(&s.collector, error);
 }

@@ -542,9 +542,11 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
                                     const struct igc_command *command, const char *const *kernels,
                                     size_t count, struct igc_batch_result *result,
                                     struct ig_error *error) {
-    return count <= FEW_KERNELS || command->describe_only
-               ? igc_compile_all(arena, source, command, kernels, count, NULL, result, error)
-               : igc_compile_many(arena, source, command, kernels, count, result, error);
+    if (count == 1 || command->describe_only || (command->with_count && count <= FEW_KERNELS)) {
+        return igc_compile_all(arena, source, command, kernels, count, NULL, result, error);
+    }
+    return (count <= FEW_KERNELS ? igc_compile_few : igc_compile_many)(
+        arena, source, command, kernels, count, result, error);
 }
 
 /* Leaves the command those of its targets whose bits are set. */
