@@ -28,7 +28,7 @@ if [ $# -ge 6 ]; then
         status=$?
     fi
     # A few cases want GiB, which the others at work may have: again at the end, alone.
-    if [ "$status" != 0 ] && [ -z "${SANITIZER_AGAIN:-}" ] && grep -qi 'out.of.memory' "$log" 2>/dev/null; then
+    if [ "$status" != 0 ] && [ -z "${SANITIZER_AGAIN:-}" ] && grep -qiE 'out.of.memory|no memory for a buffer' "$log" 2>/dev/null; then
         echo "$tool $operation ${type:--} $part" >>"$output/again"
         exit 0
     fi

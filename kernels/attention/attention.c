@@ -80,10 +80,10 @@ static bool blocks_apply(const struct attention_problem *p) {
     const struct attention_args *args = &p->args;
     const uint32_t biased =
         ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
-    const uint32_t own = p->q->type == INGOT_SCALAR_F32 ? 16 : 4;
+    const uint32_t out = p->q->type == INGOT_SCALAR_F32 ? 16 : 4;
     return (args->depth == 64 || args->depth == 128) && args->depth == args->value_depth &&
-           !(args->flags & biased) && args->keys && args->scale > 0 && igo_aligned(p->q, own) &&
-           igo_aligned(p->k, 16) && igo_aligned(p->v, 16) && igo_aligned(p->out, own);
+           !(args->flags & biased) && args->keys && args->scale > 0 && igo_aligned(p->q, 16) &&
+           igo_aligned(p->k, 16) && igo_aligned(p->v, 16) && igo_aligned(p->out, out);
 }
 
 /* Tiles of queries to a SIMD-group of attention_blocks.h, and its threadgroup memory: queries, and
@@ -111,7 +111,7 @@ static bool takes_quads(struct igo_call *call, const struct attention_problem *p
     const uint64_t groups =
         (uint64_t)((p->args.queries + queries - 1) / queries) * p->args.heads * p->batches;
     if (igo_knob(call, KNOB_BLOCKS) <= 32 || groups < igo_knob(call, KNOB_FILL) / 2 ||
-        !blocks_apply(p) || bytes > igo_threadgroup_memory(call))
+        !blocks_apply(p) || !igo_aligned(p->out, 16) || bytes > igo_threadgroup_memory(call))
         return false;
     igo_launch_kernel(launch, "attention_quads_%u_%s", p->args.depth, igo_type_name(p->q->type));
     launch->threadgroup_lengths[0] = queries * row;

@@ -51,6 +51,11 @@ static const struct igh_case cases[] = {
     {.name = "140x140, d128 window 40, strided",
      .n = {2, 2, 2, 140, 140, 128, 0, 40},
      .flags = STRIDED | LSE},
+    {.name = "140x270, d128 causal, rows apart",
+     .n = {1, 2, 2, 140, 270, 128},
+     .flags = ROWS_APART | CAUSAL | LSE},
+    {.name = "150x420, d128 window 150", .n = {1, 1, 1, 150, 420, 128, 0, 150}, .flags = LSE},
+    {.name = "33x65, d64 words of q", .n = {1, 2, 2, 33, 65, 64}, .flags = WORDS_OF_Q | LSE},
     {.name = "48x48, 8/2 heads", .n = {2, 8, 2, 48, 48, 64}, .flags = CAUSAL | LSE},
     {.name = "48x48, 4/1 heads", .n = {2, 4, 1, 48, 48, 64}, .flags = CAUSAL | EXPANDED},
     {.name = "40x60, strided", .n = {2, 4, 2, 40, 60, 72}, .flags = STRIDED | CAUSAL | LSE},
@@ -122,7 +127,9 @@ static void declare(struct igh_run *run) {
                            n[N_VALUE_DEPTH] ? n[N_VALUE_DEPTH] : n[N_DEPTH]};
     igh_output(run, OUT, "out", run->type, 4, out);
     if (run->test->flags & STRIDED)
-        attention_swap_heads(run, OUT);
+        attention_swap_heads(run, OUT, 3);
+    if (run->test->flags & ROWS_APART)
+        attention_swap_heads(run, OUT, 8);
     if (run->test->flags & LSE)
         igh_output(run, LSE_OUT, "lse", INGOT_SCALAR_F32, 3, out);
 }

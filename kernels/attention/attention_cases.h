@@ -21,6 +21,8 @@ enum { /* flags */
        EXPANDED = 512,        /* also with the key head repeated by a stride of 0: the same bits */
        FAR = 1024,            /* key rows so far apart that offsets pass 2^31 */
        MASK_NONE_SEEN = 2048, /* the mask hides everything from some queries */
+       ROWS_APART = 4096,     /* the same as STRIDED, and rows begin at multiples of 16 bytes */
+       WORDS_OF_Q = 8192,     /* q begins at a multiple of two elements only */
 };
 enum { Q, K, V, MASK, SLOPES, OUT, LSE_OUT, DOUT, DQ, DK, DV };
 
@@ -31,7 +33,7 @@ extern const char *const attention_size_names[], *const attention_number_names[]
 /* Declares q, k, v, mask, slopes of the case. */
 void attention_declare_inputs(struct igh_run *run);
 /* A [B, H, rows, depth] tensor that is [B, rows, H, depth] in memory. */
-void attention_swap_heads(struct igh_run *run, int slot);
+void attention_swap_heads(struct igh_run *run, int slot, int64_t offset);
 /* The reference's problem from the slots' values. */
 struct attention_reference attention_reference_of(const struct igh_run *run);
 /* Pairs of query and key that are seen, over all heads: for cost. */

@@ -8,15 +8,16 @@
 const char *const attention_size_names[] = {
     "batches", "heads", "key_heads", "queries", "keys", "head_size", "value_size", "window", NULL};
 const char *const attention_number_names[] = {"scale", NULL};
-const char *const attention_flag_names[] = {
-    "causal",  "mask_bool",    "mask_f32", "mask_same", "mask_rows", "alibi", "lse",
-    "strided", "whole_window", "expanded", "far",       "none_seen", NULL};
+const char *const attention_flag_names[] = {"causal",       "mask_bool",  "mask_f32", "mask_same",
+                                            "mask_rows",    "alibi",      "lse",      "strided",
+                                            "whole_window", "expanded",   "far",      "none_seen",
+                                            "rows_apart",   "words_of_q", NULL};
 
-void attention_swap_heads(struct igh_run *run, int slot) {
+void attention_swap_heads(struct igh_run *run, int slot, int64_t offset) {
     const ingot_tensor *t = igh_tensor(run, slot);
     const int64_t *shape = t->shape;
     const int64_t strides[4] = {shape[1] * shape[2] * shape[3], shape[3], shape[1] * shape[3], 1};
-    igh_strides(run, slot, strides, 3);
+    igh_strides(run, slot, strides, offset);
 }
 
 static void declare_mask(struct igh_run *run) {
@@ -55,7 +56,14 @@ void attention_declare_inputs(struct igh_run *run) {
     igh_input(run, V, "v", run->type, 4, v, normal);
     if (flags & STRIDED)
         for (int slot = Q; slot <= V; slot++)
-            attention_swap_heads(run, slot);
+            attention_swap_heads(run, slot, 3);
+    if (flags & ROWS_APART)
+        for (int slot = Q; slot <= V; slot++)
+            attention_swap_heads(run, slot, 8);
+    if (flags & WORDS_OF_Q) {
+        const int64_t strides[4] = {q[1] * q[2] * q[3], q[2] * q[3], q[3], 1};
+        igh_strides(run, Q, strides, 2);
+    }
     if (flags & FAR) {
         const int64_t step = ((int64_t)1 << 31) / (n[N_KEYS] - 1) + 64;
         const int64_t strides[4] = {step, n[N_DEPTH], step, 1};

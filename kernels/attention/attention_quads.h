@@ -3,6 +3,12 @@
  * each of eight SIMD-groups has 16 queries, and all multiply them by the same keys and values. Rows
  * are in threadgroup memory in lines of 64 elements, which is what these units read: the first 64
  * elements of all rows, then the next.
+ *
+ * Products are under way while something else is computed (Shah et al. 2024). Values are
+ * multiplied one block of keys later, behind the scores of that block, whose weights are found
+ * meanwhile; so keys of a block lie beside the values of the block before it. The last four
+ * SIMD-groups copy keys and values before they multiply, and so are behind the others, whose
+ * weights are found while they multiply.
  */
 #ifndef INGOT_KERNELS_ATTENTION_QUADS_H
 #define INGOT_KERNELS_ATTENTION_QUADS_H
@@ -12,20 +18,31 @@
 constant constexpr uint QUAD_KEYS = ATTENTION_QUAD_KEYS, QUAD_SIMDS = ATTENTION_QUAD_SIMDS;
 constant constexpr uint QUAD_QUERIES = QUAD_SIMDS * 16, QUAD_THREADS = QUAD_SIMDS * 32;
 constant constexpr uint QUAD_LINE = 64;
+constant constexpr uint QUAD_ALONG = QUAD_LINE / 8; // threads that copy a line together
+constant constexpr uint QUAD_COPIERS = 128;         // threads that copy keys and values: the last
 
-/* COUNT rows from `first` on. */
-template <uint COUNT, uint DEPTH, typename T>
-inline void stage_lines(threadgroup T *lines, device const T *rows, long stride, uint first,
-                        uint end, uint me) {
-    constexpr uint ALONG = DEPTH / 8, STEP = QUAD_THREADS / ALONG;
-    const uint x = me % ALONG * 8, y = me / ALONG;
-    threadgroup T *to = lines + (x / QUAD_LINE * COUNT + y) * QUAD_LINE + x % QUAD_LINE;
-    rows += x;
-    first += y;
+/* COUNT rows, of which the thread's first is at `from` and the last that there is `left` rows on;
+ * rows past that are the last one again. They go to lines AT elements behind the thread's place:
+ * distances of all that a thread copies are constants. */
+template <uint COUNT, uint AT, uint DEPTH, uint THREADS, typename T>
+inline void stage_lines(threadgroup T *to, device const T *from, long stride, bool whole,
+                        int left) {
+    constexpr uint STEP = THREADS / QUAD_ALONG;
+    if (whole) {
 #pragma unroll
-    for (uint i = 0; i < COUNT / STEP; i++)
-        *(threadgroup uint4 *)(to + i * STEP * QUAD_LINE) =
-            *(device const uint4 *)(rows + min(first + i * STEP, end - 1) * stride);
+        for (uint i = 0; i < COUNT; i += STEP)
+#pragma unroll
+            for (uint d = 0; d < DEPTH; d += QUAD_LINE)
+                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
+                    *(device const uint4 *)(from + i * stride + d);
+    } else {
+#pragma unroll
+        for (uint i = 0; i < COUNT; i += STEP)
+#pragma unroll
+            for (uint d = 0; d < DEPTH; d += QUAD_LINE)
+                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
+                    *(device const uint4 *)(from + min(int(i), left) * stride + d);
+    }
 }
 
 /* Where element d of a row begins, of COUNT rows. */
@@ -37,6 +54,7 @@ template <typename T, uint DEPTH>
 struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
     typedef attention_block<T, DEPTH, 2, QUAD_KEYS / 8> base;
     static constexpr constant uint KEY_TILES = QUAD_KEYS / 8;
+    simdgroup_matrix<T, 8, 8> weight[KEY_TILES / 2][base::PARTS][2][2];
 
     /* 16 elements of each row. */
     void add_scores(threadgroup const T *queries, threadgroup const T *keys, uint d) {
@@ -83,9 +101,7 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
     }
 
     /* Two tiles of keys. */
-    void add_some(threadgroup const T *values, uint first, float factor) {
-        simdgroup_matrix<T, 8, 8> weight[base::PARTS][2][2];
-        base::find_weights(weight, first, factor);
+    void add_some(threadgroup const T *values, uint first) {
 #pragma unroll
         for (uint part = 0; part < base::PARTS; part++)
 #pragma unroll
@@ -99,24 +115,219 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
                 for (uint r = 0; r < 2; r++)
 #pragma unroll
                     for (uint n = 0; n < 2; n++)
-                        simdgroup_multiply_accumulate(base::sum[r][c], weight[part][r][n], value[n],
+                        simdgroup_multiply_accumulate(base::sum[r][c],
+                                                      weight[first / 2][part][r][n], value[n],
                                                       base::sum[r][c]);
             }
     }
 
-    void add_values(threadgroup const T *values, float factor) {
+    void add_values(threadgroup const T *values) {
         static_assert(KEY_TILES == 8 || KEY_TILES == 12 || KEY_TILES == 16, "the steps below");
-        add_some(values, 0, factor);
-        add_some(values, 2, factor);
-        add_some(values, 4, factor);
-        add_some(values, 6, factor);
+        add_some(values, 0);
+        add_some(values, 2);
+        add_some(values, 4);
+        add_some(values, 6);
         if (KEY_TILES > 8) {
-            add_some(values, 8, factor);
-            add_some(values, 10, factor);
+            add_some(values, 8);
+            add_some(values, 10);
         }
         if (KEY_TILES > 12) {
-            add_some(values, 12, factor);
-            add_some(values, 14, factor);
+            add_some(values, 12);
+            add_some(values, 14);
+        }
+    }
+
+    /* Keys from t on that a query does not see. The lane's row of tile 0 is at `position`. What is
+     * compared are distances to the lane's first column, with constants: a third fewer instructions
+     * than in attention_block, which has fewer registers to keep them in. */
+    void hide(int position, int t, uint lane, constant attention_args &args) {
+        const int column = t + int(tile_column(lane));
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            const int at = position + int(8 * r), lowest = at - args.left - column;
+            const int highest = min(at + args.right, int(args.keys) - 1) - column;
+#pragma unroll
+            for (uint n = 0; n < KEY_TILES; n++) {
+                float2 s = base::score[r][n].thread_elements();
+                const int j = int(8 * n);
+                s.x = lowest <= j && j <= highest ? s.x : -INFINITY;
+                s.y = lowest <= j + 1 && j + 1 <= highest ? s.y : -INFINITY;
+                base::score[r][n].thread_elements() = s;
+            }
+        }
+    }
+
+    /* The largest score of a row, times the factor. */
+    float top(uint r, float factor) {
+        float2 most[2] = {base::score[r][0].thread_elements(), base::score[r][1].thread_elements()};
+#pragma unroll
+        for (uint n = 2; n < KEY_TILES; n++)
+            most[n % 2] = max(most[n % 2], float2(base::score[r][n].thread_elements()));
+        most[0] = max(most[0], most[1]);
+        return tile_row_max(max(most[0].x, most[0].y)) * factor;
+    }
+
+    /* The reference follows the scores, which become powers of 2. Sums follow only if they have to,
+     * when all is done that can be while they are the products' own. */
+    void follow(float factor) {
+        float old[2], zero[2], part[2];
+        bool grown = false;
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            const float now = top(r, factor);
+            old[r] = base::reference[r];
+            const bool more = now > old[r] + BLOCK_GROWTH;
+            base::reference[r] = more ? now : old[r];
+            zero[r] = base::reference[r] == -INFINITY ? 0.0f : base::reference[r];
+            grown = grown || more;
+        }
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            float2 all = 0.0f;
+#pragma unroll
+            for (uint n = 0; n < KEY_TILES; n++) {
+                float2 s = base::score[r][n].thread_elements();
+                s = fast::exp2(fma(s, float2(factor), float2(-zero[r])));
+                base::score[r][n].thread_elements() = s;
+                all += s; // of the lane's own columns
+            }
+            part[r] = all.x + all.y;
+        }
+        if (grown) { // the lanes of a row agree
+#pragma unroll
+            for (uint r = 0; r < 2; r++) {
+                const float correction = fast::exp2(old[r] - zero[r]);
+                base::total[r] *= correction;
+#pragma unroll
+                for (uint c = 0; c < base::TILES; c++)
+                    base::sum[r][c].thread_elements() *= correction;
+            }
+        }
+#pragma unroll
+        for (uint r = 0; r < 2; r++)
+            base::total[r] += part[r];
+    }
+
+    /* Powers of 2 become weights. */
+    void round() {
+#pragma unroll
+        for (uint n = 0; n < KEY_TILES; n++)
+#pragma unroll
+            for (uint r = 0; r < 2; r++) {
+                float2 left = base::score[r][n].thread_elements();
+#pragma unroll
+                for (uint part = 0; part < base::PARTS; part++) {
+                    vec<T, 2> rounded = vec<T, 2>(left);
+                    weight[n / 2][part][r][n % 2].thread_elements() = rounded;
+                    left -= float2(rounded);
+                }
+            }
+    }
+
+    /* The results of a SIMD-group's rows from `first` on, by way of its queries' place. */
+    void finish(threadgroup T *own, device T *out, device float *lse, constant attention_args &args,
+                uint batch, uint head, uint first, uint lane) {
+#pragma unroll
+        for (uint r = 0; r < 2; r++) {
+            const float all = tile_row_sum(base::total[r]),
+                        inverse = all == 0.0f ? 0.0f : 1.0f / all;
+            const uint row = 8 * r + tile_row(lane);
+            if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0 &&
+                first + row < args.queries)
+                lse[attention_row(args, batch, head, first + row)] =
+                    all == 0.0f ? -INFINITY : (base::reference[r] + log2(all)) * M_LN2_F;
+#pragma unroll
+            for (uint c = 0; c < base::TILES; c++)
+                *(threadgroup vec<T, 2> *)(own + line_at<QUAD_QUERIES>(row, 8 * c) +
+                                           tile_column(lane)) =
+                    vec<T, 2>(base::sum[r][c].thread_elements() * inverse);
+        }
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        constexpr uint ALONG = DEPTH / 8, STEP = 32 / ALONG;
+        const uint x = lane % ALONG * 8, y = lane / ALONG;
+        out += attention_at(args.out_stride, batch, head, first + y) + x;
+#pragma unroll
+        for (uint i = 0; i < 16; i += STEP)
+            if (first + y + i < args.queries)
+                *(device uint4 *)(out + i * args.out_stride[2]) =
+                    *(threadgroup uint4 *)(own + line_at<QUAD_QUERIES>(y + i, x));
+    }
+};
+
+/* A thread's walk through blocks of keys and values. */
+template <typename T, uint DEPTH> struct attention_quad_walk {
+    static constexpr constant uint VALUES = QUAD_KEYS * DEPTH; // they lie behind keys
+    threadgroup T *now, *next; // keys of a block, and values of the one before
+    threadgroup const T *own;  // queries
+    device const T *k, *v;     // what the thread copies next, if it does,
+    uint place;                // and where to
+    bool copies;
+    uint t, end; // a block, and the end of the keys that the threadgroup sees
+    int left;    // rows from the thread's own of block t to the last
+    int position;
+    float factor;
+    uint lane;
+
+    bool is_whole(uint first, constant attention_args &args) {
+        return first + QUAD_KEYS <= args.keys;
+    }
+
+    /* Keys of the first block. */
+    void begin(constant attention_args &args) {
+        if (copies)
+            stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(now + place, k, args.k_stride[2],
+                                                           is_whole(t, args), left);
+        k += QUAD_KEYS * args.k_stride[2];
+    }
+
+    /* Values of a block, and keys of the next. */
+    void stage(constant attention_args &args) {
+        if (copies) {
+            threadgroup T *to = next + place;
+            stage_lines<QUAD_KEYS, VALUES, DEPTH, QUAD_COPIERS>(to, v, args.v_stride[2],
+                                                                is_whole(t, args), left);
+            if (t + QUAD_KEYS < end)
+                stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(
+                    to, k, args.k_stride[2], is_whole(t + QUAD_KEYS, args), left - int(QUAD_KEYS));
+        }
+        k += QUAD_KEYS * args.k_stride[2];
+        v += QUAD_KEYS * args.v_stride[2];
+        left -= int(QUAD_KEYS);
+    }
+
+    /* On to the next block. */
+    void advance() {
+        threadgroup T *used = now;
+        now = next;
+        next = used;
+        t += QUAD_KEYS;
+    }
+
+    /* Scores and weights of the first block. */
+    void first(thread attention_quad<T, DEPTH> &b, bool hides, constant attention_args &args) {
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        stage(args);
+        b.find_scores(own, now);
+        if (hides)
+            b.hide(position, int(t), lane, args);
+        b.follow(factor);
+        b.round();
+        advance();
+    }
+
+    /* The same of others, with the values of the block before. */
+    template <bool HIDES>
+    void run(thread attention_quad<T, DEPTH> &b, uint stop, constant attention_args &args) {
+        while (t < stop) {
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            stage(args);
+            b.find_scores(own, now);
+            b.add_values(now + VALUES);
+            if (HIDES)
+                b.hide(position, int(t), lane, args);
+            b.follow(factor);
+            b.round();
+            advance();
         }
     }
 };
@@ -134,48 +345,50 @@ kernel void attention_quads(
     uint me [[thread_index_in_threadgroup]], uint simd [[simdgroup_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]]) {
     full_threadgroups();
-    constexpr uint VALUES = QUAD_KEYS * DEPTH;
-    threadgroup T *now = even, *next = odd;
     const uint head = group.y, batch = group.z;
     const uint start = (groups.x - 1 - group.x) * QUAD_QUERIES; // most causal keys first
     const uint first = start + simd * 16;
-    k += attention_at(args.k_stride, batch, head / args.group, 0);
-    v += attention_at(args.v_stride, batch, head / args.group, 0);
-    const float factor = args.scale * M_LOG2E_F;
-    // what the threadgroup sees, and what all queries of the SIMD-group see
-    const uint end_of_all = min(start + QUAD_QUERIES, args.queries) - 1;
-    const uint last = min(first + 16, args.queries) - 1;
-    const attention_range all = attention_seen(args, start, end_of_all);
-    const attention_range inner = attention_seen(args, last, min(first, last));
-    const int position = int(first + tile_row(lane) + args.keys - args.queries);
+    // what the threadgroup sees, and what all of its queries see
+    const uint last = min(start + QUAD_QUERIES, args.queries) - 1;
+    const attention_range all = attention_seen(args, start, last);
+    const attention_range inner = attention_seen(args, last, start);
     const uint begin = all.begin / QUAD_KEYS * QUAD_KEYS;
-    stage_lines<QUAD_QUERIES, DEPTH>(queries, q + attention_at(args.q_stride, batch, head, 0),
-                                     args.q_stride[2], start, args.queries, me);
-    if (begin < all.end) {
-        stage_lines<QUAD_KEYS, DEPTH>(now, k, args.k_stride[2], begin, args.keys, me);
-        stage_lines<QUAD_KEYS, DEPTH>(now + VALUES, v, args.v_stride[2], begin, args.keys, me);
-    }
+    const uint x = me % QUAD_ALONG * 8, y = me / QUAD_ALONG;
+    const uint copied = me % QUAD_COPIERS / QUAD_ALONG; // a row of each block
+    q += attention_at(args.q_stride, batch, head, start + y) + x;
+    stage_lines<QUAD_QUERIES, 0, DEPTH, QUAD_THREADS>(
+        queries + (y * QUAD_LINE + x), q, args.q_stride[2], start + QUAD_QUERIES <= args.queries,
+        int(args.queries - start - y) - 1);
+    threadgroup T *own = queries + simd * (16 * QUAD_LINE);
+    attention_quad_walk<T, DEPTH> walk = {
+        .now = even,
+        .next = odd,
+        .own = own,
+        .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + copied) + x),
+        .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + copied) + x),
+        .place = copied * QUAD_LINE + x,
+        .copies = me >= QUAD_THREADS - QUAD_COPIERS,
+        .t = begin,
+        .end = all.end,
+        .left = int(args.keys - begin - copied) - 1,
+        .position = int(first + tile_row(lane) + args.keys - args.queries),
+        .factor = args.scale * M_LOG2E_F,
+        .lane = lane};
     attention_quad<T, DEPTH> b;
     b.begin();
-    threadgroup const T *own = queries + simd * (16 * QUAD_LINE);
-    for (uint t = begin; t < all.end; t += QUAD_KEYS) {
+    if (begin < all.end) {
+        walk.begin(args);
+        walk.first(b, begin < inner.begin || begin + QUAD_KEYS > inner.end, args);
+        // blocks of which some queries do not see all are at the ends
+        const uint whole = (inner.begin + QUAD_KEYS - 1) / QUAD_KEYS * QUAD_KEYS;
+        walk.template run<true>(b, min(whole, all.end), args);
+        walk.template run<false>(b, inner.end / QUAD_KEYS * QUAD_KEYS, args);
+        walk.template run<true>(b, all.end, args);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (t + QUAD_KEYS < all.end) {
-            stage_lines<QUAD_KEYS, DEPTH>(next, k, args.k_stride[2], t + QUAD_KEYS, args.keys, me);
-            stage_lines<QUAD_KEYS, DEPTH>(next + VALUES, v, args.v_stride[2], t + QUAD_KEYS,
-                                          args.keys, me);
-        }
-        b.find_scores(own, now);
-        if (t < inner.begin || t + QUAD_KEYS > inner.end)
-            b.hide(position, int(t), lane, args);
-        b.follow_scores(factor);
-        b.add_values(now + VALUES, factor);
-        threadgroup T *used = now;
-        now = next;
-        next = used;
+        b.add_values(walk.now + walk.VALUES);
     }
-    threadgroup_barrier(mem_flags::mem_threadgroup); // copies are over before anything is stored
-    b.finish(out, lse, args, batch, head, first, lane);
+    threadgroup_barrier(mem_flags::mem_threadgroup); // all products and copies are over
+    b.finish(own, out, lse, args, batch, head, first, lane);
 }
 
 #endif

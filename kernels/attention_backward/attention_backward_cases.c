@@ -72,9 +72,9 @@ static void declare(struct igh_run *run) {
     for (int i = 0; i < 3; i++)
         igh_output(run, DQ + i, names[i], run->type, 4, igh_tensor(run, Q + i)->shape);
     if (run->test->flags & STRIDED) {
-        attention_swap_heads(run, DOUT);
+        attention_swap_heads(run, DOUT, 3);
         for (int i = 0; i < 3; i++)
-            attention_swap_heads(run, DQ + i);
+            attention_swap_heads(run, DQ + i, 3);
     }
 }
 

@@ -244,6 +244,7 @@ struct ptx_product {      /* wgmma that has not been waited for */
     uint16_t columns;
     uint32_t group;
     uint64_t seen; /* what was read, as a number */
+    const struct ptx_instruction *in;
 };
 
 struct ptx_thread {

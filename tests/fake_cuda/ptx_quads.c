@@ -1,8 +1,9 @@
 /*
  * Products of four SIMD-groups (wgmma), one SIMD-group at a time: its 16 of the 64 rows.
  *
- * The hardware reads threadgroup memory until the product is waited for. Here it is read at once,
- * and again when it is waited for: that what it reads has changed meanwhile is an error.
+ * The hardware reads threadgroup memory, and A in registers, until the product is waited for. Here
+ * they are read at once, and again when it is waited for: that what it reads has changed meanwhile
+ * is an error. Sums are other numbers in their registers until then, except for the next product.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "ptx.h"
 
 enum { ROWS = 16, DEPTH = 16, MAX_COLUMNS = 256, LINE = 128, LINES = 8, SWIZZLE_128 = 1 };
+enum { LEFT_WORDS = 4, DISGUISE = 0x55555555 };
 
 static const struct ptx_type word = {PTX_UNSIGNED, 32, 0};
 static const struct ptx_type wide = {PTX_UNSIGNED, 64, 0};
@@ -43,10 +45,22 @@ static uint64_t mixed(uint64_t sum, uint16_t bits) {
     return (sum ^ bits) * 0x100000001b3u;
 }
 
+/* A in registers, of all lanes, as a number. */
+static uint64_t read_registers(const struct ptx_thread *threads,
+                               const struct ptx_instruction *product) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < PTX_LANES * LEFT_WORDS; i++) {
+        const uint64_t pair = ptx_read_element(&threads[i / LEFT_WORDS], &product->operands[1],
+                                               (int)(i % LEFT_WORDS));
+        sum = mixed(mixed(sum, (uint16_t)pair), (uint16_t)(pair >> 16));
+    }
+    return sum;
+}
+
 /* Everything that a product reads, as a number. */
 static uint64_t read_all(struct ptx_machine *machine, struct ptx_thread *thread,
                          struct ptx_instruction *in, const struct ptx_product *product) {
-    uint64_t sum = 0;
+    uint64_t sum = product->left ? 0 : read_registers(thread, product->in);
     const uint32_t first = thread->index / PTX_LANES % 4 * ROWS;
     for (uint32_t k = 0; k < DEPTH && !machine->fault; k++) {
         for (uint32_t row = 0; row < ROWS && product->left; row++)
@@ -72,6 +86,31 @@ static void remember(struct ptx_machine *machine, struct ptx_thread *thread,
     thread->products[thread->product_count++] = product;
 }
 
+/* Is a register a sum of these products? */
+static bool is_sum_of(const struct ptx_product *products, uint32_t count, int32_t reg) {
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ptx_operand *sums = &products[i].in->operands[0];
+        for (int k = 0; k < sums->count; k++)
+            if (ptx_element(sums, k) == reg)
+                return true;
+    }
+    return false;
+}
+
+static void disguise(struct ptx_thread *threads, int32_t reg) {
+    for (uint32_t lane = 0; lane < PTX_LANES; lane++)
+        threads[lane].registers[reg] ^= DISGUISE;
+}
+
+/* Sums of the first of these products, which are over, are what they are, unless others still add
+ * to them. */
+static void reveal(struct ptx_thread *threads, const struct ptx_product *products, uint32_t count) {
+    const struct ptx_operand *sums = &products->in->operands[0];
+    for (int i = 0; i < sums->count; i++)
+        if (!is_sum_of(products + 1, count - 1, ptx_element(sums, i)))
+            disguise(threads, ptx_element(sums, i));
+}
+
 /* Waits for all but the last `rest` groups. */
 static void wait_for(struct ptx_machine *machine, struct ptx_thread *thread,
                      struct ptx_instruction *in, uint32_t rest) {
@@ -83,6 +122,8 @@ static void wait_for(struct ptx_machine *machine, struct ptx_thread *thread,
         else if (read_all(machine, thread, in, product) != product->seen)
             ptx_fail(machine, thread, in, PTX_RACE,
                      "what a product reads was written before it was waited for");
+        else
+            reveal(thread, product, thread->product_count - i);
     }
     thread->product_count = kept;
 }
@@ -98,13 +139,18 @@ static void multiply(struct ptx_machine *machine, struct ptx_thread *threads,
                                   .right_turned = ptx_read(machine, threads, last, word) != 0,
                                   .left_turned =
                                       !registers && ptx_read(machine, threads, last - 1, word) != 0,
-                                  .columns = in->columns};
+                                  .columns = in->columns,
+                                  .in = in};
     const uint32_t first = threads->index / PTX_LANES % 4 * ROWS;
     if (in->type.bits != 32 || in->from.bits != 16 || in->columns > MAX_COLUMNS ||
         sums->count != in->columns / 2 || in->operand_count != (registers ? 7 : 8)) {
         ptx_fail(machine, threads, in, PTX_UNKNOWN, "is not known to this machine");
         return;
     }
+    for (int i = 0; i < sums->count; i++)
+        if (is_sum_of(threads->products, threads->product_count, ptx_element(sums, i)))
+            disguise(threads, ptx_element(sums, i));
+    product.seen = registers ? read_registers(threads, in) : 0;
     for (uint32_t k = 0; k < DEPTH && !machine->fault; k++) {
         for (uint32_t row = 0; row < ROWS && !registers; row++) {
             const uint16_t bits =
@@ -137,7 +183,7 @@ static void multiply(struct ptx_machine *machine, struct ptx_thread *threads,
                 sum += (double)a[row][k] * b[k][column];
             value = (float)sum;
             memcpy(&bits, &value, 4);
-            ptx_write(&threads[lane], ptx_element(sums, (int)i), bits);
+            ptx_write(&threads[lane], ptx_element(sums, (int)i), bits ^ DISGUISE);
         }
     remember(machine, threads, in, product);
 }

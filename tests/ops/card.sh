@@ -26,4 +26,7 @@ trap 'rm -f "$policy"' EXIT
 printf 'cuda matmul tile=5 fill=2\ncuda attention blocks=64 fill=2\n' >"$policy"
 INGOT_POLICY=$policy health '=136x264x328 tn' matmul --type bf16
 INGOT_POLICY=$policy health '=200x333, d128 4/2 heads causal' attention --type bf16
+INGOT_POLICY=$policy health '=140x270, d128 causal, rows apart' attention --type bf16
+INGOT_POLICY=$policy health '=150x420, d128 window 150' attention --type bf16
+health '=33x65, d64 words of q' attention --type bf16
 exit "$failed"

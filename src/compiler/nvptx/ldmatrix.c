@@ -10,7 +10,7 @@
 
 #include "compiler/nvptx/nvptx.h"
 
-enum { MAX_DEPTH = 24, MAX_PHIS = 8, ROW_ZEROS = 4, MAX_TILES = 4 };
+enum { MAX_DEPTH = 24, MAX_PHIS = 12, ROW_ZEROS = 4, MAX_TILES = 4 };
 
 /* ---- addresses ---- */
 static unsigned least(unsigned a, unsigned b) {

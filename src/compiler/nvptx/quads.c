@@ -227,7 +227,12 @@ struct seen {
 };
 
 /* A place that begins at a multiple of 1024 bytes: the entry point makes sure of arguments. */
-static bool is_aligned(LLVMValueRef pointer, struct seen *seen) {
+static bool is_aligned(struct igp_kernel *k, LLVMValueRef pointer, struct seen *seen) {
+    int64_t offset;
+    pointer = igp_base_of(k, pointer, &offset);
+    if (offset % LINES) {
+        return false;
+    }
     if (!strcmp(igp_callee(pointer), "__ingot_arg_threadgroup")) {
         return true;
     }
@@ -242,15 +247,15 @@ static bool is_aligned(LLVMValueRef pointer, struct seen *seen) {
     seen->phis[seen->count++] = pointer;
     bool good = true;
     for (unsigned i = 0; good && i < LLVMCountIncoming(pointer); i++) {
-        good = is_aligned(LLVMGetIncomingValue(pointer, i), seen);
+        good = is_aligned(k, LLVMGetIncomingValue(pointer, i), seen);
     }
     return good;
 }
 
 /* And is it the same in all threads? */
-static bool is_common(const struct igp_flow *flow, LLVMValueRef pointer) {
+static bool is_common(struct igp_kernel *k, const struct igp_flow *flow, LLVMValueRef pointer) {
     struct seen seen = {.count = 0};
-    return is_aligned(pointer, &seen) && !igp_varies(flow, pointer);
+    return is_aligned(k, pointer, &seen) && !igp_varies(flow, pointer);
 }
 
 /* May a step of k begin there, in bytes from a multiple of 1024? With the first line of eight, and
@@ -260,8 +265,8 @@ static bool is_start(bool deep, uint64_t offset) {
 }
 
 /* Sorts the parts by their columns; false if their tiles do not lie as they have to. */
-static bool find_right(const struct igp_flow *flow, struct part **parts, unsigned count,
-                       struct place *right) {
+static bool find_right(struct igp_kernel *k, const struct igp_flow *flow, struct part **parts,
+                       unsigned count, struct place *right) {
     qsort(parts, count, sizeof *parts, by_place);
     const struct igp_tile *first = &parts[0]->right[0];
     *right = (struct place){
@@ -284,7 +289,7 @@ static bool find_right(const struct igp_flow *flow, struct part **parts, unsigne
            right->near < MAX_DISTANCE && right->far > 0 && right->far < MAX_DISTANCE &&
            right->near % LINES == 0 && (right->deep || right->far % LINES == 0) &&
            right->offset >= 0 && is_start(right->deep, (uint64_t)right->offset) &&
-           is_common(flow, right->base);
+           is_common(k, flow, right->base);
 }
 
 /* A walk from a product back to barriers. */
@@ -493,7 +498,7 @@ static bool find_left(struct igp_kernel *k, const struct igp_flow *flow, const s
     return tiles[3].offset - tiles[0].offset == down + along &&
            down == (left->deep ? LINES : TILE_LINE) && along == (left->deep ? TILE_LINE : LINES) &&
            is_stepped(k, left) && offset_for(k, left->base, 0, &offset, &object) &&
-           is_common(flow, object);
+           is_common(k, flow, object);
 }
 
 /* ---- code ---- */
@@ -570,7 +575,7 @@ static ingot_status join(struct igp_kernel *k, const struct igp_flow *flow, void
     ingot_status status = INGOT_OK;
     for (struct group *group = groups; group && !status; group = group->next) {
         struct place left = {0}, right;
-        if (!can_join(flow, group, parts) || !find_right(flow, parts, group->count, &right)) {
+        if (!can_join(flow, group, parts) || !find_right(k, flow, parts, group->count, &right)) {
             continue;
         }
         if (!find_left(k, flow, group->last, &left)) {

@@ -3,12 +3,15 @@
  * A that were written before need a fence before them, and their sums, and what they read, are
  * theirs until somebody has waited. That is before barriers and at the end of the block or, in
  * loops whose sums only go round, of the block's next iteration.
+ *
+ * They end in the order in which they were begun, by groups. Products that add to the same sums
+ * are a group; so who looks at the sums of one group does not wait for those begun after it.
  */
 #include <string.h>
 
 #include "compiler/nvptx/quads.h"
 
-enum { MAX_RUN = 64, MAX_PHIS = 24 };
+enum { MAX_RUN = 64, MAX_PHIS = 24, MAX_DEPTH = 8 };
 
 LLVMValueRef igp_call_for_sums(struct igp_kernel *k, const char *name, LLVMValueRef *args,
                                unsigned count, unsigned sums) {
@@ -26,23 +29,32 @@ LLVMValueRef igp_call_for_sums(struct igp_kernel *k, const char *name, LLVMValue
 }
 
 /* ---- waiting ---- */
-/* Products of a block that are under way together. */
+/* Products of a block that are under way together, in their order. */
 struct run {
     LLVMValueRef calls[MAX_RUN];
+    unsigned group[MAX_RUN]; /* counted from 1 on, of those that are under way */
     unsigned count;
+    bool open; /* the last group */
+    bool late; /* some were waited for before others */
 };
 
-static bool is_of_run(const struct run *run, LLVMValueRef value) {
-    for (unsigned i = run->count; i-- > 0;) {
-        if (run->calls[i] == value) {
-            return true;
-        }
-    }
-    return false;
+static unsigned groups_of(const struct run *run) {
+    return run->count ? run->group[run->count - 1] : 0;
 }
 
-static bool is_sum_of_run(const struct run *run, LLVMValueRef value) {
-    return LLVMIsAExtractValueInst(value) && is_of_run(run, LLVMGetOperand(value, 0));
+/* The group of a product; 0: it is not under way. */
+static unsigned group_of(const struct run *run, LLVMValueRef value) {
+    for (unsigned i = run->count; i-- > 0;) {
+        if (run->calls[i] == value) {
+            return run->group[i];
+        }
+    }
+    return 0;
+}
+
+/* The same of a product's sum. */
+static unsigned group_of_sum(const struct run *run, LLVMValueRef value) {
+    return LLVMIsAExtractValueInst(value) ? group_of(run, LLVMGetOperand(value, 0)) : 0;
 }
 
 bool igp_may_write(LLVMValueRef in) {
@@ -59,38 +71,52 @@ LLVMValueRef igp_written(LLVMValueRef in) {
     return to && LLVMGetPointerAddressSpace(LLVMTypeOf(to)) == INGOT_SPACE_THREADGROUP ? to : NULL;
 }
 
-/* Has an instruction to wait for the products: does it look at their sums, wait for others, or
+static unsigned larger(unsigned a, unsigned b) {
+    return a > b ? a : b;
+}
+
+/* The last group that reads what is written at a place. */
+static unsigned group_that_reads(const struct run *run, LLVMValueRef to) {
+    unsigned group = 0;
+    for (unsigned i = 0; i < run->count; i++) {
+        LLVMValueRef places[2];
+        unsigned count = igp_quad_places(run->calls[i], places);
+        while (count-- > 0) {
+            group = igp_other_objects(to, places[count]) ? group : run->group[i];
+        }
+    }
+    return group;
+}
+
+/* Does somebody else want a sum that a product adds to, and changes? */
+static bool is_kept(LLVMValueRef sum) {
+    LLVMUseRef use = LLVMGetFirstUse(sum);
+    return use && LLVMGetNextUse(use);
+}
+
+/* How many groups an instruction has to wait for: does it look at their sums, wait for others, or
  * perhaps write what they read? */
-static bool ends_run(const struct run *run, LLVMValueRef in) {
+static unsigned groups_before(const struct run *run, LLVMValueRef in) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
     if (igp_is_wait(in) || LLVMIsATerminatorInst(in) || igp_may_write(in)) {
-        return true;
+        return groups_of(run);
     }
+    unsigned group = 0;
     if (opcode == LLVMStore || igp_is_copy(in)) {
-        LLVMValueRef to = LLVMGetOperand(in, opcode == LLVMStore);
-        for (unsigned i = 0; i < run->count; i++) {
-            LLVMValueRef places[2];
-            unsigned count = igp_quad_places(run->calls[i], places);
-            while (count-- > 0) {
-                if (!igp_other_objects(to, places[count])) {
-                    return true;
-                }
-            }
-        }
+        group = group_that_reads(run, LLVMGetOperand(in, opcode == LLVMStore));
     }
-    const int count =
-        igp_is_quad_product(in) ? (int)IGP_QUAD_LEFT : LLVMGetNumOperands(in); /* sums go on */
-    for (int i = 0; i < count && !LLVMIsAExtractValueInst(in); i++) {
-        if (is_sum_of_run(run, LLVMGetOperand(in, (unsigned)i))) {
-            return true;
-        }
+    for (int i = 0; i < LLVMGetNumOperands(in) && !LLVMIsAExtractValueInst(in); i++) {
+        LLVMValueRef value = LLVMGetOperand(in, (unsigned)i);
+        if (!igp_is_quad_product(in) || i < IGP_QUAD_FIRST || is_kept(value)) {
+            group = larger(group, group_of_sum(run, value));
+        } /* else a sum goes on */
     }
-    return false;
+    return group;
 }
 
 static bool is_used_outside(const struct run *run, LLVMValueRef sum) {
     for (LLVMUseRef use = LLVMGetFirstUse(sum); use; use = LLVMGetNextUse(use)) {
-        if (!is_of_run(run, LLVMGetUser(use))) {
+        if (!group_of(run, LLVMGetUser(use))) {
             return true;
         }
     }
@@ -104,7 +130,7 @@ static void replace_outside(const struct run *run, LLVMValueRef wait, LLVMValueR
     for (LLVMUseRef use = LLVMGetFirstUse(sum); use; use = next) {
         LLVMValueRef user = LLVMGetUser(use);
         next = LLVMGetNextUse(use);
-        if (user == wait || is_of_run(run, user)) {
+        if (user == wait || group_of(run, user)) {
             continue;
         }
         for (int i = 0; i < LLVMGetNumOperands(user); i++) {
@@ -116,11 +142,32 @@ static void replace_outside(const struct run *run, LLVMValueRef wait, LLVMValueR
     }
 }
 
-/* Sums that others want go through the call that waits. */
-static ingot_status build_wait(struct igp_kernel *k, struct run *run, LLVMValueRef place) {
+/* What was begun is a group. */
+static void close_group(struct igp_kernel *k, struct run *run, LLVMValueRef place) {
+    if (run->open) {
+        LLVMPositionBuilderBefore(k->builder, place);
+        igp_call(k, "nv.quads.commit", LLVMVoidTypeInContext(k->context), NULL, 0, false);
+        run->open = false;
+    }
+}
+
+static void forget_groups(struct run *run, unsigned groups) {
+    unsigned left = 0;
+    for (unsigned i = 0; i < run->count; i++) {
+        if (run->group[i] > groups) {
+            run->calls[left] = run->calls[i];
+            run->group[left++] = run->group[i] - groups;
+        }
+    }
+    run->count = left;
+}
+
+/* Waits for the first groups. Sums that others want go through the call that waits. */
+static ingot_status build_wait(struct igp_kernel *k, struct run *run, unsigned groups,
+                               LLVMValueRef place) {
     LLVMValueRef sums[IGP_QUAD_MOST];
     unsigned count = 0;
-    for (unsigned i = 0; i < run->count; i++) {
+    for (unsigned i = 0; i < run->count && run->group[i] <= groups; i++) {
         for (LLVMUseRef use = LLVMGetFirstUse(run->calls[i]); use; use = LLVMGetNextUse(use)) {
             LLVMValueRef sum = LLVMGetUser(use);
             if (is_used_outside(run, sum) && count < IGP_QUAD_MOST) {
@@ -128,17 +175,21 @@ static ingot_status build_wait(struct igp_kernel *k, struct run *run, LLVMValueR
             }
         }
     }
-    const char *name = ig_arena_printf(k->arena, "nv.quads.wait.%u", count);
+    const unsigned others = groups_of(run) - groups;
+    const char *name =
+        ig_arena_printf(k->arena, "nv.quads.wait.%s%u.%u", run->late ? "late." : "", others, count);
     if (!name) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
     }
+    close_group(k, run, place);
     LLVMPositionBuilderBefore(k->builder, place);
     LLVMValueRef wait = igp_call_for_sums(k, name, sums, count, count);
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef now = LLVMBuildExtractValue(k->builder, wait, i, "");
         replace_outside(run, wait, sums[i], now);
     }
-    run->count = 0;
+    forget_groups(run, groups);
+    run->late = others > 0;
     return INGOT_OK;
 }
 
@@ -304,6 +355,56 @@ static ingot_status add_fence(struct igp_kernel *k, LLVMValueRef product) {
     return INGOT_OK;
 }
 
+/* Has a value been in registers since the block was begun? Elements of such vectors, put together
+ * again, are. */
+static bool is_older(LLVMValueRef value, LLVMBasicBlockRef block, unsigned depth) {
+    if (!LLVMIsAInstruction(value) || LLVMIsAPHINode(value) ||
+        LLVMGetInstructionParent(value) != block) {
+        return true;
+    }
+    bool older =
+        depth < MAX_DEPTH && (LLVMIsAInsertElementInst(value) || LLVMIsAExtractElementInst(value) ||
+                              LLVMIsABitCastInst(value));
+    for (unsigned i = 0; older && i < (unsigned)LLVMGetNumOperands(value); i++) {
+        older = is_older(LLVMGetOperand(value, i), block, depth + 1);
+    }
+    return older;
+}
+
+/* Does a product have A in registers that may have been written since the one before it? */
+static bool has_new_left(LLVMValueRef product) {
+    bool older = true;
+    for (unsigned i = 0; older && !igp_has_left_in_memory(product) && i < IGP_QUAD_LEFT; i++) {
+        older = is_older(LLVMGetOperand(product, i), LLVMGetInstructionParent(product), 0);
+    }
+    return !older;
+}
+
+/* Does a product add to sums of the last group, or is it the first? Then it is one of it. */
+static bool goes_on(const struct run *run, LLVMValueRef product) {
+    const unsigned group = group_of_sum(run, LLVMGetOperand(product, IGP_QUAD_FIRST));
+    return !run->count || (run->open && group && group == groups_of(run));
+}
+
+static ingot_status add_product(struct igp_kernel *k, struct run *run, LLVMValueRef product) {
+    ingot_status status = INGOT_OK;
+    if (run->count == sizeof run->calls / sizeof *run->calls) {
+        status = build_wait(k, run, groups_of(run), product);
+    }
+    const bool another = !goes_on(run, product), first = another || !run->count;
+    const unsigned group = groups_of(run) + first;
+    if (another) {
+        close_group(k, run, product);
+    }
+    if (!status && (first || has_new_left(product))) {
+        status = add_fence(k, product);
+    }
+    run->calls[run->count] = product;
+    run->group[run->count++] = group;
+    run->open = true;
+    return status;
+}
+
 static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
     struct run run = {.count = 0};
     ingot_status status = INGOT_OK;
@@ -312,20 +413,15 @@ static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
         if (run.count && (LLVMIsATerminatorInst(in) || igp_can_sink(in)) &&
             can_delay(&run, block)) {
             build_delayed_wait(k, block);
-            run.count = 0;
-        } else if (run.count && ends_run(&run, in)) {
-            status = build_wait(k, &run, in);
+            run = (struct run){.count = 0};
         }
-        if (!igp_is_quad_product(in)) {
-            continue;
+        const unsigned groups = groups_before(&run, in);
+        if (groups) {
+            status = build_wait(k, &run, groups, in);
         }
-        if (!status && run.count == sizeof run.calls / sizeof *run.calls) {
-            status = build_wait(k, &run, in);
+        if (!status && igp_is_quad_product(in)) {
+            status = add_product(k, &run, in);
         }
-        if (!status && (!run.count || !igp_has_left_in_memory(in))) {
-            status = add_fence(k, in);
-        }
-        run.calls[run.count++] = in;
     }
     return status;
 }

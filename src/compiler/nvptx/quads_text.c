@@ -1,18 +1,23 @@
 /* The functions that products of four SIMD-groups are calls of (quads.c), as LLVM IR. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/nvptx/quads.h"
 
 #define COMMIT "wgmma.commit_group.sync.aligned;\\0A\\09"
-#define WAIT   COMMIT "wgmma.wait_group.sync.aligned 0;"
+#define WAIT   "wgmma.wait_group.sync.aligned "
+/* ptxas moves a wait up over arithmetic that stands before it, but not over a branch: this one is
+ * never taken, which only the hardware knows. */
+#define HOLD                                                                                       \
+    "{ .reg .pred q; .reg .b32 r; mov.u32 r, %nctaid.y; setp.eq.u32 q, r, 0; @q trap; }\\0A\\09"
 
 /* Those without operands and results. */
 static const struct {
     const char *name, *code;
-} orders[] = {{"nv.quads.wait.0", WAIT}, /* nobody wants a sum */
-              {"nv.quads.wait_before", COMMIT "wgmma.wait_group.sync.aligned 1;"},
-              {"nv.quads.wait_all", "wgmma.wait_group.sync.aligned 0;"}};
+} orders[] = {{"nv.quads.commit", "wgmma.commit_group.sync.aligned;"},
+              {"nv.quads.wait_before", COMMIT WAIT "1;"},
+              {"nv.quads.wait_all", WAIT "0;"}};
 
 static void write_list(struct ig_text *out, unsigned count, const char *item) {
     for (unsigned i = 0; i < count; i++) {
@@ -40,15 +45,34 @@ static void write_constraints(struct ig_text *out, unsigned count, const char *o
     ig_text_puts(out, "~{memory}");
 }
 
+static void write_order(struct ig_text *out, const char *name, const char *code) {
+    ig_text_printf(out,
+                   "define internal void @%s() convergent alwaysinline nounwind {\n"
+                   "  call void asm sideeffect \"%s\", \"~{memory}\"() convergent\n"
+                   "  ret void\n}\n",
+                   name, code);
+}
+
+/* nv.quads.wait[.late].GROUPS.SUMS: but for the last groups. */
 static void write_wait(const char *name, struct ig_text *out) {
-    const unsigned count = (unsigned)strtoul(strrchr(name, '.') + 1, NULL, 10);
+    static const char begin[] = "nv.quads.wait.", late[] = "late.";
+    const char *numbers = name + strlen(begin);
+    const bool is_late = !strncmp(numbers, late, strlen(late));
+    char *rest, code[sizeof HOLD WAIT + 12];
+    const unsigned groups = (unsigned)strtoul(numbers + (is_late ? strlen(late) : 0), &rest, 10);
+    const unsigned count = (unsigned)strtoul(rest + 1, NULL, 10);
+    snprintf(code, sizeof code, "%s" WAIT "%u;", is_late ? HOLD : "", groups);
+    if (!count) { /* nobody wants a sum */
+        write_order(out, name, code);
+        return;
+    }
     ig_text_puts(out, "define internal {");
     write_list(out, count, "float");
     ig_text_printf(out, "} @%s(", name);
     write_numbers(out, count, "float %s", ", ");
     ig_text_puts(out, ") convergent alwaysinline nounwind {\n  %r = call {");
     write_list(out, count, "float");
-    ig_text_puts(out, "} asm sideeffect \"" WAIT "\", \"");
+    ig_text_printf(out, "} asm sideeffect \"%s\", \"", code);
     write_constraints(out, count, "");
     ig_text_puts(out, "\"(");
     write_numbers(out, count, "float %s", ", ");
@@ -57,17 +81,18 @@ static void write_wait(const char *name, struct ig_text *out) {
     ig_text_puts(out, "} %r\n}\n");
 }
 
-/* The descriptor of what is at %NAME and `at` bytes behind it. */
+/* The descriptor of what is at %NAME and `at` bytes behind it, both multiples of 16. */
 static void write_descriptor(struct ig_text *out, const char *name) {
     ig_text_printf(out,
                    "  %%%s.start = ptrtoint ptr addrspace(3) %%%s to i32\n"
-                   "  %%%s.place = add i32 %%%s.start, %%%s.at\n"
-                   "  %%%s.line = lshr i32 %%%s.place, 4\n"
+                   "  %%%s.line = lshr i32 %%%s.start, 4\n"
                    "  %%%s.low = and i32 %%%s.line, 16383\n"
-                   "  %%%s.wide = zext i32 %%%s.low to i64\n"
+                   "  %%%s.lines = ashr i32 %%%s.at, 4\n"
+                   "  %%%s.place = add i32 %%%s.low, %%%s.lines\n"
+                   "  %%%s.wide = zext i32 %%%s.place to i64\n"
                    "  %%%s.all = or i64 %%%s.wide, %%%s.shape\n",
                    name, name, name, name, name, name, name, name, name, name, name, name, name,
-                   name);
+                   name, name, name);
 }
 
 /* nv.wgmma[.fenced].TYPE.LEFT.RIGHT.TILES; LEFT: "registers", or what lines of A are along, "k" or
@@ -122,11 +147,7 @@ static void write_product(const char *name, struct ig_text *out) {
 void igp_write_quad_function(const char *name, struct ig_text *out) {
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         if (!strcmp(name, orders[i].name)) {
-            ig_text_printf(out,
-                           "define internal void @%s() convergent alwaysinline nounwind {\n"
-                           "  call void asm sideeffect \"%s\", \"~{memory}\"() convergent\n"
-                           "  ret void\n}\n",
-                           name, orders[i].code);
+            write_order(out, name, orders[i].code);
             return;
         }
     }
