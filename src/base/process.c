@@ -211,6 +211,9 @@ static bool exchange(const struct ig_process *process, struct pipes *p, double d
         }
         if (p->err[0] >= 0 && polls[2].revents) {
             drain(&p->err[0], &result->errors);
+            if (process->heard) {
+                process->heard(process->context, ig_text_string(&result->errors));
+            }
         }
     }
     return true;

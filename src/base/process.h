@@ -13,6 +13,9 @@ struct ig_process {
     size_t input_size;
     double seconds; /* wall-clock limit; 0 = 300 */
     size_t memory;  /* address-space limit in bytes; 0 = 16 GiB */
+    /* Or NULL: called with all of stderr so far whenever there is more of it. */
+    void (*heard)(void *context, const char *errors);
+    void *context;
 };
 
 struct ig_process_result {

@@ -144,9 +144,11 @@ struct cli_compile_request {
     bool assume_constants;
     bool list_only;     /* compile nothing */
     bool describe_only; /* arguments and limits, no code */
+    bool check;         /* code is made, but not kept */
+    bool no_code;       /* nor made: everything before it */
 };
 
-/* Compiles the kernels, with as many runs of ingotc at a time as there are cores. Returns
+/* Compiles the kernels, on all cores. Returns
  * an error when nothing could be compiled at all (no compiler, a syntax error, an unknown
  * kernel); the outcome of each kernel is in results. */
 ingot_status cli_compile(const struct cli_compile_request *request, struct cli_compilation *out,

@@ -223,6 +223,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     struct check check = {0};
     struct cli_source_options source = {0};
     struct cli_list kernels = {0}, constants = {0}, targets = {0}, files = {0};
+    bool no_code = false;
     const struct cli_option options[] = {
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &kernels},
         {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &check.as_json},
@@ -230,6 +231,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"target", 0, CLI_LIST, "LEVEL",
          "x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90 or sm_90a (this machine's); may be repeated",
          &targets},
+        {"no-code", 0, CLI_FLAG, NULL,
+         "stop before machine code: all that can be wrong with the source, in a third of the time",
+         &no_code},
         {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value", &constants},
         CLI_SOURCE_OPTIONS(source),
         {0},
@@ -241,7 +245,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
                                                      .kernels = &kernels,
                                                      .targets = &targets,
                                                      .constants = &constants,
-                                                     .assume_constants = true};
+                                                     .assume_constants = true,
+                                                     .check = true,
+                                                     .no_code = no_code};
         check.request.found = calloc(kernels.count + 1, sizeof(bool));
         if (!files.count)
             status = cli_usage_error(command, "expected at least one FILE");

@@ -1,10 +1,11 @@
 /*
- * Compiles the kernels of one source file, a few in each run of ingotc.
+ * Compiles the kernels of one source file.
  *
  * Requires ingotc. Provides, for each kernel, its archive or its diagnostics. First one run
- * with --list-only preprocesses the source and lists kernels and constants; then a few threads
- * take one batch of kernels after the other. When a batch fails, each of its kernels is compiled
- * alone, so that a compiler that crashes is the failure of that one kernel.
+ * with --list-only preprocesses the source and lists kernels and constants. Many kernels are then
+ * compiled by one run, which itself uses all cores; a few by several, a thread for each. Kernels
+ * that such a run gave no code for are compiled alone: the diagnostics are then that kernel's, and
+ * a compiler that crashes is the failure of that one kernel.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,7 +26,13 @@
 #define COMPILER_MEMORY 0 /* the default limit */
 #endif
 
-enum { MAX_ARGUMENTS = 8192, MAX_WORKERS = 64, MAX_BATCH = 8, MAX_DESCRIBED = 64 };
+enum {
+    MAX_ARGUMENTS = 8192,
+    MAX_WORKERS = 64,
+    MAX_BATCH = 2000, /* two arguments each */
+    MAX_DESCRIBED = 64,
+    FEW_KERNELS = 4, /* which ingotc compiles one after the other */
+};
 
 struct command_line {
     const char *items[MAX_ARGUMENTS + 1];
@@ -38,8 +45,10 @@ struct jobs {
     struct cli_compilation *out;
     struct ig_arena *arena; /* of out, under lock */
     pthread_mutex_t lock;
-    size_t next, done;
+    size_t *todo, *again; /* positions in out->results; again: to be compiled alone */
+    size_t todo_count, again_count, next, done;
     size_t batch; /* kernels for one run of the compiler */
+    bool one_run; /* at a time, which says how far it is */
     const char *compiler;
     const char *source;              /* preprocessed text in the temporary folder */
     struct cli_list constant_values; /* "INDEX=HEX" */
@@ -106,13 +115,31 @@ static ingot_status fail_plainly(ingot_status status, const char *text, struct i
     return ig_fail(error, status, "%.*s", (int)size, text);
 }
 
-/* Runs ingotc; *message is its stderr (the caller frees it), also when it succeeds. */
-static ingot_status run_compiler(const struct command_line *line, char **message,
-                                 struct ig_error *error) {
-    struct ig_process process = {
-        .arguments = line->items, .seconds = 600, .memory = COMPILER_MEMORY};
+/* Shows the last of ingotc's lines "[7/20] NAME". */
+static void show_progress(void *context, const char *errors) {
+    const struct jobs *jobs = context;
+    const char *last = NULL;
+    size_t lines = 0;
+    for (const char *line = errors, *end; (end = strchr(line, '\n')); line = end + 1)
+        if (*line == '[') {
+            last = line;
+            lines++;
+        }
+    const char *name = last ? strchr(last, ' ') : NULL;
+    if (name)
+        cli_progress(jobs->done + lines, jobs->out->result_count, name + 1);
+}
+
+/* Runs ingotc on `count` kernels; the error is its stderr. */
+static ingot_status run_compiler(const struct command_line *line, size_t count,
+                                 struct jobs *listener, struct ig_error *error) {
+    const double seconds = 600 + 60.0 * (double)count;
+    struct ig_process process = {.arguments = line->items,
+                                 .seconds = seconds,
+                                 .memory = COMPILER_MEMORY,
+                                 .heard = listener ? show_progress : NULL,
+                                 .context = listener};
     struct ig_process_result result = {0};
-    *message = NULL;
     if (line->overflow)
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "more than %d compiler arguments",
                        MAX_ARGUMENTS);
@@ -124,7 +151,7 @@ static ingot_status run_compiler(const struct command_line *line, char **message
                              line->items[0])
                    : status;
     if (result.timed_out)
-        status = ig_fail(error, INGOT_TIMEOUT, "the compiler ran longer than 600 s");
+        status = ig_fail(error, INGOT_TIMEOUT, "the compiler ran longer than %.0f s", seconds);
     else if (result.signal)
         status = ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)\n%s",
                          result.signal, ig_text_string(&result.errors));
@@ -133,8 +160,6 @@ static ingot_status run_compiler(const struct command_line *line, char **message
     else if (result.exit_code)
         status = fail_plainly(result.exit_code == 3 ? INGOT_NO_COMPILER : INGOT_INTERNAL_ERROR,
                               ig_text_string(&result.errors), error);
-    else
-        *message = strdup(ig_text_string(&result.errors));
     ig_process_result_free(&result);
     return status;
 }
@@ -171,9 +196,7 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     for (size_t i = 0; i < jobs->request->targets->count; i++) /* a wrong one is named once */
         add_pair(&line, "--target", jobs->request->targets->items[i]);
     add_source_options(&line, arena, jobs->request->options);
-    char *message;
-    ingot_status status = run_compiler(&line, &message, error);
-    free(message);
+    ingot_status status = run_compiler(&line, 0, NULL, error);
     if (status == INGOT_COMPILE_ERROR && !access(listing, R_OK)) { /* each for itself, then */
         ig_error_clear(error);
         status = INGOT_OK;
@@ -266,102 +289,150 @@ static bool add_others(struct command_line *line, const struct cli_compile_reque
     return any;
 }
 
-/* Compiles `count` kernels from `first` on in one run; false when it failed, and there is more
- * than one to blame. */
-static bool compile_batch(struct jobs *jobs, size_t first, size_t count) {
+static void add_command(struct command_line *line, struct ig_arena *arena, const struct jobs *jobs,
+                        const char *path, const size_t *kernels, size_t count) {
+    const struct cli_compile_request *request = jobs->request;
+    const struct cli_compilation *out = jobs->out;
+    const char *const head[] = {jobs->compiler, jobs->source, "--preprocessed", "--name", out->path,
+                                "-o",           path};
+    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
+        add(line, head[i]);
+    for (size_t i = 0; i < count; i++)
+        add_pair(line, "--kernel", out->results[kernels[i]].kernel);
+    for (size_t i = 0; i < request->targets->count; i++)
+        add_pair(line, "--target", request->targets->items[i]);
+    for (size_t i = 0; i < jobs->constant_values.count; i++)
+        add_pair(line, "--const", jobs->constant_values.items[i]);
+    if (request->describe_only)
+        add(line, "--describe-only");
+    if (request->check)
+        add(line, "--check");
+    if (request->no_code)
+        add(line, "--no-code");
+    if (jobs->one_run)
+        add(line, "--progress");
+    struct cli_source_options options = *request->options;
+    if (!add_others(line, request)) {
+        options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
+        options.defines = (struct cli_list){0};
+    }
+    add_source_options(line, arena, &options);
+}
+
+static bool has_kernel(const struct ig_archive *archive, const char *kernel) {
+    for (uint32_t i = 0; archive && i < archive->variant_count; i++)
+        if (!strcmp(archive->variants[i].kernel, kernel))
+            return true;
+    return false;
+}
+
+/* The warnings of a run are shown once, with its first kernel. */
+static void settle(struct jobs *jobs, const size_t *kernels, size_t count, double seconds,
+                   ingot_status status, const char *failure, const struct ig_archive *archive) {
+    const char *warnings = archive ? archive->warnings : "";
+    for (size_t i = 0; i < count; i++) {
+        struct cli_kernel_result *result = &jobs->out->results[kernels[i]];
+        if (status && count > 1 && !has_kernel(archive, result->kernel)) {
+            jobs->again[jobs->again_count++] = kernels[i];
+            continue;
+        }
+        result->status = count > 1 ? INGOT_OK : status;
+        result->message = result->status ? own_words(result, status, failure) : warnings;
+        result->message = ig_arena_string(&jobs->out->arena, result->message);
+        result->message = result->message ? result->message : "";
+        result->seconds = seconds / (double)count;
+        result->archive = result->status ? NULL : archive;
+        warnings = "";
+        jobs->done++;
+        if (jobs->out->result_count > 1)
+            cli_progress(jobs->done, jobs->out->result_count, result->kernel);
+    }
+}
+
+/* Compiles kernels in one run. */
+static void compile_batch(struct jobs *jobs, const size_t *kernels, size_t count) {
     struct cli_compilation *out = jobs->out;
     struct ig_arena scratch = {0};
     struct ig_error error = {0};
     struct command_line line = {0};
-    const char *path = ig_arena_printf(&scratch, "%s/%zu.ingot", out->folder, first);
-    const char *const head[] = {jobs->compiler, jobs->source, "--preprocessed", "--name", out->path,
-                                "-o",           path};
-    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
-        add(&line, head[i]);
-    for (size_t i = 0; i < count; i++)
-        add_pair(&line, "--kernel", out->results[first + i].kernel);
-    for (size_t i = 0; i < jobs->request->targets->count; i++)
-        add_pair(&line, "--target", jobs->request->targets->items[i]);
-    for (size_t i = 0; i < jobs->constant_values.count; i++)
-        add_pair(&line, "--const", jobs->constant_values.items[i]);
-    if (jobs->request->describe_only)
-        add(&line, "--describe-only");
-    struct cli_source_options options = *jobs->request->options;
-    if (!add_others(&line, jobs->request)) {
-        options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
-        options.defines = (struct cli_list){0};
-    }
-    add_source_options(&line, &scratch, &options);
-
+    const char *path = ig_arena_printf(&scratch, "%s/%zu.ingot", out->folder, kernels[0]);
     double start = now();
-    char *message = NULL;
-    ingot_status status = path ? run_compiler(&line, &message, &error) : INGOT_OUT_OF_MEMORY;
+    ingot_status status = INGOT_OUT_OF_MEMORY;
+    if (path) {
+        add_command(&line, &scratch, jobs, path, kernels, count);
+        status = run_compiler(&line, count, jobs->one_run ? jobs : NULL, &error);
+    }
     const struct ig_archive *archive = NULL;
     pthread_mutex_lock(&jobs->lock);
-    if (!status)
+    if (!status) {
         status = cli_read_archive(out, path, &archive, &error);
-    bool settled = status == INGOT_OK || count == 1;
-    for (size_t i = 0; settled && i < count; i++) {
-        struct cli_kernel_result *result = &out->results[first + i];
-        const char *text = status ? own_words(result, status, ig_error_text(&error))
-                                  : (message && i == 0 ? message : "");
-        result->seconds = (now() - start) / (double)count;
-        result->archive = archive;
-        result->status = status;
-        result->message = ig_arena_string(&out->arena, text);
-        if (!result->message)
-            result->message = "";
-        jobs->done++;
-        if (jobs->out->result_count > 1)
-            cli_progress(jobs->done, out->result_count, result->kernel);
+    } else if (path && count > 1 && !access(path, R_OK)) { /* of those that are fine */
+        struct ig_error ignored = {0};
+        if (cli_read_archive(out, path, &archive, &ignored))
+            archive = NULL;
+        ig_error_clear(&ignored);
     }
+    settle(jobs, kernels, count, now() - start, status, ig_error_text(&error), archive);
     pthread_mutex_unlock(&jobs->lock);
     if (path)
         unlink(path);
-    free(message);
     ig_error_clear(&error);
     ig_arena_free(&scratch);
-    return settled;
 }
 
 static void *worker(void *context) {
     struct jobs *jobs = context;
     for (;;) {
         pthread_mutex_lock(&jobs->lock);
-        size_t first = jobs->next, left = jobs->out->result_count - first;
+        size_t first = jobs->next, left = jobs->todo_count - first;
         size_t count = left < jobs->batch ? left : jobs->batch;
         jobs->next += count;
         pthread_mutex_unlock(&jobs->lock);
         if (!count)
             return NULL;
-        if (!compile_batch(jobs, first, count)) /* which of them is it? */
-            for (size_t i = 0; i < count; i++)
-                compile_batch(jobs, first + i, 1);
+        compile_batch(jobs, jobs->todo + first, count);
     }
 }
 
-static void run_workers(struct jobs *jobs) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t count = cores < 1 ? 1 : (size_t)cores;
+static void run_workers(struct jobs *jobs, size_t count) {
     pthread_t threads[MAX_WORKERS];
-    size_t started = 0;
-    /* Several rounds for each core, so that all are done at about the same time. */
-    jobs->batch = jobs->out->result_count / (2 * count);
-    if (jobs->batch < 1)
-        jobs->batch = 1;
-    size_t most = jobs->request->describe_only ? MAX_DESCRIBED : MAX_BATCH;
-    if (jobs->batch > most)
-        jobs->batch = most;
-    if (count > jobs->out->result_count)
-        count = jobs->out->result_count;
-    if (count > MAX_WORKERS)
-        count = MAX_WORKERS;
+    size_t started = 0, batches = (jobs->todo_count + jobs->batch - 1) / jobs->batch;
+    count = count < batches ? count : batches;
+    count = count < MAX_WORKERS ? count : MAX_WORKERS;
+    jobs->next = 0;
     while (started + 1 < count && !pthread_create(&threads[started], NULL, worker, jobs))
         started++;
     worker(jobs); /* this thread works too, so that one is always there */
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
+}
+
+static ingot_status compile_all(struct jobs *jobs, struct ig_error *error) {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t cores = processors < 1 ? 1 : (size_t)processors, count = jobs->out->result_count;
+    jobs->todo = ig_arena_array(&jobs->out->arena, count, sizeof *jobs->todo);
+    jobs->again = ig_arena_array(&jobs->out->arena, count, sizeof *jobs->again);
+    if (!jobs->todo || !jobs->again)
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        jobs->todo[jobs->todo_count++] = i;
+    /* Several rounds for each core, so that all are done at about the same time. */
+    size_t each = count / (2 * cores);
+    jobs->batch = each < 1 ? 1 : each;
+    if (jobs->request->describe_only) {
+        jobs->batch = each < MAX_DESCRIBED ? jobs->batch : MAX_DESCRIBED;
+    } else if (each > FEW_KERNELS) {
+        jobs->batch = MAX_BATCH;
+        jobs->one_run = true;
+    }
+    run_workers(jobs, jobs->one_run ? 1 : cores);
+    jobs->todo = jobs->again;
+    jobs->todo_count = jobs->again_count;
+    jobs->batch = 1;
+    jobs->one_run = false;
+    run_workers(jobs, cores);
     cli_progress_end();
+    return INGOT_OK;
 }
 
 static ingot_status choose_kernels(struct jobs *jobs, struct ig_error *error) {
@@ -413,7 +484,7 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
         status = set_constants(&jobs, error);
     if (!status && out->result_count && !request->list_only) {
         pthread_mutex_init(&jobs.lock, NULL);
-        run_workers(&jobs);
+        status = compile_all(&jobs, error);
         pthread_mutex_destroy(&jobs.lock);
     }
     cli_list_free(&jobs.constant_values);

@@ -146,6 +146,30 @@ check "check goes on after a wrong kernel, and warns of Apple's limits" 1 \
     "limits.metal:14:59: error: use of undeclared identifier 'missing'" \
     "limits.metal:15:29: error: a kernel parameter must be a built-in value with its attribute" \
     "kernel large: ok" "kernel wrong: failed" "kernel wrong_too: failed" "2 passed, 2 failed" -- "$ingot" check limits.metal
+check "check finds as much without code" 1 "limits.metal:3:77: warning: " "33024 bytes of threadgroup memory" \
+    "limits.metal:14:59: error: " "kernel large: ok" "2 passed, 2 failed" -- "$ingot" check limits.metal --no-code
+for ((k = 0; k < 40; k++)); do
+    body='x[i] *= 2'
+    [ $k = 17 ] && body='x[i] = missing'
+    [ $k = 30 ] && body='int y; x[i] = y'
+    echo "kernel void k$k(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { $body; }"
+done >forty.metal
+check "check many kernels, one of them wrong" 1 "forty.metal:18:" "undeclared identifier 'missing'" "forty.metal:31:" \
+    "'y' is uninitialized" "kernel k16: ok" "kernel k17: failed" "39 passed, 1 failed" -- "$ingot" check forty.metal
+# a linker that ends the compiler which called it, once
+cat >deadly-linker <<M
+#!/bin/sh
+mkdir "$work/killed" 2>/dev/null && kill -SEGV \$PPID && sleep 10
+exec "$(command -v ld.lld-19 || command -v ld.lld || echo /usr/lib/llvm-19/bin/ld.lld)" "\$@"
+M
+chmod +x deadly-linker
+sed -i 's/missing/1/' forty.metal
+check "a crash costs one kernel" 1 "the compiler crashed (signal 11)" -- \
+    env INGOT_LLD="$work/deadly-linker" "${INGOTC:-$(dirname "$ingot")/ingotc}" forty.metal -o forty.ingot
+same "the others have code" "$("$ingot" inspect forty.ingot --json | grep -c '"compiled": true')" 39
+rm -r killed
+check "and is tried again by pack" 0 "40 kernels" -- \
+    env INGOT_LLD="$work/deadly-linker" "$ingot" pack forty.metal -o forty.ingot --target x86-64-v3
 check "assembly" 0 -- "${INGOTC:-$(dirname "$ingot")/ingotc}" good.metal --kernel scale --emit asm -o scale.s
 same "code has lines of the source" "$(grep -qE '\.loc[[:space:]]+[0-9]+ 6 ' scale.s && echo yes)" yes
 for level in x86-64-v3 x86-64-v4; do

@@ -176,20 +176,19 @@ static void write_kernel(struct ig_text *text, int lines) {
     ig_text_printf(text, "x[i] = t%d;\n}\n", lines - 1);
 }
 
-/* CPU seconds of ingotc and all that it starts; 0 if it failed. */
-static double seconds_to_compile(const char *compiler, const char *folder, int lines) {
+/* CPU seconds of ingotc and all that it starts; 0 if it failed. Uses the text up. */
+static double seconds_to_compile(const char *compiler, const char *folder, struct ig_text *text) {
     char source[4096], output[4096];
-    snprintf(source, sizeof source, "%s/%d.metal", folder, lines);
-    snprintf(output, sizeof output, "%s/%d.ingot", folder, lines);
-    struct ig_text text = {0};
+    snprintf(source, sizeof source, "%s/source.metal", folder);
+    snprintf(output, sizeof output, "%s/output.ingot", folder);
     struct ig_error error = {0};
-    write_kernel(&text, lines);
-    CHECK(!ig_file_write(source, text.data, text.size, &error));
-    ig_text_free(&text);
+    CHECK(!ig_file_write(source, text->data, text->size, &error));
+    ig_text_free(text);
     ig_error_clear(&error);
     pid_t pid = fork();
     if (pid == 0) {
-        execl(compiler, compiler, source, "-o", output, "--target", "x86-64-v4", (char *)NULL);
+        execl(compiler, compiler, source, "-o", output, "--target", "x86-64-v4", "--check",
+              (char *)NULL);
         _exit(127);
     }
     int state = -1;
@@ -201,7 +200,24 @@ static double seconds_to_compile(const char *compiler, const char *folder, int l
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/* Three times as many lines took 10 times as long when LLVM's quadratic passes saw them. */
+static double seconds_for_lines(const char *compiler, const char *folder, int lines) {
+    struct ig_text text = {0};
+    write_kernel(&text, lines);
+    return seconds_to_compile(compiler, folder, &text);
+}
+
+static double seconds_for_kernels(const char *compiler, const char *folder, int kernels) {
+    struct ig_text text = {0};
+    for (int i = 0; i < kernels; i++)
+        ig_text_printf(&text,
+                       "kernel void k%d(device float *x [[buffer(0)]], "
+                       "uint i [[thread_position_in_grid]]) { x[i] *= %d; }\n",
+                       i, i);
+    return seconds_to_compile(compiler, folder, &text);
+}
+
+/* Three times as many lines took 10 times as long when LLVM's quadratic passes saw them. Most of
+ * what one small kernel costs is clang and the start of programs, which many share. */
 static void test_time(void) {
     const char *compiler = getenv("INGOTC");
     if (!compiler) {
@@ -211,12 +227,17 @@ static void test_time(void) {
     struct ig_error error = {0};
     char *folder = NULL;
     CHECK(!ig_folder_temporary(&folder, &error));
-    seconds_to_compile(compiler, folder, 2); /* the prelude is compiled once */
-    double small = seconds_to_compile(compiler, folder, 500);
-    double large = seconds_to_compile(compiler, folder, 1500);
+    seconds_for_lines(compiler, folder, 2); /* the prelude is compiled once */
+    double small = seconds_for_lines(compiler, folder, 500);
+    double large = seconds_for_lines(compiler, folder, 1500);
     printf("500 lines: %.2f s, 1500 lines: %.2f s\n", small, large);
     CHECK(small > 0 && large > 0);
     CHECK(large < 5 * small);
+    double one = seconds_for_kernels(compiler, folder, 1);
+    double many = seconds_for_kernels(compiler, folder, 200);
+    printf("one kernel: %.2f s, 200 kernels: %.2f s\n", one, many);
+    CHECK(one > 0 && many > 0);
+    CHECK(many < 100 * one);
     ig_folder_remove(folder);
     free(folder);
     ig_error_clear(&error);

@@ -19,10 +19,10 @@ enum state { UNSEEN, ACTIVE, DONE };
 struct function {
     LLVMValueRef value;
     enum state state;
-    bool is_kernel;
 };
 
 struct calls {
+    LLVMModuleRef module;
     struct function *functions;
     size_t count;
     const struct igc_job *job;
@@ -156,6 +156,7 @@ static bool is_texture_access(LLVMValueRef instruction) {
 /* Depth first; the depth is that of the call graph. */
 static ingot_status visit(struct calls *calls, struct function *function) {
     ingot_status status = INGOT_OK;
+    const bool is_kernel = igc_module_is_kernel(calls->module, function->value);
     function->state = ACTIVE;
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function->value); b && !status;
          b = LLVMGetNextBasicBlock(b)) {
@@ -168,7 +169,7 @@ static ingot_status visit(struct calls *calls, struct function *function) {
                                 "constant: nothing can be stored to it");
                 continue;
             }
-            if (function->is_kernel && LLVMIsAReturnInst(in) && LLVMGetNumOperands(in) > 0) {
+            if (is_kernel && LLVMIsAReturnInst(in) && LLVMGetNumOperands(in) > 0) {
                 status = refuse(calls, in, function->value,
                                 "a kernel returns void, but this one returns a value");
                 continue;
@@ -183,8 +184,9 @@ static ingot_status visit(struct calls *calls, struct function *function) {
             if (!callee || callee->state == DONE) {
                 continue;
             }
-            if (callee->is_kernel || (callee->state == ACTIVE && !takes_floats(callee->value) &&
-                                      !starts_over(function->value, in))) {
+            if (igc_module_is_kernel(calls->module, callee->value) ||
+                (callee->state == ACTIVE && !takes_floats(callee->value) &&
+                 !starts_over(function->value, in))) {
                 status = refuse(calls, in, callee->value,
                                 callee->state == ACTIVE
                                     ? "recursive call: Metal does not allow recursion"
@@ -200,7 +202,7 @@ static ingot_status visit(struct calls *calls, struct function *function) {
 
 ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                              struct ig_error *error) {
-    struct calls calls = {.job = job, .error = error};
+    struct calls calls = {.module = module, .job = job, .error = error};
     size_t count = 0;
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         count += !LLVMIsDeclaration(f);
@@ -212,8 +214,7 @@ ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const st
     }
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         if (!LLVMIsDeclaration(f)) {
-            calls.functions[calls.count++] =
-                (struct function){.value = f, .is_kernel = igc_module_is_kernel(module, f)};
+            calls.functions[calls.count++] = (struct function){.value = f};
         }
     }
     qsort(calls.functions, calls.count, sizeof *calls.functions, compare_functions);

@@ -383,10 +383,11 @@ ingot_status igc_codegen(struct ig_arena *arena, LLVMModuleRef module, LLVMValue
     }
     status = vectorise(&v, code, job);
     igc_lines_free(&v.lines);
-    if (!status) {
+    const bool goes_on = !status && !job->command->no_code;
+    if (goes_on) {
         status = clean_up(module, v.request.machine, target->bit_masks, error);
     }
-    if (!status) {
+    if (goes_on && !status) {
         if (target->is_x86) {
             igc_promote_half(module);
         } else {

@@ -58,6 +58,8 @@ struct igc_command {
     struct igc_others *others; /* as many */
     const char *variants_path; /* instead of kernels and values; NULL: none */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help;
+    bool check;   /* code is made, but neither linked nor kept */
+    bool no_code; /* nor made */
     enum igc_emit emit;
 };
 
@@ -108,6 +110,10 @@ struct igc_batch { /* the kernels of one clang run */
     struct ig_text *emitted; /* or NULL */
     igc_done_fn *done;
     void *context;
+    /* Or NULL. Starts a process for a kernel: true in that process, which calls `end` instead of
+     * going on to the next one; false in ours, when the kernel is done. */
+    bool (*apart)(void *context, size_t position);
+    void (*end)(void *context);
 };
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch);
 
@@ -126,6 +132,10 @@ ingot_status igc_compile_all(struct ig_arena *arena, struct igc_source *source,
                              const struct igc_command *command, const char *const *kernels,
                              size_t kernel_count, struct ig_text *emitted,
                              struct igc_batch_result *result, struct ig_error *error);
+ingot_status igc_compile_few(struct ig_arena *arena, struct igc_source *source,
+                             const struct igc_command *command, const char *const *kernels,
+                             size_t kernel_count, struct igc_batch_result *result,
+                             struct ig_error *error);
 ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               const struct igc_command *command, const char *const *kernels,
                               size_t kernel_count, struct igc_batch_result *result,
@@ -323,12 +333,15 @@ void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *t
 
 /* ---- link.c ---------------------------------------------------------------------------------- */
 /* Object in, shared object out (the arena's). */
+/* What igc_link would find wrong, without linking. */
+ingot_status igc_check_object(const void *object, size_t size, struct ig_error *error);
 ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_size,
                       const void **shared, size_t *shared_size, struct ig_error *error);
 
 /* ---- time_report.c ----------------------------------------------------------------------------
  */
-double igc_time_now(void);
+void igc_time_start(void); /* nothing is kept without it */
+double igc_time_now(void); /* processor time */
 void igc_time_add(const char *stage, double seconds);
 void igc_time_print(void);
 

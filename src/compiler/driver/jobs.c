@@ -1,10 +1,12 @@
 /*
- * Compiles several kernels: a few in this process after one clang run, many in child processes,
- * as many at a time as there are processors, a batch of kernels per clang run.
+ * Compiles several kernels, as many at a time as there are processors: all in this process, one
+ * after the other (igc_compile_all); a few after one clang run, a child process for each
+ * (igc_compile_few); or many, a child for each clang run (igc_compile_many).
  *
- * A child writes a record per kernel to a memory file as soon as the kernel is done, so that a
- * crash costs one kernel: the parent reports the first kernel without a record and starts the
- * rest of the batch again. Requires a single-threaded process (it forks).
+ * Such a child runs clang and reads what it made, and has a child of its own for each kernel, one
+ * after the other, which finds the module in its memory and writes a record to a memory file: a
+ * crash costs one kernel. Should the first child crash, the parent reports the first kernel without
+ * a record and starts the rest of the batch again. Requires a single-threaded process (it forks).
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +21,12 @@
 #include "base/process.h"
 #include "compiler/driver/driver.h"
 
-enum { BATCH_KERNELS = 8, MAX_CHILDREN = 64, KERNEL_SECONDS = 300 };
+enum {
+    BATCH_KERNELS = 16, /* more, and each takes longer to find its own in the module */
+    BATCH_LEAST = 4,    /* where there are as many for each processor */
+    MAX_CHILDREN = 64,
+    KERNEL_SECONDS = 300,
+};
 
 /* ---- collecting results ---- */
 
@@ -150,6 +157,17 @@ struct reporter {
     bool broken;
 };
 
+static void explain_end(int state, struct ig_error *error) {
+    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
+        ig_fail(error, INGOT_TIMEOUT, "the compiler took more than %d s", KERNEL_SECONDS);
+    } else if (WIFSIGNALED(state)) {
+        ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)", WTERMSIG(state));
+    } else {
+        ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler gave up (status %d)",
+                WEXITSTATUS(state));
+    }
+}
+
 static void put(struct reporter *r, const void *bytes, size_t size) {
     r->broken = r->broken || ig_write_all(r->file, bytes, size);
 }
@@ -177,6 +195,40 @@ static void report(void *context, size_t position, const struct ig_variant *vari
     alarm(KERNEL_SECONDS);
 }
 
+/* The process of one kernel has the memory of ours and its place in the file. What it leaves of a
+ * record when it crashes goes. */
+static bool start_kernel(void *context, size_t position) {
+    struct reporter *r = context;
+    off_t place = lseek(r->file, 0, SEEK_CUR);
+    struct ig_error error = {0};
+    int state = 0;
+    alarm(0); /* the limit is the kernel's own */
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        ig_process_end_with(parent);
+        alarm(KERNEL_SECONDS);
+        return true;
+    }
+    while (pid > 0 && waitpid(pid, &state, 0) < 0 && errno == EINTR) {
+    }
+    if (pid < 0) {
+        ig_fail(&error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(errno));
+    } else if (state) {
+        explain_end(state, &error);
+        r->broken |= ftruncate(r->file, place) || lseek(r->file, place, SEEK_SET) != place;
+    }
+    if (error.status) {
+        report(r, position, NULL, "", &error);
+    }
+    ig_error_clear(&error);
+    return false;
+}
+
+static void end_kernel(void *context) {
+    const struct reporter *r = context;
+    _exit(r->broken ? 1 : 0);
+}
+
 /* ---- the parent's side ---- */
 
 struct child {
@@ -191,6 +243,7 @@ struct batch {
 
 struct scheduler {
     struct collector collector;
+    struct reporter reporter; /* file -1: this is no child */
     struct igc_source *source;
     const struct igc_command *command;
     const char *const *kernels;
@@ -200,9 +253,16 @@ struct scheduler {
     size_t child_count;
 };
 
-static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
-    struct batch batch = s->queue[s->queue_head++];
+static size_t count_processors(void) {
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : count > MAX_CHILDREN ? MAX_CHILDREN : (size_t)count;
+}
+
+/* A process for these kernels, which reports to s->reporter there. */
+static ingot_status fork_child(struct scheduler *s, struct batch batch, bool *is_child,
+                               struct ig_error *error) {
     int file = memfd_create("ingot-results", MFD_CLOEXEC);
+    *is_child = false;
     if (file < 0) {
         return ig_fail(error, INGOT_IO_ERROR, "cannot make a memory file: %s", strerror(errno));
     }
@@ -214,20 +274,34 @@ static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
         return ig_fail(error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(code));
     }
     if (pid == 0) {
-        struct reporter reporter = {.file = file};
+        *is_child = true;
+        s->reporter.file = file;
+        ig_process_end_with(parent);
+        alarm(KERNEL_SECONDS);
+        return INGOT_OK;
+    }
+    s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count};
+    return INGOT_OK;
+}
+
+static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
+    struct batch batch = s->queue[s->queue_head++];
+    bool is_child;
+    ingot_status status = fork_child(s, batch, &is_child, error);
+    if (is_child) {
         struct igc_batch work = {.source = s->source,
                                  .command = s->command,
                                  .kernels = s->kernels + batch.first,
                                  .count = batch.count,
                                  .done = report,
-                                 .context = &reporter};
-        ig_process_end_with(parent);
-        alarm(KERNEL_SECONDS);
+                                 .context = &s->reporter,
+                                 .end = end_kernel};
+        /* other sources are compiled when a kernel needs them, and kept for the next */
+        work.apart = s->command->with_count ? NULL : start_kernel;
         igc_compile_batch(s->collector.arena, &work);
-        _exit(reporter.broken ? 1 : 0);
+        end_kernel(&s->reporter);
     }
-    s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count};
-    return INGOT_OK;
+    return status;
 }
 
 /* Hands one record to the collector; false when the rest of the bytes is no whole record. */
@@ -283,14 +357,7 @@ static void finish_child(struct scheduler *s, const struct child *child, int sta
         return;
     }
     struct ig_error error = {0};
-    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
-        ig_fail(&error, INGOT_TIMEOUT, "the compiler took more than %d s", KERNEL_SECONDS);
-    } else if (WIFSIGNALED(state)) {
-        ig_fail(&error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)", WTERMSIG(state));
-    } else {
-        ig_fail(&error, INGOT_INTERNAL_ERROR, "the compiler gave up (status %d)",
-                WEXITSTATUS(state));
-    }
+    explain_end(state, &error);
     collect(&s->collector, child->first + taken, NULL, "", &error);
     ig_error_clear(&error);
     if (taken + 1 < child->count) {
@@ -315,11 +382,26 @@ static void wait_for_child(struct scheduler *s) {
     }
 }
 
+/* Long batches first: clang reads the whole source for each; short ones at the end, so that all
+ * processors are done at about the same time. */
+static void fill_queue(struct scheduler *s, size_t kernel_count, size_t processors) {
+    size_t each = (kernel_count + processors - 1) / processors;
+    size_t least = each < BATCH_LEAST ? each : BATCH_LEAST;
+    for (size_t at = 0, count; at < kernel_count; at += count) {
+        size_t left = kernel_count - at;
+        count = left / (2 * processors);
+        count = count < least ? least : count > BATCH_KERNELS ? BATCH_KERNELS : count;
+        count = count < left ? count : left;
+        s->queue[s->queue_tail++] = (struct batch){at, count};
+    }
+}
+
 ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               const struct igc_command *command, const char *const *kernels,
                               size_t kernel_count, struct igc_batch_result *result,
                               struct ig_error *error) {
-    struct scheduler s = {.source = source, .command = command, .kernels = kernels};
+    struct scheduler s = {
+        .reporter = {.file = -1}, .source = source, .command = command, .kernels = kernels};
     ingot_status status =
         collector_start(&s.collector, arena, command, kernels, kernel_count, result, error);
     /* at worst every kernel crashes and is followed by a new batch */
@@ -329,16 +411,8 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                    ? status
                    : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu kernels", kernel_count);
     }
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t parallel = processors < 1              ? 1
-                      : processors > MAX_CHILDREN ? MAX_CHILDREN
-                                                  : (size_t)processors;
-    size_t per_batch = kernel_count / parallel;
-    per_batch = per_batch < 1 ? 1 : per_batch > BATCH_KERNELS ? BATCH_KERNELS : per_batch;
-    for (size_t at = 0; at < kernel_count; at += per_batch) {
-        size_t left = kernel_count - at;
-        s.queue[s.queue_tail++] = (struct batch){at, left < per_batch ? left : per_batch};
-    }
+    const size_t parallel = count_processors();
+    fill_queue(&s, kernel_count, parallel);
     while (s.child_count || (s.queue_head < s.queue_tail && !status)) {
         if (!status && s.queue_head < s.queue_tail && s.child_count < parallel) {
             status = start_child(&s, error);
@@ -348,4 +422,70 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
     }
     ingot_status compiled = collector_end(&s.collector, status ? NULL : error);
     return status ? status : compiled;
+}
+
+/* ---- a few kernels: one clang run here, a child for each kernel ---- */
+
+/* The oldest first: results come in the order of the kernels. */
+static void wait_for_oldest(struct scheduler *s) {
+    struct child child = s->children[0];
+    int state = 0;
+    while (waitpid(child.pid, &state, 0) < 0 && errno == EINTR) {
+    }
+    memmove(s->children, s->children + 1, --s->child_count * sizeof child);
+    finish_child(s, &child, state);
+}
+
+static bool start_one(void *context, size_t position) {
+    struct scheduler *s = context;
+    struct ig_error error = {0};
+    bool is_child;
+    if (s->child_count == count_processors()) {
+        wait_for_oldest(s);
+    }
+    if (fork_child(s, (struct batch){position, 1}, &is_child, &error)) {
+        collect(&s->collector, position, NULL, "", &error);
+    }
+    ig_error_clear(&error);
+    return is_child;
+}
+
+static void end_one(void *context) {
+    struct scheduler *s = context;
+    end_kernel(&s->reporter);
+}
+
+static void report_one(void *context, size_t position, const struct ig_variant *variant,
+                       const char *warnings, const struct ig_error *error) {
+    struct scheduler *s = context;
+    if (s->reporter.file >= 0) {
+        report(&s->reporter, 0, variant, warnings, error); /* the only one of its process */
+    } else {
+        collect(&s->collector, position, variant, warnings, error);
+    }
+}
+
+ingot_status igc_compile_few(struct ig_arena *arena, struct igc_source *source,
+                             const struct igc_command *command, const char *const *kernels,
+                             size_t kernel_count, struct igc_batch_result *result,
+                             struct ig_error *error) {
+    struct scheduler s = {.reporter = {.file = -1}};
+    ingot_status status =
+        collector_start(&s.collector, arena, command, kernels, kernel_count, result, error);
+    if (status) {
+        return status;
+    }
+    struct igc_batch batch = {.source = source,
+                              .command = command,
+                              .kernels = kernels,
+                              .count = kernel_count,
+                              .done = report_one,
+                              .context = &s,
+                              .apart = start_one,
+                              .end = end_one};
+    igc_compile_batch(arena, &batch);
+    while (s.child_count) {
+        wait_for_oldest(&s);
+    }
+    return collector_end(&s.collector, error);
 }

@@ -41,10 +41,11 @@ static const char *find_linker(struct ig_arena *arena) {
     return NULL;
 }
 
-/* The name of an undefined dynamic symbol that libc is not known to have; NULL if there is
- * none. The file is the linker's own, but its bounds are checked all the same. */
-static const char *find_undefined(const char *bytes, size_t size) {
-    static const char *const allowed[] = {"", "memcpy", "memmove", "memset"};
+/* The name of an undefined symbol, in a table of this type, that libc is not known to have; NULL if
+ * there is none. The file is the linker's or LLVM's, but its bounds are checked all the same. */
+static const char *find_undefined(const char *bytes, size_t size, uint32_t table) {
+    static const char *const allowed[] = {"", "memcpy", "memmove", "memset",
+                                          "_GLOBAL_OFFSET_TABLE_"};
     Elf64_Ehdr header;
     if (size < sizeof header) {
         return "(no ELF header)";
@@ -58,7 +59,7 @@ static const char *find_undefined(const char *bytes, size_t size) {
         }
         memcpy(&symbols, bytes + at, sizeof symbols);
         uint64_t names_at = header.e_shoff + (uint64_t)symbols.sh_link * sizeof names;
-        if (symbols.sh_type != SHT_DYNSYM || names_at > size || size - names_at < sizeof names) {
+        if (symbols.sh_type != table || names_at > size || size - names_at < sizeof names) {
             continue;
         }
         memcpy(&names, bytes + names_at, sizeof names);
@@ -134,7 +135,7 @@ static ingot_status run_linker(struct ig_arena *arena, const char *linker, const
     }
     *shared = ig_arena_copy(arena, bytes, *shared_size);
     free(bytes);
-    const char *undefined = *shared ? find_undefined(*shared, *shared_size) : NULL;
+    const char *undefined = *shared ? find_undefined(*shared, *shared_size, SHT_DYNSYM) : NULL;
     if (!*shared) {
         status =
             ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of code", *shared_size);
@@ -142,6 +143,11 @@ static ingot_status run_linker(struct ig_arena *arena, const char *linker, const
         status = igc_fail_undefined(undefined, error);
     }
     return status;
+}
+
+ingot_status igc_check_object(const void *object, size_t size, struct ig_error *error) {
+    const char *undefined = find_undefined(object, size, SHT_SYMTAB);
+    return undefined ? igc_fail_undefined(undefined, error) : INGOT_OK;
 }
 
 ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_size,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "compiler/driver/driver.h"
 
@@ -36,12 +37,18 @@ static void print_version(void) {
            INGOT_VERSION_PATCH, major, minor, patch);
 }
 
+static double clock_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 int main(int argc, char **argv) {
     struct ig_arena arena = {0};
     struct ig_error error = {0};
     struct igc_command command;
     const char *warnings = "";
-    double start = igc_time_now();
+    double start = clock_now();
     /* So that clang and the linker leave no files when they fail. */
     setenv("LLVM_DISABLE_SYMBOLIZATION", "1", 0);
     ingot_status status = igc_command_parse(&arena, argc, argv, &command, &error);
@@ -50,6 +57,9 @@ int main(int argc, char **argv) {
     } else if (!status && command.version) {
         print_version();
     } else if (!status) {
+        if (command.time_report) {
+            igc_time_start();
+        }
         status = igc_run(&arena, &command, &warnings, &error);
         print("", warnings);
     }
@@ -60,7 +70,7 @@ int main(int argc, char **argv) {
     }
     if (!status && command.time_report) {
         igc_time_print();
-        fprintf(stderr, "%10.2f ms          from start to end\n", 1e3 * (igc_time_now() - start));
+        fprintf(stderr, "%10.2f ms          by the clock\n", 1e3 * (clock_now() - start));
     }
     ig_error_clear(&error);
     ig_arena_free(&arena);

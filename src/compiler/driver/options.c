@@ -33,6 +33,8 @@ const char igc_usage[] =
     "repeated\n"
     "  --list-only           kernels, constants and a syntax check; no code\n"
     "  --describe-only       kernels with their arguments and limits; no code\n"
+    "  --check               code is made, but not kept: the archive has none\n"
+    "  --no-code             everything but machine code, to find what is wrong\n"
     "  --jit                 code only when there are at most 4 kernels without constants\n"
     "  --emit KIND           cpp, bitcode, prepared, shapes, vectorised, optimised or asm\n"
     "  --depfile FILE        write the included files there, as make and ninja read them\n"
@@ -141,6 +143,8 @@ static bool parse_flag(struct igc_command *c, const char *option) {
         {"--list-only", &c->list_only},
         {"--jit", &c->jit},
         {"--describe-only", &c->describe_only},
+        {"--check", &c->check},
+        {"--no-code", &c->no_code},
         {"--time-report", &c->time_report},
         {"--progress", &c->progress},
         {"--version", &c->version},

@@ -36,6 +36,10 @@ static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
     if (status) {
         return status;
     }
+    note_threadgroup_bytes(variant, &code);
+    if (!code.object) {
+        return INGOT_OK;
+    }
     size_t size = LLVMGetBufferSize(code.object);
     out->target = target->name;
     out->bytes = ig_arena_copy(arena, LLVMGetBufferStart(code.object), size);
@@ -48,7 +52,6 @@ static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
         status = igc_assemble(arena, target->cpu, LLVMGetBufferStart(code.object), size,
                               &out->bytes, &out->size, error);
     }
-    note_threadgroup_bytes(variant, &code);
     LLVMDisposeMemoryBuffer(code.object);
     return status;
 }
@@ -75,15 +78,20 @@ static ingot_status compile_target(struct ig_arena *arena, LLVMModuleRef module,
     if (status) {
         return status;
     }
+    note_threadgroup_bytes(variant, &code);
+    if (!code.object) {
+        return INGOT_OK;
+    }
     const char *bytes = LLVMGetBufferStart(code.object);
     size_t size = LLVMGetBufferSize(code.object);
     out->target = target->name;
     if (job->command->emit == IGC_EMIT_ASM && job->emitted) {
         ig_text_append(job->emitted, bytes, size);
+    } else if (job->command->check) {
+        status = igc_check_object(bytes, size, error);
     } else if (job->command->emit == IGC_EMIT_ARCHIVE) {
         status = igc_link(arena, bytes, size, &out->bytes, &out->size, error);
     }
-    note_threadgroup_bytes(variant, &code);
     LLVMDisposeMemoryBuffer(code.object);
     return status;
 }
@@ -146,6 +154,9 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
     }
     if (!status) {
         igc_module_isolate(module, kernel);
+        status = igc_stage(module, NULL, "isolate", "globaldce", error);
+    }
+    if (!status) {
         LLVMSetValueName2(kernel, job->kernel, strlen(job->kernel));
         status = igc_specialise(module, kernel, job, error);
     }
@@ -164,7 +175,7 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
     *variant = (struct ig_variant){
         .kernel = job->kernel,
         .constants = command->constants_key,
-        .code_count = (uint32_t)command->target_count,
+        .code_count = command->check || command->no_code ? 0 : (uint32_t)command->target_count,
         .codes = codes,
     };
     LLVMModuleRef for_gpus = gpus ? LLVMCloneModule(module) : NULL;
@@ -183,12 +194,20 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
 
 /* ---- the kernels of one clang run ---- */
 
-static ingot_status compile_bitcode(struct ig_arena *arena, const void *bitcode, size_t size,
+/* What clang made of them. */
+struct clang_output {
+    const void *bitcode;
+    size_t size;
+    const char *warnings;
+    LLVMModuleRef module; /* parsed, for whoever may use it up; or NULL */
+};
+
+static ingot_status compile_bitcode(struct ig_arena *arena, const struct clang_output *from,
                                     const struct igc_job *job, struct ig_variant *variant,
                                     struct ig_error *error) {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module;
-    ingot_status status = igc_module_parse(context, bitcode, size, &module, error);
+    ingot_status status = igc_module_parse(context, from->bitcode, from->size, &module, error);
     if (!status) {
         if (job->emitted && job->command->emit == IGC_EMIT_BITCODE) {
             igc_print_module(module, job->emitted);
@@ -204,18 +223,21 @@ static ingot_status compile_bitcode(struct ig_arena *arena, const void *bitcode,
 /* A kernel that was not asked for by name and lacks a constant is compiled with ones for the
  * missing values, to see whether it compiles, and has no code in the archive. With --jit, what
  * cannot be compiled here has no code either: its error is reported when it is asked for. */
-static void compile_kernel(struct ig_arena *arena, struct igc_job *job, const void *bitcode,
-                           size_t size, const char *warnings, size_t position, igc_done_fn *done,
+static void compile_kernel(struct ig_arena *arena, struct igc_job *job,
+                           const struct clang_output *from, size_t position, igc_done_fn *done,
                            void *context) {
     struct ig_variant variant = {0};
     struct ig_error error = {0};
     struct ig_text own = {0};
+    const char *warnings = from->warnings;
     job->warnings = &own;
-    ingot_status status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
+    ingot_status status = from->module
+                              ? igc_compile_module(arena, from->module, job, &variant, &error)
+                              : compile_bitcode(arena, from, job, &variant, &error);
     bool lacks_constant = status == INGOT_NOT_FOUND && !job->command->kernel_count;
     if (lacks_constant && !job->command->jit) {
         job->fill_constants = true;
-        status = compile_bitcode(arena, bitcode, size, job, &variant, &error);
+        status = compile_bitcode(arena, from, job, &variant, &error);
         job->fill_constants = false;
     }
     if (own.size) {
@@ -229,6 +251,38 @@ static void compile_kernel(struct ig_arena *arena, struct igc_job *job, const vo
     }
     ig_text_free(&own);
     ig_error_clear(&error);
+}
+
+/* A kernel of a batch that is `apart` is compiled by a child process, from a module that all of
+ * them share: what a child does to its copy, no other sees. */
+static void compile_kernels_of(struct ig_arena *arena, const struct igc_batch *batch,
+                               struct clang_output *from) {
+    LLVMContextRef context = batch->apart ? LLVMContextCreate() : NULL;
+    struct ig_error ignored = {0}; /* each kernel finds it for itself */
+    if (context && igc_module_parse(context, from->bitcode, from->size, &from->module, &ignored)) {
+        from->module = NULL;
+    }
+    for (size_t i = 0; i < batch->count; i++) {
+        size_t position = batch->first + i;
+        if (batch->apart && !batch->apart(batch->context, position)) {
+            continue;
+        }
+        struct igc_job job = {.kernel = batch->kernels[i],
+                              .command = batch->command,
+                              .source = batch->source,
+                              .emitted = batch->emitted};
+        compile_kernel(arena, &job, from, position, batch->done, batch->context);
+        if (batch->apart) {
+            batch->end(batch->context);
+        }
+    }
+    if (from->module) {
+        LLVMDisposeModule(from->module);
+    }
+    if (context) {
+        LLVMContextDispose(context);
+    }
+    ig_error_clear(&ignored);
 }
 
 /* Whether clang takes the source without any of its kernels. */
@@ -257,33 +311,25 @@ static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch) {
 }
 
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
-    const void *bitcode;
-    size_t size;
-    const char *warnings = "";
+    struct clang_output from = {.warnings = ""};
     struct ig_error error = {0};
     double start = igc_time_now();
-    ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
-                                             batch->count, &bitcode, &size, &warnings, &error);
+    ingot_status status =
+        igc_source_compile(batch->source, &batch->command->front, batch->kernels, batch->count,
+                           &from.bitcode, &from.size, &from.warnings, &error);
     igc_time_add("clang", igc_time_now() - start);
+    from.warnings = from.warnings ? from.warnings : "";
     if (status == INGOT_COMPILE_ERROR && batch->count > 1 && try_alone(arena, batch)) {
         ig_error_clear(&error);
         return;
     }
     if (!status && batch->command->describe_only) {
-        igc_describe_batch(arena, batch, bitcode, size, warnings ? warnings : "");
-        return;
+        igc_describe_batch(arena, batch, from.bitcode, from.size, from.warnings);
+    } else if (!status) {
+        compile_kernels_of(arena, batch, &from);
     }
-    for (size_t i = 0; i < batch->count; i++) {
-        if (status) {
-            batch->done(batch->context, batch->first + i, NULL, "", &error);
-            continue;
-        }
-        struct igc_job job = {.kernel = batch->kernels[i],
-                              .command = batch->command,
-                              .source = batch->source,
-                              .emitted = batch->emitted};
-        compile_kernel(arena, &job, bitcode, size, warnings ? warnings : "", batch->first + i,
-                       batch->done, batch->context);
+    for (size_t i = 0; i < batch->count && status; i++) {
+        batch->done(batch->context, batch->first + i, NULL, "", &error);
     }
     ig_error_clear(&error);
 }
@@ -496,9 +542,11 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
                                     const struct igc_command *command, const char *const *kernels,
                                     size_t count, struct igc_batch_result *result,
                                     struct ig_error *error) {
-    return count <= FEW_KERNELS || command->describe_only
-               ? igc_compile_all(arena, source, command, kernels, count, NULL, result, error)
-               : igc_compile_many(arena, source, command, kernels, count, result, error);
+    if (count == 1 || command->describe_only || (command->with_count && count <= FEW_KERNELS)) {
+        return igc_compile_all(arena, source, command, kernels, count, NULL, result, error);
+    }
+    return (count <= FEW_KERNELS ? igc_compile_few : igc_compile_many)(
+        arena, source, command, kernels, count, result, error);
 }
 
 /* Leaves the command those of its targets whose bits are set. */

@@ -132,18 +132,20 @@ void igc_llvm_start(void) {
     LLVMInitializeNVPTXAsmPrinter();
     LLVMInstallFatalErrorHandler(on_fatal_error);
     static const char *const options[] = {
-        "ingotc",
-        "-assume-default-is-flat-addrspace", /* casts to plain pointers may be undone */
-        "-unroll-threshold=800",             /* of loop-unroll-full: private arrays then vanish */
+        "ingotc", "-assume-default-is-flat-addrspace", /* casts to plain pointers may be undone */
+        "-unroll-threshold=800", /* of loop-unroll-full: private arrays then vanish */
         "-unroll-max-iteration-count-to-analyze=128",
         "-enable-misched=false", /* it moves shuffles away from their uses, and they spill: matrix
                                     kernels lose half their speed */
         "-enable-tail-merge=false", /* seconds for kernels with many conditional stores */
-        "-scalarize-load-store",    /* later versions have a parameter of the pass instead */
+        /* of version 19: later ones have a parameter of the pass instead of the first */
+        "-scalarize-load-store",
+        "-experimental-debug-variable-locations=false", /* there are none, and looking for them by
+                                                           the new method is up to a sixth of all */
     };
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
-    int count = sizeof options / sizeof *options - (major > 19 ? 1 : 0);
+    int count = sizeof options / sizeof *options - (major > 19 ? 2 : 0);
     LLVMParseCommandLineOptions(count, options, NULL);
 }
 

@@ -340,6 +340,9 @@ static ingot_status make_ptx(LLVMModuleRef module, LLVMTargetMachineRef machine,
         if (job->emitted && job->command->emit == IGC_EMIT_OPTIMISED) {
             igc_print_module(module, job->emitted);
         }
+        if (job->command->no_code) {
+            return INGOT_OK;
+        }
         double start = igc_time_now();
         status = igc_emit_guarded(module, machine, igp_short_pointers, true, &code->object, error);
         igc_time_add("machine code", igc_time_now() - start);
