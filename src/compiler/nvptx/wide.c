@@ -17,6 +17,7 @@ struct access {
     LLVMValueRef in, base;
     int64_t offset;
     unsigned bytes, order;
+    unsigned base_order; /* that of the run's first access from this base */
 };
 
 struct run {
@@ -89,15 +90,25 @@ static struct access access_of(const struct run *run, LLVMValueRef in) {
                          (int64_t)LLVMABISizeOfType(run->layout, element);
         access.base = LLVMGetOperand(access.base, 0);
     }
+    access.base_order = access.order;
+    for (unsigned i = 0; i < run->count; i++) {
+        if (run->items[i].base == access.base) {
+            access.base_order = run->items[i].base_order;
+            break;
+        }
+    }
     return access;
 }
 
 static int by_place(const void *a, const void *b) {
     const struct access *x = a, *y = b;
-    if (x->base != y->base) {
-        return (uintptr_t)x->base < (uintptr_t)y->base ? -1 : 1;
+    if (x->base_order != y->base_order) {
+        return x->base_order < y->base_order ? -1 : 1;
     }
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    if (x->offset != y->offset) {
+        return x->offset < y->offset ? -1 : 1;
+    }
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* ---- code ---- */
