@@ -31,7 +31,7 @@ enum {
     MAX_WORKERS = 64,
     MAX_BATCH = 2000, /* two arguments each */
     MAX_DESCRIBED = 64,
-    FEW_KERNELS = 4, /* which ingotc compiles one after the other */
+    FEW_KERNELS = 4, /* to a run: runs that small share the cores among them */
 };
 
 struct command_line {

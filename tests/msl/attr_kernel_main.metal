@@ -13,7 +13,8 @@ kernel void main(device int *out [[buffer(0)]], uint i [[thread_position_in_grid
 }
 
 namespace other {
-template <typename T> kernel void main(device T *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+template <typename T>
+kernel void main(device T *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
     out[i] = T(i) + T(0.5);
 }
 template [[host_name("main_of_float")]] kernel void main<float>(device float *, uint);

@@ -1,6 +1,6 @@
-// Products of four SIMD-groups that add to other sums are another group: who looks at the first sums does not wait for the
-// second, and what stands between the two waits stays there. Sums that somebody keeps are waited for before others are added to
-// them (library.txt).
+// Products of four SIMD-groups that add to other sums are another group: who looks at the first
+// sums does not wait for the second, and what stands between the two waits stays there. Sums that
+// somebody keeps are waited for before others are added to them (library.txt).
 // TARGETS: sm_90a
 // WANT: wgmma\.wait_group\.sync\.aligned 1;
 // WANT: @q trap; \}
@@ -49,12 +49,11 @@ kernel void two_groups(device const bfloat *from, device float *c,
     multiply(second, a + simd * 1024, b + 4096);
 #pragma unroll
     for (uint i = 0; i < 16; i++)
-        first[i / 8][i % 8].thread_elements() =
-            fast::exp2(first[i / 8][i % 8].thread_elements());
+        first[i / 8][i % 8].thread_elements() = fast::exp2(first[i / 8][i % 8].thread_elements());
 #pragma unroll
     for (uint i = 0; i < 16; i++)
-        second[i / 8][i % 8].thread_elements() = max(second[i / 8][i % 8].thread_elements(),
-                                                     first[i / 8][i % 8].thread_elements());
+        second[i / 8][i % 8].thread_elements() =
+            max(second[i / 8][i % 8].thread_elements(), first[i / 8][i % 8].thread_elements());
 #pragma unroll
     for (uint i = 0; i < 16; i++)
         simdgroup_store(second[i / 8][i % 8], c + (simd * 16 + i / 8 * 8) * 64 + i % 8 * 8, 64);
