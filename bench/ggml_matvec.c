@@ -30,11 +30,13 @@ static struct ggml_cgraph *product(struct ggml_context *context, int64_t rows, i
     struct ggml_tensor *x = ggml_new_tensor_2d(context, GGML_TYPE_F32, columns, 1);
     float *line = x->data;
     for (int64_t row = 0; row <= rows; row++) {
-        for (int64_t i = 0; i < columns; i++)
+        for (int64_t i = 0; i < columns; i++) {
             line[i] = (float)(rand() % 2000 - 1000) / 1000;
-        if (row < rows)
+        }
+        if (row < rows) {
             ggml_quantize_chunk(GGML_TYPE_Q4_0, line, (char *)w->data + (size_t)row * w->nb[1], 0,
                                 1, columns, NULL);
+        }
     }
     struct ggml_cgraph *graph = ggml_new_graph_custom(context, 16, false);
     ggml_build_forward_expand(graph, ggml_mul_mat(context, w, x));
@@ -57,8 +59,9 @@ int main(int argc, char **argv) {
         return 1;
     }
     struct ggml_cgraph *graphs[MATRICES];
-    for (int i = 0; i < MATRICES; i++)
+    for (int i = 0; i < MATRICES; i++) {
         graphs[i] = product(context, rows, columns);
+    }
     struct ggml_threadpool_params parameters = ggml_threadpool_params_default(threads);
     struct ggml_cplan plan = ggml_graph_plan(graphs[0], threads, ggml_threadpool_new(&parameters));
     plan.work_data = malloc(plan.work_size + 64);

@@ -40,14 +40,16 @@ static bool open_place(struct place *p) {
     ingot_device_info info;
     double start = now();
     *p = (struct place){0};
-    if (ingot_device_open(device_name, NULL, &p->device))
+    if (ingot_device_open(device_name, NULL, &p->device)) {
         return fail("opening the device");
+    }
     double opened = now() - start;
     if (ingot_device_get_info(p->device, &info) ||
         ingot_library_create_from_archive(p->device, archive, &p->library) ||
         ingot_stream_create(p->device, &p->stream) ||
-        ingot_buffer_create(p->device, 4 * COUNT, &p->buffer))
+        ingot_buffer_create(p->device, 4 * COUNT, &p->buffer)) {
         return fail("making objects");
+    }
     printf("opened in %.0f ms: %s\n", opened * 1e3, info.description);
     return true;
 }
@@ -65,7 +67,7 @@ static ingot_status run(struct place *p, const char *name, uint32_t threads, dou
     const ingot_arg arg = {.buffer = p->buffer};
     ingot_status status =
         ingot_kernel_create(p->library, &(ingot_kernel_desc){.name = name}, &kernel);
-    if (!status)
+    if (!status) {
         status =
             ingot_stream_dispatch(p->stream, &(ingot_dispatch_desc){.kernel = kernel,
                                                                     .threads = {threads},
@@ -73,10 +75,13 @@ static ingot_status run(struct place *p, const char *name, uint32_t threads, dou
                                                                     .args = &arg,
                                                                     .arg_count = 1,
                                                                     .time_limit_seconds = limit});
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_wait(p->stream);
-    if (status && status != INGOT_KERNEL_FAULT && status != INGOT_TIMEOUT)
+    }
+    if (status && status != INGOT_KERNEL_FAULT && status != INGOT_TIMEOUT) {
         fail(name);
+    }
     ingot_kernel_release(kernel);
     return status;
 }
@@ -86,10 +91,12 @@ static bool compute(struct place *p) {
     size_t wrong = 0;
     if (ingot_stream_fill(p->stream, p->buffer, 0, 4 * COUNT, 0) || run(p, "add_one", COUNT, 0) ||
         run(p, "add_one", COUNT, 0) ||
-        ingot_stream_download(p->stream, p->buffer, 0, words, sizeof words))
+        ingot_stream_download(p->stream, p->buffer, 0, words, sizeof words)) {
         return fail("computing");
-    for (uint32_t i = 0; i < COUNT; i++)
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
         wrong += words[i] != 2 * (i + 1);
+    }
     printf("computed: %zu of %d wrong\n", wrong, COUNT);
     return wrong == 0;
 }
@@ -100,8 +107,9 @@ static bool survive(struct place *p, const char *kernel, ingot_status wanted) {
     ingot_status status = run(p, kernel, GROUP, TIME_LIMIT);
     printf("%s after %.2f s: %s\n", ingot_status_name(status), now() - start,
            ingot_error_message());
-    if (status != wanted || !strstr(ingot_error_message(), kernel))
+    if (status != wanted || !strstr(ingot_error_message(), kernel)) {
         return fail("the error");
+    }
     close_place(p);
     return open_place(p) && compute(p);
 }
@@ -113,8 +121,9 @@ static bool transfers(struct place *p) {
     char *bytes = malloc(size), *back = malloc(size);
     ingot_buffer *buffer = NULL;
     bool good = bytes && back && !ingot_buffer_create(p->device, size, &buffer);
-    for (uint64_t i = 0; i < size && good; i++)
+    for (uint64_t i = 0; i < size && good; i++) {
         bytes[i] = (char)(i * 2654435761u >> 13);
+    }
     for (int i = 0; i < RUNS && good; i++) {
         double start = now();
         good = !ingot_stream_upload(p->stream, buffer, 0, bytes, size) &&
@@ -125,13 +134,14 @@ static bool transfers(struct place *p) {
         up = sent - start < up ? sent - start : up;
         down = received - sent < down ? received - sent : down;
     }
-    if (!good)
+    if (!good) {
         fail("transfers");
-    else if ((good = memcmp(bytes, back, size) == 0))
+    } else if ((good = memcmp(bytes, back, size) == 0)) {
         printf("upload %.2f GB/s, download %.2f GB/s\n", (double)size / up * 1e-9,
                (double)size / down * 1e-9);
-    else
+    } else {
         printf("FAILED transfers: the bytes differ\n");
+    }
     ingot_buffer_release(buffer);
     free(bytes);
     free(back);

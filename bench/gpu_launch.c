@@ -70,14 +70,18 @@ static bool measure(struct bench *b, bool wait_each, struct spread *seconds) {
     for (int run = 0; run < RUNS; run++) {
         int count = wait_each ? 1 : BATCH;
         double start = now();
-        for (int i = 0; i < count; i++)
-            if (ingot_stream_dispatch(b->stream, &b->desc))
+        for (int i = 0; i < count; i++) {
+            if (ingot_stream_dispatch(b->stream, &b->desc)) {
                 return false;
-        if (wait_each && ingot_stream_wait(b->stream))
+            }
+        }
+        if (wait_each && ingot_stream_wait(b->stream)) {
             return false;
+        }
         samples[run] = (now() - start) / count;
-        if (!wait_each && ingot_stream_wait(b->stream))
+        if (!wait_each && ingot_stream_wait(b->stream)) {
             return false;
+        }
     }
     *seconds = spread_of(samples, RUNS);
     return true;
@@ -85,8 +89,9 @@ static bool measure(struct bench *b, bool wait_each, struct spread *seconds) {
 
 static bool measure_queue(struct bench *b, double *seconds) {
     bool good = !ingot_stream_record(b->stream, b->start);
-    for (int i = 0; i < QUEUED && good; i++)
+    for (int i = 0; i < QUEUED && good; i++) {
         good = !ingot_stream_dispatch(b->stream, &b->desc);
+    }
     good = good && !ingot_stream_record(b->stream, b->end) && !ingot_stream_wait(b->stream) &&
            !ingot_event_elapsed(b->start, b->end, seconds);
     *seconds /= QUEUED;
@@ -116,8 +121,9 @@ static bool check_order(struct bench *b, uint32_t count, uint64_t *wrong) {
                                                                         .arg_count = 3});
     }
     good = good && !ingot_stream_download(b->stream, buffers[STEPS % 2], 0, values, bytes);
-    for (uint32_t i = 0; i < count && good; i++)
+    for (uint32_t i = 0; i < count && good; i++) {
         *wrong += values[i] != STEPS;
+    }
     ingot_buffer_release(buffers[0]);
     ingot_buffer_release(buffers[1]);
     ingot_kernel_release(kernel);
@@ -142,14 +148,15 @@ int main(int argc, char **argv) {
     good = good && measure(&b, false, &host) && measure(&b, true, &waited) &&
            measure_queue(&b, &queued) && check_order(&b, 3000, &wrong) &&
            check_order(&b, 1u << 20, &wrong);
-    if (good)
+    if (good) {
         printf("{\"host_us_per_dispatch\": %.3f, \"host_us_low\": %.3f, \"host_us_high\": %.3f, "
                "\"dispatch_and_wait_us\": %.3f, \"device_us_per_dispatch\": %.3f, "
                "\"out_of_order\": %llu}\n",
                host.median * 1e6, host.low * 1e6, host.high * 1e6, waited.median * 1e6,
                queued * 1e6, (unsigned long long)wrong);
-    else
+    } else {
         fprintf(stderr, "gpu_launch: %s\n", ingot_error_message());
+    }
     close_all(&b);
     return good && !wrong ? 0 : 1;
 }

@@ -40,8 +40,9 @@ static double now(void) {
 }
 
 static void must(ingot_status status) {
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         return;
+    }
     fprintf(stderr, "%s: %s\n", ingot_status_name(status), ingot_error_message());
     exit(1);
 }
@@ -59,8 +60,9 @@ static double resident_megabytes(void) {
     long pages = 0, resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
     if (file) {
-        if (fscanf(file, "%ld %ld", &pages, &resident) != 2)
+        if (fscanf(file, "%ld %ld", &pages, &resident) != 2) {
             resident = 0;
+        }
         fclose(file);
     }
     return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6;
@@ -109,8 +111,9 @@ static void measure_dispatch(ingot_stream *stream, const ingot_dispatch_desc *de
     row("  the same after a pause of 1 ms, median", times[100] * 1e6, "us", "<= 5");
     for (int i = 0; i < 200; i++) {
         double start = now();
-        for (int j = 0; j < 1000; j++)
+        for (int j = 0; j < 1000; j++) {
             must(ingot_stream_dispatch(stream, desc));
+        }
         must(ingot_stream_wait(stream));
         times[i] = now() - start;
     }
@@ -125,10 +128,12 @@ static double cached_time(const char *program, const char *define) {
     snprintf(command, sizeof command, "'%s' --cached %s", program, define);
     for (int i = 0; i < 10; i++) {
         FILE *pipe = popen(command, "r");
-        if (pipe && fscanf(pipe, "%lf", &seconds) == 1 && seconds < best)
+        if (pipe && fscanf(pipe, "%lf", &seconds) == 1 && seconds < best) {
             best = seconds;
-        if (pipe)
+        }
+        if (pipe) {
             pclose(pipe);
+        }
     }
     return best;
 }

@@ -214,8 +214,9 @@ __INGOT_MATH float __ingot_math_fmod_precise(float x, float y) {
     float r = __ingot_math_fma(-__builtin_truncf(quotient), b, a);
     r = r < 0.0f ? r + b : r;
     bool valid = (a < __ingot_math_inf()) & (b > 0.0f);
-    if (valid & (b < __ingot_math_inf()) & !(quotient < 0x1p22f))
+    if (valid & (b < __ingot_math_inf()) & !(quotient < 0x1p22f)) {
         r = __ingot_math_long_remainder(a, b);
+    }
     r = a < b ? a : r; /* b may be infinite */
     return valid ? __ingot_math_sign_of(r, x) : __ingot_math_nan();
 }

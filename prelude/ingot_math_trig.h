@@ -59,8 +59,9 @@ __INGOT_MATH __ingot_math_angle __ingot_math_reduce(float x) {
     r = __ingot_math_fma(n, -__INGOT_MATH_PI_2_MID, r);
     r = __ingot_math_fma(n, -__INGOT_MATH_PI_2_LOW, r);
     __ingot_math_angle angle = {r, __ingot_math_bits(t)};
-    if (!(__ingot_math_abs(x) < 105615.0f))
+    if (!(__ingot_math_abs(x) < 105615.0f)) {
         angle = __ingot_math_reduce_large(x);
+    }
     return angle;
 }
 /* Two parts of π/2; good for |x| up to some 10^5, within [−1, 1] for all. */

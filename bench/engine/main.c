@@ -77,8 +77,9 @@ static double now(void) {
 }
 
 static bool good(ingot_status status) {
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         fprintf(stderr, "%s: %s\n", ingot_status_name(status), ingot_error_message());
+    }
     return status == INGOT_OK;
 }
 
@@ -86,8 +87,9 @@ static bool good(ingot_status status) {
 static bool engine_open(struct engine *engine, unsigned cores, const char *level,
                         const char *archive) {
     ingot_device_desc desc = {.worker_threads = cores, .cpu_level = level};
-    if (!good(ingot_device_open("cpu", &desc, &engine->device)))
+    if (!good(ingot_device_open("cpu", &desc, &engine->device))) {
         return false;
+    }
     ingot_status status =
         archive ? ingot_library_create_from_archive(engine->device, archive, &engine->library)
                 : ingot_library_create_from_source_file(
@@ -97,12 +99,15 @@ static bool engine_open(struct engine *engine, unsigned cores, const char *level
 
 static bool engine_prepare(struct engine *engine, const struct bench_row *row) {
     ingot_kernel_desc desc = {.name = row->kernel};
-    if (!good(ingot_kernel_create(engine->library, &desc, &engine->kernel)))
+    if (!good(ingot_kernel_create(engine->library, &desc, &engine->kernel))) {
         return false;
-    for (size_t i = 0; i < row->buffer_count; i++)
+    }
+    for (size_t i = 0; i < row->buffer_count; i++) {
         if (!good(ingot_buffer_wrap(engine->device, row->buffers[i].data, row->buffers[i].bytes,
-                                    NULL, NULL, &engine->buffers[i])))
+                                    NULL, NULL, &engine->buffers[i]))) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -117,17 +122,21 @@ static void engine_finish(struct engine *engine) {
 
 static bool engine_run(struct engine *engine, const struct bench_row *row, size_t repeats) {
     ingot_arg args[BENCH_MAX_BUFFERS + BENCH_MAX_SCALARS] = {0};
-    for (size_t i = 0; i < row->buffer_count; i++)
+    for (size_t i = 0; i < row->buffer_count; i++) {
         args[i].buffer = engine->buffers[i];
-    for (size_t i = 0; i < row->scalar_count; i++)
+    }
+    for (size_t i = 0; i < row->scalar_count; i++) {
         args[row->buffer_count + i] = (ingot_arg){.bytes = &row->scalars[i], .size = 4};
+    }
     ingot_dispatch_desc desc = {
         .kernel = engine->kernel, .args = args, .arg_count = row->buffer_count + row->scalar_count};
     memcpy(desc.threadgroups, row->groups, sizeof desc.threadgroups);
     memcpy(desc.group, row->group, sizeof desc.group);
-    for (size_t i = 0; i < repeats; i++)
-        if (!good(ingot_stream_dispatch(engine->stream, &desc)))
+    for (size_t i = 0; i < repeats; i++) {
+        if (!good(ingot_stream_dispatch(engine->stream, &desc))) {
             return false;
+        }
+    }
     return good(ingot_stream_wait(engine->stream));
 }
 
@@ -145,9 +154,11 @@ static void meet(struct meeting *meeting, unsigned threads, unsigned repeat) {
         atomic_store(&meeting->done, repeat + 1);
         return;
     }
-    for (unsigned looks = 0; atomic_load(&meeting->done) <= repeat;)
-        if (++looks % BEFORE_YIELD == 0)
+    for (unsigned looks = 0; atomic_load(&meeting->done) <= repeat;) {
+        if (++looks % BEFORE_YIELD == 0) {
             sched_yield();
+        }
+    }
 }
 
 struct share {
@@ -166,32 +177,38 @@ static void *run_share(void *argument) {
     size_t first = total * share->index / bench->cores;
     size_t last = total * (share->index + 1) / bench->cores;
     for (size_t i = 0; i < share->repeats; i++) {
-        if (share->copies)
+        if (share->copies) {
             memcpy(bench->copy_to + first, bench->copy_from + first, last - first);
-        else
+        } else {
             bench->row.plain(&bench->row, first, last);
+        }
         __asm__ volatile("" ::: "memory");
-        if (bench->cores > 1)
+        if (bench->cores > 1) {
             meet(share->meeting, bench->cores, (unsigned)i);
+        }
     }
     return NULL;
 }
 
 static bool threads_run(const struct bench *bench, size_t repeats, bool copies) {
     struct share *shares = calloc(bench->cores, sizeof *shares);
-    if (!shares)
+    if (!shares) {
         return false;
+    }
     struct meeting meeting = {0};
-    for (unsigned i = 0; i < bench->cores; i++)
+    for (unsigned i = 0; i < bench->cores; i++) {
         shares[i] = (struct share){bench, &meeting, i, repeats, copies, 0};
-    for (unsigned i = 1; i < bench->cores; i++)
+    }
+    for (unsigned i = 1; i < bench->cores; i++) {
         if (pthread_create(&shares[i].thread, NULL, run_share, &shares[i]) != 0) {
             perror("engine_bench: no thread for a plain loop"); /* the others would wait for it */
             _exit(1);
         }
+    }
     run_share(&shares[0]);
-    for (unsigned i = 1; i < bench->cores; i++)
+    for (unsigned i = 1; i < bench->cores; i++) {
         pthread_join(shares[i].thread, NULL);
+    }
     free(shares);
     return true;
 }
@@ -199,26 +216,29 @@ static bool threads_run(const struct bench *bench, size_t repeats, bool copies) 
 /* ---- OpenBLAS ------------------------------------------------------------------------------ */
 static sgemm_fn *find_sgemm(unsigned cores) {
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
+    if (!library) {
         return NULL;
+    }
     void (*set_threads)(int) = NULL;
     sgemm_fn *sgemm = NULL;
     void *symbol = dlsym(library, "openblas_set_num_threads");
     memcpy(&set_threads, &symbol, sizeof symbol);
     symbol = dlsym(library, "cblas_sgemm");
     memcpy(&sgemm, &symbol, sizeof symbol);
-    if (set_threads)
+    if (set_threads) {
         set_threads((int)cores);
+    }
     return sgemm;
 }
 
 static void blas_run(const struct bench *bench, size_t repeats) {
     enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
     int n = (int)bench->row.scalars[0].u;
-    for (size_t i = 0; i < repeats; i++)
+    for (size_t i = 0; i < repeats; i++) {
         bench->sgemm(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, n, n, n, 1.0f,
                      bench->row.buffers[0].data, n, bench->row.buffers[1].data, n, 0.0f,
                      bench->row.buffers[2].data, n);
+    }
 }
 
 /* ---- one row ------------------------------------------------------------------------------- */
@@ -243,15 +263,19 @@ static bool run(struct bench *bench, enum competitor who, size_t repeats) {
 
 static bool same(const struct bench_row *row, const void *reference) {
     const struct bench_buffer *output = &row->buffers[row->output];
-    if (row->integers)
+    if (row->integers) {
         return memcmp(output->data, reference, output->bytes) == 0;
+    }
     const float *got = output->data, *expected = reference;
     double largest = 0;
-    for (size_t i = 0; i < output->bytes / 4; i++)
+    for (size_t i = 0; i < output->bytes / 4; i++) {
         largest = fmax(largest, fabs((double)expected[i]));
-    for (size_t i = 0; i < output->bytes / 4; i++)
-        if (!(fabs((double)got[i] - (double)expected[i]) <= row->tolerance * largest))
+    }
+    for (size_t i = 0; i < output->bytes / 4; i++) {
+        if (!(fabs((double)got[i] - (double)expected[i]) <= row->tolerance * largest)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -266,13 +290,15 @@ static bool check(struct bench *bench, struct figure *figures) {
         memcpy(reference, output->data, output->bytes);
     }
     for (enum competitor who = 0; enough && who < COMPETITORS; who++) {
-        if (figures[who].missing[0] || who == PLAIN || who == MEMCPY)
+        if (figures[who].missing[0] || who == PLAIN || who == MEMCPY) {
             continue;
+        }
         memcpy(output->data, initial, output->bytes);
-        if (!run(bench, who, 1))
+        if (!run(bench, who, 1)) {
             strcpy(figures[who].missing, "failed");
-        else if (!same(&bench->row, reference))
+        } else if (!same(&bench->row, reference)) {
             strcpy(figures[who].missing, "wrong result");
+        }
     }
     free(initial);
     free(reference);
@@ -288,30 +314,35 @@ static void measure(struct bench *bench, struct figure *figures) {
     static double samples[COMPETITORS][MAX_ROUNDS];
     size_t repeats[COMPETITORS] = {0};
     for (enum competitor who = 0; who < COMPETITORS; who++) {
-        if (figures[who].missing[0])
+        if (figures[who].missing[0]) {
             continue;
+        }
         for (repeats[who] = 1;; repeats[who] *= 2) {
             double start = now();
             run(bench, who, repeats[who]);
-            if (now() - start > (bench->best ? 0.001 : 0.008))
+            if (now() - start > (bench->best ? 0.001 : 0.008)) {
                 break;
+            }
         }
     }
     unsigned taken[COMPETITORS] = {0};
     double spent[COMPETITORS] = {0};
-    for (unsigned round = 0; round < bench->rounds; round++)
+    for (unsigned round = 0; round < bench->rounds; round++) {
         for (enum competitor who = 0; who < COMPETITORS; who++) {
-            if (!repeats[who] || (taken[who] >= 3 && spent[who] > ENOUGH_SECONDS))
+            if (!repeats[who] || (taken[who] >= 3 && spent[who] > ENOUGH_SECONDS)) {
                 continue;
+            }
             double start = now();
             run(bench, who, repeats[who]);
             double seconds = now() - start;
             samples[who][taken[who]++] = seconds / (double)repeats[who];
             spent[who] += seconds;
         }
+    }
     for (enum competitor who = 0; who < COMPETITORS; who++) {
-        if (!taken[who])
+        if (!taken[who]) {
             continue;
+        }
         qsort(samples[who], taken[who], sizeof(double), by_value);
         figures[who].seconds = samples[who][bench->best ? 0 : taken[who] / 2];
     }
@@ -319,40 +350,51 @@ static void measure(struct bench *bench, struct figure *figures) {
 
 static void bench_one(struct bench *bench, unsigned index, struct figure *figures) {
     if (!bench_row_make(index, &bench->row)) {
-        for (enum competitor who = 0; who < COMPETITORS; who++)
+        for (enum competitor who = 0; who < COMPETITORS; who++) {
             strcpy(figures[who].missing, "no memory");
+        }
         return;
     }
     const char *why = bench->no_opencl;
-    for (enum competitor who = INGOT; who <= INGOT_AVX2; who++)
-        if (!bench->engines[who].stream || !engine_prepare(&bench->engines[who], &bench->row))
+    for (enum competitor who = INGOT; who <= INGOT_AVX2; who++) {
+        if (!bench->engines[who].stream || !engine_prepare(&bench->engines[who], &bench->row)) {
             strcpy(figures[who].missing, "failed");
-    if (bench->opencl)
+        }
+    }
+    if (bench->opencl) {
         bench->opencl_kernel = opencl_prepare(bench->opencl, &bench->row, &why);
-    if (!bench->opencl_kernel)
+    }
+    if (!bench->opencl_kernel) {
         snprintf(figures[POCL].missing, sizeof figures[POCL].missing, "%s", why);
-    if (bench->row.plain != plain_matmul)
+    }
+    if (bench->row.plain != plain_matmul) {
         strcpy(figures[BLAS].missing, "-");
-    else if (!bench->sgemm)
+    } else if (!bench->sgemm) {
         strcpy(figures[BLAS].missing, "not installed");
+    }
     size_t copied = (size_t)(bench->row.bytes / 2);
     bench->copy_to = malloc(copied);
     bench->copy_from = malloc(copied);
-    if (bench->copy_to && bench->copy_from)
+    if (bench->copy_to && bench->copy_from) {
         memset(bench->copy_from, 1, copied);
-    else
+    } else {
         strcpy(figures[MEMCPY].missing, "no memory");
-    for (enum competitor who = 0; bench->only && who < COMPETITORS; who++)
-        if (who != PLAIN && who != INGOT && strcmp(bench->only, competitor_names[who]) != 0)
+    }
+    for (enum competitor who = 0; bench->only && who < COMPETITORS; who++) {
+        if (who != PLAIN && who != INGOT && strcmp(bench->only, competitor_names[who]) != 0) {
             strcpy(figures[who].missing, "-");
-    if (check(bench, figures))
+        }
+    }
+    if (check(bench, figures)) {
         measure(bench, figures);
+    }
     free(bench->copy_to);
     free(bench->copy_from);
     opencl_release(bench->opencl_kernel);
     bench->opencl_kernel = NULL;
-    for (enum competitor who = INGOT; who <= INGOT_AVX2; who++)
+    for (enum competitor who = INGOT; who <= INGOT_AVX2; who++) {
         engine_finish(&bench->engines[who]);
+    }
     bench_row_free(&bench->row);
 }
 
@@ -362,28 +404,34 @@ static void stay_on_one_cpu(void) {
     int cpu = sched_getcpu();
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (cpu >= 0 && cpu < CPU_SETSIZE)
+    if (cpu >= 0 && cpu < CPU_SETSIZE) {
         CPU_SET((size_t)cpu, &set);
-    if (cpu < 0 || sched_setaffinity(0, sizeof set, &set) != 0)
+    }
+    if (cpu < 0 || sched_setaffinity(0, sizeof set, &set) != 0) {
         perror("engine_bench: the run on one core may use others");
+    }
 }
 
 /* In a process of its own. */
 static int bench_cores(struct bench *bench, struct table *table) {
-    if (bench->cores == 1)
+    if (bench->cores == 1) {
         stay_on_one_cpu();
+    }
     bench->opencl = opencl_open(BENCH_SOURCE "/kernels.cl", bench->cores, &bench->no_opencl);
     bench->sgemm = find_sgemm(bench->cores);
-    if (!engine_open(&bench->engines[INGOT], bench->cores, NULL, bench->archive))
+    if (!engine_open(&bench->engines[INGOT], bench->cores, NULL, bench->archive)) {
         return 1;
+    }
     ingot_device_info info;
-    if (!good(ingot_device_get_info(bench->engines[INGOT].device, &info)))
+    if (!good(ingot_device_get_info(bench->engines[INGOT].device, &info))) {
         return 1;
+    }
     snprintf(table->target, sizeof table->target, "%s", info.target);
     engine_open(&bench->engines[INGOT_AVX2], bench->cores, "x86-64-v3", bench->archive);
     for (unsigned i = 0; i < BENCH_ROWS; i++) {
-        if (bench->only_row >= 0 && bench->only_row != (int)i)
+        if (bench->only_row >= 0 && bench->only_row != (int)i) {
             continue;
+        }
         fprintf(stderr, "%u core%s: %s\n", bench->cores, bench->cores == 1 ? "" : "s",
                 bench_row_name(i));
         bench_one(bench, i, table->figures[i]);
@@ -395,10 +443,12 @@ static int bench_cores(struct bench *bench, struct table *table) {
 static bool bench_process(struct bench *bench, struct table *table) {
     fflush(NULL);
     pid_t child = fork();
-    if (child < 0)
+    if (child < 0) {
         return false;
-    if (child == 0)
+    }
+    if (child == 0) {
         _exit(bench_cores(bench, table));
+    }
     int status;
     return waitpid(child, &status, 0) == child && table->done;
 }
@@ -406,10 +456,11 @@ static bool bench_process(struct bench *bench, struct table *table) {
 /* ---- output -------------------------------------------------------------------------------- */
 static void print_ratio(const struct figure *ours, const struct figure *theirs) {
     char text[32];
-    if (ours->seconds > 0 && theirs->seconds > 0)
+    if (ours->seconds > 0 && theirs->seconds > 0) {
         snprintf(text, sizeof text, "%.2f", theirs->seconds / ours->seconds);
-    else
+    } else {
         snprintf(text, sizeof text, "%s", theirs->missing[0] ? theirs->missing : "-");
+    }
     printf(" %13s |", text);
 }
 
@@ -422,22 +473,26 @@ static void print_table(const struct table *table, const struct table *single, u
     for (unsigned i = 0; i < BENCH_ROWS; i++) {
         const struct figure *figures = table->figures[i];
         struct bench_row row;
-        if (!figures[PLAIN].seconds || !bench_row_make(i, &row))
+        if (!figures[PLAIN].seconds || !bench_row_make(i, &row)) {
             continue;
+        }
         char speed[64];
         double rate = figures[INGOT].seconds > 0 ? row.work / figures[INGOT].seconds / 1e9 : 0;
         snprintf(speed, sizeof speed, rate > 0 ? "%.2f G %s/s" : "failed", rate, row.unit);
-        if (figures[INGOT].missing[0])
+        if (figures[INGOT].missing[0]) {
             snprintf(speed, sizeof speed, "%s", figures[INGOT].missing);
+        }
         bench_row_free(&row);
         printf("| %-19s | %-22s |", bench_row_name(i), speed);
-        for (enum competitor who = PLAIN; who < COMPETITORS; who++)
+        for (enum competitor who = PLAIN; who < COMPETITORS; who++) {
             print_ratio(&figures[INGOT], &figures[who]);
+        }
         print_ratio(&figures[INGOT_AVX2], &figures[INGOT]);
-        if (single && figures[INGOT].seconds > 0)
+        if (single && figures[INGOT].seconds > 0) {
             printf(" %9.2f |\n", single->figures[i][INGOT].seconds / figures[INGOT].seconds);
-        else
+        } else {
             printf(" %9s |\n", "");
+        }
     }
 }
 
@@ -450,8 +505,9 @@ static void print_json(const struct table *tables, const unsigned *cores, unsign
             printf("%s\n  {\"row\": \"%s\"", i ? "," : "", bench_row_name(i));
             for (enum competitor who = 0; who < COMPETITORS; who++) {
                 const struct figure *figure = &tables[t].figures[i][who];
-                if (figure->seconds > 0)
+                if (figure->seconds > 0) {
                     printf(", \"%s_seconds\": %.9g", competitor_names[who], figure->seconds);
+                }
             }
             printf("}");
         }
@@ -521,10 +577,12 @@ int main(int count, char **arguments) {
             fprintf(stderr, "engine_bench: the run on %u cores did not finish\n", cores[i]);
             return 1;
         }
-        if (!json)
+        if (!json) {
             print_table(&tables[i], i ? &tables[0] : NULL, cores[i]);
+        }
     }
-    if (json)
+    if (json) {
         print_json(tables, cores, tables_wanted);
+    }
     return 0;
 }

@@ -45,8 +45,9 @@ struct opencl_kernel {
 
 static bool load_functions(struct opencl *opencl) {
     void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
+    if (!library) {
         return false;
+    }
     const struct {
         const char *name;
         void *target;
@@ -69,8 +70,9 @@ static bool load_functions(struct opencl *opencl) {
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *symbol = dlsym(library, functions[i].name);
-        if (!symbol)
+        if (!symbol) {
             return false;
+        }
         memcpy(functions[i].target, &symbol, sizeof symbol);
     }
     return true;
@@ -79,25 +81,29 @@ static bool load_functions(struct opencl *opencl) {
 static bool find_pocl(struct opencl *opencl) {
     handle platforms[16];
     uint32_t count = 0;
-    if (opencl->get_platforms(16, platforms, &count) != 0)
+    if (opencl->get_platforms(16, platforms, &count) != 0) {
         return false;
+    }
     for (uint32_t i = 0; i < count && i < 16; i++) {
         char name[256] = "";
         opencl->platform_info(platforms[i], CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
         if (strstr(name, "Portable Computing Language") &&
-            opencl->get_devices(platforms[i], CL_DEVICE_TYPE_CPU, 1, &opencl->device, NULL) == 0)
+            opencl->get_devices(platforms[i], CL_DEVICE_TYPE_CPU, 1, &opencl->device, NULL) == 0) {
             return true;
+        }
     }
     return false;
 }
 
 static char *read_text(const char *path) {
     FILE *file = fopen(path, "rb");
-    if (!file)
+    if (!file) {
         return NULL;
+    }
     char *text = calloc(1, 1 << 16);
-    if (text && fread(text, 1, (1 << 16) - 1, file) == 0)
+    if (text && fread(text, 1, (1 << 16) - 1, file) == 0) {
         text[0] = 0;
+    }
     fclose(file);
     return text;
 }
@@ -105,15 +111,18 @@ static char *read_text(const char *path) {
 static bool build(struct opencl *opencl, const char *source_path) {
     int status = 0;
     char *source = read_text(source_path);
-    if (!source)
+    if (!source) {
         return false;
+    }
     const char *sources[] = {source};
     opencl->program = opencl->create_program(opencl->context, 1, sources, NULL, &status);
     free(source);
-    if (!opencl->program)
+    if (!opencl->program) {
         return false;
-    if (opencl->build_program(opencl->program, 1, &opencl->device, "", NULL, NULL) == 0)
+    }
+    if (opencl->build_program(opencl->program, 1, &opencl->device, "", NULL, NULL) == 0) {
         return true;
+    }
     char log[4096] = "";
     opencl->build_info(opencl->program, opencl->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log,
                        NULL);
@@ -124,20 +133,24 @@ static bool build(struct opencl *opencl, const char *source_path) {
 struct opencl *opencl_open(const char *source_path, unsigned threads, const char **why) {
     char count[16];
     snprintf(count, sizeof count, "%u", threads);
-    if (threads)
+    if (threads) {
         setenv("POCL_MAX_PTHREAD_COUNT", count, 1);
+    }
     struct opencl *opencl = calloc(1, sizeof *opencl);
     int status = 0;
     *why = "not installed";
-    if (!opencl || !load_functions(opencl) || !find_pocl(opencl))
+    if (!opencl || !load_functions(opencl) || !find_pocl(opencl)) {
         goto fail;
+    }
     *why = "failed";
     opencl->context = opencl->create_context(NULL, 1, &opencl->device, NULL, NULL, &status);
-    if (!opencl->context)
+    if (!opencl->context) {
         goto fail;
+    }
     opencl->queue = opencl->create_queue(opencl->context, opencl->device, 0, &status);
-    if (!opencl->queue || !build(opencl, source_path))
+    if (!opencl->queue || !build(opencl, source_path)) {
         goto fail;
+    }
     return opencl;
 fail:
     free(opencl);
@@ -149,8 +162,9 @@ struct opencl_kernel *opencl_prepare(struct opencl *opencl, const struct bench_r
     struct opencl_kernel *kernel = calloc(1, sizeof *kernel);
     int status = 0;
     *why = "failed";
-    if (!kernel)
+    if (!kernel) {
         return NULL;
+    }
     kernel->opencl = opencl;
     kernel->kernel = opencl->create_kernel(opencl->program, row->kernel, &status);
     bool good = kernel->kernel != NULL;
@@ -161,11 +175,13 @@ struct opencl_kernel *opencl_prepare(struct opencl *opencl, const struct bench_r
         good = kernel->buffers[i] &&
                opencl->set_argument(kernel->kernel, i, sizeof(handle), &kernel->buffers[i]) == 0;
     }
-    for (uint32_t i = 0; good && i < row->scalar_count; i++)
+    for (uint32_t i = 0; good && i < row->scalar_count; i++) {
         good = opencl->set_argument(kernel->kernel, (uint32_t)row->buffer_count + i, 4,
                                     &row->scalars[i]) == 0;
-    if (good)
+    }
+    if (good) {
         return kernel;
+    }
     opencl_release(kernel);
     return NULL;
 }
@@ -177,19 +193,25 @@ bool opencl_run(struct opencl_kernel *kernel, const struct bench_row *row, size_
         global[i] = row->cl_global[i];
         local[i] = row->cl_local[i];
     }
-    for (size_t i = 0; i < repeats; i++)
-        if (opencl->enqueue(opencl->queue, kernel->kernel, 3, NULL, global, local, 0, NULL, NULL))
+    for (size_t i = 0; i < repeats; i++) {
+        if (opencl->enqueue(opencl->queue, kernel->kernel, 3, NULL, global, local, 0, NULL, NULL)) {
             return false;
+        }
+    }
     return opencl->finish(opencl->queue) == 0;
 }
 
 void opencl_release(struct opencl_kernel *kernel) {
-    if (!kernel)
+    if (!kernel) {
         return;
-    for (size_t i = 0; i < BENCH_MAX_BUFFERS; i++)
-        if (kernel->buffers[i])
+    }
+    for (size_t i = 0; i < BENCH_MAX_BUFFERS; i++) {
+        if (kernel->buffers[i]) {
             kernel->opencl->release_buffer(kernel->buffers[i]);
-    if (kernel->kernel)
+        }
+    }
+    if (kernel->kernel) {
         kernel->opencl->release_kernel(kernel->kernel);
+    }
     free(kernel);
 }

@@ -8,8 +8,9 @@ void plain_saxpy(const struct bench_row *row, size_t first, size_t last) {
     const float *restrict x = row->buffers[0].data;
     float *restrict y = row->buffers[1].data;
     const float a = row->scalars[0].f;
-    for (size_t i = first; i < last; i++)
+    for (size_t i = first; i < last; i++) {
         y[i] = a * x[i] + y[i];
+    }
 }
 
 void plain_rms_norm(const struct bench_row *row, size_t first, size_t last) {
@@ -19,11 +20,13 @@ void plain_rms_norm(const struct bench_row *row, size_t first, size_t last) {
         const float *restrict x = (const float *)row->buffers[0].data + r * n;
         float *restrict out = (float *)row->buffers[2].data + r * n;
         float sum = 0.0f;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             sum += x[i] * x[i];
+        }
         float scale = 1.0f / sqrtf(sum / (float)n + row->scalars[1].f);
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             out[i] = x[i] * scale * weight[i];
+        }
     }
 }
 
@@ -33,15 +36,17 @@ void plain_softmax(const struct bench_row *row, size_t first, size_t last) {
         const float *restrict x = (const float *)row->buffers[0].data + r * n;
         float *restrict out = (float *)row->buffers[1].data + r * n;
         float largest = -INFINITY, sum = 0.0f;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             largest = x[i] > largest ? x[i] : largest;
+        }
         for (size_t i = 0; i < n; i++) {
             out[i] = expf(x[i] - largest);
             sum += out[i];
         }
         float scale = 1.0f / sum;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             out[i] *= scale;
+        }
     }
 }
 
@@ -85,10 +90,13 @@ void plain_matmul(const struct bench_row *row, size_t first, size_t last) {
     const float *restrict a = row->buffers[0].data, *restrict b = row->buffers[1].data;
     for (size_t i = first; i < last; i++) {
         float *restrict c = (float *)row->buffers[2].data + i * n;
-        for (size_t j = 0; j < n; j++)
+        for (size_t j = 0; j < n; j++) {
             c[j] = 0.0f;
-        for (size_t k = 0; k < n; k++)
-            for (size_t j = 0; j < n; j++)
+        }
+        for (size_t k = 0; k < n; k++) {
+            for (size_t j = 0; j < n; j++) {
                 c[j] += a[i * n + k] * b[k * n + j];
+            }
+        }
     }
 }

@@ -16,20 +16,23 @@ static uint32_t next_random(uint32_t *state) {
 
 static bool add_buffer(struct bench_row *row, size_t bytes) {
     void *data = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-    if (!data)
+    if (!data) {
         return false;
+    }
     memset(data, 0, bytes);
     row->buffers[row->buffer_count++] = (struct bench_buffer){data, bytes};
     return true;
 }
 
 static bool add_floats(struct bench_row *row, size_t count, float scale) {
-    if (!add_buffer(row, 4 * count))
+    if (!add_buffer(row, 4 * count)) {
         return false;
+    }
     float *data = row->buffers[row->buffer_count - 1].data;
     uint32_t state = 12345u + (uint32_t)row->buffer_count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         data[i] = ((float)(next_random(&state) >> 8) * 0x1p-23f - 1.0f) * scale;
+    }
     return true;
 }
 
@@ -90,11 +93,13 @@ static bool make_collatz(struct bench_row *row) {
     row->bytes = 8.0 * STARTS;
     row->unit = "elements";
     launch(row, STARTS / 256, 256, STARTS);
-    if (!add_buffer(row, 4ul * STARTS) || !add_buffer(row, 4ul * STARTS))
+    if (!add_buffer(row, 4ul * STARTS) || !add_buffer(row, 4ul * STARTS)) {
         return false;
+    }
     uint32_t *start = row->buffers[0].data;
-    for (uint32_t i = 0; i < STARTS; i++)
+    for (uint32_t i = 0; i < STARTS; i++) {
         start[i] = i + 1;
+    }
     return true;
 }
 
@@ -107,11 +112,13 @@ static bool make_matvec(struct bench_row *row) {
     row->bytes = row->work / 2 + row->work / 64 * 8;
     row->unit = "weights";
     launch(row, MATVEC / 2, 64, MATVEC);
-    if (!add_buffer(row, (size_t)MATVEC * MATVEC / 2))
+    if (!add_buffer(row, (size_t)MATVEC * MATVEC / 2)) {
         return false;
+    }
     uint32_t *words = row->buffers[0].data, state = 1;
-    for (size_t i = 0; i < (size_t)MATVEC * MATVEC / 8; i++)
+    for (size_t i = 0; i < (size_t)MATVEC * MATVEC / 8; i++) {
         words[i] = next_random(&state);
+    }
     return add_floats(row, (size_t)MATVEC * MATVEC / 64, 0.1f) &&
            add_floats(row, (size_t)MATVEC * MATVEC / 64, 0.1f) && add_floats(row, MATVEC, 1.0f) &&
            add_buffer(row, 4ul * MATVEC);
@@ -168,13 +175,15 @@ bool bench_row_make(unsigned index, struct bench_row *row) {
         good = make_matmul(row);
         break;
     }
-    if (!good)
+    if (!good) {
         bench_row_free(row);
+    }
     return good;
 }
 
 void bench_row_free(struct bench_row *row) {
-    for (size_t i = 0; i < row->buffer_count; i++)
+    for (size_t i = 0; i < row->buffer_count; i++) {
         free(row->buffers[i].data);
+    }
     row->buffer_count = 0;
 }

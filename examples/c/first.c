@@ -26,22 +26,29 @@ int main(void) {
     ingot_stream *stream;
     enum { COUNT = 10 };
 
-    if (ingot_device_open("cpu", NULL, &device))
+    if (ingot_device_open("cpu", NULL, &device)) {
         return fail("device");
-    if (ingot_library_create_from_source(device, &(ingot_source_desc){.source = source}, &library))
+    }
+    if (ingot_library_create_from_source(device, &(ingot_source_desc){.source = source},
+                                         &library)) {
         return fail("library");
-    if (ingot_kernel_create(library, &(ingot_kernel_desc){.name = "squares"}, &kernel))
+    }
+    if (ingot_kernel_create(library, &(ingot_kernel_desc){.name = "squares"}, &kernel)) {
         return fail("kernel");
-    if (ingot_buffer_create(device, COUNT * sizeof(float), &buffer))
+    }
+    if (ingot_buffer_create(device, COUNT * sizeof(float), &buffer)) {
         return fail("buffer");
-    if (ingot_stream_create(device, &stream))
+    }
+    if (ingot_stream_create(device, &stream)) {
         return fail("stream");
+    }
 
     ingot_arg argument = {.buffer = buffer};
     ingot_dispatch_desc dispatch = {
         .kernel = kernel, .threads = {COUNT, 1, 1}, .args = &argument, .arg_count = 1};
-    if (ingot_stream_dispatch(stream, &dispatch) || ingot_stream_wait(stream))
+    if (ingot_stream_dispatch(stream, &dispatch) || ingot_stream_wait(stream)) {
         return fail("dispatch");
+    }
 
     const float *x = ingot_buffer_contents(buffer);
     int wrong = 0;

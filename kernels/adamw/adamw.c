@@ -71,14 +71,16 @@ static bool check_roles(struct igo_call *call, const ingot_adam_desc *desc,
                         const ingot_tensor *const *roles, const role_names names) {
     const uint32_t single = IGO_TYPE(INGOT_SCALAR_F32);
     for (int i = 0; i < ROLES && !call->failed; i++) {
-        if (!roles[i] && (i == MASTER || (i == MAX_EXP_AVG_SQ && !desc->amsgrad)))
+        if (!roles[i] && (i == MASTER || (i == MAX_EXP_AVG_SQ && !desc->amsgrad))) {
             continue;
+        }
         uint32_t types = i == PARAM  ? IGO_FLOATS
                          : i == GRAD ? single | IGO_TYPE((unsigned)roles[PARAM]->type)
                                      : single;
         if (!igo_tensor(call, names[i], roles[i], types, 0, INGOT_MAX_RANK) ||
-            !igo_dense(call, names[i], roles[i]))
+            !igo_dense(call, names[i], roles[i])) {
             return false;
+        }
         IGO_REQUIRE(call, igo_count(roles[i]) == igo_count(roles[PARAM]),
                     "%s has %lld elements, but %s has %lld", names[i],
                     (long long)igo_count(roles[i]), names[PARAM],
@@ -95,8 +97,9 @@ static bool check_entry(struct igo_call *call, const ingot_adam_desc *desc, size
                                      "exp_avg_sq", "max_exp_avg_sq", "master"};
     const ingot_tensor *roles[ROLES];
     tensors_of(&desc->tensors[index], roles);
-    if (check_roles(call, desc, roles, plain))
+    if (check_roles(call, desc, roles, plain)) {
         return true;
+    }
     char text[ROLES][64];
     role_names full;
     for (int i = 0; i < ROLES; i++) {
@@ -126,8 +129,9 @@ static size_t list_spans(const ingot_adam_desc *desc, struct span *spans) {
         const ingot_tensor *roles[ROLES];
         tensors_of(&desc->tensors[i], roles);
         for (int k = 0; k < ROLES; k++) {
-            if (!roles[k] || igo_count(roles[k]) == 0 || (k == MAX_EXP_AVG_SQ && !desc->amsgrad))
+            if (!roles[k] || igo_count(roles[k]) == 0 || (k == MAX_EXP_AVG_SQ && !desc->amsgrad)) {
                 continue;
+            }
             uint64_t size = roles[k]->type == INGOT_SCALAR_F32 ? 4 : 2;
             uint64_t first = ingot_buffer_address(roles[k]->buffer) + roles[k]->offset;
             spans[count++] = (struct span){.first = first,
@@ -141,8 +145,9 @@ static size_t list_spans(const ingot_adam_desc *desc, struct span *spans) {
 
 /* Nothing that is written shares memory with anything else. */
 static void check_overlap(struct igo_call *call, const ingot_adam_desc *desc) {
-    if (call->failed || !desc->count)
+    if (call->failed || !desc->count) {
         return;
+    }
     struct span *spans = malloc(desc->count * ROLES * sizeof *spans);
     if (!spans) {
         igo_fail(call, INGOT_OUT_OF_MEMORY, "no memory to check %zu tensors", desc->count);
@@ -151,7 +156,7 @@ static void check_overlap(struct igo_call *call, const ingot_adam_desc *desc) {
     size_t count = list_spans(desc, spans);
     qsort(spans, count, sizeof *spans, compare_spans);
     for (size_t i = 0, reach = 0; i < count; i++) {
-        if (i && spans[reach].end > spans[i].first && (spans[reach].written || spans[i].written))
+        if (i && spans[reach].end > spans[i].first && (spans[reach].written || spans[i].written)) {
             igo_fail(
                 call, INGOT_INVALID_ARGUMENT,
                 "tensors[%zu] and tensors[%zu] share %llu bytes, or two roles of one tensor do",
@@ -159,8 +164,10 @@ static void check_overlap(struct igo_call *call, const ingot_adam_desc *desc) {
                 (unsigned long long)((spans[reach].end < spans[i].end ? spans[reach].end
                                                                       : spans[i].end) -
                                      spans[i].first));
-        if (spans[i].end > spans[reach].end)
+        }
+        if (spans[i].end > spans[reach].end) {
             reach = i;
+        }
     }
     free(spans);
 }
@@ -173,16 +180,19 @@ static double or_default(double value, double fallback) {
 
 static double whole_power(double base, int64_t exponent) {
     double result = 1;
-    for (; exponent; exponent >>= 1, base *= base)
-        if (exponent & 1)
+    for (; exponent; exponent >>= 1, base *= base) {
+        if (exponent & 1) {
             result *= base;
+        }
+    }
     return result;
 }
 
 static void check_norm(struct igo_call *call, const char *name, const ingot_tensor *norm) {
-    if (igo_tensor(call, name, norm, IGO_TYPE(INGOT_SCALAR_F32), 0, INGOT_MAX_RANK))
+    if (igo_tensor(call, name, norm, IGO_TYPE(INGOT_SCALAR_F32), 0, INGOT_MAX_RANK)) {
         IGO_REQUIRE(call, igo_count(norm) == 1, "%s has %lld elements; it must have 1", name,
                     (long long)igo_count(norm));
+    }
 }
 
 static void check_numbers(struct igo_call *call, const ingot_adam_desc *desc) {
@@ -196,8 +206,9 @@ static void check_numbers(struct igo_call *call, const ingot_adam_desc *desc) {
     IGO_REQUIRE(call, desc->step >= 1, "step is %lld; the first is 1", (long long)desc->step);
     IGO_REQUIRE(call, desc->tensors || !desc->count, "tensors is NULL, but count is %zu",
                 desc->count);
-    if (!desc->norm)
+    if (!desc->norm) {
         return;
+    }
     check_norm(call, "norm", desc->norm);
     IGO_REQUIRE(call, desc->max_norm > 0 && desc->max_norm <= limit,
                 "max_norm is %g; it must be positive when norm is given", desc->max_norm);
@@ -242,10 +253,12 @@ static void add_entry(struct adam_table *table, const ingot_adam_tensors *t, boo
     entry->grad = adam_table_keep(table, t->grad);
     entry->exp_avg = adam_table_keep(table, t->exp_avg);
     entry->exp_avg_sq = adam_table_keep(table, t->exp_avg_sq);
-    if (amsgrad)
+    if (amsgrad) {
         entry->max_exp_avg_sq = adam_table_keep(table, t->max_exp_avg_sq);
-    if (t->master)
+    }
+    if (t->master) {
         entry->master = adam_table_keep(table, t->master);
+    }
 }
 
 static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, struct kind kind,
@@ -253,20 +266,24 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
     struct adam_table table;
     size_t count = 0;
     uint64_t elements = 0;
-    for (size_t i = 0; i < desc->count; i++)
+    for (size_t i = 0; i < desc->count; i++) {
         if (igo_count(desc->tensors[i].param) && same_kind(kind_of(&desc->tensors[i]), kind)) {
             count++;
             elements += (uint64_t)igo_count(desc->tensors[i].param);
         }
+    }
     struct igo_class class_text = {0};
     igo_class_size(&class_text, "n", elements, 1u << 26);
-    if (!igo_policy(call, kind.param, &class_text))
+    if (!igo_policy(call, kind.param, &class_text)) {
         return;
+    }
     args->block = igo_knob(call, IGO_LINE_BLOCK);
     adam_table_open(call, &table, count);
-    for (size_t i = 0; i < desc->count && !call->failed; i++)
-        if (igo_count(desc->tensors[i].param) && same_kind(kind_of(&desc->tensors[i]), kind))
+    for (size_t i = 0; i < desc->count && !call->failed; i++) {
+        if (igo_count(desc->tensors[i].param) && same_kind(kind_of(&desc->tensors[i]), kind)) {
             add_entry(&table, &desc->tensors[i], desc->amsgrad, args->block);
+        }
+    }
     adam_table_close(call, &table);
     args->entries = table.count;
     args->blocks = table.blocks;
@@ -280,10 +297,11 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
     igo_launch_constant_bool(&launch, "adam_master", kind.master);
     igo_launch_constant_bool(&launch, "adam_amsgrad", desc->amsgrad);
     igo_launch_buffer(&launch, table.buffer, 0);
-    if (desc->norm)
+    if (desc->norm) {
         igo_launch_tensor(&launch, desc->norm, NULL);
-    else
+    } else {
         igo_launch_buffer(&launch, table.buffer, 0);
+    }
     igo_launch_bytes(&launch, args, sizeof *args);
     const uint32_t simds = igo_knob(call, IGO_LINE_SIMD);
     igo_launch_simdgroups(&launch, args->blocks, simds < MOST_SIMDS ? simds : MOST_SIMDS);
@@ -295,22 +313,26 @@ static ingot_status adam(ingot_ops *ops, ingot_stream *stream, int operation,
                          const ingot_adam_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_adamw, &operations[operation], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     check_numbers(&call, desc);
-    for (size_t i = 0; i < desc->count && !call.failed; i++)
+    for (size_t i = 0; i < desc->count && !call.failed; i++) {
         check_entry(&call, desc, i);
+    }
     check_overlap(&call, desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     struct adam_args args = numbers_of(desc, operation == ADAMW);
     struct kind done[10]; /* there are no more kinds than that */
     size_t done_count = 0;
     for (size_t i = 0; i < desc->count && !call.failed; i++) {
         struct kind kind = kind_of(&desc->tensors[i]);
         bool is_new = igo_count(desc->tensors[i].param) > 0;
-        for (size_t k = 0; k < done_count && is_new; k++)
+        for (size_t k = 0; k < done_count && is_new; k++) {
             is_new = !same_kind(kind, done[k]);
+        }
         if (is_new) {
             done[done_count++] = kind;
             launch_kind(&call, desc, kind, &args);
@@ -337,8 +359,9 @@ static bool check_grads(struct igo_call *call, const ingot_grad_norm_desc *desc,
         const ingot_tensor *grad = desc->grads[i];
         char name[32];
         snprintf(name, sizeof name, "grads[%zu]", i);
-        if (!igo_tensor(call, name, grad, IGO_FLOATS, 0, INGOT_MAX_RANK))
+        if (!igo_tensor(call, name, grad, IGO_FLOATS, 0, INGOT_MAX_RANK)) {
             break;
+        }
         igo_dense(call, name, grad);
         igo_no_overlap(call, "norm", desc->norm, name, grad, false);
         *total += (uint64_t)igo_count(grad);
@@ -352,8 +375,9 @@ static void sum_blocks(struct igo_call *call, const ingot_grad_norm_desc *desc,
     adam_table_open(call, &table, desc->count);
     for (size_t i = 0; i < desc->count && !call->failed; i++) {
         const ingot_tensor *grad = desc->grads[i];
-        if (igo_count(grad) == 0)
+        if (igo_count(grad) == 0) {
             continue;
+        }
         struct adam_entry *entry = adam_table_add(&table, (uint64_t)igo_count(grad), args->block);
         entry->grad = adam_table_keep(&table, grad);
         entry->grad_type = grad->type == INGOT_SCALAR_F32   ? 0
@@ -380,25 +404,29 @@ ingot_status ingot_op_grad_norm(ingot_ops *ops, ingot_stream *stream,
     struct igo_call call;
     uint64_t total;
     igo_begin(&call, ops, stream, &igo_library_adamw, &operations[GRAD_NORM], desc);
-    if (call.failed || !check_grads(&call, desc, &total))
+    if (call.failed || !check_grads(&call, desc, &total)) {
         return igo_end(&call);
+    }
     struct igo_class class_text = {0};
     igo_class_size(&class_text, "n", total, 1u << 26);
-    if (!igo_policy(&call, desc->count ? desc->grads[0]->type : INGOT_SCALAR_F32, &class_text))
+    if (!igo_policy(&call, desc->count ? desc->grads[0]->type : INGOT_SCALAR_F32, &class_text)) {
         return igo_end(&call);
+    }
     struct adam_args args = {.block = igo_knob(&call, IGO_LINE_BLOCK)};
     ingot_buffer *sums = NULL;
-    if (total)
+    if (total) {
         sum_blocks(&call, desc, &args, &sums);
+    }
 
     struct igo_launch launch = {0};
     const uint32_t last = igo_knob(&call, KNOB_LAST);
     igo_launch_kernel(&launch, "grad_norm_end");
     igo_launch_constant_u32(&launch, "norm_simds", last);
-    if (sums)
+    if (sums) {
         igo_launch_buffer(&launch, sums, 0);
-    else
+    } else {
         igo_launch_tensor(&launch, desc->norm, NULL);
+    }
     igo_launch_tensor(&launch, desc->norm, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
     igo_launch_simdgroups(&launch, last, last);

@@ -119,10 +119,12 @@ static int64_t size_of(const struct igh_run *run, int64_t index) {
 /* Where a tensor begins in its slot. */
 static int64_t start_of(const struct igh_run *run, int64_t index) {
     int64_t at = 0;
-    if (run->test->n[SIZE])
+    if (run->test->n[SIZE]) {
         return index * size_of(run, 0);
-    for (int64_t i = 0; i < index; i++)
+    }
+    for (int64_t i = 0; i < index; i++) {
         at += odd_sizes[i] + i % 4;
+    }
     return at;
 }
 
@@ -141,10 +143,12 @@ static void slot(struct igh_run *run, int index, const char *name, bool changed,
 
 static void declare_grads(struct igh_run *run) {
     const struct igh_fill fill = {IGH_NORMAL, 0, has(run, GRAD_SMALL) ? 1e-6 : 0.3};
-    if (!has(run, GRAD_F32))
+    if (!has(run, GRAD_F32)) {
         slot(run, GRAD, "grad", false, false, fill);
-    if (has(run, GRAD_F32 | GRAD_BOTH))
+    }
+    if (has(run, GRAD_F32 | GRAD_BOTH)) {
         slot(run, GRAD_SINGLE, "grad float32", false, true, fill);
+    }
 }
 
 static void declare(struct igh_run *run) {
@@ -160,13 +164,16 @@ static void declare(struct igh_run *run) {
          has(run, GRAD_SMALL) ? (struct igh_fill){IGH_CONSTANT, 0, 0}
                               : (struct igh_fill){IGH_UNIFORM, 0.001, 0.5});
     igh_no_specials(run, EXP_AVG_SQ);
-    if (has(run, AMSGRAD))
+    if (has(run, AMSGRAD)) {
         slot(run, LARGEST, "max_exp_avg_sq", true, true,
              (struct igh_fill){IGH_UNIFORM, 0.001, 0.5});
-    if (has(run, HAS_MASTER))
+    }
+    if (has(run, HAS_MASTER)) {
         slot(run, MASTER, "master", true, true, normal);
-    if (run->test->f[MAX_NORM] > 0)
+    }
+    if (run->test->f[MAX_NORM] > 0) {
         igh_output(run, NORM, "norm", INGOT_SCALAR_F32, 0, NULL);
+    }
 }
 
 static void declare_norm(struct igh_run *run) {
@@ -178,8 +185,9 @@ static void declare_norm(struct igh_run *run) {
 
 static ingot_tensor view(const struct igh_run *run, int index, int64_t tensor) {
     const ingot_tensor *all = igh_tensor(run, index);
-    if (!all)
+    if (!all) {
         return (ingot_tensor){0};
+    }
     int64_t size = size_of(run, tensor);
     uint64_t bytes = all->type == INGOT_SCALAR_F32 ? 4 : 2;
     return ingot_tensor_contiguous(all->buffer, (uint64_t)start_of(run, tensor) * bytes, all->type,
@@ -237,8 +245,9 @@ static ingot_status launch(struct igh_run *run) {
                                   .norm = igh_tensor(run, NORM),
                                   .max_norm = f[MAX_NORM]};
     ingot_status status = desc.norm ? launch_norm(run) : INGOT_OK;
-    if (status)
+    if (status) {
         return status;
+    }
     return (is_decoupled(run) ? ingot_op_adamw : ingot_op_adam)(run->ops, run->stream, &desc);
 }
 
@@ -251,9 +260,11 @@ static const double *grads_of(const struct igh_run *run, int64_t tensor) {
 
 static void reference_norm(struct igh_run *run) {
     double sum = 0;
-    for (int64_t t = 0; t < run->test->n[TENSORS]; t++)
-        for (int64_t i = 0; i < size_of(run, t); i++)
+    for (int64_t t = 0; t < run->test->n[TENSORS]; t++) {
+        for (int64_t i = 0; i < size_of(run, t); i++) {
             sum += grads_of(run, t)[i] * grads_of(run, t)[i];
+        }
+    }
     *igh_expected(run, NORM) = sqrt(sum);
 }
 
@@ -262,47 +273,57 @@ static void step_element(const struct igh_run *run, int64_t at, double grad) {
     double beta1 = f[BETA1] < 0 ? 0 : f[BETA1] > 0 ? f[BETA1] : 0.9, beta2 = 0.999;
     int slot = has(run, HAS_MASTER) ? MASTER : PARAM;
     double param = igh_values(run, slot)[at];
-    if (is_decoupled(run))
+    if (is_decoupled(run)) {
         param *= 1 - f[LR] * f[WEIGHT_DECAY];
-    else
+    } else {
         grad += f[WEIGHT_DECAY] * param;
+    }
     double first = beta1 * igh_values(run, EXP_AVG)[at] + (1 - beta1) * grad;
     double second = beta2 * igh_values(run, EXP_AVG_SQ)[at] + (1 - beta2) * grad * grad;
     igh_expected(run, EXP_AVG)[at] = first;
     igh_expected(run, EXP_AVG_SQ)[at] = second;
-    if (has(run, AMSGRAD))
+    if (has(run, AMSGRAD)) {
         igh_expected(run, LARGEST)[at] = second = fmax(second, igh_values(run, LARGEST)[at]);
+    }
     double denominator = sqrt(second / (1 - pow(beta2, step))) + 1e-8;
     param -= f[LR] / (1 - pow(beta1, step)) * first / denominator;
     igh_expected(run, PARAM)[at] = param;
-    if (has(run, HAS_MASTER))
+    if (has(run, HAS_MASTER)) {
         igh_expected(run, MASTER)[at] = param;
+    }
 }
 
 static void reference(struct igh_run *run) {
     static const int written[] = {PARAM, EXP_AVG, EXP_AVG_SQ, LARGEST, MASTER};
-    for (size_t k = 0; k < sizeof written / sizeof *written; k++)
-        for (int64_t i = 0; igh_tensor(run, written[k]) && i < igh_count(run, written[k]); i++)
+    for (size_t k = 0; k < sizeof written / sizeof *written; k++) {
+        for (int64_t i = 0; igh_tensor(run, written[k]) && i < igh_count(run, written[k]); i++) {
             igh_expected(run, written[k])[i] = igh_values(run, written[k])[i];
+        }
+    }
     double scale = has(run, MAXIMIZE) ? -1 : 1;
     if (igh_tensor(run, NORM)) {
         reference_norm(run);
         scale *= fmin(1, run->test->f[MAX_NORM] / (*igh_expected(run, NORM) + 1e-6));
     }
-    for (int64_t t = 0; t < run->test->n[TENSORS]; t++)
-        for (int64_t i = 0; i < size_of(run, t); i++)
+    for (int64_t t = 0; t < run->test->n[TENSORS]; t++) {
+        for (int64_t i = 0; i < size_of(run, t); i++) {
             step_element(run, start_of(run, t) + i, grads_of(run, t)[i] * scale);
+        }
+    }
 }
 
 /* float32: roundings of terms that may cancel (gradients and moments are below 1.2); a step is at
  * most about lr * 10. Halves: the rounding of that. */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
-    if (slot == NORM)
+    if (slot == NORM) {
         return (struct igh_bound){.ulps = 12};
-    if (slot == EXP_AVG)
+    }
+    if (slot == EXP_AVG) {
         return (struct igh_bound){.ulps = 2, .absolute = 1e-7};
-    if (slot == EXP_AVG_SQ || slot == LARGEST)
+    }
+    if (slot == EXP_AVG_SQ || slot == LARGEST) {
         return (struct igh_bound){.ulps = 4, .absolute = 1e-37};
+    }
     bool is_half = slot == PARAM && run->type != INGOT_SCALAR_F32;
     return (struct igh_bound){.ulps = is_half ? 0.51 : 2, .absolute = 2e-5 * run->test->f[LR]};
 }

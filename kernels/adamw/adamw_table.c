@@ -18,8 +18,9 @@ struct keeper {
 
 static void let_go(void *context) {
     struct keeper *keeper = context;
-    for (size_t i = 0; i < keeper->count; i++)
+    for (size_t i = 0; i < keeper->count; i++) {
         ingot_buffer_release(keeper->buffers[i]);
+    }
     free(keeper->entries);
 }
 
@@ -29,8 +30,9 @@ static struct keeper *keeper_of(const struct adam_table *table) {
 
 void adam_table_open(struct igo_call *call, struct adam_table *table, size_t capacity) {
     *table = (struct adam_table){.capacity = capacity, .aligned = true};
-    if (call->failed)
+    if (call->failed) {
         return;
+    }
     size_t bytes = capacity * sizeof(struct adam_entry), size = bytes + sizeof(struct keeper);
     size += capacity * ADAM_TENSORS_PER_ENTRY * sizeof(ingot_buffer *);
     size = (size + PAGE - 1) / PAGE * PAGE;
@@ -46,21 +48,25 @@ void adam_table_open(struct igo_call *call, struct adam_table *table, size_t cap
 }
 
 void adam_table_close(struct igo_call *call, struct adam_table *table) {
-    if (!table->entries)
+    if (!table->entries) {
         return;
+    }
     struct keeper *keeper = keeper_of(table);
     size_t bytes = table->capacity * sizeof(struct adam_entry);
     bool is_shared = igo_device_info(call)->unified_memory;
     ingot_status status = INGOT_OK;
-    if (!call->failed && is_shared)
+    if (!call->failed && is_shared) {
         status = ingot_buffer_wrap(ingot_ops_device(call->ops), table->entries, bytes, let_go,
                                    keeper, &table->buffer);
-    else
+    } else {
         table->buffer = igo_table(call, table->entries, bytes);
-    if (status)
+    }
+    if (status) {
         igo_fail(call, status, "the table of tensors: %s", ingot_error_message());
-    if (!is_shared || !table->buffer)
+    }
+    if (!is_shared || !table->buffer) {
         let_go(keeper);
+    }
     table->entries = NULL;
 }
 
@@ -77,7 +83,8 @@ uint64_t adam_table_keep(struct adam_table *table, const ingot_tensor *tensor) {
     uint64_t address = ingot_buffer_address(tensor->buffer) + tensor->offset;
     ingot_buffer_retain(tensor->buffer);
     keeper->buffers[keeper->count++] = tensor->buffer;
-    if (address % (4 * ig_scalar_size(tensor->type)))
+    if (address % (4 * ig_scalar_size(tensor->type))) {
         table->aligned = false;
+    }
     return address;
 }

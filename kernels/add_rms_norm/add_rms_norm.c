@@ -33,10 +33,12 @@ static void check(struct igo_call *call, const ingot_add_rms_norm_desc *desc,
     args->residual_stride = igo_matrix_more(call, matrix, "residual", desc->residual, 0, false);
     args->sum_stride = igo_matrix_more(call, matrix, "sum", desc->sum, 0, true);
     args->out_stride = igo_matrix_more(call, matrix, "out", desc->out, 0, true);
-    if (desc->weight)
+    if (desc->weight) {
         igo_matrix_vector(call, matrix, "weight", desc->weight);
-    if (desc->rstd)
+    }
+    if (desc->rstd) {
         igo_matrix_column(call, matrix, "rstd", desc->rstd);
+    }
     args->eps = igo_row_eps(call, desc->eps, 1e-6f);
     const struct igo_named outputs[] = {
         {"sum", desc->sum, false}, {"out", desc->out, false}, {"rstd", desc->rstd, false}};
@@ -54,10 +56,12 @@ ingot_status ingot_op_add_rms_norm(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct add_rms_norm_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_add_rms_norm, &operations[FORWARD], desc);
-    if (!call.failed)
+    if (!call.failed) {
         check(&call, desc, &matrix, &args);
-    if (call.failed || !matrix.rows || !matrix.columns)
+    }
+    if (call.failed || !matrix.rows || !matrix.columns) {
         return igo_end(&call);
+    }
 
     igo_matrix_policy(&call, &matrix);
     args.past_caches = igo_past_caches(&call, desc->out);
@@ -84,7 +88,7 @@ ingot_status ingot_op_add_rms_norm_backward(ingot_ops *ops, ingot_stream *stream
                                             const ingot_add_rms_norm_backward_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_add_rms_norm, &operations[BACKWARD], desc);
-    if (!call.failed)
+    if (!call.failed) {
         rms_norm_backward_run(&call, &(struct rms_norm_backward){.x_name = "sum",
                                                                  .x = desc->sum,
                                                                  .weight = desc->weight,
@@ -95,5 +99,6 @@ ingot_status ingot_op_add_rms_norm_backward(ingot_ops *ops, ingot_stream *stream
                                                                  .dx = desc->dx,
                                                                  .dweight = desc->dweight,
                                                                  .eps = desc->eps});
+    }
     return igo_end(&call);
 }

@@ -33,15 +33,17 @@ static const char *const flag_names[] = {"no_weight", "weight_f32", "rstd",
 
 static void declare_weight(struct igh_run *run) {
     uint32_t flags = run->test->flags;
-    if (!(flags & NO_WEIGHT))
+    if (!(flags & NO_WEIGHT)) {
         igh_input(run, WEIGHT, "weight", flags & WEIGHT_F32 ? INGOT_SCALAR_F32 : run->type, 1,
                   run->test->n + 1, (struct igh_fill){IGH_NORMAL, 1, 0.25});
+    }
 }
 
 static double row_rstd(const double *x, int64_t columns) {
     double sum = 0;
-    for (int64_t c = 0; c < columns; c++)
+    for (int64_t c = 0; c < columns; c++) {
         sum += x[c] * x[c];
+    }
     return 1 / sqrt(sum / (double)columns + (double)1e-6f);
 }
 
@@ -65,8 +67,9 @@ static void declare(struct igh_run *run) {
         row_output(run, SUM, "sum");
         row_output(run, OUT, "out");
     }
-    if (run->test->flags & SAVE)
+    if (run->test->flags & SAVE) {
         igh_output(run, RSTD, "rstd", INGOT_SCALAR_F32, 1, run->test->n);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -83,8 +86,9 @@ static ingot_status launch(struct igh_run *run) {
 
 /* The sum as its type holds it. */
 static double rounded(ingot_scalar_type type, double v) {
-    if (type == INGOT_SCALAR_F32 || !isfinite(v))
+    if (type == INGOT_SCALAR_F32 || !isfinite(v)) {
         return (float)v;
+    }
     double ulp = igh_ulp(type, v), r = nearbyint(v / ulp) * ulp;
     return type == INGOT_SCALAR_F16 && fabs(r) > 65504 ? copysign(INFINITY, r) : r;
 }
@@ -94,21 +98,25 @@ static void reference(struct igh_run *run) {
     const double *weight = igh_values(run, WEIGHT);
     double *sum = igh_expected(run, sum_slot(run)), *out = igh_expected(run, out_slot(run));
     int64_t rows = run->test->n[0], columns = run->test->n[1];
-    for (int64_t i = 0; i < rows * columns; i++)
+    for (int64_t i = 0; i < rows * columns; i++) {
         sum[i] = rounded(run->type, x[i] + residual[i]);
+    }
     for (int64_t r = 0; r < rows; r++) {
         double rstd = row_rstd(sum + r * columns, columns);
-        if (igh_tensor(run, RSTD))
+        if (igh_tensor(run, RSTD)) {
             igh_expected(run, RSTD)[r] = rstd;
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             out[r * columns + c] = sum[r * columns + c] * rstd * (weight ? weight[c] : 1);
+        }
     }
 }
 
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     double terms = (double)run->test->n[1];
-    if (slot == sum_slot(run)) /* exact, and then rounded once */
+    if (slot == sum_slot(run)) { /* exact, and then rounded once */
         return (struct igh_bound){.ulps = 0.51};
+    }
     return (struct igh_bound){.ulps = slot == RSTD ? 3 + sqrt(terms) / 16 : row_ulps(run, terms)};
 }
 
@@ -157,12 +165,14 @@ static void declare_backward(struct igh_run *run) {
     row_input(run, SUM, "sum", (struct igh_fill){IGH_NORMAL, 0, 2});
     declare_weight(run);
     row_input(run, DY, "dy", (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (!(flags & NO_DSUM))
+    if (!(flags & NO_DSUM)) {
         row_input(run, DSUM, "dsum", (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (flags & IN_PLACE)
+    }
+    if (flags & IN_PLACE) {
         run->slots[DSUM].output = true;
-    else
+    } else {
         row_output(run, DX, "dx");
+    }
     igh_output(run, DWEIGHT, "dweight", flags & WEIGHT_F32 ? INGOT_SCALAR_F32 : run->type, 1,
                run->test->n + 1);
 }
@@ -187,8 +197,9 @@ static void reference_backward(struct igh_run *run) {
         const double *x = igh_values(run, SUM) + r * columns;
         const double *dy = igh_values(run, DY) + r * columns;
         double rstd = row_rstd(x, columns), mean = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             mean += dy[c] * (weight ? weight[c] : 1) * x[c] * rstd / (double)columns;
+        }
         for (int64_t c = 0; c < columns; c++) {
             double g = dy[c] * (weight ? weight[c] : 1);
             int64_t i = r * columns + c;
@@ -201,8 +212,9 @@ static void reference_backward(struct igh_run *run) {
 static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
     int64_t rows = run->test->n[0], columns = run->test->n[1];
     double terms = (double)(slot == DWEIGHT ? rows : columns), scale = 1;
-    for (int64_t r = 0; r < rows && slot != DWEIGHT; r++)
+    for (int64_t r = 0; r < rows && slot != DWEIGHT; r++) {
         scale = fmax(scale, row_rstd(igh_values(run, SUM) + r * columns, columns));
+    }
     return (struct igh_bound){.ulps = row_ulps(run, terms),
                               .absolute =
                                   ROW_EPSILON * (slot == DWEIGHT ? 16 * sqrt(terms) : 6 * scale)};
@@ -218,8 +230,9 @@ static void forward(const struct igh_run *run, double *out) {
         double rstd = row_rstd(sum + r * columns, columns);
         for (int64_t i = r * columns; i < (r + 1) * columns; i++) {
             out[i] = sum[i] * rstd * (weight ? weight[i - r * columns] : 1);
-            if (dsum)
+            if (dsum) {
                 out[i] += sum[i] * dsum[i] / dy[i];
+            }
         }
     }
 }

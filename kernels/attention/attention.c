@@ -111,15 +111,17 @@ static bool takes_quads(struct igo_call *call, const struct attention_problem *p
     const uint64_t groups =
         (uint64_t)((p->args.queries + queries - 1) / queries) * p->args.heads * p->batches;
     if (igo_knob(call, KNOB_BLOCKS) <= 32 || groups < igo_knob(call, KNOB_FILL) / 2 ||
-        !blocks_apply(p) || !igo_aligned(p->out, 16) || bytes > igo_threadgroup_memory(call))
+        !blocks_apply(p) || !igo_aligned(p->out, 16) || bytes > igo_threadgroup_memory(call)) {
         return false;
+    }
     igo_launch_kernel(launch, "attention_quads_%u_%s", p->args.depth, igo_type_name(p->q->type));
     launch->threadgroup_lengths[0] = queries * row;
     launch->threadgroup_lengths[1] = launch->threadgroup_lengths[2] = 2 * ATTENTION_QUAD_KEYS * row;
     launch->threadgroup_length_count = 3;
     const bool found = igo_has_kernel(call, launch);
-    if (!found) /* archives may be without code of that level */
+    if (!found) { /* archives may be without code of that level */
         *launch = (struct igo_launch){0};
+    }
     return found;
 }
 
@@ -132,8 +134,9 @@ static bool takes_floats(const struct igo_call *call, const struct attention_pro
                               FLOATS_KEYS * (depth + FLOATS_PAD), FLOATS_KEYS * depth,
                               FLOATS_QUERIES * FLOATS_WEIGHT_LINE};
     uint32_t all = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         all += launch->threadgroup_lengths[i] = 4 * lines[i];
+    }
     launch->threadgroup_length_count = 4;
     return igo_knob(call, KNOB_BLOCKS) && blocks_apply(p) && all <= igo_threadgroup_memory(call);
 }
@@ -168,8 +171,9 @@ static void launch_forward(struct igo_call *call, const struct attention_problem
                           igo_type_name(p->q->type));
     }
     const ingot_tensor *tensors[] = {p->q, p->k, p->v, p->out, p->lse, p->mask, p->slopes};
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 7; i++) {
         igo_attention_bind(&launch, tensors[i]);
+    }
     igo_launch_bytes(&launch, &p->args, sizeof p->args);
     launch.threadgroups[0] = (p->args.queries + rows - 1) / rows;
     launch.threadgroups[1] = p->args.heads;
@@ -183,8 +187,9 @@ ingot_status ingot_op_attention(ingot_ops *ops, ingot_stream *stream,
                                 const ingot_attention_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_attention, &operations[0], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     struct attention_problem p = {.q = desc->q,
                                   .k = desc->k,
                                   .v = desc->v,
@@ -204,8 +209,9 @@ ingot_status ingot_op_attention(ingot_ops *ops, ingot_stream *stream,
         }
         igo_no_overlap(&call, "lse", p.lse, "out", p.out, false);
     }
-    if (call.failed || p.nothing)
+    if (call.failed || p.nothing) {
         return igo_end(&call);
+    }
 
     struct igo_class shape = {0};
     igo_class_number(&shape, "d", igo_attention_depth_class(&p.args));
@@ -215,9 +221,10 @@ ingot_status ingot_op_attention(ingot_ops *ops, ingot_stream *stream,
     const struct attention_decode decode = {.problem = &p,
                                             .partition = igo_knob(&call, KNOB_PARTITION),
                                             .wide = igo_knob(&call, KNOB_WIDE)};
-    if (p.args.queries <= igo_knob(&call, KNOB_DECODE))
+    if (p.args.queries <= igo_knob(&call, KNOB_DECODE)) {
         igo_attention_decode(&call, &decode);
-    else
+    } else {
         launch_forward(&call, &p);
+    }
     return igo_end(&call);
 }

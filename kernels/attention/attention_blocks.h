@@ -40,9 +40,10 @@ inline void stage_rows(threadgroup T *lines, device const T *rows, long stride, 
     rows += me % ALONG * 8;
     first += me / ALONG;
 #pragma unroll
-    for (uint i = 0; i < COUNT / STEP; i++)
+    for (uint i = 0; i < COUNT / STEP; i++) {
         *(threadgroup uint4 *)(to + (AT + i * STEP) * LINE) =
             *(device const uint4 *)(rows + min(first + i * STEP, end - 1) * stride);
+    }
 }
 
 template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct attention_block {
@@ -57,8 +58,9 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
 #pragma unroll
         for (uint r = 0; r < ROWS; r++) {
 #pragma unroll
-            for (uint c = 0; c < TILES; c++)
+            for (uint c = 0; c < TILES; c++) {
                 sum[r][c] = simdgroup_float8x8(0.0f);
+            }
             reference[r] = -INFINITY;
             total[r] = 0.0f;
         }
@@ -68,8 +70,9 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
 #pragma unroll
         for (uint r = 0; r < (KEEPS ? ROWS : 0); r++)
 #pragma unroll
-            for (uint c = 0; c < TILES; c++)
+            for (uint c = 0; c < TILES; c++) {
                 simdgroup_load(query[c][r], queries + r * (8 * LINE) + 8 * c, LINE);
+            }
     }
 
     /* Operands of the scores for 16 elements of each row. */
@@ -80,14 +83,16 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
 #pragma unroll
             for (uint r = 0; r < (KEEPS ? 0 : ROWS); r++)
 #pragma unroll
-                for (uint h = 0; h < 2; h++)
+                for (uint h = 0; h < 2; h++) {
                     simdgroup_load(query[h][r], queries + r * (8 * LINE) + d + 8 * h, LINE);
+                }
 #pragma unroll
             for (uint n = 0; n < KEY_TILES; n++)
 #pragma unroll
-                for (uint h = 0; h < 2; h++)
+                for (uint h = 0; h < 2; h++) {
                     simdgroup_load(key[h][n], keys + n * (8 * LINE) + d + 8 * h, LINE, ulong2(0),
                                    true);
+                }
         }
     };
 
@@ -95,24 +100,27 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
 #pragma unroll
         for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-            for (uint n = 0; n < KEY_TILES; n++)
+            for (uint n = 0; n < KEY_TILES; n++) {
                 score[r][n] = simdgroup_float8x8(0.0f);
+            }
         score_tiles tiles[2];
         tiles[0].load(queries, keys, 0);
 #pragma unroll
         for (uint d = 0; d < DEPTH; d += 16) {
             thread score_tiles &now = tiles[d / 16 % 2];
-            if (d + 16 < DEPTH)
+            if (d + 16 < DEPTH) {
                 tiles[(d / 16 + 1) % 2].load(queries, keys, d + 16);
+            }
 #pragma unroll
             for (uint n = 0; n < KEY_TILES; n++)
 #pragma unroll
                 for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-                    for (uint h = 0; h < 2; h++)
+                    for (uint h = 0; h < 2; h++) {
                         simdgroup_multiply_accumulate(score[r][n],
                                                       KEEPS ? query[d / 8 + h][r] : now.query[h][r],
                                                       now.key[h][n], score[r][n]);
+                    }
         }
     }
 
@@ -141,8 +149,9 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
         for (uint r = 0; r < ROWS; r++) {
             float2 most = score[r][0].thread_elements();
 #pragma unroll
-            for (uint n = 1; n < KEY_TILES; n++)
+            for (uint n = 1; n < KEY_TILES; n++) {
                 most = max(most, float2(score[r][n].thread_elements()));
+            }
             top[r] = tile_row_max(max(most.x, most.y)) * factor;
             grown = grown || top[r] > reference[r] + BLOCK_GROWTH;
         }
@@ -155,8 +164,9 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
                 reference[r] = largest;
                 total[r] *= correction;
 #pragma unroll
-                for (uint c = 0; c < TILES; c++)
+                for (uint c = 0; c < TILES; c++) {
                     sum[r][c].thread_elements() *= correction;
+                }
             }
         }
     }
@@ -191,16 +201,18 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
             for (uint c = 0; c < TILES; c++) {
                 simdgroup_matrix<T, 8, 8> value[2];
 #pragma unroll
-                for (uint n = 0; n < 2; n++)
+                for (uint n = 0; n < 2; n++) {
                     simdgroup_load(value[n], values + (first + n) * (8 * LINE) + 8 * c, LINE);
+                }
 #pragma unroll
                 for (uint part = 0; part < PARTS; part++)
 #pragma unroll
                     for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-                        for (uint n = 0; n < 2; n++)
+                        for (uint n = 0; n < 2; n++) {
                             simdgroup_multiply_accumulate(sum[r][c], weight[part][r][n], value[n],
                                                           sum[r][c]);
+                        }
             }
         }
     }
@@ -212,16 +224,19 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
         for (uint r = 0; r < ROWS; r++) {
             float all = tile_row_sum(total[r]), inverse = all == 0.0f ? 0.0f : 1.0f / all;
             uint i = first + 8 * r + tile_row(lane);
-            if (i >= args.queries)
+            if (i >= args.queries) {
                 continue;
-            if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0)
+            }
+            if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0) {
                 lse[attention_row(args, batch, head, i)] =
                     all == 0.0f ? -INFINITY : (reference[r] + log2(all)) * M_LN2_F;
+            }
             device T *to = out + attention_at(args.out_stride, batch, head, i) + tile_column(lane);
 #pragma unroll
-            for (uint c = 0; c < TILES; c++)
+            for (uint c = 0; c < TILES; c++) {
                 *(device vec<T, 2> *)(to + 8 * c) =
                     vec<T, 2>(sum[r][c].thread_elements() * inverse);
+            }
         }
     }
 };
@@ -274,8 +289,9 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
     threadgroup T *own = queries + simd * (8 * ROWS * block::LINE);
     for (uint t = begin; t < all.end; t += BLOCK_KEYS) {
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (t == begin)
+        if (t == begin) {
             b.keep_queries(own);
+        }
         if (t + BLOCK_KEYS < all.end) {
             stage_rows<BLOCK_KEYS, 0, DEPTH, THREADS>(next, k, args.k_stride[2], t + BLOCK_KEYS,
                                                       args.keys, me);
@@ -284,11 +300,13 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
         }
 #pragma nounroll
         for (uint s = 0; s < BLOCK_KEYS; s += STEP_KEYS) {
-            if (t + s >= seen.end || t + s + STEP_KEYS <= seen.begin)
+            if (t + s >= seen.end || t + s + STEP_KEYS <= seen.begin) {
                 continue;
+            }
             b.find_scores(own, now + s * block::LINE);
-            if (t + s < inner.begin || t + s + STEP_KEYS > inner.end)
+            if (t + s < inner.begin || t + s + STEP_KEYS > inner.end) {
                 b.hide(position, int(t + s), lane, args);
+            }
             b.follow_scores(factor);
             b.add_values(now + VALUES + s * block::LINE, factor);
         }

@@ -126,12 +126,15 @@ static void declare(struct igh_run *run) {
     const int64_t out[] = {n[N_BATCHES], n[N_HEADS], n[N_QUERIES],
                            n[N_VALUE_DEPTH] ? n[N_VALUE_DEPTH] : n[N_DEPTH]};
     igh_output(run, OUT, "out", run->type, 4, out);
-    if (run->test->flags & STRIDED)
+    if (run->test->flags & STRIDED) {
         attention_swap_heads(run, OUT, 3);
-    if (run->test->flags & ROWS_APART)
+    }
+    if (run->test->flags & ROWS_APART) {
         attention_swap_heads(run, OUT, 8);
-    if (run->test->flags & LSE)
+    }
+    if (run->test->flags & LSE) {
         igh_output(run, LSE_OUT, "lse", INGOT_SCALAR_F32, 3, out);
+    }
 }
 
 static ingot_attention_desc desc_of(const struct igh_run *run) {
@@ -155,8 +158,10 @@ static ingot_status launch(struct igh_run *run) {
 static void reference(struct igh_run *run) {
     const struct attention_reference r = attention_reference_of(run);
     if (!attention_reference_forward(&r, igh_expected(run, OUT),
-                                     igh_tensor(run, LSE_OUT) ? igh_expected(run, LSE_OUT) : NULL))
+                                     igh_tensor(run, LSE_OUT) ? igh_expected(run, LSE_OUT)
+                                                              : NULL)) {
         ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for the reference");
+    }
 }
 
 static struct igh_bound bound(const struct igh_run *run, int slot) {
@@ -176,23 +181,30 @@ static void same_bits(struct igh_run *run, const ingot_attention_desc *desc, con
     ingot_status status = ingot_buffer_create(run->device, length, &buffer);
     out.buffer = buffer;
     other.out = &out;
-    if (!status)
+    if (!status) {
         status = ingot_stream_fill(run->stream, buffer, 0, length, 0xff);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_op_attention(run->ops, run->stream, &other);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_wait(run->stream);
+    }
     char *got = malloc(2 * length + 1);
-    if (!got)
+    if (!got) {
         status = INGOT_OUT_OF_MEMORY;
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_download(run->stream, buffer, 0, got, length);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_download(run->stream, desc->out->buffer, 0, got + length, length);
-    if (status)
+    }
+    if (status) {
         ig_fail(&run->error, status, "%s: %s", name, ingot_error_message());
-    else
+    } else {
         igh_metric(run, name, memcmp(got, got + length, length) != 0, 0);
+    }
     free(got);
     ingot_buffer_release(buffer);
 }

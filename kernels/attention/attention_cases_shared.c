@@ -34,12 +34,14 @@ static void declare_mask(struct igh_run *run) {
     double *values = malloc(((size_t)count + 1) * sizeof *values);
     for (int64_t i = 0; values && i < count; i++) {
         double hidden = igh_random(run) < 0.25;
-        if (flags & MASK_NONE_SEEN && i / n[N_KEYS] % 3 == 1)
+        if (flags & MASK_NONE_SEEN && i / n[N_KEYS] % 3 == 1) {
             hidden = 1;
+        }
         values[i] = flags & MASK_BOOL ? 1 - hidden : hidden != 0 ? -INFINITY : igh_random(run);
     }
-    if (values)
+    if (values) {
         igh_set(run, MASK, values, true);
+    }
     free(values);
 }
 
@@ -54,12 +56,16 @@ void attention_declare_inputs(struct igh_run *run) {
     igh_input(run, Q, "q", run->type, 4, q, normal);
     igh_input(run, K, "k", run->type, 4, k, normal);
     igh_input(run, V, "v", run->type, 4, v, normal);
-    if (flags & STRIDED)
-        for (int slot = Q; slot <= V; slot++)
+    if (flags & STRIDED) {
+        for (int slot = Q; slot <= V; slot++) {
             attention_swap_heads(run, slot, 3);
-    if (flags & ROWS_APART)
-        for (int slot = Q; slot <= V; slot++)
+        }
+    }
+    if (flags & ROWS_APART) {
+        for (int slot = Q; slot <= V; slot++) {
             attention_swap_heads(run, slot, 8);
+        }
+    }
     if (flags & WORDS_OF_Q) {
         const int64_t strides[4] = {q[1] * q[2] * q[3], q[2] * q[3], q[3], 1};
         igh_strides(run, Q, strides, 2);
@@ -69,8 +75,9 @@ void attention_declare_inputs(struct igh_run *run) {
         const int64_t strides[4] = {step, n[N_DEPTH], step, 1};
         igh_strides(run, K, strides, 0);
     }
-    if (flags & (MASK_BOOL | MASK_F32 | MASK_SAME))
+    if (flags & (MASK_BOOL | MASK_F32 | MASK_SAME)) {
         declare_mask(run);
+    }
     if (flags & ALIBI) {
         igh_input(run, SLOPES, "slopes", INGOT_SCALAR_F32, 1, &n[N_HEADS],
                   (struct igh_fill){IGH_UNIFORM, 0.01, 0.5});
@@ -109,12 +116,15 @@ double attention_pairs(const struct igh_run *run) {
     double pairs = 0;
     for (int64_t i = 0; i < n[N_QUERIES]; i++) {
         int64_t position = i + n[N_KEYS] - n[N_QUERIES], first = 0, end = n[N_KEYS];
-        if (run->test->flags & CAUSAL && end > position + 1)
+        if (run->test->flags & CAUSAL && end > position + 1) {
             end = position + 1;
-        if (n[N_WINDOW] && first < position - n[N_WINDOW] + 1)
+        }
+        if (n[N_WINDOW] && first < position - n[N_WINDOW] + 1) {
             first = position - n[N_WINDOW] + 1;
-        if (n[N_WINDOW] && end > position + n[N_WINDOW])
+        }
+        if (n[N_WINDOW] && end > position + n[N_WINDOW]) {
             end = position + n[N_WINDOW];
+        }
         pairs += end > first ? (double)(end - first) : 0;
     }
     return pairs * (double)(n[N_BATCHES] * n[N_HEADS]);
@@ -132,17 +142,21 @@ static bool has_rounded_weights(const struct igh_run *run, const char *variant) 
 }
 
 double attention_rounding_of_weights(const struct igh_run *run, const char *variant) {
-    if (!has_rounded_weights(run, variant))
+    if (!has_rounded_weights(run, variant)) {
         return 0;
+    }
     struct attention_reference r = attention_reference_of(run);
     const size_t values = (size_t)igh_count(run, V), results = (size_t)igh_count(run, OUT);
     double *v = malloc((values + results + 1) * sizeof *v), largest = 0;
-    for (size_t i = 0; v && i < values; i++)
+    for (size_t i = 0; v && i < values; i++) {
         v[i] = fabs(r.v[i]);
+    }
     r.v = v;
-    if (v && attention_reference_forward(&r, v + values, NULL))
-        for (size_t i = 0; i < results; i++)
+    if (v && attention_reference_forward(&r, v + values, NULL)) {
+        for (size_t i = 0; i < results; i++) {
             largest = fmax(largest, v[values + i]);
+        }
+    }
     free(v);
     return ldexp(largest, -8);
 }

@@ -25,22 +25,25 @@ inline void stage_floats(threadgroup float *panel, device const float *rows, lon
     rows += me % ALONG * 4;
     first += me / ALONG;
 #pragma unroll
-    for (uint i = 0; i < COUNT / STEP; i++)
+    for (uint i = 0; i < COUNT / STEP; i++) {
         *(threadgroup float4 *)(to + i * (STEP * LINE)) =
             *(device const float4 *)(rows + min(first + i * STEP, end - 1) * stride);
+    }
 }
 
 /* Over the threads that have a query. */
 inline float across_max(float x) {
 #pragma unroll
-    for (ushort step = 1; step < FLOATS_ACROSS; step *= 2)
+    for (ushort step = 1; step < FLOATS_ACROSS; step *= 2) {
         x = max(x, simd_shuffle_xor(x, step));
+    }
     return x;
 }
 inline float across_sum(float x) {
 #pragma unroll
-    for (ushort step = 1; step < FLOATS_ACROSS; step *= 2)
+    for (ushort step = 1; step < FLOATS_ACROSS; step *= 2) {
         x += simd_shuffle_xor(x, step);
+    }
     return x;
 }
 
@@ -57,8 +60,9 @@ template <uint DEPTH> struct attention_thread {
             largest[i] = -INFINITY;
             total[i] = 0.0f;
 #pragma unroll
-            for (uint h = 0; h < PIECES; h++)
+            for (uint h = 0; h < PIECES; h++) {
                 sum[i][h] = 0.0f;
+            }
         }
     }
 
@@ -67,26 +71,30 @@ template <uint DEPTH> struct attention_thread {
 #pragma unroll
         for (uint i = 0; i < FLOATS_ROWS; i++)
 #pragma unroll
-            for (uint j = 0; j < FLOATS_KEYS_EACH; j++)
+            for (uint j = 0; j < FLOATS_KEYS_EACH; j++) {
                 score[i][j] = 0.0f;
+            }
         for (uint d0 = 0; d0 < DEPTH; d0 += 16)
 #pragma unroll
             for (uint d = d0; d < d0 + 16; d += 4) {
                 float4 query[FLOATS_ROWS], key[FLOATS_KEYS_EACH];
 #pragma unroll
-                for (uint j = 0; j < FLOATS_KEYS_EACH; j++)
+                for (uint j = 0; j < FLOATS_KEYS_EACH; j++) {
                     key[j] = *(threadgroup const float4 *)(keys + j * (FLOATS_ACROSS * LINE) + d);
+                }
 #pragma unroll
-                for (uint i = 0; i < FLOATS_ROWS; i++)
+                for (uint i = 0; i < FLOATS_ROWS; i++) {
                     query[i] =
                         *(threadgroup const float4 *)(queries + i * (FLOATS_ACROSS * LINE) + d);
+                }
 #pragma unroll
                 for (uint e = 0; e < 4; e++)
 #pragma unroll
                     for (uint i = 0; i < FLOATS_ROWS; i++)
 #pragma unroll
-                        for (uint j = 0; j < FLOATS_KEYS_EACH; j++)
+                        for (uint j = 0; j < FLOATS_KEYS_EACH; j++) {
                             score[i][j] = fma(query[i][e], key[j][e], score[i][j]);
+                        }
             }
     }
 
@@ -110,8 +118,9 @@ template <uint DEPTH> struct attention_thread {
         for (uint i = 0; i < FLOATS_ROWS; i++) {
             float top = score[i][0];
 #pragma unroll
-            for (uint j = 1; j < FLOATS_KEYS_EACH; j++)
+            for (uint j = 1; j < FLOATS_KEYS_EACH; j++) {
                 top = max(top, score[i][j]);
+            }
             top = max(largest[i], across_max(top) * factor);
             const float base = top == -INFINITY ? 0.0f : top;
             const float correction = fast::exp2(largest[i] - base);
@@ -125,8 +134,9 @@ template <uint DEPTH> struct attention_thread {
             }
             total[i] = total[i] * correction + part; // of the thread's own keys
 #pragma unroll
-            for (uint h = 0; h < PIECES; h++)
+            for (uint h = 0; h < PIECES; h++) {
                 sum[i][h] *= correction;
+            }
         }
     }
 
@@ -136,23 +146,26 @@ template <uint DEPTH> struct attention_thread {
             for (uint t = t0; t < t0 + 8; t += 4) {
                 float4 weight[FLOATS_ROWS], value[4][PIECES];
 #pragma unroll
-                for (uint i = 0; i < FLOATS_ROWS; i++)
+                for (uint i = 0; i < FLOATS_ROWS; i++) {
                     weight[i] =
                         *(threadgroup const float4 *)(weights +
                                                       i * (FLOATS_ACROSS * FLOATS_WEIGHT_LINE) + t);
+                }
 #pragma unroll
                 for (uint e = 0; e < 4; e++)
 #pragma unroll
-                    for (uint h = 0; h < PIECES; h++)
+                    for (uint h = 0; h < PIECES; h++) {
                         value[e][h] =
                             *(threadgroup const float4 *)(values + (t + e) * DEPTH + 64 * h);
+                    }
 #pragma unroll
                 for (uint e = 0; e < 4; e++)
 #pragma unroll
                     for (uint i = 0; i < FLOATS_ROWS; i++)
 #pragma unroll
-                        for (uint h = 0; h < PIECES; h++)
+                        for (uint h = 0; h < PIECES; h++) {
                             sum[i][h] = fma(float4(weight[i][e]), value[e][h], sum[i][h]);
+                        }
             }
     }
 
@@ -162,15 +175,18 @@ template <uint DEPTH> struct attention_thread {
         for (uint i = 0; i < FLOATS_ROWS; i++) {
             const float all = across_sum(total[i]), inverse = all == 0.0f ? 0.0f : 1.0f / all;
             const uint row = first + i * FLOATS_ACROSS;
-            if (row >= args.queries)
+            if (row >= args.queries) {
                 continue;
-            if ((args.flags & ATTENTION_LSE) && x == 0)
+            }
+            if ((args.flags & ATTENTION_LSE) && x == 0) {
                 lse[attention_row(args, batch, head, row)] =
                     all == 0.0f ? -INFINITY : (largest[i] + log2(all)) * M_LN2_F;
+            }
             device float *to = out + attention_at(args.out_stride, batch, head, row) + 4 * x;
 #pragma unroll
-            for (uint h = 0; h < PIECES; h++)
+            for (uint h = 0; h < PIECES; h++) {
                 *(device float4 *)(to + 64 * h) = sum[i][h] * inverse;
+            }
         }
     }
 };
@@ -204,19 +220,22 @@ kernel void attention_floats(
     stage_floats<DEPTH, FLOATS_QUERIES, LINE>(queries,
                                               q + attention_at(args.q_stride, batch, head, 0),
                                               args.q_stride[2], first, args.queries, me);
-    if (begin < seen.end)
+    if (begin < seen.end) {
         stage_floats<DEPTH, FLOATS_KEYS, LINE>(keys, k, args.k_stride[2], begin, args.keys, me);
+    }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint t = begin; t < seen.end; t += FLOATS_KEYS) {
         stage_floats<DEPTH, FLOATS_KEYS, DEPTH>(values, v, args.v_stride[2], t, args.keys, me);
         mine.find_scores(queries + y * LINE, keys + x * LINE);
-        if (t < inner.begin || t + FLOATS_KEYS > inner.end)
+        if (t < inner.begin || t + FLOATS_KEYS > inner.end) {
             mine.hide(position, int(t + x), args);
+        }
         mine.find_weights(factor, weights + y * FLOATS_WEIGHT_LINE + x);
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        if (t + FLOATS_KEYS < seen.end)
+        if (t + FLOATS_KEYS < seen.end) {
             stage_floats<DEPTH, FLOATS_KEYS, LINE>(keys, k, args.k_stride[2], t + FLOATS_KEYS,
                                                    args.keys, me);
+        }
         mine.add_values(weights + y * FLOATS_WEIGHT_LINE, values + 4 * x);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }

@@ -7,8 +7,9 @@
 enum { MAX_LENGTH = ATTENTION_NO_LIMIT / 2, MAX_DEPTH = 256, MAX_HEADS = 65535 };
 
 void igo_attention_strides(int64_t strides[3], const ingot_tensor *tensor) {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         strides[i] = tensor->shape[i] == 1 ? 0 : tensor->strides[i];
+    }
 }
 
 void igo_attention_bind(struct igo_launch *launch, const ingot_tensor *tensor) {
@@ -41,8 +42,9 @@ static bool check_tensors(struct igo_call *call, const struct attention_problem 
     igo_tensor(call, "k", p->k, IGO_FLOATS, 4, 4);
     igo_tensor(call, "v", p->v, IGO_FLOATS, 4, 4);
     igo_tensor(call, "out", p->out, IGO_FLOATS, 4, 4);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     const ingot_tensor *tensors[] = {p->q, p->k, p->v, p->out};
     static const char *const names[] = {"q", "k", "v", "out"};
     for (int i = 0; i < 4; i++) {
@@ -60,10 +62,12 @@ static bool check_tensors(struct igo_call *call, const struct attention_problem 
 }
 
 bool igo_attention_lse(struct igo_call *call, struct attention_problem *p) {
-    if (!p->lse)
+    if (!p->lse) {
         return !call->failed;
-    if (!igo_tensor(call, "lse", p->lse, IGO_TYPE(INGOT_SCALAR_F32), 3, 3))
+    }
+    if (!igo_tensor(call, "lse", p->lse, IGO_TYPE(INGOT_SCALAR_F32), 3, 3)) {
         return false;
+    }
     igo_extent(call, "lse", p->lse, 0, p->q->shape[0], "the batches of q");
     igo_extent(call, "lse", p->lse, 1, p->q->shape[1], "the heads of q");
     igo_extent(call, "lse", p->lse, 2, p->q->shape[2], "the queries of q");
@@ -73,13 +77,16 @@ bool igo_attention_lse(struct igo_call *call, struct attention_problem *p) {
 }
 
 bool igo_attention_slopes(struct igo_call *call, struct attention_problem *p) {
-    if (!p->slopes)
+    if (!p->slopes) {
         return !call->failed;
-    if (!igo_tensor(call, "slopes", p->slopes, IGO_TYPE(INGOT_SCALAR_F32), 1, 2))
+    }
+    if (!igo_tensor(call, "slopes", p->slopes, IGO_TYPE(INGOT_SCALAR_F32), 1, 2)) {
         return false;
+    }
     igo_extent(call, "slopes", p->slopes, -1, p->q->shape[1], "the heads of q");
-    if (p->slopes->rank == 2)
+    if (p->slopes->rank == 2) {
         igo_extent(call, "slopes", p->slopes, 0, p->q->shape[0], "the batches of q");
+    }
     igo_dense(call, "slopes", p->slopes);
     p->args.slope_stride = p->slopes->rank == 2 ? p->q->shape[1] : 0;
     p->args.flags |= ATTENTION_ALIBI;
@@ -89,8 +96,9 @@ bool igo_attention_slopes(struct igo_call *call, struct attention_problem *p) {
 /* Newton's method: there is no libm. */
 static float default_scale(uint32_t depth) {
     double root = 16;
-    for (int i = 0; i < 12; i++)
+    for (int i = 0; i < 12; i++) {
         root = (root + depth / root) / 2;
+    }
     return (float)(1 / root);
 }
 
@@ -107,12 +115,14 @@ static bool check_mask(struct igo_call *call, struct attention_problem *p) {
     const ingot_tensor *mask = p->mask;
     const int64_t full[4] = {p->q->shape[0], p->q->shape[1], p->q->shape[2], p->k->shape[2]};
     char text[160];
-    if (!mask)
+    if (!mask) {
         return !call->failed;
+    }
     if (!igo_tensor(call, "mask", mask,
                     IGO_TYPE(INGOT_SCALAR_BOOL) | IGO_TYPE(INGOT_SCALAR_F32) | IGO_TYPE(p->q->type),
-                    1, 4))
+                    1, 4)) {
         return false;
+    }
     for (uint32_t i = 0; i < mask->rank; i++) {
         uint32_t d = 4 - mask->rank + i;
         IGO_REQUIRE(
@@ -129,8 +139,9 @@ static bool check_mask(struct igo_call *call, struct attention_problem *p) {
 }
 
 bool igo_attention_check(struct igo_call *call, struct attention_problem *p) {
-    if (call->failed || !check_tensors(call, p))
+    if (call->failed || !check_tensors(call, p)) {
         return false;
+    }
     struct attention_args *args = &p->args;
     memset(args, 0, sizeof *args);
     args->heads = (uint32_t)p->q->shape[1];

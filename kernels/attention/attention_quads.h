@@ -32,16 +32,18 @@ inline void stage_lines(threadgroup T *to, device const T *from, long stride, bo
 #pragma unroll
         for (uint i = 0; i < COUNT; i += STEP)
 #pragma unroll
-            for (uint d = 0; d < DEPTH; d += QUAD_LINE)
+            for (uint d = 0; d < DEPTH; d += QUAD_LINE) {
                 *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
                     *(device const uint4 *)(from + i * stride + d);
+            }
     } else {
 #pragma unroll
         for (uint i = 0; i < COUNT; i += STEP)
 #pragma unroll
-            for (uint d = 0; d < DEPTH; d += QUAD_LINE)
+            for (uint d = 0; d < DEPTH; d += QUAD_LINE) {
                 *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
                     *(device const uint4 *)(from + min(int(i), left) * stride + d);
+            }
     }
 }
 
@@ -62,21 +64,24 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
 #pragma unroll
         for (uint r = 0; r < 2; r++)
 #pragma unroll
-            for (uint h = 0; h < 2; h++)
+            for (uint h = 0; h < 2; h++) {
                 simdgroup_load(query[h][r], queries + line_at<QUAD_QUERIES>(8 * r, d + 8 * h),
                                QUAD_LINE);
+            }
 #pragma unroll
         for (uint n = 0; n < KEY_TILES; n++) {
 #pragma unroll
-            for (uint h = 0; h < 2; h++)
+            for (uint h = 0; h < 2; h++) {
                 simdgroup_load(key[h], keys + line_at<QUAD_KEYS>(8 * n, d + 8 * h), QUAD_LINE,
                                ulong2(0), true);
+            }
 #pragma unroll
             for (uint r = 0; r < 2; r++)
 #pragma unroll
-                for (uint h = 0; h < 2; h++)
+                for (uint h = 0; h < 2; h++) {
                     simdgroup_multiply_accumulate(base::score[r][n], query[h][r], key[h],
                                                   base::score[r][n]);
+                }
         }
     }
 
@@ -84,8 +89,9 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
 #pragma unroll
         for (uint r = 0; r < 2; r++)
 #pragma unroll
-            for (uint n = 0; n < KEY_TILES; n++)
+            for (uint n = 0; n < KEY_TILES; n++) {
                 base::score[r][n] = simdgroup_float8x8(0.0f);
+            }
         static_assert(DEPTH == 64 || DEPTH == 128,
                       "the steps below, which no compiler would unroll");
         add_scores(queries, keys, 0);
@@ -108,16 +114,18 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
             for (uint c = 0; c < base::TILES; c++) {
                 simdgroup_matrix<T, 8, 8> value[2];
 #pragma unroll
-                for (uint n = 0; n < 2; n++)
+                for (uint n = 0; n < 2; n++) {
                     simdgroup_load(value[n], values + line_at<QUAD_KEYS>(8 * (first + n), 8 * c),
                                    QUAD_LINE);
+                }
 #pragma unroll
                 for (uint r = 0; r < 2; r++)
 #pragma unroll
-                    for (uint n = 0; n < 2; n++)
+                    for (uint n = 0; n < 2; n++) {
                         simdgroup_multiply_accumulate(base::sum[r][c],
                                                       weight[first / 2][part][r][n], value[n],
                                                       base::sum[r][c]);
+                    }
             }
     }
 
@@ -161,8 +169,9 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
     float top(uint r, float factor) {
         float2 most[2] = {base::score[r][0].thread_elements(), base::score[r][1].thread_elements()};
 #pragma unroll
-        for (uint n = 2; n < KEY_TILES; n++)
+        for (uint n = 2; n < KEY_TILES; n++) {
             most[n % 2] = max(most[n % 2], float2(base::score[r][n].thread_elements()));
+        }
         most[0] = max(most[0], most[1]);
         return tile_row_max(max(most[0].x, most[0].y)) * factor;
     }
@@ -199,13 +208,15 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
                 const float correction = fast::exp2(old[r] - zero[r]);
                 base::total[r] *= correction;
 #pragma unroll
-                for (uint c = 0; c < base::TILES; c++)
+                for (uint c = 0; c < base::TILES; c++) {
                     base::sum[r][c].thread_elements() *= correction;
+                }
             }
         }
 #pragma unroll
-        for (uint r = 0; r < 2; r++)
+        for (uint r = 0; r < 2; r++) {
             base::total[r] += part[r];
+        }
     }
 
     /* Powers of 2 become weights. */
@@ -233,24 +244,28 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
                         inverse = all == 0.0f ? 0.0f : 1.0f / all;
             const uint row = 8 * r + tile_row(lane);
             if ((args.flags & ATTENTION_LSE) && tile_column(lane) == 0 &&
-                first + row < args.queries)
+                first + row < args.queries) {
                 lse[attention_row(args, batch, head, first + row)] =
                     all == 0.0f ? -INFINITY : (base::reference[r] + log2(all)) * M_LN2_F;
+            }
 #pragma unroll
-            for (uint c = 0; c < base::TILES; c++)
+            for (uint c = 0; c < base::TILES; c++) {
                 *(threadgroup vec<T, 2> *)(own + line_at<QUAD_QUERIES>(row, 8 * c) +
                                            tile_column(lane)) =
                     vec<T, 2>(base::sum[r][c].thread_elements() * inverse);
+            }
         }
         simdgroup_barrier(mem_flags::mem_threadgroup);
         constexpr uint ALONG = DEPTH / 8, STEP = 32 / ALONG;
         const uint x = lane % ALONG * 8, y = lane / ALONG;
         out += attention_at(args.out_stride, batch, head, first + y) + x;
 #pragma unroll
-        for (uint i = 0; i < 16; i += STEP)
-            if (first + y + i < args.queries)
+        for (uint i = 0; i < 16; i += STEP) {
+            if (first + y + i < args.queries) {
                 *(device uint4 *)(out + i * args.out_stride[2]) =
                     *(threadgroup uint4 *)(own + line_at<QUAD_QUERIES>(y + i, x));
+            }
+        }
     }
 };
 
@@ -274,9 +289,10 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
 
     /* Keys of the first block. */
     void begin(constant attention_args &args) {
-        if (copies)
+        if (copies) {
             stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(now + place, k, args.k_stride[2],
                                                            is_whole(t, args), left);
+        }
         k += QUAD_KEYS * args.k_stride[2];
     }
 
@@ -286,9 +302,10 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
             threadgroup T *to = next + place;
             stage_lines<QUAD_KEYS, VALUES, DEPTH, QUAD_COPIERS>(to, v, args.v_stride[2],
                                                                 is_whole(t, args), left);
-            if (t + QUAD_KEYS < end)
+            if (t + QUAD_KEYS < end) {
                 stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(
                     to, k, args.k_stride[2], is_whole(t + QUAD_KEYS, args), left - int(QUAD_KEYS));
+            }
         }
         k += QUAD_KEYS * args.k_stride[2];
         v += QUAD_KEYS * args.v_stride[2];
@@ -308,8 +325,9 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
         threadgroup_barrier(mem_flags::mem_threadgroup);
         stage(args);
         b.find_scores(own, now);
-        if (hides)
+        if (hides) {
             b.hide(position, int(t), lane, args);
+        }
         b.follow(factor);
         b.round();
         advance();
@@ -323,8 +341,9 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
             stage(args);
             b.find_scores(own, now);
             b.add_values(now + VALUES);
-            if (HIDES)
+            if (HIDES) {
                 b.hide(position, int(t), lane, args);
+            }
             b.follow(factor);
             b.round();
             advance();

@@ -25,23 +25,27 @@ static struct row row_at(const struct attention_reference *r, int64_t index) {
 
 static double dot(const double *a, const double *b, int64_t n) {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         sum += a[i] * b[i];
+    }
     return sum;
 }
 
 static double score(const struct attention_reference *r, const struct row *row, int64_t j) {
     int64_t position = row->i + r->keys - r->queries, distance = llabs(position - j);
-    if ((r->causal && j > position) || (r->window && distance >= r->window))
+    if ((r->causal && j > position) || (r->window && distance >= r->window)) {
         return -INFINITY;
+    }
     double s = r->scale * dot(row->q, row->k + j * r->depth, r->depth);
-    if (r->slopes)
+    if (r->slopes) {
         s -= r->slopes[(r->slopes_by_batch ? row->b * r->heads : 0) + row->h] * (double)distance;
+    }
     if (r->mask) {
         const int64_t at[4] = {row->b, row->h, row->i, j};
         int64_t index = 0;
-        for (int d = 0; d < 4; d++)
+        for (int d = 0; d < 4; d++) {
             index = index * r->mask_shape[d] + (r->mask_shape[d] == 1 ? 0 : at[d]);
+        }
         double mask = r->mask[index];
         s = r->mask_is_bool ? (mask != 0 ? s : -INFINITY) : s + mask;
     }
@@ -60,8 +64,9 @@ static double probabilities(const struct attention_reference *r, const struct ro
         p[j] = exp(p[j] - base);
         sum += p[j];
     }
-    for (int64_t j = 0; j < r->keys && sum != 0; j++)
+    for (int64_t j = 0; j < r->keys && sum != 0; j++) {
         p[j] /= sum;
+    }
     return sum == 0 ? -INFINITY : base + log(sum);
 }
 
@@ -70,23 +75,28 @@ bool attention_reference_forward(const struct attention_reference *r, double *ou
     for (int64_t n = 0; p && n < r->batches * r->heads * r->queries; n++) {
         struct row row = row_at(r, n);
         double sum = probabilities(r, &row, p);
-        if (lse)
+        if (lse) {
             lse[n] = sum;
-        if (!out)
+        }
+        if (!out) {
             continue;
+        }
         double *to = out + n * r->value_depth;
         memset(to, 0, (size_t)r->value_depth * sizeof *to);
-        for (int64_t j = 0; j < r->keys; j++)
-            for (int64_t d = 0; d < r->value_depth; d++)
+        for (int64_t j = 0; j < r->keys; j++) {
+            for (int64_t d = 0; d < r->value_depth; d++) {
                 to[d] += p[j] * row.v[j * r->value_depth + d];
+            }
+        }
     }
     free(p);
     return p != NULL;
 }
 
 static void add_scaled(double *to, double factor, const double *from, int64_t n) {
-    for (int64_t i = 0; to && i < n; i++)
+    for (int64_t i = 0; to && i < n; i++) {
         to[i] += factor * from[i];
+    }
 }
 
 static void backward_row(const struct attention_reference *r, const struct row *row,
@@ -111,14 +121,18 @@ bool attention_reference_backward(const struct attention_reference *r, const dou
                                   double *dq, double *dk, double *dv) {
     size_t keys = (size_t)(r->batches * r->key_heads * r->keys);
     double *p = malloc(((size_t)r->keys + 1) * 2 * sizeof *p);
-    if (!p)
+    if (!p) {
         return false;
-    if (dq)
+    }
+    if (dq) {
         memset(dq, 0, (size_t)(r->batches * r->heads * r->queries * r->depth) * sizeof *dq);
-    if (dk)
+    }
+    if (dk) {
         memset(dk, 0, keys * (size_t)r->depth * sizeof *dk);
-    if (dv)
+    }
+    if (dv) {
         memset(dv, 0, keys * (size_t)r->value_depth * sizeof *dv);
+    }
     for (int64_t n = 0; n < r->batches * r->heads * r->queries; n++) {
         struct row row = row_at(r, n);
         backward_row(r, &row, dout + n * r->value_depth, p, p + r->keys,

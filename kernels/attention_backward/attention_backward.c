@@ -42,20 +42,23 @@ struct backward {
 static bool check_gradient(struct igo_call *call, const struct backward *b, const char *name,
                            const ingot_tensor *gradient, const char *of_name,
                            const ingot_tensor *of, int64_t strides[3]) {
-    if (!igo_tensor(call, name, gradient, IGO_FLOATS, 4, 4))
+    if (!igo_tensor(call, name, gradient, IGO_FLOATS, 4, 4)) {
         return false;
+    }
     igo_same_type(call, name, gradient, of_name, of);
     igo_same_shape(call, name, gradient, of_name, of);
     igo_dense_tail(call, name, gradient, 1);
     igo_attention_strides(strides, gradient);
-    if (gradient == b->desc->dout)
+    if (gradient == b->desc->dout) {
         return !call->failed;
+    }
     const ingot_attention_backward_desc *desc = b->desc;
     const ingot_tensor *inputs[] = {desc->q,   desc->k,    desc->v,    desc->out,
                                     desc->lse, desc->dout, desc->mask, desc->slopes};
     static const char *const names[] = {"q", "k", "v", "out", "lse", "dout", "mask", "slopes"};
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         igo_no_overlap(call, name, gradient, names[i], inputs[i], false);
+    }
     return !call->failed;
 }
 
@@ -64,15 +67,19 @@ static bool check(struct igo_call *call, struct backward *b) {
     IGO_REQUIRE(call, desc->lse, "lse is missing");
     IGO_REQUIRE(call, !desc->dk == !desc->dv, "%s is missing, but %s is there",
                 desc->dk ? "dv" : "dk", desc->dk ? "dk" : "dv");
-    if (!igo_attention_check(call, &b->problem))
+    if (!igo_attention_check(call, &b->problem)) {
         return false;
+    }
     check_gradient(call, b, "dout", desc->dout, "out", desc->out, b->args.dout_stride);
-    if (desc->dq)
+    if (desc->dq) {
         check_gradient(call, b, "dq", desc->dq, "q", desc->q, b->args.dq_stride);
-    if (desc->dk)
+    }
+    if (desc->dk) {
         check_gradient(call, b, "dk", desc->dk, "k", desc->k, b->args.dk_stride);
-    if (desc->dv)
+    }
+    if (desc->dv) {
         check_gradient(call, b, "dv", desc->dv, "v", desc->v, b->args.dv_stride);
+    }
     igo_no_overlap(call, "dk", desc->dk, "dq", desc->dq, false);
     igo_no_overlap(call, "dv", desc->dv, "dq", desc->dq, false);
     igo_no_overlap(call, "dv", desc->dv, "dk", desc->dk, false);
@@ -110,8 +117,9 @@ static void launch_gradient(struct igo_call *call, const struct backward *b,
     uint32_t rows = by_keys ? p->args.keys : p->args.queries, block = ATTENTION_LANES;
     uint32_t together = igo_knob(call, KNOB_TILES), depth = igo_attention_depth_class(&p->args);
     struct igo_launch launch = {0};
-    if (rows == 0)
+    if (rows == 0) {
         return;
+    }
     if (together && tiles_apply(&p->args)) {
         block = together * (by_keys || depth > 128 ? TILE : 2 * TILE);
         igo_launch_kernel(&launch, "attention_%s_tiles_%u_%s", by_keys ? "dkv" : "dq", depth,
@@ -123,11 +131,13 @@ static void launch_gradient(struct igo_call *call, const struct backward *b,
     }
     const ingot_tensor *inputs[] = {p->q,   p->k,  p->v,    b->desc->dout,
                                     p->lse, delta, p->mask, p->slopes};
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         igo_attention_bind(&launch, inputs[i]);
+    }
     igo_attention_bind(&launch, by_keys ? b->desc->dk : b->desc->dq);
-    if (by_keys)
+    if (by_keys) {
         igo_attention_bind(&launch, b->desc->dv);
+    }
     igo_launch_bytes(&launch, &p->args, sizeof p->args);
     igo_launch_bytes(&launch, &b->args, sizeof b->args);
     launch.threadgroups[0] = (rows + block - 1) / block;
@@ -142,8 +152,9 @@ ingot_status ingot_op_attention_backward(ingot_ops *ops, ingot_stream *stream,
                                          const ingot_attention_backward_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_attention_backward, &operations[0], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     struct backward b = {.desc = desc,
                          .problem = {.q = desc->q,
                                      .k = desc->k,
@@ -155,8 +166,9 @@ ingot_status ingot_op_attention_backward(ingot_ops *ops, ingot_stream *stream,
                                      .scale = desc->scale,
                                      .causal = desc->causal,
                                      .window = desc->window}};
-    if (!check(&call, &b) || b.problem.batches == 0)
+    if (!check(&call, &b) || b.problem.batches == 0) {
         return igo_end(&call);
+    }
 
     const struct attention_args *args = &b.problem.args;
     struct igo_class shape = {0};
@@ -168,12 +180,15 @@ ingot_status ingot_op_attention_backward(ingot_ops *ops, ingot_stream *stream,
     const int64_t delta_rows =
         rows ? rows : 1; /* without queries, dk and dv are still filled with 0 */
     ingot_tensor delta = igo_scratch_tensor(&call, INGOT_SCALAR_F32, 1, &delta_rows);
-    if (rows)
+    if (rows) {
         launch_delta(&call, &b, &delta);
-    if (desc->dq)
+    }
+    if (desc->dq) {
         launch_gradient(&call, &b, &delta, false);
-    if (desc->dk)
+    }
+    if (desc->dk) {
         launch_gradient(&call, &b, &delta, true);
+    }
     igo_scratch_release(&call, delta.buffer);
     return igo_end(&call);
 }

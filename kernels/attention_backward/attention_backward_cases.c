@@ -69,12 +69,14 @@ static void declare(struct igh_run *run) {
     }
     igh_input(run, DOUT, "dout", run->type, 4, out, (struct igh_fill){IGH_NORMAL, 0, 1});
     static const char *const names[] = {"dq", "dk", "dv"};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         igh_output(run, DQ + i, names[i], run->type, 4, igh_tensor(run, Q + i)->shape);
+    }
     if (run->test->flags & STRIDED) {
         attention_swap_heads(run, DOUT, 3);
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             attention_swap_heads(run, DQ + i, 3);
+        }
     }
 }
 
@@ -116,8 +118,9 @@ static void reference(struct igh_run *run) {
     const struct attention_reference r = attention_reference_of(run);
     if (!attention_reference_forward(&r, igh_expected(run, OUT), igh_expected(run, LSE_OUT)) ||
         !attention_reference_backward(&r, igh_values(run, DOUT), igh_expected(run, DQ),
-                                      igh_expected(run, DK), igh_expected(run, DV)))
+                                      igh_expected(run, DK), igh_expected(run, DV))) {
         no_memory(run);
+    }
 }
 
 static void forward(const struct igh_run *run, double *out) {
@@ -136,11 +139,13 @@ static struct igh_bound bound(const struct igh_run *run, int slot) {
             : 1;
     double spread = fmax(1, run->test->f[0] * sqrt((double)run->test->n[N_DEPTH])); /* of scores */
     double absolute = (slot == DK || slot == DV ? 1e-6 : 2e-6) * sqrt(rows < 1 ? 1 : rows);
-    if (run->type != INGOT_SCALAR_F32 && slot >= DQ)
+    if (run->type != INGOT_SCALAR_F32 && slot >= DQ) {
         absolute += igh_ulp(run->type, 1) * 2;
+    }
     absolute *= spread;
-    if (slot == OUT && run->own)
+    if (slot == OUT && run->own) {
         absolute += attention_rounding_of_weights(run, run->own);
+    }
     return (struct igh_bound){.ulps = 1, .absolute = absolute};
 }
 

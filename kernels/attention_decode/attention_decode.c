@@ -14,8 +14,9 @@ static enum kind kind_of(const struct attention_decode *decode) {
         ATTENTION_MASK_BOOL | ATTENTION_MASK_F32 | ATTENTION_MASK_SAME | ATTENTION_ALIBI;
     if (!decode->wide || args->depth != args->value_depth ||
         (args->depth != 64 && args->depth != 128) || args->flags & biased || !args->keys ||
-        !igo_aligned(p->k, 16) || !igo_aligned(p->v, 16))
+        !igo_aligned(p->k, 16) || !igo_aligned(p->v, 16)) {
         return ANY;
+    }
     return decode->wide > 1 && p->q->type != INGOT_SCALAR_F32 && args->scale > 0 ? TILES : WIDE;
 }
 
@@ -27,15 +28,17 @@ static void name_kernel(struct igo_launch *launch, enum kind kind, uint32_t toge
                         const struct attention_problem *p) {
     const struct attention_args *args = &p->args;
     const char *type = igo_type_name(p->q->type);
-    if (kind == TILES)
+    if (kind == TILES) {
         igo_launch_kernel(launch, "attention_decode_tiles_%u_%u_%s", args->depth, together, type);
-    else if (kind == WIDE)
+    } else if (kind == WIDE) {
         igo_launch_kernel(launch, "attention_decode_wide_%u_%u_%s", args->depth, together, type);
-    else
+    } else {
         igo_launch_kernel(launch, "attention_decode_%u_%u_%s",
                           igo_attention_depth_class(args) > 128 ? 8 : 4, together, type);
-    if (kind != ANY)
+    }
+    if (kind != ANY) {
         igo_launch_constant_bool(launch, "decode_paged", args->flags & ATTENTION_PAGED);
+    }
 }
 
 /* The keys of a partition: as many as asked for, or, on GPUs, fewer, so that there are enough of
@@ -45,8 +48,9 @@ static uint32_t partition_of(const struct attention_decode *decode, uint32_t key
     enum { ENOUGH = 960, LEAST = 256 };
     uint32_t partition = decode->partition;
     while (decode->wide && partition > LEAST &&
-           (keys / partition + (keys % partition > 0)) * others < ENOUGH)
+           (keys / partition + (keys % partition > 0)) * others < ENOUGH) {
         partition /= 2;
+    }
     return partition;
 }
 

@@ -76,20 +76,23 @@ template <typename T, uint DEPTH> struct decode_set {
         }
         simdgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
-        for (uint n = 0; n < BLOCKS * 4; n++)
+        for (uint n = 0; n < BLOCKS * 4; n++) {
             simdgroup_load(query[n / 4][n % 4], queries + n * 64, 8, ulong2(0), true);
+        }
         reference = -INFINITY;
         total = 0.0f;
 #pragma unroll
-        for (uint n = 0; n < BLOCKS * 8; n++)
+        for (uint n = 0; n < BLOCKS * 8; n++) {
             sum[n / 8][n % 8] = simdgroup_float8x8(0.0f);
+        }
     }
 
     void find_scores(thread const uint4 (&key)[4][BLOCKS], bool second_half) {
         simdgroup_float8x8 part[4];
 #pragma unroll
-        for (uint n = 0; n < 4; n++)
+        for (uint n = 0; n < 4; n++) {
             part[n] = simdgroup_float8x8(0.0f);
+        }
 #pragma unroll
         for (uint i = 0; i < BLOCKS; i++)
 #pragma unroll
@@ -128,8 +131,9 @@ template <typename T, uint DEPTH> struct decode_set {
             reference = largest;
             total *= correction;
 #pragma unroll
-            for (uint n = 0; n < BLOCKS * 8; n++)
+            for (uint n = 0; n < BLOCKS * 8; n++) {
                 sum[n / 8][n % 8].thread_elements() *= correction;
+            }
         }
         const float base = finite_base(reference);
 #pragma unroll
@@ -164,8 +168,9 @@ template <typename T, uint DEPTH> struct decode_set {
                 device float *lse, device float *partial, device float2 *extremes,
                 constant attention_args &args) {
         const float all = tile_column_sum(total);
-        if (own >= rows)
+        if (own >= rows) {
             return;
+        }
         const uint i = own % args.queries, head = key_head * args.group + own / args.queries;
         const ulong index = attention_row(args, group.z, head, i);
         const bool whole = args.partitions == 1;
@@ -177,15 +182,18 @@ template <typename T, uint DEPTH> struct decode_set {
         for (uint n = 0; n < BLOCKS * 8; n++) {
             const uint at = n / 8 * 64 + n % 8;
             const float2 both = sum[n / 8][n % 8].thread_elements();
-            if (whole)
+            if (whole) {
                 to[at] = T((both.x + both.y) * inverse);
-            else
+            } else {
                 to_part[at] = both.x + both.y;
+            }
         }
-        if (lane_row == 0 && !whole)
+        if (lane_row == 0 && !whole) {
             extremes[part] = float2(reference, all);
-        if (lane_row == 0 && whole && (args.flags & ATTENTION_LSE))
+        }
+        if (lane_row == 0 && whole && (args.flags & ATTENTION_LSE)) {
             lse[index] = all == 0.0f ? -INFINITY : (reference + log2(all)) * M_LN2_F;
+        }
     }
 };
 
@@ -199,8 +207,9 @@ inline void load_keys(thread uint4 (&key)[4][BLOCKS], device const T *k,
         const uint number = uint(min(t + int(4 * n + row % 4), end - 1));
         device const T *from = row_of(k, args, decode_paged, args.k_stride, tables, number);
 #pragma unroll
-        for (uint i = 0; i < BLOCKS; i++)
+        for (uint i = 0; i < BLOCKS; i++) {
             key[n][i] = *(device const uint4 *)(from + i * 64);
+        }
     }
 }
 template <uint BLOCKS, typename T>
@@ -215,8 +224,9 @@ inline void load_values(thread uint4 (&value)[2][2][BLOCKS], device const T *v,
             const uint number = uint(min(t + int(at), end - 1));
             device const T *from = row_of(v, args, decode_paged, args.v_stride, tables, number);
 #pragma unroll
-            for (uint i = 0; i < BLOCKS; i++)
+            for (uint i = 0; i < BLOCKS; i++) {
                 value[m][e][i] = *(device const uint4 *)(from + i * 64);
+            }
         }
 }
 
@@ -289,32 +299,37 @@ template <typename T, uint DEPTH, uint SETS>
         load_values<BLOCKS>(value, v, args, tables, begin, end, column);
     }
 #pragma unroll
-    for (uint s = 0; s < SETS; s++)
+    for (uint s = 0; s < SETS; s++) {
         sets[s].begin(row, column, from[s], queries[s]);
+    }
     const float factor = args.scale * M_LOG2E_F;
     for (int t = begin; t < end; t += step) {
         // what has been used makes room for the next round's
 #pragma unroll
-        for (uint s = 0; s < SETS; s++)
+        for (uint s = 0; s < SETS; s++) {
             sets[s].find_scores(key, row / 4);
+        }
         load_keys<BLOCKS>(key, k, args, tables, t + step, end, row);
         simdgroup_barrier(mem_flags::mem_device); // they set out now, and not with the values
 #pragma unroll
         for (uint s = 0; s < SETS; s++) {
-            if (t < inner || t + int(DECODE_KEYS) > inner_end)
+            if (t < inner || t + int(DECODE_KEYS) > inner_end) {
                 sets[s].hide(t + int(row / 4 * 8 + row % 4));
+            }
             sets[s].find_weights(factor);
         }
 #pragma unroll
-        for (uint s = 0; s < SETS; s++)
+        for (uint s = 0; s < SETS; s++) {
             sets[s].add_values(value);
+        }
         load_values<BLOCKS>(value, v, args, tables, t + step, end, column);
     }
 
 #pragma unroll
-    for (uint s = 0; s < SETS; s++)
+    for (uint s = 0; s < SETS; s++) {
         sets[s].finish(first_row + s * DECODE_SET + column / 2, rows, row, key_head, group, out,
                        lse, partial, extremes, args);
+    }
 }
 
 #endif

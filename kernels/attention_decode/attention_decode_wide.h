@@ -13,14 +13,16 @@
 /* Of the lanes that differ in the bits from FIRST on, below 32. */
 template <uint FIRST> inline float max_of_groups(float x) {
 #pragma unroll
-    for (uint bit = FIRST; bit < LANES; bit *= 2)
+    for (uint bit = FIRST; bit < LANES; bit *= 2) {
         x = max(x, simd_shuffle_xor(x, ushort(bit)));
+    }
     return x;
 }
 template <uint FIRST> inline float sum_of_groups(float x) {
 #pragma unroll
-    for (uint bit = FIRST; bit < LANES; bit *= 2)
+    for (uint bit = FIRST; bit < LANES; bit *= 2) {
         x += simd_shuffle_xor(x, ushort(bit));
+    }
     return x;
 }
 
@@ -52,8 +54,9 @@ template <uint WIDTH> struct rows_over_lanes<1, WIDTH> {
     static float sum(thread const float *x, uint) {
         float all = x[0];
 #pragma unroll
-        for (uint bit = WIDTH / 2; bit; bit /= 2)
+        for (uint bit = WIDTH / 2; bit; bit /= 2) {
             all += simd_shuffle_xor(all, ushort(bit));
+        }
         return all;
     }
     static uint row(uint) {
@@ -123,24 +126,27 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
 
     row_piece<T> piece[STEPS], value[STEPS];
 #pragma unroll
-    for (uint s = 0; s < STEPS && begin < end; s++)
+    for (uint s = 0; s < STEPS && begin < end; s++) {
         piece[s].load(row_of(k, args, decode_paged, args.k_stride, tables,
                              uint(min(begin + int(s * GROUPS + mine), end - 1))) +
                       at);
+    }
     for (int t = begin; t < end; t += ROUND) {
         float score[STEPS], top = largest;
 #pragma unroll
         for (uint s = 0; s < STEPS; s++) {
             float dots[ROWS];
 #pragma unroll
-            for (uint r = 0; r < ROWS; r++)
+            for (uint r = 0; r < ROWS; r++) {
                 dots[r] = 0.0f;
+            }
 #pragma unroll
             for (uint e = 0; e < PIECE; e++) {
                 float x = piece[s].element(e);
 #pragma unroll
-                for (uint r = 0; r < ROWS; r++)
+                for (uint r = 0; r < ROWS; r++) {
                     dots[r] = fma(query[r][e], x, dots[r]);
+                }
             }
             int key = t + int(s * GROUPS + mine);
             float dot = spread::sum(dots, lane);
@@ -148,15 +154,17 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
             top = max(top, score[s]);
         }
 #pragma unroll
-        for (uint s = 0; s < STEPS; s++)
+        for (uint s = 0; s < STEPS; s++) {
             value[s].load(row_of(v, args, decode_paged, args.v_stride, tables,
                                  uint(min(t + int(s * GROUPS + mine), end - 1))) +
                           at);
+        }
 #pragma unroll
-        for (uint s = 0; s < STEPS; s++) // the next round's keys
+        for (uint s = 0; s < STEPS; s++) { // the next round's keys
             piece[s].load(row_of(k, args, decode_paged, args.k_stride, tables,
                                  uint(min(t + int(ROUND + s * GROUPS + mine), end - 1))) +
                           at);
+        }
         top = max_of_groups<TOGETHER>(top);
         float base = top == -INFINITY ? 0.0f : top, correction = fast::exp2(largest - base);
         largest = top;
@@ -170,21 +178,24 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
         for (uint r = 0; r < ROWS; r++) {
             float factor = simd_shuffle(correction, ushort(group_lane + spread::lane(r)));
 #pragma unroll
-            for (uint e = 0; e < PIECE; e++)
+            for (uint e = 0; e < PIECE; e++) {
                 sum[r][e] *= factor;
+            }
         }
 #pragma unroll
         for (uint s = 0; s < STEPS; s++) {
             float weight[ROWS];
 #pragma unroll
-            for (uint r = 0; r < ROWS; r++)
+            for (uint r = 0; r < ROWS; r++) {
                 weight[r] = simd_shuffle(score[s], ushort(group_lane + spread::lane(r)));
+            }
 #pragma unroll
             for (uint e = 0; e < PIECE; e++) {
                 float x = value[s].element(e);
 #pragma unroll
-                for (uint r = 0; r < ROWS; r++)
+                for (uint r = 0; r < ROWS; r++) {
                     sum[r][e] = fma(weight[r], x, sum[r][e]);
+                }
             }
         }
     }
@@ -195,11 +206,13 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
         const float all = simd_shuffle(total, ushort(spread::lane(r)));
         const float top = simd_shuffle(largest, ushort(spread::lane(r)));
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++)
+        for (uint e = 0; e < PIECE; e++) {
             sum[r][e] = sum_of_groups<TOGETHER>(sum[r][e]);
+        }
         uint row = first_row + r;
-        if (row >= rows || mine != 0)
+        if (row >= rows || mine != 0) {
             continue;
+        }
         uint i = row % args.queries, head = key_head * args.group + row / args.queries;
         ulong index = attention_row(args, batch, head, i);
         bool whole = args.partitions == 1;
@@ -207,15 +220,19 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
         device T *to = out + attention_at(args.out_stride, batch, head, i) + at;
         ulong part = index * args.partitions + group.x;
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++)
-            if (whole)
+        for (uint e = 0; e < PIECE; e++) {
+            if (whole) {
                 to[e] = T(sum[r][e] * inverse);
-            else
+            } else {
                 partial[part * DEPTH + at + e] = sum[r][e];
-        if (at == 0 && !whole)
+            }
+        }
+        if (at == 0 && !whole) {
             extremes[part] = float2(top, all);
-        if (at == 0 && whole && (args.flags & ATTENTION_LSE))
+        }
+        if (at == 0 && whole && (args.flags & ATTENTION_LSE)) {
             lse[index] = all == 0.0f ? -INFINITY : (top + log2(all)) * M_LN2_F;
+        }
     }
 }
 

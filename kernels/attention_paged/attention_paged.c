@@ -52,8 +52,9 @@ static bool check_caches(struct igo_call *call, const char *key_name, const ingo
                          const char *value_name, const ingot_tensor *value) {
     igo_tensor(call, key_name, key, IGO_FLOATS, 4, 4);
     igo_tensor(call, value_name, value, IGO_FLOATS, 4, 4);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     igo_dense(call, key_name, key);
     igo_dense(call, value_name, value);
     igo_same_type(call, value_name, value, key_name, key);
@@ -72,12 +73,14 @@ static bool check_paged(struct igo_call *call, const ingot_attention_paged_desc 
     const ingot_tensor *q = desc->q, *k = desc->key_cache, *v = desc->value_cache;
     igo_tensor(call, "q", q, IGO_FLOATS, 4, 4);
     igo_tensor(call, "out", desc->out, IGO_FLOATS, 4, 4);
-    if (!check_caches(call, "key_cache", k, "value_cache", v))
+    if (!check_caches(call, "key_cache", k, "value_cache", v)) {
         return false;
+    }
     igo_tensor(call, "block_table", desc->block_table, IGO_TYPE(INGOT_SCALAR_I32), 2, 2);
     igo_tensor(call, "lengths", desc->lengths, IGO_TYPE(INGOT_SCALAR_I32), 1, 1);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     igo_same_type(call, "key_cache", k, "q", q);
     igo_same_type(call, "out", desc->out, "q", q);
     igo_dense_tail(call, "q", q, 1);
@@ -120,8 +123,9 @@ static void fill_args(struct attention_problem *p, const ingot_attention_paged_d
     args->queries = (uint32_t)p->q->shape[2];
     args->keys = desc->max_length ? desc->max_length : (uint32_t)longest;
     args->blocks = k->shape[0] < UINT32_MAX ? (uint32_t)k->shape[0] : UINT32_MAX;
-    if (args->blocks == 0)
+    if (args->blocks == 0) {
         args->keys = 0;
+    }
     args->depth = (uint32_t)p->q->shape[3];
     args->value_depth = (uint32_t)desc->value_cache->shape[3];
     args->block = (uint32_t)k->shape[2];
@@ -140,8 +144,9 @@ ingot_status ingot_op_attention_paged(ingot_ops *ops, ingot_stream *stream,
                                       const ingot_attention_paged_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_attention_paged, &operations[PAGED], desc);
-    if (call.failed || !check_paged(&call, desc))
+    if (call.failed || !check_paged(&call, desc)) {
         return igo_end(&call);
+    }
     struct attention_problem p = {.q = desc->q,
                                   .k = desc->key_cache,
                                   .v = desc->value_cache,
@@ -163,8 +168,9 @@ ingot_status ingot_op_attention_paged(ingot_ops *ops, ingot_stream *stream,
         igo_no_overlap(&call, "lse", p.lse, names[i], inputs[i], false);
     }
     igo_no_overlap(&call, "lse", p.lse, "out", p.out, false);
-    if (call.failed || p.nothing)
+    if (call.failed || p.nothing) {
         return igo_end(&call);
+    }
 
     struct igo_class shape = {0};
     igo_class_number(&shape, "d", igo_attention_depth_class(&p.args));
@@ -202,16 +208,18 @@ ingot_status ingot_op_cache_write(ingot_ops *ops, ingot_stream *stream,
                                   const ingot_cache_write_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_attention_paged, &operations[WRITE], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     const ingot_tensor *key = desc->key, *value = desc->value, *slots = desc->slots;
     const ingot_tensor *caches[] = {desc->key_cache, desc->value_cache};
     static const char *const names[] = {"key_cache", "value_cache"};
     igo_tensor(&call, "key", key, IGO_FLOATS, 3, 3);
     igo_tensor(&call, "value", value, IGO_FLOATS, 3, 3);
     igo_tensor(&call, "slots", slots, IGO_INDICES, 1, 1);
-    if (!check_caches(&call, names[0], caches[0], names[1], caches[1]))
+    if (!check_caches(&call, names[0], caches[0], names[1], caches[1])) {
         return igo_end(&call);
+    }
     check_rows(&call, "key", key, caches[0], key->shape[0]);
     check_rows(&call, "value", value, caches[1], key->shape[0]);
     igo_extent(&call, "slots", slots, 0, key->shape[0], "the tokens of key");
@@ -225,8 +233,9 @@ ingot_status ingot_op_cache_write(ingot_ops *ops, ingot_stream *stream,
         igo_no_overlap(&call, names[i], caches[i], "slots", slots, false);
     }
     igo_no_overlap(&call, names[1], caches[1], names[0], caches[0], false);
-    if (call.failed || key->shape[0] == 0 || caches[0]->shape[0] == 0)
+    if (call.failed || key->shape[0] == 0 || caches[0]->shape[0] == 0) {
         return igo_end(&call);
+    }
 
     struct igo_class shape = {0};
     igo_class_size(&shape, "n", (uint64_t)key->shape[0], 1u << 20);
@@ -290,28 +299,34 @@ ingot_status ingot_op_cache_copy(ingot_ops *ops, ingot_stream *stream,
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_attention_paged, &operations[COPY], desc);
     if (call.failed ||
-        !check_caches(&call, "key_cache", desc->key_cache, "value_cache", desc->value_cache))
+        !check_caches(&call, "key_cache", desc->key_cache, "value_cache", desc->value_cache)) {
         return igo_end(&call);
+    }
     const ingot_tensor *from[] = {desc->key_cache, desc->value_cache};
     const ingot_tensor *to[] = {desc->key_cache, desc->value_cache};
     static const char *const names[] = {"key_cache", "value_cache"};
     if (desc->from_key_cache || desc->from_value_cache) {
         from[0] = desc->from_key_cache;
         from[1] = desc->from_value_cache;
-        if (!check_caches(&call, "from_key_cache", from[0], "from_value_cache", from[1]))
+        if (!check_caches(&call, "from_key_cache", from[0], "from_value_cache", from[1])) {
             return igo_end(&call);
+        }
         for (int i = 0; i < 2; i++) {
             igo_same_type(&call, names[i], to[i], "the cache it comes from", from[i]);
-            for (int d = 1; d < 4; d++)
+            for (int d = 1; d < 4; d++) {
                 igo_extent(&call, names[i], to[i], d, from[i]->shape[d],
                            "that of the cache it comes from");
+            }
             igo_no_overlap(&call, names[i], to[i], "the cache it comes from", from[i], false);
         }
     }
-    if (!call.failed)
+    if (!call.failed) {
         check_pairs(&call, desc, from[0]);
-    for (size_t i = 0; i < desc->pair_count && !call.failed; i++)
-        for (int c = 0; c < 2; c++)
+    }
+    for (size_t i = 0; i < desc->pair_count && !call.failed; i++) {
+        for (int c = 0; c < 2; c++) {
             copy_block(&call, from[c], to[c], desc->pairs[i]);
+        }
+    }
     return igo_end(&call);
 }

@@ -49,8 +49,9 @@ static int64_t value_depth_of(const struct igh_run *run) {
 
 static int64_t length_of(const struct igh_run *run, int64_t b) {
     const int64_t *n = run->test->n;
-    if (b == 0 && run->test->flags & SHORT)
+    if (b == 0 && run->test->flags & SHORT) {
         return 0;
+    }
     return n[N_LONGEST] - (n[N_BATCHES] - 1 - b) * n[N_LONGEST] / (n[N_BATCHES] + 1);
 }
 
@@ -61,8 +62,9 @@ static int64_t row_blocks(const struct igh_run *run) {
 /* Blocks of a sequence are scattered: a permutation of all, and three that nobody uses. */
 static int64_t block_of(const struct igh_run *run, int64_t b, int64_t block) {
     int64_t count = run->test->n[N_BATCHES] * row_blocks(run), step = 7;
-    while (count % step == 0)
+    while (count % step == 0) {
         step += 2;
+    }
     return (b * row_blocks(run) + block) * step % count + 3;
 }
 
@@ -72,14 +74,18 @@ static void declare_table(struct igh_run *run) {
     igh_input(run, TABLE, "block_table", INGOT_SCALAR_I32, 2, table, (struct igh_fill){0});
     igh_input(run, LENGTHS, "lengths", INGOT_SCALAR_I32, 1, table, (struct igh_fill){0});
     double *values = malloc((size_t)(table[0] * table[1] + 1) * sizeof *values);
-    for (int64_t i = 0; values && i < table[0] * table[1]; i++)
+    for (int64_t i = 0; values && i < table[0] * table[1]; i++) {
         values[i] = (double)block_of(run, i / table[1], i % table[1]);
-    if (values)
+    }
+    if (values) {
         igh_set(run, TABLE, values, true);
-    for (int64_t b = 0; values && b < table[0]; b++)
+    }
+    for (int64_t b = 0; values && b < table[0]; b++) {
         values[b] = (double)length_of(run, b);
-    if (values)
+    }
+    if (values) {
         igh_set(run, LENGTHS, values, true);
+    }
     free(values);
 }
 
@@ -95,12 +101,14 @@ static void declare_paged(struct igh_run *run) {
     igh_input(run, K, "key_cache", run->type, 4, k, normal);
     igh_input(run, V, "value_cache", run->type, 4, v, normal);
     declare_table(run);
-    if (run->test->flags & ALIBI)
+    if (run->test->flags & ALIBI) {
         igh_input(run, SLOPES, "slopes", INGOT_SCALAR_F32, 1, &n[N_HEADS],
                   (struct igh_fill){IGH_UNIFORM, 0.01, 0.5});
+    }
     igh_output(run, OUT, "out", run->type, 4, out);
-    if (run->test->flags & LSE)
+    if (run->test->flags & LSE) {
         igh_output(run, LSE_OUT, "lse", INGOT_SCALAR_F32, 3, out);
+    }
 }
 
 static ingot_status launch_paged(struct igh_run *run) {
@@ -156,8 +164,9 @@ static void reference_paged(struct igh_run *run) {
         if (!k || !v ||
             !attention_reference_forward(
                 &r, igh_expected(run, OUT) + b * rows * r.value_depth,
-                igh_tensor(run, LSE_OUT) ? igh_expected(run, LSE_OUT) + b * rows : NULL))
+                igh_tensor(run, LSE_OUT) ? igh_expected(run, LSE_OUT) + b * rows : NULL)) {
             ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for the reference");
+        }
         free(k);
         free(v);
     }
@@ -177,8 +186,9 @@ static ingot_tensor gathered(struct igh_run *run, int slot, int64_t b, ingot_sta
     const int64_t length = length_of(run, b), shape[] = {1, heads, length, depth};
     const size_t row = (size_t)depth * (run->type == INGOT_SCALAR_F32 ? 4 : 2);
     ingot_buffer *buffer = NULL;
-    if (!*status)
+    if (!*status) {
         *status = ingot_buffer_create(run->device, (size_t)(heads * length) * row + 1, &buffer);
+    }
     const int64_t parts = (length + block - 1) / block;
     for (int64_t i = 0; !*status && i < heads * parts; i++) {
         const int64_t h = i / parts, part = i % parts, first = part * block;
@@ -203,13 +213,15 @@ static void verify_paged(struct igh_run *run) {
         const size_t bytes = (size_t)(n[N_HEADS] * n[N_QUERIES] * out.shape[3]) * size;
         const char *all = igh_bytes(run, OUT);
         char *other = malloc(bytes + 1);
-        if (!all || !other)
+        if (!all || !other) {
             status = INGOT_OUT_OF_MEMORY;
+        }
         q.offset = (uint64_t)(b * q.strides[0]) * size;
         out.buffer = NULL;
         q.shape[0] = out.shape[0] = 1;
-        if (!status)
+        if (!status) {
             status = ingot_buffer_create(run->device, bytes, &out.buffer);
+        }
         const ingot_attention_desc desc = {.q = &q,
                                            .k = &k,
                                            .v = &v,
@@ -217,28 +229,33 @@ static void verify_paged(struct igh_run *run) {
                                            .slopes = igh_tensor(run, SLOPES),
                                            .causal = true,
                                            .window = (uint32_t)n[N_WINDOW]};
-        if (!status)
+        if (!status) {
             status = ingot_op_attention(run->ops, run->stream, &desc);
-        if (!status)
+        }
+        if (!status) {
             status = ingot_stream_download(run->stream, out.buffer, 0, other, bytes);
-        if (!status)
+        }
+        if (!status) {
             different += memcmp(all + (size_t)b * bytes, other, bytes) != 0;
+        }
         free(other);
         ingot_buffer_release(k.buffer);
         ingot_buffer_release(v.buffer);
         ingot_buffer_release(out.buffer);
     }
-    if (status)
+    if (status) {
         ig_fail(&run->error, status, "contiguous: %s", ingot_error_message());
-    else
+    } else {
         igh_metric(run, "sequences that differ from contiguous ones", different, 0);
+    }
 }
 
 static void cost_paged(const struct igh_run *run, double *bytes, double *flops) {
     const int64_t *n = run->test->n;
     double positions = 0, depths = (double)(n[N_DEPTH] + value_depth_of(run));
-    for (int64_t b = 0; b < n[N_BATCHES]; b++)
+    for (int64_t b = 0; b < n[N_BATCHES]; b++) {
         positions += (double)length_of(run, b);
+    }
     *bytes = (run->type == INGOT_SCALAR_F32 ? 4 : 2) *
              (positions * (double)n[N_KEY_HEADS] * depths +
               (double)(igh_count(run, Q) + igh_count(run, OUT)));
@@ -285,10 +302,12 @@ static const struct igh_case write_cases[] = {
 
 static int64_t slot_of(const struct igh_run *run, int64_t token) {
     int64_t count = run->test->n[4] * run->test->n[5], step = 11;
-    while (count % step == 0)
+    while (count % step == 0) {
         step += 2;
-    if (token % 7 == 3) /* some are left out */
+    }
+    if (token % 7 == 3) { /* some are left out */
         return token % 2 ? -1 : count + token;
+    }
     return token * step % count;
 }
 
@@ -307,10 +326,12 @@ static void declare_write(struct igh_run *run) {
               run->test->flags & SLOTS_64 ? INGOT_SCALAR_I64 : INGOT_SCALAR_I32, 1, n,
               (struct igh_fill){0});
     double *slots = malloc((size_t)(n[0] + 1) * sizeof *slots);
-    for (int64_t i = 0; slots && i < n[0]; i++)
+    for (int64_t i = 0; slots && i < n[0]; i++) {
         slots[i] = (double)slot_of(run, i);
-    if (slots)
+    }
+    if (slots) {
         igh_set(run, SLOTS, slots, true);
+    }
     free(slots);
     igh_inout(run, KEY_CACHE, "key_cache", run->type, 4, keys, normal);
     igh_inout(run, VALUE_CACHE, "value_cache", run->type, 4, values, normal);
@@ -343,8 +364,9 @@ static void write_expected(struct igh_run *run, int rows, int cache) {
     memcpy(to, igh_values(run, cache), (size_t)igh_count(run, cache) * sizeof *to);
     for (int64_t i = 0; i < run->test->n[0] * heads; i++) {
         int64_t token = i / heads, slot = slot_of(run, token);
-        if (slot < 0 || slot >= t->shape[0] * block)
+        if (slot < 0 || slot >= t->shape[0] * block) {
             continue;
+        }
         int64_t row = (slot / block * heads + i % heads) * block + slot % block;
         memcpy(to + row * depth, igh_values(run, rows) + i * depth, (size_t)depth * sizeof *to);
     }
@@ -361,8 +383,9 @@ static void reference_copy(struct igh_run *run) {
         const ingot_tensor *t = igh_tensor(run, cache);
         const int64_t size = t->shape[1] * t->shape[2] * t->shape[3];
         double *to = igh_expected(run, cache);
-        for (int i = 0; i < 2 && t->shape[0] > 2; i++)
+        for (int i = 0; i < 2 && t->shape[0] > 2; i++) {
             memcpy(to + copied[i][1] * size, to + copied[i][0] * size, (size_t)size * sizeof *to);
+        }
     }
 }
 

@@ -20,24 +20,28 @@ const struct igo_library igo_library_axpy = {"axpy", operations, 1};
 ingot_status ingot_op_axpy(ingot_ops *ops, ingot_stream *stream, const ingot_axpy_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_axpy, &operations[0], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     igo_tensor(&call, "x", desc->x, IGO_FLOATS, 0, INGOT_MAX_RANK);
     igo_tensor(&call, "y", desc->y, IGO_FLOATS, 0, INGOT_MAX_RANK);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     igo_same_type(&call, "y", desc->y, "x", desc->x);
     igo_same_shape(&call, "y", desc->y, "x", desc->x);
     igo_dense(&call, "x", desc->x);
     igo_dense(&call, "y", desc->y);
     igo_no_overlap(&call, "y", desc->y, "x", desc->x, true);
-    if (call.failed || igo_count(desc->x) == 0)
+    if (call.failed || igo_count(desc->x) == 0) {
         return igo_end(&call);
+    }
 
     struct igo_class size = {0};
     igo_class_size(&size, "n", (uint64_t)igo_count(desc->x), 1u << 24);
-    if (!igo_policy(&call, desc->x->type, &size))
+    if (!igo_policy(&call, desc->x->type, &size)) {
         return igo_end(&call);
+    }
 
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "axpy_%s", igo_type_name(desc->x->type));

@@ -33,8 +33,9 @@ static ingot_status launch(struct igh_run *run) {
 static void reference(struct igh_run *run) {
     const double *x = igh_values(run, X), *y = igh_values(run, Y);
     double *out = igh_expected(run, Y), alpha = (float)run->test->f[0];
-    for (int64_t i = 0, n = igh_count(run, Y); i < n; i++)
+    for (int64_t i = 0, n = igh_count(run, Y); i < n; i++) {
         out[i] = alpha * x[i] + y[i];
+    }
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {

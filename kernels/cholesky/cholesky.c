@@ -49,13 +49,15 @@ static void launch_small(struct igo_call *call, const ingot_tensor *a, const ing
     const uint32_t chunks = (args.n + 31) / 32;
     const uint32_t bytes = (args.n + 3) / 4 * 4 * chunks * 32 * (uint32_t)sizeof(float);
     uint32_t simds = tiny ? 1 : igo_knob(call, KNOB_SIMD);
-    while (simds > 1 && simds * bytes > GROUP_BYTES)
+    while (simds > 1 && simds * bytes > GROUP_BYTES) {
         simds /= 2;
+    }
     struct igo_launch launch = {.whole_simdgroups = true};
-    if (tiny)
+    if (tiny) {
         launch.kernel = "cholesky_tiny";
-    else
+    } else {
         igo_launch_kernel(&launch, "cholesky_small_%u", chunks);
+    }
     igo_launch_tensor(&launch, a, NULL);
     igo_launch_tensor(&launch, factor, NULL);
     igo_launch_buffer(&launch, info->buffer, info->offset);
@@ -119,8 +121,9 @@ static bool launch_whole(struct igo_call *call, const ingot_tensor *u, const ing
     const uint32_t chunks = (args.n + 31) / 32;
     const uint32_t bytes = CHOLESKY_PANEL * CHOLESKY_WHOLE * (uint32_t)sizeof(float);
     if (args.n > igo_knob(call, KNOB_WHOLE) ||
-        bytes > igo_device_info(call)->max_threadgroup_memory)
+        bytes > igo_device_info(call)->max_threadgroup_memory) {
         return false;
+    }
     struct igo_launch launch = {.kernel = "cholesky_whole", .whole_simdgroups = true};
     igo_launch_tensor(&launch, u, NULL);
     igo_launch_buffer(&launch, info->buffer, info->offset);
@@ -156,25 +159,30 @@ static void launch_blocked(struct igo_call *call, const ingot_cholesky_desc *des
     const ingot_tensor from = desc->upper ? *desc->a : igo_transposed(desc->a);
     const ingot_tensor to = desc->upper ? *desc->factor : igo_transposed(desc->factor);
     struct igo_float_view u;
-    if (!igo_view_output(call, &to, &u))
+    if (!igo_view_output(call, &to, &u)) {
         return;
-    if (u.copied || !same_view(&from, &u.tensor))
+    }
+    if (u.copied || !same_view(&from, &u.tensor)) {
         igo_convert(call, &from, &u.tensor);
-    if (!launch_whole(call, &u.tensor, info))
+    }
+    if (!launch_whole(call, &u.tensor, info)) {
         launch_steps(call, &u.tensor, info);
+    }
     igo_view_store(call, &u);
     igo_view_release(call, &u);
 }
 
 static bool check(struct igo_call *call, const ingot_cholesky_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a))
+    if (!igo_matrix(call, "a", desc->a)) {
         return false;
+    }
     const int64_t n = igo_matrix_rows(desc->a);
     char text[160];
     IGO_REQUIRE(call, igo_matrix_columns(desc->a) == n,
                 "a has shape %s; its matrices must be square", igo_shape_text(desc->a, text));
-    if (!igo_matrix_like(call, "factor", desc->factor, "a", desc->a, n, n))
+    if (!igo_matrix_like(call, "factor", desc->factor, "a", desc->a, n, n)) {
         return false;
+    }
     igo_batch_integers(call, "info", desc->info, desc->a, 0, 0, true);
     igo_distinct(call, "factor", desc->factor);
     igo_no_overlap(call, "factor", desc->factor, "a", desc->a, true);
@@ -189,12 +197,14 @@ ingot_status ingot_op_cholesky(ingot_ops *ops, ingot_stream *stream,
                                const ingot_cholesky_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_cholesky, &operations[0], desc);
-    if (call.failed || !check(&call, desc) || igo_batch(desc->a, 2) == 0)
+    if (call.failed || !check(&call, desc) || igo_batch(desc->a, 2) == 0) {
         return igo_end(&call);
+    }
     const int64_t n = igo_matrix_rows(desc->a), batch = igo_batch(desc->a, 2);
     if (n == 0) {
-        if (desc->info)
+        if (desc->info) {
             igo_blit_fill(&call, desc->info, 0);
+        }
         return igo_end(&call);
     }
     struct igo_class class_text = {0};
@@ -209,15 +219,17 @@ ingot_status ingot_op_cholesky(ingot_ops *ops, ingot_stream *stream,
         struct igo_float_view a = {0}, factor = {0};
         igo_view_input(&call, desc->a, &a);
         igo_view_output(&call, desc->factor, &factor);
-        if (!call.failed)
+        if (!call.failed) {
             launch_small(&call, &a.tensor, &factor.tensor, &info, desc->upper);
+        }
         igo_view_store(&call, &factor);
         igo_view_release(&call, &a);
         igo_view_release(&call, &factor);
     } else if (!call.failed) {
         launch_blocked(&call, desc, &info);
     }
-    if (own)
+    if (own) {
         igo_scratch_release(&call, own);
+    }
     return igo_end(&call);
 }

@@ -78,17 +78,21 @@ static double grade(int64_t kind, int64_t i, int64_t n) {
 /* Turns the normal or positive matrix in `a` into the case's. */
 static void shape_matrix(const struct igh_case *c, double *a) {
     const int64_t n = c->n[1], bad = c->n[3];
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
             double *x = &a[i * n + j];
             *x *= grade(c->n[2], i, n) * grade(c->n[2], j, n);
-            if (c->n[2] == ZERO || c->n[2] == ONES)
+            if (c->n[2] == ZERO || c->n[2] == ONES) {
                 *x = c->n[2] == ONES;
-            if (c->n[2] == POSITIVE && bad && i == j && i == bad - 1)
+            }
+            if (c->n[2] == POSITIVE && bad && i == j && i == bad - 1) {
                 *x = -0.5;
-            if (c->flags & UPPER ? j < i : j > i)
+            }
+            if (c->flags & UPPER ? j < i : j > i) {
                 *x = 777;
+            }
         }
+    }
 }
 
 static void declare(struct igh_run *run) {
@@ -103,23 +107,29 @@ static void declare(struct igh_run *run) {
             ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for a matrix");
             return;
         }
-        for (int64_t i = 0; i < count * n * n; i++)
+        for (int64_t i = 0; i < count * n * n; i++) {
             values[i] = run->slots[A].values ? run->slots[A].values[i] : 0;
-        for (int64_t b = 0; b < count; b++)
+        }
+        for (int64_t b = 0; b < count; b++) {
             shape_matrix(c, values + b * n * n);
-        if (c->flags & TRANSPOSED)
+        }
+        if (c->flags & TRANSPOSED) {
             igh_strides(run, A, (const int64_t[]){n * n, 1, n}, 0);
-        if (c->flags & FAR_APART)
+        }
+        if (c->flags & FAR_APART) {
             igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, n, 1}, 0);
+        }
         igh_set(run, A, values, false);
         free(values);
     }
-    if (c->flags & IN_PLACE)
+    if (c->flags & IN_PLACE) {
         run->slots[A].output = true;
-    else
+    } else {
         igh_output(run, FACTOR, "factor", run->type, rank, shape + skip);
-    if (!(c->flags & NO_INFO))
+    }
+    if (!(c->flags & NO_INFO)) {
         igh_output(run, INFO, "info", INGOT_SCALAR_I32, rank - 2, shape);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -136,21 +146,25 @@ static ingot_status launch(struct igh_run *run) {
 static double residual(const double *a, const double *f, int64_t n, int64_t k, bool upper,
                        double *zeros) {
     double worst = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
             const int64_t row = upper ? i : j, column = upper ? j : i; /* in u */
             const double x = f[i * n + j];
-            if (column < row || row >= k)
+            if (column < row || row >= k) {
                 *zeros = fabs(x) <= *zeros ? *zeros : fabs(x);
-            if (column < row || row >= k || column >= k)
+            }
+            if (column < row || row >= k || column >= k) {
                 continue;
+            }
             double sum = 0;
-            for (int64_t p = 0; p <= row; p++)
+            for (int64_t p = 0; p <= row; p++) {
                 sum +=
                     upper ? f[p * n + row] * f[p * n + column] : f[row * n + p] * f[column * n + p];
+            }
             double e = fabs(sum - a[i * n + j]) / sqrt(a[i * n + i] * a[j * n + j]);
             worst = e <= worst ? worst : e;
         }
+    }
     return worst;
 }
 
@@ -164,8 +178,9 @@ static void verify(struct igh_run *run) {
         double e = residual(igh_values(run, A) + b * n * n, factor + b * n * n, n,
                             bad ? bad - 1 : n, c->flags & UPPER, &zeros);
         worst = e <= worst ? worst : e;
-        if (info)
+        if (info) {
             wrong += info[b] != (double)bad;
+        }
     }
     igh_metric(run, "a = l l'", worst, igh_matrix_bound(run, n));
     igh_metric(run, "zeros", zeros, 0);

@@ -25,26 +25,31 @@ template <uint STEP, typename Rows>
 inline void attention_dots(thread const float *own, Rows rows, long stride, uint depth,
                            thread float *scores) {
     float sum[STEP];
-    for (uint j = 0; j < STEP; j++)
+    for (uint j = 0; j < STEP; j++) {
         sum[j] = 0.0f;
+    }
     for (uint d = 0; d < depth; d++) {
         float x = own[d];
 #pragma unroll
-        for (uint j = 0; j < STEP; j++)
+        for (uint j = 0; j < STEP; j++) {
             sum[j] = fma(x, rows[j * stride + d], sum[j]);
+        }
     }
-    for (uint j = 0; j < STEP; j++)
+    for (uint j = 0; j < STEP; j++) {
         scores[j] = sum[j];
+    }
 }
 
 template <uint STEP, typename Rows>
 inline void attention_scores(thread const float *own, Rows rows, long stride, uint depth,
                              uint count, thread float *scores) {
     uint j = 0;
-    for (; j + STEP <= count; j += STEP)
+    for (; j + STEP <= count; j += STEP) {
         attention_dots<STEP>(own, rows + j * stride, stride, depth, scores + j);
-    for (; j < count; j++)
+    }
+    for (; j < count; j++) {
         attention_dots<1>(own, rows + j * stride, stride, depth, scores + j);
+    }
 }
 
 // sum[0..STEP) = factor * sum + weights . rows[.][0..STEP)
@@ -52,16 +57,19 @@ template <uint STEP, typename Rows>
 inline void attention_columns(thread float *sum, float factor, thread const float *weights,
                               Rows rows, long stride, uint count) {
     float part[STEP];
-    for (uint d = 0; d < STEP; d++)
+    for (uint d = 0; d < STEP; d++) {
         part[d] = sum[d] * factor;
+    }
     for (uint j = 0; j < count; j++) {
         float x = weights[j];
 #pragma unroll
-        for (uint d = 0; d < STEP; d++)
+        for (uint d = 0; d < STEP; d++) {
             part[d] = fma(x, rows[j * stride + d], part[d]);
+        }
     }
-    for (uint d = 0; d < STEP; d++)
+    for (uint d = 0; d < STEP; d++) {
         sum[d] = part[d];
+    }
 }
 
 // sum[d] = factor * sum[d] + sum over j of weights[j] * rows[j][d]
@@ -69,10 +77,12 @@ template <uint STEP, typename Rows>
 inline void attention_add(thread float *sum, float factor, thread const float *weights, Rows rows,
                           long stride, uint depth, uint count) {
     uint d = 0;
-    for (; d + STEP <= depth; d += STEP)
+    for (; d + STEP <= depth; d += STEP) {
         attention_columns<STEP>(sum + d, factor, weights, rows + d, stride, count);
-    for (; d < depth; d++)
+    }
+    for (; d < depth; d++) {
         attention_columns<1>(sum + d, factor, weights, rows + d, stride, count);
+    }
 }
 
 // Sizes of private memory; loops run to the true head sizes only. A block of rows of 16-bit
@@ -88,9 +98,11 @@ template <typename T> struct attention_rows {
     static inline pointer bring(device const T *rows, long stride, uint depth, uint count,
                                 uint lane, threadgroup float *stage) {
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        for (uint j = 0; j < count; j++)
-            for (uint d = lane; d < depth; d += ATTENTION_LANES)
+        for (uint j = 0; j < count; j++) {
+            for (uint d = lane; d < depth; d += ATTENTION_LANES) {
                 stage[j * depth + d] = float(rows[j * stride + d]);
+            }
+        }
         simdgroup_barrier(mem_flags::mem_threadgroup);
         return stage;
     }
@@ -129,14 +141,16 @@ template <typename T>
 inline float attention_bias(constant attention_args &args, device const uchar *mask, long mask_at,
                             float slope, uint i, uint j) {
     float bias = 0.0f;
-    if (args.flags & ATTENTION_ALIBI)
+    if (args.flags & ATTENTION_ALIBI) {
         bias = -slope * abs(float(int(i + args.keys - args.queries) - int(j)));
-    if (args.flags & ATTENTION_MASK_BOOL)
+    }
+    if (args.flags & ATTENTION_MASK_BOOL) {
         bias = mask[mask_at] ? bias : -INFINITY;
-    else if (args.flags & ATTENTION_MASK_F32)
+    } else if (args.flags & ATTENTION_MASK_F32) {
         bias += ((device const float *)mask)[mask_at];
-    else if (args.flags & ATTENTION_MASK_SAME)
+    } else if (args.flags & ATTENTION_MASK_SAME) {
         bias += float(((device const T *)mask)[mask_at]);
+    }
     return bias * M_LOG2E_F;
 }
 

@@ -37,8 +37,9 @@ template <uint ROWS, uint TILES> struct attention_tile_sums {
 #pragma unroll
         for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-            for (uint c = 0; c < TILES; c++)
+            for (uint c = 0; c < TILES; c++) {
                 tile[r][c] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+            }
     }
 
     // = own . others, both rows of `depth` elements
@@ -49,17 +50,20 @@ template <uint ROWS, uint TILES> struct attention_tile_sums {
         for (uint d = 0; d < depth; d += 8) {
             simdgroup_matrix<T, 8, 8> left[ROWS], right[TILES];
 #pragma unroll
-            for (uint r = 0; r < ROWS; r++)
+            for (uint r = 0; r < ROWS; r++) {
                 simdgroup_load(left[r], own + 8 * r * own_stride + d, own_stride);
+            }
 #pragma unroll
-            for (uint c = 0; c < TILES; c++)
+            for (uint c = 0; c < TILES; c++) {
                 simdgroup_load(right[c], others + 8 * c * other_stride + d, other_stride, ulong2(0),
                                true);
+            }
 #pragma unroll
             for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-                for (uint c = 0; c < TILES; c++)
+                for (uint c = 0; c < TILES; c++) {
                     simdgroup_multiply_accumulate(tile[r][c], left[r], right[c], tile[r][c]);
+                }
         }
     }
 
@@ -77,9 +81,10 @@ template <uint ROWS, uint TILES> struct attention_tile_sums {
                     simdgroup_load(loaded, others + 8 * j * stride + 8 * c, stride);
                     values.thread_elements() = float2(loaded.thread_elements());
 #pragma unroll
-                    for (uint r = 0; r < ROWS; r++)
+                    for (uint r = 0; r < ROWS; r++) {
                         simdgroup_multiply_accumulate(tile[r][c], weights.tile[r][j], values,
                                                       tile[r][c]);
+                    }
                 }
             }
         }

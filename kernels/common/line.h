@@ -19,8 +19,9 @@ inline ulong line_number(uint2 group, uint2 groups, uint simd, uint simds) {
 
 /* `at` is where the step begins. */
 template <typename T> inline float4 line_load(device const T *at, uint lane) {
-    if (line_wide)
+    if (line_wide) {
         return float4(((device const vec<T, 4> *)at)[lane]);
+    }
     return float4(at[lane], at[lane + 32], at[lane + 64], at[lane + 96]);
 }
 

@@ -15,8 +15,9 @@ enum { ROW_STRIDE = 2, ROW_FIRST };
 
 static inline void row_place(struct igh_run *run, int slot) {
     const int64_t *n = run->test->n;
-    if (n[ROW_STRIDE])
+    if (n[ROW_STRIDE]) {
         igh_strides(run, slot, (const int64_t[]){n[ROW_STRIDE], 1}, n[ROW_FIRST]);
+    }
 }
 
 static inline void row_input(struct igh_run *run, int slot, const char *name,
@@ -34,10 +35,12 @@ static inline void row_output(struct igh_run *run, int slot, const char *name) {
 static inline void row_set_random(struct igh_run *run, int slot) {
     int64_t count = igh_count(run, slot);
     double *values = run->for_speed ? NULL : malloc(((size_t)count + 1) * sizeof *values);
-    for (int64_t i = 0; values && i < count; i++)
+    for (int64_t i = 0; values && i < count; i++) {
         values[i] = 4 * igh_random(run) - 2;
-    if (values)
+    }
+    if (values) {
         igh_set(run, slot, values, false);
+    }
     free(values);
 }
 

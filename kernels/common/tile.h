@@ -28,10 +28,11 @@ inline void stage_panel(threadgroup P *panel, device const T *source, ulong stri
         uint columns = r < place.rows ? place.columns : 0;
         for (uint c = 0; c < COLUMNS; c += 32) {
             threadgroup P *to = panel + r * STRIDE + c;
-            if (c + 32 <= columns && c + 32 <= COLUMNS)
+            if (c + 32 <= columns && c + 32 <= COLUMNS) {
                 to[place.lane] = P(line[c + place.lane]);
-            else if (c + place.lane < COLUMNS)
+            } else if (c + place.lane < COLUMNS) {
                 to[place.lane] = c + place.lane < columns ? P(line[c + place.lane]) : P(0);
+            }
         }
     }
 }

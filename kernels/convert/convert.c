@@ -51,22 +51,25 @@ static void plan(const ingot_tensor *from, const ingot_tensor *to, struct copy *
     struct dimension sorted[INGOT_MAX_RANK];
     uint32_t count = 0;
     for (uint32_t i = 0; i < to->rank; i++) {
-        if (to->shape[i] == 1)
+        if (to->shape[i] == 1) {
             continue;
+        }
         struct dimension d = {to->shape[i], from->strides[i], to->strides[i]};
         uint32_t at = count++;
-        for (; at > 0 && sorted[at - 1].to < d.to; at--)
+        for (; at > 0 && sorted[at - 1].to < d.to; at--) {
             sorted[at] = sorted[at - 1];
+        }
         sorted[at] = d;
     }
     copy->rank = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct dimension *last = copy->rank ? &copy->dims[copy->rank - 1] : NULL;
         const struct dimension *d = &sorted[i];
-        if (last && last->from == d->from * d->extent && last->to == d->to * d->extent)
+        if (last && last->from == d->from * d->extent && last->to == d->to * d->extent) {
             *last = (struct dimension){last->extent * d->extent, d->from, d->to};
-        else
+        } else {
             copy->dims[copy->rank++] = *d;
+        }
     }
 }
 
@@ -86,16 +89,19 @@ static void launch_line(struct igo_call *call, const struct copy *copy, uint64_t
  * second to last. */
 static bool make_tiles(struct copy *copy) {
     const uint32_t last = copy->rank - 1;
-    if (copy->rank < 2 || copy->dims[last].to != 1 || copy->dims[last].extent < 8)
+    if (copy->rank < 2 || copy->dims[last].to != 1 || copy->dims[last].extent < 8) {
         return false;
-    for (uint32_t i = 0; i < last; i++)
+    }
+    for (uint32_t i = 0; i < last; i++) {
         if (copy->dims[i].from == 1 && copy->dims[i].extent >= 8) {
             const struct dimension d = copy->dims[i];
-            for (uint32_t k = i; k + 1 < last; k++)
+            for (uint32_t k = i; k + 1 < last; k++) {
                 copy->dims[k] = copy->dims[k + 1];
+            }
             copy->dims[last - 1] = d;
             return true;
         }
+    }
     return false;
 }
 
@@ -126,8 +132,9 @@ static void launch_strided(struct igo_call *call, struct copy *copy) {
         return;
     }
     uint32_t x = 1;
-    while (x < copy->group && x < args.extents[3])
+    while (x < copy->group && x < args.extents[3]) {
         x *= 2;
+    }
     launch.group[0] = x;
     launch.group[1] = copy->group / x;
     launch.group[2] = 1;
@@ -142,15 +149,19 @@ enum { LONGEST = 1 << 30 };
 /* A dimension that must be walked on the host, and the longest step along it; -1 when none. */
 static int dimension_to_split(const struct copy *copy, int64_t *step) {
     *step = 1;
-    if (copy->rank > 4)
+    if (copy->rank > 4) {
         return 0;
+    }
     *step = LONGEST;
-    for (uint32_t i = 0; i < copy->rank; i++)
-        if (copy->dims[i].extent > LONGEST)
+    for (uint32_t i = 0; i < copy->rank; i++) {
+        if (copy->dims[i].extent > LONGEST) {
             return (int)i;
+        }
+    }
     *step = 1;
-    if (copy->rank == 4 && copy->dims[0].extent * copy->dims[1].extent > LONGEST)
+    if (copy->rank == 4 && copy->dims[0].extent * copy->dims[1].extent > LONGEST) {
         return 0;
+    }
     return -1;
 }
 
@@ -170,8 +181,9 @@ static void encode(struct igo_call *call, struct copy *copy) {
             part.dims[split].extent = d.extent - at < step ? d.extent - at : step;
             if (part.dims[split].extent == 1) {
                 part.rank--;
-                for (uint32_t i = (uint32_t)split; i < part.rank; i++)
+                for (uint32_t i = (uint32_t)split; i < part.rank; i++) {
                     part.dims[i] = part.dims[i + 1];
+                }
             }
             encode(call, &part);
         }
@@ -180,8 +192,9 @@ static void encode(struct igo_call *call, struct copy *copy) {
 
 static bool convert(struct igo_call *call, const ingot_tensor *from, const ingot_tensor *to,
                     uint32_t group) {
-    if (call->failed || igo_count(to) == 0)
+    if (call->failed || igo_count(to) == 0) {
         return !call->failed;
+    }
     struct copy copy = {.from = *from,
                         .to = *to,
                         .from_size = type_size(from->type),
@@ -200,24 +213,28 @@ ingot_status ingot_op_convert(ingot_ops *ops, ingot_stream *stream,
                               const ingot_convert_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_convert, &operations[0], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     igo_tensor(&call, "from", desc->from, IGO_FLOATS, 0, INGOT_MAX_RANK);
     igo_tensor(&call, "to", desc->to, IGO_FLOATS, 0, INGOT_MAX_RANK);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     igo_same_shape(&call, "to", desc->to, "from", desc->from);
     igo_distinct(&call, "to", desc->to);
     igo_no_overlap(&call, "to", desc->to, "from", desc->from, false);
-    if (call.failed || igo_count(desc->to) == 0)
+    if (call.failed || igo_count(desc->to) == 0) {
         return igo_end(&call);
+    }
     struct igo_class class_text = {0};
     igo_class_word(&class_text, igo_type_name(desc->to->type));
     igo_class_word(&class_text,
                    igo_is_dense(desc->from) && igo_is_dense(desc->to) ? "dense" : "strided");
     igo_policy(&call, desc->from->type, &class_text);
-    if (!call.failed)
+    if (!call.failed) {
         convert(&call, desc->from, desc->to, igo_knob(&call, KNOB_GROUP));
+    }
     return igo_end(&call);
 }
 
@@ -226,8 +243,9 @@ ingot_status ingot_op_convert(ingot_ops *ops, ingot_stream *stream,
 static bool make_view(struct igo_call *call, const ingot_tensor *original,
                       struct igo_float_view *view) {
     *view = (struct igo_float_view){.original = original};
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     if (original->type == INGOT_SCALAR_F32 && igo_is_dense(original)) {
         view->tensor = *original;
         return true;
@@ -239,8 +257,9 @@ static bool make_view(struct igo_call *call, const ingot_tensor *original,
 
 bool igo_view_input(struct igo_call *call, const ingot_tensor *original,
                     struct igo_float_view *view) {
-    if (!make_view(call, original, view))
+    if (!make_view(call, original, view)) {
         return false;
+    }
     return !view->copied || igo_convert(call, original, &view->tensor);
 }
 
@@ -250,14 +269,16 @@ bool igo_view_output(struct igo_call *call, const ingot_tensor *original,
 }
 
 bool igo_view_store(struct igo_call *call, const struct igo_float_view *view) {
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     return !view->copied || igo_convert(call, &view->tensor, view->original);
 }
 
 void igo_view_release(struct igo_call *call, struct igo_float_view *view) {
-    if (view->copied)
+    if (view->copied) {
         igo_scratch_release(call, view->tensor.buffer);
+    }
     view->copied = false;
 }
 

@@ -48,8 +48,9 @@ static void transposed_strides(const int64_t *shape, uint32_t rank, int64_t *str
     strides[rank - 2] = 1;
     strides[rank - 1] = shape[rank - 2];
     int64_t stride = shape[rank - 1] * shape[rank - 2];
-    for (uint32_t i = rank - 2; i-- > 0; stride *= shape[i])
+    for (uint32_t i = rank - 2; i-- > 0; stride *= shape[i]) {
         strides[i] = stride;
+    }
 }
 
 static void declare(struct igh_run *run) {
@@ -64,14 +65,17 @@ static void declare(struct igh_run *run) {
     }
     if (c->flags & FROM_GAPS) {
         int64_t stride = 2;
-        for (uint32_t i = rank; i-- > 0; stride *= c->n[i] + 1)
+        for (uint32_t i = rank; i-- > 0; stride *= c->n[i] + 1) {
             strides[i] = stride;
+        }
         igh_strides(run, FROM, strides, 5);
     }
-    if (c->flags & FROM_BROADCAST)
+    if (c->flags & FROM_BROADCAST) {
         igh_strides(run, FROM, (const int64_t[]){0, 1}, 0);
-    if (c->flags & HUGE_STRIDE)
+    }
+    if (c->flags & HUGE_STRIDE) {
         igh_strides(run, FROM, (const int64_t[]){((int64_t)1 << 31) + 5, 1}, 1);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -85,8 +89,9 @@ static void reference(struct igh_run *run) {
     const int64_t n = igh_count(run, TO);
     /* Rows that are the same memory hold what was put there last. */
     const int64_t row = run->test->flags & FROM_BROADCAST ? run->test->n[1] : n;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         to[i] = from[n - row + i % row];
+    }
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {

@@ -21,10 +21,12 @@ static void fill_product(struct igh_run *run, double *a, int64_t rows, int64_t c
     double *x = malloc(sizeof *x * (size_t)(rows * rank + 1));
     double *y = malloc(sizeof *y * (size_t)(columns * rank + 1));
     if (x && y) {
-        for (int64_t i = 0; i < rows * rank; i++)
+        for (int64_t i = 0; i < rows * rank; i++) {
             x[i] = normal(run);
-        for (int64_t i = 0; i < columns * rank; i++)
+        }
+        for (int64_t i = 0; i < columns * rank; i++) {
             y[i] = normal(run);
+        }
         igh_matrix_multiply(x, y, a, rows, rank, columns, false);
     } else {
         ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for a matrix");
@@ -39,11 +41,13 @@ static void fill_positive(struct igh_run *run, double *a, int64_t n) {
         ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for a matrix");
         return;
     }
-    for (int64_t i = 0; i < n * n; i++)
+    for (int64_t i = 0; i < n * n; i++) {
         x[i] = normal(run) / sqrt((double)n);
+    }
     igh_matrix_multiply(x, x, a, n, n, n, true);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         a[i * n + i] += 0.05;
+    }
     free(x);
 }
 
@@ -90,8 +94,9 @@ void igh_matrix_input(struct igh_run *run, int slot, const char *name, int64_t b
     const uint32_t rank = batch < 0 ? 2 : 3;
     igh_input(run, slot, name, run->type, rank, batch < 0 ? shape + 1 : shape,
               (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (kind == IGH_MATRIX_NORMAL)
+    if (kind == IGH_MATRIX_NORMAL) {
         return;
+    }
     batch = batch < 0 ? 1 : batch;
     double *values = malloc(sizeof *values * (size_t)(batch * size + 1));
     if (!values) {
@@ -100,16 +105,19 @@ void igh_matrix_input(struct igh_run *run, int slot, const char *name, int64_t b
     }
     for (int64_t b = 0; b < batch; b++) {
         double *a = values + b * size;
-        if (run->for_speed && b >= 16) /* the same ones again */
-            for (int64_t i = 0; i < size; i++)
+        if (run->for_speed && b >= 16) { /* the same ones again */
+            for (int64_t i = 0; i < size; i++) {
                 a[i] = values[b % 16 * size + i];
-        else if (kind == IGH_MATRIX_LOW_RANK)
+            }
+        } else if (kind == IGH_MATRIX_LOW_RANK) {
             fill_product(run, a, rows, columns, (smaller + 1) / 2);
-        else if (kind == IGH_MATRIX_POSITIVE)
+        } else if (kind == IGH_MATRIX_POSITIVE) {
             fill_positive(run, a, rows);
-        else
-            for (int64_t i = 0; i < size; i++)
+        } else {
+            for (int64_t i = 0; i < size; i++) {
                 a[i] = element(run, kind, i / columns, i % columns, columns);
+            }
+        }
     }
     igh_set(run, slot, values, true);
     free(values);
@@ -119,22 +127,26 @@ void igh_matrix_multiply(const double *a, const double *b, double *c, int64_t ro
                          int64_t columns, bool transposed) {
     for (int64_t i = 0; i < rows; i++) {
         double *restrict row = c + i * columns;
-        for (int64_t j = 0; j < columns; j++)
+        for (int64_t j = 0; j < columns; j++) {
             row[j] = 0;
+        }
         for (int64_t l = 0; l < inner; l++) {
             const double x = transposed ? a[l * rows + i] : a[i * inner + l];
             const double *restrict other = b + l * columns;
-            if (x != 0)
-                for (int64_t j = 0; j < columns; j++)
+            if (x != 0) {
+                for (int64_t j = 0; j < columns; j++) {
                     row[j] += x * other[j];
+                }
+            }
         }
     }
 }
 
 double igh_matrix_orthogonality(const double *q, int64_t rows, int64_t columns) {
     double worst = 0, *product = malloc(sizeof *product * (size_t)(columns * columns + 1));
-    if (!product)
+    if (!product) {
         return HUGE_VAL;
+    }
     igh_matrix_multiply(q, q, product, columns, rows, columns, true);
     for (int64_t i = 0; i < columns * columns; i++) {
         double error = fabs(product[i] - (i / columns == i % columns));
@@ -161,15 +173,17 @@ double igh_matrix_column_error(const double *a, const double *b, int64_t rows, i
 
 double igh_matrix_norm(const double *a, int64_t count) {
     double sum = 0;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         sum += a[i] * a[i];
+    }
     return sqrt(sum);
 }
 
 double igh_matrix_error(const double *a, const double *b, int64_t count) {
     double apart = 0, size = igh_matrix_norm(a, count);
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         apart += (a[i] - b[i]) * (a[i] - b[i]);
+    }
     return size > 0 ? sqrt(apart) / size : sqrt(apart);
 }
 

@@ -23,12 +23,14 @@ static void check_loss(struct igo_call *call, const ingot_cross_entropy_desc *de
                        const char *name, const ingot_tensor *tensor, uint32_t types) {
     bool per_row = desc->reduction == INGOT_REDUCTION_NONE;
     if (!igo_tensor(call, name, tensor, types, per_row ? 1 : 0, 1) ||
-        !igo_dense(call, name, tensor))
+        !igo_dense(call, name, tensor)) {
         return;
-    if (per_row)
+    }
+    if (per_row) {
         igo_extent(call, name, tensor, 0, desc->logits->shape[0], "the rows of logits");
-    else if (tensor->rank)
+    } else if (tensor->rank) {
         igo_extent(call, name, tensor, 0, 1, "one number for all rows");
+    }
 }
 
 static void check(struct igo_call *call, const ingot_cross_entropy_desc *desc,
@@ -38,8 +40,9 @@ static void check(struct igo_call *call, const ingot_cross_entropy_desc *desc,
         !igo_tensor(call, "targets", desc->targets, IGO_INDICES, 1, 1) ||
         !igo_extent(call, "targets", desc->targets, 0, desc->logits->shape[0],
                     "the rows of logits") ||
-        !igo_dense(call, "targets", desc->targets))
+        !igo_dense(call, "targets", desc->targets)) {
         return;
+    }
     IGO_REQUIRE(call, !matrix->rows || matrix->columns,
                 "logits has %llu rows of no classes; there must be at least one class",
                 (unsigned long long)matrix->rows);
@@ -49,13 +52,16 @@ static void check(struct igo_call *call, const ingot_cross_entropy_desc *desc,
                 "reduction is %d; it must be 0 (mean), 1 (sum) or 2 (none)", (int)desc->reduction);
     IGO_REQUIRE(call, desc->label_smoothing >= 0 && desc->label_smoothing <= 1,
                 "label_smoothing is %g; it must be 0 to 1", (double)desc->label_smoothing);
-    if (desc->dlogits)
+    if (desc->dlogits) {
         args->dlogits_stride = igo_matrix_more(call, matrix, "dlogits", desc->dlogits, 0, true);
-    if (desc->loss && !call->failed)
+    }
+    if (desc->loss && !call->failed) {
         check_loss(call, desc, "loss", desc->loss,
                    IGO_TYPE(desc->logits->type) | IGO_TYPE(INGOT_SCALAR_F32));
-    if (desc->dloss && !call->failed)
+    }
+    if (desc->dloss && !call->failed) {
         check_loss(call, desc, "dloss", desc->dloss, IGO_TYPE(INGOT_SCALAR_F32));
+    }
     const struct igo_named outputs[] = {{"dlogits", desc->dlogits, false},
                                         {"loss", desc->loss, false}};
     const struct igo_named inputs[] = {{"logits", desc->logits, true},
@@ -126,11 +132,13 @@ ingot_status ingot_op_cross_entropy(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct cross_entropy_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_cross_entropy, &operations[0], desc);
-    if (!call.failed)
+    if (!call.failed) {
         check(&call, desc, &matrix, &args);
+    }
     bool reduced = !call.failed && desc->loss && desc->reduction != INGOT_REDUCTION_NONE;
-    if (call.failed || (!matrix.rows && !reduced))
+    if (call.failed || (!matrix.rows && !reduced)) {
         return igo_end(&call);
+    }
 
     igo_matrix_policy(&call, &matrix);
     ingot_tensor counted = {0}, losses = {0};
@@ -138,16 +146,21 @@ ingot_status ingot_op_cross_entropy(ingot_ops *ops, ingot_stream *stream,
         counted = igo_scratch_tensor(&call, INGOT_SCALAR_U32, 1, (const int64_t[]){1});
         launch_count(&call, desc, &args, &counted);
     }
-    if (reduced)
+    if (reduced) {
         losses = igo_scratch_tensor(&call, INGOT_SCALAR_F32, 1,
                                     (const int64_t[]){(int64_t)matrix.rows + 1});
-    if (matrix.rows)
+    }
+    if (matrix.rows) {
         launch_rows(&call, desc, &matrix, &args, reduced ? &losses : desc->loss, &counted);
-    if (reduced)
+    }
+    if (reduced) {
         launch_reduce(&call, desc, &args, &losses, &counted);
-    if (losses.buffer)
+    }
+    if (losses.buffer) {
         igo_scratch_release(&call, losses.buffer);
-    if (counted.buffer)
+    }
+    if (counted.buffer) {
         igo_scratch_release(&call, counted.buffer);
+    }
     return igo_end(&call);
 }

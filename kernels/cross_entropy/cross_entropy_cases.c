@@ -67,13 +67,16 @@ static void declare_targets(struct igh_run *run) {
     double *values = calloc((size_t)rows + 1, sizeof *values);
     for (int64_t r = 0; values && r < rows; r++) {
         values[r] = floor(igh_random(run) * (double)columns);
-        if (flags & IGNORE_ALL || (flags & IGNORE && igh_random(run) < 0.3))
+        if (flags & IGNORE_ALL || (flags & IGNORE && igh_random(run) < 0.3)) {
             values[r] = -100;
+        }
     }
-    if (values && flags & BAD_TARGET)
+    if (values && flags & BAD_TARGET) {
         values[0] = (double)columns;
-    if (values)
+    }
+    if (values) {
         igh_set(run, TARGETS, values, true);
+    }
     free(values);
 }
 
@@ -86,18 +89,20 @@ static void declare(struct igh_run *run) {
     double deviation = run->test->f[1] == 0 ? 1 : run->test->f[1];
     row_input(run, LOGITS, "logits", (struct igh_fill){IGH_NORMAL, 0, deviation});
     declare_targets(run);
-    if (!(flags & NO_LOSS))
+    if (!(flags & NO_LOSS)) {
         igh_output(run, LOSS, "loss", flags & LOSS_SAME ? run->type : INGOT_SCALAR_F32, rank,
                    run->test->n);
+    }
     /* Without WITH_DLOSS the call does not get it, and it is 1 for the gradient check. */
     igh_input(run, DLOSS, "dloss", INGOT_SCALAR_F32, rank, run->test->n,
               flags & WITH_DLOSS ? (struct igh_fill){IGH_NORMAL, 1, 0.5}
                                  : (struct igh_fill){IGH_CONSTANT, 1, 0});
     igh_no_specials(run, DLOSS);
-    if (flags & IN_PLACE)
+    if (flags & IN_PLACE) {
         run->slots[LOGITS].output = true;
-    else if (!(flags & NO_GRADIENT))
+    } else if (!(flags & NO_GRADIENT)) {
         row_output(run, DLOGITS, "dlogits");
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -125,18 +130,21 @@ static double row_loss(const struct igh_run *run, int64_t row, double g, double 
     double s = (float)run->test->f[0], top = -INFINITY, sum = 0, mean = 0;
     if (target == ignored(run) || target < 0 || target >= columns) {
         double value = target == ignored(run) ? 0 : NAN;
-        for (int64_t c = 0; gradient && c < columns; c++)
+        for (int64_t c = 0; gradient && c < columns; c++) {
             gradient[c] = value;
+        }
         return value;
     }
     for (int64_t c = 0; c < columns; c++) {
         top = fmax(top, x[c]);
         mean += x[c] / (double)columns;
     }
-    for (int64_t c = 0; c < columns; c++)
+    for (int64_t c = 0; c < columns; c++) {
         sum += exp(x[c] - top);
-    for (int64_t c = 0; gradient && c < columns; c++)
+    }
+    for (int64_t c = 0; gradient && c < columns; c++) {
         gradient[c] = g * (exp(x[c] - top) / sum - s / (double)columns - (c == target ? 1 - s : 0));
+    }
     double loss = top + log(sum) - (1 - s) * x[target];
     return s == 0 ? loss : loss - s * mean;
 }
@@ -144,10 +152,12 @@ static double row_loss(const struct igh_run *run, int64_t row, double g, double 
 /* What a row's loss is multiplied with on the way to the result: 1, or 1 / rows that count. */
 static double row_share(const struct igh_run *run) {
     double counted = 0;
-    if (run->test->flags & (SUM | NONE))
+    if (run->test->flags & (SUM | NONE)) {
         return 1;
-    for (int64_t r = 0; r < run->test->n[0]; r++)
+    }
+    for (int64_t r = 0; r < run->test->n[0]; r++) {
         counted += (int64_t)igh_values(run, TARGETS)[r] != ignored(run);
+    }
     return 1 / counted;
 }
 
@@ -161,20 +171,23 @@ static void reference(struct igh_run *run) {
         double g = share * dloss[flags & NONE ? r : 0];
         double loss = row_loss(
             run, r, g, wants_gradient ? igh_expected(run, gradient_slot(run)) + r * columns : NULL);
-        if (flags & NONE && igh_tensor(run, LOSS))
+        if (flags & NONE && igh_tensor(run, LOSS)) {
             igh_expected(run, LOSS)[r] = loss;
+        }
         total += loss;
     }
-    if (!(flags & NONE) && igh_tensor(run, LOSS))
+    if (!(flags & NONE) && igh_tensor(run, LOSS)) {
         igh_expected(run, LOSS)[0] = flags & SUM ? total : total * share;
+    }
 }
 
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     double terms = (double)run->test->n[1];
     double size = run->test->f[1] == 0 ? 8 : 8 * run->test->f[1];
-    if (slot == LOSS)
+    if (slot == LOSS) {
         return (struct igh_bound){.ulps = run->test->flags & LOSS_SAME ? row_ulps(run, terms) : 6,
                                   .absolute = 2 * ROW_EPSILON * size};
+    }
     double share = run->test->flags & (SUM | NONE) ? 1 : row_share(run);
     return (struct igh_bound){.ulps =
                                   row_ulps(run, terms) + (run->type == INGOT_SCALAR_F32 ? size : 0),
@@ -186,12 +199,14 @@ static void forward(const struct igh_run *run, double *out) {
     double share = row_share(run), total = 0;
     for (int64_t r = 0; r < rows; r++) {
         double loss = row_loss(run, r, 1, NULL);
-        if (run->test->flags & NONE)
+        if (run->test->flags & NONE) {
             out[r] = loss;
+        }
         total += loss;
     }
-    if (!(run->test->flags & NONE))
+    if (!(run->test->flags & NONE)) {
         out[0] = total * share;
+    }
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {

@@ -99,8 +99,9 @@ static void small(struct igo_call *call, const struct plan *plan) {
         kernel->scratch ? igo_part_bytes(call) / (4 * kernel->scratch) : (uint64_t)1 << 24;
     most = most / plan->simd * plan->simd;
     ingot_buffer *work = NULL;
-    if (kernel->scratch)
+    if (kernel->scratch) {
         work = igo_scratch(call, (plan->count < most ? plan->count : most) * 4 * kernel->scratch);
+    }
     for (uint64_t at = 0; at < plan->count && !call->failed; at += most) {
         struct eigh_args args = plan->args;
         args.count = (uint32_t)(plan->count - at < most ? plan->count - at : most);
@@ -111,10 +112,11 @@ static void small(struct igo_call *call, const struct plan *plan) {
         igo_launch_tensor(&launch, &a, NULL);
         igo_launch_tensor(&launch, &values, NULL);
         igo_launch_tensor(&launch, plan->has_vectors ? &vectors : NULL, &values);
-        if (work)
+        if (work) {
             igo_launch_buffer(&launch, work, 0);
-        else
+        } else {
             igo_launch_tensor(&launch, &values, NULL);
+        }
         igo_launch_bytes(&launch, &args, sizeof args);
         launch.threadgroups[0] = (args.count + plan->simd - 1) / plan->simd;
         launch.threadgroups[1] = launch.threadgroups[2] = 1;
@@ -126,8 +128,9 @@ static void small(struct igo_call *call, const struct plan *plan) {
         }
         igo_dispatch(call, &launch);
     }
-    if (work)
+    if (work) {
         igo_scratch_release(call, work);
+    }
 }
 
 /* ---- larger ones ---- */
@@ -143,8 +146,9 @@ static void launch_step(struct igo_call *call, const struct eigh_args *args, con
                         size_t count) {
     struct igo_launch launch = {
         .library = &igo_library_eigh, .kernel = kernel, .whole_simdgroups = true};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         igo_launch_tensor(&launch, tensors[i], NULL);
+    }
     igo_launch_bytes(&launch, args, sizeof *args);
     launch.threadgroups[0] = groups ? groups : args->count;
     launch.threadgroups[1] = groups ? args->count : 1;
@@ -168,26 +172,31 @@ static void tridiagonal(struct igo_call *call, const struct plan *plan, struct e
     const uint32_t n = args.n, tiles = args.ld / 32, per_group = 4 * plan->rows;
     STEP("eigh_scale", 0, 1, a, &s->state);
     STEP("eigh_load", n, 1, a, &s->state, &s->work);
-    if (n <= plan->whole)
+    if (n <= plan->whole) {
         STEP("eigh_reduce", 0, 32, &s->state, &s->work);
+    }
     for (uint32_t k = n <= plan->whole ? n : 0; k < n && !call->failed; k++) {
         args.step = k;
         STEP("eigh_column", 0, 1, &s->state, &s->work);
-        if (k + 1 < n)
+        if (k + 1 < n) {
             STEP("eigh_update", divide_up(n - k - 1, per_group), plan->rows, &s->state, &s->work);
+        }
     }
-    if (args.vectors)
+    if (args.vectors) {
         STEP("eigh_form", divide_up(n, per_group), plan->rows, &s->state, &s->work, &s->q);
+    }
     /* About 0.9 n^2 rotations are needed; rounds beyond what is needed find nothing to do. */
     uint64_t rounds = args.vectors ? 3 * (uint64_t)n * n / args.rotations + 2 : 1;
     for (uint64_t i = 0; i < rounds && !call->failed; i++) {
         STEP(plan->quick ? "eigh_ql_quick" : "eigh_ql", 0, 1, &s->state, &s->turns, &s->sweeps);
-        if (args.vectors)
+        if (args.vectors) {
             STEP("eigh_rotate", tiles, 1, &s->state, &s->turns, &s->sweeps, &s->q);
+        }
     }
     STEP("eigh_order", tiles, 1, &s->state, values);
-    if (args.vectors)
+    if (args.vectors) {
         STEP("eigh_store", tiles, 1, &s->state, &s->q, vectors);
+    }
 }
 
 static ingot_tensor floats(struct igo_call *call, uint64_t count) {
@@ -220,9 +229,11 @@ static void large(struct igo_call *call, const struct plan *plan) {
         tridiagonal(call, plan, args, &s, &a, &values, &vectors);
     }
     const ingot_tensor *const all[] = {&s.state, &s.work, &s.q, &s.turns, &s.sweeps};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i]->buffer)
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]->buffer) {
             igo_scratch_release(call, all[i]->buffer);
+        }
+    }
 }
 
 void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_tensor *a,
@@ -238,15 +249,17 @@ void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_ten
         .quick = strcmp(igo_device_kind(call), "cpu") != 0,
         .whole = strcmp(igo_device_kind(call), "cpu") ? WHOLE : 0,
     };
-    if (!call->failed)
+    if (!call->failed) {
         large(call, &plan);
+    }
 }
 
 /* ---- the call ---- */
 
 static bool check(struct igo_call *call, const ingot_eigh_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a))
+    if (!igo_matrix(call, "a", desc->a)) {
         return false;
+    }
     const int64_t n = igo_matrix_columns(desc->a);
     IGO_REQUIRE(call, igo_matrix_rows(desc->a) == n && n <= MAX_N,
                 "a has matrices of %lld by %lld; they must be square, with up to %d rows",
@@ -254,8 +267,9 @@ static bool check(struct igo_call *call, const ingot_eigh_desc *desc) {
     igo_spectrum(call, "values", desc->values, desc->a, n, "the number of eigenvalues");
     if (!call->failed && desc->vectors) {
         igo_matrix_like(call, "vectors", desc->vectors, "a", desc->a, n, n);
-        if (call->failed)
+        if (call->failed) {
             return false;
+        }
         igo_distinct(call, "vectors", desc->vectors);
         igo_no_overlap(call, "vectors", desc->vectors, "a", desc->a, false);
         igo_no_overlap(call, "vectors", desc->vectors, "values", desc->values, false);
@@ -266,8 +280,9 @@ static bool check(struct igo_call *call, const ingot_eigh_desc *desc) {
 ingot_status ingot_op_eigh(ingot_ops *ops, ingot_stream *stream, const ingot_eigh_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_eigh, &operations[0], desc);
-    if (call.failed || !check(&call, desc) || igo_count(desc->values) == 0)
+    if (call.failed || !check(&call, desc) || igo_count(desc->values) == 0) {
         return igo_end(&call);
+    }
     const uint32_t n = (uint32_t)igo_matrix_columns(desc->a);
     struct igo_class class_text = {0};
     igo_class_size(&class_text, "n", n, 1024);
@@ -277,8 +292,9 @@ ingot_status ingot_op_eigh(ingot_ops *ops, ingot_stream *stream, const ingot_eig
     struct igo_float_view a, values, vectors = {0};
     igo_view_input(&call, desc->a, &a);
     igo_view_output(&call, desc->values, &values);
-    if (desc->vectors)
+    if (desc->vectors) {
         igo_view_output(&call, desc->vectors, &vectors);
+    }
     if (!call.failed) {
         const struct plan plan = {
             .args = {.n = n, .upper = desc->upper, .vectors = desc->vectors != NULL},
@@ -293,10 +309,11 @@ ingot_status ingot_op_eigh(ingot_ops *ops, ingot_stream *stream, const ingot_eig
             .quick = igo_knob(&call, KNOB_QUICK),
             .whole = igo_knob(&call, KNOB_WHOLE),
         };
-        if (n <= SMALL)
+        if (n <= SMALL) {
             small(&call, &plan);
-        else
+        } else {
             large(&call, &plan);
+        }
     }
     igo_view_store(&call, &values);
     igo_view_release(&call, &a);

@@ -91,10 +91,12 @@ static int64_t batch_of(const struct igh_run *run) {
 /* An element of 1 - 2 u u', whose eigenvalues are 1 and one -1; or of blocks of 2 x 2 on the
  * diagonal, all alike; or of a matrix with every other row and column 1e-20 times smaller. */
 static double special(struct igh_run *run, const double *u, int64_t row, int64_t column) {
-    if (run->test->flags & BLOCKS)
+    if (run->test->flags & BLOCKS) {
         return row == column ? 2 : row / 2 == column / 2 ? -1 : 0;
-    if (run->test->flags & SCALES)
+    }
+    if (run->test->flags & SCALES) {
         return (igh_random(run) - 0.5) * (row % 2 ? 1 : 1e-20) * (column % 2 ? 1 : 1e-20);
+    }
     return (row == column) - 2 * u[row] * u[column];
 }
 
@@ -112,10 +114,12 @@ static void set_special(struct igh_run *run) {
             u[i] = igh_random(run) - 0.5;
             size += u[i] * u[i];
         }
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             u[i] /= sqrt(size);
-        for (int64_t i = 0; i < n * n; i++)
+        }
+        for (int64_t i = 0; i < n * n; i++) {
             a[b * n * n + i] = special(run, u, i / n, i % n);
+        }
     }
     igh_set(run, A, a, true);
     free(a);
@@ -126,13 +130,16 @@ static void declare(struct igh_run *run) {
     const int64_t shape[3] = {batch_of(run), n, n};
     const uint32_t skip = batch < 0;
     igh_matrix_input(run, A, "a", batch, n, n, (enum igh_matrix_kind)run->test->n[2]);
-    if (run->test->flags & (REFLECTION | BLOCKS | SCALES))
+    if (run->test->flags & (REFLECTION | BLOCKS | SCALES)) {
         set_special(run);
+    }
     igh_output(run, VALUES, "values", run->type, 2 - skip, shape + skip);
-    if (!(run->test->flags & VALUES_ONLY))
+    if (!(run->test->flags & VALUES_ONLY)) {
         igh_output(run, VECTORS, "vectors", run->type, 3 - skip, shape + skip);
-    if (run->test->flags & FAR)
+    }
+    if (run->test->flags & FAR) {
         igh_strides(run, A, (const int64_t[]){((int64_t)1 << 31) + 5, n, 1}, 3);
+    }
     if (run->test->flags & STRIDED) {
         igh_strides(run, A, (const int64_t[]){n * n + 3, 1, n}, 2);
         igh_strides(run, VALUES, (const int64_t[]){2 * n, 2}, 1);
@@ -160,18 +167,23 @@ static double larger(double x, double y) {
 static void measure(const double *a, const double *values, const double *vectors, int64_t n,
                     double *work, double *other, struct errors *e) {
     const double size = igh_matrix_norm(a, n * n);
-    for (int64_t i = 1; i < n; i++)
+    for (int64_t i = 1; i < n; i++) {
         e->order += !(values[i - 1] <= values[i]);
+    }
     if (vectors) {
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j < n; j++) {
                 work[j * n + i] = vectors[i * n + j] * values[j];
+            }
+        }
         double *transposed = other;
-        for (int64_t i = 0; i < n * n; i++)
+        for (int64_t i = 0; i < n * n; i++) {
             transposed[i % n * n + i / n] = vectors[i];
+        }
         double *product = calloc((size_t)(n * n), sizeof *product);
-        if (!product)
+        if (!product) {
             return;
+        }
         igh_matrix_multiply(work, transposed, product, n, n, n, true);
         e->residual = larger(e->residual, igh_matrix_error(a, product, n * n));
         free(product);
@@ -181,17 +193,20 @@ static void measure(const double *a, const double *values, const double *vectors
         double *exact = other;
         memcpy(work, a, sizeof *work * (size_t)(n * n));
         igh_symmetric_eigenvalues(work, n, exact);
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             e->values = larger(e->values, fabs(values[i] - exact[i]) / (size > 0 ? size : 1));
+        }
     }
 }
 
 /* Of the input with a NaN or infinity in its triangle everything is NaN. */
 static void measure_odd(const double *values, const double *vectors, int64_t n, struct errors *e) {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         e->not_spread += !isnan(values[i]);
-    for (int64_t i = 0; vectors && i < n * n; i++)
+    }
+    for (int64_t i = 0; vectors && i < n * n; i++) {
         e->not_spread += !isnan(vectors[i]);
+    }
 }
 
 static void verify(struct igh_run *run) {
@@ -214,10 +229,11 @@ static void verify(struct igh_run *run) {
             finite = finite && isfinite(a[i]);
         }
         const double *v = vectors ? vectors + b * size : NULL;
-        if (finite)
+        if (finite) {
             measure(a, values + b * n, v, n, a + size, a + 2 * size, &e);
-        else
+        } else {
             measure_odd(values + b * n, v, n, &e);
+        }
     }
     const double bound = igh_matrix_bound(run, n);
     if (vectors) {
@@ -226,8 +242,9 @@ static void verify(struct igh_run *run) {
     }
     igh_metric(run, "eigenvalues", e.values, run->type == INGOT_SCALAR_F32 ? bound / 8 : bound);
     igh_metric(run, "out of order", e.order, 0);
-    if (run->specials)
+    if (run->specials) {
         igh_metric(run, "not NaN", e.not_spread, 0);
+    }
 done:
     free(a);
     free(values);

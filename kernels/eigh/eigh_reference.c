@@ -27,21 +27,26 @@ static void rotate(double *a, int64_t n, int64_t p, int64_t q) {
 
 void igh_symmetric_eigenvalues(double *a, int64_t n, double *values) {
     double size = 0;
-    for (int64_t i = 0; i < n * n; i++)
+    for (int64_t i = 0; i < n * n; i++) {
         size = fmax(size, fabs(a[i]));
+    }
     for (int sweep = 0; sweep < 40; sweep++) {
         double off = 0;
-        for (int64_t p = 0; p < n; p++)
+        for (int64_t p = 0; p < n; p++) {
             for (int64_t q = p + 1; q < n; q++) {
                 double x = fabs(a[p * n + q]);
                 off = fmax(off, x);
-                if (x > 1e-18 * size)
+                if (x > 1e-18 * size) {
                     rotate(a, n, p, q);
+                }
             }
-        if (off <= 1e-15 * size)
+        }
+        if (off <= 1e-15 * size) {
             break;
+        }
     }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         values[i] = a[i * n + i];
+    }
     qsort(values, (size_t)n, sizeof *values, ascending);
 }

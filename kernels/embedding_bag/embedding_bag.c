@@ -81,8 +81,9 @@ static bool check_bags(struct igo_call *call, const ingot_bags *b, const char *t
     igo_tensor(call, table_name, table, IGO_FLOATS, 2, 2);
     igo_tensor(call, out_name, out, IGO_FLOATS, 2, 2);
     igo_tensor(call, "indices", b->indices, IGO_INDICES, b->offsets ? 1 : 2, b->offsets ? 1 : 2);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     *plan = (struct plan){
         .bags = b, .bag_count = out->shape[0], .columns = table->shape[1], .type = table->type};
     igo_dense_tail(call, table_name, table, 1);
@@ -97,10 +98,11 @@ static bool check_bags(struct igo_call *call, const ingot_bags *b, const char *t
                     plan->columns < INT32_MAX,
                 "%lld bags, %lld rows and %lld columns; each must be below 2^31",
                 (long long)plan->bag_count, (long long)table->shape[0], (long long)plan->columns);
-    if (b->offsets)
+    if (b->offsets) {
         check_offsets(call, b, plan->bag_count);
-    else
+    } else {
         igo_extent(call, "indices", b->indices, 0, plan->bag_count, "bags");
+    }
     if (b->sample_weights &&
         igo_tensor(call, "sample_weights", b->sample_weights, IGO_FLOATS, 1, 2)) {
         igo_same_type(call, "sample_weights", b->sample_weights, table_name, table);
@@ -183,8 +185,9 @@ ingot_status ingot_op_embedding_bag(ingot_ops *ops, ingot_stream *stream,
     struct plan plan;
     igo_begin(&call, ops, stream, &igo_library_embedding_bag, &operations[FORWARD], desc);
     if (call.failed ||
-        !check_bags(&call, &desc->bags, "table", desc->table, "out", desc->out, &plan))
+        !check_bags(&call, &desc->bags, "table", desc->table, "out", desc->out, &plan)) {
         return igo_end(&call);
+    }
     if (desc->largest &&
         igo_tensor(&call, "largest", desc->largest, IGO_TYPE(INGOT_SCALAR_I32), 2, 2)) {
         igo_same_shape(&call, "largest", desc->largest, "out", desc->out);
@@ -192,12 +195,15 @@ ingot_status ingot_op_embedding_bag(ingot_ops *ops, ingot_stream *stream,
         IGO_REQUIRE(&call, desc->bags.mode == INGOT_BAG_MAX,
                     "largest goes with mode 2 (max), not %d", (int)desc->bags.mode);
     }
-    if (desc->errors && igo_tensor(&call, "errors", desc->errors, IGO_TYPE(INGOT_SCALAR_I32), 1, 1))
+    if (desc->errors &&
+        igo_tensor(&call, "errors", desc->errors, IGO_TYPE(INGOT_SCALAR_I32), 1, 1)) {
         igo_extent(&call, "errors", desc->errors, 0, 1, "one counter");
+    }
     igo_no_overlap(&call, "out", desc->out, "table", desc->table, false);
     igo_no_overlap(&call, "out", desc->out, "indices", desc->bags.indices, false);
-    if (call.failed || !igo_count(desc->out))
+    if (call.failed || !igo_count(desc->out)) {
         return igo_end(&call);
+    }
     choose(&call, &plan);
     ingot_tensor none = blank(&call);
     launch_forward(&call, &plan, desc, &none);
@@ -237,10 +243,12 @@ static void launch_owners(struct igo_launch *launch, struct igo_call *call, stru
                           struct embedding_bag_args *args, const char *kernel, uint32_t most) {
     const uint32_t simd = igo_knob(call, KNOB_SIMD);
     args->owners = igo_knob(call, KNOB_OWNERS);
-    while (args->owners > most)
+    while (args->owners > most) {
         args->owners /= 2;
-    if (args->owners < simd)
+    }
+    if (args->owners < simd) {
         args->owners = simd;
+    }
     *launch = (struct igo_launch){.group = {32 * simd, 1, 1},
                                   .threadgroups = {args->owners / simd, 1, 1},
                                   .whole_simdgroups = true};
@@ -376,8 +384,9 @@ static void add_up_rows(struct igo_call *call, struct backward *b) {
 
     igo_scratch_release(call, g.counts.buffer);
     ingot_buffer *const buffers[] = {g.starts, g.ranks, g.places, g.sums};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         igo_scratch_release(call, buffers[i]);
+    }
 }
 
 static void add_up_max(struct igo_call *call, struct backward *b) {
@@ -415,10 +424,11 @@ static void table_gradient(struct igo_call *call, struct backward *b) {
     bool direct = d_table->type == INGOT_SCALAR_F32 && igo_is_dense(d_table);
     b->sums = direct ? *d_table : igo_scratch_tensor(call, INGOT_SCALAR_F32, 2, d_table->shape);
     igo_blit_fill(call, &b->sums, 0);
-    if (b->plan.bags->mode == INGOT_BAG_MAX && b->plan.bag_count)
+    if (b->plan.bags->mode == INGOT_BAG_MAX && b->plan.bag_count) {
         add_up_max(call, b);
-    else if (b->bags)
+    } else if (b->bags) {
         add_up(call, b);
+    }
     if (!direct) {
         round_sums(call, b);
         igo_scratch_release(call, b->sums.buffer);
@@ -446,8 +456,9 @@ static void weights_gradient(struct igo_call *call, struct backward *b) {
 
 static bool check_backward(struct igo_call *call, struct backward *b) {
     const ingot_embedding_bag_backward_desc *d = b->desc;
-    if (!check_bags(call, &d->bags, "d_table", d->d_table, "d_out", d->d_out, &b->plan))
+    if (!check_bags(call, &d->bags, "d_table", d->d_table, "d_out", d->d_out, &b->plan)) {
         return false;
+    }
     if (d->bags.mode == INGOT_BAG_MAX) {
         igo_tensor(call, "largest", d->largest, IGO_TYPE(INGOT_SCALAR_I32), 2, 2);
         if (!call->failed) {
@@ -480,17 +491,21 @@ ingot_status ingot_op_embedding_bag_backward(ingot_ops *ops, ingot_stream *strea
     struct igo_call call;
     struct backward b = {.desc = desc};
     igo_begin(&call, ops, stream, &igo_library_embedding_bag, &operations[BACKWARD], desc);
-    if (call.failed || !check_backward(&call, &b))
+    if (call.failed || !check_backward(&call, &b)) {
         return igo_end(&call);
+    }
     choose(&call, &b.plan);
     b.none = blank(&call);
     bool entries = b.plan.args.entries && b.plan.bag_count && b.plan.columns;
-    if (entries && desc->bags.mode != INGOT_BAG_MAX)
+    if (entries && desc->bags.mode != INGOT_BAG_MAX) {
         find_bags(&call, &b);
-    if (igo_count(desc->d_table))
+    }
+    if (igo_count(desc->d_table)) {
         table_gradient(&call, &b);
-    if (entries && desc->d_sample_weights)
+    }
+    if (entries && desc->d_sample_weights) {
         weights_gradient(&call, &b);
+    }
     igo_scratch_release(&call, b.bags);
     igo_scratch_release(&call, b.factors);
     igo_scratch_release(&call, b.none.buffer);

@@ -65,7 +65,7 @@ static void declare_offsets(struct igh_run *run, ingot_scalar_type type, int64_t
     int64_t bags = sizes(run)[2], count = bags + has(run, LAST_OFFSET);
     double *starts = calloc((size_t)count + 1, sizeof *starts);
     igh_input(run, OFFSETS, "offsets", type, 1, &count, (struct igh_fill){IGH_CONSTANT, 0, 0});
-    for (int64_t i = 0; starts && i < count; i++)
+    for (int64_t i = 0; starts && i < count; i++) {
         starts[i] =
             i == 0 ? 0
             : i == bags
@@ -75,8 +75,10 @@ static void declare_offsets(struct igh_run *run, ingot_scalar_type type, int64_t
                            (has(run, EVEN)
                                 ? (double)sizes(run)[3]
                                 : floor(igh_random(run) * 2 * (double)sizes(run)[3] + 0.5)));
-    if (starts)
+    }
+    if (starts) {
         igh_set(run, OFFSETS, starts, true);
+    }
     free(starts);
 }
 
@@ -84,10 +86,12 @@ static void declare_offsets(struct igh_run *run, ingot_scalar_type type, int64_t
  * in the cache. */
 static void spread_indices(struct igh_run *run, int64_t entries) {
     double *rows = run->for_speed ? malloc((size_t)entries * sizeof *rows) : NULL;
-    if (!rows)
+    if (!rows) {
         return;
-    for (int64_t i = 0; i < entries; i++)
+    }
+    for (int64_t i = 0; i < entries; i++) {
         rows[i] = floor(igh_random(run) * (double)sizes(run)[0]);
+    }
     igh_set(run, INDICES, rows, true);
     free(rows);
 }
@@ -101,11 +105,13 @@ static void declare_bags(struct igh_run *run) {
     igh_input(run, INDICES, "indices", type, rank, shape,
               (struct igh_fill){IGH_INTEGER, -reach, (double)n[0] + reach});
     spread_indices(run, entries);
-    if (!has(run, FIXED))
+    if (!has(run, FIXED)) {
         declare_offsets(run, type, entries);
-    if (has(run, WITH_WEIGHTS))
+    }
+    if (has(run, WITH_WEIGHTS)) {
         igh_input(run, WEIGHTS, "sample_weights", run->type, rank, shape,
                   (struct igh_fill){IGH_NORMAL, 0, 1});
+    }
 }
 
 static ingot_bags bags(const struct igh_run *run) {
@@ -141,8 +147,9 @@ static int64_t row_of(const struct igh_run *run, int64_t i) {
 static int64_t bag_size(const struct igh_run *run, int64_t bag) {
     int64_t first, end, count = 0;
     bag_range(run, bag, &first, &end);
-    for (int64_t i = first; i < end; i++)
+    for (int64_t i = first; i < end; i++) {
         count += row_of(run, i) >= 0;
+    }
     return count;
 }
 
@@ -156,15 +163,18 @@ static double entry_factor(const struct igh_run *run, int64_t bag, int64_t i) {
 static void declare_forward(struct igh_run *run) {
     const int64_t *n = sizes(run), table[] = {n[0], n[1]}, out[] = {n[2], n[1]}, one = 1;
     igh_input(run, TABLE, "table", run->type, 2, table, (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (has(run, WIDE))
+    if (has(run, WIDE)) {
         igh_strides(run, TABLE, (const int64_t[]){((int64_t)1 << 30) + 8, 1}, 0);
+    }
     declare_bags(run);
     igh_output(run, OUT, "out", run->type, 2, out);
-    if (n[4] == MAX)
+    if (n[4] == MAX) {
         igh_output(run, LARGEST, "largest", INGOT_SCALAR_I32, 2, out);
-    if (has(run, BAD))
+    }
+    if (has(run, BAD)) {
         igh_inout(run, ERRORS, "errors", INGOT_SCALAR_I32, 1, &one,
                   (struct igh_fill){IGH_CONSTANT, 7, 0});
+    }
 }
 
 static ingot_status launch_forward(struct igh_run *run) {
@@ -198,21 +208,26 @@ static double sum_of(const struct igh_run *run, int64_t bag, int64_t column) {
     int64_t first, end;
     double sum = 0;
     bag_range(run, bag, &first, &end);
-    for (int64_t i = first; i < end; i++)
-        if (row_of(run, i) >= 0)
+    for (int64_t i = first; i < end; i++) {
+        if (row_of(run, i) >= 0) {
             sum += table[row_of(run, i) * sizes(run)[1] + column] * entry_factor(run, bag, i);
+        }
+    }
     return sum;
 }
 
 static void forward(const struct igh_run *run, double *out) {
     const int64_t *n = sizes(run);
     int64_t row;
-    for (int64_t bag = 0; bag < n[2]; bag++)
-        for (int64_t column = 0; column < n[1]; column++)
-            if (n[4] == MAX)
+    for (int64_t bag = 0; bag < n[2]; bag++) {
+        for (int64_t column = 0; column < n[1]; column++) {
+            if (n[4] == MAX) {
                 largest_of(run, bag, column, &out[bag * n[1] + column], &row);
-            else
+            } else {
                 out[bag * n[1] + column] = sum_of(run, bag, column);
+            }
+        }
+    }
 }
 
 static void reference_forward(struct igh_run *run) {
@@ -226,8 +241,9 @@ static void reference_forward(struct igh_run *run) {
     }
     if (has(run, BAD)) {
         double bad = 7;
-        for (int64_t i = 0; i < igh_count(run, INDICES); i++)
+        for (int64_t i = 0; i < igh_count(run, INDICES); i++) {
             bad += row_of(run, i) < 0;
+        }
         igh_expected(run, ERRORS)[0] = bad;
     }
 }
@@ -236,12 +252,14 @@ static void reference_forward(struct igh_run *run) {
 static int64_t most_terms(const struct igh_run *run, int slot) {
     const int64_t *n = sizes(run);
     int64_t most = slot == D_WEIGHTS ? n[1] : 0;
-    for (int64_t bag = 0; slot == OUT && bag < n[2]; bag++)
+    for (int64_t bag = 0; slot == OUT && bag < n[2]; bag++) {
         most = bag_size(run, bag) > most ? bag_size(run, bag) : most;
+    }
     for (int64_t row = 0; slot == D_TABLE && row < n[0]; row++) {
         int64_t count = n[4] == MAX ? n[2] : 0;
-        for (int64_t i = 0; n[4] != MAX && i < n[2] * n[3]; i++)
+        for (int64_t i = 0; n[4] != MAX && i < n[2] * n[3]; i++) {
             count += row_of(run, i) == row;
+        }
         most = count > most ? count : most;
     }
     return most;
@@ -274,8 +292,9 @@ static void set_random(struct igh_run *run, int slot, double low, double high, b
         double x = low + (high - low) * igh_random(run);
         values[i] = whole ? floor(x) : x;
     }
-    if (values)
+    if (values) {
         igh_set(run, slot, values, false);
+    }
     free(values);
 }
 
@@ -290,8 +309,9 @@ static void set_largest(struct igh_run *run) {
         largest_of(run, i / columns, i % columns, &value, &row);
         rows[i] = (double)row;
     }
-    if (rows)
+    if (rows) {
         igh_set(run, LARGEST, rows, false);
+    }
     free(rows);
 }
 
@@ -307,12 +327,14 @@ static void declare_backward(struct igh_run *run) {
         igh_no_specials(run, WEIGHTS);
         igh_output(run, D_WEIGHTS, "d_sample_weights", run->type, 1, &(int64_t){n[2] * n[3]});
     }
-    if (n[4] != MAX)
+    if (n[4] != MAX) {
         return;
+    }
     igh_input(run, LARGEST, "largest", INGOT_SCALAR_I32, 2, out,
               (struct igh_fill){IGH_INTEGER, -1, (double)n[0]});
-    if (!run->for_speed)
+    if (!run->for_speed) {
         set_largest(run);
+    }
 }
 
 static ingot_status launch_backward(struct igh_run *run) {
@@ -328,9 +350,11 @@ static ingot_status launch_backward(struct igh_run *run) {
 static void reference_max(struct igh_run *run) {
     const int64_t *n = sizes(run);
     const double *d_out = igh_values(run, D_OUT), *rows = igh_values(run, LARGEST);
-    for (int64_t i = 0; i < n[2] * n[1]; i++)
-        if (rows[i] >= 0)
+    for (int64_t i = 0; i < n[2] * n[1]; i++) {
+        if (rows[i] >= 0) {
             igh_expected(run, D_TABLE)[(int64_t)rows[i] * n[1] + i % n[1]] += d_out[i];
+        }
+    }
 }
 
 static void reference_backward(struct igh_run *run) {
@@ -350,8 +374,9 @@ static void reference_backward(struct igh_run *run) {
                 igh_expected(run, D_TABLE)[row * n[1] + c] += factor * d_out[bag * n[1] + c];
                 dot += d_out[bag * n[1] + c] * table[row * n[1] + c];
             }
-            if (has(run, WITH_WEIGHTS))
+            if (has(run, WITH_WEIGHTS)) {
                 igh_expected(run, D_WEIGHTS)[i] = dot;
+            }
         }
     }
 }

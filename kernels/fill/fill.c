@@ -43,8 +43,9 @@ static uint32_t bits_of(ingot_scalar_type type, double value) {
 
 static void check_value(struct igo_call *call, ingot_scalar_type type, double value) {
     bool is_signed = type == INGOT_SCALAR_I32;
-    if (!is_signed && type != INGOT_SCALAR_U32)
+    if (!is_signed && type != INGOT_SCALAR_U32) {
         return;
+    }
     bool in_range = value >= (is_signed ? -0x1p31 : 0) && value < (is_signed ? 0x1p31 : 0x1p32);
     IGO_REQUIRE(call, in_range && value == (double)(int64_t)value,
                 "value is %g, which %s does not have", value, igo_type_name(type));
@@ -53,19 +54,22 @@ static void check_value(struct igo_call *call, ingot_scalar_type type, double va
 ingot_status ingot_op_fill(ingot_ops *ops, ingot_stream *stream, const ingot_fill_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_fill, &operations[0], desc);
-    if (call.failed || !igo_tensor(&call, "out", desc->out, TYPES, 0, INGOT_MAX_RANK))
+    if (call.failed || !igo_tensor(&call, "out", desc->out, TYPES, 0, INGOT_MAX_RANK)) {
         return igo_end(&call);
+    }
     const ingot_tensor *out = desc->out;
     igo_dense(&call, "out", out);
     check_value(&call, out->type, desc->value);
     uint64_t count = (uint64_t)igo_count(out);
-    if (call.failed || count == 0)
+    if (call.failed || count == 0) {
         return igo_end(&call);
+    }
 
     struct igo_class class_text = {0};
     igo_class_size(&class_text, "n", count, 1u << 24);
-    if (!igo_policy(&call, out->type, &class_text))
+    if (!igo_policy(&call, out->type, &class_text)) {
         return igo_end(&call);
+    }
     struct fill_args args = {.words = count,
                              .block = igo_knob(&call, IGO_LINE_BLOCK),
                              .bits = bits_of(out->type, desc->value)};

@@ -29,8 +29,9 @@ static const char *const number_names[] = {"value", NULL};
 
 static void declare(struct igh_run *run) {
     igh_output(run, OUT, "out", run->type, 1, run->test->n);
-    if (run->test->n[1])
+    if (run->test->n[1]) {
         igh_strides(run, OUT, (int64_t[]){1}, run->test->n[1]);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -40,8 +41,9 @@ static ingot_status launch(struct igh_run *run) {
 
 static void reference(struct igh_run *run) {
     double *out = igh_expected(run, OUT);
-    for (int64_t i = 0, n = igh_count(run, OUT); i < n; i++)
+    for (int64_t i = 0, n = igh_count(run, OUT); i < n; i++) {
         out[i] = run->test->f[0];
+    }
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {

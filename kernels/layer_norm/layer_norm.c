@@ -35,16 +35,21 @@ static void check(struct igo_call *call, const ingot_layer_norm_desc *desc,
                   struct igo_matrix *matrix, struct layer_norm_args *args) {
     args->x_stride = igo_matrix_begin(call, matrix, "x", desc->x, IGO_FLOATS, false);
     args->out_stride = igo_matrix_more(call, matrix, "out", desc->out, 0, true);
-    if (desc->weight)
+    if (desc->weight) {
         igo_matrix_vector(call, matrix, "weight", desc->weight);
-    if (desc->bias)
+    }
+    if (desc->bias) {
         igo_matrix_vector(call, matrix, "bias", desc->bias);
-    if (desc->weight && desc->bias && !call->failed)
+    }
+    if (desc->weight && desc->bias && !call->failed) {
         igo_same_type(call, "bias", desc->bias, "weight", desc->weight);
-    if (desc->mean)
+    }
+    if (desc->mean) {
         igo_matrix_column(call, matrix, "mean", desc->mean);
-    if (desc->rstd)
+    }
+    if (desc->rstd) {
         igo_matrix_column(call, matrix, "rstd", desc->rstd);
+    }
     args->eps = igo_row_eps(call, desc->eps, 1e-5f);
     const struct igo_named outputs[] = {
         {"out", desc->out, false}, {"mean", desc->mean, false}, {"rstd", desc->rstd, false}};
@@ -64,10 +69,12 @@ ingot_status ingot_op_layer_norm(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct layer_norm_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_layer_norm, &operations[FORWARD], desc);
-    if (!call.failed)
+    if (!call.failed) {
         check(&call, desc, &matrix, &args);
-    if (call.failed || !matrix.rows || !matrix.columns)
+    }
+    if (call.failed || !matrix.rows || !matrix.columns) {
         return igo_end(&call);
+    }
 
     igo_matrix_policy(&call, &matrix);
     args.past_caches = igo_past_caches(&call, desc->out);
@@ -100,18 +107,21 @@ static void check_backward(struct igo_call *call, const ingot_layer_norm_backwar
     args->x_stride = igo_matrix_begin(call, matrix, "x", desc->x, IGO_FLOATS, false);
     args->dy_stride = igo_matrix_more(call, matrix, "dy", desc->dy, 0, false);
     args->dx_stride = igo_matrix_more(call, matrix, "dx", desc->dx, 0, true);
-    if (desc->weight)
+    if (desc->weight) {
         igo_matrix_vector(call, matrix, "weight", desc->weight);
+    }
     IGO_REQUIRE(call, !desc->mean == !desc->rstd, "%s is given, but %s is not",
                 desc->mean ? "mean" : "rstd", desc->mean ? "rstd" : "mean");
     if (desc->mean && desc->rstd) {
         igo_matrix_column(call, matrix, "mean", desc->mean);
         igo_matrix_column(call, matrix, "rstd", desc->rstd);
     }
-    if (desc->dweight)
+    if (desc->dweight) {
         igo_matrix_vector(call, matrix, "dweight", desc->dweight);
-    if (desc->dbias)
+    }
+    if (desc->dbias) {
         igo_matrix_vector(call, matrix, "dbias", desc->dbias);
+    }
     args->eps = igo_row_eps(call, desc->eps, 1e-5f);
     const struct igo_named outputs[] = {
         {"dx", desc->dx, false}, {"dweight", desc->dweight, false}, {"dbias", desc->dbias, false}};
@@ -155,29 +165,36 @@ ingot_status ingot_op_layer_norm_backward(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct layer_norm_backward_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_layer_norm, &operations[BACKWARD], desc);
-    if (!call.failed)
+    if (!call.failed) {
         check_backward(&call, desc, &matrix, &args);
-    if (call.failed || !matrix.columns)
+    }
+    if (call.failed || !matrix.columns) {
         return igo_end(&call);
+    }
 
     const ingot_tensor *gradients[2] = {desc->dweight, desc->dbias};
     if (!matrix.rows) {
-        for (int i = 0; i < 2; i++)
-            if (gradients[i])
+        for (int i = 0; i < 2; i++) {
+            if (gradients[i]) {
                 igo_blit_fill(&call, gradients[i], 0);
+            }
+        }
         return igo_end(&call);
     }
     igo_matrix_policy(&call, &matrix);
     struct igo_parts parts = {1, matrix.rows};
-    if (desc->dweight || desc->dbias)
+    if (desc->dweight || desc->dbias) {
         parts = igo_matrix_parts(&call, &matrix);
+    }
     args.part = parts.rows;
     args.past_caches = igo_past_caches(&call, desc->dx);
     ingot_tensor sums[2];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         sums[i] = igo_parts_begin(&call, &parts, gradients[i]);
+    }
     launch_rows(&call, desc, &matrix, &args, parts.count, sums);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         igo_parts_end(&call, &igo_library_layer_norm, &sums[i], gradients[i]);
+    }
     return igo_end(&call);
 }

@@ -51,9 +51,10 @@ static ingot_scalar_type weight_type(const struct igh_run *run) {
 static void declare_inputs(struct igh_run *run) {
     const double *f = run->test->f;
     row_input(run, X, "x", (struct igh_fill){IGH_NORMAL, f[0], f[1] == 0 ? 1 : f[1]});
-    if (!(run->test->flags & NO_WEIGHT))
+    if (!(run->test->flags & NO_WEIGHT)) {
         igh_input(run, WEIGHT, "weight", weight_type(run), 1, run->test->n + 1,
                   (struct igh_fill){IGH_NORMAL, 1, 0.25});
+    }
 }
 
 struct statistics {
@@ -62,10 +63,12 @@ struct statistics {
 
 static struct statistics row_statistics(const double *x, int64_t columns) {
     double mean = 0, variance = 0;
-    for (int64_t c = 0; c < columns; c++)
+    for (int64_t c = 0; c < columns; c++) {
         mean += x[c] / (double)columns;
-    for (int64_t c = 0; c < columns; c++)
+    }
+    for (int64_t c = 0; c < columns; c++) {
         variance += (x[c] - mean) * (x[c] - mean) / (double)columns;
+    }
     return (struct statistics){mean, 1 / sqrt(variance + (double)1e-5f)};
 }
 
@@ -73,13 +76,15 @@ static struct statistics row_statistics(const double *x, int64_t columns) {
 
 static void declare(struct igh_run *run) {
     declare_inputs(run);
-    if (!(run->test->flags & NO_BIAS))
+    if (!(run->test->flags & NO_BIAS)) {
         igh_input(run, BIAS, "bias", weight_type(run), 1, run->test->n + 1,
                   (struct igh_fill){IGH_NORMAL, 0, 0.5});
-    if (run->test->flags & IN_PLACE)
+    }
+    if (run->test->flags & IN_PLACE) {
         run->slots[X].output = true;
-    else
+    } else {
         row_output(run, OUT, "out");
+    }
     if (run->test->flags & SAVE) {
         igh_output(run, MEAN, "mean", INGOT_SCALAR_F32, 1, run->test->n);
         igh_output(run, RSTD, "rstd", INGOT_SCALAR_F32, 1, run->test->n);
@@ -104,14 +109,17 @@ static void forward_to(const struct igh_run *run, double *out, double *means, do
     int64_t rows = run->test->n[0], columns = run->test->n[1];
     for (int64_t r = 0; r < rows; r++) {
         struct statistics s = row_statistics(x + r * columns, columns);
-        if (means)
+        if (means) {
             means[r] = s.mean;
-        if (rstds)
+        }
+        if (rstds) {
             rstds[r] = s.rstd;
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             out[r * columns + c] =
                 (x[r * columns + c] - s.mean) * s.rstd * (weight ? weight[c] : 1) +
                 (bias ? bias[c] : 0);
+        }
     }
 }
 
@@ -126,8 +134,9 @@ static void reference(struct igh_run *run) {
  * large the mean of x is. */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
     double terms = (double)run->test->n[1];
-    if (slot == MEAN)
+    if (slot == MEAN) {
         return (struct igh_bound){.ulps = 2, .absolute = ROW_EPSILON * (run->test->f[1] + 1)};
+    }
     return (struct igh_bound){.ulps = slot == RSTD ? 3 + sqrt(terms) / 16 : row_ulps(run, terms),
                               .absolute = slot == RSTD ? 0 : (6 + sqrt(terms) / 16) * ROW_EPSILON};
 }
@@ -199,16 +208,20 @@ static void declare_backward(struct igh_run *run) {
     uint32_t flags = run->test->flags;
     declare_inputs(run);
     row_input(run, DY, "dy", (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (flags & SAVE)
+    if (flags & SAVE) {
         declare_saved(run);
-    if (flags & IN_PLACE)
+    }
+    if (flags & IN_PLACE) {
         run->slots[DY].output = true;
-    else
+    } else {
         row_output(run, DX, "dx");
-    if (!(flags & NO_WEIGHT))
+    }
+    if (!(flags & NO_WEIGHT)) {
         igh_output(run, DWEIGHT, "dweight", weight_type(run), 1, run->test->n + 1);
-    if (!(flags & NO_BIAS))
+    }
+    if (!(flags & NO_BIAS)) {
         igh_output(run, DBIAS, "dbias", weight_type(run), 1, run->test->n + 1);
+    }
 }
 
 static ingot_status launch_backward(struct igh_run *run) {
@@ -244,10 +257,12 @@ static void reference_backward(struct igh_run *run) {
         for (int64_t c = 0; c < columns; c++) {
             double n = (x[c] - s.mean) * s.rstd, g = dy[c] * (weight ? weight[c] : 1);
             dx[r * columns + c] = s.rstd * (g - mean_g - n * mean_gn);
-            if (dweight)
+            if (dweight) {
                 dweight[c] += dy[c] * n;
-            if (dbias)
+            }
+            if (dbias) {
                 dbias[c] += dy[c];
+            }
         }
     }
 }
@@ -262,8 +277,9 @@ static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
     int64_t rows = run->test->n[0], columns = run->test->n[1];
     bool along_columns = slot == DWEIGHT || slot == DBIAS;
     double terms = (double)(along_columns ? rows : columns), scale = 1;
-    for (int64_t r = 0; r < rows && !along_columns; r++)
+    for (int64_t r = 0; r < rows && !along_columns; r++) {
         scale = fmax(scale, row_statistics(igh_values(run, X) + r * columns, columns).rstd);
+    }
     return (struct igh_bound){.ulps = row_ulps(run, terms),
                               .absolute =
                                   ROW_EPSILON * (along_columns ? 16 * sqrt(terms) : 8 * scale)};

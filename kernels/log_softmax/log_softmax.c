@@ -33,13 +33,15 @@ ingot_status ingot_op_log_softmax(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct log_softmax_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_log_softmax, &operations[FORWARD], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     args.x_stride = igo_matrix_begin(&call, &matrix, "x", desc->x, IGO_FLOATS, false);
     args.out_stride = igo_matrix_more(&call, &matrix, "out", desc->out, 0, true);
     igo_no_overlap(&call, "out", desc->out, "x", desc->x, true);
-    if (call.failed || !matrix.rows || !matrix.columns)
+    if (call.failed || !matrix.rows || !matrix.columns) {
         return igo_end(&call);
+    }
 
     args.rows = matrix.rows;
     args.columns = matrix.columns;
@@ -62,16 +64,18 @@ ingot_status ingot_op_log_softmax_backward(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct log_softmax_backward_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_log_softmax, &operations[BACKWARD], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     args.y_stride = igo_matrix_begin(&call, &matrix, "y", desc->y, IGO_FLOATS, false);
     args.dy_stride = igo_matrix_more(&call, &matrix, "dy", desc->dy, 0, false);
     args.dx_stride = igo_matrix_more(&call, &matrix, "dx", desc->dx, 0, true);
     const struct igo_named outputs[] = {{"dx", desc->dx, false}};
     const struct igo_named inputs[] = {{"y", desc->y, true}, {"dy", desc->dy, true}};
     igo_apart(&call, outputs, 1, inputs, 2);
-    if (call.failed || !matrix.rows || !matrix.columns)
+    if (call.failed || !matrix.rows || !matrix.columns) {
         return igo_end(&call);
+    }
 
     args.rows = matrix.rows;
     args.columns = matrix.columns;

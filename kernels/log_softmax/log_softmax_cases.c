@@ -33,10 +33,11 @@ static double deviation(const struct igh_run *run) {
 
 static void declare(struct igh_run *run) {
     row_input(run, X, "x", (struct igh_fill){IGH_NORMAL, 0, deviation(run)});
-    if (run->test->flags & IN_PLACE)
+    if (run->test->flags & IN_PLACE) {
         run->slots[X].output = true;
-    else
+    } else {
         row_output(run, OUT, "out");
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -51,12 +52,15 @@ static void reference(struct igh_run *run) {
     for (int64_t r = 0; r < rows; r++) {
         const double *x = igh_values(run, X) + r * columns;
         double top = -INFINITY, sum = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             top = fmax(top, x[c]);
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             sum += exp(x[c] - top);
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             out[r * columns + c] = x[c] - top - log(sum);
+        }
     }
 }
 
@@ -73,14 +77,16 @@ static void verify(struct igh_run *run) {
     double *got = run->specials ? NULL : igh_got(run, slot), worst = 0;
     for (int64_t r = 0; got && r < rows && columns; r++) {
         double sum = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             sum += exp(got[r * columns + c]);
+        }
         worst = fmax(worst, fabs(sum - 1));
     }
     free(got);
     double size = fmax(1, log((double)columns + 1)) * 2;
-    if (!run->specials)
+    if (!run->specials) {
         igh_metric(run, "sum of exp(out) - 1", worst, igh_ulp(run->type, size) * 2);
+    }
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {
@@ -133,10 +139,11 @@ static void declare_backward(struct igh_run *run) {
                   (struct igh_fill){IGH_CONSTANT, 0, 0});
         igh_no_specials(run, X);
     }
-    if (run->test->flags & IN_PLACE)
+    if (run->test->flags & IN_PLACE) {
         run->slots[DY].output = true;
-    else
+    } else {
         row_output(run, DX, "dx");
+    }
 }
 
 static ingot_status launch_backward(struct igh_run *run) {
@@ -154,10 +161,12 @@ static void reference_backward(struct igh_run *run) {
     for (int64_t r = 0; r < rows; r++) {
         const double *y = igh_values(run, Y) + r * columns, *dy = igh_values(run, DY) + r * columns;
         double sum = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             sum += dy[c];
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             dx[r * columns + c] = dy[c] - exp(y[c]) * sum;
+        }
     }
 }
 
@@ -173,10 +182,12 @@ static void forward(const struct igh_run *run, double *out) {
     for (int64_t r = 0; r < rows; r++) {
         const double *x = igh_values(run, X) + r * columns, *y = igh_values(run, Y) + r * columns;
         double sum = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             sum += exp(y[c]) * expm1(x[c]);
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             out[r * columns + c] = y[c] + x[c] - log1p(sum);
+        }
     }
 }
 

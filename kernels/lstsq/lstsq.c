@@ -77,27 +77,32 @@ static void launch(struct igo_call *call, const ingot_tensor *a, const ingot_ten
     step.threadgroups[0] = (uint32_t)batch;
     step.threadgroups[1] = step.threadgroups[2] = 1;
     igo_dispatch(call, &step);
-    if (floats)
+    if (floats) {
         igo_scratch_release(call, floats);
-    if (order)
+    }
+    if (order) {
         igo_scratch_release(call, order);
+    }
 }
 
 /* a copy of `from` as dense float32 that may be overwritten */
 static ingot_tensor own_copy(struct igo_call *call, const ingot_tensor *from) {
     ingot_tensor copy = igo_scratch_tensor(call, INGOT_SCALAR_F32, from->rank, from->shape);
-    if (!call->failed)
+    if (!call->failed) {
         igo_convert(call, from, &copy);
+    }
     return copy;
 }
 
 static void solve_directly(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
                            const ingot_tensor *x, const ingot_arg *rank, float rcond) {
     ingot_tensor work = own_copy(call, a);
-    if (!call->failed)
+    if (!call->failed) {
         launch(call, &work, b, x, rank, rcond, false);
-    if (work.buffer)
+    }
+    if (work.buffer) {
         igo_scratch_release(call, work.buffer);
+    }
 }
 
 /* r x = b without pivoting, and the ranks of matrices for which that is the answer; -1: it is not.
@@ -127,8 +132,9 @@ static void solve_full_rank(struct igo_call *call, const ingot_tensor *r, const 
     igo_dispatch(call, &decide);
     igo_scratch_release(call, inverse.buffer);
 
-    if (!igo_count(x))
+    if (!igo_count(x)) {
         return;
+    }
     ingot_tensor top = *b;
     top.shape[top.rank - 2] = n;
     igo_convert(call, &top, x);
@@ -149,28 +155,33 @@ static void solve_reduced(struct igo_call *call, const ingot_tensor *a, const in
     igo_view_input(call, a, &dense);
     if (!call->failed && igo_qr_factor(call, &dense.tensor, how, &qr)) {
         igo_qr_store_r(call, &qr, &r);
-        if (igo_count(x))
+        if (igo_count(x)) {
             igo_qr_apply(call, &qr, b, true, false);
+        }
         const bool first = igo_knob(call, KNOB_FIRST);
-        if (first)
+        if (first) {
             solve_full_rank(call, &r, b, x, rank, rcond);
+        }
         launch(call, &r, b, x, rank, rcond, first);
     }
     igo_qr_release(call, &qr);
     igo_view_release(call, &dense);
-    if (r.buffer)
+    if (r.buffer) {
         igo_scratch_release(call, r.buffer);
+    }
 }
 
 static bool check(struct igo_call *call, const ingot_lstsq_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b))
+    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b)) {
         return false;
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
     const int64_t k = igo_matrix_columns(desc->b);
     if (!igo_matrix_like(call, "b", desc->b, "a", desc->a, m, k) ||
         !igo_matrix_like(call, "x", desc->x, "a", desc->a, n, k) ||
-        !igo_batch_integers(call, "rank", desc->rank, desc->a, 0, 0, true))
+        !igo_batch_integers(call, "rank", desc->rank, desc->a, 0, 0, true)) {
         return false;
+    }
     IGO_REQUIRE(call, desc->rcond >= 0 && desc->rcond < 1, "rcond is %g; it must be in [0, 1)",
                 (double)desc->rcond);
     igo_distinct(call, "x", desc->x);
@@ -178,15 +189,17 @@ static bool check(struct igo_call *call, const ingot_lstsq_desc *desc) {
     igo_no_overlap(call, "x", desc->x, "b", desc->b, false);
     const ingot_tensor *const floats[] = {desc->a, desc->b, desc->x};
     const char *const names[] = {"a", "b", "x"};
-    for (int i = 0; i < 3 && !call->failed && desc->rank; i++)
+    for (int i = 0; i < 3 && !call->failed && desc->rank; i++) {
         igo_no_overlap(call, "rank", desc->rank, names[i], floats[i], false);
+    }
     return !call->failed;
 }
 
 /* Without rows or columns: x = 0 and rank 0. */
 static void solve_nothing(struct igo_call *call, const ingot_lstsq_desc *desc) {
-    if (desc->rank)
+    if (desc->rank) {
         igo_blit_fill(call, desc->rank, 0);
+    }
     struct igo_float_view x;
     if (igo_count(desc->x) && igo_view_output(call, desc->x, &x)) {
         igo_blit_fill(call, &x.tensor, 0);
@@ -198,8 +211,9 @@ static void solve_nothing(struct igo_call *call, const ingot_lstsq_desc *desc) {
 ingot_status ingot_op_lstsq(ingot_ops *ops, ingot_stream *stream, const ingot_lstsq_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_lstsq, &operations[0], desc);
-    if (call.failed || !check(&call, desc) || igo_batch(desc->a, 2) == 0)
+    if (call.failed || !check(&call, desc) || igo_batch(desc->a, 2) == 0) {
         return igo_end(&call);
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
     if (m == 0 || n == 0) {
         solve_nothing(&call, desc);
@@ -221,14 +235,17 @@ ingot_status ingot_op_lstsq(ingot_ops *ops, ingot_stream *stream, const ingot_ls
     ingot_tensor b = own_copy(&call, desc->b);
     igo_view_output(&call, desc->x, &x);
     const bool first = igo_knob(&call, KNOB_FIRST) && m >= n && n >= FIRST_LEAST;
-    if (!call.failed)
+    if (!call.failed) {
         (reduce || first ? solve_reduced : solve_directly)(&call, desc->a, &b, &x.tensor, &rank,
                                                            rcond);
+    }
     igo_view_store(&call, &x);
     igo_view_release(&call, &x);
-    if (b.buffer)
+    if (b.buffer) {
         igo_scratch_release(&call, b.buffer);
-    if (own)
+    }
+    if (own) {
         igo_scratch_release(&call, own);
+    }
     return igo_end(&call);
 }

@@ -82,15 +82,18 @@ static void declare(struct igh_run *run) {
     const int64_t batch = c->n[0], m = c->n[1], n = c->n[2], k = c->n[3];
     const uint32_t skip = batch < 0, rank = 3 - skip;
     igh_matrix_input(run, A, "a", batch, m, n, (enum igh_matrix_kind)c->n[4]);
-    if (c->flags & TRANSPOSED)
+    if (c->flags & TRANSPOSED) {
         igh_strides(run, A, (const int64_t[]){m * n, 1, m}, 0);
-    if (c->flags & FAR_APART)
+    }
+    if (c->flags & FAR_APART) {
         igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, n, 1}, 0);
+    }
     igh_input(run, B, "b", run->type, rank, (const int64_t[]){batch, m, k} + skip,
               (struct igh_fill){IGH_NORMAL, 0, 1});
     igh_output(run, X, "x", run->type, rank, (const int64_t[]){batch, n, k} + skip);
-    if (!(c->flags & NO_RANK))
+    if (!(c->flags & NO_RANK)) {
         igh_output(run, RANK, "rank", INGOT_SCALAR_I32, rank - 2, c->n);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -108,8 +111,9 @@ static void apply(const double *a, int64_t m, int64_t n, const double *x, double
 
 static double dot(const double *a, const double *b, int64_t n) {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         sum += a[i] * b[i];
+    }
     return sum;
 }
 
@@ -121,26 +125,32 @@ static double dot(const double *a, const double *b, int64_t n) {
 static void conjugate_gradients(const double *a, int64_t m, int64_t n, const double *b, double *x,
                                 int64_t most, double *work) {
     double *r = work, *q = r + m, *s = q + m, *p = s + n;
-    for (int64_t i = 0; i < m; i++)
+    for (int64_t i = 0; i < m; i++) {
         r[i] = b[i];
-    for (int64_t i = 0; i < n; i++)
+    }
+    for (int64_t i = 0; i < n; i++) {
         x[i] = 0;
+    }
     apply(a, m, n, r, s, true);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         p[i] = s[i];
+    }
     double gamma = dot(s, s, n);
     const double target = gamma * 1e-26;
     for (int64_t step = 0; step < most && gamma > target; step++) {
         apply(a, m, n, p, q, false);
         const double alpha = gamma / dot(q, q, m);
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             x[i] += alpha * p[i];
-        for (int64_t i = 0; i < m; i++)
+        }
+        for (int64_t i = 0; i < m; i++) {
             r[i] -= alpha * q[i];
+        }
         apply(a, m, n, r, s, true);
         const double next = dot(s, s, n), beta = next / gamma;
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n; i++) {
             p[i] = s[i] + beta * p[i];
+        }
         gamma = next;
     }
 }
@@ -157,8 +167,9 @@ static void measure(const struct igh_run *run, const double *a, double *b, doubl
     double *y = work, *z = y + m, *reference = z + n, *rest = reference + n;
     const double size = igh_matrix_norm(a, m * n);
     apply(a, m, n, x, y, false);
-    for (int64_t i = 0; i < m; i++)
+    for (int64_t i = 0; i < m; i++) {
         y[i] -= b[i];
+    }
     apply(a, m, n, y, z, true);
     const double scale = size * (size * igh_matrix_norm(x, n) + igh_matrix_norm(b, m));
     *normal = raise(*normal, scale > 0 ? igh_matrix_norm(z, n) / scale : igh_matrix_norm(z, n));
@@ -180,15 +191,18 @@ static void verify(struct igh_run *run) {
     for (int64_t i = 0; x && work && i < batch_of(run); i++) {
         for (int64_t j = 0; j < k; j++) {
             double *column = work, *solution = work + m;
-            for (int64_t l = 0; l < m; l++)
+            for (int64_t l = 0; l < m; l++) {
                 column[l] = igh_values(run, B)[(i * m + l) * k + j];
-            for (int64_t l = 0; l < n; l++)
+            }
+            for (int64_t l = 0; l < n; l++) {
                 solution[l] = x[(i * n + l) * k + j];
+            }
             measure(run, igh_values(run, A) + i * m * n, column, solution, work + m + n, &normal,
                     &apart);
         }
-        if (rank && c->n[5] >= 0)
+        if (rank && c->n[5] >= 0) {
             wrong += rank[i] != (double)c->n[5];
+        }
     }
     const double rounding = run->type == INGOT_SCALAR_F32 ? 0 : igh_ulp(run->type, 1);
     const int64_t larger = m > n ? m : n;

@@ -71,8 +71,9 @@ static void launch_small(struct igo_call *call, struct igo_launch *launch, uint6
                          uint32_t floats) {
     const uint32_t bytes = floats * (uint32_t)sizeof(float);
     uint32_t simds = igo_knob(call, KNOB_SIMD);
-    while (simds > 1 && simds * bytes > GROUP_BYTES)
+    while (simds > 1 && simds * bytes > GROUP_BYTES) {
         simds /= 2;
+    }
     launch->whole_simdgroups = true;
     launch->group[0] = 32 * simds;
     launch->group[1] = launch->group[2] = 1;
@@ -109,10 +110,11 @@ static void solve_small(struct igo_call *call, const ingot_tensor *a, const ingo
     const bool tiny = args.rows <= igo_knob(call, KNOB_TINY) && args.batch >= 32 &&
                       args.right_sides <= LU_FEW_SIDES;
     struct igo_launch launch = {0};
-    if (tiny)
+    if (tiny) {
         launch.kernel = "solve_tiny";
-    else
+    } else {
         igo_launch_kernel(&launch, "solve_small_%u", side);
+    }
     igo_launch_tensor(&launch, a, NULL);
     igo_launch_tensor(&launch, args.right_sides ? b : a, NULL);
     igo_launch_tensor(&launch, args.right_sides ? x : a, NULL);
@@ -158,8 +160,9 @@ static void launch_panel(struct igo_call *call, const struct factoring *f) {
 static void launch_rows(struct igo_call *call, const struct factoring *f) {
     const uint32_t strips = chunks(f->args.columns);
     const uint32_t simds = least(igo_knob(call, KNOB_SIMD), strips);
-    if (f->args.columns <= f->args.width)
+    if (f->args.columns <= f->args.width) {
         return;
+    }
     struct igo_launch launch = {.kernel = "lu_rows", .whole_simdgroups = true};
     igo_launch_tensor(&launch, f->lu, NULL);
     igo_launch_buffer(&launch, f->pivots.buffer, f->pivots.offset);
@@ -176,8 +179,9 @@ static void launch_rows(struct igo_call *call, const struct factoring *f) {
 
 static void launch_update(struct igo_call *call, const struct factoring *f) {
     const uint32_t start = f->args.first + f->args.width;
-    if (start >= f->args.rows || start >= f->args.columns)
+    if (start >= f->args.rows || start >= f->args.columns) {
         return;
+    }
     const uint32_t strips = chunks(f->args.columns - start);
     const uint32_t simds = least(igo_knob(call, KNOB_SIMD), strips);
     struct igo_launch launch = {.kernel = "lu_update", .whole_simdgroups = true};
@@ -198,8 +202,9 @@ static bool launch_whole(struct igo_call *call, const struct factoring *f, const
                                        .columns = f->args.columns,
                                        .steps = f->args.steps,
                                        .sides = x ? (uint32_t)igo_matrix_columns(x) : 0};
-    if (args.rows > igo_knob(call, KNOB_WHOLE) || args.columns + args.sides > LU_WHOLE_COLUMNS)
+    if (args.rows > igo_knob(call, KNOB_WHOLE) || args.columns + args.sides > LU_WHOLE_COLUMNS) {
         return false;
+    }
     struct igo_launch launch = {.kernel = "lu_whole", .whole_simdgroups = true};
     igo_launch_tensor(&launch, f->lu, NULL);
     igo_launch_tensor(&launch, x ? x : f->lu, NULL);
@@ -247,8 +252,9 @@ static bool lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingo
         .info = *info,
         .batch = (uint32_t)igo_batch(lu, 2),
         .args = {.rows = rows, .columns = columns, .steps = least(rows, columns)}};
-    if (launch_whole(call, &f, x))
+    if (launch_whole(call, &f, x)) {
         return true;
+    }
     f.turned = igo_scratch(call, sizeof(float) * (uint64_t)f.batch * rows * LU_PANEL);
     for (; f.args.first < f.args.steps && !call->failed; f.args.first += LU_PANEL) {
         f.args.width = least(LU_PANEL, f.args.steps - f.args.first);
@@ -256,8 +262,9 @@ static bool lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingo
         launch_rows(call, &f);
         launch_update(call, &f);
     }
-    if (f.turned)
+    if (f.turned) {
         igo_scratch_release(call, f.turned);
+    }
     return false;
 }
 
@@ -294,8 +301,9 @@ static void solve_blocked(struct igo_call *call, const ingot_tensor *a, const in
     bool halfway = false;
     if (!call->failed) {
         igo_convert(call, a, &lu);
-        if (sides && !same_memory(x, b))
+        if (sides && !same_memory(x, b)) {
             igo_convert(call, b, x);
+        }
         halfway = lu_blocked(call, &lu, sides ? x : NULL, &pivots, info);
     }
     if (!call->failed && sides && halfway) {
@@ -310,10 +318,12 @@ static void solve_blocked(struct igo_call *call, const ingot_tensor *a, const in
         igo_triangular_solve(call, &system);
         launch_columns(call, "solve_clear", x, info);
     }
-    if (lu.buffer)
+    if (lu.buffer) {
         igo_scratch_release(call, lu.buffer);
-    if (pivots.buffer)
+    }
+    if (pivots.buffer) {
         igo_scratch_release(call, pivots.buffer);
+    }
 }
 
 /* ---- the operations ---- */
@@ -325,24 +335,28 @@ static ingot_arg info_memory(struct igo_call *call, const ingot_tensor *info, in
 }
 
 static bool check_lu(struct igo_call *call, const ingot_lu_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a))
+    if (!igo_matrix(call, "a", desc->a)) {
         return false;
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
     if (!igo_matrix_like(call, "lu", desc->lu, "a", desc->a, m, n) ||
         !igo_batch_integers(call, "pivots", desc->pivots, desc->a, 1, m < n ? m : n, false) ||
-        !igo_batch_integers(call, "info", desc->info, desc->a, 0, 0, true))
+        !igo_batch_integers(call, "info", desc->info, desc->a, 0, 0, true)) {
         return false;
+    }
     igo_distinct(call, "lu", desc->lu);
     igo_no_overlap(call, "lu", desc->lu, "a", desc->a, true);
     const ingot_tensor *const floats[] = {desc->a, desc->lu};
     const char *const names[] = {"a", "lu"};
     for (int i = 0; i < 2 && !call->failed; i++) {
         igo_no_overlap(call, "pivots", desc->pivots, names[i], floats[i], false);
-        if (desc->info && !call->failed)
+        if (desc->info && !call->failed) {
             igo_no_overlap(call, "info", desc->info, names[i], floats[i], false);
+        }
     }
-    if (desc->info && !call->failed)
+    if (desc->info && !call->failed) {
         igo_no_overlap(call, "info", desc->info, "pivots", desc->pivots, false);
+    }
     return !call->failed;
 }
 
@@ -357,12 +371,14 @@ static void choose(struct igo_call *call, const ingot_tensor *a, bool small) {
 ingot_status ingot_op_lu(ingot_ops *ops, ingot_stream *stream, const ingot_lu_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_lu, &operations[LU], desc);
-    if (call.failed || !check_lu(&call, desc) || igo_batch(desc->a, 2) == 0)
+    if (call.failed || !check_lu(&call, desc) || igo_batch(desc->a, 2) == 0) {
         return igo_end(&call);
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
     if (m == 0 || n == 0) {
-        if (desc->info)
+        if (desc->info) {
             igo_blit_fill(&call, desc->info, 0);
+        }
         return igo_end(&call);
     }
     const bool small = m <= SMALL && n <= SMALL;
@@ -374,51 +390,59 @@ ingot_status ingot_op_lu(ingot_ops *ops, ingot_stream *stream, const ingot_lu_de
     igo_view_output(&call, desc->lu, &lu);
     if (small) {
         igo_view_input(&call, desc->a, &a);
-        if (!call.failed)
+        if (!call.failed) {
             lu_small(&call, &a.tensor, &lu.tensor, &pivots, &info);
+        }
     } else if (!call.failed) {
-        if (lu.copied || !same_memory(desc->a, desc->lu))
+        if (lu.copied || !same_memory(desc->a, desc->lu)) {
             igo_convert(&call, desc->a, &lu.tensor);
+        }
         lu_blocked(&call, &lu.tensor, NULL, &pivots, &info);
     }
     igo_view_store(&call, &lu);
     igo_view_release(&call, &a);
     igo_view_release(&call, &lu);
-    if (own)
+    if (own) {
         igo_scratch_release(&call, own);
+    }
     return igo_end(&call);
 }
 
 static bool check_solve(struct igo_call *call, const ingot_solve_desc *desc) {
     char text[160];
-    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b))
+    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b)) {
         return false;
+    }
     const int64_t n = igo_matrix_rows(desc->a), k = igo_matrix_columns(desc->b);
     IGO_REQUIRE(call, igo_matrix_columns(desc->a) == n,
                 "a has shape %s; its matrices must be square", igo_shape_text(desc->a, text));
     if (!igo_matrix_like(call, "b", desc->b, "a", desc->a, n, k) ||
         !igo_matrix_like(call, "x", desc->x, "a", desc->a, n, k) ||
-        !igo_batch_integers(call, "info", desc->info, desc->a, 0, 0, true))
+        !igo_batch_integers(call, "info", desc->info, desc->a, 0, 0, true)) {
         return false;
+    }
     igo_distinct(call, "x", desc->x);
     igo_no_overlap(call, "x", desc->x, "a", desc->a, false);
     igo_no_overlap(call, "x", desc->x, "b", desc->b, true);
     const ingot_tensor *const floats[] = {desc->a, desc->b, desc->x};
     const char *const names[] = {"a", "b", "x"};
-    for (int i = 0; i < 3 && !call->failed && desc->info; i++)
+    for (int i = 0; i < 3 && !call->failed && desc->info; i++) {
         igo_no_overlap(call, "info", desc->info, names[i], floats[i], false);
+    }
     return !call->failed;
 }
 
 ingot_status ingot_op_solve(ingot_ops *ops, ingot_stream *stream, const ingot_solve_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_lu, &operations[SOLVE], desc);
-    if (call.failed || !check_solve(&call, desc) || igo_batch(desc->a, 2) == 0)
+    if (call.failed || !check_solve(&call, desc) || igo_batch(desc->a, 2) == 0) {
         return igo_end(&call);
+    }
     const int64_t n = igo_matrix_rows(desc->a);
     if (n == 0) {
-        if (desc->info)
+        if (desc->info) {
             igo_blit_fill(&call, desc->info, 0);
+        }
         return igo_end(&call);
     }
     choose(&call, desc->a, n <= SMALL);
@@ -428,15 +452,17 @@ ingot_status ingot_op_solve(ingot_ops *ops, ingot_stream *stream, const ingot_so
     igo_view_input(&call, desc->a, &a);
     igo_view_input(&call, desc->b, &b);
     igo_view_output(&call, desc->x, &x);
-    if (!call.failed && n <= SMALL)
+    if (!call.failed && n <= SMALL) {
         solve_small(&call, &a.tensor, &b.tensor, &x.tensor, &info);
-    else if (!call.failed)
+    } else if (!call.failed) {
         solve_blocked(&call, &a.tensor, &b.tensor, &x.tensor, &info);
+    }
     igo_view_store(&call, &x);
     igo_view_release(&call, &a);
     igo_view_release(&call, &b);
     igo_view_release(&call, &x);
-    if (own)
+    if (own) {
         igo_scratch_release(&call, own);
+    }
     return igo_end(&call);
 }

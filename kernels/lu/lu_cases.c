@@ -107,11 +107,13 @@ static int64_t batch_of(const struct igh_run *run) {
 }
 
 static double wrong_infos(struct igh_run *run) {
-    if (run->test->flags & NO_INFO || run->test->n[4] < 0)
+    if (run->test->flags & NO_INFO || run->test->n[4] < 0) {
         return 0;
+    }
     double wrong = 0, *info = igh_got(run, INFO);
-    for (int64_t b = 0; info && b < batch_of(run); b++)
+    for (int64_t b = 0; info && b < batch_of(run); b++) {
         wrong += info[b] != (double)run->test->n[4];
+    }
     free(info);
     return info ? wrong : HUGE_VAL;
 }
@@ -119,12 +121,15 @@ static double wrong_infos(struct igh_run *run) {
 static void declare_a(struct igh_run *run, int64_t rows, int64_t columns) {
     const struct igh_case *c = run->test;
     igh_matrix_input(run, A, "a", c->n[0], rows, columns, (enum igh_matrix_kind)c->n[3]);
-    if (c->flags & TRANSPOSED)
+    if (c->flags & TRANSPOSED) {
         igh_strides(run, A, (const int64_t[]){rows * columns, 1, rows}, 0);
-    if (c->flags & FAR_APART)
+    }
+    if (c->flags & FAR_APART) {
         igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, columns, 1}, 0);
-    if (!(c->flags & NO_INFO))
+    }
+    if (!(c->flags & NO_INFO)) {
         igh_output(run, INFO, "info", INGOT_SCALAR_I32, c->n[0] < 0 ? 0 : 1, c->n);
+    }
 }
 
 /* ---- lu ---- */
@@ -134,10 +139,11 @@ static void declare_lu(struct igh_run *run) {
     const int64_t batch = c->n[0], m = c->n[1], n = c->n[2];
     const uint32_t skip = batch < 0;
     declare_a(run, m, n);
-    if (c->flags & IN_PLACE)
+    if (c->flags & IN_PLACE) {
         run->slots[A].output = true;
-    else
+    } else {
         igh_output(run, OUT, "lu", run->type, 3 - skip, (const int64_t[]){batch, m, n} + skip);
+    }
     igh_output(run, PIVOTS, "pivots", INGOT_SCALAR_I32, 2 - skip,
                (const int64_t[]){batch, m < n ? m : n} + skip);
 }
@@ -155,12 +161,14 @@ static double lu_error(const double *a, const double *lu, const double *pivots, 
                        int64_t n, double *scratch, double *multiplier) {
     const int64_t steps = m < n ? m : n;
     double *moved = scratch, *product = scratch + m * n;
-    for (int64_t i = 0; i < m * n; i++)
+    for (int64_t i = 0; i < m * n; i++) {
         moved[i] = a[i];
+    }
     for (int64_t k = 0; k < steps; k++) {
         const int64_t p = (int64_t)pivots[k];
-        if (p < k || p >= m)
+        if (p < k || p >= m) {
             return HUGE_VAL;
+        }
         for (int64_t j = 0; j < n; j++) {
             double x = moved[k * n + j];
             moved[k * n + j] = moved[p * n + j];
@@ -168,13 +176,15 @@ static double lu_error(const double *a, const double *lu, const double *pivots, 
         }
     }
     for (int64_t i = 0; i < m; i++) {
-        for (int64_t j = 0; j < n; j++)
+        for (int64_t j = 0; j < n; j++) {
             product[i * n + j] = i <= j ? lu[i * n + j] : 0;
+        }
         for (int64_t l = 0; l < i && l < steps; l++) {
             const double x = lu[i * n + l];
             *multiplier = raise(*multiplier, fabs(x));
-            for (int64_t j = l; j < n; j++)
+            for (int64_t j = l; j < n; j++) {
                 product[i * n + j] += x * lu[l * n + j];
+            }
         }
     }
     return igh_matrix_column_error(moved, product, m, n);
@@ -186,9 +196,10 @@ static void verify_lu(struct igh_run *run) {
     double *lu = igh_got(run, c->flags & IN_PLACE ? A : OUT), *pivots = igh_got(run, PIVOTS);
     double *scratch = malloc(sizeof *scratch * (size_t)(2 * m * n + 1));
     double worst = lu && pivots && scratch ? 0 : HUGE_VAL, multiplier = 0;
-    for (int64_t b = 0; worst < HUGE_VAL && b < batch_of(run); b++)
+    for (int64_t b = 0; worst < HUGE_VAL && b < batch_of(run); b++) {
         worst = raise(worst, lu_error(igh_values(run, A) + b * m * n, lu + b * m * n,
                                       pivots + b * steps, m, n, scratch, &multiplier));
+    }
     igh_metric(run, "p a = l u", worst, 2 * igh_matrix_bound(run, m > n ? m : n));
     igh_metric(run, "multipliers", multiplier, 1);
     igh_metric(run, "info", wrong_infos(run), 0);
@@ -253,12 +264,14 @@ static void verify_solve(struct igh_run *run) {
     double *x = igh_got(run, c->flags & IN_PLACE ? B : OUT);
     double worst = x ? 0 : HUGE_VAL;
     for (int64_t b = 0; x && b < batch_of(run); b++) {
-        if (c->n[4] > 0) /* singular: zero */
-            for (int64_t i = 0; i < n * k; i++)
+        if (c->n[4] > 0) { /* singular: zero */
+            for (int64_t i = 0; i < n * k; i++) {
                 worst = raise(worst, fabs(x[b * n * k + i]));
-        else
+            }
+        } else {
             worst = raise(worst, solve_error(igh_values(run, A) + b * n * n,
                                              igh_values(run, B) + b * n * k, x + b * n * k, n, k));
+        }
     }
     const double rounding = run->type == INGOT_SCALAR_F32 ? 0 : igh_ulp(run->type, 1);
     igh_metric(run, "a x = b", worst, 1e-6 * sqrt((double)(n > 1 ? n : 1)) + rounding);

@@ -25,8 +25,9 @@ inline uint whole_factor(device float *lu, uint stride, device int *pivots,
     uint place = active ? thread_row : 0xffffffffu;
     float row[WHOLE_PANEL];
 #pragma unroll
-    for (uint k = 0; k < WHOLE_PANEL; k++)
+    for (uint k = 0; k < WHOLE_PANEL; k++) {
         row[k] = active && k < width ? lu[thread_row * stride + k] : 0;
+    }
 #pragma unroll
     for (uint j = 0; j < WHOLE_PANEL; j++) {
         if (j < width) {
@@ -44,34 +45,40 @@ inline uint whole_factor(device float *lu, uint stride, device int *pivots,
             const bool chosen = active && place == p;
             if (chosen) {
 #pragma unroll
-                for (uint k = 0; k < WHOLE_PANEL; k++)
+                for (uint k = 0; k < WHOLE_PANEL; k++) {
                     shared.top[k] = row[k];
+                }
             }
             place = chosen ? j : place == j ? p : place;
             threadgroup_barrier(mem_flags::mem_threadgroup);
             const float pivot = shared.top[j];
             bad = bad == 0 && pivot == 0 ? first + j + 1 : bad;
-            if (thread_row == 0)
+            if (thread_row == 0) {
                 pivots[j] = int(first + p);
+            }
             const bool below = active && place > j && pivot != 0;
             const float factor = below ? row[j] / pivot : 0;
             row[j] = below ? factor : row[j];
 #pragma unroll
-            for (uint k = j + 1; k < WHOLE_PANEL; k++)
+            for (uint k = j + 1; k < WHOLE_PANEL; k++) {
                 row[k] = fma(-factor, shared.top[k], row[k]);
+            }
         }
     }
     if (active) {
 #pragma unroll
         for (uint k = 0; k < WHOLE_PANEL; k++) {
             panel[place * WHOLE_PANEL + k] = row[k];
-            if (k < width)
+            if (k < width) {
                 lu[place * stride + k] = row[k];
+            }
         }
-        if (thread_row < WHOLE_PANEL)
+        if (thread_row < WHOLE_PANEL) {
             shared.to[thread_row] = place;
-        if (place < WHOLE_PANEL)
+        }
+        if (place < WHOLE_PANEL) {
             shared.from[place] = thread_row;
+        }
     }
     return bad;
 }
@@ -82,27 +89,33 @@ inline void whole_exchange(device float *column, uint stride, threadgroup const 
                            bool right) {
     float after[WHOLE_PANEL];
 #pragma unroll
-    for (uint j = 0; j < WHOLE_PANEL; j++)
+    for (uint j = 0; j < WHOLE_PANEL; j++) {
         after[j] = inside && j < rows ? column[shared.from[j] * stride] : 0;
+    }
 #pragma unroll
     for (uint first = 0; first < WHOLE_PANEL; first += 4) { // the rows that gave their places up
         float before[4];
 #pragma unroll
-        for (uint j = 0; j < 4; j++)
+        for (uint j = 0; j < 4; j++) {
             before[j] = inside && first + j < rows ? column[(first + j) * stride] : 0;
+        }
 #pragma unroll
-        for (uint j = 0; j < 4; j++)
-            if (inside && first + j < rows && shared.to[first + j] >= WHOLE_PANEL)
+        for (uint j = 0; j < 4; j++) {
+            if (inside && first + j < rows && shared.to[first + j] >= WHOLE_PANEL) {
                 column[shared.to[first + j] * stride] = before[j];
+            }
+        }
     }
 #pragma unroll
     for (uint j = 0; j < WHOLE_PANEL; j++) {
 #pragma unroll
-        for (uint k = 0; k < j; k++)
+        for (uint k = 0; k < j; k++) {
             after[j] =
                 right && j < rows ? fma(-panel[j * WHOLE_PANEL + k], after[k], after[j]) : after[j];
-        if (inside && j < rows)
+        }
+        if (inside && j < rows) {
             column[j * stride] = after[j];
+        }
     }
 }
 
@@ -111,14 +124,16 @@ inline void whole_update(device float *column, uint stride, threadgroup const fl
                          uint begin, uint rows, bool inside) {
     float above[WHOLE_PANEL];
 #pragma unroll
-    for (uint p = 0; p < WHOLE_PANEL; p++)
+    for (uint p = 0; p < WHOLE_PANEL; p++) {
         above[p] = inside ? column[p * stride] : 0;
+    }
     const uint end = min(begin + 32, rows);
     for (uint i = begin; i < end; i += 8) {
         float rest[8];
 #pragma unroll
-        for (uint r = 0; r < 8; r++)
+        for (uint r = 0; r < 8; r++) {
             rest[r] = inside && i + r < end ? column[(i + r) * stride] : 0;
+        }
 #pragma unroll
         for (uint r = 0; r < 8; r++) {
             threadgroup const float4 *left =
@@ -133,9 +148,11 @@ inline void whole_update(device float *column, uint stride, threadgroup const fl
             }
         }
 #pragma unroll
-        for (uint r = 0; r < 8; r++)
-            if (inside && i + r < end)
+        for (uint r = 0; r < 8; r++) {
+            if (inside && i + r < end) {
                 column[(i + r) * stride] = rest[r];
+            }
+        }
     }
 }
 
@@ -173,8 +190,9 @@ lu_whole(device float *lu_all [[buffer(0)]], device float *x_all [[buffer(1)]],
                            min(rows, WHOLE_PANEL), inside, !of_matrix || column >= end);
         }
         threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
-        if (rows <= WHOLE_PANEL || (end >= args.columns && args.sides == 0))
+        if (rows <= WHOLE_PANEL || (end >= args.columns && args.sides == 0)) {
             continue;
+        }
         const uint right = args.columns > end ? (args.columns - end + 31) / 32 : 0;
         const uint across = right + all - strips, tiles = across * ((rows - WHOLE_PANEL + 31) / 32);
         for (uint tile = simd; tile < tiles; tile += simds) {
@@ -186,8 +204,9 @@ lu_whole(device float *lu_all [[buffer(0)]], device float *x_all [[buffer(1)]],
                          column < (of_matrix ? args.columns : args.sides));
         }
     }
-    if (simd == 0 && lane == 0)
+    if (simd == 0 && lane == 0) {
         info[matrix] = int(bad);
+    }
 }
 
 // u x = y in place, a right-hand side per SIMD-group; 0 where the matrix was singular. Threadgroup
@@ -201,8 +220,9 @@ kernel void solve_back(device const float *lu_all [[buffer(0)]], device float *x
                        uint simds [[simdgroups_per_threadgroup]],
                        uint lane [[thread_index_in_simdgroup]]) {
     const uint side = group.y * simds + simd, n = args.rows, blocks = (n + 31) / 32;
-    if (side >= args.sides)
+    if (side >= args.sides) {
         return;
+    }
     device const float *lu = lu_all + ulong(group.x) * n * n;
     device float *x = x_all + ulong(group.x) * n * args.sides + side;
     threadgroup float *solved = memory + simd * blocks * 32;
@@ -221,8 +241,9 @@ kernel void solve_back(device const float *lu_all [[buffer(0)]], device float *x
             for (uint j = first + 32 + lane; j < n; j += 32) {
                 const float value = solved[j];
 #pragma unroll
-                for (uint t = 0; t < 8; t++)
+                for (uint t = 0; t < 8; t++) {
                     sums[t] = fma(lu[ulong(first + r + t) * n + j], value, sums[t]);
+                }
             }
 #pragma unroll
             for (uint t = 0; t < 8; t++) {
@@ -240,8 +261,9 @@ kernel void solve_back(device const float *lu_all [[buffer(0)]], device float *x
         }
         solved[i] = rest;
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        if (inside)
+        if (inside) {
             x[ulong(i) * args.sides] = singular ? 0 : rest;
+        }
     }
 }
 

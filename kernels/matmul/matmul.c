@@ -110,12 +110,15 @@ static bool batch_stride(const ingot_tensor *t, int64_t *count, uint64_t *stride
     *count = 1;
     *stride = 0;
     for (int d = (int)t->rank - 3; d >= 0; d--) {
-        if (t->shape[d] == 1)
+        if (t->shape[d] == 1) {
             continue;
-        if (*count > 1 && t->strides[d] != (int64_t)(*stride * (uint64_t)*count))
+        }
+        if (*count > 1 && t->strides[d] != (int64_t)(*stride * (uint64_t)*count)) {
             return false;
-        if (*count == 1)
+        }
+        if (*count == 1) {
             *stride = (uint64_t)t->strides[d];
+        }
         *count *= t->shape[d];
     }
     return true;
@@ -128,8 +131,9 @@ static void find_rows(struct igo_call *call, const char *name, const ingot_tenso
     const int64_t down = t->strides[t->rank - 2], along = t->strides[t->rank - 1];
     int64_t count;
     *operand = (struct operand){.tensor = t, .transposed = transposed};
-    if (call->failed)
+    if (call->failed) {
         return;
+    }
     if (!batch_stride(t, &count, &operand->batch)) {
         igo_fail(call, INGOT_INVALID_ARGUMENT,
                  "the batch dimensions of %s cannot be walked with one stride", name);
@@ -175,8 +179,9 @@ static void check_sizes(struct igo_call *call, const ingot_matmul_desc *d, struc
     check_batch(call, "b", b, out);
     int64_t batch = 1;
     uint64_t ignored;
-    if (!batch_stride(out, &batch, &ignored))
+    if (!batch_stride(out, &batch, &ignored)) {
         batch = 1; /* refused later, by find_rows */
+    }
     IGO_REQUIRE(call, m <= INT32_MAX && n <= INT32_MAX && k <= INT32_MAX && batch <= INT32_MAX,
                 "m = %lld, n = %lld, k = %lld, batch %lld: each must be below 2^31", (long long)m,
                 (long long)n, (long long)k, (long long)batch);
@@ -205,8 +210,9 @@ static bool check(struct igo_call *call, const ingot_matmul_desc *d, struct plan
     igo_tensor(call, "a", d->a, IGO_FLOATS, 2, INGOT_MAX_RANK);
     igo_tensor(call, "b", d->b, IGO_FLOATS, 2, INGOT_MAX_RANK);
     igo_tensor(call, "out", d->out, IGO_FLOATS, 2, INGOT_MAX_RANK);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     igo_same_type(call, "b", d->b, "a", d->a);
     igo_same_type(call, "out", d->out, "a", d->a);
     IGO_REQUIRE(call, d->epilogue >= INGOT_EPILOGUE_NONE && d->epilogue <= INGOT_EPILOGUE_GELU_TANH,
@@ -245,8 +251,9 @@ static void swap_operands(struct plan *plan) {
 
 /* One column becomes one row, which is its own transpose in memory. */
 static void turn_single_column(struct plan *plan) {
-    if (plan->args.n != 1 || plan->args.m == 1 || plan->out.stride != 1)
+    if (plan->args.n != 1 || plan->args.m == 1 || plan->out.stride != 1) {
         return;
+    }
     swap_operands(plan);
     plan->out.stride = plan->args.n;
     plan->args.bias_step = 0;
@@ -256,8 +263,9 @@ static void turn_single_column(struct plan *plan) {
 static void turn_few_rows(struct igo_call *call, struct plan *plan) {
     const uint32_t m = plan->args.m;
     if (!plan->b.transposed || m <= igo_knob(call, KNOB_FEW) || m > igo_knob(call, KNOB_TURN) ||
-        plan->args.n <= m)
+        plan->args.n <= m) {
         return;
+    }
     swap_operands(plan);
     plan->args.out_transposed = 1;
 }
@@ -267,8 +275,9 @@ static void merge_batch(struct plan *plan) {
     if (args->batch == 1 || plan->b.batch != 0 || plan->a.transposed ||
         plan->a.batch != args->m * plan->a.stride ||
         plan->out.batch != args->m * plan->out.stride ||
-        (uint64_t)args->m * args->batch > INT32_MAX)
+        (uint64_t)args->m * args->batch > INT32_MAX) {
         return;
+    }
     args->m *= args->batch;
     args->batch = 1;
 }
@@ -293,11 +302,13 @@ static uint32_t packed_columns(const struct matmul_args *args) {
 
 static const struct tile_shape *tile_for(const struct igo_call *call,
                                          const struct matmul_args *args) {
-    if (igo_knob(call, KNOB_TILE) != 2)
+    if (igo_knob(call, KNOB_TILE) != 2) {
         return &square;
+    }
     size_t i = 0;
-    while (i + 1 < sizeof by_columns / sizeof *by_columns && args->n > by_columns[i].columns)
+    while (i + 1 < sizeof by_columns / sizeof *by_columns && args->n > by_columns[i].columns) {
         i++;
+    }
     return &by_columns[i];
 }
 
@@ -319,20 +330,24 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
     const uint32_t bytes = 16, piece = 8;
     if (igo_knob(call, KNOB_TILE) < 3 || !args->k || args->k % (is_float ? FLOAT_DEPTH : piece) ||
         args->n % piece || (plan->a.transposed && args->m % piece) ||
-        !igo_aligned(plan->a.tensor, bytes) || !igo_aligned(plan->b.tensor, bytes))
+        !igo_aligned(plan->a.tensor, bytes) || !igo_aligned(plan->b.tensor, bytes)) {
         return 0;
-    if (is_float)
+    }
+    if (is_float) {
         return BLOCK_SIZE;
-    if (args->out_transposed || !igo_aligned(plan->out.tensor, bytes))
+    }
+    if (args->out_transposed || !igo_aligned(plan->out.tensor, bytes)) {
         return 0;
+    }
     const uint64_t tall =
         (uint64_t)blocks(args->m, 2 * BLOCK_SIZE) * blocks(args->n, BLOCK_SIZE) * args->batch;
     uint32_t rows = igo_knob(call, KNOB_TILE) >= 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
                         ? 2 * BLOCK_SIZE
                         : BLOCK_SIZE;
     while (rows >= BLOCK_SIZE / 2 &&
-           PANELS * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call))
+           PANELS * panel_bytes(rows + BLOCK_SIZE) > igo_threadgroup_memory(call)) {
         rows /= 2;
+    }
     return rows >= BLOCK_SIZE / 2 ? rows : 0; /* 64: cards with 100 KiB */
 }
 
@@ -371,8 +386,9 @@ static void choose_block(const struct plan *plan, uint32_t rows, struct igo_laun
     launch->threadgroups[0] = blocks(plan->args.n, BLOCK_SIZE);
     launch->threadgroups[1] = blocks(plan->args.m, rows);
     launch->group[0] = is_float ? 2 * BLOCK_SIZE : rows;
-    if (is_float)
+    if (is_float) {
         return;
+    }
     for (int i = 0; i < PANELS; i++) {
         launch->threadgroup_lengths[i] = panel_bytes(rows);
         launch->threadgroup_lengths[PANELS + i] = panel_bytes(BLOCK_SIZE);
@@ -411,8 +427,9 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
     plan->block_rows = block_rows(call, plan);
     if (wants_quads(call, plan)) {
         choose_quads(plan, launch);
-        if (igo_has_kernel(call, launch)) /* archives may be without code of that level */
+        if (igo_has_kernel(call, launch)) { /* archives may be without code of that level */
             return;
+        }
         *launch = (struct igo_launch){0};
     }
     if (plan->block_rows) {
@@ -455,10 +472,11 @@ static void multiply(struct igo_call *call, const struct plan *plan, struct igo_
     igo_launch_tensor(launch, b, NULL);
     igo_launch_tensor(launch, plan->bias, plan->out.tensor);
     igo_launch_tensor(launch, plan->out.tensor, NULL);
-    if (sums)
+    if (sums) {
         igo_launch_buffer(launch, sums, 0);
-    else
+    } else {
         igo_launch_tensor(launch, plan->out.tensor, NULL);
+    }
     igo_launch_bytes(launch, &plan->args, sizeof plan->args);
     igo_dispatch(call, launch);
 }
@@ -495,8 +513,9 @@ static void multiply_packed(struct igo_call *call, struct plan *plan, struct igo
                           &plan->b, blocks(args->n, columns), columns, &b_batch);
     args->a_batch = a_batch;
     args->b_batch = b_batch;
-    if (args->parts == 1)
+    if (args->parts == 1) {
         args->part_depth = blocks(args->k, PACK_ROWS) * PACK_ROWS;
+    }
     multiply(call, plan, launch, &a, &b, sums);
     igo_scratch_release(call, a.buffer);
     igo_scratch_release(call, b.buffer);
@@ -531,8 +550,9 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     struct igo_call call;
     struct plan plan = {0};
     igo_begin(&call, ops, stream, &igo_library_matmul, &operations[0], desc);
-    if (call.failed || !check(&call, desc, &plan) || !igo_count(desc->out))
+    if (call.failed || !check(&call, desc, &plan) || !igo_count(desc->out)) {
         return igo_end(&call);
+    }
     turn_single_column(&plan);
     merge_batch(&plan);
     struct matmul_args *args = &plan.args;
@@ -541,22 +561,26 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     igo_class_size(&words, "n", args->n, 4096);
     igo_class_size(&words, "k", args->k, 1u << 16);
     igo_policy(&call, desc->a->type, &words);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     turn_few_rows(&call, &plan);
     set_strides(&plan);
     struct igo_launch launch = {0};
     choose_kernel(&call, &plan, &launch);
     split(&call, &plan, &launch);
     ingot_buffer *sums = NULL;
-    if (args->parts > 1)
+    if (args->parts > 1) {
         sums = igo_scratch(&call, 4ull * args->parts * args->batch * args->m * args->n);
-    if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args))
+    }
+    if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
         multiply_packed(&call, &plan, &launch, sums);
-    else
+    } else {
         multiply(&call, &plan, &launch, memory_of(&plan, &plan.a), memory_of(&plan, &plan.b), sums);
-    if (args->parts > 1)
+    }
+    if (args->parts > 1) {
         reduce(&call, &plan, sums);
+    }
     igo_scratch_release(&call, sums);
     return igo_end(&call);
 }

@@ -67,8 +67,9 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
         for (uint i = 0; i < PIECES; i++) {
             const ulong at = (deep ? min(line + i * lines(), last) : i * lines()) * stride;
             uint4 piece = 0;
-            if ((deep ? x : y + i * lines()) < depth)
+            if ((deep ? x : y + i * lines()) < depth) {
                 piece = *(device const uint4 *)(from + at);
+            }
             *(threadgroup uint4 *)(panel + to + i * lines() * width()) = piece;
         }
     }
@@ -85,28 +86,33 @@ template <typename T, uint A_LINE> struct block_tiles {
 #pragma unroll
         for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
-            for (uint h = 0; h < 2; h++)
+            for (uint h = 0; h < 2; h++) {
                 left[h][i] = right[h][i] = simdgroup_matrix<T, 8, 8>(T(0));
+            }
     }
     void load(threadgroup const T *a, threadgroup const T *b, uint k) thread {
 #pragma unroll
         for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
-            for (uint h = 0; h < 2; h++)
-                if (block_a_turned)
+            for (uint h = 0; h < 2; h++) {
+                if (block_a_turned) {
                     simdgroup_load(left[h][i], a + (k + h * TILE) * A_LINE + i * TILE, A_LINE,
                                    ulong2(0), true);
-                else
+                } else {
                     simdgroup_load(left[h][i], a + i * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE);
+                }
+            }
 #pragma unroll
         for (uint j = 0; j < BLOCK_TILES; j++)
 #pragma unroll
-            for (uint h = 0; h < 2; h++)
-                if (block_turned)
+            for (uint h = 0; h < 2; h++) {
+                if (block_turned) {
                     simdgroup_load(right[h][j], b + j * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE,
                                    ulong2(0), true);
-                else
+                } else {
                     simdgroup_load(right[h][j], b + (k + h * TILE) * B_LINE + j * TILE, B_LINE);
+                }
+            }
     }
     void add(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]) thread {
 #pragma unroll
@@ -114,8 +120,9 @@ template <typename T, uint A_LINE> struct block_tiles {
 #pragma unroll
             for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
-                for (uint h = 0; h < 2; h++)
+                for (uint h = 0; h < 2; h++) {
                     simdgroup_multiply_accumulate(sum[i][j], left[h][i], right[h][j], sum[i][j]);
+                }
     }
 };
 
@@ -152,18 +159,21 @@ inline void put_part(thread simdgroup_float8x8 (&sum)[I][J], uint i0, uint j0,
     float4 add[2] = {};
     if (args.has_bias && column < args.n)
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++)
+        for (uint e = 0; e < PIECE; e++) {
             add[e / 4][e % 4] = float(args.bias_step ? bias[column + e] : bias[0]);
+        }
 #pragma unroll
     for (uint i = 0; i < TALL; i++)
 #pragma unroll
-        for (uint j = 0; j < WIDE; j++)
+        for (uint j = 0; j < WIDE; j++) {
             simdgroup_store(sum[i0 + i][j0 + j], lines + (i * LINE + j) * TILE, LINE);
+        }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     for (uint r = lane / ALONG; r < TALL * TILE; r += 32 / ALONG) {
         const uint row = row0 + r;
-        if (row >= args.m || column >= args.n)
+        if (row >= args.m || column >= args.n) {
             continue;
+        }
         threadgroup const float4 *from =
             (threadgroup const float4 *)(lines + r * LINE + lane % ALONG * PIECE);
         float4 low = from[0], high = from[1];
@@ -226,8 +236,9 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
 #pragma unroll
     for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
-        for (uint j = 0; j < BLOCK_TILES; j++)
+        for (uint j = 0; j < BLOCK_TILES; j++) {
             sum[i][j] = simdgroup_float8x8(0.0f);
+        }
     const uint row = simd / 2 * (TILE * BLOCK_TILES), column = simd % 2 * (TILE * BLOCK_TILES);
     const uint left = row * (block_a_turned ? 1 : DEEP_LINE);
     const uint right = column * (block_turned ? DEEP_LINE : 1);
@@ -272,10 +283,11 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     tiles[1].add(sum);
     threadgroup_barrier(mem_flags::mem_threadgroup);
 #pragma unroll
-    for (uint i = 0; i < BLOCK_TILES; i += BLOCK_TILES / 2)
+    for (uint i = 0; i < BLOCK_TILES; i += BLOCK_TILES / 2) {
         put_part<T, BLOCK_TILES / 2, BLOCK_TILES>(
             sum, i, 0, (threadgroup float *)(simd % 2 ? a_1 : a_0) + simd / 2 * PUT_FLOATS,
             row0 + row + i * TILE, column0 + column, part, matrix, bias, out, parts, args, lane);
+    }
 }
 
 #endif

@@ -41,8 +41,9 @@ struct float_pieces {
                 continue;
             }
 #pragma unroll
-            for (uint e = 0; e < 4; e++)
+            for (uint e = 0; e < 4; e++) {
                 panel[(at.x + e) * FLOAT_STRIDE + at.y] = piece[i][e];
+            }
         }
     }
 };
@@ -91,8 +92,9 @@ matmul_blocks_128_f32(device const float *a [[buffer(0)]], device const float *b
 #pragma unroll
             for (uint i = 0; i < 8; i++)
 #pragma unroll
-                for (uint j = 0; j < 8; j++)
+                for (uint j = 0; j < 8; j++) {
                     sum[i][j] = fma(left[i / 4][i % 4], right[j / 4][j % 4], sum[i][j]);
+                }
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
@@ -104,15 +106,17 @@ matmul_blocks_128_f32(device const float *a [[buffer(0)]], device const float *b
 #pragma unroll
     for (uint i = 0; i < 8; i++) {
 #pragma unroll
-        for (uint h = 0; h < 2; h++)
+        for (uint h = 0; h < 2; h++) {
             *(threadgroup float4 *)(lines + y * FLOAT_STRIDE + 64 * h + 4 * x) =
                 float4(sum[i][4 * h], sum[i][4 * h + 1], sum[i][4 * h + 2], sum[i][4 * h + 3]);
+        }
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint e = me; e < 16 * BLOCK; e += FLOAT_THREADS) {
             uint row = row0 + i / 4 * 64 + e / BLOCK * 4 + i % 4, column = column0 + e % BLOCK;
-            if (row < args.m && column < args.n)
+            if (row < args.m && column < args.n) {
                 put(lines[e / BLOCK * FLOAT_STRIDE + e % BLOCK], plane, row, column, bias, out,
                     parts, args);
+            }
         }
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }

@@ -145,13 +145,15 @@ static void declare_matrix(struct igh_run *run, int slot, const char *name, int6
     const bool single = run->test->n[BATCH] == 1;
     const int64_t strides[] = {rows * (columns + gap) + gap, columns + gap, 1};
     const uint32_t rank = single ? 2 : 3;
-    if (slot == OUT)
+    if (slot == OUT) {
         igh_output(run, slot, name, run->type, rank, shape + 3 - rank);
-    else
+    } else {
         igh_input(run, slot, name, run->type, rank, shape + 3 - rank,
                   (struct igh_fill){IGH_NORMAL, 0, deviation});
-    if (gap)
+    }
+    if (gap) {
         igh_strides(run, slot, strides + 3 - rank, gap);
+    }
 }
 
 static void declare(struct igh_run *run) {
@@ -160,13 +162,16 @@ static void declare(struct igh_run *run) {
     declare_matrix(run, A, "a", has(run, ONE_A) ? 1 : n[BATCH], turn_a ? k : m, turn_a ? m : k, 1);
     declare_matrix(run, B, "b", has(run, ONE_B) ? 1 : n[BATCH], turn_b ? n[N] : k,
                    turn_b ? k : n[N], 1);
-    if (has(run, WITH_BIAS))
+    if (has(run, WITH_BIAS)) {
         igh_input(run, BIAS, "bias", run->type, 1, &n[N], (struct igh_fill){IGH_NORMAL, 0, 1});
+    }
     declare_matrix(run, OUT, "out", n[BATCH], m, n[N], 0);
-    if (has(run, VIEW_A))
+    if (has(run, VIEW_A)) {
         igh_strides(run, A, (const int64_t[]){1, m}, 0);
-    if (has(run, FAR))
+    }
+    if (has(run, FAR)) {
         igh_strides(run, A, (const int64_t[]){(1ll << 31) + 8, k, 1}, 0);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -204,14 +209,16 @@ static void reference(struct igh_run *run) {
         const double *a = igh_values(run, A) + (has(run, ONE_A) ? 0 : batch * m * k);
         const double *b = igh_values(run, B) + (has(run, ONE_B) ? 0 : batch * k * n);
         double *out = igh_expected(run, OUT) + batch * m * n;
-        for (int64_t i = 0; i < m; i++)
+        for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j++) {
                 double sum = 0;
-                for (int64_t l = 0; l < k; l++)
+                for (int64_t l = 0; l < k; l++) {
                     sum += a[i * a_row + l * a_step] * b[l * b_step + j * b_column];
+                }
                 out[i * n + j] =
                     finish(sum + (bias ? bias[j] : 0), (ingot_epilogue)run->test->f[0]);
             }
+        }
     }
 }
 

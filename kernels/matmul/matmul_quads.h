@@ -34,8 +34,9 @@ template <typename T, uint COUNT> struct quad_copy {
             to = y * QUAD_LINE + x * PIECE;
             k = x * PIECE;
 #pragma unroll
-            for (uint i = 0; i < PIECES; i++)
+            for (uint i = 0; i < PIECES; i++) {
                 from[i] = matrix + min(first + y + i * DEEP_LINES, count - 1) * stride + k;
+            }
         } else {
             const uint x = me % (COUNT / PIECE), y = me / (COUNT / PIECE);
             to = (x / LINE_PIECES * BLOCK_DEPTH + y) * QUAD_LINE + x % LINE_PIECES * PIECE;
@@ -51,24 +52,27 @@ template <typename T, uint COUNT> struct quad_copy {
     }
     void all(threadgroup T *panel) thread const {
 #pragma unroll
-        for (uint i = 0; i < PIECES; i++)
+        for (uint i = 0; i < PIECES; i++) {
             *place(panel, i) = *piece(i);
+        }
     }
     /* A panel of which the matrix has only `depth` of k; the others are zeros. */
     void some(threadgroup T *panel, uint depth) thread const {
 #pragma unroll
         for (uint i = 0; i < PIECES; i++) {
             uint4 value = 0;
-            if ((deep ? k : k + i * FLAT_LINES) < depth)
+            if ((deep ? k : k + i * FLAT_LINES) < depth) {
                 value = *piece(i);
+            }
             *place(panel, i) = value;
         }
     }
     void next(uint depth) thread {
         const ulong far = deep ? depth : depth * stride;
 #pragma unroll
-        for (uint i = 0; i < (deep ? PIECES : 1); i++)
+        for (uint i = 0; i < (deep ? PIECES : 1); i++) {
             from[i] += far;
+        }
     }
 };
 
@@ -90,18 +94,21 @@ inline void add_step(thread simdgroup_float8x8 (&sum)[TALL][WIDE], threadgroup c
 #pragma unroll
     for (uint i = 0; i < TALL; i++)
 #pragma unroll
-        for (uint h = 0; h < 2; h++)
+        for (uint h = 0; h < 2; h++) {
             load_tile(left[h][i], a, !block_a_turned, i, k + h, block_a_turned);
+        }
 #pragma unroll
     for (uint j = 0; j < WIDE; j++) {
 #pragma unroll
-        for (uint h = 0; h < 2; h++)
+        for (uint h = 0; h < 2; h++) {
             load_tile(right[h], b, block_turned, j, k + h, block_turned);
+        }
 #pragma unroll
         for (uint i = 0; i < TALL; i++)
 #pragma unroll
-            for (uint h = 0; h < 2; h++)
+            for (uint h = 0; h < 2; h++) {
                 simdgroup_multiply_accumulate(sum[i][j], left[h][i], right[h], sum[i][j]);
+            }
     }
 }
 
@@ -146,8 +153,9 @@ matmul_quads(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
 #pragma unroll
     for (uint i = 0; i < TALL; i++)
 #pragma unroll
-        for (uint j = 0; j < WIDE; j++)
+        for (uint j = 0; j < WIDE; j++) {
             sum[i][j] = simdgroup_float8x8(0.0f);
+        }
     const uint left = block_a_turned ? row / QUAD_LINE * BLOCK_DEPTH * QUAD_LINE + row % QUAD_LINE
                                      : row * QUAD_LINE;
     const uint rest = (end - first) % BLOCK_DEPTH, begun = rest ? rest : BLOCK_DEPTH;
@@ -187,9 +195,10 @@ matmul_quads(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     threadgroup float *const lines = (threadgroup float *)(simd < 4 ? b_0 : b_1) +
                                      simd % 4 * TALL * TILE * (PUT_TILES + 1) * TILE;
 #pragma unroll
-    for (uint j = 0; j < WIDE; j += PUT_TILES)
+    for (uint j = 0; j < WIDE; j += PUT_TILES) {
         put_part<T, TALL, PUT_TILES>(sum, 0, j, lines, row0 + row, column0 + j * TILE, part, matrix,
                                      bias, out, parts, args, lane);
+    }
 }
 
 #endif

@@ -62,8 +62,9 @@ struct part {
 static bool rows_interleave(const ingot_tensor *a, const ingot_tensor *b) {
     int64_t stride, other;
     if (a->buffer != b->buffer || !igo_row_stride(a, &stride) || !igo_row_stride(b, &other) ||
-        stride != other || a->type != b->type || !a->rank)
+        stride != other || a->type != b->type || !a->rank) {
         return false;
+    }
     uint64_t size = a->type == INGOT_SCALAR_F32 ? 4 : 2, row = (uint64_t)a->shape[a->rank - 1];
     uint64_t apart = (a->offset > b->offset ? a->offset - b->offset : b->offset - a->offset) / size;
     uint64_t within = stride ? apart % (uint64_t)stride : 0;
@@ -72,13 +73,15 @@ static bool rows_interleave(const ingot_tensor *a, const ingot_tensor *b) {
 
 static void check_overlap(struct igo_call *call, const struct part *out, const struct part *other,
                           bool in_place) {
-    if (!call->failed && !rows_interleave(out->tensor, other->tensor))
+    if (!call->failed && !rows_interleave(out->tensor, other->tensor)) {
         igo_no_overlap(call, out->name, out->tensor, other->name, other->tensor, in_place);
+    }
 }
 
 static bool check(struct igo_call *call, const struct part *parts, size_t count, size_t inputs) {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         igo_tensor(call, parts[i].name, parts[i].tensor, IGO_FLOATS, 0, INGOT_MAX_RANK);
+    }
     for (size_t i = 0; i < count && !call->failed; i++) {
         const ingot_tensor *t = parts[i].tensor;
         int64_t stride;
@@ -94,8 +97,9 @@ static bool check(struct igo_call *call, const struct part *parts, size_t count,
     }
     for (size_t out = inputs; out < count && !call->failed; out++) {
         igo_line_written(call, parts[out].name, parts[out].tensor);
-        for (size_t i = 0; i < out; i++)
+        for (size_t i = 0; i < out; i++) {
             check_overlap(call, &parts[out], &parts[i], i < inputs);
+        }
     }
     return !call->failed;
 }
@@ -105,8 +109,9 @@ static bool all_aligned(const struct part *parts, size_t count, uint64_t rows, u
     for (size_t i = 0; i < count; i++) {
         const ingot_tensor *t = parts[i].tensor;
         uint64_t address = ingot_buffer_address(t->buffer) + t->offset;
-        if (rows > 1 ? !igo_aligned(t, bytes) : address % bytes != 0)
+        if (rows > 1 ? !igo_aligned(t, bytes) : address % bytes != 0) {
             return false;
+        }
     }
     return true;
 }
@@ -114,8 +119,9 @@ static bool all_aligned(const struct part *parts, size_t count, uint64_t rows, u
 static void find_rows(struct pointwise_args *args, const struct part *parts, size_t count) {
     const ingot_tensor *x = parts[0].tensor;
     bool dense = true;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         dense = dense && igo_is_dense(parts[i].tensor);
+    }
     args->rows = dense ? 1 : (uint64_t)igo_rows(x);
     args->row = (uint64_t)igo_count(x) / args->rows;
     for (size_t i = 0; i < count; i++) {
@@ -133,15 +139,17 @@ static uint32_t steps_at_once(const struct pointwise_args *args, bool wide, uint
 
 static ingot_status run(struct igo_call *call, const struct part *parts, size_t count,
                         size_t inputs) {
-    if (!check(call, parts, count, inputs) || igo_count(parts[0].tensor) == 0)
+    if (!check(call, parts, count, inputs) || igo_count(parts[0].tensor) == 0) {
         return igo_end(call);
+    }
     struct pointwise_args args = {0};
     find_rows(&args, parts, count);
     ingot_scalar_type type = parts[0].tensor->type;
     struct igo_class class_text = {0};
     igo_class_size(&class_text, "n", args.rows * args.row, 1u << 24);
-    if (!igo_policy(call, type, &class_text))
+    if (!igo_policy(call, type, &class_text)) {
         return igo_end(call);
+    }
     args.block = igo_knob(call, IGO_LINE_BLOCK);
     args.blocks = (args.row + args.block - 1) / args.block;
     args.past_caches = igo_past_caches(call, parts[count - 1].tensor);
@@ -154,10 +162,12 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
         igo_knob(call, IGO_LINE_WIDE) && all_aligned(parts, count, args.rows, 4 * element);
     igo_launch_constant_bool(&launch, "line_wide", wide);
     igo_launch_constant_bool(&launch, "line_dense", wide && args.rows == 1);
-    if (count == 2)
+    if (count == 2) {
         igo_launch_constant_u32(&launch, "line_steps", steps_at_once(&args, wide, element));
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         igo_launch_tensor(&launch, parts[i].tensor, NULL);
+    }
     igo_launch_bytes(&launch, &args, sizeof args);
     uint32_t simds = igo_knob(call, IGO_LINE_SIMD);
     igo_launch_simdgroups(&launch, args.rows * args.blocks,
@@ -170,8 +180,9 @@ static ingot_status forward(ingot_ops *ops, ingot_stream *stream, enum operation
                             const ingot_activation_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_pointwise, &operations[index], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     const struct part parts[] = {{"x", desc->x}, {"out", desc->out}};
     return run(&call, parts, 2, 1);
 }
@@ -180,8 +191,9 @@ static ingot_status backward(ingot_ops *ops, ingot_stream *stream, enum operatio
                              const ingot_activation_backward_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_pointwise, &operations[index], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     const struct part parts[] = {{"x", desc->x}, {"d_out", desc->d_out}, {"d_x", desc->d_x}};
     return run(&call, parts, 3, 2);
 }
@@ -190,8 +202,9 @@ static ingot_status mul(ingot_ops *ops, ingot_stream *stream, enum operation ind
                         const ingot_activation_mul_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_pointwise, &operations[index], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     const struct part parts[] = {{"gate", desc->gate}, {"up", desc->up}, {"out", desc->out}};
     return run(&call, parts, 3, 2);
 }
@@ -200,8 +213,9 @@ static ingot_status mul_backward(ingot_ops *ops, ingot_stream *stream, enum oper
                                  const ingot_activation_mul_backward_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_pointwise, &operations[index], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     const struct part parts[] = {{"gate", desc->gate},
                                  {"up", desc->up},
                                  {"d_out", desc->d_out},

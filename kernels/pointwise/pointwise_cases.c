@@ -109,8 +109,9 @@ static void place(struct igh_run *run, int slot) {
     int64_t apart = has(run, HUGE)      ? ((int64_t)1 << 30) + 9
                     : has(run, STRIDED) ? n[ROW] + 5 * slot + 1
                                         : n[ROW];
-    if (has(run, HUGE | STRIDED | SHIFTED))
+    if (has(run, HUGE | STRIDED | SHIFTED)) {
         igh_strides(run, slot, (int64_t[]){apart, 1}, has(run, SHIFTED) ? 1 + slot : 0);
+    }
 }
 
 static void input(struct igh_run *run, int slot, const char *name, double deviation, bool changed) {
@@ -135,19 +136,24 @@ static void declare(struct igh_run *run) {
           in_place && !fused_in_place && (!mul || is_backward(run)));
     if (mul && !halves) {
         input(run, UP, "up", 1, in_place);
-        if (activation_of(run)->value == gelu_value)
+        if (activation_of(run)->value == gelu_value) {
             igh_no_specials(run, UP); /* gelu of minus infinity may be next to 0 */
+        }
     }
-    if (is_backward(run))
+    if (is_backward(run)) {
         input(run, D_OUT, "d_out", 1, false);
-    if (in_place && !fused_in_place)
+    }
+    if (in_place && !fused_in_place) {
         return;
-    if (!is_backward(run))
+    }
+    if (!is_backward(run)) {
         output(run, OUT, "out", false);
-    else
+    } else {
         output(run, OUT, mul ? halves ? "d_gate_up" : "d_gate" : "d_x", halves);
-    if (kind_of(run) == MUL_BACKWARD && !halves)
+    }
+    if (kind_of(run) == MUL_BACKWARD && !halves) {
         output(run, OUT_UP, "d_up", false);
+    }
 }
 
 /* A half of a tensor's rows. */
@@ -166,18 +172,21 @@ static struct views views_of(const struct igh_run *run) {
     struct views v = {0};
     bool halves = has(run, HALVES), backward = is_backward(run);
     v.gate = halves ? half_of(run, X, 0) : *igh_tensor(run, X);
-    if (is_mul(run))
+    if (is_mul(run)) {
         v.up = halves ? half_of(run, X, 1) : *igh_tensor(run, UP);
-    if (backward)
+    }
+    if (backward) {
         v.d_out = *igh_tensor(run, D_OUT);
+    }
     if (!igh_tensor(run, OUT)) {
         v.out = kind_of(run) == MUL ? v.up : v.gate;
         v.out_up = v.up;
         return v;
     }
     v.out = halves && backward ? half_of(run, OUT, 0) : *igh_tensor(run, OUT);
-    if (kind_of(run) == MUL_BACKWARD)
+    if (kind_of(run) == MUL_BACKWARD) {
         v.out_up = halves ? half_of(run, OUT, 1) : *igh_tensor(run, OUT_UP);
+    }
     return v;
 }
 
@@ -212,8 +221,9 @@ static void reference(struct igh_run *run) {
         struct numbers a = numbers_at(run, i);
         int64_t at = halves && is_backward(run) ? i / row * 2 * row + i % row : i;
         out[at] = is_backward(run) ? a.d_out * a.up * f->slope(a.gate) : f->value(a.gate) * a.up;
-        if (out_up)
+        if (out_up) {
             out_up[at] = a.d_out * f->value(a.gate);
+        }
     }
 }
 
@@ -235,8 +245,9 @@ static struct igh_bound bound(const struct igh_run *run, int slot) {
                                   : tanh                        ? 16
                                                                 : 8,
                           .absolute = 1e-9};
-    if (slope)
+    if (slope) {
         b.absolute = is_mul(run) ? 1.5e-6 : 5e-7;
+    }
     return b;
 }
 

@@ -55,8 +55,9 @@ static void launch_small(struct igo_call *call, const ingot_tensor *a, const ing
                                        .want_q = q != NULL};
     const uint32_t bytes = small_bytes(args.rows, args.columns, args.q_columns);
     uint32_t simds = igo_knob(call, KNOB_SIMD);
-    while (simds > 1 && simds * bytes > SMALL_BYTES)
+    while (simds > 1 && simds * bytes > SMALL_BYTES) {
         simds /= 2;
+    }
     const uint64_t groups = (args.batch + simds - 1) / simds;
     struct igo_launch launch = {.whole_simdgroups = true};
     igo_launch_kernel(&launch, "qr_small_%u_%u", (args.columns + 31) / 32,
@@ -94,8 +95,9 @@ static void launch_blocked(struct igo_call *call, const ingot_tensor *a, const i
                                          .apply_simds = igo_knob(call, KNOB_SIMD)};
     struct igo_qr qr;
     igo_qr_factor(call, a, launch, &qr);
-    if (!call->failed)
+    if (!call->failed) {
         igo_qr_store_r(call, &qr, r);
+    }
     if (q && !call->failed) {
         launch_identity(call, q);
         igo_qr_apply(call, &qr, q, false, true);
@@ -104,19 +106,23 @@ static void launch_blocked(struct igo_call *call, const ingot_tensor *a, const i
 }
 
 static bool check(struct igo_call *call, const ingot_qr_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a))
+    if (!igo_matrix(call, "a", desc->a)) {
         return false;
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
     const int64_t k = desc->complete || m < n ? m : n;
     igo_matrix_like(call, "r", desc->r, "a", desc->a, k, n);
-    if (call->failed || !igo_distinct(call, "r", desc->r))
+    if (call->failed || !igo_distinct(call, "r", desc->r)) {
         return false;
+    }
     igo_no_overlap(call, "r", desc->r, "a", desc->a, false);
-    if (!desc->q)
+    if (!desc->q) {
         return !call->failed;
+    }
     igo_matrix_like(call, "q", desc->q, "a", desc->a, m, k);
-    if (call->failed || !igo_distinct(call, "q", desc->q))
+    if (call->failed || !igo_distinct(call, "q", desc->q)) {
         return false;
+    }
     igo_no_overlap(call, "q", desc->q, "a", desc->a, false);
     return igo_no_overlap(call, "q", desc->q, "r", desc->r, false);
 }
@@ -124,12 +130,14 @@ static bool check(struct igo_call *call, const ingot_qr_desc *desc) {
 ingot_status ingot_op_qr(ingot_ops *ops, ingot_stream *stream, const ingot_qr_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_qr, &operations[0], desc);
-    if (call.failed || !check(&call, desc))
+    if (call.failed || !check(&call, desc)) {
         return igo_end(&call);
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
     const int64_t k = igo_matrix_rows(desc->r);
-    if (igo_batch(desc->a, 2) == 0 || (igo_count(desc->r) == 0 && k * m == 0))
+    if (igo_batch(desc->a, 2) == 0 || (igo_count(desc->r) == 0 && k * m == 0)) {
         return igo_end(&call);
+    }
 
     const bool small = is_small(m, n, k);
     struct igo_class class_text = {0};
@@ -140,18 +148,21 @@ ingot_status ingot_op_qr(ingot_ops *ops, ingot_stream *stream, const ingot_qr_de
 
     struct igo_float_view a = {0}, q = {0}, r = {0};
     igo_view_input(&call, desc->a, &a);
-    if (desc->q)
+    if (desc->q) {
         igo_view_output(&call, desc->q, &q);
+    }
     igo_view_output(&call, desc->r, &r);
     if (!call.failed && n == 0) {
-        if (desc->q)
+        if (desc->q) {
             launch_identity(&call, &q.tensor);
+        }
     } else if (!call.failed) {
         (small ? launch_small : launch_blocked)(&call, &a.tensor, desc->q ? &q.tensor : NULL,
                                                 &r.tensor);
     }
-    if (desc->q)
+    if (desc->q) {
         igo_view_store(&call, &q);
+    }
     igo_view_store(&call, &r);
     igo_view_release(&call, &a);
     igo_view_release(&call, &q);

@@ -62,8 +62,9 @@ static void factor_panel(struct igo_call *call, const struct igo_qr *qr, uint32_
 
 static void apply_panel(struct igo_call *call, const struct igo_qr *qr, uint32_t first,
                         const ingot_arg *target, uint32_t columns, uint32_t from, bool adjoint) {
-    if (from >= columns)
+    if (from >= columns) {
         return;
+    }
     const uint32_t strips = (columns - from + QR_PANEL - 1) / QR_PANEL;
     const uint32_t simds = strips < qr->launch.apply_simds ? strips : qr->launch.apply_simds;
     struct igo_launch launch = {
@@ -107,8 +108,9 @@ bool igo_qr_factor(struct igo_call *call, const ingot_tensor *a, struct igo_qr_l
     qr->scales = igo_scratch(call, sizeof(float) * (uint64_t)qr->batch * qr->columns);
     qr->v = igo_scratch(call, sizeof(float) * qr->batch * qr->v_stride);
     qr->t = igo_scratch(call, sizeof(float) * qr->batch * qr->t_stride);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     scale_columns(call, a, qr);
     const ingot_arg work = {.buffer = qr->work};
     for (uint32_t first = 0; first < steps && !call->failed; first += QR_PANEL) {
@@ -149,7 +151,9 @@ bool igo_qr_store_r(struct igo_call *call, const struct igo_qr *qr, const ingot_
 
 void igo_qr_release(struct igo_call *call, struct igo_qr *qr) {
     ingot_buffer *const buffers[] = {qr->work, qr->scales, qr->v, qr->t};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        if (buffers[i])
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        if (buffers[i]) {
             igo_scratch_release(call, buffers[i]);
+        }
+    }
 }

@@ -73,12 +73,15 @@ static void declare(struct igh_run *run) {
     const int64_t batch = c->n[0], m = c->n[1], n = c->n[2], k = inner_extent(run);
     const uint32_t skip = batch < 0, rank = 3 - skip;
     igh_matrix_input(run, A, "a", batch, m, n, (enum igh_matrix_kind)c->n[3]);
-    if (c->flags & TRANSPOSED)
+    if (c->flags & TRANSPOSED) {
         igh_strides(run, A, (const int64_t[]){m * n, 1, m}, 0);
-    if (c->flags & FAR_APART) /* offsets past 2^31 elements */
+    }
+    if (c->flags & FAR_APART) { /* offsets past 2^31 elements */
         igh_strides(run, A, (const int64_t[]){((int64_t)1 << 31) + 64, n, 1}, 0);
-    if (!(c->flags & NO_Q))
+    }
+    if (!(c->flags & NO_Q)) {
         igh_output(run, Q, "q", run->type, rank, (const int64_t[]){batch, m, k} + skip);
+    }
     igh_output(run, R, "r", run->type, rank, (const int64_t[]){batch, k, n} + skip);
 }
 
@@ -107,9 +110,11 @@ static double gram_error(const double *a, const double *r, int64_t m, int64_t n,
 
 static double below_diagonal(const double *r, int64_t k, int64_t n) {
     double worst = 0;
-    for (int64_t i = 1; i < k; i++)
-        for (int64_t j = 0; j < n && j < i; j++)
+    for (int64_t i = 1; i < k; i++) {
+        for (int64_t j = 0; j < n && j < i; j++) {
             worst = fabs(r[i * n + j]) <= worst ? worst : fabs(r[i * n + j]);
+        }
+    }
     return worst;
 }
 

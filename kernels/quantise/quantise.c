@@ -97,8 +97,9 @@ bool igo_quantised(struct igo_call *call, const char *name, const ingot_quantise
                      q->group) ||
         !check_matrix(call, packed, q->packed, PACKED_TYPES, n, k / per_element(q),
                       "elements by what one holds") ||
-        !check_matrix(call, scales, q->scales, IGO_FLOATS, n, k / q->group, "groups per row"))
+        !check_matrix(call, scales, q->scales, IGO_FLOATS, n, k / q->group, "groups per row")) {
         return false;
+    }
     IGO_REQUIRE(call, q->packed->offset % 4 == 0 || !igo_count(q->packed),
                 "%s starts at byte %llu, which is no multiple of 4", packed,
                 (unsigned long long)q->packed->offset);
@@ -117,8 +118,9 @@ void igo_quantised_constants(struct igo_launch *launch, const ingot_quantised *q
 static bool check(struct igo_call *call, const char *name, const ingot_tensor *dense,
                   const ingot_quantised *q) {
     if (!igo_tensor(call, name, dense, IGO_FLOATS, 2, 2) || !igo_dense(call, name, dense) ||
-        !igo_quantised(call, "", q, dense->shape[0], dense->shape[1]))
+        !igo_quantised(call, "", q, dense->shape[0], dense->shape[1])) {
         return false;
+    }
     return IGO_REQUIRE(call, q->scales->type == dense->type || q->scales->type == INGOT_SCALAR_F32,
                        "scales have type %s; they may be f32 or %s's own %s",
                        igo_type_name(q->scales->type), name, igo_type_name(dense->type));
@@ -139,8 +141,9 @@ ingot_status ingot_op_quantise(ingot_ops *ops, ingot_stream *stream,
                                const ingot_quantise_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_quantise, &operations[QUANTISE], desc);
-    if (call.failed || !check(&call, "x", desc->x, &desc->out) || !igo_count(desc->x))
+    if (call.failed || !check(&call, "x", desc->x, &desc->out) || !igo_count(desc->x)) {
         return igo_end(&call);
+    }
     const ingot_quantised *q = &desc->out;
     igo_no_overlap(&call, "packed", q->packed, "x", desc->x, false);
     igo_no_overlap(&call, "scales", q->scales, "x", desc->x, false);
@@ -164,8 +167,9 @@ ingot_status ingot_op_dequantise(ingot_ops *ops, ingot_stream *stream,
                                  const ingot_dequantise_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_quantise, &operations[DEQUANTISE], desc);
-    if (call.failed || !check(&call, "out", desc->out, &desc->x) || !igo_count(desc->out))
+    if (call.failed || !check(&call, "out", desc->out, &desc->x) || !igo_count(desc->out)) {
         return igo_end(&call);
+    }
     const ingot_quantised *q = &desc->x;
     igo_no_overlap(&call, "out", desc->out, "packed", q->packed, false);
     igo_no_overlap(&call, "out", desc->out, "scales", q->scales, false);
@@ -207,8 +211,9 @@ static bool check_product(struct igo_call *call, struct product *p) {
     int64_t x_stride = 0, out_stride = 0;
     igo_tensor(call, "x", d->x, IGO_FLOATS, 1, INGOT_MAX_RANK);
     igo_tensor(call, "out", d->out, IGO_FLOATS, 1, INGOT_MAX_RANK);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     p->m = igo_rows(d->x);
     p->k = d->x->shape[d->x->rank - 1];
     p->n = d->out->shape[d->out->rank - 1];
@@ -245,8 +250,9 @@ static ingot_status multiply_panel(struct igo_call *call, const struct product *
     ingot_tensor packed =
         rows_of(w->packed, first, rows, w->packed->type == INGOT_SCALAR_U8 ? 1 : 4);
     ingot_tensor scales = rows_of(w->scales, first, rows, scale), biases = {0}, bias = {0};
-    if (w->biases)
+    if (w->biases) {
         biases = rows_of(w->biases, first, rows, scale);
+    }
     ingot_tensor numbers = *room, out = p->out;
     numbers.shape[0] = out.shape[1] = rows;
     out.offset += (uint64_t)first * element;
@@ -282,23 +288,27 @@ ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
     struct igo_call call;
     struct product p = {.desc = desc};
     igo_begin(&call, ops, stream, &igo_library_quantise, &operations[MATMUL], desc);
-    if (call.failed || !check_product(&call, &p) || !igo_count(desc->out))
+    if (call.failed || !check_product(&call, &p) || !igo_count(desc->out)) {
         return igo_end(&call);
+    }
     struct igo_class words = {0};
     igo_class_size(&words, "m", (uint64_t)p.m, 4096);
     igo_class_size(&words, "k", (uint64_t)p.k, 1u << 16);
     igo_policy(&call, desc->x->type, &words);
     const int64_t panel = igo_knob(&call, KNOB_PANEL);
-    if (p.m <= igo_knob(&call, KNOB_FEW) && desc->epilogue == INGOT_EPILOGUE_NONE)
+    if (p.m <= igo_knob(&call, KNOB_FEW) && desc->epilogue == INGOT_EPILOGUE_NONE) {
         return multiply_few(&call, &p);
+    }
     ingot_tensor room = igo_scratch_tensor(&call, desc->x->type, 2,
                                            (const int64_t[]){p.n < panel ? p.n : panel, p.k});
     ingot_status status = INGOT_OK;
-    for (int64_t first = 0; first < p.n && !status && !call.failed; first += panel)
+    for (int64_t first = 0; first < p.n && !status && !call.failed; first += panel) {
         status = multiply_panel(&call, &p, first, p.n - first < panel ? p.n - first : panel, &room);
+    }
     igo_scratch_release(&call, room.buffer);
-    if (status)
+    if (status) {
         igo_fail(&call, status, "%s", ingot_error_message());
+    }
     igo_keep_last_launch(&call);
     return igo_end(&call);
 }

@@ -51,8 +51,9 @@ static void declare_quantise(struct igh_run *run) {
     igh_input(run, X, "x", run->type, 2, n, (struct igh_fill){IGH_NORMAL, 0.1, 1});
     igh_output(run, PACKED, "packed", INGOT_SCALAR_U32, 2, words);
     igh_output(run, SCALES, "scales", run->type, 2, groups);
-    if (n[4])
+    if (n[4]) {
         igh_output(run, BIASES, "biases", run->type, 2, groups);
+    }
 }
 
 static ingot_status launch_quantise(struct igh_run *run) {
@@ -66,8 +67,9 @@ static ingot_status launch_quantise(struct igh_run *run) {
 /* Puts what was packed where igh_quantised_values looks for it. */
 static void take_back(struct igh_run *run, int slot) {
     double *got = igh_got(run, slot);
-    for (int64_t i = 0, n = igh_count(run, slot); got && i < n; i++)
+    for (int64_t i = 0, n = igh_count(run, slot); got && i < n; i++) {
         run->slots[slot].values[i] = got[i];
+    }
     free(got);
 }
 
@@ -75,16 +77,18 @@ static void verify_quantise(struct igh_run *run) {
     int64_t count = igh_count(run, X), per_group = run->test->n[3];
     take_back(run, PACKED);
     take_back(run, SCALES);
-    if (run->test->n[4])
+    if (run->test->n[4]) {
         take_back(run, BIASES);
+    }
     double *back = igh_quantised_values(run, PACKED, SCALES, biases_slot(run), run->test->n[0],
                                         run->test->n[1], bits(run), group(run));
     const double *x = igh_values(run, X), *scales = igh_values(run, SCALES);
     double worst = back ? 0 : INFINITY;
     for (int64_t i = 0; back && i < count; i++) {
         double step = fabs(scales[i / per_group]), largest = 0;
-        for (int64_t k = i / per_group * per_group, end = k + per_group; k < end; k++)
+        for (int64_t k = i / per_group * per_group, end = k + per_group; k < end; k++) {
             largest = fmax(largest, fabs(x[k]));
+        }
         /* Symmetric groups have no number for +8 steps: up to a whole step at that end. The stored
          * scale and bias are rounded, which moves the ends of the range. */
         double slack =
@@ -115,8 +119,9 @@ static ingot_status launch_dequantise(struct igh_run *run) {
 static void reference_dequantise(struct igh_run *run) {
     double *values = igh_quantised_values(run, PACKED, SCALES, biases_slot(run), run->test->n[0],
                                           run->test->n[1], bits(run), group(run));
-    for (int64_t i = 0, n = igh_count(run, OUT); values && i < n; i++)
+    for (int64_t i = 0, n = igh_count(run, OUT); values && i < n; i++) {
         igh_expected(run, OUT)[i] = values[i];
+    }
     free(values);
 }
 

@@ -30,8 +30,9 @@ static void declare(struct igh_run *run) {
     igh_input(run, X, "x", run->type, 2, x, (struct igh_fill){IGH_NORMAL, 0, 1});
     igh_quantised_inputs(run, PACKED, SCALES, biases_slot(run), n[1], n[2], (uint32_t)n[3],
                          (uint32_t)n[4], 1, run->type);
-    if (n[6])
+    if (n[6]) {
         igh_input(run, BIAS, "bias", run->type, 1, &n[1], (struct igh_fill){IGH_NORMAL, 0, 1});
+    }
     igh_output(run, OUT, "out", run->type, 2, out);
 }
 
@@ -62,8 +63,9 @@ static void reference(struct igh_run *run) {
     for (int64_t i = 0; w && i < n[0] * n[1]; i++) {
         int64_t row = i / n[1], column = i % n[1];
         double sum = n[6] ? igh_values(run, BIAS)[column] : 0;
-        for (int64_t k = 0; k < n[2]; k++)
+        for (int64_t k = 0; k < n[2]; k++) {
             sum += w[column * n[2] + k] * x[row * n[2] + k];
+        }
         igh_expected(run, OUT)[i] = epilogue(sum, n[7]);
     }
     free(w);

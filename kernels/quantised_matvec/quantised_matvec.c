@@ -61,8 +61,9 @@ struct plan {
 static bool check(struct igo_call *call, const ingot_quantised_matvec_desc *d, struct plan *plan) {
     igo_tensor(call, "x", d->x, IGO_FLOATS, 1, 2);
     igo_tensor(call, "out", d->out, IGO_FLOATS, 1, 2);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     plan->desc = d;
     plan->k = d->x->shape[d->x->rank - 1];
     plan->n = d->out->shape[d->out->rank - 1];
@@ -70,8 +71,9 @@ static bool check(struct igo_call *call, const ingot_quantised_matvec_desc *d, s
     igo_same_type(call, "out", d->out, "x", d->x);
     IGO_REQUIRE(call, d->x->rank == d->out->rank, "x has %u dimensions, but out has %u", d->x->rank,
                 d->out->rank);
-    if (d->out->rank == 2)
+    if (d->out->rank == 2) {
         igo_extent(call, "out", d->out, 0, plan->vectors, "vectors of x");
+    }
     igo_dense_tail(call, "x", d->x, 1);
     igo_dense_tail(call, "out", d->out, 1);
     IGO_REQUIRE(call, plan->n < INT32_MAX && plan->k < INT32_MAX,
@@ -161,8 +163,9 @@ static void multiply(struct igo_call *call, struct plan *plan, const ingot_tenso
                      const ingot_tensor *out, uint32_t room) {
     const ingot_quantised_matvec_desc *d = plan->desc;
     const bool tiled = is_tiled(call, plan), single = is_single(call, plan);
-    if (single)
+    if (single) {
         share_out(call, plan);
+    }
     const uint32_t simd = igo_knob(call, KNOB_SIMD), rows = igo_knob(call, KNOB_ROWS);
     const uint32_t together = single ? plan->args.block : tiled ? TILED_ROWS : simd * rows;
     struct igo_launch launch = {.group = {tiled ? TILED_THREADS : 32 * simd, 1, 1},
@@ -175,8 +178,9 @@ static void multiply(struct igo_call *call, struct plan *plan, const ingot_tenso
                       igo_type_name(x->type), igo_type_name(d->weights.scales->type));
     igo_quantised_constants(&launch, &d->weights);
     igo_launch_constant_u32(&launch, "vectors", tiled && !single ? 8 : room);
-    if (!tiled)
+    if (!tiled) {
         igo_launch_constant_u32(&launch, "rows_at_once", rows);
+    }
     if (plan->turned) {
         igo_launch_buffer(&launch, plan->turned, 0);
         igo_launch_buffer(&launch, plan->starts, 0);
@@ -196,8 +200,9 @@ static void multiply(struct igo_call *call, struct plan *plan, const ingot_tenso
 /* The row of x and of out that a launch starts with. */
 static ingot_tensor from_row(const ingot_tensor *t, int64_t row, size_t element) {
     ingot_tensor view = *t;
-    if (t->rank == 2)
+    if (t->rank == 2) {
         view.offset += (uint64_t)(row * t->strides[0]) * element;
+    }
     return view;
 }
 
@@ -208,11 +213,13 @@ static void run_all(struct igo_call *call, struct plan *plan) {
         int64_t left = plan->vectors - row;
         plan->args.vectors = (uint32_t)(left < MOST_VECTORS ? left : MOST_VECTORS);
         uint32_t room = 1;
-        while (room < plan->args.vectors)
+        while (room < plan->args.vectors) {
             room *= 2;
+        }
         ingot_tensor x = from_row(d->x, row, element), out = from_row(d->out, row, element);
-        if (plan->turned && plan->k)
+        if (plan->turned && plan->k) {
             turn_around(call, plan, &x);
+        }
         multiply(call, plan, &x, &out, room);
     }
 }
@@ -222,8 +229,9 @@ ingot_status ingot_op_quantised_matvec(ingot_ops *ops, ingot_stream *stream,
     struct igo_call call;
     struct plan plan = {0};
     igo_begin(&call, ops, stream, &igo_library_quantised_matvec, &operations[0], desc);
-    if (call.failed || !check(&call, desc, &plan) || !igo_count(desc->out))
+    if (call.failed || !check(&call, desc, &plan) || !igo_count(desc->out)) {
         return igo_end(&call);
+    }
     struct igo_class words = {0};
     igo_class_size(&words, "v", (uint64_t)plan.vectors, MOST_VECTORS);
     igo_class_size(&words, "k", (uint64_t)plan.k, 1u << 16);
@@ -244,8 +252,9 @@ ingot_status ingot_op_quantised_matvec(ingot_ops *ops, ingot_stream *stream,
         plan.starts = igo_scratch(&call, lines * MOST_VECTORS * LINE_WORDS * 4);
         plan.turned = igo_scratch(&call, lines * MOST_VECTORS * LINE_WORDS * 4 * per_word);
     }
-    if (!plan.k)
+    if (!plan.k) {
         plan.blank = igo_scratch_tensor(&call, INGOT_SCALAR_F32, 1, &(int64_t){64});
+    }
     run_all(&call, &plan);
     igo_scratch_release(&call, plan.blank.buffer);
     igo_scratch_release(&call, plan.turned);

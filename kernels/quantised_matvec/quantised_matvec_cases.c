@@ -46,8 +46,9 @@ static void declare(struct igh_run *run) {
     igh_input(run, X, "x", run->type, 2, x, (struct igh_fill){IGH_NORMAL, 0, 1});
     igh_quantised_inputs(run, PACKED, SCALES, biases_slot(run), n[1], n[2], (uint32_t)n[3],
                          (uint32_t)n[4], 1, run->type);
-    if (n[6])
+    if (n[6]) {
         igh_input(run, BIAS, "bias", run->type, 1, &n[1], (struct igh_fill){IGH_NORMAL, 0, 1});
+    }
     igh_output(run, OUT, "out", run->type, 2, out);
     if (run->test->flags & FAR_APART) {
         const int64_t strides[] = {((int64_t)1 << 30) + 64, 1};
@@ -73,13 +74,15 @@ static void reference(struct igh_run *run) {
     double *w = igh_quantised_values(run, PACKED, SCALES, biases_slot(run), n[1], n[2],
                                      (uint32_t)n[3], (uint32_t)n[4]);
     const double *x = igh_values(run, X);
-    for (int64_t v = 0; w && v < n[0]; v++)
+    for (int64_t v = 0; w && v < n[0]; v++) {
         for (int64_t row = 0; row < n[1]; row++) {
             double sum = n[6] ? igh_values(run, BIAS)[row] : 0;
-            for (int64_t k = 0; k < n[2]; k++)
+            for (int64_t k = 0; k < n[2]; k++) {
                 sum += w[row * n[2] + k] * x[v * n[2] + k];
+            }
             igh_expected(run, OUT)[v * n[1] + row] = sum;
         }
+    }
     free(w);
 }
 

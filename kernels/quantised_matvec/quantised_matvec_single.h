@@ -31,8 +31,9 @@ struct single_lane {
         own_row = row / 2 ^ quarter;
         own_group = quarter * 2 + row % 2;
 #pragma unroll
-        for (uint i = 0; i < SINGLE_ROWS; i++)
+        for (uint i = 0; i < SINGLE_ROWS; i++) {
             offset[i] = (i * groups + (row ^ 2 * i)) * GROUP_VECTORS + quarter;
+        }
     }
 };
 
@@ -72,8 +73,9 @@ template <typename T, typename S> struct four_rows {
 
     void load(thread const single_source<S> &from, thread const single_lane &lane) {
 #pragma unroll
-        for (uint i = 0; i < SINGLE_ROWS; i++)
+        for (uint i = 0; i < SINGLE_ROWS; i++) {
             words[i] = from.next[lane.offset[i]];
+        }
         scale = from.scales[from.next_scale];
         bias = has_biases ? from.biases[from.next_scale] : scale;
     }
@@ -82,8 +84,9 @@ template <typename T, typename S> struct four_rows {
                   uint sixteens) const {
         simdgroup_float8x8 sum[SINGLE_ROWS];
 #pragma unroll
-        for (uint i = 0; i < SINGLE_ROWS; i++)
+        for (uint i = 0; i < SINGLE_ROWS; i++) {
             sum[i] = simdgroup_float8x8(0.0f);
+        }
 #pragma unroll
         for (uint w = 0; w < 4; w++)
 #pragma unroll
@@ -140,11 +143,12 @@ kernel void quantised_matvec_single(
     from.start(own);
     four_rows<T, S> rows[AHEAD];
 #pragma unroll
-    for (uint n = 0; n < AHEAD; n++)
+    for (uint n = 0; n < AHEAD; n++) {
         if (from.more()) {
             rows[n].load(from, own);
             from.advance(own);
         }
+    }
     // by way of another lane, since compilers that know it to be the same everywhere move it about
     const uint sixteens = simd_shuffle(lane ? 0u : args.sixteens, ushort(0));
     for (uint piece = first_piece; piece < pieces; piece += across) {
@@ -154,9 +158,10 @@ kernel void quantised_matvec_single(
         simdgroup_barrier(mem_flags::mem_threadgroup);
         simdgroup_matrix<T, 8, 8> xs[16];
 #pragma unroll
-        for (uint i = 0; i < 16; i++)
+        for (uint i = 0; i < 16; i++) {
             simdgroup_load(xs[i], (threadgroup const T *)lines[simd] + i * 8, LINE_STRIDE,
                            ulong2(0), true);
+        }
         const float of_x = line_sums[simd][own.own_group];
         const bool live = first + own.own_group >= piece * PIECE_GROUPS;
         for (uint batch = 0; batch < batches; batch += AHEAD)
@@ -176,16 +181,19 @@ kernel void quantised_matvec_single(
                 part += simd_shuffle_xor(part, ushort(24));
                 threadgroup float *to =
                     &parts[first_piece][start + (batch + n) * SINGLE_ROWS + own.own_row];
-                if (own.row == 0)
+                if (own.row == 0) {
                     *to = piece == first_piece ? part : *to + part;
+                }
             }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (me >= args.block)
+    if (me >= args.block) {
         return;
+    }
     float all = args.has_bias ? float(bias[first_row + me]) : 0.0f;
-    for (uint s = 0; s < min(across, pieces); s++)
+    for (uint s = 0; s < min(across, pieces); s++) {
         all += parts[s][me];
+    }
     out[first_row + me] = T(all);
 }
 

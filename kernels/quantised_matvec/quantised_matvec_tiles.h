@@ -57,23 +57,27 @@ inline void lay_out(device const T *x, constant quantised_matvec_args &args, uin
         const uint line = 2 * i + lane / 16;
         const uint vector = vectors == 1 ? 0 : line, group = vectors == 1 ? first + line : first;
         eight[i] = 0;
-        if (vector < args.vectors && group >= least)
+        if (vector < args.vectors && group >= least) {
             eight[i] = *(device const uint4 *)(x + vector * args.x_stride +
                                                ulong(group) * GROUP_COLUMNS + word * 8);
+        }
     }
 #pragma unroll
     for (uint i = 0; i < LINES / 2; i++) {
         const uint line = 2 * i + lane / 16;
         threadgroup uint *to = lines + line * (LINE_STRIDE / 2) + word % 4 * 16 + word / 4;
 #pragma unroll
-        for (uint p = 0; p < 4; p++)
+        for (uint p = 0; p < 4; p++) {
             to[p * 4] = pair_of(eight[i], p);
+        }
         float sum = sum_of_eight<T>(eight[i]);
 #pragma unroll
-        for (ushort step = 1; step < 16; step *= 2)
+        for (ushort step = 1; step < 16; step *= 2) {
             sum += simd_shuffle_xor(sum, step);
-        if (word == 0)
+        }
+        if (word == 0) {
             sums[line] = sum;
+        }
     }
 }
 
@@ -86,8 +90,9 @@ struct tiled_rows {
 
     void load(uint group) {
 #pragma unroll
-        for (uint i = 0; i < ROW_TILES; i++)
+        for (uint i = 0; i < ROW_TILES; i++) {
             next[i] = weights[(line_of[i] + group) * GROUP_VECTORS];
+        }
     }
 
     /* The group that was loaded by all vectors; `after` is on its way then. */
@@ -96,13 +101,15 @@ struct tiled_rows {
                   uint sixteens) {
         uint4 now[ROW_TILES];
 #pragma unroll
-        for (uint i = 0; i < ROW_TILES; i++)
+        for (uint i = 0; i < ROW_TILES; i++) {
             now[i] = next[i];
+        }
         load(after);
         simdgroup_float8x8 sum[ROW_TILES];
 #pragma unroll
-        for (uint i = 0; i < ROW_TILES; i++)
+        for (uint i = 0; i < ROW_TILES; i++) {
             sum[i] = simdgroup_float8x8(0.0f);
+        }
 #pragma unroll
         for (uint w = 0; w < 4; w++) {
 #pragma unroll
@@ -169,23 +176,29 @@ quantised_matvec_tiles(device const T *x [[buffer(0)]], device const uint *packe
                       of_x, args.sixteens);
     }
 #pragma unroll
-    for (uint i = 0; i < ROW_TILES; i++)
+    for (uint i = 0; i < ROW_TILES; i++) {
         shared[simd][i * 32 + lane] = rows.total[i];
+    }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (me >= ROW_TILES * 32)
+    if (me >= ROW_TILES * 32) {
         return;
+    }
     float2 all = 0;
 #pragma unroll
-    for (uint s = 0; s < TILED_SIMDS; s++)
+    for (uint s = 0; s < TILED_SIMDS; s++) {
         all += shared[s][me];
+    }
     const uint to = first_row + 8 * (me / 32) + row;
-    if (to >= args.rows)
+    if (to >= args.rows) {
         return;
+    }
     const float more = args.has_bias ? float(bias[to]) : 0.0f;
 #pragma unroll
-    for (uint e = 0; e < 2; e++)
-        if (column + e < args.vectors)
+    for (uint e = 0; e < 2; e++) {
+        if (column + e < args.vectors) {
             out[(column + e) * args.out_stride + to] = T(all[e] + more);
+        }
+    }
 }
 
 #endif

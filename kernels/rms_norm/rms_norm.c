@@ -32,21 +32,25 @@ ingot_status ingot_op_rms_norm(ingot_ops *ops, ingot_stream *stream,
     struct igo_call call;
     struct igo_matrix matrix;
     igo_begin(&call, ops, stream, &igo_library_rms_norm, &operations[FORWARD], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     struct rms_norm_args args = {.save_rstd = desc->rstd != NULL};
     args.x_stride = igo_matrix_begin(&call, &matrix, "x", desc->x, IGO_FLOATS, false);
     args.out_stride = igo_matrix_more(&call, &matrix, "out", desc->out, 0, true);
-    if (desc->weight)
+    if (desc->weight) {
         igo_matrix_vector(&call, &matrix, "weight", desc->weight);
-    if (desc->rstd)
+    }
+    if (desc->rstd) {
         igo_matrix_column(&call, &matrix, "rstd", desc->rstd);
+    }
     args.eps = igo_row_eps(&call, desc->eps, 1e-6f);
     const struct igo_named outputs[] = {{"out", desc->out, false}, {"rstd", desc->rstd, false}};
     const struct igo_named inputs[] = {{"x", desc->x, true}, {"weight", desc->weight, false}};
     igo_apart(&call, outputs, 2, inputs, 2);
-    if (call.failed || !matrix.rows || !matrix.columns)
+    if (call.failed || !matrix.rows || !matrix.columns) {
         return igo_end(&call);
+    }
 
     igo_matrix_policy(&call, &matrix);
     args.rows = matrix.rows;
@@ -75,7 +79,7 @@ ingot_status ingot_op_rms_norm_backward(ingot_ops *ops, ingot_stream *stream,
                                         const ingot_rms_norm_backward_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_rms_norm, &operations[BACKWARD], desc);
-    if (!call.failed)
+    if (!call.failed) {
         rms_norm_backward_run(&call, &(struct rms_norm_backward){.x_name = "x",
                                                                  .x = desc->x,
                                                                  .weight = desc->weight,
@@ -84,5 +88,6 @@ ingot_status ingot_op_rms_norm_backward(ingot_ops *ops, ingot_stream *stream,
                                                                  .dx = desc->dx,
                                                                  .dweight = desc->dweight,
                                                                  .eps = desc->eps});
+    }
     return igo_end(&call);
 }

@@ -13,14 +13,18 @@ static void check(struct igo_call *call, const struct rms_norm_backward *b,
     args->x_stride = igo_matrix_begin(call, matrix, b->x_name, b->x, IGO_FLOATS, false);
     args->dy_stride = igo_matrix_more(call, matrix, "dy", b->dy, 0, false);
     args->dx_stride = igo_matrix_more(call, matrix, "dx", b->dx, 0, true);
-    if (b->add)
+    if (b->add) {
         args->add_stride = igo_matrix_more(call, matrix, b->add_name, b->add, 0, false);
-    if (b->weight)
+    }
+    if (b->weight) {
         igo_matrix_vector(call, matrix, "weight", b->weight);
-    if (b->rstd)
+    }
+    if (b->rstd) {
         igo_matrix_column(call, matrix, "rstd", b->rstd);
-    if (b->dweight)
+    }
+    if (b->dweight) {
         igo_matrix_vector(call, matrix, "dweight", b->dweight);
+    }
     args->eps = igo_row_eps(call, b->eps, 1e-6f);
     const struct igo_named outputs[] = {{"dx", b->dx, false}, {"dweight", b->dweight, false}};
     const struct igo_named inputs[] = {{b->x_name, b->x, true},
@@ -55,19 +59,22 @@ void rms_norm_backward_run(struct igo_call *call, const struct rms_norm_backward
     struct rms_norm_backward_args args = {
         .has_rstd = b->rstd != NULL, .has_add = b->add != NULL, .sum_weight = b->dweight != NULL};
     check(call, b, &matrix, &args);
-    if (call->failed || !matrix.columns)
+    if (call->failed || !matrix.columns) {
         return;
+    }
     if (!matrix.rows) {
-        if (b->dweight)
+        if (b->dweight) {
             igo_blit_fill(call, b->dweight, 0);
+        }
         return;
     }
     igo_matrix_policy(call, &matrix);
     args.rows = matrix.rows;
     args.columns = matrix.columns;
     struct igo_parts parts = {1, matrix.rows};
-    if (b->dweight)
+    if (b->dweight) {
         parts = igo_matrix_parts(call, &matrix);
+    }
     args.part = parts.rows;
     args.past_caches = igo_past_caches(call, b->dx);
     ingot_tensor partial = igo_parts_begin(call, &parts, b->dweight);

@@ -49,15 +49,17 @@ static void declare_inputs(struct igh_run *run) {
     const int64_t *n = run->test->n;
     uint32_t flags = run->test->flags;
     row_input(run, X, "x", fill_x(run));
-    if (!(flags & NO_WEIGHT))
+    if (!(flags & NO_WEIGHT)) {
         igh_input(run, WEIGHT, "weight", flags & WEIGHT_F32 ? INGOT_SCALAR_F32 : run->type, 1,
                   n + 1, (struct igh_fill){IGH_NORMAL, 1, 0.25});
+    }
 }
 
 static double row_rstd(const double *x, int64_t columns) {
     double sum = 0;
-    for (int64_t c = 0; c < columns; c++)
+    for (int64_t c = 0; c < columns; c++) {
         sum += x[c] * x[c];
+    }
     return 1 / sqrt(sum / (double)columns + (double)1e-6f);
 }
 
@@ -65,12 +67,14 @@ static double row_rstd(const double *x, int64_t columns) {
 
 static void declare(struct igh_run *run) {
     declare_inputs(run);
-    if (run->test->flags & IN_PLACE)
+    if (run->test->flags & IN_PLACE) {
         run->slots[X].output = true;
-    else
+    } else {
         row_output(run, OUT, "out");
-    if (run->test->flags & SAVE)
+    }
+    if (run->test->flags & SAVE) {
         igh_output(run, RSTD, "rstd", INGOT_SCALAR_F32, 1, run->test->n);
+    }
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -88,10 +92,12 @@ static void forward_to(const struct igh_run *run, double *out, double *rstds) {
     int64_t rows = run->test->n[0], columns = run->test->n[1];
     for (int64_t r = 0; r < rows; r++) {
         double rstd = row_rstd(x + r * columns, columns);
-        if (rstds)
+        if (rstds) {
             rstds[r] = rstd;
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             out[r * columns + c] = x[r * columns + c] * rstd * (weight ? weight[c] : 1);
+        }
     }
 }
 
@@ -160,10 +166,12 @@ static void declare_saved(struct igh_run *run) {
     igh_input(run, RSTD, "rstd", INGOT_SCALAR_F32, 1, run->test->n,
               (struct igh_fill){IGH_CONSTANT, 1, 0});
     double *rstds = calloc((size_t)rows, sizeof *rstds);
-    for (int64_t r = 0; rstds && !run->for_speed && r < rows; r++)
+    for (int64_t r = 0; rstds && !run->for_speed && r < rows; r++) {
         rstds[r] = row_rstd(igh_values(run, X) + r * columns, columns);
-    if (rstds)
+    }
+    if (rstds) {
         igh_set(run, RSTD, rstds, false);
+    }
     free(rstds);
 }
 
@@ -172,15 +180,18 @@ static void declare_backward(struct igh_run *run) {
     uint32_t flags = run->test->flags;
     declare_inputs(run);
     row_input(run, DY, "dy", (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (flags & SAVE)
+    if (flags & SAVE) {
         declare_saved(run);
-    if (flags & IN_PLACE)
+    }
+    if (flags & IN_PLACE) {
         run->slots[DY].output = true;
-    else
+    } else {
         row_output(run, DX, "dx");
-    if (!(flags & NO_DWEIGHT))
+    }
+    if (!(flags & NO_DWEIGHT)) {
         igh_output(run, DWEIGHT, "dweight", flags & WEIGHT_F32 ? INGOT_SCALAR_F32 : run->type, 1,
                    n + 1);
+    }
 }
 
 static ingot_status launch_backward(struct igh_run *run) {
@@ -204,13 +215,15 @@ static void reference_backward(struct igh_run *run) {
         const double *x = igh_values(run, X) + r * columns;
         const double *dy = igh_values(run, DY) + r * columns;
         double rstd = rstds ? rstds[r] : row_rstd(x, columns), mean = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             mean += dy[c] * (weight ? weight[c] : 1) * x[c] * rstd / (double)columns;
+        }
         for (int64_t c = 0; c < columns; c++) {
             double g = dy[c] * (weight ? weight[c] : 1);
             dx[r * columns + c] = rstd * (g - x[c] * rstd * mean);
-            if (dweight)
+            if (dweight) {
                 dweight[c] += dy[c] * x[c] * rstd;
+            }
         }
     }
 }
@@ -226,8 +239,9 @@ static void forward(const struct igh_run *run, double *out) {
 static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
     int64_t rows = run->test->n[0], columns = run->test->n[1];
     double terms = (double)(slot == DWEIGHT ? rows : columns), scale = 1;
-    for (int64_t r = 0; r < rows && slot != DWEIGHT; r++)
+    for (int64_t r = 0; r < rows && slot != DWEIGHT; r++) {
         scale = fmax(scale, row_rstd(igh_values(run, X) + r * columns, columns));
+    }
     return (struct igh_bound){.ulps = row_ulps(run, terms),
                               .absolute =
                                   ROW_EPSILON * (slot == DWEIGHT ? 16 * sqrt(terms) : 6 * scale)};

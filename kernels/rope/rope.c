@@ -64,31 +64,36 @@ const struct igo_library igo_library_rope = {"rope", operations, 2};
 
 static void check_positions(struct igo_call *call, const ingot_rope_desc *desc) {
     const ingot_tensor *positions = desc->positions;
-    if (!positions || !igo_tensor(call, "positions", positions, IGO_INDICES, 1, 2))
+    if (!positions || !igo_tensor(call, "positions", positions, IGO_INDICES, 1, 2)) {
         return;
+    }
     igo_extent(call, "positions", positions, -1, desc->x->shape[2], "the positions of x");
-    if (positions->rank == 2)
+    if (positions->rank == 2) {
         igo_extent(call, "positions", positions, 0, desc->x->shape[0], "the batch of x");
+    }
     igo_no_overlap(call, "out", desc->out, "positions", positions, false);
 }
 
 static void check_table(struct igo_call *call, const ingot_rope_desc *desc, const char *name,
                         const ingot_tensor *table, int64_t pairs) {
     if (!igo_tensor(call, name, table,
-                    IGO_TYPE(INGOT_SCALAR_F32) | IGO_TYPE((unsigned)desc->x->type), 2, 2))
+                    IGO_TYPE(INGOT_SCALAR_F32) | IGO_TYPE((unsigned)desc->x->type), 2, 2)) {
         return;
+    }
     igo_extent(call, name, table, 1, pairs, "half of dims");
     igo_dense_tail(call, name, table, 1);
     igo_no_overlap(call, "out", desc->out, name, table, false);
 }
 
 static void check_tables(struct igo_call *call, const ingot_rope_desc *desc, int64_t pairs) {
-    if (call->failed || (!desc->cos && !desc->sin))
+    if (call->failed || (!desc->cos && !desc->sin)) {
         return;
+    }
     check_table(call, desc, "cos", desc->cos, pairs);
     check_table(call, desc, "sin", desc->sin, pairs);
-    if (call->failed)
+    if (call->failed) {
         return;
+    }
     igo_same_type(call, "sin", desc->sin, "cos", desc->cos);
     igo_same_shape(call, "sin", desc->sin, "cos", desc->cos);
 }
@@ -139,12 +144,13 @@ static void order_rows(struct rope_args *args, const ingot_rope_desc *desc,
                        const uint64_t index_strides[2]) {
     const ingot_tensor *x = desc->x, *out = desc->out;
     int order[ROPE_DIMS] = {0, 1, 2};
-    for (int i = 1; i < ROPE_DIMS; i++)
+    for (int i = 1; i < ROPE_DIMS; i++) {
         for (int k = i; k && x->strides[order[k]] > x->strides[order[k - 1]]; k--) {
             int swap = order[k];
             order[k] = order[k - 1];
             order[k - 1] = swap;
         }
+    }
     for (int i = 0; i < ROPE_DIMS; i++) {
         int dim = order[i];
         args->extents[i] = (uint64_t)x->shape[dim];
@@ -156,10 +162,11 @@ static void order_rows(struct rope_args *args, const ingot_rope_desc *desc,
 
 /* An optional tensor; x's memory, at a place that suits every type, stands in for it. */
 static void bind(struct igo_launch *launch, const ingot_tensor *tensor, const ingot_tensor *x) {
-    if (tensor && tensor->buffer)
+    if (tensor && tensor->buffer) {
         igo_launch_tensor(launch, tensor, NULL);
-    else
+    } else {
         igo_launch_buffer(launch, x->buffer, 0);
+    }
 }
 
 /* Cosines, then sines, of every position, for all heads. */
@@ -190,10 +197,11 @@ static void launch_rows(struct igo_call *call, const ingot_rope_desc *desc, stru
     args->blocks = (args->extents[2] + args->block - 1) / args->block;
     struct igo_launch launch = {0};
     const char *type = igo_type_name(desc->x->type);
-    if (desc->cos && desc->cos->type != INGOT_SCALAR_F32)
+    if (desc->cos && desc->cos->type != INGOT_SCALAR_F32) {
         igo_launch_kernel(&launch, "rope_%s_%s", type, type);
-    else
+    } else {
         igo_launch_kernel(&launch, "rope_%s", type);
+    }
     igo_launch_constant_bool(&launch, "rope_interleaved", desc->interleaved);
     igo_launch_constant_bool(&launch, "rope_table", table || desc->cos);
     igo_launch_tensor(&launch, desc->x, NULL);
@@ -217,8 +225,9 @@ static void launch_rows(struct igo_call *call, const ingot_rope_desc *desc, stru
 
 static bool is_quad_aligned(const ingot_tensor *tensor) {
     bool aligned = igo_line_aligned(tensor);
-    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
+    for (uint32_t i = 0; i + 1 < tensor->rank; i++) {
         aligned &= tensor->shape[i] <= 1 || tensor->strides[i] % 4 == 0;
+    }
     return aligned;
 }
 
@@ -257,14 +266,16 @@ static void launch_wide(struct igo_call *call, const ingot_rope_desc *desc,
     }
     uint32_t quads = args.length * (args.pairs / 4);
     while (args.block > 1 &&
-           (uint64_t)quads * (uint64_t)shape[0] * (args.heads / args.block) < BUSY)
+           (uint64_t)quads * (uint64_t)shape[0] * (args.heads / args.block) < BUSY) {
         args.block /= 2;
+    }
     struct igo_launch launch = {0};
     const char *type = igo_type_name(desc->x->type);
-    if (desc->cos && desc->cos->type != INGOT_SCALAR_F32)
+    if (desc->cos && desc->cos->type != INGOT_SCALAR_F32) {
         igo_launch_kernel(&launch, "rope_wide_%s_%s", type, type);
-    else
+    } else {
         igo_launch_kernel(&launch, "rope_wide_%s", type);
+    }
     igo_launch_constant_bool(&launch, "rope_interleaved", desc->interleaved);
     igo_launch_constant_bool(&launch, "rope_table", desc->cos != NULL);
     igo_launch_constant_bool(&launch, "rope_stays", x_stays(call, desc->x));
@@ -296,14 +307,17 @@ static uint32_t pairs_of_thread(const ingot_rope_desc *desc, uint32_t pairs) {
 static bool is_near(const ingot_tensor *tensor) {
     uint64_t last = 0;
     for (uint32_t i = 0; tensor && i < tensor->rank; i++) {
-        if (tensor->shape[i] <= 1)
+        if (tensor->shape[i] <= 1) {
             continue;
+        }
         uint64_t steps = (uint64_t)tensor->shape[i] - 1, stride = (uint64_t)tensor->strides[i];
-        if (tensor->strides[i] < 0 || steps > UINT32_MAX || stride > UINT32_MAX)
+        if (tensor->strides[i] < 0 || steps > UINT32_MAX || stride > UINT32_MAX) {
             return false;
+        }
         last += steps * stride;
-        if (last > UINT32_MAX)
+        if (last > UINT32_MAX) {
             return false;
+        }
     }
     return true;
 }
@@ -340,15 +354,17 @@ static void launch_lines(struct igo_call *call, const ingot_rope_desc *desc,
     }
     const uint64_t others = (uint64_t)shape[0] * (uint64_t)shape[dims[1]];
     args.lines = GROUP / parts;
-    while (args.lines * parts >= 2 * LEAST_GROUP && args.length / args.lines * others < BUSY)
+    while (args.lines * parts >= 2 * LEAST_GROUP && args.length / args.lines * others < BUSY) {
         args.lines /= 2;
+    }
     struct igo_launch launch = {0};
     const char *type = igo_type_name(desc->x->type);
     const bool stays = desc->x->type == INGOT_SCALAR_F32 && x_stays(call, desc->x);
-    if (desc->cos->type != INGOT_SCALAR_F32)
+    if (desc->cos->type != INGOT_SCALAR_F32) {
         igo_launch_kernel(&launch, "rope_lines_%s_%s_%u", type, type, pairs);
-    else
+    } else {
         igo_launch_kernel(&launch, "rope_lines_%s_%u", type, pairs);
+    }
     igo_launch_constant_bool(&launch, "rope_interleaved", desc->interleaved);
     igo_launch_constant_bool(&launch, "rope_stays", stays);
     igo_launch_tensor(&launch, desc->x, NULL);
@@ -377,11 +393,13 @@ static ingot_status rope(ingot_ops *ops, ingot_stream *stream, int operation,
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_rope, &operations[operation], desc);
     if (call.failed || !igo_tensor(&call, "x", desc->x, IGO_FLOATS, 4, 4) ||
-        !igo_tensor(&call, "out", desc->out, IGO_FLOATS, 4, 4))
+        !igo_tensor(&call, "out", desc->out, IGO_FLOATS, 4, 4)) {
         return igo_end(&call);
+    }
     int64_t dims = desc->dims ? desc->dims : desc->x->shape[3];
-    if (!check(&call, desc, dims) || igo_count(desc->x) == 0 || !choose(&call, desc))
+    if (!check(&call, desc, dims) || igo_count(desc->x) == 0 || !choose(&call, desc)) {
         return igo_end(&call);
+    }
 
     const ingot_tensor *x = desc->x;
     struct rope_args args = {.offset = desc->offset,
@@ -417,12 +435,13 @@ static ingot_status rope(ingot_ops *ops, ingot_stream *stream, int operation,
         }
     }
     order_rows(&args, desc, index_strides);
-    if (wide && can_be_lines(desc))
+    if (wide && can_be_lines(desc)) {
         launch_lines(&call, desc, &args);
-    else if (wide)
+    } else if (wide) {
         launch_wide(&call, desc, &args, frequencies);
-    else
+    } else {
         launch_rows(&call, desc, &args, frequencies, table);
+    }
     igo_scratch_release(&call, table);
     return igo_end(&call);
 }

@@ -104,10 +104,12 @@ static int64_t table_rows(const struct igh_run *run) {
 static void place(struct igh_run *run, int slot) {
     const int64_t *n = run->test->n;
     int64_t row = n[ROW] + 2 + slot;
-    if (has(run, ROWS_MIXED))
+    if (has(run, ROWS_MIXED)) {
         igh_strides(run, slot, (int64_t[]){n[HEADS] * n[LENGTH] * row, row, n[HEADS] * row, 1}, 3);
-    if (has(run, HUGE))
+    }
+    if (has(run, HUGE)) {
         igh_strides(run, slot, (int64_t[]){((int64_t)1 << 31) + 2, 300, 100, 1}, 0);
+    }
 }
 
 static double angle_of(const struct igh_run *run, double position, int64_t pair) {
@@ -127,8 +129,9 @@ static void declare_table(struct igh_run *run, int slot, const char *name) {
         double angle = angle_of(run, (double)(i / shape[1]), i % shape[1]);
         values[i] = slot == COS ? cos(angle) : sin(angle);
     }
-    if (values)
+    if (values) {
         igh_set(run, slot, values, true);
+    }
     free(values);
 }
 
@@ -143,14 +146,17 @@ static void declare(struct igh_run *run) {
         igh_output(run, OUT, "out", run->type, 4, n);
         place(run, OUT);
     }
-    if (is_backward(run) && igh_count(run, X) < 50000)
+    if (is_backward(run) && igh_count(run, X) < 50000) {
         igh_input(run, AT, "x", run->type, 4, n, normal);
+    }
     const struct igh_fill ids = {IGH_INTEGER, 0, has(run, FAR) ? 1 << 20 : (double)n[LENGTH]};
-    if (has(run, IDS))
+    if (has(run, IDS)) {
         igh_input(run, POSITIONS, "positions", INGOT_SCALAR_I32, 1, &n[LENGTH], ids);
-    if (has(run, IDS_BATCH))
+    }
+    if (has(run, IDS_BATCH)) {
         igh_input(run, POSITIONS, "positions", INGOT_SCALAR_I64, 2,
                   (int64_t[]){n[BATCH], n[LENGTH]}, ids);
+    }
     if (has(run, TABLE | TABLE_OWN)) {
         declare_table(run, COS, "cos");
         declare_table(run, SIN, "sin");
@@ -185,8 +191,9 @@ static void turn_row(const struct igh_run *run, const double *x, double *out, do
                      bool back) {
     int64_t dims = dims_of(run), pairs = dims / 2;
     bool interleaved = has(run, INTERLEAVED);
-    for (int64_t i = dims; i < run->test->n[ROW]; i++)
+    for (int64_t i = dims; i < run->test->n[ROW]; i++) {
         out[i] = x[i];
+    }
     for (int64_t i = 0; i < pairs; i++) {
         int64_t first = interleaved ? 2 * i : i, second = interleaved ? first + 1 : i + pairs;
         double c = cos(angle_of(run, position, i)), s = sin(angle_of(run, position, i));
@@ -206,8 +213,9 @@ static void turn_row(const struct igh_run *run, const double *x, double *out, do
 static void turn(const struct igh_run *run, int slot, double *out, bool back) {
     const int64_t row = run->test->n[ROW];
     const double *x = igh_values(run, slot);
-    for (int64_t i = 0, count = igh_count(run, slot); i < count; i += row)
+    for (int64_t i = 0, count = igh_count(run, slot); i < count; i += row) {
         turn_row(run, x + i, out + i, position_of(run, i / row), back);
+    }
 }
 
 static void reference(struct igh_run *run) {
@@ -221,8 +229,9 @@ static void forward(const struct igh_run *run, double *out) {
 /* Turning keeps the length of a row. */
 static void verify(struct igh_run *run) {
     const int64_t row = run->test->n[ROW], count = igh_count(run, X);
-    if (run->specials || has(run, OUTSIDE | TABLE_OWN))
+    if (run->specials || has(run, OUTSIDE | TABLE_OWN)) {
         return;
+    }
     double *got = igh_got(run, has(run, IN_PLACE) ? X : OUT), worst = 0;
     const double *x = igh_values(run, X);
     for (int64_t i = 0; got && i < count; i += row) {

@@ -46,8 +46,9 @@ static uint32_t mask_dimensions(const ingot_tensor *x, const ingot_tensor *mask,
         bool repeated = i < missing || mask->shape[i - missing] == 1;
         struct dimension d = {(uint64_t)x->shape[i],
                               repeated ? 0 : (uint64_t)mask->strides[i - missing]};
-        if (d.extent == 1)
+        if (d.extent == 1) {
             continue;
+        }
         if (count && out[count - 1].stride == d.stride * d.extent) {
             out[count - 1].extent *= d.extent;
             out[count - 1].stride = d.stride;
@@ -63,29 +64,33 @@ static void check_mask(struct igo_call *call, const ingot_tensor *x, const ingot
     uint32_t types = IGO_TYPE(x->type) | IGO_TYPE(INGOT_SCALAR_F32) | IGO_TYPE(INGOT_SCALAR_BOOL);
     char a[160], b[160];
     if (!igo_tensor(call, "mask", mask, types, 1, x->rank) ||
-        !igo_dense_tail(call, "mask", mask, 1))
+        !igo_dense_tail(call, "mask", mask, 1)) {
         return;
+    }
     for (uint32_t i = 0; i < mask->rank; i++) {
         int64_t extent = x->shape[x->rank - mask->rank + i];
         bool fits = mask->shape[i] == extent || (mask->shape[i] == 1 && i + 1 < mask->rank);
         if (!IGO_REQUIRE(call, fits,
                          "mask has shape %s, which does not repeat to %s of x (its last dimension "
                          "must be there)",
-                         igo_shape_text(mask, a), igo_shape_text(x, b)))
+                         igo_shape_text(mask, a), igo_shape_text(x, b))) {
             return;
+        }
     }
     struct dimension dimensions[INGOT_MAX_RANK];
     uint32_t count = mask_dimensions(x, mask, dimensions);
     if (!IGO_REQUIRE(call, count <= 3,
                      "the rows of mask, of shape %s, are %u strides apart; at most 3 can be walked",
-                     igo_shape_text(mask, a), count))
+                     igo_shape_text(mask, a), count)) {
         return;
+    }
     args->mask_extents[0] = args->mask_extents[1] = 1;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = 3 - count + i;
         args->mask_strides[at] = dimensions[i].stride;
-        if (at)
+        if (at) {
             args->mask_extents[at - 1] = dimensions[i].extent;
+        }
     }
     matrix->aligned =
         matrix->aligned && igo_aligned(mask, 4 * (uint32_t)ig_scalar_size(mask->type));
@@ -103,8 +108,9 @@ static void check(struct igo_call *call, const ingot_softmax_desc *desc, struct 
     args->x_stride = igo_matrix_begin(call, matrix, "x", desc->x, IGO_FLOATS, false);
     args->out_stride = igo_matrix_more(call, matrix, "out", desc->out, 0, true);
     args->scale = scale_of(call, desc->scale);
-    if (desc->mask && !call->failed)
+    if (desc->mask && !call->failed) {
         check_mask(call, desc->x, desc->mask, matrix, args);
+    }
     args->queries = 1;
     if (desc->causal && !call->failed) {
         IGO_REQUIRE(call, desc->x->rank >= 2,
@@ -114,8 +120,9 @@ static void check(struct igo_call *call, const ingot_softmax_desc *desc, struct 
         IGO_REQUIRE(call, desc->causal_offset > -most && desc->causal_offset < most,
                     "causal_offset is %lld; it must be within 2^62 of 0",
                     (long long)desc->causal_offset);
-        if (!call->failed)
+        if (!call->failed) {
             args->queries = (uint64_t)desc->x->shape[desc->x->rank - 2];
+        }
         args->causal = 1;
         args->causal_offset = desc->causal_offset;
     }
@@ -133,10 +140,12 @@ ingot_status ingot_op_softmax(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct softmax_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_softmax, &operations[FORWARD], desc);
-    if (!call.failed)
+    if (!call.failed) {
         check(&call, desc, &matrix, &args);
-    if (call.failed || !matrix.rows || !matrix.columns)
+    }
+    if (call.failed || !matrix.rows || !matrix.columns) {
         return igo_end(&call);
+    }
 
     igo_matrix_policy(&call, &matrix);
     args.past_caches = igo_past_caches(&call, desc->out);
@@ -159,8 +168,9 @@ ingot_status ingot_op_softmax_backward(ingot_ops *ops, ingot_stream *stream,
     struct igo_matrix matrix;
     struct softmax_backward_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_softmax, &operations[BACKWARD], desc);
-    if (call.failed)
+    if (call.failed) {
         return igo_end(&call);
+    }
     args.y_stride = igo_matrix_begin(&call, &matrix, "y", desc->y, IGO_FLOATS, false);
     args.dy_stride = igo_matrix_more(&call, &matrix, "dy", desc->dy, 0, false);
     args.dx_stride = igo_matrix_more(&call, &matrix, "dx", desc->dx, 0, true);
@@ -168,8 +178,9 @@ ingot_status ingot_op_softmax_backward(ingot_ops *ops, ingot_stream *stream,
     const struct igo_named outputs[] = {{"dx", desc->dx, false}};
     const struct igo_named inputs[] = {{"y", desc->y, true}, {"dy", desc->dy, true}};
     igo_apart(&call, outputs, 1, inputs, 2);
-    if (call.failed || !matrix.rows || !matrix.columns)
+    if (call.failed || !matrix.rows || !matrix.columns) {
         return igo_end(&call);
+    }
 
     args.rows = matrix.rows;
     args.columns = matrix.columns;

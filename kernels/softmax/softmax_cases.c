@@ -95,17 +95,20 @@ static void declare_mask(struct igh_run *run) {
                                                 : run->type;
     struct igh_fill fill = {flags & MASK_BOOL ? IGH_INTEGER : IGH_NORMAL, 0,
                             flags & MASK_BOOL ? 2 : 1};
-    if (flags & MASK_BATCH)
+    if (flags & MASK_BATCH) {
         shape[1] = 1;
+    }
     uint32_t used = flags & MASK_BATCH ? 4 : flags & MASK_ROWS ? 2 : 1;
     igh_input(run, MASK, "mask", type, used, shape + rank - used, fill);
     if (flags & ALL_MASKED) {
         int64_t count = igh_count(run, MASK);
         double *values = calloc((size_t)count, sizeof *values);
-        for (int64_t i = run->test->n[1]; values && i < count; i++)
+        for (int64_t i = run->test->n[1]; values && i < count; i++) {
             values[i] = igh_random(run) < 0.5;
-        if (values)
+        }
+        if (values) {
             igh_set(run, MASK, values, false);
+        }
         free(values);
     }
 }
@@ -116,8 +119,9 @@ static void declare(struct igh_run *run) {
     double deviation = run->test->f[1] == 0 ? 1 : run->test->f[1];
     igh_input(run, X, "x", run->type, rank, shape, (struct igh_fill){IGH_NORMAL, 0, deviation});
     row_place(run, X);
-    if (run->test->flags & (MASK_SAME | MASK_F32 | MASK_BOOL))
+    if (run->test->flags & (MASK_SAME | MASK_F32 | MASK_BOOL)) {
         declare_mask(run);
+    }
     if (run->test->flags & IN_PLACE) {
         run->slots[X].output = true;
     } else {
@@ -146,10 +150,12 @@ static ingot_status launch(struct igh_run *run) {
 static double mask_of(const struct igh_run *run, int64_t r, int64_t c, int64_t queries) {
     uint32_t flags = run->test->flags;
     int64_t columns = run->test->n[1], query = r % queries;
-    if (flags & CAUSAL && c > query + (int64_t)run->test->f[2])
+    if (flags & CAUSAL && c > query + (int64_t)run->test->f[2]) {
         return -INFINITY;
-    if (!igh_tensor(run, MASK))
+    }
+    if (!igh_tensor(run, MASK)) {
         return 0;
+    }
     int64_t row = flags & MASK_BATCH  ? r / (queries * run->test->n[5]) * queries + query
                   : flags & MASK_ROWS ? query
                                       : 0;
@@ -170,10 +176,12 @@ static void reference(struct igh_run *run) {
                                            : x[r * columns + c] * (double)scale_of(run) + mask;
             top = fmax(top, e[c]);
         }
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             sum += e[c] = exp(e[c] - (isinf(top) && top < 0 ? 0 : top));
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             e[c] /= sum;
+        }
     }
 }
 
@@ -199,8 +207,9 @@ static double spread_of(const struct igh_run *run, int slot) {
  * afterwards. So is that of a score, no larger than the scores' spread, that was a sum with a mask.
  * fast::exp itself has 2. */
 static struct igh_bound bound(const struct igh_run *run, int slot) {
-    if (run->type != INGOT_SCALAR_F32)
+    if (run->type != INGOT_SCALAR_F32) {
         return (struct igh_bound){.ulps = row_ulps(run, 0)};
+    }
     const double smallest = 104; /* e^-104 is 0 */
     double spread = fmin(spread_of(run, slot), smallest);
     double roundings = run->test->flags & (MASK_SAME | MASK_F32) ? 2 : 1;
@@ -215,15 +224,18 @@ static void verify(struct igh_run *run) {
     double *got = run->specials ? NULL : igh_got(run, slot), worst = 0;
     for (int64_t r = 0; got && r < rows && columns; r++) {
         double sum = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             sum += got[r * columns + c];
-        if (!isnan(sum))
+        }
+        if (!isnan(sum)) {
             worst = fmax(worst, fabs(sum - 1));
+        }
     }
     free(got);
     double ulp = igh_ulp(run->type, 1);
-    if (!run->specials)
+    if (!run->specials) {
         igh_metric(run, "sum of a row - 1", worst, ulp * (4 + 0.25 * sqrt((double)columns)));
+    }
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {
@@ -275,10 +287,11 @@ static void declare_backward(struct igh_run *run) {
                   (struct igh_fill){IGH_CONSTANT, 0, 0});
         igh_no_specials(run, X);
     }
-    if (run->test->flags & IN_PLACE)
+    if (run->test->flags & IN_PLACE) {
         run->slots[DY].output = true;
-    else
+    } else {
         row_output(run, DX, "dx");
+    }
 }
 
 static ingot_status launch_backward(struct igh_run *run) {
@@ -297,10 +310,12 @@ static void reference_backward(struct igh_run *run) {
     for (int64_t r = 0; r < rows; r++) {
         const double *y = igh_values(run, Y) + r * columns, *dy = igh_values(run, DY) + r * columns;
         double product = 0;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             product += y[c] * dy[c];
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             dx[r * columns + c] = (double)scale_of(run) * y[c] * (dy[c] - product);
+        }
     }
 }
 
@@ -316,10 +331,12 @@ static void forward(const struct igh_run *run, double *out) {
     for (int64_t r = 0; r < rows; r++) {
         const double *x = igh_values(run, X) + r * columns, *y = igh_values(run, Y) + r * columns;
         double sum = 1;
-        for (int64_t c = 0; c < columns; c++)
+        for (int64_t c = 0; c < columns; c++) {
             sum += y[c] * expm1((double)scale_of(run) * x[c]);
-        for (int64_t c = 0; c < columns; c++)
+        }
+        for (int64_t c = 0; c < columns; c++) {
             out[r * columns + c] = y[c] * exp((double)scale_of(run) * x[c]) / sum;
+        }
     }
 }
 

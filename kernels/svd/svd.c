@@ -70,8 +70,9 @@ static void small(struct igo_call *call, const struct svd_plan *plan) {
     args.matrix = kernel.scratch;
     args.per_group = simd;
     uint64_t most = (uint64_t)1 << 24;
-    if (kernel.scratch)
+    if (kernel.scratch) {
         most = igo_part_bytes(call) / (4 * kernel.scratch) / simd * simd;
+    }
     most = most ? most : 1;
     most = most < plan->count ? most : plan->count;
     ingot_buffer *work = kernel.scratch ? igo_scratch(call, 4 * most * kernel.scratch) : NULL;
@@ -83,10 +84,11 @@ static void small(struct igo_call *call, const struct svd_plan *plan) {
         igo_launch_tensor(&launch, &part.u, NULL);
         igo_launch_tensor(&launch, &part.s, NULL);
         igo_launch_tensor(&launch, &part.vh, NULL);
-        if (work)
+        if (work) {
             igo_launch_buffer(&launch, work, 0);
-        else
+        } else {
             igo_launch_tensor(&launch, &part.s, NULL);
+        }
         igo_launch_bytes(&launch, &args, sizeof args);
         launch.threadgroups[0] = (args.matrices + simd - 1) / simd;
         launch.threadgroups[1] = launch.threadgroups[2] = 1;
@@ -96,8 +98,9 @@ static void small(struct igo_call *call, const struct svd_plan *plan) {
         launch.threadgroup_length_count = 1;
         igo_dispatch(call, &launch);
     }
-    if (work)
+    if (work) {
         igo_scratch_release(call, work);
+    }
 }
 
 struct svd_part svd_part(const struct svd_plan *plan, uint64_t first) {
@@ -117,16 +120,18 @@ struct svd_part svd_part(const struct svd_plan *plan, uint64_t first) {
 
 static bool check_vectors(struct igo_call *call, const char *name, const ingot_tensor *t,
                           const ingot_svd_desc *desc, int64_t rows, int64_t columns) {
-    if (!igo_matrix_like(call, name, t, "a", desc->a, rows, columns))
+    if (!igo_matrix_like(call, name, t, "a", desc->a, rows, columns)) {
         return false;
+    }
     igo_distinct(call, name, t);
     igo_no_overlap(call, name, t, "a", desc->a, false);
     return igo_no_overlap(call, name, t, "s", desc->s, false);
 }
 
 static bool check(struct igo_call *call, const ingot_svd_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a))
+    if (!igo_matrix(call, "a", desc->a)) {
         return false;
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a), k = m < n ? m : n;
     IGO_REQUIRE(call, k <= MAX_COUNT,
                 "a has matrices of %lld by %lld; the smaller side may be up to %d", (long long)m,
@@ -134,8 +139,9 @@ static bool check(struct igo_call *call, const ingot_svd_desc *desc) {
     IGO_REQUIRE(call, !desc->u == !desc->vh, "%s is given without %s; give both or none",
                 desc->u ? "u" : "vh", desc->u ? "vh" : "u");
     igo_spectrum(call, "s", desc->s, desc->a, k, "the number of singular values");
-    if (call->failed || !desc->u)
+    if (call->failed || !desc->u) {
         return !call->failed;
+    }
     return check_vectors(call, "u", desc->u, desc, m, k) &&
            check_vectors(call, "vh", desc->vh, desc, k, n) &&
            igo_no_overlap(call, "vh", desc->vh, "u", desc->u, false);
@@ -167,15 +173,17 @@ static void run(struct igo_call *call, const ingot_svd_desc *desc) {
         plan.args.padded = (plan.args.length + 31) / 32 * 32;
         plan.args.vector = vectors ? (plan.args.count + 31) / 32 * 32 : 0;
         plan.args.row = plan.args.padded + plan.args.vector;
-        if (plan.args.count <= SMALL)
+        if (plan.args.count <= SMALL) {
             small(call, &plan);
-        else
+        } else {
             svd_large(call, &plan);
+        }
     }
     struct igo_float_view *const views[] = {&a, &s, &u, &vh};
     for (size_t i = 0; i < (vectors ? 4 : 2); i++) {
-        if (i > 0)
+        if (i > 0) {
             igo_view_store(call, views[i]);
+        }
         igo_view_release(call, views[i]);
     }
 }
@@ -183,14 +191,16 @@ static void run(struct igo_call *call, const ingot_svd_desc *desc) {
 ingot_status ingot_op_svd(ingot_ops *ops, ingot_stream *stream, const ingot_svd_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_svd, &operations[0], desc);
-    if (call.failed || !check(&call, desc) || igo_count(desc->s) == 0)
+    if (call.failed || !check(&call, desc) || igo_count(desc->s) == 0) {
         return igo_end(&call);
+    }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
     struct igo_class class_text = {0};
     igo_class_size(&class_text, "n", (uint64_t)(m < n ? m : n), 1024);
     igo_class_word(&class_text, desc->u ? "vectors" : "values");
     igo_policy(&call, desc->a->type, &class_text);
-    if (!call.failed)
+    if (!call.failed) {
         run(&call, desc);
+    }
     return igo_end(&call);
 }

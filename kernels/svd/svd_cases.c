@@ -107,8 +107,9 @@ static void declare(struct igh_run *run) {
         igh_output(run, U, "u", run->type, 3 - skip, u + skip);
         igh_output(run, VH, "vh", run->type, 3 - skip, vh + skip);
     }
-    if (run->test->flags & FAR)
+    if (run->test->flags & FAR) {
         igh_strides(run, A, (const int64_t[]){((int64_t)1 << 31) + 5, n, 1}, 3);
+    }
     if (run->test->flags & STRIDED) {
         igh_strides(run, A, (const int64_t[]){m * n + 3, 1, m}, 2);
         igh_strides(run, S, (const int64_t[]){2 * k, 2}, 1);
@@ -135,26 +136,30 @@ static double larger(double x, double y) {
 
 /* Sets m * n elements of `to` to the transpose of the n by m matrix `from`. */
 static void transpose(const double *from, double *to, int64_t m, int64_t n) {
-    for (int64_t i = 0; i < m * n; i++)
+    for (int64_t i = 0; i < m * n; i++) {
         to[i] = from[i % n * m + i / n];
+    }
 }
 
 static void measure_values(const double *a, const double *s, int64_t m, int64_t n, double *work,
                            struct errors *e) {
     const int64_t k = m < n ? m : n;
     double *exact = calloc((size_t)k, sizeof *exact);
-    if (!exact)
+    if (!exact) {
         return;
-    if (m < n)
+    }
+    if (m < n) {
         memcpy(work, a, sizeof *work * (size_t)(m * n));
-    else
+    } else {
         transpose(a, work, n, m);
+    }
     igh_singular_values(work, k, m < n ? n : m, exact);
     for (int64_t i = 0; i < k; i++) {
         double apart = fabs(s[i] - exact[i]);
         e->values = larger(e->values, exact[0] > 0 ? apart / exact[0] : apart);
-        if (exact[i] > 1e-14 * exact[0])
+        if (exact[i] > 1e-14 * exact[0]) {
             e->relative = larger(e->relative, apart / exact[i]);
+        }
     }
     free(exact);
 }
@@ -163,34 +168,40 @@ static void measure_values(const double *a, const double *s, int64_t m, int64_t 
 static void measure(const double *a, const double *u, const double *s, const double *vh, int64_t m,
                     int64_t n, double *work, struct errors *e) {
     const int64_t k = m < n ? m : n;
-    for (int64_t i = 0; i < k; i++)
+    for (int64_t i = 0; i < k; i++) {
         e->order += !(s[i] >= 0) || (i > 0 && !(s[i - 1] >= s[i]));
+    }
     if (u) {
         double *scaled = work, *product = work + m * k, *v = product + m * n;
-        for (int64_t i = 0; i < m * k; i++)
+        for (int64_t i = 0; i < m * k; i++) {
             scaled[i] = u[i] * s[i % k];
+        }
         igh_matrix_multiply(scaled, vh, product, m, k, n, false);
         e->residual = larger(e->residual, igh_matrix_error(a, product, m * n));
         e->u = larger(e->u, igh_matrix_orthogonality(u, m, k));
         transpose(vh, v, n, k);
         e->vh = larger(e->vh, igh_matrix_orthogonality(v, n, k));
     }
-    if (k <= 128 && m * n <= 128 * 320)
+    if (k <= 128 && m * n <= 128 * 320) {
         measure_values(a, s, m, n, work, e);
+    }
 }
 
 /* Of an input with a NaN or infinity everything is NaN. */
 static double count_numbers(const double *x, int64_t count) {
     double numbers = 0;
-    for (int64_t i = 0; x && i < count; i++)
+    for (int64_t i = 0; x && i < count; i++) {
         numbers += !isnan(x[i]);
+    }
     return numbers;
 }
 
 static bool all_finite(const double *x, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        if (!isfinite(x[i]))
+    for (int64_t i = 0; i < count; i++) {
+        if (!isfinite(x[i])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -211,11 +222,13 @@ static void report(struct igh_run *run, const struct errors *e) {
     }
     igh_metric(run, "singular values", e->values,
                run->type == INGOT_SCALAR_F32 ? bound / 8 : bound);
-    if (is_relative(run))
+    if (is_relative(run)) {
         igh_metric(run, "singular values, relative", e->relative, bound);
+    }
     igh_metric(run, "out of order", e->order, 0);
-    if (run->specials)
+    if (run->specials) {
         igh_metric(run, "not NaN", e->not_spread, 0);
+    }
 }
 
 static void verify(struct igh_run *run) {

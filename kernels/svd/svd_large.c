@@ -13,8 +13,9 @@ static void launch_step(struct igo_call *call, const struct svd_args *args, cons
                         uint32_t groups, const ingot_tensor *const *tensors, size_t count,
                         uint32_t shared) {
     struct igo_launch launch = {.kernel = kernel, .whole_simdgroups = true};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         igo_launch_tensor(&launch, tensors[i], NULL);
+    }
     igo_launch_bytes(&launch, args, sizeof *args);
     launch.threadgroups[0] = groups;
     launch.threadgroups[1] = args->matrices;
@@ -42,9 +43,11 @@ static void decompose(struct igo_call *call, struct svd_args args, const struct 
     igo_eigh(call, count, args.matrices, &s->gram, &s->values, &s->vectors);
     STEP("svd_start", fours * ((args.padded + 63) / 64), 0, &s->states, &s->columns, &s->vectors,
          &s->work);
-    for (args.sweep = 0; args.sweep < SVD_MAX_SWEEPS && !call->failed; args.sweep++)
-        for (args.round = 0; args.round + 1 < args.blocks && !call->failed; args.round++)
+    for (args.sweep = 0; args.sweep < SVD_MAX_SWEEPS && !call->failed; args.sweep++) {
+        for (args.round = 0; args.round + 1 < args.blocks && !call->failed; args.round++) {
             STEP("svd_rotate", args.blocks / 2, SVD_SHARED_FLOATS * 4, &s->states, &s->work);
+        }
+    }
     STEP("svd_measure", count, 0, &s->states, &s->work);
     STEP("svd_order", (count + 31) / 32, 0, &s->states, &part->s);
     if (args.vectors) {
@@ -77,22 +80,26 @@ void svd_large(struct igo_call *call, const struct svd_plan *plan) {
         n * args.row,
     };
     uint64_t each = 0;
-    for (size_t i = 0; i < SCRATCH_TENSORS; i++)
+    for (size_t i = 0; i < SCRATCH_TENSORS; i++) {
         each += 4 * sizes[i];
+    }
     uint64_t most = each < 2 * igo_part_bytes(call) ? 2 * igo_part_bytes(call) / each : 1;
     most = most < plan->count ? most : plan->count;
     /* What tiles of four rows and 64 columns read past the end. */
     const uint64_t beyond = 4 * (uint64_t)args.columns_row + 64;
     ingot_tensor all[SCRATCH_TENSORS];
-    for (size_t i = 0; i < SCRATCH_TENSORS; i++)
+    for (size_t i = 0; i < SCRATCH_TENSORS; i++) {
         all[i] = floats(call, most * sizes[i] + beyond);
+    }
     const struct scratch s = {all[0], all[1], all[2], all[3], all[4], all[5], all[6]};
     for (uint64_t at = 0; at < plan->count && !call->failed; at += most) {
         args.matrices = (uint32_t)(plan->count - at < most ? plan->count - at : most);
         struct svd_part part = svd_part(plan, at);
         decompose(call, args, &s, &part);
     }
-    for (size_t i = 0; i < SCRATCH_TENSORS; i++)
-        if (all[i].buffer)
+    for (size_t i = 0; i < SCRATCH_TENSORS; i++) {
+        if (all[i].buffer) {
             igo_scratch_release(call, all[i].buffer);
+        }
+    }
 }

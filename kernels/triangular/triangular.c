@@ -64,18 +64,21 @@ bool igo_triangular_solve(struct igo_call *call, const struct igo_triangular *sy
 
 static bool check(struct igo_call *call, const ingot_triangular_solve_desc *desc) {
     char text[160];
-    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b))
+    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b)) {
         return false;
+    }
     const int64_t n = igo_matrix_rows(desc->a);
     const int64_t rows = igo_matrix_rows(desc->b), columns = igo_matrix_columns(desc->b);
     IGO_REQUIRE(call, igo_matrix_columns(desc->a) == n,
                 "a has shape %s; its matrices must be square", igo_shape_text(desc->a, text));
     if (!igo_matrix_like(call, "b", desc->b, "a", desc->a, desc->right ? rows : n,
-                         desc->right ? n : columns))
+                         desc->right ? n : columns)) {
         return false;
+    }
     igo_matrix_like(call, "x", desc->x, "a", desc->a, rows, columns);
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     igo_distinct(call, "x", desc->x);
     igo_no_overlap(call, "x", desc->x, "a", desc->a, false);
     return igo_no_overlap(call, "x", desc->x, "b", desc->b, true);
@@ -85,8 +88,9 @@ ingot_status ingot_op_triangular_solve(ingot_ops *ops, ingot_stream *stream,
                                        const ingot_triangular_solve_desc *desc) {
     struct igo_call call;
     igo_begin(&call, ops, stream, &igo_library_triangular, &operations[0], desc);
-    if (call.failed || !check(&call, desc) || igo_count(desc->x) == 0)
+    if (call.failed || !check(&call, desc) || igo_count(desc->x) == 0) {
         return igo_end(&call);
+    }
     /* x op(a) = b is op(a)' x' = b' */
     const ingot_tensor b_turned = igo_transposed(desc->b), x_turned = igo_transposed(desc->x);
     const ingot_tensor *b = desc->right ? &b_turned : desc->b;
@@ -108,8 +112,9 @@ ingot_status ingot_op_triangular_solve(ingot_ops *ops, ingot_stream *stream,
                                           .transposed = desc->transposed != desc->right,
                                           .unit = desc->unit,
                                           .simds = igo_knob(&call, KNOB_SIMD)};
-    if (!call.failed)
+    if (!call.failed) {
         igo_triangular_solve(&call, &system);
+    }
     igo_view_store(&call, &view_x);
     igo_view_release(&call, &view_a);
     igo_view_release(&call, &view_b);

@@ -62,7 +62,7 @@ static const struct igh_case cases[] = {
 static void fill_triangle(struct igh_run *run, double *a, int64_t n) {
     const uint32_t flags = run->test->flags;
     const double scale = pow(10, (double)run->test->n[3]);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
             const bool read = flags & UPPER ? j > i : j < i;
             const double x = (igh_random(run) - 0.5) / sqrt((double)n);
@@ -70,6 +70,7 @@ static void fill_triangle(struct igh_run *run, double *a, int64_t n) {
                            : i == j ? (flags & UNIT ? 777 : (1 + igh_random(run)) * scale)
                                     : 777;
         }
+    }
 }
 
 static void declare(struct igh_run *run) {
@@ -79,17 +80,20 @@ static void declare(struct igh_run *run) {
     const int64_t rows = c->flags & RIGHT ? k : n, columns = c->flags & RIGHT ? n : k;
     const struct igh_fill fill = {IGH_NORMAL, 0, 1};
     igh_input(run, A, "a", run->type, rank, (const int64_t[]){batch, n, n} + skip, fill);
-    if (c->flags & STRIDED)
+    if (c->flags & STRIDED) {
         igh_strides(run, A, (const int64_t[]){2 * n * n, 2 * n, 1}, 3);
-    if (c->flags & FAR_APART)
+    }
+    if (c->flags & FAR_APART) {
         igh_strides(run, A, (const int64_t[]){IGH_MATRIX_FAR, n, 1}, 0);
+    }
     double *a = malloc(sizeof *a * (size_t)(count * n * n + 1));
     if (!a) {
         ig_fail(&run->error, INGOT_OUT_OF_MEMORY, "no memory for a matrix");
         return;
     }
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         fill_triangle(run, a + i * n * n, n);
+    }
     igh_set(run, A, a, true);
     free(a);
     const int64_t shape[] = {batch, rows, columns};
@@ -98,8 +102,9 @@ static void declare(struct igh_run *run) {
     } else {
         igh_input(run, B, "b", run->type, rank, shape + skip, fill);
         igh_output(run, X, "x", run->type, rank, shape + skip);
-        if (c->flags & STRIDED)
+        if (c->flags & STRIDED) {
             igh_strides(run, X, (const int64_t[]){rows * columns, 1, rows}, 0);
+        }
     }
 }
 
@@ -118,8 +123,9 @@ static ingot_status launch(struct igh_run *run) {
 /* op(a)[i][j] with its implied zeros and ones. */
 static double entry(const double *a, int64_t n, uint32_t flags, int64_t i, int64_t j) {
     const int64_t row = flags & TRANSPOSED ? j : i, column = flags & TRANSPOSED ? i : j;
-    if (row == column)
+    if (row == column) {
         return flags & UNIT ? 1 : a[row * n + row];
+    }
     return (flags & UPPER ? column > row : column < row) ? a[row * n + column] : 0;
 }
 
@@ -129,7 +135,7 @@ static double backward_error(const struct igh_run *run, const double *a, const d
     const int64_t n = run->test->n[1], k = run->test->n[2];
     const uint32_t flags = run->test->flags;
     double worst = 0;
-    for (int64_t c = 0; c < k; c++)
+    for (int64_t c = 0; c < k; c++) {
         for (int64_t i = 0; i < n; i++) {
             double sum = 0, size = 0;
             for (int64_t j = 0; j < n; j++) {
@@ -143,6 +149,7 @@ static double backward_error(const struct igh_run *run, const double *a, const d
             const double e = size > 0 ? d / size : d;
             worst = e <= worst ? worst : e;
         }
+    }
     return worst;
 }
 

@@ -182,8 +182,9 @@ static ingot_status read_codes(struct reader *r, uint32_t count, struct ig_code 
         open_table(r, "pieces of code", count, IG_CODE_BYTES, sizeof *codes, &p, &codes);
     for (uint32_t i = 0; !status && i < count; i++, p += IG_CODE_BYTES) {
         status = get_string(r, p, &codes[i].target);
-        if (status)
+        if (status) {
             break;
+        }
         uint64_t offset = get_u64(p + 8), size = get_u64(p + 16);
         if (offset > r->size || size > r->size - offset) {
             return BAD(r,

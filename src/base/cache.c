@@ -38,11 +38,12 @@ ingot_status ig_cache_parse_limit(const char *what, const char *text, uint64_t *
     unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
     const char *rest = !end ? text : end + (unit != NULL);
     bool is_size = end && (!*rest || (unit && !strcmp(rest, "iB")));
-    if (!is_size || errno || number >= UINT64_MAX >> shift)
+    if (!is_size || errno || number >= UINT64_MAX >> shift) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "%s is \"%s\", but it has to be %s: a number of bytes, or one with K, M, G "
                        "or T behind it, such as 500M; 0 keeps nothing, none is no limit",
                        what, text, is_size ? "less than 16 EiB" : "a size");
+    }
     *limit = number << shift;
     return INGOT_OK;
 }
@@ -63,11 +64,13 @@ ingot_status ig_cache_no_folder(struct ig_error *error) {
 
 void ig_cache_used(const char *path) {
     struct stat info;
-    if (lstat(path, &info))
+    if (lstat(path, &info)) {
         return;
+    }
     int64_t age = (int64_t)time(NULL) - (int64_t)info.st_mtime;
-    if (age > HOUR || age < -HOUR) /* or the clock was wrong */
+    if (age > HOUR || age < -HOUR) { /* or the clock was wrong */
         utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+    }
 }
 
 /* ---- the ledger ---- */
@@ -89,16 +92,18 @@ static bool read_ledger(int fd, struct ledger *ledger) {
 static void write_ledger(int fd, const struct ledger *ledger) {
     char text[LEDGER_SIZE + 1];
     snprintf(text, sizeof text, LEDGER_FORMAT, ledger->bytes, ledger->looked);
-    if (pwrite(fd, text, LEDGER_SIZE, 0) != LEDGER_SIZE && ftruncate(fd, 0))
+    if (pwrite(fd, text, LEDGER_SIZE, 0) != LEDGER_SIZE && ftruncate(fd, 0)) {
         return; /* neither right nor empty: a look will follow */
+    }
 }
 
 /* The ledger, locked, or -1: another process has it, or the folder cannot be written. File systems
  * without locks do without: then a count may be lost. */
 static int open_ledger(const char *folder) {
     char *path = NULL;
-    if (asprintf(&path, "%s/" IG_CACHE_LEDGER, folder) < 0)
+    if (asprintf(&path, "%s/" IG_CACHE_LEDGER, folder) < 0) {
         return -1;
+    }
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     free(path);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
@@ -135,8 +140,9 @@ void ig_cache_kept(const char *folder, uint64_t size, uint64_t limit) {
     bool known = read_ledger(fd, &ledger) && ledger.looked <= now && now - ledger.looked < DAY;
     ledger.bytes = add(ledger.bytes, add(bytes, atomic_exchange(&uncounted, 0)));
     if (!known || ledger.bytes > limit) {
-        if (ig_cache_sweep(folder, limit, below(limit), false, &removed, &left, NULL) == INGOT_OK)
+        if (ig_cache_sweep(folder, limit, below(limit), false, &removed, &left, NULL) == INGOT_OK) {
             ledger.bytes = left.all_bytes;
+        }
         ledger.looked = now;
     }
     write_ledger(fd, &ledger);

@@ -125,8 +125,9 @@ struct ingot_cuda_launch {
 static inline uint32_t ingot_cuda_slots(const struct ig_argument *arguments, uint32_t count,
                                         uint32_t kind) {
     uint32_t slots = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         slots += arguments[i].kind == kind;
+    }
     return slots;
 }
 
@@ -148,8 +149,9 @@ static inline uint32_t ingot_cuda_inline_at(const struct ig_argument *arguments,
 /* What argument `which` would like to have. */
 static inline uint64_t ingot_cuda_wanted_room(const struct ig_argument *argument) {
     if (argument->kind != INGOT_ARGUMENT_BUFFER || argument->space != INGOT_SPACE_CONSTANT ||
-        !argument->active || argument->unused)
+        !argument->active || argument->unused) {
         return 0;
+    }
     return argument->is_reference ? (argument->type_size + 15u) & ~(uint64_t)15u
                                   : INGOT_CUDA_POINTER_ROOM;
 }

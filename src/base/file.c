@@ -262,9 +262,11 @@ char *ig_cache_folder(void) {
 char *ig_policy_path(void) {
     const char *named = getenv("INGOT_POLICY"), *config = getenv("XDG_CONFIG_HOME"),
                *home = getenv("HOME");
-    if (named)
+    if (named) {
         return *named ? strdup(named) : NULL;
-    if (config && *config)
+    }
+    if (config && *config) {
         return join(config, "/ingot/policy");
+    }
     return home && *home ? join(home, "/.config/ingot/policy") : NULL;
 }

@@ -19,17 +19,21 @@ static void find_last_cache(void) {
     }
     unsigned long long kib = 0;
     FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
-    if (file && fscanf(file, "%lluK", &kib) == 1)
+    if (file && fscanf(file, "%lluK", &kib) == 1) {
         last_cache = (uint64_t)kib << 10;
-    if (file)
+    }
+    if (file) {
         fclose(file);
+    }
 #ifdef _SC_LEVEL3_CACHE_SIZE
     long bytes = last_cache ? 0 : sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes > 0)
+    if (bytes > 0) {
         last_cache = (uint64_t)bytes;
+    }
 #endif
-    if (!last_cache)
+    if (!last_cache) {
         last_cache = (uint64_t)32 << 20;
+    }
 }
 
 uint64_t ig_last_cache_bytes(void) {

@@ -32,9 +32,11 @@ const char *ig_scalar_name(ingot_scalar_type type) {
 }
 
 ingot_scalar_type ig_scalar_find(const char *name, size_t length) {
-    for (int i = 1; i < SCALAR_COUNT; i++)
-        if (strlen(scalar_table[i].name) == length && !memcmp(scalar_table[i].name, name, length))
+    for (int i = 1; i < SCALAR_COUNT; i++) {
+        if (strlen(scalar_table[i].name) == length && !memcmp(scalar_table[i].name, name, length)) {
             return (ingot_scalar_type)i;
+        }
+    }
     return INGOT_SCALAR_NONE;
 }
 
@@ -45,13 +47,16 @@ static uint16_t round_to_bits(double value, int fraction, int lowest, int highes
     memcpy(&bits, &value, sizeof bits);
     uint16_t sign = (uint16_t)(bits >> 63 << 15);
     uint16_t infinity = (uint16_t)((highest - lowest + 2) << fraction);
-    if (isnan(value))
+    if (isnan(value)) {
         return (uint16_t)(sign | infinity | 1u << (fraction - 1));
+    }
     double magnitude = fabs(value);
-    if (isinf(magnitude))
+    if (isinf(magnitude)) {
         return sign | infinity;
-    if (magnitude == 0)
+    }
+    if (magnitude == 0) {
         return sign;
+    }
     int exponent;
     frexp(magnitude, &exponent);
     exponent -= 1;
@@ -59,10 +64,12 @@ static uint16_t round_to_bits(double value, int fraction, int lowest, int highes
     double steps = ldexp(magnitude, -quantum); /* exact: a double has more bits */
     uint32_t result = (uint32_t)steps;
     double rest = steps - result;
-    if (rest > 0.5 || (rest == 0.5 && (result & 1)))
+    if (rest > 0.5 || (rest == 0.5 && (result & 1))) {
         result++;
-    if (exponent >= lowest) /* steps is 2^fraction to 2^(fraction+1) */
+    }
+    if (exponent >= lowest) { /* steps is 2^fraction to 2^(fraction+1) */
         result += (uint32_t)(exponent - lowest) << fraction;
+    }
     return result >= infinity ? (uint16_t)(sign | infinity) : (uint16_t)(sign | result);
 }
 
@@ -70,12 +77,13 @@ static double value_of_bits(uint16_t bits, int fraction, int lowest, int highest
     int exponent = (bits & 0x7fff) >> fraction;
     int mantissa = bits & ((1 << fraction) - 1);
     double value;
-    if (exponent == highest - lowest + 2)
+    if (exponent == highest - lowest + 2) {
         value = mantissa ? (double)NAN : (double)INFINITY;
-    else if (exponent == 0)
+    } else if (exponent == 0) {
         value = ldexp(mantissa, lowest - fraction);
-    else
+    } else {
         value = ldexp(mantissa + (1 << fraction), exponent - 1 + lowest - fraction);
+    }
     return bits & 0x8000 ? -value : value;
 }
 
@@ -112,14 +120,17 @@ static ingot_status parse_float(ingot_scalar_type type, const char *text, void *
         too_large = infinite && (!isinf(value) || errno == ERANGE);
         memcpy(out, &bits, 2);
     }
-    if (*end == 'f' && end != text) /* 1.5f */
+    if (*end == 'f' && end != text) { /* 1.5f */
         end++;
-    if (*end || end == text)
+    }
+    if (*end || end == text) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "\"%s\" is not a number (expected %s)", text,
                        ig_scalar_name(type));
-    if (too_large)
+    }
+    if (too_large) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "%s does not fit into %s", text,
                        ig_scalar_name(type));
+    }
     return INGOT_OK;
 }
 
@@ -137,39 +148,47 @@ static ingot_status parse_integer(ingot_scalar_type type, const char *text, void
     } else {
         value = strtoull(text, &end, 0);
     }
-    while (end != text && (*end == 'u' || *end == 'U' || *end == 'l' || *end == 'L'))
+    while (end != text && (*end == 'u' || *end == 'U' || *end == 'l' || *end == 'L')) {
         end++;
-    if (*end || end == text)
+    }
+    if (*end || end == text) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "\"%s\" is not a whole number (expected %s)",
                        text, ig_scalar_name(type));
+    }
     highest = UINT64_MAX >> (64 - bits + (is_signed ? 1 : 0));
     lowest = is_signed ? (uint64_t)0 - highest - 1 : 0;
     bool fits = negative ? is_signed && (int64_t)value >= (int64_t)lowest : value <= highest;
-    if (negative && !is_signed && value == 0)
+    if (negative && !is_signed && value == 0) {
         fits = true;
-    if (errno == ERANGE || !fits)
+    }
+    if (errno == ERANGE || !fits) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "%s does not fit into %s", text,
                        ig_scalar_name(type));
-    for (unsigned i = 0; i < bits / 8; i++)
+    }
+    for (unsigned i = 0; i < bits / 8; i++) {
         ((uint8_t *)out)[i] = (uint8_t)(value >> 8 * i);
+    }
     return INGOT_OK;
 }
 
 ingot_status ig_scalar_parse(ingot_scalar_type type, const char *text, size_t length, void *out,
                              struct ig_error *error) {
     char copy[128];
-    if (length == 0)
+    if (length == 0) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "a value is missing (expected %s)",
                        ig_scalar_name(type));
-    if (length >= sizeof copy)
+    }
+    if (length >= sizeof copy) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "a number of %zu characters (expected %s, of at most %zu)", length,
                        ig_scalar_name(type), sizeof copy - 1);
+    }
     memcpy(copy, text, length);
     copy[length] = 0;
-    if (isspace((unsigned char)copy[0]) || copy[0] == '+')
+    if (isspace((unsigned char)copy[0]) || copy[0] == '+') {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "\"%s\" is not a number (expected %s)", copy,
                        ig_scalar_name(type));
+    }
     switch (type) {
     case INGOT_SCALAR_F16:
     case INGOT_SCALAR_BF16:
@@ -177,9 +196,10 @@ ingot_status ig_scalar_parse(ingot_scalar_type type, const char *text, size_t le
         return parse_float(type, copy, out, error);
     case INGOT_SCALAR_BOOL: {
         bool yes = !strcmp(copy, "1") || !strcmp(copy, "true");
-        if (!yes && strcmp(copy, "0") && strcmp(copy, "false"))
+        if (!yes && strcmp(copy, "0") && strcmp(copy, "false")) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT,
                            "\"%s\" is not a bool (expected 0, 1, false or true)", copy);
+        }
         *(uint8_t *)out = yes;
         return INGOT_OK;
     }
@@ -195,16 +215,18 @@ static int print_float(float value, char *out, size_t size) {
     for (int digits = 6;; digits++) {
         int length = snprintf(out, size, "%.*g", digits, (double)value);
         if (digits >= 9 || length < 0 || (size_t)length >= size || isnan(value) ||
-            strtof(out, NULL) == value)
+            strtof(out, NULL) == value) {
             return length;
+        }
     }
 }
 
 int ig_scalar_print(ingot_scalar_type type, const void *bytes, char *out, size_t size) {
     uint64_t bits = 0;
     size_t width = ig_scalar_size(type);
-    for (size_t i = 0; i < width; i++)
+    for (size_t i = 0; i < width; i++) {
         bits |= (uint64_t)((const uint8_t *)bytes)[i] << 8 * i;
+    }
     switch (type) {
     case INGOT_SCALAR_F32: {
         float value;

@@ -16,8 +16,9 @@ void baseline_field(struct ig_text *csv, const char *field) {
         return;
     }
     ig_text_puts(csv, "\"");
-    for (const char *c = field; *c; c++)
+    for (const char *c = field; *c; c++) {
         ig_text_printf(csv, *c == '"' ? "\"\"" : "%c", *c);
+    }
     ig_text_puts(csv, "\"");
 }
 
@@ -27,8 +28,9 @@ static size_t split(char **at, const char **fields) {
     char *from = *at, *to = *at;
     bool more = true;
     while (more) {
-        if (count < MAX_COLUMNS)
+        if (count < MAX_COLUMNS) {
             fields[count++] = to;
+        }
         bool quoted = *from == '"';
         from += quoted;
         while (*from && (quoted || !strchr(",\r\n", *from))) {
@@ -43,15 +45,18 @@ static size_t split(char **at, const char **fields) {
         }
         more = *from == ',';
         bool at_end = !*from;
-        if (!more && *from == '\r')
+        if (!more && *from == '\r') {
             from++;
-        if (!more && *from == '\n')
+        }
+        if (!more && *from == '\n') {
             from++;
-        else if (more)
+        } else if (more) {
             from++;
+        }
         *to++ = 0;
-        if (at_end)
+        if (at_end) {
             from = to - 1;
+        }
     }
     *at = from;
     return count;
@@ -61,12 +66,14 @@ static ingot_status find_columns(const char *name, const char *const *fields, si
                                  size_t *columns, struct ig_error *error) {
     for (int c = 0; c < COLUMN_COUNT; c++) {
         columns[c] = 0;
-        while (columns[c] < count && strcmp(fields[columns[c]], column_names[c]))
+        while (columns[c] < count && strcmp(fields[columns[c]], column_names[c])) {
             columns[c]++;
-        if (columns[c] == count)
+        }
+        if (columns[c] == count) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT,
                            "%s:1: there is no column \"%s\": it is not from `ingot bench --save`",
                            name, column_names[c]);
+        }
     }
     return INGOT_OK;
 }
@@ -85,28 +92,34 @@ static ingot_status read_rows(struct baseline *baseline, const char *name, char 
     while (!status && *at) {
         size_t count = split(&at, fields);
         line++;
-        if (count == 1 && !*fields[0])
+        if (count == 1 && !*fields[0]) {
             continue;
+        }
         if (baseline->count == capacity) {
             capacity = capacity ? 2 * capacity : 128;
             void *entries = realloc(baseline->entries, capacity * sizeof *baseline->entries);
-            if (!entries)
+            if (!entries) {
                 return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the baseline %s", name);
+            }
             baseline->entries = entries;
         }
-        for (int c = 0; c < COLUMN_COUNT; c++)
-            if (columns[c] >= count)
+        for (int c = 0; c < COLUMN_COUNT; c++) {
+            if (columns[c] >= count) {
                 return ig_fail(error, INGOT_INVALID_ARGUMENT,
                                "%s:%zu: the column \"%s\" is missing", name, line, column_names[c]);
+            }
+        }
         struct baseline_entry entry = {.operation = fields[columns[OPERATION]],
                                        .type = fields[columns[TYPE]],
                                        .name = fields[columns[CASE]]};
         double *const numbers[] = {&entry.median, &entry.p10, &entry.p90};
-        for (int c = MEDIAN; c <= P90; c++)
-            if (!read_number(fields[columns[c]], numbers[c - MEDIAN]))
+        for (int c = MEDIAN; c <= P90; c++) {
+            if (!read_number(fields[columns[c]], numbers[c - MEDIAN])) {
                 return ig_fail(error, INGOT_INVALID_ARGUMENT,
                                "%s:%zu: \"%s\" is no number of seconds (column \"%s\")", name, line,
                                fields[columns[c]], column_names[c]);
+            }
+        }
         baseline->entries[baseline->count++] = entry;
     }
     return status;
@@ -119,8 +132,9 @@ ingot_status baseline_read(struct baseline *baseline, const char *name, char *te
         strlen(text) == size
             ? read_rows(baseline, name, text, error)
             : ig_fail(error, INGOT_INVALID_ARGUMENT, "%s holds a zero byte: it is no CSV", name);
-    if (status)
+    if (status) {
         baseline_free(baseline);
+    }
     return status;
 }
 
@@ -135,8 +149,9 @@ const struct baseline_entry *baseline_find(const struct baseline *baseline, cons
     for (size_t i = 0; i < baseline->count; i++) {
         const struct baseline_entry *entry = &baseline->entries[i];
         if (!strcmp(entry->operation, operation) && !strcmp(entry->type, type) &&
-            !strcmp(entry->name, name))
+            !strcmp(entry->name, name)) {
             return entry;
+        }
     }
     return NULL;
 }

@@ -27,9 +27,10 @@ struct bench {
 
 static void print_header(const struct bench *bench) {
     char bytes[64] = "";
-    if (bench->ceilings.bytes_per_second > 0)
+    if (bench->ceilings.bytes_per_second > 0) {
         snprintf(bytes, sizeof bytes, ": copies %.1f GB/s, %.0f GFLOP/s of multiply-adds",
                  bench->ceilings.bytes_per_second * 1e-9, bench->ceilings.flops_per_second * 1e-9);
+    }
     printf("%s%s%s (%s, %s)%s\n\n", cli_bold(stdout), bench->device.info.name, cli_plain(stdout),
            bench->device.info.description, bench->device.info.target, bytes);
     printf("%s%-22s %-5s %-26s %10s %6s %9s %9s %10s%s  %s%s\n", cli_dim(stdout), "operation",
@@ -39,10 +40,11 @@ static void print_header(const struct bench *bench) {
 
 static void print_rate(double amount, double seconds) {
     double rate = amount / seconds * 1e-9;
-    if (amount <= 0)
+    if (amount <= 0) {
         printf(" %9s", "");
-    else
+    } else {
         printf(rate < 10 ? " %9.2f" : rate < 1000 ? " %9.1f" : " %9.0f", rate);
+    }
 }
 
 static void print_change(const struct bench_row *row) {
@@ -72,12 +74,14 @@ static void print_row(const struct bench *bench, const struct bench_row *row) {
     printf(" %5.0f%%", timing->median > 0 ? (timing->p90 - timing->p10) / timing->median * 100 : 0);
     print_rate(row->bytes, timing->median);
     print_rate(row->flops, timing->median);
-    if (row->share > 0)
+    if (row->share > 0) {
         printf(" %4.0f%% %-4s", row->share * 100, row->by_bytes ? "copy" : "fma");
-    else
+    } else {
         printf(" %10s", "");
-    if (bench->compare)
+    }
+    if (bench->compare) {
         print_change(row);
+    }
     printf("  %s, %s%s\n", row->variant, row->launch, row->regressed ? "  SLOWER" : "");
 }
 
@@ -88,8 +92,9 @@ static void write_csv(const struct bench *bench, struct ig_text *csv) {
                       "variant,launch\n");
     for (size_t i = 0; i < bench->rows.count; i++) {
         const struct bench_row *row = &bench->results[i];
-        if (*row->error)
+        if (*row->error) {
             continue;
+        }
         const char *const words[] = {bench->device.info.name, row->row.suite->operation,
                                      ig_scalar_name(row->row.type), row->row.test->name};
         for (int w = 0; w < 4; w++) {
@@ -119,8 +124,9 @@ static void write_json(const struct bench *bench, struct ig_text *text) {
     bench_json_ceilings(&json, &bench->ceilings);
     ig_json_u64(&json, "rotate_bytes", igh_rotate_bytes());
     ig_json_array(&json, "rows");
-    for (size_t i = 0; i < bench->rows.count; i++)
+    for (size_t i = 0; i < bench->rows.count; i++) {
         bench_json_row(&json, &bench->results[i]);
+    }
     ig_json_array_end(&json);
     ig_json_u64(&json, "failed", bench->failed);
     ig_json_u64(&json, "regressed", bench->regressed);
@@ -131,13 +137,15 @@ static bool save(const struct bench *bench) {
     struct ig_text csv = {0};
     struct ig_error error = {0};
     write_csv(bench, &csv);
-    if (csv.failed)
+    if (csv.failed) {
         ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory for %s", bench->save);
-    else
+    } else {
         ig_file_write(bench->save, csv.data, csv.size, &error);
+    }
     ig_text_free(&csv);
-    if (error.status)
+    if (error.status) {
         cli_error("%s", ig_error_text(&error));
+    }
     bool saved = !error.status;
     ig_error_clear(&error);
     return saved;
@@ -147,10 +155,12 @@ static bool read_baseline(struct bench *bench) {
     struct ig_error error = {0};
     char *text = NULL;
     size_t size;
-    if (!ig_file_read(bench->compare, 0, &text, &size, &error))
+    if (!ig_file_read(bench->compare, 0, &text, &size, &error)) {
         baseline_read(&bench->baseline, bench->compare, text, size, &error);
-    if (error.status)
+    }
+    if (error.status) {
         cli_error("%s", ig_error_text(&error));
+    }
     bool fine = !error.status;
     ig_error_clear(&error);
     return fine;
@@ -162,8 +172,9 @@ static void compare(struct bench *bench, struct bench_row *row) {
     const struct baseline_entry *entry =
         baseline_find(&bench->baseline, row->row.suite->operation, ig_scalar_name(row->row.type),
                       row->row.test->name);
-    if (!entry || *row->error)
+    if (!entry || *row->error) {
         return;
+    }
     row->baseline = entry->median;
     row->regressed = row->timing.median > entry->median * (1 + bench->tolerance / 100) &&
                      row->timing.p10 > entry->median;
@@ -184,8 +195,9 @@ static bool measure_all(struct bench *bench) {
         return false;
     }
     cli_progress_end();
-    if (!quiet)
+    if (!quiet) {
         print_header(bench);
+    }
     for (size_t i = 0; i < bench->rows.count; i++) {
         char name[160];
         struct bench_row *row = &bench->results[i];
@@ -207,39 +219,45 @@ static bool measure_all(struct bench *bench) {
 
 static int report(struct bench *bench) {
     struct ig_text text = {0};
-    if (bench->json)
+    if (bench->json) {
         write_json(bench, &text);
-    else if (bench->csv)
+    } else if (bench->csv) {
         write_csv(bench, &text);
+    }
     if (text.failed) {
         cli_error("out of memory");
         ig_text_free(&text);
         return CLI_FAILED;
     }
-    if (bench->json || bench->csv)
+    if (bench->json || bench->csv) {
         printf("%s%s", ig_text_string(&text), bench->json ? "\n" : "");
-    else if (bench->compare)
+    } else if (bench->compare) {
         printf("\n%zu rows compared with %s, %s%zu slower%s by more than %g%%\n", bench->compared,
                bench->compare, bench->regressed ? cli_red(stdout) : "", bench->regressed,
                cli_plain(stdout), bench->tolerance);
+    }
     ig_text_free(&text);
     bool saved = !bench->save || save(bench);
     return saved && !bench->failed && !bench->regressed ? CLI_OK : CLI_FAILED;
 }
 
 static int execute(const struct cli_command *command, struct bench *bench) {
-    if (bench->json && bench->csv)
+    if (bench->json && bench->csv) {
         return cli_usage_error(command, "--json and --csv exclude each other");
-    if (bench->list && (!bench->json || bench->save || bench->compare))
+    }
+    if (bench->list && (!bench->json || bench->save || bench->compare)) {
         return cli_usage_error(command,
                                "--list goes with --json, and without --save and --compare");
-    if (!(bench->seconds > 0) || bench->seconds > 3600)
+    }
+    if (!(bench->seconds > 0) || bench->seconds > 3600) {
         return cli_usage_error(command, "--time %g: expected seconds, more than 0 and at most 3600",
                                bench->seconds);
+    }
     int status = tool_select(command, &bench->selection, bench->large ? IGH_LARGE : IGH_BENCH, 0,
                              &bench->rows);
-    if (status)
+    if (status) {
         return status;
+    }
     if (!bench->rows.count) {
         cli_error("no case that is measured fits the selection");
         return CLI_FAILED;
@@ -250,8 +268,9 @@ static int execute(const struct cli_command *command, struct bench *bench) {
         return CLI_FAILED;
     }
     if ((bench->compare && !read_baseline(bench)) ||
-        !tool_open(&bench->device, &bench->place, NULL, NULL) || !measure_all(bench))
+        !tool_open(&bench->device, &bench->place, NULL, NULL) || !measure_all(bench)) {
         return CLI_FAILED;
+    }
     return report(bench);
 }
 
@@ -276,8 +295,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {0},
     };
     int status;
-    if (cli_parse(command, options, argc, argv, &bench.selection.operations, &status))
+    if (cli_parse(command, options, argc, argv, &bench.selection.operations, &status)) {
         status = execute(command, &bench);
+    }
     tool_close(&bench.device);
     tool_rows_free(&bench.rows);
     tool_selection_free(&bench.selection);

@@ -28,8 +28,9 @@ static const struct {
 static const char *format_time(int64_t seconds, char out[32]) {
     time_t moment = (time_t)seconds;
     struct tm parts;
-    if (!gmtime_r(&moment, &parts) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts))
+    if (!gmtime_r(&moment, &parts) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts)) {
         snprintf(out, 32, "%" PRId64, seconds);
+    }
     return out;
 }
 
@@ -41,8 +42,9 @@ static const char *format_age(int64_t seconds, char out[32]) {
     } units[] = {{24 * 3600, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
     size_t unit = 0;
     seconds = seconds < 0 ? 0 : seconds;
-    while (unit < 3 && seconds < units[unit].seconds)
+    while (unit < 3 && seconds < units[unit].seconds) {
         unit++;
+    }
     int64_t number = seconds / units[unit].seconds;
     snprintf(out, 32, "%" PRId64 " %s%s", number, units[unit].name, number == 1 ? "" : "s");
     return out;
@@ -56,8 +58,9 @@ static void print_amount(const char *label, const struct ig_cache_summary *amoun
            amount->all_files, amount->all_files == 1 ? "" : "s");
     for (int kind = 0; kind < IG_CACHE_KINDS; kind++) {
         uint64_t files = amount->files[kind];
-        if (!files)
+        if (!files) {
             continue;
+        }
         printf("%s%" PRIu64 " %s", separator, files,
                files == 1 ? kinds[kind].one : kinds[kind].many);
         separator = ", ";
@@ -68,15 +71,17 @@ static void print_amount(const char *label, const struct ig_cache_summary *amoun
 static void print_text(const struct cache *cache) {
     char text[32], moment[32];
     printf("folder   %s\n", cache->folder);
-    if (cache->removes)
+    if (cache->removes) {
         print_amount("removed", &cache->removed);
+    }
     print_amount("held", &cache->held);
     printf("limit    %s\n",
            cache->limit == IG_CACHE_UNLIMITED ? "none" : cli_bytes(cache->limit, text));
-    if (cache->held.all_files)
+    if (cache->held.all_files) {
         printf("oldest   used %s ago (%s)\n",
                format_age((int64_t)time(NULL) - cache->held.oldest, text),
                format_time(cache->held.oldest, moment));
+    }
 }
 
 static void write_amount(struct ig_json *json, const struct ig_cache_summary *amount) {
@@ -96,10 +101,11 @@ static void print_json(const struct cache *cache) {
     char moment[32];
     ig_json_object(&json, NULL);
     ig_json_string(&json, "folder", cache->folder);
-    if (cache->limit == IG_CACHE_UNLIMITED)
+    if (cache->limit == IG_CACHE_UNLIMITED) {
         ig_json_string(&json, "limit", NULL);
-    else
+    } else {
         ig_json_u64(&json, "limit", cache->limit);
+    }
     write_amount(&json, &cache->held);
     ig_json_string(&json, "oldest",
                    cache->held.all_files ? format_time(cache->held.oldest, moment) : NULL);
@@ -117,17 +123,20 @@ static int show(struct cache *cache, bool as_json) {
     struct ig_error error = {0};
     cache->folder = ig_cache_folder();
     ingot_status status = ig_cache_limit(&cache->limit, &error);
-    if (status == INGOT_OK && !cache->folder)
+    if (status == INGOT_OK && !cache->folder) {
         status = ig_cache_no_folder(&error);
+    }
     if (status == INGOT_OK) {
         status = cache->removes ? ig_cache_trim(cache->folder, cache->target, &cache->removed,
                                                 &cache->held, &error)
                                 : ig_cache_survey(cache->folder, &cache->held, &error);
-        if (status == INGOT_OK || cache->removed.all_files)
+        if (status == INGOT_OK || cache->removed.all_files) {
             as_json ? print_json(cache) : print_text(cache);
+        }
     }
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         cli_error("%s", ig_error_text(&error));
+    }
     ig_error_clear(&error);
     free(cache->folder);
     return status == INGOT_OK ? CLI_OK : CLI_FAILED;
@@ -149,14 +158,15 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     int status;
     if (cli_parse(command, options, argc, argv, &positionals, &status)) {
         cache.removes = clear || trim;
-        if (positionals.count)
+        if (positionals.count) {
             status = cli_usage_error(command, "unexpected argument %s", positionals.items[0]);
-        else if (clear && trim)
+        } else if (clear && trim) {
             status = cli_usage_error(command, "--clear and --trim exclude each other");
-        else if (trim && ig_cache_parse_limit("--trim", trim, &cache.target, &error))
+        } else if (trim && ig_cache_parse_limit("--trim", trim, &cache.target, &error)) {
             status = cli_usage_error(command, "%s", ig_error_text(&error));
-        else
+        } else {
             status = show(&cache, as_json);
+        }
     }
     ig_error_clear(&error);
     cli_list_free(&positionals);

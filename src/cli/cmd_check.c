@@ -17,9 +17,11 @@ struct check {
 /* One kernel after the other fails with the same error of shared code: show it once. */
 static bool seen_before(struct check *check, const char *text) {
     size_t length = strlen(text) + 1;
-    for (size_t at = 0; at < check->seen.size; at += strlen(check->seen.data + at) + 1)
-        if (!strcmp(check->seen.data + at, text))
+    for (size_t at = 0; at < check->seen.size; at += strlen(check->seen.data + at) + 1) {
+        if (!strcmp(check->seen.data + at, text)) {
             return true;
+        }
+    }
     ig_text_append(&check->seen, text, length);
     return false;
 }
@@ -31,14 +33,17 @@ static bool split_diagnostic(const char *line, size_t length, size_t *file_lengt
     static const char *const severities[] = {"error", "fatal error", "warning", "note"};
     for (size_t i = 0; i < length; i++) {
         char *end;
-        if (line[i] != ':' || i + 1 >= length || line[i + 1] < '0' || line[i + 1] > '9')
+        if (line[i] != ':' || i + 1 >= length || line[i + 1] < '0' || line[i + 1] > '9') {
             continue;
+        }
         *row = strtoul(line + i + 1, &end, 10);
-        if (*end != ':' || end[1] < '0' || end[1] > '9')
+        if (*end != ':' || end[1] < '0' || end[1] > '9') {
             continue;
+        }
         *column = strtoul(end + 1, &end, 10);
-        if (*end != ':' || end[1] != ' ')
+        if (*end != ':' || end[1] != ' ') {
             continue;
+        }
         for (size_t s = 0; s < sizeof severities / sizeof severities[0]; s++) {
             size_t word = strlen(severities[s]);
             if (!strncmp(end + 2, severities[s], word) && !strncmp(end + 2 + word, ": ", 2)) {
@@ -73,48 +78,55 @@ static void write_diagnostics(struct ig_json *json, const char *text) {
             ig_json_object_end(json);
         }
         text += length;
-        if (*text)
+        if (*text) {
             text++;
+        }
     }
     ig_json_array_end(json);
 }
 
 static void report_kernel(struct check *check, const struct cli_kernel_result *result) {
-    if (result->status)
+    if (result->status) {
         check->failed++;
-    else
+    } else {
         check->passed++;
+    }
     if (check->as_json) {
         ig_json_object(&check->json, NULL);
         ig_json_string(&check->json, "name", result->kernel);
         ig_json_bool(&check->json, "ok", result->status == INGOT_OK);
         ig_json_string(&check->json, "status", ingot_status_name(result->status));
         ig_json_double(&check->json, "seconds", result->seconds);
-        if (result->status)
+        if (result->status) {
             ig_json_string(&check->json, "message", result->message);
+        }
         write_diagnostics(&check->json, result->message);
         ig_json_object_end(&check->json);
         return;
     }
-    if (result->status && result->status != INGOT_COMPILE_ERROR)
+    if (result->status && result->status != INGOT_COMPILE_ERROR) {
         cli_error("%s: kernel %s: %s", check->request.path, result->kernel, result->message);
-    else if (*result->message && !seen_before(check, result->message))
+    } else if (*result->message && !seen_before(check, result->message)) {
         cli_diagnostics(result->message);
-    if (result->status)
+    }
+    if (result->status) {
         printf("%s%s: kernel %s: failed%s\n", cli_red(stdout), check->request.path, result->kernel,
                cli_plain(stdout));
-    else if (!check->quiet)
+    } else if (!check->quiet) {
         printf("%s%s: kernel %s: ok%s %s(%.0f ms)%s\n", cli_green(stdout), check->request.path,
                result->kernel, cli_plain(stdout), cli_dim(stdout), result->seconds * 1e3,
                cli_plain(stdout));
+    }
 }
 
 static bool has_code(const struct ig_archive *archive, const char *kernel, const char *target) {
-    for (uint32_t i = 0; i < archive->variant_count; i++)
+    for (uint32_t i = 0; i < archive->variant_count; i++) {
         if (!strcmp(archive->variants[i].kernel, kernel) &&
             (target ? ig_variant_code(&archive->variants[i], target) != NULL
-                    : archive->variants[i].code_count > 0))
+                    : archive->variants[i].code_count > 0)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -125,13 +137,14 @@ static void judge_compiled(const struct cli_compile_request *request,
                            struct cli_kernel_result *result) {
     const struct cli_list *targets = request->targets;
     result->message = "";
-    for (size_t i = 0; i < targets->count; i++)
+    for (size_t i = 0; i < targets->count; i++) {
         if (!has_code(archive, result->kernel, targets->items[i])) {
             result->status = INGOT_UNSUPPORTED;
             result->message =
                 ig_arena_printf(arena, "the archive has no code for %s", targets->items[i]);
             return;
         }
+    }
     if (!targets->count && !*archive->source && !has_code(archive, result->kernel, NULL)) {
         result->status = INGOT_UNSUPPORTED;
         result->message = "the archive has neither code nor source";
@@ -144,18 +157,23 @@ static ingot_status look_into(const struct cli_compile_request *request,
     struct ig_arena *arena = &out->arena;
     const struct ig_archive *archive;
     ingot_status status = cli_read_archive(out, request->path, &archive, error);
-    if (status)
+    if (status) {
         return status;
+    }
     out->results = ig_arena_array(arena, archive->kernel_count + 1, sizeof *out->results);
-    if (!out->results)
+    if (!out->results) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    }
     for (uint32_t k = 0; k < archive->kernel_count; k++) {
         bool wanted = request->kernels->count == 0;
-        for (size_t i = 0; i < request->kernels->count; i++)
-            if (!strcmp(request->kernels->items[i], archive->kernels[k]))
+        for (size_t i = 0; i < request->kernels->count; i++) {
+            if (!strcmp(request->kernels->items[i], archive->kernels[k])) {
                 wanted = request->found[i] = true;
-        if (!wanted)
+            }
+        }
+        if (!wanted) {
             continue;
+        }
         struct cli_kernel_result *result = &out->results[out->result_count++];
         result->kernel = archive->kernels[k];
         judge_compiled(request, archive, arena, result);
@@ -173,8 +191,9 @@ static void check_file(struct check *check) {
         ig_json_object(&check->json, NULL);
         ig_json_string(&check->json, "file", check->request.path);
         ig_json_string(&check->json, "status", ingot_status_name(status));
-        if (status)
+        if (status) {
             ig_json_string(&check->json, "message", ig_error_text(&error));
+        }
         write_diagnostics(&check->json, status ? ig_error_text(&error) : "");
         ig_json_array(&check->json, "kernels");
     } else if (status == INGOT_COMPILE_ERROR) {
@@ -182,13 +201,16 @@ static void check_file(struct check *check) {
     } else if (status) {
         cli_error("%s", ig_error_text(&error));
     }
-    if (status)
+    if (status) {
         check->failed++;
-    else
-        for (size_t i = 0; i < compilation.result_count; i++)
+    } else {
+        for (size_t i = 0; i < compilation.result_count; i++) {
             report_kernel(check, &compilation.results[i]);
-    if (!status && !compilation.result_count && !check->request.kernels->count && !check->as_json)
+        }
+    }
+    if (!status && !compilation.result_count && !check->request.kernels->count && !check->as_json) {
         printf("%s: no compute kernels\n", check->request.path);
+    }
     if (check->as_json) {
         ig_json_array_end(&check->json);
         ig_json_object_end(&check->json);
@@ -211,10 +233,11 @@ static int check_all(struct check *check, const struct cli_list *files) {
     ig_json_u64(&check->json, "passed", check->passed);
     ig_json_u64(&check->json, "failed", check->failed);
     ig_json_object_end(&check->json);
-    if (check->as_json)
+    if (check->as_json) {
         printf("%s\n", ig_text_string(&text));
-    else
+    } else {
         printf("%zu passed, %zu failed\n", check->passed, check->failed);
+    }
     ig_text_free(&text);
     return check->failed ? CLI_FAILED : CLI_OK;
 }
@@ -249,11 +272,11 @@ static int run(const struct cli_command *command, int argc, char **argv) {
                                                      .check = true,
                                                      .no_code = no_code};
         check.request.found = calloc(kernels.count + 1, sizeof(bool));
-        if (!files.count)
+        if (!files.count) {
             status = cli_usage_error(command, "expected at least one FILE");
-        else if (check.request.found)
+        } else if (check.request.found) {
             status = check_all(&check, &files);
-        else {
+        } else {
             cli_error("out of memory");
             status = CLI_FAILED;
         }

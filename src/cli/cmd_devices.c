@@ -41,8 +41,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     struct cli_list positionals = {0};
     int status;
     if (!cli_parse(command, options, argc, argv, &positionals, &status) || positionals.count) {
-        if (positionals.count)
+        if (positionals.count) {
             status = cli_usage_error(command, "unexpected argument %s", positionals.items[0]);
+        }
         cli_list_free(&positionals);
         return status;
     }
@@ -65,8 +66,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     }
     ig_json_array_end(&json);
     ig_json_object_end(&json);
-    if (as_json)
+    if (as_json) {
         printf("%s\n", ig_text_string(&text));
+    }
     ig_text_free(&text);
     return status;
 }

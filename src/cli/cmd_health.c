@@ -35,16 +35,18 @@ static void print_header(void) {
 
 static void print_summary(const struct health_summary *s) {
     char types[64] = "", cases[32], time[32], worst[32] = "-";
-    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--)
+    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--) {
         if (s->types >> type & 1 && strlen(types) + 8 < sizeof types) {
             strcat(types, *types ? " " : "");
             strcat(types, ig_scalar_name((ingot_scalar_type)type));
         }
+    }
     snprintf(cases, sizeof cases, "%zu/%zu", s->end - s->first - s->failed, s->end - s->first);
-    if (isfinite(s->worst))
+    if (isfinite(s->worst)) {
         snprintf(worst, sizeof worst, "%.3f", s->worst);
-    else
+    } else {
         snprintf(worst, sizeof worst, "over");
+    }
     printf("%s%-26s%s %-13s %9s %12s  %-13s %-7s %-6s ",
            s->failed ? cli_red(stdout) : cli_green(stdout), s->operation, cli_plain(stdout), types,
            cases, worst, mark(s->repeated, s->differing), mark(s->specials, s->specials_failed),
@@ -59,8 +61,9 @@ static void print_case(const struct health_case *c) {
     printf("%s%-6s%s ", c->result.passed ? cli_green(stdout) : cli_red(stdout),
            c->result.passed ? "ok" : "FAILED", cli_plain(stdout));
     tool_print(stdout, 52, tool_row_name(&c->row, name));
-    if (isfinite(severity))
+    if (isfinite(severity)) {
         snprintf(worst, sizeof worst, "%.3f", severity);
+    }
     printf(" %8s ", worst);
     tool_print(stdout, -8, tool_seconds(c->result.seconds, time));
     printf("  %s\n", c->result.variant);
@@ -70,12 +73,14 @@ static void print_failure(const struct health_device *device, const struct healt
     char name[160];
     printf("\n%sFAILED%s %s on %s\n  %s\n", cli_red(stdout), cli_plain(stdout),
            tool_row_name(&c->row, name), device->info.name, c->result.message);
-    if (*c->result.variant)
+    if (*c->result.variant) {
         printf("  variant %s, %s\n", c->result.variant, c->result.launch);
+    }
     for (size_t i = 0; i < c->result.metric_count; i++) {
         const struct igh_metric *m = &c->result.metrics[i];
-        if (!(m->value <= m->bound))
+        if (!(m->value <= m->bound)) {
             printf("  %s is %.4g; at most %.4g\n", m->name, m->value, m->bound);
+        }
     }
     printf("  again: ingot health %s --type %s --case '=%s' --device %s\n", c->row.suite->operation,
            ig_scalar_name(c->row.type), c->row.test->name, device->info.name);
@@ -111,10 +116,12 @@ struct checker {
 static bool operation_done(const struct health_device *device, size_t first) {
     const struct health_case *cases = device->cases;
     for (size_t i = first; i < device->case_count; i++) {
-        if (strcmp(cases[i].row.suite->operation, cases[first].row.suite->operation))
+        if (strcmp(cases[i].row.suite->operation, cases[first].row.suite->operation)) {
             break;
-        if (!cases[i].done)
+        }
+        if (!cases[i].done) {
             return false;
+        }
     }
     return true;
 }
@@ -126,14 +133,16 @@ static void show_finished(struct work *work) {
     struct health_summary summary;
     while (!health->json && work->shown < device->case_count) {
         if (health->verbose) {
-            if (!device->cases[work->shown].done)
+            if (!device->cases[work->shown].done) {
                 return;
+            }
             print_case(&device->cases[work->shown++]);
             continue;
         }
         if (!operation_done(device, work->shown) ||
-            !health_summarise(device, work->shown, &summary))
+            !health_summarise(device, work->shown, &summary)) {
             return;
+        }
         print_summary(&summary);
         work->shown = summary.end;
     }
@@ -144,10 +153,12 @@ static void show_finished(struct work *work) {
 
 /* Under the lock: from now on on the device that is open. */
 static void use_device(struct work *work, struct checker *checker) {
-    if (checker->device == work->place->device)
+    if (checker->device == work->place->device) {
         return;
-    if (checker->has_stream)
+    }
+    if (checker->has_stream) {
         ingot_stream_release(checker->options.stream);
+    }
     checker->device = work->place->device;
     checker->options = work->place->options;
     checker->options.gradients = true;
@@ -167,8 +178,9 @@ static void open_again(struct work *work, const struct checker *checker,
                        const struct health_case *c) {
     char name[160];
     struct tool_place place = work->health->place;
-    if (checker->device != work->place->device || work->is_given_up)
+    if (checker->device != work->place->device || work->is_given_up) {
         return;
+    }
     struct tool_device *lost = realloc(work->lost, (work->lost_count + 1) * sizeof *lost);
     struct tool_device opened = {0};
     place.own_process = true; /* the next kernel like it can be ended */
@@ -192,18 +204,21 @@ static void check_one(struct work *work, struct checker *checker, struct health_
     char name[160];
     use_device(work, checker);
     pthread_mutex_unlock(&work->lock);
-    if (checker->has_stream)
+    if (checker->has_stream) {
         igh_check(&checker->options, c->row.suite, c->row.test, c->row.type, &c->result);
-    else
+    } else {
         snprintf(c->result.message, sizeof c->result.message, "no stream: %s",
                  ingot_error_message());
+    }
     bool lost = !c->result.passed && is_lost(checker->device);
     pthread_mutex_lock(&work->lock);
-    if (lost)
+    if (lost) {
         open_again(work, checker, c);
+    }
     c->again = lost && !work->is_alone && !work->is_given_up;
-    if (c->again)
+    if (c->again) {
         return;
+    }
     c->done = true;
     work->done++;
     work->device->failed += !c->result.passed;
@@ -216,11 +231,13 @@ static void *check_cases(void *argument) {
     struct work *work = argument;
     struct checker checker = {0};
     pthread_mutex_lock(&work->lock);
-    while (work->next < work->device->case_count)
+    while (work->next < work->device->case_count) {
         check_one(work, &checker, &work->device->cases[work->next++]);
+    }
     pthread_mutex_unlock(&work->lock);
-    if (checker.has_stream)
+    if (checker.has_stream) {
         ingot_stream_release(checker.options.stream);
+    }
     return NULL;
 }
 
@@ -229,14 +246,18 @@ static void check_suspects(struct work *work) {
     struct checker checker = {0};
     pthread_mutex_lock(&work->lock);
     work->is_alone = true;
-    for (size_t i = 0; i < work->device->case_count; i++)
-        if (work->device->cases[i].again)
+    for (size_t i = 0; i < work->device->case_count; i++) {
+        if (work->device->cases[i].again) {
             check_one(work, &checker, &work->device->cases[i]);
+        }
+    }
     pthread_mutex_unlock(&work->lock);
-    if (checker.has_stream)
+    if (checker.has_stream) {
         ingot_stream_release(checker.options.stream);
-    for (size_t i = 0; i < work->lost_count; i++)
+    }
+    for (size_t i = 0; i < work->lost_count; i++) {
         tool_close(&work->lost[i]);
+    }
     free(work->lost);
 }
 
@@ -255,11 +276,13 @@ static void check_device(struct health *health, struct tool_device *place,
     uint32_t jobs = job_count(health), started = 0;
     pthread_mutex_init(&work.lock, NULL);
     work.is_alone = jobs == 1;
-    while (started + 1 < jobs && !pthread_create(&threads[started], NULL, check_cases, &work))
+    while (started + 1 < jobs && !pthread_create(&threads[started], NULL, check_cases, &work)) {
         started++;
+    }
     check_cases(&work);
-    for (uint32_t i = 0; i < started; i++)
+    for (uint32_t i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
+    }
     check_suspects(&work);
     pthread_mutex_destroy(&work.lock);
     device->seconds = clock_seconds() - start;
@@ -275,8 +298,9 @@ struct quick {
 
 static int compare_quick(const void *a, const void *b) {
     const struct quick *x = a, *y = b;
-    if (x->priority != y->priority)
+    if (x->priority != y->priority) {
         return x->priority < y->priority ? -1 : 1;
+    }
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
@@ -290,16 +314,18 @@ static struct quick *quick_order(const struct tool_rows *rows) {
     for (size_t i = 0; i < rows->count && order; i++) {
         const struct tool_row *row = &rows->items[i];
         size_t later = 0;
-        for (size_t k = i + 1; k < rows->count; k++)
+        for (size_t k = i + 1; k < rows->count; k++) {
             later += rows->items[k].suite == row->suite && rows->items[k].type == row->type;
+        }
         size_t type = row->type == INGOT_SCALAR_F32    ? 0
                       : row->type == INGOT_SCALAR_BF16 ? 1
                       : row->type == INGOT_SCALAR_F16  ? 2
                                                        : 3;
         order[i] = (struct quick){i, 4 * later + type};
     }
-    if (order)
+    if (order) {
         qsort(order, rows->count, sizeof *order, compare_quick);
+    }
     return order;
 }
 
@@ -308,8 +334,9 @@ static struct quick *quick_order(const struct tool_rows *rows) {
 static void measure_ceilings(const struct tool_device *place, struct health_device *device) {
     struct ig_error error = {0};
     struct igh_ceilings now = {0};
-    if (igh_ceilings_measure(&place->options, &now, &error))
+    if (igh_ceilings_measure(&place->options, &now, &error)) {
         cli_warning("%s", ig_error_text(&error));
+    }
     device->ceilings.bytes_per_second =
         fmax(device->ceilings.bytes_per_second, now.bytes_per_second);
     device->ceilings.flops_per_second =
@@ -329,8 +356,9 @@ static void bench_device(struct health *health, struct tool_device *place,
     double start = clock_seconds();
     for (size_t i = 0; i < rows->count && order && device->bench; i++) {
         const struct tool_row *row = &rows->items[order[i].at];
-        if (clock_seconds() - start > health->bench_budget)
+        if (clock_seconds() - start > health->bench_budget) {
             break;
+        }
         cli_progress(i, rows->count, tool_row_name(row, name));
         struct bench_row *result = &device->bench[device->bench_count++];
         bench_measure(place, NULL, row, health->bench_seconds, result);
@@ -343,8 +371,9 @@ static void bench_device(struct health *health, struct tool_device *place,
         row->share = igh_ceiling_share(&device->ceilings, row->bytes, row->flops,
                                        row->timing.median, &row->by_bytes);
     }
-    if (device->bench)
+    if (device->bench) {
         qsort(device->bench, device->bench_count, sizeof *device->bench, compare_rows);
+    }
     free(order);
 }
 
@@ -359,18 +388,21 @@ static bool run_device(struct health *health, const char *name, struct health_de
     if (fine) {
         device->info = place.info;
         device->case_count = health->rows.count;
-        for (size_t i = 0; i < health->rows.count; i++)
+        for (size_t i = 0; i < health->rows.count; i++) {
             device->cases[i].row = health->rows.items[i];
+        }
         if (!health->json) {
             printf("%s%s%s  %s, %s\n", cli_bold(stdout), place.info.name, cli_plain(stdout),
                    place.info.description, place.info.target);
-            if (!health->verbose)
+            if (!health->verbose) {
                 print_header();
+            }
             fflush(stdout);
         }
         check_device(health, &place, device);
-        if (health->html && !health->no_bench)
+        if (health->html && !health->no_bench) {
             bench_device(health, &place, device);
+        }
     }
     tool_close(&place);
     return fine;
@@ -379,11 +411,14 @@ static bool run_device(struct health *health, const char *name, struct health_de
 /* ---- all of it ---- */
 
 static bool has_cases(const char *operation) {
-    for (size_t i = 0; i < igh_all_suites_count; i++)
-        for (size_t k = 0; k < igh_all_suites[i]->count; k++)
+    for (size_t i = 0; i < igh_all_suites_count; i++) {
+        for (size_t k = 0; k < igh_all_suites[i]->count; k++) {
             if (!strcmp(igh_all_suites[i]->suites[k]->operation, operation) &&
-                igh_all_suites[i]->suites[k]->case_count)
+                igh_all_suites[i]->suites[k]->case_count) {
                 return true;
+            }
+        }
+    }
     return false;
 }
 
@@ -391,8 +426,9 @@ static bool has_cases(const char *operation) {
 static void find_uncovered(struct health *health) {
     for (size_t i = 0; i < ingot_ops_count(); i++) {
         ingot_ops_info info;
-        if (!ingot_ops_describe(i, &info) && !has_cases(info.name))
+        if (!ingot_ops_describe(i, &info) && !has_cases(info.name)) {
             cli_list_add(&health->report.uncovered, info.name);
+        }
     }
 }
 
@@ -401,13 +437,15 @@ static bool write_report(const struct health_report *report, const char *path,
     struct ig_text text = {0};
     struct ig_error error = {0};
     write(report, &text);
-    if (text.failed)
+    if (text.failed) {
         ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory for %s", path);
-    else
+    } else {
         ig_file_write(path, text.data, text.size, &error);
+    }
     ig_text_free(&text);
-    if (error.status)
+    if (error.status) {
         cli_error("%s", ig_error_text(&error));
+    }
     bool written = !error.status;
     ig_error_clear(&error);
     return written;
@@ -419,13 +457,16 @@ static void print_outcome(const struct health *health) {
     for (size_t d = 0; d < report->device_count; d++) {
         const struct health_device *device = &report->devices[d];
         seconds += device->seconds;
-        for (size_t i = 0; i < device->case_count; i++)
-            if (!device->cases[i].result.passed)
+        for (size_t i = 0; i < device->case_count; i++) {
+            if (!device->cases[i].result.passed) {
                 print_failure(device, &device->cases[i]);
+            }
+        }
     }
-    for (size_t i = 0; i < report->uncovered.count; i++)
+    for (size_t i = 0; i < report->uncovered.count; i++) {
         printf("\n%sFAILED%s %s has no cases: nothing checks it\n", cli_red(stdout),
                cli_plain(stdout), report->uncovered.items[i]);
+    }
     printf("\n%s%zu passed, %zu failed%s in %.0f s on %zu device%s\n",
            report->failed ? cli_red(stdout) : cli_green(stdout), report->passed, report->failed,
            cli_plain(stdout), seconds, report->device_count, report->device_count == 1 ? "" : "s");
@@ -449,12 +490,14 @@ static int conclude(struct health *health) {
     } else {
         print_outcome(health);
     }
-    if (health->junit)
+    if (health->junit) {
         written &= write_report(report, health->junit, health_junit);
+    }
     if (health->html) {
         bool page = write_report(report, health->html, health_html);
-        if (page && !health->json)
+        if (page && !health->json) {
             printf("report: %s\n", health->html);
+        }
         written &= page;
     }
     return written && !report->failed ? CLI_OK : CLI_FAILED;
@@ -468,8 +511,9 @@ static bool keep_part(const char *part, struct tool_rows *rows) {
         cli_error("--part %s: two numbers K/N with 1 <= K <= N are needed", part);
         return false;
     }
-    for (size_t i = which - 1; i < rows->count; i += parts)
+    for (size_t i = which - 1; i < rows->count; i += parts) {
         rows->items[kept++] = rows->items[i];
+    }
     rows->count = kept;
     return true;
 }
@@ -477,13 +521,16 @@ static bool keep_part(const char *part, struct tool_rows *rows) {
 static int execute(const struct cli_command *command, struct health *health) {
     int status = tool_select(command, &health->selection, IGH_CHECK, health->all ? 0 : IGH_SLOW,
                              &health->rows);
-    if (!status)
+    if (!status) {
         status = tool_select(command, &health->selection, IGH_BENCH, health->all ? 0 : IGH_SLOW,
                              &health->bench_rows);
-    if (status)
+    }
+    if (status) {
         return status;
-    if (health->part && !keep_part(health->part, &health->rows))
+    }
+    if (health->part && !keep_part(health->part, &health->rows)) {
         return CLI_USAGE;
+    }
     if (!health->rows.count) {
         cli_error("no case fits the selection");
         return CLI_FAILED;
@@ -502,12 +549,14 @@ static int execute(const struct cli_command *command, struct health *health) {
             return CLI_FAILED;
         }
         struct health_device *device = &health->report.devices[health->report.device_count++];
-        if (!run_device(health, one ? NULL : info.name, device))
+        if (!run_device(health, one ? NULL : info.name, device)) {
             return CLI_FAILED;
+        }
     }
     if (!health->selection.operations.count && !health->selection.match &&
-        !health->selection.types.count)
+        !health->selection.types.count) {
         find_uncovered(health);
+    }
     return conclude(health);
 }
 
@@ -533,8 +582,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {0},
     };
     int status;
-    if (cli_parse(command, options, argc, argv, &health.selection.operations, &status))
+    if (cli_parse(command, options, argc, argv, &health.selection.operations, &status)) {
         status = execute(command, &health);
+    }
     for (size_t i = 0; i < health.report.device_count; i++) {
         free(health.report.devices[i].cases);
         free(health.report.devices[i].bench);

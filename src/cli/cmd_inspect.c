@@ -40,10 +40,11 @@ static const char *space_name(uint32_t space) {
 
 static void type_text(uint32_t scalar, uint32_t components, char out[32]) {
     const char *name = ig_scalar_name((ingot_scalar_type)scalar);
-    if (components > 1)
+    if (components > 1) {
         snprintf(out, 32, "%sx%u", name, components);
-    else
+    } else {
         snprintf(out, 32, "%s", name);
+    }
 }
 
 /* ---- text -------------------------------------------------------------------------- */
@@ -69,12 +70,14 @@ static void print_kernel(const struct kernel_view *kernel) {
     }
     printf("  %sat most %u threads per threadgroup, %u bytes of static threadgroup memory%s\n",
            cli_dim(stdout), v->max_threads, v->static_threadgroup_bytes, cli_plain(stdout));
-    for (uint32_t i = 0; i < v->argument_count; i++)
+    for (uint32_t i = 0; i < v->argument_count; i++) {
         print_argument(&v->arguments[i]);
-    for (uint32_t i = 0; i < v->code_count; i++)
+    }
+    for (uint32_t i = 0; i < v->code_count; i++) {
         printf("  %scode for %s, %zu bytes%s%s%s\n", cli_dim(stdout), v->codes[i].target,
                v->codes[i].size, *v->constants ? ", constants " : "", v->constants,
                cli_plain(stdout));
+    }
 }
 
 static void print_view(const struct view *view) {
@@ -120,15 +123,17 @@ static void write_kernel(struct ig_json *json, const struct kernel_view *kernel)
     ig_json_object(json, NULL);
     ig_json_string(json, "name", kernel->name);
     ig_json_bool(json, "compiled", v != NULL);
-    if (kernel->failure)
+    if (kernel->failure) {
         ig_json_string(json, "failure", kernel->failure);
+    }
     if (v) {
         ig_json_string(json, "constants", v->constants);
         ig_json_u64(json, "max_threads_per_threadgroup", v->max_threads);
         ig_json_u64(json, "static_threadgroup_memory", v->static_threadgroup_bytes);
         ig_json_array(json, "arguments");
-        for (uint32_t i = 0; i < v->argument_count; i++)
+        for (uint32_t i = 0; i < v->argument_count; i++) {
             write_argument(json, &v->arguments[i]);
+        }
         ig_json_array_end(json);
         ig_json_array(json, "code");
         for (uint32_t i = 0; i < v->code_count; i++) {
@@ -162,8 +167,9 @@ static void write_view(const struct view *view) {
     }
     ig_json_array_end(&json);
     ig_json_array(&json, "kernels");
-    for (size_t i = 0; i < view->kernel_count; i++)
+    for (size_t i = 0; i < view->kernel_count; i++) {
         write_kernel(&json, &view->kernels[i]);
+    }
     ig_json_array_end(&json);
     ig_json_object_end(&json);
     printf("%s\n", ig_text_string(&text));
@@ -173,16 +179,20 @@ static void write_view(const struct view *view) {
 /* ---- gathering ------------------------------------------------------------------------ */
 
 static int show(struct view *view, bool as_json, bool names_only) {
-    if (as_json)
+    if (as_json) {
         write_view(view);
-    else if (names_only)
-        for (size_t i = 0; i < view->kernel_count; i++)
+    } else if (names_only) {
+        for (size_t i = 0; i < view->kernel_count; i++) {
             puts(view->kernels[i].name);
-    else
+        }
+    } else {
         print_view(view);
-    for (size_t i = 0; i < view->kernel_count; i++)
-        if (view->kernels[i].failure)
+    }
+    for (size_t i = 0; i < view->kernel_count; i++) {
+        if (view->kernels[i].failure) {
             return CLI_FAILED;
+        }
+    }
     return CLI_OK;
 }
 
@@ -192,24 +202,29 @@ static bool views_of_archive(struct ig_arena *arena, const struct cli_list *want
     const struct ig_archive *archive = view->archive;
     view->kernels = ig_arena_array(
         arena, (size_t)archive->kernel_count + archive->variant_count + 1, sizeof *view->kernels);
-    if (!view->kernels)
+    if (!view->kernels) {
         return false;
+    }
     for (uint32_t k = 0; k < archive->kernel_count; k++) {
         const char *name = archive->kernels[k];
         bool found = wanted->count == 0, any = false;
-        for (size_t i = 0; i < wanted->count; i++)
+        for (size_t i = 0; i < wanted->count; i++) {
             found |= !strcmp(wanted->items[i], name);
-        if (!found)
+        }
+        if (!found) {
             continue;
+        }
         for (uint32_t v = 0; v < archive->variant_count; v++) {
-            if (strcmp(archive->variants[v].kernel, name))
+            if (strcmp(archive->variants[v].kernel, name)) {
                 continue;
+            }
             view->kernels[view->kernel_count++] =
                 (struct kernel_view){name, &archive->variants[v], NULL};
             any = true;
         }
-        if (!any)
+        if (!any) {
             view->kernels[view->kernel_count++] = (struct kernel_view){name, NULL, NULL};
+        }
     }
     return true;
 }
@@ -223,17 +238,18 @@ static int inspect_archive(const char *path, const struct cli_list *wanted, bool
     char *bytes = NULL;
     size_t size;
     int result = CLI_FAILED;
-    if (ig_file_read(path, 0, &bytes, &size, &error))
+    if (ig_file_read(path, 0, &bytes, &size, &error)) {
         cli_error("%s", ig_error_text(&error));
-    else if (ig_archive_read(&arena, bytes, size, &archive, &error))
+    } else if (ig_archive_read(&arena, bytes, size, &archive, &error)) {
         cli_error("%s: %s", path, ig_error_text(&error));
-    else if (!views_of_archive(&arena, wanted, &view))
+    } else if (!views_of_archive(&arena, wanted, &view)) {
         cli_error("out of memory");
-    else if (wanted->count && !view.kernel_count)
+    } else if (wanted->count && !view.kernel_count) {
         cli_error("%s: there is no kernel \"%s\" among its %u", path, wanted->items[0],
                   archive.kernel_count);
-    else
+    } else {
         result = show(&view, as_json, names_only);
+    }
     free(bytes);
     ig_error_clear(&error);
     ig_arena_free(&arena);
@@ -259,9 +275,11 @@ static int inspect_source(const struct cli_compile_request *request, bool as_jso
             struct kernel_view *kernel = &view.kernels[view.kernel_count++];
             kernel->name = r->kernel;
             kernel->failure = r->status ? r->message : NULL;
-            for (uint32_t v = 0; r->archive && v < r->archive->variant_count; v++)
-                if (!strcmp(r->archive->variants[v].kernel, r->kernel))
+            for (uint32_t v = 0; r->archive && v < r->archive->variant_count; v++) {
+                if (!strcmp(r->archive->variants[v].kernel, r->kernel)) {
                     kernel->variant = &r->archive->variants[v];
+                }
+            }
         }
         result = show(&view, as_json, names_only);
     }
@@ -285,11 +303,11 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     };
     int status;
     if (cli_parse(command, options, argc, argv, &files, &status)) {
-        if (files.count != 1)
+        if (files.count != 1) {
             status = cli_usage_error(command, "expected one FILE, but %zu were given", files.count);
-        else if (cli_is_archive(files.items[0]))
+        } else if (cli_is_archive(files.items[0])) {
             status = inspect_archive(files.items[0], &kernels, as_json, names_only);
-        else
+        } else {
             status = inspect_source(&(struct cli_compile_request){.path = files.items[0],
                                                                   .options = &source,
                                                                   .kernels = &kernels,
@@ -299,6 +317,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
                                                                   .list_only = names_only,
                                                                   .describe_only = true},
                                     as_json, names_only);
+        }
     }
     cli_list_free(&files);
     cli_list_free(&kernels);

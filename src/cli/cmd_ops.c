@@ -12,11 +12,12 @@ enum form { FORM_TABLE, FORM_JSON, FORM_MARKDOWN };
 
 static const char *type_list(uint32_t types, char out[160]) {
     *out = 0;
-    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--)
+    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--) {
         if (types >> type & 1) {
             strcat(out, *out ? ", " : "");
             strcat(out, ig_scalar_name((ingot_scalar_type)type));
         }
+    }
     return out;
 }
 
@@ -31,10 +32,12 @@ static void print_operation(const ingot_ops_info *info) {
     char types[160];
     printf("  %s%-26s%s %s\n", cli_bold(stdout), info->name, cli_plain(stdout), info->summary);
     printf("  %-26s %stypes     %s\n", "", cli_dim(stdout), type_list(info->types, types));
-    if (info->limits && *info->limits)
+    if (info->limits && *info->limits) {
         printf("  %-26s limits    %s\n", "", info->limits);
-    if (info->variants && *info->variants)
+    }
+    if (info->variants && *info->variants) {
         printf("  %-26s variants  %s\n", "", info->variants);
+    }
     for (size_t k = 0; k < info->knob_count; k++) {
         struct ig_text text = {0};
         knob_text(&info->knobs[k], &text);
@@ -53,9 +56,11 @@ static void write_json(struct ig_json *json, const ingot_ops_info *info) {
     ig_json_string(json, "limits", info->limits ? info->limits : "");
     ig_json_string(json, "variants", info->variants ? info->variants : "");
     ig_json_array(json, "types");
-    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--)
-        if (info->types >> type & 1)
+    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--) {
+        if (info->types >> type & 1) {
             ig_json_string(json, NULL, ig_scalar_name((ingot_scalar_type)type));
+        }
+    }
     ig_json_array_end(json);
     ig_json_array(json, "knobs");
     for (size_t k = 0; k < info->knob_count; k++) {
@@ -77,8 +82,9 @@ static void write_json(struct ig_json *json, const ingot_ops_info *info) {
 /* Text in a cell of a table. */
 static void markdown_cell(struct ig_text *out, const char *text) {
     ig_text_puts(out, " ");
-    for (const char *c = text ? text : ""; *c; c++)
+    for (const char *c = text ? text : ""; *c; c++) {
         ig_text_printf(out, strchr("|*_<\\", *c) ? "\\%c" : "%c", *c);
+    }
     ig_text_puts(out, " |");
 }
 
@@ -126,11 +132,12 @@ static bool read_list(struct list *list) {
         cli_error("out of memory");
         return false;
     }
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
         if (ingot_ops_describe(i, &list->items[i])) {
             cli_error("%s", ingot_error_message());
             return false;
         }
+    }
     return true;
 }
 
@@ -142,16 +149,18 @@ enum { FAMILY_COUNT = sizeof families / sizeof *families };
 
 static size_t family_rank(const char *family) {
     size_t rank = 0;
-    while (rank < FAMILY_COUNT && strcmp(families[rank], family))
+    while (rank < FAMILY_COUNT && strcmp(families[rank], family)) {
         rank++;
+    }
     return rank;
 }
 
 static int compare_operations(const void *a, const void *b) {
     const ingot_ops_info *x = a, *y = b;
     size_t first = family_rank(x->family), second = family_rank(y->family);
-    if (first != second)
+    if (first != second) {
         return first < second ? -1 : 1;
+    }
     int by_family = strcmp(x->family, y->family);
     return by_family ? by_family : strcmp(x->name, y->name);
 }
@@ -171,14 +180,16 @@ static void print_list(const struct list *list, enum form form) {
         if (form == FORM_JSON) {
             write_json(&json, info);
         } else if (form == FORM_MARKDOWN) {
-            if (starts_family)
+            if (starts_family) {
                 ig_text_printf(&text, "\n## %c%s\n%s", toupper((unsigned char)info->family[0]),
                                info->family + 1, markdown_columns);
+            }
             markdown_operation(&text, info);
         } else {
-            if (starts_family)
+            if (starts_family) {
                 printf("%s%s%s%s\n", i ? "\n" : "", cli_green(stdout), info->family,
                        cli_plain(stdout));
+            }
             print_operation(info);
         }
     }
@@ -196,17 +207,21 @@ static const char *keep_named(struct list *list, const struct cli_list *names) {
     size_t kept = 0;
     for (size_t n = 0; n < names->count; n++) {
         bool known = false;
-        for (size_t i = 0; i < list->count; i++)
+        for (size_t i = 0; i < list->count; i++) {
             known |= !strcmp(list->items[i].name, names->items[n]);
-        if (!known)
+        }
+        if (!known) {
             return names->items[n];
+        }
     }
     for (size_t i = 0; i < list->count; i++) {
         bool named = names->count == 0;
-        for (size_t n = 0; n < names->count; n++)
+        for (size_t n = 0; n < names->count; n++) {
             named |= !strcmp(list->items[i].name, names->items[n]);
-        if (named)
+        }
+        if (named) {
             list->items[kept++] = list->items[i];
+        }
     }
     list->count = kept;
     return NULL;
@@ -227,9 +242,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         if (read_list(&list)) {
             const char *unknown = keep_named(&list, &names);
             qsort(list.items, list.count, sizeof *list.items, compare_operations);
-            if (unknown)
+            if (unknown) {
                 status = cli_usage_error(command, "there is no operation \"%s\"", unknown);
-            else {
+            } else {
                 print_list(&list, as_json ? FORM_JSON : as_markdown ? FORM_MARKDOWN : FORM_TABLE);
                 status = CLI_OK;
             }

@@ -43,8 +43,9 @@ static bool read_input(struct pack *pack, struct input *input) {
     size_t size;
     bool good = !ig_file_read(input->path, 0, &input->bytes, &size, &error) &&
                 !ig_archive_read(&pack->arena, input->bytes, size, &input->archive, &error);
-    if (!good)
+    if (!good) {
         cli_error("%s: %s", input->path, ig_error_text(&error));
+    }
     ig_error_clear(&error);
     return good;
 }
@@ -71,8 +72,9 @@ static void report_left_out(const struct cli_kernel_result *result) {
     const char *mark = strstr(result->message, ": error: ");
     const char *words = mark + strlen(": error: ");
     size_t place = 0;
-    while (&result->message[place] < mark && result->message[place] != '\n')
+    while (&result->message[place] < mark && result->message[place] != '\n') {
         place++;
+    }
     cli_warning("%.*s: %.*s; kernel \"%s\" is left out", (int)place, result->message,
                 (int)strcspn(words, "\n"), words, result->kernel);
 }
@@ -82,10 +84,11 @@ static bool compile_input(struct pack *pack, struct input *input) {
     pack->request.path = input->path;
     ingot_status status = cli_compile(&pack->request, &input->compilation, &error);
     bool good = status == INGOT_OK;
-    if (status == INGOT_COMPILE_ERROR)
+    if (status == INGOT_COMPILE_ERROR) {
         cli_diagnostics(ig_error_text(&error));
-    else if (status)
+    } else if (status) {
         cli_error("%s", ig_error_text(&error));
+    }
     ig_error_clear(&error);
     for (size_t i = 0; i < input->compilation.result_count; i++) {
         struct cli_kernel_result *result = &input->compilation.results[i];
@@ -113,8 +116,9 @@ static bool add_constants(struct pack *pack, struct ig_constant *constants,
     for (uint32_t i = 0; i < from->constant_count; i++) {
         const struct ig_constant *c = &from->constants[i];
         uint32_t k = 0;
-        while (k < pack->merged.constant_count && constants[k].index != c->index)
+        while (k < pack->merged.constant_count && constants[k].index != c->index) {
             k++;
+        }
         if (k == pack->merged.constant_count) {
             constants[pack->merged.constant_count++] = *c;
         } else if (strcmp(constants[k].name, c->name) || constants[k].scalar != c->scalar ||
@@ -137,43 +141,54 @@ static bool add_kernel(struct pack *pack, const char **names, const char *name, 
         }
     }
     names[pack->merged.kernel_count++] = name;
-    for (size_t i = 0; i < pack->kernels.count; i++)
+    for (size_t i = 0; i < pack->kernels.count; i++) {
         pack->request.found[i] |= !strcmp(pack->kernels.items[i], name);
+    }
     return true;
 }
 
 static bool is_wanted(const struct pack *pack, const char *kernel) {
-    for (size_t i = 0; i < pack->kernels.count; i++)
-        if (!strcmp(pack->kernels.items[i], kernel))
+    for (size_t i = 0; i < pack->kernels.count; i++) {
+        if (!strcmp(pack->kernels.items[i], kernel)) {
             return true;
+        }
+    }
     return pack->kernels.count == 0;
 }
 
 /* Those of one kernel, or (NULL) of all that are wanted. */
 static void add_variants(struct pack *pack, struct ig_variant *variants,
                          const struct ig_archive *from, const char *kernel) {
-    for (uint32_t i = 0; i < from->variant_count; i++)
+    for (uint32_t i = 0; i < from->variant_count; i++) {
         if (kernel ? !strcmp(from->variants[i].kernel, kernel)
-                   : is_wanted(pack, from->variants[i].kernel))
+                   : is_wanted(pack, from->variants[i].kernel)) {
             variants[pack->merged.variant_count++] = from->variants[i];
+        }
+    }
 }
 
 static bool merge_input(struct pack *pack, struct input *input, const char **names,
                         struct ig_constant *constants, struct ig_variant *variants) {
     const struct ig_archive *listing =
         input->is_archive ? &input->archive : input->compilation.listing;
-    if (!add_constants(pack, constants, listing, input->path))
+    if (!add_constants(pack, constants, listing, input->path)) {
         return false;
-    for (uint32_t k = 0; k < listing->kernel_count; k++)
+    }
+    for (uint32_t k = 0; k < listing->kernel_count; k++) {
         if (is_wanted(pack, listing->kernels[k]) &&
-            !add_kernel(pack, names, listing->kernels[k], input->path))
+            !add_kernel(pack, names, listing->kernels[k], input->path)) {
             return false;
-    if (input->is_archive)
+        }
+    }
+    if (input->is_archive) {
         add_variants(pack, variants, listing, NULL);
-    for (size_t i = 0; i < input->compilation.result_count; i++)
-        if (input->compilation.results[i].archive)
+    }
+    for (size_t i = 0; i < input->compilation.result_count; i++) {
+        if (input->compilation.results[i].archive) {
             add_variants(pack, variants, input->compilation.results[i].archive,
                          input->compilation.results[i].kernel);
+        }
+    }
     return true;
 }
 
@@ -186,23 +201,28 @@ static bool merge(struct pack *pack) {
         kernels += listing->kernel_count;
         constants += listing->constant_count;
         variants += input->is_archive ? listing->variant_count : 0;
-        for (size_t r = 0; r < input->compilation.result_count; r++)
-            if (input->compilation.results[r].archive)
+        for (size_t r = 0; r < input->compilation.result_count; r++) {
+            if (input->compilation.results[r].archive) {
                 variants += input->compilation.results[r].archive->variant_count;
+            }
+        }
     }
     const char **names = ig_arena_array(&pack->arena, kernels + 1, sizeof *names);
     struct ig_constant *merged_constants =
         ig_arena_array(&pack->arena, constants + 1, sizeof *merged_constants);
     struct ig_variant *merged_variants =
         ig_arena_array(&pack->arena, variants + 1, sizeof *merged_variants);
-    if (!names || !merged_constants || !merged_variants)
+    if (!names || !merged_constants || !merged_variants) {
         return out_of_memory();
+    }
     pack->merged.kernels = names;
     pack->merged.constants = merged_constants;
     pack->merged.variants = merged_variants;
-    for (size_t i = 0; i < count; i++)
-        if (!merge_input(pack, &pack->inputs[i], names, merged_constants, merged_variants))
+    for (size_t i = 0; i < count; i++) {
+        if (!merge_input(pack, &pack->inputs[i], names, merged_constants, merged_variants)) {
             return false;
+        }
+    }
     const struct ig_archive *first =
         pack->inputs[0].is_archive ? &pack->inputs[0].archive : pack->inputs[0].compilation.listing;
     bool keep_source = count == 1 && !pack->no_source;
@@ -226,9 +246,11 @@ static bool is_keyword(const char *name) {
         "signed sizeof static struct switch template this throw true try typedef typeid typename "
         "typeof union unsigned using virtual void volatile wchar_t while xor main ";
     const char *at = *name ? strstr(words, name) : NULL;
-    for (; at; at = strstr(at + 1, name))
-        if (at[-1] == ' ' && at[strlen(name)] == ' ')
+    for (; at; at = strstr(at + 1, name)) {
+        if (at[-1] == ' ' && at[strlen(name)] == ' ') {
             return true;
+        }
+    }
     return false;
 }
 
@@ -242,18 +264,22 @@ static bool names_of_c(struct pack *pack, char **stem, char **symbol) {
     const char *name = *stem ? *stem + (start - pack->output) : "";
     bool taken = isdigit((unsigned char)*name) || is_keyword(name);
     *symbol = ig_arena_printf(&pack->arena, "%s%s", taken ? "_" : "", name);
-    if (!*stem || !*symbol)
+    if (!*stem || !*symbol) {
         return out_of_memory();
-    for (char *c = *symbol; *c; c++)
-        if (!isalnum((unsigned char)*c))
+    }
+    for (char *c = *symbol; *c; c++) {
+        if (!isalnum((unsigned char)*c)) {
             *c = '_';
+        }
+    }
     return true;
 }
 
 static bool write_text(const char *path, const struct ig_text *text) {
     struct ig_error error = {0};
-    if (text->failed)
+    if (text->failed) {
         return out_of_memory();
+    }
     if (ig_file_write(path, text->data, text->size, &error)) {
         cli_error("%s", ig_error_text(&error));
         ig_error_clear(&error);
@@ -264,12 +290,14 @@ static bool write_text(const char *path, const struct ig_text *text) {
 
 static bool write_c(struct pack *pack, const uint8_t *bytes, size_t size) {
     char *stem, *symbol;
-    if (!names_of_c(pack, &stem, &symbol))
+    if (!names_of_c(pack, &stem, &symbol)) {
         return false;
+    }
     const char *source = ig_arena_printf(&pack->arena, "%s.c", stem);
     const char *header = ig_arena_printf(&pack->arena, "%s.h", stem);
-    if (!source || !header)
+    if (!source || !header) {
         return out_of_memory();
+    }
     const char *slash = strrchr(header, '/');
     struct ig_text text = {0};
     ig_text_printf(&text,
@@ -282,20 +310,23 @@ static bool write_c(struct pack *pack, const uint8_t *bytes, size_t size) {
                    symbol, symbol, symbol, symbol, symbol, symbol);
     bool good = write_text(header, &text);
     ig_text_free(&text);
-    if (!good)
+    if (!good) {
         return false;
+    }
     ig_text_printf(&text,
                    "/* Made by `ingot pack --emit-c`. */\n#include \"%s\"\n\n"
                    "const size_t %s_size = %zu;\n"
                    "_Alignas(64) const unsigned char %s[] = {\n",
                    slash ? slash + 1 : header, symbol, size, symbol);
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         ig_text_printf(&text, "%u,%s", bytes[i], i % 20 == 19 ? "\n" : "");
+    }
     ig_text_puts(&text, "};\n");
     good = write_text(source, &text);
     ig_text_free(&text);
-    if (good && !pack->quiet && !pack->as_json)
+    if (good && !pack->quiet && !pack->as_json) {
         printf("wrote %s and %s\n", source, header);
+    }
     return good;
 }
 
@@ -318,18 +349,20 @@ static void report(const struct pack *pack, size_t size) {
                pack->merged.kernel_count == 1 ? "" : "s", pack->merged.variant_count,
                cli_bytes(size, buffer));
     }
-    if (pack->later && !pack->quiet)
+    if (pack->later && !pack->quiet) {
         cli_warning("%zu kernel%s no code, since function constants have no value; %s", pack->later,
                     pack->later == 1 ? " has" : "s have",
                     *pack->merged.source ? "the source is kept, and ingotc compiles them when used"
                                          : "give values by --const, or pack the file alone");
+    }
 }
 
 static bool pack_files(struct pack *pack) {
     pack->inputs = ig_arena_array(&pack->arena, pack->files.count, sizeof *pack->inputs);
     pack->request.found = ig_arena_array(&pack->arena, pack->kernels.count + 1, sizeof(bool));
-    if (!pack->inputs || !pack->request.found)
+    if (!pack->inputs || !pack->request.found) {
         return out_of_memory();
+    }
     bool good = true;
     for (size_t i = 0; i < pack->files.count; i++) {
         struct input *input = &pack->inputs[i];
@@ -337,21 +370,25 @@ static bool pack_files(struct pack *pack) {
         input->is_archive = cli_is_archive(input->path);
         good &= input->is_archive ? read_input(pack, input) : compile_input(pack, input);
     }
-    if (!good || !merge(pack))
+    if (!good || !merge(pack)) {
         return false;
-    if (pack->kernels.count && pack->merged.kernel_count < pack->kernels.count)
+    }
+    if (pack->kernels.count && pack->merged.kernel_count < pack->kernels.count) {
         return !cli_report_missing(&pack->request);
+    }
     void *bytes = NULL;
     size_t size;
     struct ig_error error = {0};
     good = !ig_archive_write(&pack->merged, &bytes, &size, &error) &&
            !ig_file_write(pack->output, bytes, size, &error);
-    if (!good)
+    if (!good) {
         cli_error("%s", ig_error_text(&error));
-    else
+    } else {
         report(pack, size);
-    if (good && pack->emit_c)
+    }
+    if (good && pack->emit_c) {
         good = write_c(pack, bytes, size);
+    }
     free(bytes);
     ig_error_clear(&error);
     return good;
@@ -375,14 +412,18 @@ static const char *wrong_output(const struct pack *pack) {
     struct stat output, input;
     size_t length = strlen(pack->output);
     if (pack->emit_c && length > 2 &&
-        (!strcmp(pack->output + length - 2, ".c") || !strcmp(pack->output + length - 2, ".h")))
+        (!strcmp(pack->output + length - 2, ".c") || !strcmp(pack->output + length - 2, ".h"))) {
         return "is the name of a file that --emit-c writes; expected LIB.ingot";
-    if (stat(pack->output, &output))
+    }
+    if (stat(pack->output, &output)) {
         return NULL;
-    for (size_t i = 0; i < pack->files.count; i++)
+    }
+    for (size_t i = 0; i < pack->files.count; i++) {
         if (!stat(pack->files.items[i], &input) && input.st_dev == output.st_dev &&
-            input.st_ino == output.st_ino && !cli_is_archive(pack->files.items[i]))
+            input.st_ino == output.st_ino && !cli_is_archive(pack->files.items[i])) {
             return "is one of the sources, and would be overwritten";
+        }
+    }
     return NULL;
 }
 
@@ -415,15 +456,15 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     };
     int status;
     if (cli_parse(command, options, argc, argv, &pack.files, &status)) {
-        if (!pack.files.count)
+        if (!pack.files.count) {
             status = cli_usage_error(command, "expected at least one FILE");
-        else if (!pack.output)
+        } else if (!pack.output) {
             status = cli_usage_error(command, "expected -o LIB.ingot");
-        else if (wrong_output(&pack))
+        } else if (wrong_output(&pack)) {
             status = cli_usage_error(command, "-o %s %s", pack.output, wrong_output(&pack));
-        else if (!pack.targets.count && !add_usual_targets(&pack.targets))
+        } else if (!pack.targets.count && !add_usual_targets(&pack.targets)) {
             status = CLI_FAILED;
-        else {
+        } else {
             pack.request = (struct cli_compile_request){.options = &pack.source,
                                                         .files = &pack.files,
                                                         .kernels = &pack.kernels,

@@ -45,14 +45,16 @@ struct run {
 };
 
 static bool api(ingot_status status) {
-    if (status)
+    if (status) {
         cli_error("%s", ingot_error_message());
+    }
     return status == INGOT_OK;
 }
 
 static bool base(ingot_status status, struct ig_error *error) {
-    if (status)
+    if (status) {
         cli_error("%s", ig_error_text(error));
+    }
     ig_error_clear(error);
     return status == INGOT_OK;
 }
@@ -68,14 +70,17 @@ static bool make_kernel(struct run *run) {
         cli_error("out of memory");
         return false;
     }
-    for (size_t i = 0; i < count; i++)
-        if (!api(ingot_library_constant_info(run->library, i, &infos[i])))
+    for (size_t i = 0; i < count; i++) {
+        if (!api(ingot_library_constant_info(run->library, i, &infos[i]))) {
             return false;
+        }
+    }
     for (size_t i = 0; i < run->constants.count; i++) {
         struct ig_error error = {0};
         if (!base(cli_parse_constant(run->constants.items[i], infos, count, &values[i], &error),
-                  &error))
+                  &error)) {
             return false;
+        }
         constants[i] = (ingot_constant){
             .index = values[i].index, .bytes = values[i].bytes, .size = values[i].size};
     }
@@ -105,8 +110,9 @@ static ingot_argument_info *sorted_arguments(struct run *run, size_t *count) {
         return NULL;
     }
     for (uint32_t i = 0; i < run->kernel_info.argument_count; i++) {
-        if (!api(ingot_kernel_argument_info(run->kernel, i, &infos[*count])))
+        if (!api(ingot_kernel_argument_info(run->kernel, i, &infos[*count]))) {
             return NULL;
+        }
         *count += infos[*count].active;
     }
     qsort(infos, *count, sizeof *infos, compare_infos);
@@ -118,8 +124,9 @@ static bool pad_value(struct run *run, struct bound *bound) {
     struct cli_argument *given = &bound->given;
     size_t width = ig_scalar_size(given->scalar);
     if (given->kind != CLI_ARGUMENT_VALUE || bound->info.components != 3 || !width ||
-        given->size != 3 * width || bound->info.type_size != 4 * width)
+        given->size != 3 * width || bound->info.type_size != 4 * width) {
         return true;
+    }
     char *padded = ig_arena_alloc(&run->arena, 4 * width);
     if (!padded) {
         cli_error("out of memory");
@@ -143,21 +150,25 @@ static void warn_of_type(const struct bound *bound) {
     size_t given = ig_scalar_size(bound->given.scalar);
     size_t wanted = ig_scalar_size(bound->info.scalar);
     if (given > 1 && wanted > 1 &&
-        !same_kind(bound->given.scalar, bound->info.scalar, bound->given.kind == CLI_ARGUMENT_FILE))
+        !same_kind(bound->given.scalar, bound->info.scalar,
+                   bound->given.kind == CLI_ARGUMENT_FILE)) {
         cli_warning("argument %s holds %s, but %s (buffer %u) is of type %s", bound->given.text,
                     ig_scalar_name(bound->given.scalar), bound->info.name, bound->info.index,
                     bound->info.type_name);
+    }
 }
 
 static bool make_buffer(struct run *run, struct bound *bound) {
     const struct cli_argument *given = &bound->given;
-    if (given->kind == CLI_ARGUMENT_VALUE && bound->info.space == INGOT_SPACE_CONSTANT)
+    if (given->kind == CLI_ARGUMENT_VALUE && bound->info.space == INGOT_SPACE_CONSTANT) {
         return true;
+    }
     /* Timed kernels get buffers where the device puts them, aligned for speed. */
     bool guarded = run->device_info.unified_memory && !run->timed;
     if (!api(guarded ? cli_guarded_buffer(run->device, given->size, &bound->buffer)
-                     : ingot_buffer_create(run->device, given->size, &bound->buffer)))
+                     : ingot_buffer_create(run->device, given->size, &bound->buffer))) {
         return false;
+    }
     return !given->bytes ||
            api(ingot_stream_upload(run->stream, bound->buffer, 0, given->bytes, given->size));
 }
@@ -166,15 +177,18 @@ static bool wrong_count(const struct run *run, const ingot_argument_info *infos,
                         ingot_argument_kind kind, size_t given) {
     size_t wanted = 0;
     struct ig_text names = {0};
-    for (size_t i = 0; i < count; i++)
-        if (infos[i].kind == kind)
+    for (size_t i = 0; i < count; i++) {
+        if (infos[i].kind == kind) {
             ig_text_printf(&names, "%s%s(%u) %s", wanted++ ? ", " : "",
                            kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "threadgroup", infos[i].index,
                            infos[i].name);
-    if (wanted != given)
+        }
+    }
+    if (wanted != given) {
         cli_error("kernel %s takes %zu %s argument%s (%s), but %zu %s given", run->kernel_name,
                   wanted, kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "tg:", wanted == 1 ? "" : "s",
                   wanted ? ig_text_string(&names) : "none", given, given == 1 ? "was" : "were");
+    }
     ig_text_free(&names);
     return wanted != given;
 }
@@ -185,20 +199,23 @@ static bool bind_arguments(struct run *run, const char *const *texts, size_t cou
     run->bound = ig_arena_array(&run->arena, count + 1, sizeof *run->bound);
     run->args = ig_arena_array(&run->arena, 128, sizeof *run->args);
     run->lengths = ig_arena_array(&run->arena, 128, sizeof *run->lengths);
-    if (!infos || !run->bound || !run->args || !run->lengths)
+    if (!infos || !run->bound || !run->args || !run->lengths) {
         return false;
+    }
     for (size_t i = 0; i < count; i++) {
         struct ig_error error = {0};
         ingot_status status =
             cli_parse_argument(&run->arena, texts[i], &run->bound[i].given, &error);
         run->bound_count++;
-        if (!base(status, &error))
+        if (!base(status, &error)) {
             return false;
+        }
         next += run->bound[i].given.kind == CLI_ARGUMENT_THREADGROUP;
     }
     if (wrong_count(run, infos, info_count, INGOT_ARGUMENT_BUFFER, count - next) ||
-        wrong_count(run, infos, info_count, INGOT_ARGUMENT_THREADGROUP, next))
+        wrong_count(run, infos, info_count, INGOT_ARGUMENT_THREADGROUP, next)) {
         return false;
+    }
     size_t buffers = 0, memories = count - next;
     for (size_t i = 0; i < count; i++) {
         struct bound *bound = &run->bound[i];
@@ -211,18 +228,21 @@ static bool bind_arguments(struct run *run, const char *const *texts, size_t cou
         }
         if (is_memory) {
             run->lengths[index] = (uint32_t)bound->given.size;
-            if (run->length_count <= index)
+            if (run->length_count <= index) {
                 run->length_count = index + 1;
+            }
             continue;
         }
         warn_of_type(bound);
-        if (!pad_value(run, bound) || !make_buffer(run, bound))
+        if (!pad_value(run, bound) || !make_buffer(run, bound)) {
             return false;
+        }
         run->args[index] = (ingot_arg){.buffer = bound->buffer,
                                        .bytes = bound->buffer ? NULL : bound->given.bytes,
                                        .size = bound->buffer ? 0 : bound->given.size};
-        if (run->arg_count <= index)
+        if (run->arg_count <= index) {
             run->arg_count = index + 1;
+        }
     }
     return true;
 }
@@ -246,17 +266,20 @@ static ingot_dispatch_desc dispatch_of(const struct run *run) {
 static bool read_back(struct run *run) {
     for (size_t i = 0; i < run->bound_count; i++) {
         struct bound *bound = &run->bound[i];
-        if (!bound->buffer)
+        if (!bound->buffer) {
             continue;
-        if (!bound->result)
+        }
+        if (!bound->result) {
             bound->result = ig_arena_array(&run->arena, bound->given.size + 1, 1);
+        }
         if (!bound->result) {
             cli_error("no memory for %zu bytes of results", (size_t)bound->given.size);
             return false;
         }
         if (!api(ingot_stream_download(run->stream, bound->buffer, 0, bound->result,
-                                       bound->given.size)))
+                                       bound->given.size))) {
             return false;
+        }
     }
     return true;
 }
@@ -264,15 +287,17 @@ static bool read_back(struct run *run) {
 static bool write_outputs(const struct run *run) {
     for (size_t i = 0; i < run->bound_count; i++) {
         const struct bound *bound = &run->bound[i];
-        if (!bound->given.output)
+        if (!bound->given.output) {
             continue;
+        }
         struct ig_npy array = {.scalar = bound->given.scalar, .rank = bound->given.rank};
         memcpy(array.shape, bound->given.shape, sizeof array.shape);
         array.data = bound->result;
         array.data_size = bound->given.size;
         struct ig_error error = {0};
-        if (!base(ig_npy_write(bound->given.output, &array, &error), &error))
+        if (!base(ig_npy_write(bound->given.output, &array, &error), &error)) {
             return false;
+        }
     }
     return true;
 }
@@ -299,8 +324,9 @@ static bool measure(struct run *run) {
     }
     ingot_event_release(start);
     ingot_event_release(end);
-    if (good)
+    if (good) {
         qsort(run->seconds, run->seconds_count, sizeof *run->seconds, compare_doubles);
+    }
     return good;
 }
 
@@ -320,8 +346,9 @@ static void print_preview(const struct bound *bound) {
         printf("%s%s", i ? " " : " = ", value);
     }
     printf("%s", count > 8 ? " …" : "");
-    if (bound->given.output)
+    if (bound->given.output) {
         printf(" → %s", bound->given.output);
+    }
     putchar('\n');
 }
 
@@ -330,19 +357,23 @@ static void print_result(const struct run *run) {
     printf("%s%s%s ran on %s (%s): %u×%u×%u %s\n", cli_bold(stdout), run->kernel_name,
            cli_plain(stdout), run->device_info.name, run->device_info.target, grid[0], grid[1],
            grid[2], run->threads[0] ? "threads" : "threadgroups");
-    for (size_t i = 0; i < run->bound_count; i++)
-        if (run->bound[i].buffer && run->bound[i].info.writable && run->bound[i].given.scalar)
+    for (size_t i = 0; i < run->bound_count; i++) {
+        if (run->bound[i].buffer && run->bound[i].info.writable && run->bound[i].given.scalar) {
             print_preview(&run->bound[i]);
-    if (run->seconds_count)
+        }
+    }
+    if (run->seconds_count) {
         printf("  time: best %.3f µs, median %.3f µs, worst %.3f µs of %zu\n",
                run->seconds[0] * 1e6, run->seconds[run->seconds_count / 2] * 1e6,
                run->seconds[run->seconds_count - 1] * 1e6, run->seconds_count);
+    }
 }
 
 static void write_extent(struct ig_json *json, const char *key, const uint32_t extent[3]) {
     ig_json_array(json, key);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         ig_json_u64(json, NULL, extent[i]);
+    }
     ig_json_array_end(json);
 }
 
@@ -353,30 +384,34 @@ static void write_result(const struct run *run) {
     ig_json_string(&json, "kernel", run->kernel_name);
     ig_json_string(&json, "device", run->device_info.name);
     ig_json_string(&json, "target", run->device_info.target);
-    if (run->threads[0])
+    if (run->threads[0]) {
         write_extent(&json, "threads", run->threads);
-    else
+    } else {
         write_extent(&json, "threadgroups", run->threadgroups);
+    }
     ig_json_array(&json, "outputs");
     for (size_t i = 0; i < run->bound_count; i++) {
         const struct bound *bound = &run->bound[i];
-        if (!bound->given.output)
+        if (!bound->given.output) {
             continue;
+        }
         ig_json_object(&json, NULL);
         ig_json_u64(&json, "index", bound->info.index);
         ig_json_string(&json, "name", bound->info.name);
         ig_json_string(&json, "file", bound->given.output);
         ig_json_string(&json, "type", ig_scalar_name(bound->given.scalar));
         ig_json_array(&json, "shape");
-        for (uint32_t d = 0; d < bound->given.rank; d++)
+        for (uint32_t d = 0; d < bound->given.rank; d++) {
             ig_json_u64(&json, NULL, bound->given.shape[d]);
+        }
         ig_json_array_end(&json);
         ig_json_object_end(&json);
     }
     ig_json_array_end(&json);
     ig_json_array(&json, "seconds");
-    for (size_t i = 0; i < run->seconds_count; i++)
+    for (size_t i = 0; i < run->seconds_count; i++) {
         ig_json_double(&json, NULL, run->seconds[i]);
+    }
     ig_json_array_end(&json);
     ig_json_object_end(&json);
     printf("%s\n", ig_text_string(&text));
@@ -388,23 +423,29 @@ static bool execute(struct run *run, const char *const *arguments, size_t argume
     run->device_desc.worker_threads = run->workers;
     if (!api(ingot_device_open(run->device_name, &run->device_desc, &run->device)) ||
         !api(ingot_device_get_info(run->device, &run->device_info)) ||
-        cli_open_library(run->device, run->file, &run->source, &run->library))
+        cli_open_library(run->device, run->file, &run->source, &run->library)) {
         return false;
-    if (*ingot_library_warnings(run->library) && !run->quiet)
+    }
+    if (*ingot_library_warnings(run->library) && !run->quiet) {
         cli_diagnostics(ingot_library_warnings(run->library));
+    }
     if (!make_kernel(run) || !api(ingot_stream_create(run->device, &run->stream)) ||
-        !bind_arguments(run, arguments, argument_count))
+        !bind_arguments(run, arguments, argument_count)) {
         return false;
+    }
     ingot_dispatch_desc desc = dispatch_of(run);
     if (!api(ingot_stream_dispatch(run->stream, &desc)) || !api(ingot_stream_wait(run->stream)) ||
-        !read_back(run) || !write_outputs(run))
+        !read_back(run) || !write_outputs(run)) {
         return false;
-    if (run->timed && !measure(run))
+    }
+    if (run->timed && !measure(run)) {
         return false;
-    if (run->as_json)
+    }
+    if (run->as_json) {
         write_result(run);
-    else if (!run->quiet)
+    } else if (!run->quiet) {
         print_result(run);
+    }
     return true;
 }
 
@@ -450,17 +491,17 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
     };
     int status;
     if (cli_parse(command, options, argc, argv, &items, &status)) {
-        if (items.count < 2)
+        if (items.count < 2) {
             status = cli_usage_error(command, "expected FILE and KERNEL");
-        else if (!run.threads[0] == !run.threadgroups[0])
+        } else if (!run.threads[0] == !run.threadgroups[0]) {
             status = cli_usage_error(command, "expected either --threads or --threadgroups");
-        else if (run.threadgroups[0] && !run.group[0])
+        } else if (run.threadgroups[0] && !run.group[0]) {
             status = cli_usage_error(command, "--threadgroups needs --group");
-        else if (run.repeat != NOT_GIVEN && !run.timed)
+        } else if (run.repeat != NOT_GIVEN && !run.timed) {
             status = cli_usage_error(command, "--repeat is for --time, which was not given");
-        else if (run.repeat == 0)
+        } else if (run.repeat == 0) {
             status = cli_usage_error(command, "--repeat 0: expected a whole number from 1");
-        else {
+        } else {
             run.file = items.items[0];
             run.kernel_name = items.items[1];
             status = execute(&run, items.items + 2, items.count - 2) ? CLI_OK : CLI_FAILED;

@@ -35,13 +35,15 @@ void tune_merge(const char *old, const ingot_device_info *device, const struct t
     char place[128];
     snprintf(place, sizeof place, "%.*s:%s", (int)strcspn(device->name, ":"), device->name,
              device->target);
-    if (!old || !*old)
+    if (!old || !*old) {
         ig_text_puts(out, "# Launch policy. `ingot tune` writes rules; later ones win.\n");
+    }
     for (const char *line = old ? old : ""; *line;) {
         size_t length = strcspn(line, "\n");
         bool replaced = false;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             replaced |= points[i].improved && same_words(line, place, points[i].subject);
+        }
         if (!replaced) {
             ig_text_append(out, line, length);
             ig_text_puts(out, "\n");
@@ -49,8 +51,9 @@ void tune_merge(const char *old, const ingot_device_info *device, const struct t
         line += length + (line[length] == '\n');
     }
     for (size_t i = 0; i < count; i++) {
-        if (!points[i].improved)
+        if (!points[i].improved) {
             continue;
+        }
         ig_text_printf(out, "%s %s ", place, points[i].subject);
         tune_knobs(&points[i], points[i].after, out);
         ig_text_puts(out, "\n");
@@ -59,8 +62,9 @@ void tune_merge(const char *old, const ingot_device_info *device, const struct t
 
 static bool make_parent(const char *path, struct ig_error *error) {
     const char *slash = strrchr(path, '/');
-    if (!slash || slash == path)
+    if (!slash || slash == path) {
         return true;
+    }
     char *folder = strndup(path, (size_t)(slash - path));
     if (!folder) {
         ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a path");
@@ -76,8 +80,9 @@ static bool accepted(const struct tune *tune, const char *text, struct ig_error 
     const ingot_ops_desc desc = {.policy_path = "", .policy_text = text};
     ingot_ops *ops = NULL;
     ingot_status status = ingot_ops_create(tune->device.device, &desc, &ops);
-    if (status)
+    if (status) {
         ig_fail(error, status, "%s", ingot_error_message());
+    }
     ingot_ops_release(ops);
     return !status;
 }
@@ -90,15 +95,17 @@ static bool write_policy(const struct tune *tune, const char *path) {
     bool exists = access(path, F_OK) == 0;
     if (!exists || !ig_file_read(path, 4 << 20, &old, &size, &error)) {
         tune_merge(old, &tune->device.info, tune->points, tune->point_count, &text);
-        if (text.failed)
+        if (text.failed) {
             ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory for the policy");
-        else if (accepted(tune, ig_text_string(&text), &error) && make_parent(path, &error))
+        } else if (accepted(tune, ig_text_string(&text), &error) && make_parent(path, &error)) {
             ig_file_write(path, text.data, text.size, &error);
+        }
     }
     free(old);
     ig_text_free(&text);
-    if (error.status)
+    if (error.status) {
         cli_error("%s: %s", path, ig_error_text(&error));
+    }
     bool fine = !error.status;
     ig_error_clear(&error);
     return fine;
@@ -117,17 +124,20 @@ static bool collect_points(struct tune *tune) {
         struct tune_point *point = &tune->points[tune->point_count];
         const struct tool_row *row = &tune->rows.items[i];
         if (!tune_point_open(&tune->search, row, point, why)) {
-            if (tune->verbose)
+            if (tune->verbose) {
                 printf("%s: left out: %s\n", tool_row_name(row, name), why);
+            }
             continue;
         }
         size_t k = 0;
-        while (k < tune->point_count && strcmp(tune->points[k].subject, point->subject))
+        while (k < tune->point_count && strcmp(tune->points[k].subject, point->subject)) {
             k++;
-        if (k == tune->point_count)
+        }
+        if (k == tune->point_count) {
             tune->point_count++;
-        else if (tune->points[k].row_count < TUNE_MAX_ROWS)
+        } else if (tune->points[k].row_count < TUNE_MAX_ROWS) {
             tune->points[k].rows[tune->points[k].row_count++] = *row;
+        }
     }
     return true;
 }
@@ -148,10 +158,12 @@ static void print_point(const struct tune *tune, const struct tune_point *point)
     }
     printf("  %s(%zu tried, %zu refused, %zu wrong)%s\n", cli_dim(stdout), point->tried,
            point->refused, point->wrong, cli_plain(stdout));
-    if (*point->first_wrong)
+    if (*point->first_wrong) {
         printf("  wrong: %s\n", point->first_wrong);
-    if (*point->first_refusal && tune->verbose)
+    }
+    if (*point->first_refusal && tune->verbose) {
         printf("  refused: %s\n", point->first_refusal);
+    }
     ig_text_free(&knobs);
     fflush(stdout);
 }
@@ -159,45 +171,54 @@ static void print_point(const struct tune *tune, const struct tune_point *point)
 static int report(const struct tune *tune) {
     size_t improved = 0;
     double logs = 0;
-    for (size_t i = 0; i < tune->point_count; i++)
+    for (size_t i = 0; i < tune->point_count; i++) {
         if (tune->points[i].improved) {
             improved++;
             logs += log(tune->points[i].seconds_before / tune->points[i].seconds_after);
         }
+    }
     printf("\n%zu of %zu classes are faster", improved, tune->point_count);
-    if (improved)
+    if (improved) {
         printf(", by %.2fx on average", exp(logs / (double)improved));
+    }
     printf("\n");
-    if (!improved || tune->dry_run)
+    if (!improved || tune->dry_run) {
         return tune->failed ? CLI_FAILED : CLI_OK;
+    }
     char *usual = tune->output ? NULL : ig_policy_path();
     const char *path = tune->output ? tune->output : usual;
     bool written = path && write_policy(tune, path);
-    if (!path)
+    if (!path) {
         cli_error("there is no place for the policy: HOME is not set; name a file with --output");
-    if (written)
+    }
+    if (written) {
         printf("policy: %s\n", path);
+    }
     free(usual);
     return written && !tune->failed ? CLI_OK : CLI_FAILED;
 }
 
 static int execute(const struct cli_command *command, struct tune *tune) {
-    if (!(tune->search.seconds > 0) || tune->search.seconds > 60)
+    if (!(tune->search.seconds > 0) || tune->search.seconds > 60) {
         return cli_usage_error(command, "--time %g: expected seconds, more than 0 and at most 60",
                                tune->search.seconds);
+    }
     tune->search.least_gain = tune->gain / 100;
     int status = tool_select(command, &tune->selection, IGH_TUNE, 0, &tune->rows);
-    if (status)
+    if (status) {
         return status;
+    }
     if (!tune->rows.count) {
         cli_error("no case that is tuned fits the selection");
         return CLI_FAILED;
     }
-    if (!tool_open(&tune->device, &tune->place, NULL, NULL))
+    if (!tool_open(&tune->device, &tune->place, NULL, NULL)) {
         return CLI_FAILED;
+    }
     tune->search.device = &tune->device;
-    if (!collect_points(tune))
+    if (!collect_points(tune)) {
         return CLI_FAILED;
+    }
     for (size_t i = 0; i < tune->point_count; i++) {
         cli_progress(i, tune->point_count, tune->points[i].subject);
         tune->failed += !tune_point_search(&tune->search, &tune->points[i]);
@@ -223,8 +244,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {0},
     };
     int status;
-    if (cli_parse(command, options, argc, argv, &tune.selection.operations, &status))
+    if (cli_parse(command, options, argc, argv, &tune.selection.operations, &status)) {
         status = execute(command, &tune);
+    }
     free(tune.points);
     tool_close(&tune.device);
     tool_rows_free(&tune.rows);

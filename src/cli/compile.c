@@ -55,10 +55,11 @@ struct jobs {
 };
 
 static void add(struct command_line *line, const char *item) {
-    if (line->count == MAX_ARGUMENTS)
+    if (line->count == MAX_ARGUMENTS) {
         line->overflow = true;
-    else
+    } else {
         line->items[line->count++] = item;
+    }
 }
 
 static void add_pair(struct command_line *line, const char *option, const char *value) {
@@ -75,8 +76,9 @@ static double now(void) {
 /* $INGOTC, the ingotc beside this program, or the one in PATH. */
 static const char *find_compiler(struct ig_arena *arena) {
     const char *variable = getenv("INGOTC");
-    if (variable && *variable)
+    if (variable && *variable) {
         return variable;
+    }
     char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length > 0) {
@@ -85,8 +87,9 @@ static const char *find_compiler(struct ig_arena *arena) {
         if (slash) {
             *slash = 0;
             const char *beside = ig_arena_printf(arena, "%s/ingotc", self);
-            if (beside && !access(beside, X_OK))
+            if (beside && !access(beside, X_OK)) {
                 return beside;
+            }
         }
     }
     return "ingotc";
@@ -94,24 +97,30 @@ static const char *find_compiler(struct ig_arena *arena) {
 
 static void add_source_options(struct command_line *line, struct ig_arena *arena,
                                const struct cli_source_options *options) {
-    for (size_t i = 0; i < options->include_dirs.count; i++)
+    for (size_t i = 0; i < options->include_dirs.count; i++) {
         add_pair(line, "--include", options->include_dirs.items[i]);
-    for (size_t i = 0; i < options->defines.count; i++)
+    }
+    for (size_t i = 0; i < options->defines.count; i++) {
         add_pair(line, "-D", options->defines.items[i]);
-    if (options->fast_math)
+    }
+    if (options->fast_math) {
         add(line, "--fast-math");
-    if (options->msl_version)
+    }
+    if (options->msl_version) {
         add_pair(line, "--msl-version", ig_arena_printf(arena, "%u", options->msl_version));
+    }
 }
 
 /* What ingotc said of itself or of a file, without its name and the newline: ours stands before. */
 static ingot_status fail_plainly(ingot_status status, const char *text, struct ig_error *error) {
     static const char prefix[] = "ingotc: error: ";
-    if (!strncmp(text, prefix, sizeof prefix - 1))
+    if (!strncmp(text, prefix, sizeof prefix - 1)) {
         text += sizeof prefix - 1;
+    }
     size_t size = strlen(text);
-    while (size > 0 && text[size - 1] == '\n')
+    while (size > 0 && text[size - 1] == '\n') {
         size--;
+    }
     return ig_fail(error, status, "%.*s", (int)size, text);
 }
 
@@ -120,14 +129,16 @@ static void show_progress(void *context, const char *errors) {
     const struct jobs *jobs = context;
     const char *last = NULL;
     size_t lines = 0;
-    for (const char *line = errors, *end; (end = strchr(line, '\n')); line = end + 1)
+    for (const char *line = errors, *end; (end = strchr(line, '\n')); line = end + 1) {
         if (*line == '[') {
             last = line;
             lines++;
         }
+    }
     const char *name = last ? strchr(last, ' ') : NULL;
-    if (name)
+    if (name) {
         cli_progress(jobs->done + lines, jobs->out->result_count, name + 1);
+    }
 }
 
 /* Runs ingotc on `count` kernels; the error is its stderr. */
@@ -140,26 +151,29 @@ static ingot_status run_compiler(const struct command_line *line, size_t count,
                                  .heard = listener ? show_progress : NULL,
                                  .context = listener};
     struct ig_process_result result = {0};
-    if (line->overflow)
+    if (line->overflow) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "more than %d compiler arguments",
                        MAX_ARGUMENTS);
+    }
     ingot_status status = ig_process_run(&process, &result, error);
-    if (status)
+    if (status) {
         return status == INGOT_NOT_FOUND
                    ? ig_fail(error, INGOT_NO_COMPILER,
                              "cannot run the compiler \"%s\"; set INGOTC to where ingotc is",
                              line->items[0])
                    : status;
-    if (result.timed_out)
+    }
+    if (result.timed_out) {
         status = ig_fail(error, INGOT_TIMEOUT, "the compiler ran longer than %.0f s", seconds);
-    else if (result.signal)
+    } else if (result.signal) {
         status = ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)\n%s",
                          result.signal, ig_text_string(&result.errors));
-    else if (result.exit_code == 1)
+    } else if (result.exit_code == 1) {
         status = ig_fail(error, INGOT_COMPILE_ERROR, "%s", ig_text_string(&result.errors));
-    else if (result.exit_code)
+    } else if (result.exit_code) {
         status = fail_plainly(result.exit_code == 3 ? INGOT_NO_COMPILER : INGOT_INTERNAL_ERROR,
                               ig_text_string(&result.errors), error);
+    }
     ig_process_result_free(&result);
     return status;
 }
@@ -169,8 +183,9 @@ ingot_status cli_read_archive(struct cli_compilation *out, const char *path,
     char *bytes;
     size_t size;
     ingot_status status = ig_file_read(path, 0, &bytes, &size, error);
-    if (status)
+    if (status) {
         return status;
+    }
     struct ig_archive *result = ig_arena_alloc(&out->arena, sizeof *result);
     if (!result || !cli_list_add(&out->storage, bytes)) {
         free(bytes);
@@ -178,8 +193,9 @@ ingot_status cli_read_archive(struct cli_compilation *out, const char *path,
     }
     *archive = result;
     status = ig_archive_read(&out->arena, bytes, size, result, error);
-    if (status)
+    if (status) {
         ig_error_prefix(error, "%s", path);
+    }
     return status;
 }
 
@@ -193,18 +209,21 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     add(&line, "-o");
     add(&line, listing);
     add(&line, "--list-only");
-    for (size_t i = 0; i < jobs->request->targets->count; i++) /* a wrong one is named once */
+    for (size_t i = 0; i < jobs->request->targets->count; i++) { /* a wrong one is named once */
         add_pair(&line, "--target", jobs->request->targets->items[i]);
+    }
     add_source_options(&line, arena, jobs->request->options);
     ingot_status status = run_compiler(&line, 0, NULL, error);
     if (status == INGOT_COMPILE_ERROR && !access(listing, R_OK)) { /* each for itself, then */
         ig_error_clear(error);
         status = INGOT_OK;
     }
-    if (!status)
+    if (!status) {
         status = cli_read_archive(out, listing, &out->listing, error);
-    if (status)
+    }
+    if (status) {
         return status;
+    }
     jobs->source = ig_arena_printf(arena, "%s/source.i", out->folder);
     return ig_file_write(jobs->source, out->listing->source, strlen(out->listing->source), error);
 }
@@ -220,8 +239,9 @@ static ingot_constant_info public_info(const struct ig_constant *constant) {
 static bool add_constant(struct jobs *jobs, const struct cli_constant_value *value) {
     struct ig_text hex = {0};
     ig_text_printf(&hex, "%u=", value->index);
-    for (size_t i = 0; i < value->size; i++)
+    for (size_t i = 0; i < value->size; i++) {
         ig_text_printf(&hex, "%02x", value->bytes[i]);
+    }
     const char *text = ig_arena_string(&jobs->out->arena, ig_text_string(&hex));
     ig_text_free(&hex);
     return text && cli_list_add(&jobs->constant_values, text);
@@ -233,20 +253,25 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
     ingot_constant_info *infos =
         ig_arena_array(&jobs->out->arena, listing->constant_count + 1, sizeof *infos);
     bool *given = ig_arena_array(&jobs->out->arena, listing->constant_count + 1, sizeof *given);
-    if (!infos || !given)
+    if (!infos || !given) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < listing->constant_count; i++)
+    }
+    for (uint32_t i = 0; i < listing->constant_count; i++) {
         infos[i] = public_info(&listing->constants[i]);
+    }
     for (size_t i = 0; i < jobs->request->constants->count; i++) {
         struct cli_constant_value value;
         ingot_status status = cli_parse_constant(jobs->request->constants->items[i], infos,
                                                  listing->constant_count, &value, error);
-        if (status)
+        if (status) {
             return status;
-        for (uint32_t k = 0; k < listing->constant_count; k++)
+        }
+        for (uint32_t k = 0; k < listing->constant_count; k++) {
             given[k] |= infos[k].index == value.index;
-        if (!add_constant(jobs, &value))
+        }
+        if (!add_constant(jobs, &value)) {
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+        }
     }
     for (uint32_t k = 0; jobs->request->assume_constants && k < listing->constant_count; k++) {
         struct cli_constant_value one = {.index = infos[k].index};
@@ -258,10 +283,12 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
             one.size += width;
         }
         bool again = false; /* several names may have one index */
-        for (uint32_t other = 0; other < k; other++)
+        for (uint32_t other = 0; other < k; other++) {
             again |= infos[other].index == infos[k].index;
-        if (!given[k] && !again && !add_constant(jobs, &one))
+        }
+        if (!given[k] && !again && !add_constant(jobs, &one)) {
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+        }
     }
     return INGOT_OK;
 }
@@ -295,22 +322,30 @@ static void add_command(struct command_line *line, struct ig_arena *arena, const
     const struct cli_compilation *out = jobs->out;
     const char *const head[] = {jobs->compiler, jobs->source, "--preprocessed", "--name", out->path,
                                 "-o",           path};
-    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++)
+    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
         add(line, head[i]);
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         add_pair(line, "--kernel", out->results[kernels[i]].kernel);
-    for (size_t i = 0; i < request->targets->count; i++)
+    }
+    for (size_t i = 0; i < request->targets->count; i++) {
         add_pair(line, "--target", request->targets->items[i]);
-    for (size_t i = 0; i < jobs->constant_values.count; i++)
+    }
+    for (size_t i = 0; i < jobs->constant_values.count; i++) {
         add_pair(line, "--const", jobs->constant_values.items[i]);
-    if (request->describe_only)
+    }
+    if (request->describe_only) {
         add(line, "--describe-only");
-    if (request->check)
+    }
+    if (request->check) {
         add(line, "--check");
-    if (request->no_code)
+    }
+    if (request->no_code) {
         add(line, "--no-code");
-    if (jobs->one_run)
+    }
+    if (jobs->one_run) {
         add(line, "--progress");
+    }
     struct cli_source_options options = *request->options;
     if (!add_others(line, request)) {
         options.include_dirs = (struct cli_list){0}; /* the source is preprocessed */
@@ -320,9 +355,11 @@ static void add_command(struct command_line *line, struct ig_arena *arena, const
 }
 
 static bool has_kernel(const struct ig_archive *archive, const char *kernel) {
-    for (uint32_t i = 0; archive && i < archive->variant_count; i++)
-        if (!strcmp(archive->variants[i].kernel, kernel))
+    for (uint32_t i = 0; archive && i < archive->variant_count; i++) {
+        if (!strcmp(archive->variants[i].kernel, kernel)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -344,8 +381,9 @@ static void settle(struct jobs *jobs, const size_t *kernels, size_t count, doubl
         result->archive = result->status ? NULL : archive;
         warnings = "";
         jobs->done++;
-        if (jobs->out->result_count > 1)
+        if (jobs->out->result_count > 1) {
             cli_progress(jobs->done, jobs->out->result_count, result->kernel);
+        }
     }
 }
 
@@ -368,14 +406,16 @@ static void compile_batch(struct jobs *jobs, const size_t *kernels, size_t count
         status = cli_read_archive(out, path, &archive, &error);
     } else if (path && count > 1 && !access(path, R_OK)) { /* of those that are fine */
         struct ig_error ignored = {0};
-        if (cli_read_archive(out, path, &archive, &ignored))
+        if (cli_read_archive(out, path, &archive, &ignored)) {
             archive = NULL;
+        }
         ig_error_clear(&ignored);
     }
     settle(jobs, kernels, count, now() - start, status, ig_error_text(&error), archive);
     pthread_mutex_unlock(&jobs->lock);
-    if (path)
+    if (path) {
         unlink(path);
+    }
     ig_error_clear(&error);
     ig_arena_free(&scratch);
 }
@@ -388,8 +428,9 @@ static void *worker(void *context) {
         size_t count = left < jobs->batch ? left : jobs->batch;
         jobs->next += count;
         pthread_mutex_unlock(&jobs->lock);
-        if (!count)
+        if (!count) {
             return NULL;
+        }
         compile_batch(jobs, jobs->todo + first, count);
     }
 }
@@ -400,11 +441,13 @@ static void run_workers(struct jobs *jobs, size_t count) {
     count = count < batches ? count : batches;
     count = count < MAX_WORKERS ? count : MAX_WORKERS;
     jobs->next = 0;
-    while (started + 1 < count && !pthread_create(&threads[started], NULL, worker, jobs))
+    while (started + 1 < count && !pthread_create(&threads[started], NULL, worker, jobs)) {
         started++;
+    }
     worker(jobs); /* this thread works too, so that one is always there */
-    for (size_t i = 0; i < started; i++)
+    for (size_t i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
+    }
 }
 
 static ingot_status compile_all(struct jobs *jobs, struct ig_error *error) {
@@ -412,10 +455,12 @@ static ingot_status compile_all(struct jobs *jobs, struct ig_error *error) {
     size_t cores = processors < 1 ? 1 : (size_t)processors, count = jobs->out->result_count;
     jobs->todo = ig_arena_array(&jobs->out->arena, count, sizeof *jobs->todo);
     jobs->again = ig_arena_array(&jobs->out->arena, count, sizeof *jobs->again);
-    if (!jobs->todo || !jobs->again)
+    if (!jobs->todo || !jobs->again) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         jobs->todo[jobs->todo_count++] = i;
+    }
     /* Several rounds for each core, so that all are done at about the same time. */
     size_t each = count / (2 * cores);
     jobs->batch = each < 1 ? 1 : each;
@@ -441,19 +486,24 @@ static ingot_status choose_kernels(struct jobs *jobs, struct ig_error *error) {
     const struct ig_archive *listing = out->listing;
     size_t count = wanted->count ? wanted->count : listing->kernel_count;
     out->results = ig_arena_array(&out->arena, count + 1, sizeof *out->results);
-    if (!out->results)
+    if (!out->results) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
-    if (!wanted->count)
-        for (uint32_t k = 0; k < listing->kernel_count; k++)
+    }
+    if (!wanted->count) {
+        for (uint32_t k = 0; k < listing->kernel_count; k++) {
             out->results[out->result_count++].kernel = listing->kernels[k];
+        }
+    }
     for (size_t i = 0; i < wanted->count; i++) {
         uint32_t k = 0;
-        while (k < listing->kernel_count && strcmp(listing->kernels[k], wanted->items[i]))
+        while (k < listing->kernel_count && strcmp(listing->kernels[k], wanted->items[i])) {
             k++;
+        }
         if (k < listing->kernel_count) {
             out->results[out->result_count++].kernel = wanted->items[i];
-            if (jobs->request->found)
+            if (jobs->request->found) {
                 jobs->request->found[i] = true;
+            }
         } else if (!jobs->request->found) {
             return ig_fail(error, INGOT_NOT_FOUND,
                            "%s: there is no kernel \"%s\" among its %u; `ingot inspect` lists them",
@@ -467,21 +517,26 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
                          struct ig_error *error) {
     *out = (struct cli_compilation){.path = request->path};
     struct jobs jobs = {.request = request, .out = out};
-    if (!strcmp(request->path, "-")) /* which ingotc would take for its standard input */
+    if (!strcmp(request->path, "-")) { /* which ingotc would take for its standard input */
         return ig_fail(error, INGOT_NOT_FOUND,
                        "cannot open -: sources are read from files, not from standard input");
-    if (cli_is_binary(request->path))
+    }
+    if (cli_is_binary(request->path)) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "%s is neither Metal source nor an .ingot archive", request->path);
+    }
     ingot_status status = ig_folder_temporary(&out->folder, error);
-    if (status)
+    if (status) {
         return status;
+    }
     jobs.compiler = find_compiler(&out->arena);
     status = list_kernels(&jobs, error);
-    if (!status)
+    if (!status) {
         status = choose_kernels(&jobs, error);
-    if (!status)
+    }
+    if (!status) {
         status = set_constants(&jobs, error);
+    }
     if (!status && out->result_count && !request->list_only) {
         pthread_mutex_init(&jobs.lock, NULL);
         status = compile_all(&jobs, error);
@@ -503,11 +558,13 @@ size_t cli_report_missing(const struct cli_compile_request *request) {
 }
 
 void cli_compilation_free(struct cli_compilation *compilation) {
-    for (size_t i = 0; i < compilation->storage.count; i++)
+    for (size_t i = 0; i < compilation->storage.count; i++) {
         free((char *)(uintptr_t)compilation->storage.items[i]);
+    }
     cli_list_free(&compilation->storage);
-    if (compilation->folder)
+    if (compilation->folder) {
         ig_folder_remove(compilation->folder);
+    }
     free(compilation->folder);
     ig_arena_free(&compilation->arena);
 }

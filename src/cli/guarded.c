@@ -51,10 +51,12 @@ static struct mapping *map_before_guard(uint64_t length, char **contents) {
 ingot_status cli_guarded_buffer(ingot_device *device, uint64_t length, ingot_buffer **buffer) {
     char *contents;
     struct mapping *mapping = length ? map_before_guard(length, &contents) : NULL;
-    if (!mapping)
+    if (!mapping) {
         return ingot_buffer_create(device, length, buffer);
+    }
     ingot_status status = ingot_buffer_wrap(device, contents, length, unmap, mapping, buffer);
-    if (status)
+    if (status) {
         unmap(mapping);
+    }
     return status;
 }

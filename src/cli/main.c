@@ -12,8 +12,9 @@ static void print_help(FILE *out) {
     const char *bold = cli_bold(out), *plain = cli_plain(out);
     fprintf(out, "ingot %s: run Metal compute kernels anywhere\n\n%susage:%s ingot COMMAND …\n\n",
             ingot_version(), bold, plain);
-    for (int i = 0; i < COMMAND_COUNT; i++)
+    for (int i = 0; i < COMMAND_COUNT; i++) {
         fprintf(out, "  %s%-8s%s %s\n", bold, commands[i]->name, plain, commands[i]->summary);
+    }
     fprintf(
         out,
         "\n`ingot COMMAND --help` says more. FILE is Metal source (.metal) or an .ingot "
@@ -49,8 +50,9 @@ int main(int argc, char **argv) {
             char *help_argv[] = {help, NULL};
             return commands[i]->run(commands[i], 1, help_argv);
         }
-        if (!strcmp(name, commands[i]->name))
+        if (!strcmp(name, commands[i]->name)) {
             return commands[i]->run(commands[i], argc - 2, argv + 2);
+        }
     }
     cli_error("there is no command \"%s\"; `ingot --help` lists them", wants_help ? argv[2] : name);
     return CLI_USAGE;

@@ -7,8 +7,9 @@
 static void describe_tensors(const struct igh_run *run, struct bench_row *result) {
     for (int i = 0; i < IGH_MAX_SLOTS; i++) {
         const struct igh_tensor *slot = &run->slots[i];
-        if (!slot->name)
+        if (!slot->name) {
             continue;
+        }
         struct bench_tensor *tensor = &result->tensors[result->tensor_count++];
         *tensor = (struct bench_tensor){slot->name, slot->tensor, slot->input, slot->output};
         tensor->tensor.buffer = NULL;
@@ -26,13 +27,15 @@ bool bench_measure(const struct tool_device *device, const struct igh_ceilings *
         snprintf(result->launch, sizeof result->launch, "%s", ingot_ops_last_launch());
         igh_bench_cost(bench, &result->bytes, &result->flops);
         result->sets = igh_bench_sets(bench);
-        if (ceilings)
+        if (ceilings) {
             result->share = igh_ceiling_share(ceilings, result->bytes, result->flops,
                                               result->timing.median, &result->by_bytes);
+        }
         describe_tensors(igh_bench_run(bench), result);
     }
-    if (error.status)
+    if (error.status) {
         snprintf(result->error, sizeof result->error, "%s", ig_error_text(&error));
+    }
     ig_error_clear(&error);
     igh_bench_close(bench);
     return !*result->error;
@@ -49,8 +52,9 @@ bool bench_describe(const struct tool_device *device, const struct tool_row *row
         result->sets = igh_bench_sets_for(bench, igh_rotate_bytes());
         describe_tensors(igh_bench_run(bench), result);
     }
-    if (error.status)
+    if (error.status) {
         snprintf(result->error, sizeof result->error, "%s", ig_error_text(&error));
+    }
     ig_error_clear(&error);
     igh_bench_close(bench);
     return !*result->error;
@@ -63,12 +67,14 @@ static void json_tensor(struct ig_json *json, const struct bench_tensor *tensor)
     ig_json_bool(json, "input", tensor->input);
     ig_json_bool(json, "output", tensor->output);
     ig_json_array(json, "shape");
-    for (uint32_t i = 0; i < tensor->tensor.rank; i++)
+    for (uint32_t i = 0; i < tensor->tensor.rank; i++) {
         ig_json_i64(json, NULL, tensor->tensor.shape[i]);
+    }
     ig_json_array_end(json);
     ig_json_array(json, "strides");
-    for (uint32_t i = 0; i < tensor->tensor.rank; i++)
+    for (uint32_t i = 0; i < tensor->tensor.rank; i++) {
         ig_json_i64(json, NULL, tensor->tensor.strides[i]);
+    }
     ig_json_array_end(json);
     ig_json_object_end(json);
 }
@@ -106,8 +112,9 @@ void bench_json_row(struct ig_json *json, const struct bench_row *row) {
         ig_json_string(json, "error", row->error);
     } else {
         ig_json_array(json, "tensors");
-        for (size_t i = 0; i < row->tensor_count; i++)
+        for (size_t i = 0; i < row->tensor_count; i++) {
             json_tensor(json, &row->tensors[i]);
+        }
         ig_json_array_end(json);
         json_timing(json, row);
     }

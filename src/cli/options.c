@@ -41,8 +41,9 @@ int cli_usage_error(const struct cli_command *command, const char *format, ...) 
 
 static void print_option(FILE *out, const struct cli_option *option) {
     char left[64], letter[8] = "    ";
-    if (option->letter)
+    if (option->letter) {
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    }
     snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->value_name ? " " : "",
              option->value_name ? option->value_name : "");
     fprintf(out, "  %-30s %s\n", left, option->help);
@@ -53,21 +54,25 @@ static void print_command_help(const struct cli_command *command,
     const char *bold = cli_bold(stdout), *plain = cli_plain(stdout);
     printf("%susage:%s ingot %s %s\n\n%s\n\n%soptions:%s\n", bold, plain, command->name,
            command->usage, command->help, bold, plain);
-    for (const struct cli_option *o = options; o->name; o++)
+    for (const struct cli_option *o = options; o->name; o++) {
         print_option(stdout, o);
+    }
     static const struct cli_option help = {"help", 'h', CLI_FLAG, NULL, "show this", NULL};
     print_option(stdout, &help);
-    if (command->examples)
+    if (command->examples) {
         printf("\n%sexamples:%s\n%s\n", bold, plain, command->examples);
+    }
 }
 
 static bool parse_u32(const char *text, char **end, uint32_t *out) {
-    if (*text < '0' || *text > '9')
+    if (*text < '0' || *text > '9') {
         return false;
+    }
     errno = 0;
     unsigned long long value = strtoull(text, end, 10);
-    if (errno || value > UINT32_MAX)
+    if (errno || value > UINT32_MAX) {
         return false;
+    }
     *out = (uint32_t)value;
     return true;
 }
@@ -76,12 +81,15 @@ static bool set_extent(uint32_t extent[3], const char *text) {
     char *end;
     extent[0] = extent[1] = extent[2] = 1;
     for (int i = 0; i < 3; i++) {
-        if (!parse_u32(text, &end, &extent[i]) || !extent[i])
+        if (!parse_u32(text, &end, &extent[i]) || !extent[i]) {
             return false;
-        if (!*end)
+        }
+        if (!*end) {
             return true;
-        if (*end != ',' && *end != 'x')
+        }
+        if (*end != ',' && *end != 'x') {
             return false;
+        }
         text = end + 1;
     }
     return false;
@@ -100,22 +108,25 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
     case CLI_LIST:
         return cli_list_add(option->target, value);
     case CLI_EXTENT:
-        if (set_extent(option->target, value))
+        if (set_extent(option->target, value)) {
             return true;
+        }
         cli_usage_error(
             command,
             "--%s %s: expected one to three whole numbers from 1 to 4294967295, such as 64,64",
             option->name, value);
         return false;
     case CLI_COUNT:
-        if (parse_u32(value, &end, option->target) && !*end)
+        if (parse_u32(value, &end, option->target) && !*end) {
             return true;
+        }
         cli_usage_error(command, "--%s %s: expected a whole number", option->name, value);
         return false;
     case CLI_NUMBER:
         *(double *)option->target = strtod(value, &end);
-        if (*value && !*end)
+        if (*value && !*end) {
             return true;
+        }
         cli_usage_error(command, "--%s %s: expected a number", option->name, value);
         return false;
     }
@@ -129,16 +140,20 @@ static const struct cli_option *find_option(const struct cli_option *options, co
     for (const struct cli_option *o = options; o->name; o++) {
         size_t length = strlen(o->name);
         if (argument[1] == '-') {
-            if (strncmp(argument + 2, o->name, length))
+            if (strncmp(argument + 2, o->name, length)) {
                 continue;
+            }
             char next = argument[2 + length];
-            if (next == '=')
+            if (next == '=') {
                 *value = argument + 3 + length;
-            if (next == '=' || next == 0)
+            }
+            if (next == '=' || next == 0) {
                 return o;
+            }
         } else if (o->letter && argument[1] == o->letter) {
-            if (argument[2])
+            if (argument[2]) {
                 *value = argument + 2;
+            }
             return o;
         }
     }
@@ -152,8 +167,9 @@ bool cli_parse(const struct cli_command *command, const struct cli_option *optio
     for (int i = 0; i < argc; i++) {
         const char *argument = argv[i], *value;
         if (options_over || argument[0] != '-' || !argument[1]) {
-            if (!cli_list_add(positionals, argument))
+            if (!cli_list_add(positionals, argument)) {
                 return false;
+            }
             continue;
         }
         if (!strcmp(argument, "--")) {
@@ -182,8 +198,9 @@ bool cli_parse(const struct cli_command *command, const struct cli_option *optio
             }
             value = argv[++i];
         }
-        if (!set_option(command, option, value))
+        if (!set_option(command, option, value)) {
             return false;
+        }
     }
     return true;
 }

@@ -6,8 +6,9 @@
 #include "cli/health.h"
 
 double health_severity(const struct igh_metric *metric) {
-    if (!metric)
+    if (!metric) {
         return 0;
+    }
     return isnan(metric->value) ? INFINITY
            : metric->bound > 0  ? metric->value / metric->bound
            : metric->value <= 0 ? 0
@@ -21,16 +22,18 @@ static bool specials_failed(const struct igh_result *result) {
     for (size_t i = 0; i < result->metric_count; i++) {
         const struct igh_metric *metric = &result->metrics[i];
         size_t length = strlen(metric->name);
-        if (length >= sizeof suffix && !strcmp(metric->name + length - sizeof suffix + 1, suffix))
+        if (length >= sizeof suffix && !strcmp(metric->name + length - sizeof suffix + 1, suffix)) {
             failed |= !(metric->value <= metric->bound);
+        }
     }
     return failed;
 }
 
 bool health_summarise(const struct health_device *device, size_t first,
                       struct health_summary *summary) {
-    if (first >= device->case_count)
+    if (first >= device->case_count) {
         return false;
+    }
     *summary = (struct health_summary){
         .operation = device->cases[first].row.suite->operation, .first = first, .end = first};
     while (summary->end < device->case_count &&
@@ -44,13 +47,15 @@ bool health_summarise(const struct health_device *device, size_t first,
         summary->empty_failed += c->result.is_empty && !c->result.passed;
         summary->types |= IGH_TYPE(c->row.type);
         summary->seconds += c->result.seconds;
-        if (severity > summary->worst)
+        if (severity > summary->worst) {
             summary->worst = severity;
-        for (size_t m = 0; m < c->result.metric_count; m++)
+        }
+        for (size_t m = 0; m < c->result.metric_count; m++) {
             if (!strcmp(c->result.metrics[m].name, "runs that differ")) {
                 summary->repeated++;
                 summary->differing += c->result.metrics[m].value > 0;
             }
+        }
     }
     return true;
 }
@@ -64,8 +69,9 @@ static void json_case(struct ig_json *json, const struct health_case *c) {
     ig_json_string(json, "case", c->row.test->name);
     tool_json_case(json, &c->row);
     ig_json_bool(json, "passed", c->result.passed);
-    if (*c->result.message)
+    if (*c->result.message) {
         ig_json_string(json, "message", c->result.message);
+    }
     ig_json_string(json, "variant", c->result.variant);
     ig_json_string(json, "launch", c->result.launch);
     ig_json_bool(json, "empty", c->result.is_empty);
@@ -99,22 +105,25 @@ void health_json(const struct health_report *report, struct ig_text *out) {
         ig_json_u64(&json, "failed", device->failed);
         ig_json_double(&json, "seconds", device->seconds);
         ig_json_array(&json, "cases");
-        for (size_t i = 0; i < device->case_count; i++)
+        for (size_t i = 0; i < device->case_count; i++) {
             json_case(&json, &device->cases[i]);
+        }
         ig_json_array_end(&json);
         if (device->bench) {
             bench_json_ceilings(&json, &device->ceilings);
             ig_json_array(&json, "bench");
-            for (size_t i = 0; i < device->bench_count; i++)
+            for (size_t i = 0; i < device->bench_count; i++) {
                 bench_json_row(&json, &device->bench[i]);
+            }
             ig_json_array_end(&json);
         }
         ig_json_object_end(&json);
     }
     ig_json_array_end(&json);
     ig_json_array(&json, "operations_without_cases");
-    for (size_t i = 0; i < report->uncovered.count; i++)
+    for (size_t i = 0; i < report->uncovered.count; i++) {
         ig_json_string(&json, NULL, report->uncovered.items[i]);
+    }
     ig_json_array_end(&json);
     ig_json_u64(&json, "passed", report->passed);
     ig_json_u64(&json, "failed", report->failed);
@@ -139,8 +148,9 @@ void health_escape(struct ig_text *out, const char *text) {
             ig_text_puts(out, "&quot;");
             break;
         default: /* XML allows no control characters but these three */
-            if ((unsigned char)*c >= 0x20 || *c == '\n' || *c == '\t' || *c == '\r')
+            if ((unsigned char)*c >= 0x20 || *c == '\n' || *c == '\t' || *c == '\r') {
                 ig_text_append(out, c, 1);
+            }
         }
     }
 }
@@ -187,8 +197,9 @@ static void junit_operation(struct ig_text *out, const struct health_device *dev
                    summary->end - summary->first, summary->failed, summary->seconds);
     junit_attribute(out, "timestamp", date);
     ig_text_puts(out, ">\n");
-    for (size_t i = summary->first; i < summary->end; i++)
+    for (size_t i = summary->first; i < summary->end; i++) {
         junit_case(out, name, &device->cases[i]);
+    }
     ig_text_puts(out, "  </testsuite>\n");
 }
 
@@ -199,8 +210,9 @@ void health_junit(const struct health_report *report, struct ig_text *out) {
                    report->passed + report->failed, report->failed);
     for (size_t d = 0; d < report->device_count; d++) {
         struct health_summary summary = {0};
-        while (health_summarise(&report->devices[d], summary.end, &summary))
+        while (health_summarise(&report->devices[d], summary.end, &summary)) {
             junit_operation(out, &report->devices[d], &summary, report->date);
+        }
     }
     if (report->uncovered.count) {
         ig_text_printf(out, "  <testsuite name=\"coverage\" tests=\"%zu\" failures=\"%zu\">\n",

@@ -90,10 +90,11 @@ static void card(struct ig_text *out, const char *value, const char *name, const
 }
 
 static const char *worst_text(double worst, char out[32]) {
-    if (isfinite(worst))
+    if (isfinite(worst)) {
         snprintf(out, 32, "%.3f", worst);
-    else
+    } else {
         snprintf(out, 32, "over");
+    }
     return out;
 }
 
@@ -105,11 +106,12 @@ static const char *yes_or_no(size_t tried, size_t bad) {
 
 static void operation_row(struct ig_text *out, const struct health_summary *s) {
     char text[64], types[64] = "";
-    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--)
+    for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--) {
         if (s->types >> type & 1 && strlen(types) + 8 < sizeof types) {
             strcat(types, *types ? " " : "");
             strcat(types, ig_scalar_name((ingot_scalar_type)type));
         }
+    }
     ig_text_printf(out, "<tr%s>", s->failed ? " class=\"failed\"" : "");
     cell(out, s->operation);
     ig_text_puts(out, s->failed ? "<td class=\"bad\">failed</td>" : "<td class=\"good\">ok</td>");
@@ -144,13 +146,15 @@ static void case_row(struct ig_text *out, const struct health_case *c) {
 
 static void failures(struct ig_text *out, const struct health_device *device) {
     char name[160];
-    if (!device->failed)
+    if (!device->failed) {
         return;
+    }
     ig_text_puts(out, "<h3 class=\"bad\">Failures</h3>\n");
     for (size_t i = 0; i < device->case_count; i++) {
         const struct health_case *c = &device->cases[i];
-        if (c->result.passed)
+        if (c->result.passed) {
             continue;
+        }
         ig_text_puts(out, "<pre class=\"failure\"><b>");
         health_escape(out, tool_row_name(&c->row, name));
         ig_text_puts(out, "</b>\n");
@@ -174,8 +178,9 @@ static void operations(struct ig_text *out, const struct health_device *device, 
         "<th class=\"n\">worst error / bound</th><th>deterministic</th><th>NaN, Inf</th>"
         "<th>empty</th><th class=\"n\">time</th></tr></thead><tbody>\n",
         number, number);
-    while (health_summarise(device, summary.end, &summary))
+    while (health_summarise(device, summary.end, &summary)) {
         operation_row(out, &summary);
+    }
     ig_text_puts(out, "</tbody></table></div>\n");
 }
 
@@ -192,8 +197,9 @@ static void cases(struct ig_text *out, const struct health_device *device) {
                        "<th class=\"n\">time</th><th>variant</th></tr></thead><tbody>\n",
                        summary.failed ? "bad" : "good",
                        summary.end - summary.first - summary.failed, summary.end - summary.first);
-        for (size_t i = summary.first; i < summary.end; i++)
+        for (size_t i = summary.first; i < summary.end; i++) {
             case_row(out, &device->cases[i]);
+        }
         ig_text_puts(out, "</tbody></table></div></details>\n");
     }
 }
@@ -203,8 +209,9 @@ static void cases(struct ig_text *out, const struct health_device *device) {
 static void rate_cell(struct ig_text *out, double amount, double seconds) {
     char text[32] = "";
     double rate = amount / seconds * 1e-9;
-    if (amount > 0)
+    if (amount > 0) {
         snprintf(text, sizeof text, rate < 10 ? "%.2f" : "%.1f", rate);
+    }
     number_cell(out, rate, text);
 }
 
@@ -239,8 +246,9 @@ static void bench_table_row(struct ig_text *out, const struct bench_row *row) {
 }
 
 static void speed(struct ig_text *out, const struct health_device *device, size_t number) {
-    if (!device->bench_count)
+    if (!device->bench_count) {
         return;
+    }
     ig_text_printf(
         out,
         "<h3>Speed</h3>\n<p class=\"dim\">A quick look at %zu of %zu rows, on inputs that "
@@ -261,8 +269,9 @@ static void speed(struct ig_text *out, const struct health_device *device, size_
                    "<th class=\"n\">GFLOP/s</th><th>ceiling</th><th>variant</th></tr></thead>"
                    "<tbody>\n",
                    number, number);
-    for (size_t i = 0; i < device->bench_count; i++)
+    for (size_t i = 0; i < device->bench_count; i++) {
         bench_table_row(out, &device->bench[i]);
+    }
     ig_text_puts(out, "</tbody></table></div>\n");
 }
 
@@ -272,8 +281,9 @@ static void device_section(struct ig_text *out, const struct health_device *devi
     char text[64];
     size_t count = 0;
     struct health_summary summary = {0};
-    while (health_summarise(device, summary.end, &summary))
+    while (health_summarise(device, summary.end, &summary)) {
         count++;
+    }
     ig_text_puts(out, "<section class=\"device\"><h2>");
     health_escape(out, device->info.name);
     ig_text_puts(out, "</h2>\n<p class=\"dim\">");
@@ -314,8 +324,9 @@ void health_html(const struct health_report *report, struct ig_text *out) {
         health_escape(out, report->uncovered.items[i]);
         ig_text_puts(out, " has no cases: nothing checks it.</p>\n");
     }
-    for (size_t i = 0; i < report->device_count; i++)
+    for (size_t i = 0; i < report->device_count; i++) {
         device_section(out, &report->devices[i], i);
+    }
     ig_text_puts(out, "</main>\n<script>\n");
     ig_text_puts(out, script);
     ig_text_puts(out, "</script>\n</body></html>\n");

@@ -19,9 +19,10 @@ static void legend(struct ig_text *out) {
     static const ingot_scalar_type types[] = {INGOT_SCALAR_F32, INGOT_SCALAR_F16,
                                               INGOT_SCALAR_BF16};
     ig_text_puts(out, "<p class=\"legend\">");
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         ig_text_printf(out, "<span><i class=\"%s\"></i>%s</span>", type_class(types[i]),
                        ig_scalar_name(types[i]));
+    }
     ig_text_puts(out, "</p>\n");
 }
 
@@ -47,15 +48,17 @@ static bool starts_operation(const struct health_device *device, size_t i) {
 
 static double largest_share(const struct health_device *device) {
     double largest = 1;
-    for (size_t i = 0; i < device->bench_count; i++)
+    for (size_t i = 0; i < device->bench_count; i++) {
         largest = fmax(largest, device->bench[i].share);
+    }
     return fmin(largest, 4);
 }
 
 void health_bars(const struct health_device *device, struct ig_text *out) {
     size_t lines = 0;
-    for (size_t i = 0; i < device->bench_count; i++)
+    for (size_t i = 0; i < device->bench_count; i++) {
         lines += starts_operation(device, i);
+    }
     double span = largest_share(device), width = WIDTH - LEFT - RIGHT;
     double bottom = TOP + (double)lines * LINE;
     legend(out);
@@ -63,7 +66,7 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
                    "<svg class=\"plot shares\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
                    "aria-label=\"share of the ceiling by operation\">\n",
                    WIDTH, bottom + 40);
-    for (int percent = 0; percent <= (int)(span * 100 + 0.5); percent += span > 2 ? 50 : 20)
+    for (int percent = 0; percent <= (int)(span * 100 + 0.5); percent += span > 2 ? 50 : 20) {
         ig_text_printf(
             out,
             "<line class=\"%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.0f\"/>"
@@ -71,6 +74,7 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
             percent == 100 ? "roof" : "grid", LEFT + width * percent / 100 / span,
             LEFT + width * percent / 100 / span, TOP, bottom, LEFT + width * percent / 100 / span,
             bottom + 16, percent);
+    }
     double y = TOP - LINE / 2.0;
     for (size_t i = 0; i < device->bench_count; i++) {
         const struct bench_row *row = &device->bench[i];
@@ -84,8 +88,9 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
                            "y2=\"%.1f\"/>\n",
                            LEFT, WIDTH - RIGHT, y, y);
         }
-        if (!*row->error && row->share > 0)
+        if (!*row->error && row->share > 0) {
             mark(out, LEFT + width * fmin(row->share, span) / span, y, row);
+        }
     }
     ig_text_printf(out,
                    "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">share of the "
@@ -124,8 +129,9 @@ static struct axes make_axes(const struct health_device *device) {
     a.y0 = a.y1 - 2;
     for (size_t i = 0; i < device->bench_count; i++) {
         const struct bench_row *row = &device->bench[i];
-        if (!on_roofline(row))
+        if (!on_roofline(row)) {
             continue;
+        }
         a.x0 = fmin(a.x0, log10(row->flops / row->bytes) - 0.2);
         a.x1 = fmax(a.x1, log10(row->flops / row->bytes) + 0.2);
         a.y0 = fmin(a.y0, log10(row->flops / row->timing.median) - 0.2);
@@ -135,19 +141,21 @@ static struct axes make_axes(const struct health_device *device) {
 }
 
 static void grid(const struct axes *a, struct ig_text *out) {
-    for (int e = (int)ceil(a->x0); e <= (int)floor(a->x1); e++)
+    for (int e = (int)ceil(a->x0); e <= (int)floor(a->x1); e++) {
         ig_text_printf(
             out,
             "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
             "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>\n",
             axis_x(a, pow(10, e)), axis_x(a, pow(10, e)), a->top, a->bottom, axis_x(a, pow(10, e)),
             a->bottom + 16, pow(10, e));
-    for (int e = (int)ceil(a->y0); e <= (int)floor(a->y1); e++)
+    }
+    for (int e = (int)ceil(a->y0); e <= (int)floor(a->y1); e++) {
         ig_text_printf(out,
                        "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>"
                        "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
                        a->left, a->right, axis_y(a, pow(10, e)), axis_y(a, pow(10, e)), a->left - 8,
                        axis_y(a, pow(10, e)) + 4, pow(10, e - 9));
+    }
     ig_text_printf(
         out,
         "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">operations per "
@@ -158,12 +166,14 @@ static void grid(const struct axes *a, struct ig_text *out) {
 
 void health_roofline(const struct health_device *device, struct ig_text *out) {
     double peak = device->ceilings.flops_per_second, copy = device->ceilings.bytes_per_second;
-    if (!(peak > 0) || !(copy > 0))
+    if (!(peak > 0) || !(copy > 0)) {
         return;
+    }
     struct axes a = make_axes(device);
     double ridge = peak / copy, start = pow(10, a.x0);
-    if (start * copy < pow(10, a.y0)) /* where the slope enters the picture */
+    if (start * copy < pow(10, a.y0)) { /* where the slope enters the picture */
         start = pow(10, a.y0) / copy;
+    }
     legend(out);
     ig_text_printf(out,
                    "<svg class=\"plot roofline\" viewBox=\"0 0 %d 470\" role=\"img\" "
@@ -179,9 +189,10 @@ void health_roofline(const struct health_device *device, struct ig_text *out) {
                    a.right, axis_y(&a, peak) - 6, peak * 1e-9, copy * 1e-9);
     for (size_t i = 0; i < device->bench_count; i++) {
         const struct bench_row *row = &device->bench[i];
-        if (on_roofline(row))
+        if (on_roofline(row)) {
             mark(out, axis_x(&a, row->flops / row->bytes),
                  axis_y(&a, row->flops / row->timing.median), row);
+        }
     }
     ig_text_puts(out, "</svg>\n");
 }

@@ -12,12 +12,14 @@ void cli_source_options_free(struct cli_source_options *options) {
 bool cli_is_archive(const char *path) {
     char start[5] = {0};
     FILE *file = fopen(path, "rb");
-    if (!file)
+    if (!file) {
         return false;
+    }
     size_t got = fread(start, 1, sizeof start, file);
     fclose(file);
-    if (got == sizeof start && !memcmp(start, "INGOT", 5))
+    if (got == sizeof start && !memcmp(start, "INGOT", 5)) {
         return true;
+    }
     size_t length = strlen(path);
     return length > 6 && !strcmp(path + length - 6, ".ingot");
 }
@@ -25,8 +27,9 @@ bool cli_is_archive(const char *path) {
 bool cli_is_binary(const char *path) {
     char start[4096];
     FILE *file = fopen(path, "rb");
-    if (!file)
+    if (!file) {
         return false;
+    }
     size_t got = fread(start, 1, sizeof start, file);
     fclose(file);
     return memchr(start, 0, got) != NULL;
@@ -36,15 +39,17 @@ bool cli_is_binary(const char *path) {
 static bool split_defines(struct ig_arena *arena, const struct cli_list *list,
                           ingot_define **defines) {
     *defines = ig_arena_array(arena, list->count + 1, sizeof **defines);
-    if (!*defines)
+    if (!*defines) {
         return false;
+    }
     for (size_t i = 0; i < list->count; i++) {
         const char *equals = strchr(list->items[i], '=');
         size_t length = equals ? (size_t)(equals - list->items[i]) : strlen(list->items[i]);
         (*defines)[i].name = ig_arena_copy(arena, list->items[i], length);
         (*defines)[i].value = equals ? equals + 1 : NULL;
-        if (!(*defines)[i].name)
+        if (!(*defines)[i].name) {
             return false;
+        }
     }
     return true;
 }
@@ -54,8 +59,9 @@ ingot_status cli_open_library(ingot_device *device, const char *path,
     ingot_status status;
     if (cli_is_archive(path)) {
         status = ingot_library_create_from_archive(device, path, library);
-        if (status)
+        if (status) {
             cli_error("%s", ingot_error_message());
+        }
         return status;
     }
     if (cli_is_binary(path)) {
@@ -78,10 +84,11 @@ ingot_status cli_open_library(ingot_device *device, const char *path,
         .msl_version = options->msl_version,
     };
     status = ingot_library_create_from_source_file(device, path, &desc, library);
-    if (status == INGOT_COMPILE_ERROR)
+    if (status == INGOT_COMPILE_ERROR) {
         cli_diagnostics(ingot_error_message());
-    else if (status)
+    } else if (status) {
         cli_error("%s", ingot_error_message());
+    }
     ig_arena_free(&arena);
     return status;
 }

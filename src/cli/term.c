@@ -13,8 +13,9 @@ static bool progress_shown; /* under progress_lock */
 
 static const char *escape(FILE *stream, const char *sequence) {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-    if ((no_color && *no_color) || !term || !strcmp(term, "dumb") || !isatty(fileno(stream)))
+    if ((no_color && *no_color) || !term || !strcmp(term, "dumb") || !isatty(fileno(stream))) {
         return "";
+    }
     return sequence;
 }
 
@@ -76,10 +77,12 @@ void cli_diagnostics(const char *text) {
         size_t length = strcspn(text, "\n");
         const char *mark = NULL;
         size_t which = 0;
-        for (; which < sizeof severities / sizeof severities[0]; which++)
-            if ((mark =
-                     memmem(text, length, severities[which].mark, strlen(severities[which].mark))))
+        for (; which < sizeof severities / sizeof severities[0]; which++) {
+            if ((mark = memmem(text, length, severities[which].mark,
+                               strlen(severities[which].mark)))) {
                 break;
+            }
+        }
         if (mark) {
             size_t word = strlen(severities[which].mark);
             fprintf(stderr, "%s%.*s:%s%s%.*s%s%.*s\n", cli_bold(stderr), (int)(mark - text), text,
@@ -89,8 +92,9 @@ void cli_diagnostics(const char *text) {
             fprintf(stderr, "%.*s\n", (int)length, text);
         }
         text += length;
-        if (*text)
+        if (*text) {
             text++;
+        }
     }
 }
 
@@ -99,8 +103,9 @@ void cli_progress(size_t done, size_t total, const char *what) {
     static const char full[] = "████████████████████████", empty[] = "░░░░░░░░░░░░░░░░░░░░░░░░";
     const int bytes = (int)(sizeof full - 1) / WIDTH; /* of one block */
     const char *term = getenv("TERM");
-    if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb"))
+    if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb")) {
         return;
+    }
     int filled = total ? (int)(done * WIDTH / total) : 0;
     filled = filled > WIDTH ? WIDTH : filled;
     pthread_mutex_lock(&progress_lock);
@@ -113,8 +118,9 @@ void cli_progress(size_t done, size_t total, const char *what) {
 
 void cli_progress_end(void) {
     pthread_mutex_lock(&progress_lock);
-    if (progress_shown)
+    if (progress_shown) {
         fputs("\r\033[K", stderr);
+    }
     progress_shown = false;
     pthread_mutex_unlock(&progress_lock);
 }

@@ -15,14 +15,18 @@ bool tool_open(struct tool_device *device, const struct tool_place *place, const
                                     .cpu_level = place->level,
                                     .own_process = place->own_process};
     ingot_status status = ingot_device_open(name ? name : place->device, &desc, &device->device);
-    if (!status)
+    if (!status) {
         status = ingot_device_get_info(device->device, &device->info);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_ops_create(device->device, ops, &device->options.ops);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_create(device->device, &device->options.stream);
-    if (status)
+    }
+    if (status) {
         cli_error("%s", ingot_error_message());
+    }
     return !status;
 }
 
@@ -40,9 +44,11 @@ uint32_t tool_uses(const struct igh_case *test) {
 }
 
 static bool named(const struct cli_list *patterns, const char *name) {
-    for (size_t i = 0; i < patterns->count; i++)
-        if (!fnmatch(patterns->items[i], name, 0))
+    for (size_t i = 0; i < patterns->count; i++) {
+        if (!fnmatch(patterns->items[i], name, 0)) {
             return true;
+        }
+    }
     return patterns->count == 0;
 }
 
@@ -70,38 +76,46 @@ static bool add_suite(const struct igh_suite *suite, const struct tool_selection
     for (size_t c = 0; c < suite->case_count; c++) {
         const struct igh_case *test = &suite->cases[c];
         if ((tool_uses(test) & uses) != uses || tool_uses(test) & without ||
-            !case_matches(selection->match, test->name))
+            !case_matches(selection->match, test->name)) {
             continue;
+        }
         /* float32 first: types are pinned, and it has the highest number */
         for (int type = INGOT_SCALAR_F32; type > INGOT_SCALAR_NONE; type--) {
             const struct tool_row row = {suite, test, (ingot_scalar_type)type};
             if (igh_case_has_type(suite, test, row.type) &&
-                named(&selection->types, ig_scalar_name(row.type)) && !add_row(rows, &row))
+                named(&selection->types, ig_scalar_name(row.type)) && !add_row(rows, &row)) {
                 return false;
+            }
         }
     }
     return true;
 }
 
 static bool matches_something(const char *pattern) {
-    for (size_t i = 0; i < igh_all_suites_count; i++)
-        for (size_t k = 0; k < igh_all_suites[i]->count; k++)
-            if (!fnmatch(pattern, igh_all_suites[i]->suites[k]->operation, 0))
+    for (size_t i = 0; i < igh_all_suites_count; i++) {
+        for (size_t k = 0; k < igh_all_suites[i]->count; k++) {
+            if (!fnmatch(pattern, igh_all_suites[i]->suites[k]->operation, 0)) {
                 return true;
+            }
+        }
+    }
     return false;
 }
 
 static int check_selection(const struct cli_command *command,
                            const struct tool_selection *selection) {
-    for (size_t i = 0; i < selection->operations.count; i++)
-        if (!matches_something(selection->operations.items[i]))
+    for (size_t i = 0; i < selection->operations.count; i++) {
+        if (!matches_something(selection->operations.items[i])) {
             return cli_usage_error(command, "there is no operation \"%s\"; `ingot ops` lists them",
                                    selection->operations.items[i]);
+        }
+    }
     for (size_t i = 0; i < selection->types.count; i++) {
         const char *type = selection->types.items[i];
-        if (ig_scalar_find(type, strlen(type)) == INGOT_SCALAR_NONE)
+        if (ig_scalar_find(type, strlen(type)) == INGOT_SCALAR_NONE) {
             return cli_usage_error(command, "--type %s: expected a type, such as f32, f16 or bf16",
                                    type);
+        }
     }
     return CLI_OK;
 }
@@ -110,13 +124,15 @@ int tool_select(const struct cli_command *command, const struct tool_selection *
                 uint32_t uses, uint32_t without, struct tool_rows *rows) {
     *rows = (struct tool_rows){0};
     int status = check_selection(command, selection);
-    for (size_t i = 0; i < igh_all_suites_count && !status; i++)
+    for (size_t i = 0; i < igh_all_suites_count && !status; i++) {
         for (size_t k = 0; k < igh_all_suites[i]->count && !status; k++) {
             const struct igh_suite *suite = igh_all_suites[i]->suites[k];
             if (named(&selection->operations, suite->operation) &&
-                !add_suite(suite, selection, uses, without, rows))
+                !add_suite(suite, selection, uses, without, rows)) {
                 status = CLI_FAILED;
+            }
         }
+    }
     return status;
 }
 
@@ -157,9 +173,11 @@ void tool_json_case(struct ig_json *json, const struct tool_row *row) {
     ig_json_object_end(json);
     ig_json_u64(json, "flags", row->test->flags);
     ig_json_array(json, "flag_names");
-    for (int i = 0; suite->flag_names && i < 32 && suite->flag_names[i]; i++)
-        if (row->test->flags >> i & 1)
+    for (int i = 0; suite->flag_names && i < 32 && suite->flag_names[i]; i++) {
+        if (row->test->flags >> i & 1) {
             ig_json_string(json, NULL, suite->flag_names[i]);
+        }
+    }
     ig_json_array_end(json);
 }
 
@@ -175,8 +193,9 @@ void tool_json_device(struct ig_json *json, const struct tool_device *device) {
 const char *tool_date(char out[32]) {
     time_t now = time(NULL);
     struct tm utc;
-    if (!gmtime_r(&now, &utc) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &utc))
+    if (!gmtime_r(&now, &utc) || !strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &utc)) {
         *out = 0;
+    }
     return out;
 }
 
@@ -186,8 +205,9 @@ const char *tool_seconds(double seconds, char out[32]) {
         const char *name;
     } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
     size_t i = 0;
-    while (i < 3 && seconds < units[i].unit)
+    while (i < 3 && seconds < units[i].unit) {
         i++;
+    }
     double value = seconds / units[i].unit;
     snprintf(out, 32,
              value < 10    ? "%.2f %s"
@@ -199,8 +219,9 @@ const char *tool_seconds(double seconds, char out[32]) {
 
 void tool_print(FILE *out, int width, const char *text) {
     int shown = 0, columns = abs(width);
-    for (const char *c = text; *c; c++)
+    for (const char *c = text; *c; c++) {
         shown += (*c & 0xc0) != 0x80; /* bytes that start a character */
+    }
     int spaces = columns > shown ? columns - shown : 0;
     fprintf(out, "%*s%s%*s", width < 0 ? spaces : 0, "", text, width < 0 ? 0 : spaces, "");
 }

@@ -25,10 +25,12 @@ static uint64_t cache_bytes(void) {
     unsigned long long kib = 0;
     FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
     bool known = file && fscanf(file, "%lluK", &kib) == 1;
-    if (file)
+    if (file) {
         fclose(file);
-    if (known)
+    }
+    if (known) {
         return (uint64_t)kib << 10;
+    }
 #ifdef _SC_LEVEL3_CACHE_SIZE
     long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
     return bytes > 0 ? (uint64_t)bytes : 0;
@@ -45,9 +47,11 @@ uint64_t igh_rotate_bytes(void) {
 
 static uint64_t set_bytes(const struct igh_run *run) {
     uint64_t bytes = 0;
-    for (int i = 0; i < IGH_MAX_SLOTS; i++)
-        if (run->slots[i].tensor.buffer)
+    for (int i = 0; i < IGH_MAX_SLOTS; i++) {
+        if (run->slots[i].tensor.buffer) {
             bytes += ingot_buffer_length(run->slots[i].tensor.buffer);
+        }
+    }
     return bytes;
 }
 
@@ -58,8 +62,9 @@ static bool open_set(struct igh_bench *bench, const struct igh_options *options,
     const struct igh_run *like = bench->count ? &bench->sets[0] : NULL;
     bench->count++;
     ingot_status status = igh_run_open(run, options, suite, test, type, true, like, false);
-    if (status)
+    if (status) {
         ig_fail(error, status, "%s", ig_error_text(&run->error));
+    }
     return !status;
 }
 
@@ -73,23 +78,27 @@ struct igh_bench *igh_bench_open(const struct igh_options *options, const struct
     }
     bool fine = open_set(bench, options, suite, test, type, error);
     size_t sets = igh_bench_sets_for(bench, rotate_bytes);
-    while (fine && bench->count < sets)
+    while (fine && bench->count < sets) {
         fine = open_set(bench, options, suite, test, type, error);
-    if (fine)
+    }
+    if (fine) {
         return bench;
+    }
     igh_bench_close(bench);
     return NULL;
 }
 
 void igh_bench_close(struct igh_bench *bench) {
-    for (size_t i = 0; bench && i < bench->count; i++)
+    for (size_t i = 0; bench && i < bench->count; i++) {
         igh_run_close(&bench->sets[i]);
+    }
     free(bench);
 }
 
 void igh_bench_use(struct igh_bench *bench, ingot_ops *ops) {
-    for (size_t i = 0; i < bench->count; i++)
+    for (size_t i = 0; i < bench->count; i++) {
         bench->sets[i].ops = ops;
+    }
 }
 
 const struct igh_run *igh_bench_run(const struct igh_bench *bench) {
@@ -102,15 +111,17 @@ size_t igh_bench_sets(const struct igh_bench *bench) {
 
 size_t igh_bench_sets_for(const struct igh_bench *bench, uint64_t rotate_bytes) {
     uint64_t bytes = set_bytes(&bench->sets[0]), sets = 1;
-    while (sets < MAX_SETS && bytes * sets < rotate_bytes)
+    while (sets < MAX_SETS && bytes * sets < rotate_bytes) {
         sets++;
+    }
     return (size_t)sets;
 }
 
 void igh_bench_cost(const struct igh_bench *bench, double *bytes, double *flops) {
     *bytes = *flops = 0;
-    if (bench->sets[0].suite->cost)
+    if (bench->sets[0].suite->cost) {
         bench->sets[0].suite->cost(&bench->sets[0], bytes, flops);
+    }
 }
 
 ingot_status igh_bench_launch(struct igh_bench *bench) {
@@ -121,8 +132,9 @@ ingot_status igh_bench_launch(struct igh_bench *bench) {
 
 static ingot_status launch_many(struct igh_bench *bench, uint32_t count) {
     ingot_status status = INGOT_OK;
-    for (uint32_t i = 0; i < count && !status; i++)
+    for (uint32_t i = 0; i < count && !status; i++) {
         status = igh_bench_launch(bench);
+    }
     return status;
 }
 
@@ -133,20 +145,27 @@ static ingot_status time_by_events(struct igh_bench *bench, uint32_t count, doub
     const struct igh_run *run = &bench->sets[0];
     ingot_event *events[2] = {NULL, NULL};
     ingot_status status = ingot_event_create(run->device, &events[0]);
-    if (!status)
+    if (!status) {
         status = ingot_event_create(run->device, &events[1]);
-    if (!status)
+    }
+    if (!status) {
         status = launch_many(bench, 1);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_record(run->stream, events[0]);
-    if (!status)
+    }
+    if (!status) {
         status = launch_many(bench, count);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_record(run->stream, events[1]);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_wait(run->stream);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_event_elapsed(events[0], events[1], seconds);
+    }
     ingot_event_release(events[0]);
     ingot_event_release(events[1]);
     return status;
@@ -158,12 +177,15 @@ ingot_status igh_bench_time(struct igh_bench *bench, uint32_t count, double *sec
     double start = igh_now();
     ingot_status status = ingot_device_get_info(bench->sets[0].device, &info);
     bool by_events = !status && !info.unified_memory;
-    if (!status)
+    if (!status) {
         status = by_events ? time_by_events(bench, count, seconds) : launch_many(bench, count);
-    if (!status && !by_events)
+    }
+    if (!status && !by_events) {
         status = ingot_stream_wait(bench->sets[0].stream);
-    if (status)
+    }
+    if (status) {
         return ig_fail(error, status, "%s", ingot_error_message());
+    }
     *seconds = (by_events ? *seconds : igh_now() - start) / (count ? count : 1);
     return INGOT_OK;
 }
@@ -183,10 +205,12 @@ static double percentile(const double *sorted, uint32_t count, double share) {
 static ingot_status warm_up(struct igh_bench *bench, double *seconds, struct ig_error *error) {
     double start = igh_now(), once = 0;
     ingot_status status = igh_bench_time(bench, 1, &once, error);
-    if (!status && once < 1)
+    if (!status && once < 1) {
         status = igh_bench_time(bench, (uint32_t)bench->count, &once, error);
-    while (!status && igh_now() - start < warm_seconds)
+    }
+    while (!status && igh_now() - start < warm_seconds) {
         status = igh_bench_time(bench, 1, &once, error);
+    }
     *seconds = once;
     return status;
 }
@@ -204,10 +228,12 @@ ingot_status igh_bench_measure(struct igh_bench *bench, double seconds, struct i
     /* A launch of seconds is measured thrice, whatever was asked for. */
     uint32_t least = once > 0.5 ? 3 : MIN_SAMPLES;
     while (!status && timing->samples < MAX_SAMPLES &&
-           (timing->samples < least || igh_now() - start < seconds))
+           (timing->samples < least || igh_now() - start < seconds)) {
         status = igh_bench_time(bench, timing->launches, &samples[timing->samples++], error);
-    if (status)
+    }
+    if (status) {
         return status;
+    }
     qsort(samples, timing->samples, sizeof *samples, compare_doubles);
     timing->median = percentile(samples, timing->samples, 0.5);
     timing->p10 = percentile(samples, timing->samples, 0.1);

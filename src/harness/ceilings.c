@@ -34,13 +34,16 @@ static ingot_status fastest(const struct probe *probe, const ingot_dispatch_desc
         ingot_status status =
             dispatch ? ingot_stream_dispatch(probe->stream, dispatch)
                      : ingot_stream_copy(probe->stream, probe->from, 0, probe->to, 0, copy_bytes);
-        if (!status)
+        if (!status) {
             status = ingot_stream_wait(probe->stream);
-        if (status)
+        }
+        if (status) {
             return say(probe, status);
+        }
         double took = igh_now() - start;
-        if (i == 0 || took < *seconds)
+        if (i == 0 || took < *seconds) {
             *seconds = took;
+        }
     }
     return INGOT_OK;
 }
@@ -55,12 +58,15 @@ static ingot_status measure_copy(struct probe *probe, struct igh_ceilings *ceili
     const uint64_t bytes = (uint64_t)COPY_MIB << 20;
     ingot_kernel *kernel = NULL;
     ingot_status status = make_kernel(probe, "ceiling_copy", &kernel);
-    if (!status)
+    if (!status) {
         status = say(probe, ingot_buffer_create(probe->device, bytes, &probe->from));
-    if (!status)
+    }
+    if (!status) {
         status = say(probe, ingot_buffer_create(probe->device, bytes, &probe->to));
-    if (!status)
+    }
+    if (!status) {
         status = say(probe, ingot_stream_fill(probe->stream, probe->from, 0, bytes, 1));
+    }
     const ingot_arg args[] = {{.buffer = probe->from}, {.buffer = probe->to}};
     const ingot_dispatch_desc dispatch = {.kernel = kernel,
                                           .threads = {(uint32_t)(bytes / 16)},
@@ -68,13 +74,16 @@ static ingot_status measure_copy(struct probe *probe, struct igh_ceilings *ceili
                                           .args = args,
                                           .arg_count = 2};
     double by_kernel = 0, by_copy = 0;
-    if (!status)
+    if (!status) {
         status = fastest(probe, &dispatch, 0, &by_kernel);
-    if (!status)
+    }
+    if (!status) {
         status = fastest(probe, NULL, bytes, &by_copy);
-    if (!status)
+    }
+    if (!status) {
         ceilings->bytes_per_second =
             2 * (double)bytes / (by_copy < by_kernel ? by_copy : by_kernel);
+    }
     ingot_kernel_release(kernel);
     return status;
 }
@@ -93,11 +102,13 @@ static ingot_status measure_sums(struct probe *probe, uint32_t sums, uint32_t th
     const ingot_dispatch_desc dispatch = {
         .kernel = kernel, .threads = {threads}, .group = {FMA_GROUP}, .args = args, .arg_count = 3};
     double seconds = 0;
-    if (!status)
+    if (!status) {
         status = fastest(probe, &dispatch, 0, &seconds);
+    }
     double flops = 2.0 * FMA_REPEAT * rounds * sums * threads;
-    if (!status && flops / seconds > ceilings->flops_per_second)
+    if (!status && flops / seconds > ceilings->flops_per_second) {
         ceilings->flops_per_second = flops / seconds;
+    }
     ingot_kernel_release(kernel);
     return status;
 }
@@ -109,8 +120,9 @@ static ingot_status measure_fma(struct probe *probe, struct igh_ceilings *ceilin
     bool is_cpu = !strncmp(info.name, "cpu", 3);
     uint32_t threads = info.compute_units * FMA_GROUP * (is_cpu ? 4 : 64);
     ingot_status status = INGOT_OK;
-    for (size_t i = 0; i < sizeof sums / sizeof *sums && !status; i++)
+    for (size_t i = 0; i < sizeof sums / sizeof *sums && !status; i++) {
         status = measure_sums(probe, sums[i], threads, ceilings);
+    }
     return status;
 }
 
@@ -123,10 +135,12 @@ ingot_status igh_ceilings_measure(const struct igh_options *options, struct igh_
         say(&probe, ingot_library_create_from_memory(
                         probe.device, igh_ceilings_archive,
                         (size_t)(igh_ceilings_archive_end - igh_ceilings_archive), &probe.library));
-    if (!status)
+    if (!status) {
         status = measure_copy(&probe, ceilings);
-    if (!status)
+    }
+    if (!status) {
         status = measure_fma(&probe, ceilings);
+    }
     ingot_buffer_release(probe.from);
     ingot_buffer_release(probe.to);
     ingot_library_release(probe.library);

@@ -15,11 +15,13 @@ static struct igh_bound default_bound(const struct igh_run *run, int slot) {
  * the other is not so in the same way. */
 static double error_share(double got, double expected, ingot_scalar_type type,
                           const struct igh_bound *bound) {
-    if (isnan(expected))
+    if (isnan(expected)) {
         return isnan(got) ? 0 : INFINITY;
+    }
     if (isinf(expected) || isinf(got)) {
-        if (got == expected)
+        if (got == expected) {
             return 0;
+        }
         /* The exact value may lie beyond the type's largest number, or just below it. */
         double limit = type == INGOT_SCALAR_F16 ? 65504 : 0x1.fep127;
         return isinf(got) != isinf(expected) && got * expected > 0 && !isinf(expected) &&
@@ -52,17 +54,20 @@ static void compare_slot(struct igh_run *run, int index) {
         }
     }
     igh_metric(run, slot->name, worst, 1);
-    if (!(worst <= 1) && !run->error.status)
+    if (!(worst <= 1) && !run->error.status) {
         ig_fail(&run->error, INGOT_INTERNAL_ERROR, "%s[%lld] is %.9g; expected %.9g, within %.3g",
                 slot->name, (long long)at, got[at], slot->expected[at],
                 bound.ulps * igh_ulp(slot->tensor.type, slot->expected[at]) + bound.absolute);
+    }
     free(got);
 }
 
 void igh_compare(struct igh_run *run) {
-    for (int i = 0; i < IGH_MAX_SLOTS; i++)
-        if (run->slots[i].output && run->suite->reference)
+    for (int i = 0; i < IGH_MAX_SLOTS; i++) {
+        if (run->slots[i].output && run->suite->reference) {
             compare_slot(run, i);
+        }
+    }
 }
 
 /* ---- gradients ---- */
@@ -74,8 +79,9 @@ static double loss(const struct igh_run *run, double *out) {
     const double *upstream = igh_values(run, run->suite->upstream);
     double sum = 0;
     run->suite->forward(run, out);
-    for (int64_t i = 0, n = igh_count(run, run->suite->upstream); i < n; i++)
+    for (int64_t i = 0, n = igh_count(run, run->suite->upstream); i < n; i++) {
         sum += out[i] * upstream[i];
+    }
     return sum;
 }
 
@@ -99,12 +105,14 @@ void igh_check_gradients(struct igh_run *run) {
     for (size_t g = 0; g < run->suite->gradient_count && out; g++) {
         int by = run->suite->gradients[g].by, gradient = run->suite->gradients[g].gradient;
         struct igh_tensor *input = &run->slots[by], *result = &run->slots[gradient];
-        if (!input->name || !result->name)
+        if (!input->name || !result->name) {
             continue;
+        }
         int64_t count = igh_count(run, by);
         double worst = 0, scale = 0;
-        for (int64_t i = 0; i < count; i++)
+        for (int64_t i = 0; i < count; i++) {
             scale = fmax(scale, fabs(result->expected[i]));
+        }
         for (int k = 0; k < PROBES && count; k++) {
             int64_t i = (int64_t)(igh_random(run) * (double)count);
             double numeric = probe(run, &input->values[i], out);

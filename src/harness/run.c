@@ -27,8 +27,9 @@ double igh_random(struct igh_run *run) {
 /* The sum of four uniforms, scaled: close enough to a bell, cheap, and bounded. */
 static double next_normal(uint64_t *state) {
     double sum = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         sum += next_uniform(state);
+    }
     return (sum - 2) * 1.7320508075688772;
 }
 
@@ -130,8 +131,9 @@ double igh_ulp(ingot_scalar_type type, double x) {
     const int digits = type == INGOT_SCALAR_F16 ? 11 : type == INGOT_SCALAR_BF16 ? 8 : 24;
     const int lowest = type == INGOT_SCALAR_F16 ? -14 : -126;
     int exponent;
-    if (!isfinite(x))
+    if (!isfinite(x)) {
         return 0;
+    }
     frexp(x, &exponent);
     exponent = x == 0 || exponent - 1 < lowest ? lowest : exponent - 1;
     return ldexp(1, exponent - digits + 1);
@@ -141,8 +143,9 @@ double igh_ulp(ingot_scalar_type type, double x) {
 
 static int64_t count_of(const ingot_tensor *t) {
     int64_t count = 1;
-    for (uint32_t i = 0; i < t->rank; i++)
+    for (uint32_t i = 0; i < t->rank; i++) {
         count *= t->shape[i];
+    }
     return count;
 }
 
@@ -155,8 +158,9 @@ struct walk {
 static void walk_next(struct walk *w) {
     for (uint32_t d = w->tensor->rank; d-- > 0;) {
         w->element += w->tensor->strides[d];
-        if (++w->index[d] < w->tensor->shape[d])
+        if (++w->index[d] < w->tensor->shape[d]) {
             return;
+        }
         w->element -= w->tensor->strides[d] * w->tensor->shape[d];
         w->index[d] = 0;
     }
@@ -173,8 +177,9 @@ static void store_all(struct igh_tensor *slot, const double *values) {
     for (int64_t i = 0, n = count_of(&slot->tensor); i < n; i++, walk_next(&w)) {
         char *element = at + w.element * (int64_t)size;
         igh_store(slot->tensor.type, element, values[i]);
-        if (slot->values)
+        if (slot->values) {
             slot->values[i] = igh_load(slot->tensor.type, element);
+        }
     }
 }
 
@@ -185,8 +190,9 @@ static bool has_copy(const struct igh_tensor *slot) {
 }
 
 static void free_memory(struct igh_tensor *slot) {
-    if (has_copy(slot))
+    if (has_copy(slot)) {
         free(slot->host);
+    }
     slot->host = NULL;
     ingot_buffer_release(slot->tensor.buffer);
     slot->tensor.buffer = NULL;
@@ -205,8 +211,9 @@ static ingot_status move_part(const struct igh_run *run, const struct igh_tensor
 static ingot_status move_bytes(const struct igh_run *run, const struct igh_tensor *slot,
                                bool to_device) {
     uint64_t length = ingot_buffer_length(slot->tensor.buffer);
-    if (length <= (uint64_t)1 << 30)
+    if (length <= (uint64_t)1 << 30) {
         return move_part(run, slot, to_device, 0, length);
+    }
     struct walk w = {.tensor = &slot->tensor};
     uint64_t size = ig_scalar_size(slot->tensor.type), start = slot->tensor.offset, end = start;
     ingot_status status = INGOT_OK;
@@ -217,8 +224,9 @@ static ingot_status move_bytes(const struct igh_run *run, const struct igh_tenso
             start = at;
         }
         end = at + size;
-        if (i < n)
+        if (i < n) {
             walk_next(&w);
+        }
     }
     return status;
 }
@@ -232,11 +240,13 @@ const char *igh_bytes(const struct igh_run *run, int index) {
 static void send_inputs(struct igh_run *run) {
     for (int i = 0; i < IGH_MAX_SLOTS && !run->error.status; i++) {
         const struct igh_tensor *slot = &run->slots[i];
-        if (!slot->input || slot->is_sent || !has_copy(slot))
+        if (!slot->input || slot->is_sent || !has_copy(slot)) {
             continue;
+        }
         ingot_status status = move_bytes(run, slot, true);
-        if (status)
+        if (status) {
             ig_fail(&run->error, status, "%s: %s", slot->name, ingot_error_message());
+        }
     }
 }
 
@@ -246,15 +256,17 @@ double *igh_got(const struct igh_run *run, int index) {
     double *values = malloc(((size_t)count + 1) * sizeof *values);
     struct walk w = {.tensor = &slot->tensor};
     size_t size = ig_scalar_size(slot->tensor.type);
-    if (!values || !count)
+    if (!values || !count) {
         return values;
+    }
     if (!igh_bytes(run, index)) {
         free(values);
         return NULL;
     }
     const char *at = first_element(slot);
-    for (int64_t i = 0; i < count; i++, walk_next(&w))
+    for (int64_t i = 0; i < count; i++, walk_next(&w)) {
         values[i] = igh_load(slot->tensor.type, at + w.element * (int64_t)size);
+    }
     return values;
 }
 
@@ -277,10 +289,12 @@ static void allocate(struct igh_run *run, struct igh_tensor *slot, uint64_t elem
         return;
     }
     slot->host = ingot_buffer_contents(slot->tensor.buffer);
-    if (!slot->host)
+    if (!slot->host) {
         slot->host = calloc(1, bytes ? bytes : 1);
-    if (!slot->host)
+    }
+    if (!slot->host) {
         fail_memory(run, slot->name, (int64_t)elements);
+    }
 }
 
 static void put_specials(struct igh_tensor *slot, double *values, int64_t count) {
@@ -288,8 +302,9 @@ static void put_specials(struct igh_tensor *slot, double *values, int64_t count)
     ingot_scalar_type type = slot->tensor.type;
     bool is_float =
         type == INGOT_SCALAR_F32 || type == INGOT_SCALAR_F16 || type == INGOT_SCALAR_BF16;
-    for (int i = 0; i < 3 && is_float && !slot->exact && count > 0; i++)
+    for (int i = 0; i < 3 && is_float && !slot->exact && count > 0; i++) {
         values[(count / 4 * (i + 1) + i) % count] = specials[i];
+    }
 }
 
 /* For speed, in memory that the host cannot reach: the first elements are sent, and copied until
@@ -306,8 +321,9 @@ static void fill_on_device(struct igh_run *run, struct igh_tensor *slot, uint64_
         status = ingot_stream_copy(run->stream, buffer, 0, buffer, done, step);
         done += step;
     }
-    if (status)
+    if (status) {
         ig_fail(&run->error, status, "%s: %s", slot->name, ingot_error_message());
+    }
     slot->is_sent = true;
 }
 
@@ -320,19 +336,22 @@ static void fill_quickly(struct igh_run *run, struct igh_tensor *slot, uint64_t 
     const struct igh_tensor *like = run->like ? &run->like->slots[slot - run->slots] : NULL;
     uint64_t length = ingot_buffer_length(slot->tensor.buffer);
     if (like && !like->output && ingot_buffer_length(like->tensor.buffer) == length) {
-        if (like->is_sent)
+        if (like->is_sent) {
             fill_on_device(run, slot, 0, like);
-        else
+        } else {
             memcpy(slot->host, like->host, length);
+        }
         return;
     }
     unsigned char period[PERIOD][8];
     int64_t count = count_of(&slot->tensor), first = count < PERIOD ? count : PERIOD;
-    for (int64_t i = 0; i < first; i++)
+    for (int64_t i = 0; i < first; i++) {
         igh_store(slot->tensor.type, period[i], fill_value(&slot->fill, state));
+    }
     bool dense = at - slot->host + count * (int64_t)size == (int64_t)length;
-    for (int64_t i = 0; i < (dense ? first : count); i++, walk_next(&w))
+    for (int64_t i = 0; i < (dense ? first : count); i++, walk_next(&w)) {
         memcpy(at + w.element * (int64_t)size, period[i % PERIOD], size);
+    }
     if (dense && has_copy(slot) && at == slot->host) {
         fill_on_device(run, slot, (uint64_t)first * size, NULL);
         return;
@@ -345,8 +364,9 @@ static void fill_quickly(struct igh_run *run, struct igh_tensor *slot, uint64_t 
 
 static void fill_input(struct igh_run *run, struct igh_tensor *slot) {
     int64_t count = count_of(&slot->tensor);
-    if (!count)
+    if (!count) {
         return;
+    }
     uint64_t state = run->seed;
     run->seed = run->seed * 6364136223846793005u + 1442695040888963407u;
     if (run->for_speed) {
@@ -358,10 +378,12 @@ static void fill_input(struct igh_run *run, struct igh_tensor *slot) {
         fail_memory(run, slot->name, count);
         return;
     }
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         values[i] = fill_value(&slot->fill, &state);
-    if (run->specials)
+    }
+    if (run->specials) {
         put_specials(slot, values, count);
+    }
     store_all(slot, values);
     free(values);
 }
@@ -376,16 +398,18 @@ static struct igh_tensor *declare(struct igh_run *run, int index, const char *na
     if (!failed(run) && !run->for_speed) {
         slot->values = calloc((size_t)count + 1, sizeof *slot->values);
         slot->expected = calloc((size_t)count + 1, sizeof *slot->expected);
-        if (!slot->values || !slot->expected)
+        if (!slot->values || !slot->expected) {
             fail_memory(run, name, count);
+        }
     }
     return slot;
 }
 
 void igh_input(struct igh_run *run, int index, const char *name, ingot_scalar_type type,
                uint32_t rank, const int64_t *shape, struct igh_fill fill) {
-    if (failed(run))
+    if (failed(run)) {
         return;
+    }
     struct igh_tensor *slot = declare(run, index, name, type, rank, shape);
     slot->input = true;
     slot->fill = fill;
@@ -393,8 +417,9 @@ void igh_input(struct igh_run *run, int index, const char *name, ingot_scalar_ty
 
 void igh_output(struct igh_run *run, int index, const char *name, ingot_scalar_type type,
                 uint32_t rank, const int64_t *shape) {
-    if (failed(run))
+    if (failed(run)) {
         return;
+    }
     declare(run, index, name, type, rank, shape)->output = true;
 }
 
@@ -406,13 +431,15 @@ void igh_inout(struct igh_run *run, int index, const char *name, ingot_scalar_ty
 
 void igh_strides(struct igh_run *run, int index, const int64_t *strides, int64_t first) {
     struct igh_tensor *slot = &run->slots[index];
-    if (failed(run))
+    if (failed(run)) {
         return;
+    }
     uint64_t reach = (uint64_t)first + 1;
     for (uint32_t i = 0; i < slot->tensor.rank; i++) {
         slot->tensor.strides[i] = strides[i];
-        if (slot->tensor.shape[i] > 0)
+        if (slot->tensor.shape[i] > 0) {
             reach += (uint64_t)(slot->tensor.shape[i] - 1) * (uint64_t)strides[i];
+        }
     }
     free_memory(slot);
     allocate(run, slot, reach);
@@ -425,8 +452,9 @@ void igh_no_specials(struct igh_run *run, int index) {
 
 void igh_set(struct igh_run *run, int index, const double *values, bool always) {
     struct igh_tensor *slot = &run->slots[index];
-    if (failed(run) || (run->for_speed && !always) || !count_of(&slot->tensor))
+    if (failed(run) || (run->for_speed && !always) || !count_of(&slot->tensor)) {
         return;
+    }
     store_all(slot, values);
     slot->fill = (struct igh_fill){0};
     slot->exact = slot->is_set = true;
@@ -449,8 +477,9 @@ double *igh_expected(const struct igh_run *run, int index) {
 }
 
 void igh_metric(struct igh_run *run, const char *name, double value, double bound) {
-    if (run->metric_count == IGH_MAX_METRICS)
+    if (run->metric_count == IGH_MAX_METRICS) {
         return;
+    }
     struct igh_metric *metric = &run->metrics[run->metric_count++];
     snprintf(metric->name, sizeof metric->name, "%s", name);
     metric->value = value;
@@ -473,12 +502,15 @@ ingot_status igh_run_open(struct igh_run *run, const struct igh_options *options
                             .specials = specials,
                             .like = like,
                             .seed = 0x1234567};
-    for (const char *c = test->name; *c; c++)
+    for (const char *c = test->name; *c; c++) {
         run->seed = run->seed * 31 + (unsigned char)*c;
+    }
     suite->declare(run);
-    for (int i = 0; i < IGH_MAX_SLOTS && !failed(run); i++)
-        if (run->slots[i].input && !run->slots[i].is_set)
+    for (int i = 0; i < IGH_MAX_SLOTS && !failed(run); i++) {
+        if (run->slots[i].input && !run->slots[i].is_set) {
             fill_input(run, &run->slots[i]);
+        }
+    }
     send_inputs(run);
     return run->error.status;
 }

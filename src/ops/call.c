@@ -16,19 +16,21 @@ const char *ingot_ops_last_variant(void) {
 }
 
 static void extent_text(const uint32_t e[3], char *text, size_t size) {
-    if (e[2] > 1)
+    if (e[2] > 1) {
         snprintf(text, size, "%ux%ux%u", e[0], e[1] ? e[1] : 1, e[2]);
-    else if (e[1] > 1)
+    } else if (e[1] > 1) {
         snprintf(text, size, "%ux%u", e[0], e[1]);
-    else
+    } else {
         snprintf(text, size, "%u", e[0]);
+    }
 }
 
 const char *ingot_ops_last_launch(void) {
     static _Thread_local char text[IGO_KEY_SIZE];
     char grid[48], group[48];
-    if (!last_launch.group[0])
+    if (!last_launch.group[0]) {
         return "";
+    }
     extent_text(last_launch.grid, grid, sizeof grid);
     extent_text(last_launch.group, group, sizeof group);
     snprintf(text, sizeof text, last_launch.threads ? "%s threads by %s" : "%s groups of %s", grid,
@@ -37,8 +39,9 @@ const char *ingot_ops_last_launch(void) {
 }
 
 bool igo_fail(struct igo_call *call, ingot_status status, const char *format, ...) {
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     va_list list;
     char message[2048];
     va_start(list, format);
@@ -60,15 +63,16 @@ void igo_begin(struct igo_call *call, ingot_ops *ops, ingot_stream *stream,
     call->failed = call->empty = false;
     call->key[0] = 0;
     call->launch.group[0] = 0;
-    if (!ops || !stream || !desc)
+    if (!ops || !stream || !desc) {
         igo_fail(call, INGOT_INVALID_ARGUMENT, "%s is NULL",
                  !ops      ? "ops"
                  : !stream ? "stream"
                            : "desc");
-    else if (stream->device != ops->device)
+    } else if (stream->device != ops->device) {
         igo_fail(call, INGOT_INVALID_ARGUMENT,
                  "the stream belongs to another opening of device \"%s\" than ops (\"%s\")",
                  stream->device->info.name, ops->info.name);
+    }
 }
 
 void igo_keep_last_launch(struct igo_call *call) {
@@ -76,8 +80,9 @@ void igo_keep_last_launch(struct igo_call *call) {
 }
 
 ingot_status igo_end(struct igo_call *call) {
-    if (call->failed)
+    if (call->failed) {
         return ig_api_result(&call->error);
+    }
     memcpy(last_variant, call->key, sizeof last_variant);
     last_launch = call->launch;
     return INGOT_OK;
@@ -94,9 +99,11 @@ uint32_t igo_threadgroup_memory(const struct igo_call *call) {
 const char *igo_device_kind(const struct igo_call *call) {
     static const char *const kinds[] = {"cpu", "cuda", "metal"};
     size_t length = strcspn(call->ops->info.name, ":");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strlen(kinds[i]) == length && !strncmp(kinds[i], call->ops->info.name, length))
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strlen(kinds[i]) == length && !strncmp(kinds[i], call->ops->info.name, length)) {
             return kinds[i];
+        }
+    }
     return "unknown";
 }
 
@@ -111,8 +118,9 @@ static void class_append(struct igo_class *c, const char *text, size_t size) {
 }
 
 void igo_class_word(struct igo_class *c, const char *word) {
-    if (c->size)
+    if (c->size) {
         class_append(c, "/", 1);
+    }
     class_append(c, word, strlen(word));
 }
 
@@ -137,8 +145,9 @@ void igo_class_size(struct igo_class *c, const char *word, uint64_t n, uint64_t 
 
 static uint64_t choice_hash(const struct ingot_ops_info *operation, const char *subject) {
     uint64_t hash = 14695981039346656037u ^ (uintptr_t)operation;
-    for (; *subject; subject++)
+    for (; *subject; subject++) {
         hash = (hash ^ (unsigned char)*subject) * 1099511628211u;
+    }
     return hash ^ hash >> 31;
 }
 
@@ -147,10 +156,12 @@ static const struct igo_choice *find_choice(const ingot_ops *ops,
                                             const char *subject, uint64_t hash) {
     for (size_t i = hash; ops->choice_capacity; i++) {
         const struct igo_choice *c = ops->choices[i & (ops->choice_capacity - 1)];
-        if (!c)
+        if (!c) {
             return NULL;
-        if (c->operation == operation && !strcmp(c->subject, subject))
+        }
+        if (c->operation == operation && !strcmp(c->subject, subject)) {
             return c;
+        }
     }
     return NULL;
 }
@@ -158,15 +169,18 @@ static const struct igo_choice *find_choice(const ingot_ops *ops,
 static bool grow_choices(ingot_ops *ops) {
     size_t capacity = ops->choice_capacity ? 2 * ops->choice_capacity : 256;
     struct igo_choice **table = calloc(capacity, sizeof(struct igo_choice *));
-    if (!table)
+    if (!table) {
         return false;
+    }
     for (size_t i = 0; i < ops->choice_capacity; i++) {
         struct igo_choice *c = ops->choices[i];
         size_t at = c ? choice_hash(c->operation, c->subject) : 0;
-        while (c && table[at & (capacity - 1)])
+        while (c && table[at & (capacity - 1)]) {
             at++;
-        if (c)
+        }
+        if (c) {
             table[at & (capacity - 1)] = c;
+        }
     }
     free(ops->choices);
     ops->choices = table;
@@ -185,25 +199,29 @@ static const struct igo_choice *make_choice(ingot_ops *ops, const struct ingot_o
     snprintf(c->subject, sizeof c->subject, "%s", subject);
     igo_policy_resolve(&ops->policy, &ops->info, operation, subject, c->knobs);
     int at = snprintf(c->key, sizeof c->key, "%s/%s", operation->name, subject);
-    for (size_t k = 0; k < operation->knob_count && at > 0 && (size_t)at < sizeof c->key; k++)
+    for (size_t k = 0; k < operation->knob_count && at > 0 && (size_t)at < sizeof c->key; k++) {
         at += snprintf(c->key + at, sizeof c->key - (size_t)at, "%c%s%u", k ? '.' : '/',
                        operation->knobs[k].name, c->knobs[k]);
+    }
     size_t slot = hash;
-    while (ops->choices[slot & (ops->choice_capacity - 1)])
+    while (ops->choices[slot & (ops->choice_capacity - 1)]) {
         slot++;
+    }
     ops->choices[slot & (ops->choice_capacity - 1)] = c;
     ops->choice_count++;
     return c;
 }
 
 bool igo_policy(struct igo_call *call, ingot_scalar_type type, const struct igo_class *class_text) {
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     ingot_ops *ops = call->ops;
     struct igo_class subject = {0};
     igo_class_word(&subject, ig_scalar_name(type));
-    if (class_text && class_text->size)
+    if (class_text && class_text->size) {
         igo_class_word(&subject, class_text->text);
+    }
     uint64_t hash = choice_hash(call->operation, subject.text);
     pthread_rwlock_rdlock(&ops->choices_lock);
     const struct igo_choice *choice = find_choice(ops, call->operation, subject.text, hash);
@@ -211,12 +229,14 @@ bool igo_policy(struct igo_call *call, ingot_scalar_type type, const struct igo_
     if (!choice) {
         pthread_rwlock_wrlock(&ops->choices_lock);
         choice = find_choice(ops, call->operation, subject.text, hash);
-        if (!choice)
+        if (!choice) {
             choice = make_choice(ops, call->operation, subject.text, hash);
+        }
         pthread_rwlock_unlock(&ops->choices_lock);
     }
-    if (!choice)
+    if (!choice) {
         return igo_fail(call, INGOT_OUT_OF_MEMORY, "no memory for the launch policy");
+    }
     memcpy(call->knobs, choice->knobs, sizeof call->knobs);
     memcpy(call->key, choice->key, sizeof call->key);
     return true;
@@ -227,8 +247,9 @@ bool igo_policy(struct igo_call *call, ingot_scalar_type type, const struct igo_
 /* Digits of a number, from the end of `digits` backwards. */
 static const char *number_text(uint32_t number, char digits[11]) {
     char *at = digits + 10;
-    for (*at = 0; at == digits + 10 || number; number /= 10)
+    for (*at = 0; at == digits + 10 || number; number /= 10) {
         *--at = (char)('0' + number % 10);
+    }
     return at;
 }
 
@@ -242,12 +263,14 @@ void igo_launch_kernel(struct igo_launch *launch, const char *format, ...) {
     for (; *format; format++) {
         const bool converts = *format == '%';
         const char *text = format;
-        if (converts)
+        if (converts) {
             text = *++format == 's' ? va_arg(list, const char *)
                                     : number_text(va_arg(list, uint32_t), digits);
+        }
         const size_t length = converts ? strlen(text) : 1;
-        if (size + length < sizeof launch->name)
+        if (size + length < sizeof launch->name) {
             memcpy(launch->name + size, text, length);
+        }
         size += size + length < sizeof launch->name ? length : 0;
     }
     va_end(list);
@@ -266,8 +289,9 @@ void igo_launch_line(struct igo_launch *launch, uint64_t threads, uint32_t group
 }
 
 static void add_constant(struct igo_launch *launch, struct igo_constant constant) {
-    if (launch->constant_count < IGO_MAX_CONSTANTS)
+    if (launch->constant_count < IGO_MAX_CONSTANTS) {
         launch->constants[launch->constant_count] = constant;
+    }
     launch->constant_count++;
 }
 
@@ -291,8 +315,9 @@ void igo_launch_constant_f32(struct igo_launch *launch, const char *name, float 
 }
 
 static void add_arg(struct igo_launch *launch, ingot_arg arg) {
-    if (launch->arg_count < IGO_MAX_ARGS)
+    if (launch->arg_count < IGO_MAX_ARGS) {
         launch->args[launch->arg_count] = arg;
+    }
     launch->arg_count++;
 }
 
@@ -308,10 +333,11 @@ void igo_launch_tensor(struct igo_launch *launch, const ingot_tensor *tensor,
 static const uint64_t nothing[2];
 
 void igo_launch_optional(struct igo_launch *launch, const ingot_tensor *tensor) {
-    if (tensor && tensor->buffer)
+    if (tensor && tensor->buffer) {
         igo_launch_tensor(launch, tensor, NULL);
-    else
+    } else {
         igo_launch_bytes(launch, nothing, sizeof nothing);
+    }
 }
 
 void igo_launch_bytes(struct igo_launch *launch, const void *bytes, size_t size) {
@@ -335,12 +361,13 @@ static bool check_launch(struct igo_call *call, const struct igo_launch *launch,
     ingot_kernel_get_info(kernel, &info);
     uint64_t size = (uint64_t)launch->group[0] * (launch->group[1] ? launch->group[1] : 1) *
                     (launch->group[2] ? launch->group[2] : 1);
-    if (launch->whole_simdgroups && size % info.thread_execution_width)
+    if (launch->whole_simdgroups && size % info.thread_execution_width) {
         return igo_fail(call, INGOT_LAUNCH_ERROR,
                         "kernel %s works on whole SIMD-groups of %u threads, but a group of %llu "
                         "was chosen (%s)",
                         info.name, info.thread_execution_width, (unsigned long long)size,
                         call->key);
+    }
     return true;
 }
 
@@ -356,11 +383,13 @@ bool igo_has_kernel(struct igo_call *call, const struct igo_launch *launch) {
 }
 
 bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
-    if (call->failed)
+    if (call->failed) {
         return false;
-    if (launch->arg_count > IGO_MAX_ARGS || launch->constant_count > IGO_MAX_CONSTANTS)
+    }
+    if (launch->arg_count > IGO_MAX_ARGS || launch->constant_count > IGO_MAX_CONSTANTS) {
         return igo_fail(call, INGOT_INTERNAL_ERROR, "kernel %s: %zu arguments and %zu constants",
                         launch->kernel, launch->arg_count, launch->constant_count);
+    }
     ingot_kernel *kernel;
     ingot_status status =
         igo_pipeline_get(call->ops, launch->library ? launch->library : call->library, launch,
@@ -370,13 +399,15 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
         call->failed = true;
         return false;
     }
-    if (!check_launch(call, launch, kernel))
+    if (!check_launch(call, launch, kernel)) {
         return false;
+    }
     ingot_arg args[IGO_MAX_ARGS];
     for (size_t i = 0; i < launch->arg_count; i++) {
         args[i] = launch->args[i];
-        if (args[i].bytes == nothing && call->ops->nothing)
+        if (args[i].bytes == nothing && call->ops->nothing) {
             args[i] = (ingot_arg){.buffer = call->ops->nothing};
+        }
     }
     ingot_dispatch_desc desc = {
         .kernel = kernel,
@@ -389,8 +420,9 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
     memcpy(desc.threadgroups, launch->threadgroups, sizeof desc.threadgroups);
     memcpy(desc.group, launch->group, sizeof desc.group);
     status = ig_stream_dispatch(call->stream, &desc, igo_threadgroup_memory(call));
-    if (status)
+    if (status) {
         return igo_fail(call, status, "%s", ingot_error_message());
+    }
     note_launch(call, launch);
     return true;
 }
@@ -409,16 +441,18 @@ static uint64_t tensor_bytes(const ingot_tensor *tensor) {
 }
 
 bool igo_blit_fill(struct igo_call *call, const ingot_tensor *tensor, uint8_t value) {
-    if (call->failed || !igo_count(tensor))
+    if (call->failed || !igo_count(tensor)) {
         return !call->failed;
+    }
     ingot_status status = ingot_stream_fill(call->stream, tensor->buffer, tensor->offset,
                                             tensor_bytes(tensor), value);
     return !status || igo_fail(call, status, "%s", ingot_error_message());
 }
 
 bool igo_blit_copy(struct igo_call *call, const ingot_tensor *from, const ingot_tensor *to) {
-    if (call->failed || !igo_count(from))
+    if (call->failed || !igo_count(from)) {
         return !call->failed;
+    }
     ingot_status status = ingot_stream_copy(call->stream, from->buffer, from->offset, to->buffer,
                                             to->offset, tensor_bytes(from));
     return !status || igo_fail(call, status, "%s", ingot_error_message());

@@ -7,16 +7,19 @@
 #include "ops/ops.h"
 
 static void list_types(uint32_t types, struct ig_text *out) {
-    for (uint32_t i = 0; i < 32; i++)
-        if (types & 1u << i)
+    for (uint32_t i = 0; i < 32; i++) {
+        if (types & 1u << i) {
             ig_text_printf(out, "%s%s", out->size ? ", " : "",
                            ig_scalar_name((ingot_scalar_type)i));
+        }
+    }
 }
 
 static bool check_type(struct igo_call *call, const char *name, const ingot_tensor *tensor,
                        uint32_t types) {
-    if (ig_scalar_size(tensor->type) && types & IGO_TYPE(tensor->type))
+    if (ig_scalar_size(tensor->type) && types & IGO_TYPE(tensor->type)) {
         return true;
+    }
     struct ig_text known = {0};
     list_types(types, &known);
     igo_fail(call, INGOT_INVALID_ARGUMENT, "%s has type %s; it may be %s", name,
@@ -28,49 +31,58 @@ static bool check_type(struct igo_call *call, const char *name, const ingot_tens
 static bool check_dimensions(struct igo_call *call, const char *name, const ingot_tensor *tensor) {
     int64_t count = 1;
     for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (tensor->shape[i] < 0 || tensor->strides[i] < 0)
+        if (tensor->shape[i] < 0 || tensor->strides[i] < 0) {
             return igo_fail(
                 call, INGOT_INVALID_ARGUMENT,
                 "%s has %s %lld in dimension %u; it must not be negative", name,
                 tensor->shape[i] < 0 ? "extent" : "stride",
                 (long long)(tensor->shape[i] < 0 ? tensor->shape[i] : tensor->strides[i]), i);
-        if (__builtin_mul_overflow(count, tensor->shape[i], &count))
+        }
+        if (__builtin_mul_overflow(count, tensor->shape[i], &count)) {
             return igo_fail(call, INGOT_INVALID_ARGUMENT, "%s has more than 2^63 elements", name);
+        }
     }
     return true;
 }
 
 static bool check_memory(struct igo_call *call, const char *name, const ingot_tensor *tensor) {
     uint64_t first, end, size = ig_scalar_size(tensor->type);
-    if (igo_count(tensor) == 0)
+    if (igo_count(tensor) == 0) {
         return true;
-    if (!tensor->buffer)
+    }
+    if (!tensor->buffer) {
         return igo_fail(call, INGOT_INVALID_ARGUMENT, "%s has no buffer", name);
+    }
     uint64_t length = ingot_buffer_length(tensor->buffer);
-    if (!igo_span(tensor, &first, &end) || end > length)
+    if (!igo_span(tensor, &first, &end) || end > length) {
         return igo_fail(call, INGOT_INVALID_ARGUMENT,
                         "%s ends at byte %llu of a buffer of %llu bytes", name,
                         (unsigned long long)end, (unsigned long long)length);
-    if (tensor->offset % size)
+    }
+    if (tensor->offset % size) {
         return igo_fail(call, INGOT_INVALID_ARGUMENT,
                         "%s starts at byte %llu, which is no multiple of its type's %llu bytes",
                         name, (unsigned long long)tensor->offset, (unsigned long long)size);
+    }
     return true;
 }
 
 bool igo_tensor(struct igo_call *call, const char *name, const ingot_tensor *tensor, uint32_t types,
                 uint32_t min_rank, uint32_t max_rank) {
-    if (call->failed)
+    if (call->failed) {
         return false;
-    if (!tensor)
+    }
+    if (!tensor) {
         return igo_fail(call, INGOT_INVALID_ARGUMENT, "%s is missing", name);
-    if (tensor->rank > INGOT_MAX_RANK || tensor->rank < min_rank || tensor->rank > max_rank)
+    }
+    if (tensor->rank > INGOT_MAX_RANK || tensor->rank < min_rank || tensor->rank > max_rank) {
         return min_rank == max_rank
                    ? igo_fail(call, INGOT_INVALID_ARGUMENT, "%s has %u dimensions; it must have %u",
                               name, tensor->rank, min_rank)
                    : igo_fail(call, INGOT_INVALID_ARGUMENT,
                               "%s has %u dimensions; it must have %u to %u", name, tensor->rank,
                               min_rank, max_rank);
+    }
     return check_type(call, name, tensor, types) && check_dimensions(call, name, tensor) &&
            check_memory(call, name, tensor);
 }
@@ -83,8 +95,9 @@ bool igo_same_type(struct igo_call *call, const char *name, const ingot_tensor *
 
 bool igo_same_shape(struct igo_call *call, const char *name, const ingot_tensor *tensor,
                     const char *other_name, const ingot_tensor *other) {
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     bool same = tensor->rank == other->rank &&
                 !memcmp(tensor->shape, other->shape, tensor->rank * sizeof *tensor->shape);
     char a[160], b[160];
@@ -94,13 +107,15 @@ bool igo_same_shape(struct igo_call *call, const char *name, const ingot_tensor 
 
 bool igo_extent(struct igo_call *call, const char *name, const ingot_tensor *tensor, int dim,
                 int64_t extent, const char *meaning) {
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     int index = dim < 0 ? (int)tensor->rank + dim : dim;
     char shape[160];
-    if (index < 0 || index >= (int)tensor->rank)
+    if (index < 0 || index >= (int)tensor->rank) {
         return igo_fail(call, INGOT_INVALID_ARGUMENT, "%s has shape %s, and no dimension %d", name,
                         igo_shape_text(tensor, shape), dim);
+    }
     return tensor->shape[index] == extent ||
            igo_fail(call, INGOT_INVALID_ARGUMENT,
                     "%s has shape %s; dimension %d is %lld, but must be %lld (%s)", name,
@@ -134,25 +149,30 @@ bool igo_dense_tail(struct igo_call *call, const char *name, const ingot_tensor 
 
 static bool same_view(const ingot_tensor *a, const ingot_tensor *b) {
     bool same = a->offset == b->offset && a->type == b->type && a->rank == b->rank;
-    for (uint32_t i = 0; i < a->rank && same; i++)
+    for (uint32_t i = 0; i < a->rank && same; i++) {
         same = a->shape[i] == b->shape[i] && (a->shape[i] == 1 || a->strides[i] == b->strides[i]);
+    }
     return same;
 }
 
 bool igo_no_overlap(struct igo_call *call, const char *out_name, const ingot_tensor *out,
                     const char *in_name, const ingot_tensor *in, bool in_place) {
-    if (call->failed)
+    if (call->failed) {
         return false;
-    if (!in || !out || !igo_count(in) || !igo_count(out))
+    }
+    if (!in || !out || !igo_count(in) || !igo_count(out)) {
         return true;
+    }
     uint64_t first, end, in_first, in_end, base = ingot_buffer_address(out->buffer),
                                            in_base = ingot_buffer_address(in->buffer);
     igo_span(out, &first, &end);
     igo_span(in, &in_first, &in_end);
-    if (base + end <= in_base + in_first || in_base + in_end <= base + first)
+    if (base + end <= in_base + in_first || in_base + in_end <= base + first) {
         return true;
-    if (in_place && base == in_base && same_view(out, in))
+    }
+    if (in_place && base == in_base && same_view(out, in)) {
         return true;
+    }
     return igo_fail(
         call, INGOT_INVALID_ARGUMENT, "%s overlaps %s by %llu bytes%s", out_name, in_name,
         (unsigned long long)((base + end < in_base + in_end ? base + end : in_base + in_end) -

@@ -14,11 +14,13 @@ static ingot_status add_policy_file(struct igo_policy *policy, const char *path,
     char *text = NULL;
     size_t size;
     ingot_status status = ig_file_read(path, MAX_POLICY, &text, &size, error);
-    if (!status && strlen(text) != size)
+    if (!status && strlen(text) != size) {
         status =
             ig_fail(error, INGOT_INVALID_ARGUMENT, "%s holds a zero byte: it is no policy", path);
-    if (!status)
+    }
+    if (!status) {
         status = igo_policy_add(policy, path, text, error);
+    }
     free(text);
     return status;
 }
@@ -38,15 +40,18 @@ static ingot_status load_policies(ingot_ops *ops, const ingot_ops_desc *desc,
                                   struct ig_error *error) {
     ingot_status status = igo_policy_add(&ops->policy, "default policy", igo_default_policy, error);
     char *path = NULL;
-    if (!status && desc->policy_path)
+    if (!status && desc->policy_path) {
         path = *desc->policy_path ? strdup(desc->policy_path) : NULL;
-    else if (!status)
+    } else if (!status) {
         path = user_policy();
-    if (path)
+    }
+    if (path) {
         status = add_policy_file(&ops->policy, path, error);
+    }
     free(path);
-    if (!status && desc->policy_text)
+    if (!status && desc->policy_text) {
         status = igo_policy_add(&ops->policy, "policy", desc->policy_text, error);
+    }
     return status;
 }
 
@@ -58,8 +63,9 @@ static void destroy(ingot_ops *ops) {
     igo_scratch_pool_close(&ops->scratch);
     igo_tables_close(&ops->tables);
     igo_policy_free(&ops->policy);
-    for (size_t i = 0; i < ops->choice_capacity; i++)
+    for (size_t i = 0; i < ops->choice_capacity; i++) {
         free(ops->choices[i]);
+    }
     free(ops->choices);
     ig_fork_remove(&ops->choices_fork);
     pthread_rwlock_destroy(&ops->choices_lock);
@@ -70,13 +76,15 @@ static void destroy(ingot_ops *ops) {
 ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
                               ingot_ops **result) {
     const ingot_ops_desc defaults = INGOT_OPS_DESC_INIT;
-    if (!device || !result)
+    if (!device || !result) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_ops_create: %s is NULL",
                            device ? "ops" : "device");
+    }
     *result = NULL;
     ingot_ops *ops = calloc(1, sizeof *ops);
-    if (!ops)
+    if (!ops) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for the operations' object");
+    }
     struct ig_error error = {0};
     atomic_init(&ops->references, 1);
     pthread_rwlock_init(&ops->choices_lock, NULL);
@@ -89,8 +97,9 @@ ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
     ingot_device_retain(device);
     ingot_device_get_info(device, &ops->info);
     ingot_status status = igo_pipelines_open(&ops->pipelines, &error);
-    if (!status)
+    if (!status) {
         status = load_policies(ops, desc ? desc : &defaults, &error);
+    }
     if (status) {
         destroy(ops);
         return ig_api_result(&error);
@@ -107,13 +116,15 @@ ingot_status ingot_ops_create(ingot_device *device, const ingot_ops_desc *desc,
 }
 
 void ingot_ops_retain(ingot_ops *ops) {
-    if (ops)
+    if (ops) {
         ig_retain(&ops->references);
+    }
 }
 
 void ingot_ops_release(ingot_ops *ops) {
-    if (ops && ig_release(&ops->references))
+    if (ops && ig_release(&ops->references)) {
         destroy(ops);
+    }
 }
 
 ingot_device *ingot_ops_device(const ingot_ops *ops) {
@@ -122,15 +133,17 @@ ingot_device *ingot_ops_device(const ingot_ops *ops) {
 
 size_t ingot_ops_count(void) {
     size_t count = 0;
-    for (size_t i = 0; i < igo_archive_count; i++)
+    for (size_t i = 0; i < igo_archive_count; i++) {
         count += igo_archives[i].library->operation_count;
+    }
     return count;
 }
 
 ingot_status ingot_ops_describe(size_t index, ingot_ops_info *info) {
     size_t at = index;
-    if (!info)
+    if (!info) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_ops_describe: info is NULL");
+    }
     for (size_t i = 0; i < igo_archive_count; i++) {
         const struct igo_library *library = igo_archives[i].library;
         if (at < library->operation_count) {
@@ -146,10 +159,12 @@ ingot_status ingot_ops_describe(size_t index, ingot_ops_info *info) {
 const struct ingot_ops_info *igo_operation_find(const char *name, size_t length) {
     for (size_t i = 0; i < igo_archive_count; i++) {
         const struct igo_library *library = igo_archives[i].library;
-        for (size_t k = 0; k < library->operation_count; k++)
+        for (size_t k = 0; k < library->operation_count; k++) {
             if (strlen(library->operations[k].name) == length &&
-                !strncmp(library->operations[k].name, name, length))
+                !strncmp(library->operations[k].name, name, length)) {
                 return &library->operations[k];
+            }
+        }
     }
     return NULL;
 }

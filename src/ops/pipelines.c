@@ -22,22 +22,27 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 static uint64_t launch_hash(const struct igo_library *library, const struct igo_launch *launch) {
     uint64_t hash = mix(14695981039346656037u, (uintptr_t)library);
-    for (const char *c = launch->kernel; *c; c++)
+    for (const char *c = launch->kernel; *c; c++) {
         hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    for (size_t i = 0; i < launch->constant_count; i++)
+    }
+    for (size_t i = 0; i < launch->constant_count; i++) {
         hash = mix(hash, (uint64_t)launch->constants[i].name[0] << 32 | launch->constants[i].u);
+    }
     return hash ? hash : 1;
 }
 
 static bool matches(const struct igo_pipeline *p, uint64_t hash, const struct igo_library *library,
                     const struct igo_launch *launch) {
     if (p->hash != hash || p->library != library || p->constant_count != launch->constant_count ||
-        strcmp(p->name, launch->kernel))
+        strcmp(p->name, launch->kernel)) {
         return false;
-    for (size_t i = 0; i < p->constant_count; i++)
+    }
+    for (size_t i = 0; i < p->constant_count; i++) {
         if (p->constants[i].u != launch->constants[i].u ||
-            strcmp(p->constants[i].name, launch->constants[i].name))
+            strcmp(p->constants[i].name, launch->constants[i].name)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -45,10 +50,12 @@ static ingot_kernel *find(const struct igo_pipelines *table, uint64_t hash,
                           const struct igo_library *library, const struct igo_launch *launch) {
     for (size_t i = hash; table->capacity; i++) {
         const struct igo_pipeline *p = table->slots[i & (table->capacity - 1)];
-        if (!p)
+        if (!p) {
             return NULL;
-        if (matches(p, hash, library, launch))
+        }
+        if (matches(p, hash, library, launch)) {
             return p->kernel;
+        }
     }
     return NULL;
 }
@@ -56,15 +63,18 @@ static ingot_kernel *find(const struct igo_pipelines *table, uint64_t hash,
 static bool grow(struct igo_pipelines *table) {
     size_t capacity = table->capacity ? 2 * table->capacity : 256;
     struct igo_pipeline **slots = calloc(capacity, sizeof(struct igo_pipeline *));
-    if (!slots)
+    if (!slots) {
         return false;
+    }
     for (size_t i = 0; i < table->capacity; i++) {
         struct igo_pipeline *p = table->slots[i];
         size_t at = p ? p->hash : 0;
-        while (p && slots[at & (capacity - 1)])
+        while (p && slots[at & (capacity - 1)]) {
             at++;
-        if (p)
+        }
+        if (p) {
             slots[at & (capacity - 1)] = p;
+        }
     }
     free(table->slots);
     table->slots = slots;
@@ -89,8 +99,9 @@ static bool insert(struct igo_pipelines *table, uint64_t hash, const struct igo_
     memcpy(p->constants, launch->constants, sizeof p->constants);
     memcpy(p->name, launch->kernel, length);
     size_t at = hash;
-    while (table->slots[at & (table->capacity - 1)])
+    while (table->slots[at & (table->capacity - 1)]) {
         at++;
+    }
     table->slots[at & (table->capacity - 1)] = p;
     table->count++;
     return true;
@@ -100,15 +111,17 @@ static ingot_status get_library(ingot_ops *ops, const struct igo_library *librar
                                 ingot_library **result, struct ig_error *error) {
     for (size_t i = 0; i < igo_archive_count; i++) {
         const struct igo_archive *archive = &igo_archives[i];
-        if (archive->library != library)
+        if (archive->library != library) {
             continue;
+        }
         ingot_library **slot = &ops->pipelines.libraries[i];
         if (!*slot) {
             ingot_status status = ingot_library_create_from_memory(
                 ops->device, archive->bytes, (size_t)(archive->end - archive->bytes), slot);
-            if (status)
+            if (status) {
                 return ig_fail(error, status, "the kernels of %s: %s", library->name,
                                ingot_error_message());
+            }
         }
         *result = *slot;
         return INGOT_OK;
@@ -121,8 +134,9 @@ static ingot_status make_kernel(ingot_ops *ops, const struct igo_library *librar
                                 struct ig_error *error) {
     ingot_library *code = NULL;
     ingot_status status = get_library(ops, library, &code, error);
-    if (status)
+    if (status) {
         return status;
+    }
     ingot_constant constants[IGO_MAX_CONSTANTS];
     for (size_t i = 0; i < launch->constant_count; i++) {
         const struct igo_constant *c = &launch->constants[i];
@@ -143,16 +157,19 @@ ingot_status igo_pipeline_get(ingot_ops *ops, const struct igo_library *library,
     pthread_rwlock_rdlock(&table->lock);
     *kernel = find(table, hash, library, launch);
     pthread_rwlock_unlock(&table->lock);
-    if (*kernel)
+    if (*kernel) {
         return INGOT_OK;
+    }
     pthread_rwlock_wrlock(&table->lock);
     ingot_status status = INGOT_OK;
     *kernel = find(table, hash, library, launch);
-    if (!*kernel)
+    if (!*kernel) {
         status = make_kernel(ops, library, launch, kernel, error);
+    }
     if (!status && !find(table, hash, library, launch) &&
-        !insert(table, hash, library, launch, *kernel))
+        !insert(table, hash, library, launch, *kernel)) {
         status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for kernel %s", launch->kernel);
+    }
     pthread_rwlock_unlock(&table->lock);
     return status;
 }
@@ -160,8 +177,9 @@ ingot_status igo_pipeline_get(ingot_ops *ops, const struct igo_library *library,
 ingot_status igo_pipelines_open(struct igo_pipelines *pipelines, struct ig_error *error) {
     pipelines->libraries =
         calloc(igo_archive_count ? igo_archive_count : 1, sizeof(ingot_library *));
-    if (!pipelines->libraries)
+    if (!pipelines->libraries) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the kernel library");
+    }
     pthread_rwlock_init(&pipelines->lock, NULL);
     ig_fork_guard_rwlock(&pipelines->fork, &pipelines->lock);
     return INGOT_OK;
@@ -169,12 +187,14 @@ ingot_status igo_pipelines_open(struct igo_pipelines *pipelines, struct ig_error
 
 void igo_pipelines_close(struct igo_pipelines *pipelines) {
     for (size_t i = 0; i < pipelines->capacity; i++) {
-        if (pipelines->slots[i])
+        if (pipelines->slots[i]) {
             ingot_kernel_release(pipelines->slots[i]->kernel);
+        }
         free(pipelines->slots[i]);
     }
-    for (size_t i = 0; pipelines->libraries && i < igo_archive_count; i++)
+    for (size_t i = 0; pipelines->libraries && i < igo_archive_count; i++) {
         ingot_library_release(pipelines->libraries[i]);
+    }
     if (pipelines->libraries) {
         ig_fork_remove(&pipelines->fork);
         pthread_rwlock_destroy(&pipelines->lock);

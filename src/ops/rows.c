@@ -23,10 +23,12 @@ static uint64_t rows_of(struct igo_call *call, struct igo_matrix *matrix, const 
                         const ingot_tensor *tensor, bool output) {
     int64_t stride = 0;
     char text[160];
-    if (call->failed || !igo_count(tensor))
+    if (call->failed || !igo_count(tensor)) {
         return 0;
-    if (!igo_dense_tail(call, name, tensor, 1))
+    }
+    if (!igo_dense_tail(call, name, tensor, 1)) {
         return 0;
+    }
     if (!igo_row_stride(tensor, &stride)) {
         igo_fail(call, INGOT_INVALID_ARGUMENT,
                  "%s has shape %s, and its rows do not lie one stride apart", name,
@@ -48,12 +50,14 @@ uint64_t igo_matrix_begin(struct igo_call *call, struct igo_matrix *matrix, cons
                           const ingot_tensor *tensor, uint32_t types, bool output) {
     *matrix =
         (struct igo_matrix){.name = name, .tensor = tensor, .aligned = true, .aligned_16 = true};
-    if (!igo_tensor(call, name, tensor, types, 1, INGOT_MAX_RANK))
+    if (!igo_tensor(call, name, tensor, types, 1, INGOT_MAX_RANK)) {
         return 0;
+    }
     int64_t columns = tensor->shape[tensor->rank - 1];
     if (!IGO_REQUIRE(call, columns <= MOST_COLUMNS, "%s has rows of %lld elements; at most %d fit",
-                     name, (long long)columns, MOST_COLUMNS))
+                     name, (long long)columns, MOST_COLUMNS)) {
         return 0;
+    }
     matrix->rows = (uint64_t)igo_rows(tensor);
     matrix->columns = (uint32_t)columns;
     return rows_of(call, matrix, name, tensor, output);
@@ -64,8 +68,9 @@ uint64_t igo_matrix_more(struct igo_call *call, struct igo_matrix *matrix, const
     if (call->failed ||
         !igo_tensor(call, name, tensor, types ? types : IGO_FLOATS, 1, INGOT_MAX_RANK) ||
         (!types && !igo_same_type(call, name, tensor, matrix->name, matrix->tensor)) ||
-        !igo_same_shape(call, name, tensor, matrix->name, matrix->tensor))
+        !igo_same_shape(call, name, tensor, matrix->name, matrix->tensor)) {
         return 0;
+    }
     return rows_of(call, matrix, name, tensor, output);
 }
 
@@ -75,26 +80,31 @@ bool igo_matrix_vector(struct igo_call *call, struct igo_matrix *matrix, const c
         !igo_tensor(call, name, tensor, IGO_TYPE(matrix->tensor->type) | IGO_TYPE(INGOT_SCALAR_F32),
                     1, 1) ||
         !igo_extent(call, name, tensor, 0, matrix->columns, "the length of a row") ||
-        !igo_dense(call, name, tensor))
+        !igo_dense(call, name, tensor)) {
         return false;
-    if (matrix->columns)
+    }
+    if (matrix->columns) {
         note_alignment(matrix, tensor);
+    }
     return true;
 }
 
 bool igo_matrix_column(struct igo_call *call, const struct igo_matrix *matrix, const char *name,
                        const ingot_tensor *tensor) {
-    if (call->failed)
+    if (call->failed) {
         return false;
+    }
     ingot_tensor rows = *matrix->tensor;
     rows.rank--;
     char a[160], b[160];
     if (!igo_tensor(call, name, tensor, IGO_TYPE(INGOT_SCALAR_F32), 0, INGOT_MAX_RANK) ||
-        !igo_dense(call, name, tensor))
+        !igo_dense(call, name, tensor)) {
         return false;
+    }
     bool same = tensor->rank == rows.rank;
-    for (uint32_t i = 0; i < rows.rank && same; i++)
+    for (uint32_t i = 0; i < rows.rank && same; i++) {
         same = tensor->shape[i] == rows.shape[i];
+    }
     return same || igo_fail(call, INGOT_INVALID_ARGUMENT,
                             "%s has shape %s, but %s has %s without its last dimension", name,
                             igo_shape_text(tensor, a), matrix->name, igo_shape_text(&rows, b));
@@ -103,12 +113,14 @@ bool igo_matrix_column(struct igo_call *call, const struct igo_matrix *matrix, c
 bool igo_apart(struct igo_call *call, const struct igo_named *outputs, size_t output_count,
                const struct igo_named *inputs, size_t input_count) {
     for (size_t o = 0; o < output_count; o++) {
-        for (size_t i = 0; i < input_count; i++)
+        for (size_t i = 0; i < input_count; i++) {
             igo_no_overlap(call, outputs[o].name, outputs[o].tensor, inputs[i].name,
                            inputs[i].tensor, inputs[i].in_place);
-        for (size_t i = 0; i < o; i++)
+        }
+        for (size_t i = 0; i < o; i++) {
             igo_no_overlap(call, outputs[o].name, outputs[o].tensor, outputs[i].name,
                            outputs[i].tensor, false);
+        }
     }
     return !call->failed;
 }
@@ -134,12 +146,15 @@ uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
                          const uint32_t *numbers, size_t count) {
     uint32_t allowed = igo_knob(call, IGO_ROW_KEEP), step = 128 * igo_knob(call, IGO_ROW_SIMD);
     matrix->kept = 0;
-    while (count > 0 && numbers[count - 1] > allowed)
+    while (count > 0 && numbers[count - 1] > allowed) {
         count--;
-    if (count > 0 && matrix->columns <= (uint64_t)numbers[count - 1] * step)
+    }
+    if (count > 0 && matrix->columns <= (uint64_t)numbers[count - 1] * step) {
         matrix->kept = numbers[count - 1];
-    if (in_registers(matrix) && igo_knob(call, IGO_ROW_SIMD) > MOST_KEEPING)
+    }
+    if (in_registers(matrix) && igo_knob(call, IGO_ROW_SIMD) > MOST_KEEPING) {
         matrix->kept = 0;
+    }
     return matrix->kept;
 }
 
@@ -149,26 +164,32 @@ static uint32_t row_simds(const struct igo_call *call, const struct igo_matrix *
 
 /* ROW_VECTOR of kernels/common/rows.h. A loop over few kept blocks takes all of them. */
 static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix *matrix) {
-    if (igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned || matrix->columns % 4)
+    if (igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned || matrix->columns % 4) {
         return 0;
+    }
     uint64_t step = 128 * (uint64_t)row_simds(call, matrix);
-    if (!in_registers(matrix))
+    if (!in_registers(matrix)) {
         return matrix->columns % step == 0 ? 2 : 1;
-    if (matrix->columns != matrix->kept * step)
+    }
+    if (matrix->columns != matrix->kept * step) {
         return 1;
-    if (ig_scalar_size(matrix->tensor->type) == 4)
+    }
+    if (ig_scalar_size(matrix->tensor->type) == 4) {
         return 2;
+    }
     return matrix->aligned_16 ? 3 : 1;
 }
 
 void igo_matrix_fill(const struct igo_call *call, struct igo_matrix *matrix) {
     static const uint32_t numbers[] = {3, 5, 6, 7, 12};
     for (size_t i = 0; in_registers(matrix) && i < sizeof numbers / sizeof *numbers; i++) {
-        if (numbers[i] > igo_knob(call, IGO_ROW_SIMD))
+        if (numbers[i] > igo_knob(call, IGO_ROW_SIMD)) {
             return;
+        }
         matrix->simds = numbers[i];
-        if (row_vector(call, matrix) >= 2)
+        if (row_vector(call, matrix) >= 2) {
             return;
+        }
         matrix->simds = 0;
     }
 }
@@ -186,17 +207,20 @@ bool igo_matrix_stays(const struct igo_call *call, const struct igo_matrix *matr
 struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix) {
     uint64_t parts = igo_knob(call, IGO_ROW_PARTS), rows = (matrix->rows + parts - 1) / parts;
     uint64_t least = MIN_PART / (matrix->columns ? matrix->columns : 1) + 1;
-    if (rows < least)
+    if (rows < least) {
         rows = least;
+    }
     return (struct igo_parts){rows, (matrix->rows + rows - 1) / rows};
 }
 
 ingot_tensor igo_parts_begin(struct igo_call *call, const struct igo_parts *parts,
                              const ingot_tensor *out) {
-    if (!out)
+    if (!out) {
         return (ingot_tensor){0};
-    if (parts->count == 1 && out->type == INGOT_SCALAR_F32)
+    }
+    if (parts->count == 1 && out->type == INGOT_SCALAR_F32) {
         return *out;
+    }
     return igo_scratch_tensor(call, INGOT_SCALAR_F32, 2,
                               (const int64_t[]){(int64_t)parts->count, out->shape[0]});
 }
@@ -206,8 +230,9 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
     const uint64_t line = 1u << 24;
     uint32_t simds = row_simds(call, matrix), rows = igo_knob(call, IGO_ROW_ROWS);
     while (rows > 1 && (simds > 1 || items / rows < MIN_GROUPS ||
-                        (in_registers(matrix) && rows > MOST_KEEPING)))
+                        (in_registers(matrix) && rows > MOST_KEEPING))) {
         rows /= 2;
+    }
     igo_launch_constant_u32(launch, "ROW_SIMDS", simds);
     igo_launch_constant_u32(launch, "ROW_VECTOR", row_vector(call, matrix));
     uint64_t groups = (items + rows - 1) / rows, lines = (groups + line - 1) / line;
@@ -221,8 +246,9 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
 
 void igo_parts_end(struct igo_call *call, const struct igo_library *library,
                    const ingot_tensor *partial, const ingot_tensor *out) {
-    if (!out || partial->buffer == out->buffer)
+    if (!out || partial->buffer == out->buffer) {
         return;
+    }
     const struct row_parts_args args = {.columns = (uint32_t)partial->shape[1],
                                         .parts = (uint32_t)partial->shape[0]};
     struct igo_launch launch = {.library = library};

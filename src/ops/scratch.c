@@ -28,8 +28,9 @@ void igo_scratch_pool_open(struct igo_scratch_pool *pool) {
 }
 
 void igo_scratch_pool_close(struct igo_scratch_pool *pool) {
-    for (size_t i = 0; i < pool->count; i++)
+    for (size_t i = 0; i < pool->count; i++) {
         ingot_buffer_release(pool->buffers[i]);
+    }
     ig_fork_remove(&pool->fork);
     pthread_mutex_destroy(&pool->lock);
 }
@@ -50,11 +51,13 @@ static ingot_buffer *take(struct igo_scratch_pool *pool, uint64_t bytes, const v
     for (size_t i = 0; i < pool->count; i++) {
         ingot_buffer *buffer = pool->buffers[i];
         if (buffer->length >= bytes && buffer->length <= 2 * bytes + 4096 && is_free(buffer) &&
-            pool->orders[i] == order && (!best || buffer->length < best->length))
+            pool->orders[i] == order && (!best || buffer->length < best->length)) {
             best = buffer;
+        }
     }
-    if (best)
+    if (best) {
         ingot_buffer_retain(best);
+    }
     return best;
 }
 
@@ -82,26 +85,30 @@ static bool make_room(struct igo_scratch_pool *pool, uint64_t bytes, uint64_t li
 static ingot_buffer *borrow(struct igo_call *call, uint64_t bytes) {
     ingot_buffer *buffer = NULL;
     void *memory = call->ops->scratch_from(call->ops->scratch_context, bytes);
-    if (!memory)
+    if (!memory) {
         igo_fail(call, INGOT_OUT_OF_MEMORY, "no scratch memory of %llu bytes was given",
                  (unsigned long long)bytes);
-    else if (ingot_buffer_wrap(call->ops->device, memory, bytes, NULL, NULL, &buffer))
+    } else if (ingot_buffer_wrap(call->ops->device, memory, bytes, NULL, NULL, &buffer)) {
         igo_fail(call, INGOT_INVALID_ARGUMENT, "scratch memory: %s", ingot_error_message());
+    }
     return buffer;
 }
 
 ingot_buffer *igo_scratch(struct igo_call *call, uint64_t bytes) {
-    if (call->failed)
+    if (call->failed) {
         return NULL;
-    if (call->ops->scratch_from)
+    }
+    if (call->ops->scratch_from) {
         return borrow(call, bytes ? bytes : 1);
+    }
     struct igo_scratch_pool *pool = &call->ops->scratch;
     uint64_t size = rounded(bytes ? bytes : 1);
     pthread_mutex_lock(&pool->lock);
     ingot_buffer *buffer = take(pool, size, order_of(call));
     pthread_mutex_unlock(&pool->lock);
-    if (buffer)
+    if (buffer) {
         return buffer;
+    }
     ingot_status status = ingot_buffer_create(call->ops->device, size, &buffer);
     if (status) {
         igo_fail(call, status, "scratch memory: %s", ingot_error_message());

@@ -47,8 +47,9 @@ static uint64_t hash_of(const void *bytes, size_t size) {
         hash = (hash ^ word) * 0x100000001b3u;
         hash ^= hash >> 29;
     }
-    for (; size; size--)
+    for (; size; size--) {
         hash = (hash ^ *at++) * 0x100000001b3u;
+    }
     return hash;
 }
 
@@ -57,16 +58,19 @@ static struct igo_kept_table *find(struct igo_tables *tables, const void *bytes,
                                    uint64_t hash) {
     for (size_t i = 0; i < tables->count; i++) {
         struct igo_kept_table *table = &tables->kept[i];
-        if (table->hash == hash && table->size == size && !memcmp(table->bytes, bytes, size))
+        if (table->hash == hash && table->size == size && !memcmp(table->bytes, bytes, size)) {
             return table;
+        }
     }
     return NULL;
 }
 
 static bool was_met(struct igo_tables *tables, uint64_t hash) {
-    for (size_t i = 0; i < IGO_MET_TABLES; i++)
-        if (tables->met[i] == hash)
+    for (size_t i = 0; i < IGO_MET_TABLES; i++) {
+        if (tables->met[i] == hash) {
             return true;
+        }
+    }
     tables->met[tables->met_count++ % IGO_MET_TABLES] = hash;
     return false;
 }
@@ -80,8 +84,9 @@ static struct igo_kept_table *place(struct igo_tables *tables, bool is_captured,
     for (size_t i = 0; i < tables->count; i++) {
         struct igo_kept_table *table = &tables->kept[i];
         free_to_go += !table->is_captured;
-        if (!table->is_captured && (!oldest || table->last_use < oldest->last_use))
+        if (!table->is_captured && (!oldest || table->last_use < oldest->last_use)) {
             oldest = table;
+        }
     }
     if (!is_captured && free_to_go >= KEPT_TABLES) {
         *dropped = oldest->buffer;
@@ -89,8 +94,9 @@ static struct igo_kept_table *place(struct igo_tables *tables, bool is_captured,
         return oldest;
     }
     struct igo_kept_table *more = realloc(tables->kept, (tables->count + 1) * sizeof *more);
-    if (!more)
+    if (!more) {
         return NULL;
+    }
     tables->kept = more;
     return &more[tables->count++];
 }
@@ -128,8 +134,9 @@ static ingot_buffer *keep(struct igo_call *call, const void *bytes, size_t size,
 }
 
 ingot_buffer *igo_table(struct igo_call *call, const void *bytes, size_t size) {
-    if (call->failed || !size)
+    if (call->failed || !size) {
         return NULL;
+    }
     struct igo_tables *tables = &call->ops->tables;
     const uint64_t hash = hash_of(bytes, size);
     const bool is_captured = ig_stream_is_captured(call->stream);
@@ -144,14 +151,17 @@ ingot_buffer *igo_table(struct igo_call *call, const void *bytes, size_t size) {
     }
     const bool is_kept = !table && (was_met(tables, hash) || is_captured);
     pthread_mutex_unlock(&tables->lock);
-    if (buffer)
+    if (buffer) {
         return buffer;
-    if (is_kept)
+    }
+    if (is_kept) {
         return keep(call, bytes, size, hash, is_captured);
+    }
     buffer = igo_scratch(call, size);
     ingot_status status =
         buffer ? ingot_stream_upload(call->stream, buffer, 0, bytes, size) : INGOT_OK;
-    if (status)
+    if (status) {
         igo_fail(call, status, "a table of %zu bytes: %s", size, ingot_error_message());
+    }
     return buffer;
 }

@@ -13,24 +13,27 @@ ingot_tensor ingot_tensor_contiguous(ingot_buffer *buffer, uint64_t offset, ingo
         tensor.shape[i] = shape[i];
         tensor.strides[i] = stride;
         /* A shape that is too large is refused by the operation that gets it. */
-        if (shape[i] > 0 && __builtin_mul_overflow(stride, shape[i], &stride))
+        if (shape[i] > 0 && __builtin_mul_overflow(stride, shape[i], &stride)) {
             stride = INT64_MAX;
+        }
     }
     return tensor;
 }
 
 int64_t igo_count(const ingot_tensor *tensor) {
     int64_t count = 1;
-    for (uint32_t i = 0; i < tensor->rank; i++)
+    for (uint32_t i = 0; i < tensor->rank; i++) {
         count *= tensor->shape[i];
+    }
     return count;
 }
 
 static bool dense_from(const ingot_tensor *tensor, uint32_t first) {
     int64_t stride = 1;
     for (uint32_t i = tensor->rank; i-- > first;) {
-        if (tensor->shape[i] != 1 && tensor->strides[i] != stride)
+        if (tensor->shape[i] != 1 && tensor->strides[i] != stride) {
             return false;
+        }
         stride *= tensor->shape[i];
     }
     return true;
@@ -47,8 +50,9 @@ bool igo_is_dense_tail(const ingot_tensor *tensor, uint32_t dims) {
 
 int64_t igo_rows(const ingot_tensor *tensor) {
     int64_t rows = 1;
-    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
+    for (uint32_t i = 0; i + 1 < tensor->rank; i++) {
         rows *= tensor->shape[i];
+    }
     return rows;
 }
 
@@ -56,15 +60,18 @@ bool igo_row_stride(const ingot_tensor *tensor, int64_t *stride) {
     int64_t expected = -1;
     *stride = tensor->rank ? tensor->shape[tensor->rank - 1] : 1;
     if (tensor->rank && tensor->shape[tensor->rank - 1] > 1 &&
-        tensor->strides[tensor->rank - 1] != 1)
+        tensor->strides[tensor->rank - 1] != 1) {
         return false;
+    }
     for (uint32_t i = tensor->rank ? tensor->rank - 1 : 0; i-- > 0;) {
-        if (tensor->shape[i] == 1)
+        if (tensor->shape[i] == 1) {
             continue;
-        if (expected < 0)
+        }
+        if (expected < 0) {
             *stride = tensor->strides[i];
-        else if (tensor->strides[i] != expected)
+        } else if (tensor->strides[i] != expected) {
             return false;
+        }
         expected = tensor->strides[i] * tensor->shape[i];
     }
     return true;
@@ -72,11 +79,14 @@ bool igo_row_stride(const ingot_tensor *tensor, int64_t *stride) {
 
 bool igo_aligned(const ingot_tensor *tensor, uint32_t bytes) {
     uint64_t size = ig_scalar_size(tensor->type);
-    if (tensor->offset % bytes || ingot_buffer_address(tensor->buffer) % bytes)
+    if (tensor->offset % bytes || ingot_buffer_address(tensor->buffer) % bytes) {
         return false;
-    for (uint32_t i = 0; i + 1 < tensor->rank; i++)
-        if (tensor->shape[i] > 1 && (uint64_t)tensor->strides[i] * size % bytes)
+    }
+    for (uint32_t i = 0; i + 1 < tensor->rank; i++) {
+        if (tensor->shape[i] > 1 && (uint64_t)tensor->strides[i] * size % bytes) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -87,9 +97,10 @@ const char *igo_type_name(ingot_scalar_type type) {
 const char *igo_shape_text(const ingot_tensor *tensor, char out[160]) {
     size_t at = 0;
     out[at++] = '[';
-    for (uint32_t i = 0; i < tensor->rank && i < INGOT_MAX_RANK && at < 130; i++)
+    for (uint32_t i = 0; i < tensor->rank && i < INGOT_MAX_RANK && at < 130; i++) {
         at += (size_t)snprintf(out + at, 160 - at, "%s%lld", i ? ", " : "",
                                (long long)tensor->shape[i]);
+    }
     snprintf(out + at, 160 - at, "]");
     return out;
 }
@@ -99,14 +110,16 @@ const char *igo_shape_text(const ingot_tensor *tensor, char out[160]) {
 bool igo_span(const ingot_tensor *tensor, uint64_t *first, uint64_t *end) {
     uint64_t size = ig_scalar_size(tensor->type), reach = 0;
     *first = *end = tensor->offset;
-    if (igo_count(tensor) == 0)
+    if (igo_count(tensor) == 0) {
         return true;
+    }
     for (uint32_t i = 0; i < tensor->rank; i++) {
         uint64_t step;
         if (__builtin_mul_overflow((uint64_t)(tensor->shape[i] - 1), (uint64_t)tensor->strides[i],
                                    &step) ||
-            __builtin_add_overflow(reach, step, &reach))
+            __builtin_add_overflow(reach, step, &reach)) {
             return false;
+        }
     }
     return !__builtin_add_overflow(reach, 1, &reach) &&
            !__builtin_mul_overflow(reach, size, &reach) &&

@@ -26,8 +26,9 @@ static void *take_bytes(struct call *call, size_t index, size_t size) {
         return call->small + start;
     }
     void *memory = malloc(size);
-    if (!memory)
+    if (!memory) {
         PyErr_NoMemory();
+    }
     return call->heaps[index] = memory;
 }
 
@@ -44,10 +45,11 @@ static char *guard_memory(void) {
     if (!guard) {
         void *memory =
             mmap(NULL, GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED)
+        if (memory == MAP_FAILED) {
             PyErr_NoMemory();
-        else
+        } else {
             guard = memory;
+        }
     }
     return guard;
 }
@@ -88,8 +90,9 @@ static bool bind_memory(struct call *call, size_t index, void *pointer, uint64_t
         ingot_buffer_wrap_address(call->device, (uintptr_t)pointer, length,
                                   keeper ? pending_done : NULL, keeper, &buffer);
     if (status != INGOT_OK) {
-        if (keeper)
+        if (keeper) {
             pending_done(keeper);
+        }
         raise_status(status);
         return false;
     }
@@ -103,8 +106,9 @@ static bool may_write(const ingot_argument_info *info) {
 
 /* Numbers are copied for the call: what a kernel writes to them is lost, or lands elsewhere. */
 static bool check_numbers_go_in(const struct target *target) {
-    if (!may_write(target->info))
+    if (!may_write(target->info)) {
         return true;
+    }
     raise_error(INGOT_INVALID_ARGUMENT,
                 "%s: a number was given, but the kernel may write to this argument (it declares no "
                 "const)",
@@ -121,8 +125,9 @@ static bool bind_value(struct call *call, const struct target *target,
         return false;
     }
     unsigned char *bytes = take_bytes(call, target->index, 16);
-    if (!bytes)
+    if (!bytes) {
         return false;
+    }
     if (memory->kind == 'f' && memory->item_size == 8) {
         memcpy(&number.real, memory->pointer, sizeof number.real);
     } else if (memory->kind == 'i' && memory->item_size == 8) {
@@ -152,8 +157,9 @@ static PyObject *contiguous_copy(struct call *call, PyObject *value, bool tensor
         copy = numpy ? PyObject_CallMethod(numpy, "ascontiguousarray", "O", value) : NULL;
         Py_XDECREF(numpy);
     }
-    if (!copy)
+    if (!copy) {
         return NULL;
+    }
     Py_INCREF(value);
     call->copies[call->copy_count].original = value;
     call->copies[call->copy_count].copy = copy;
@@ -164,8 +170,9 @@ static PyObject *contiguous_copy(struct call *call, PyObject *value, bool tensor
 /* strict: the elements must be of the declared type. */
 static bool check_elements(const struct target *target, const struct memory *memory) {
     ingot_scalar_type given = memory_scalar(memory);
-    if (!target->strict || !target->info || target->info->scalar == INGOT_SCALAR_NONE)
+    if (!target->strict || !target->info || target->info->scalar == INGOT_SCALAR_NONE) {
         return true;
+    }
     if (given == INGOT_SCALAR_NONE) {
         raise_error(INGOT_LAUNCH_ERROR,
                     "%s: elements of kind '%c' and %u bytes were given, but the kernel declares %s",
@@ -179,8 +186,9 @@ static bool check_elements(const struct target *target, const struct memory *mem
  * and reversed arrays have less, and what lies behind is not theirs. */
 static bool check_extent(const struct target *target, const struct memory *memory) {
     uint64_t needed = (uint64_t)memory->count * memory->item_size;
-    if (memory->kind == '?' || needed <= memory->length)
+    if (memory->kind == '?' || needed <= memory->length) {
         return true;
+    }
     raise_error(INGOT_INVALID_ARGUMENT,
                 "%s: %lld elements of %u bytes have only %llu bytes of memory from the first one "
                 "on (the array is expanded or reversed), and the kernel does not see its strides; "
@@ -201,8 +209,9 @@ static bool bind_array(struct call *call, const struct target *target, PyObject 
                     PLACE(target));
         return false;
     }
-    if (!check_elements(target, memory))
+    if (!check_elements(target, memory)) {
         return false;
+    }
     if (!memory->contiguous && call->contiguity == CONTIGUITY_REFUSE) {
         raise_error(INGOT_INVALID_ARGUMENT,
                     "%s: the array of %lld elements in %d dimensions is not contiguous, and the "
@@ -212,24 +221,29 @@ static bool bind_array(struct call *call, const struct target *target, PyObject 
     }
     if (!memory->contiguous && call->contiguity == CONTIGUITY_COPY) {
         PyObject *copy = contiguous_copy(call, value, tensor, writable);
-        if (!copy)
+        if (!copy) {
             return false;
+        }
         memory_release(memory);
-        if (memory_of(copy, memory, target) <= MEMORY_NONE)
+        if (memory_of(copy, memory, target) <= MEMORY_NONE) {
             return false;
+        }
     }
     bool one = target->info && target->info->is_reference;
-    if (!one && !check_extent(target, memory))
+    if (!one && !check_extent(target, memory)) {
         return false;
+    }
     char *pointer = memory->pointer;
     uint64_t length = memory->length;
     if (!pointer || memory->count == 0 || length == 0) {
-        if (call->gpu >= 0)
+        if (call->gpu >= 0) {
             return bind_nothing(call, index);
+        }
         pointer = guard_memory();
         length = GUARD_BYTES;
-        if (!pointer)
+        if (!pointer) {
             return false;
+        }
     }
     return bind_memory(call, index, pointer, length, memory->owner, NULL);
 }
@@ -237,13 +251,16 @@ static bool bind_array(struct call *call, const struct target *target, PyObject 
 /* All tensors of a call are on one device. */
 static bool check_device(const struct call *call, const struct target *target,
                          const struct memory *memory, bool tensor) {
-    if (memory->on_cuda ? memory->gpu == call->gpu : call->gpu < 0)
+    if (memory->on_cuda ? memory->gpu == call->gpu : call->gpu < 0) {
         return true;
+    }
     char here[24] = "cpu", there[24] = "cpu";
-    if (memory->on_cuda)
+    if (memory->on_cuda) {
         snprintf(here, sizeof here, "cuda:%d", memory->gpu);
-    if (call->gpu >= 0)
+    }
+    if (call->gpu >= 0) {
         snprintf(there, sizeof there, "cuda:%d", call->gpu);
+    }
     raise_error(INGOT_UNSUPPORTED, "%s: the %s is on device %s, but the kernel runs on device %s",
                 PLACE(target), tensor ? "tensor" : "array", here, there);
     return false;
@@ -254,14 +271,19 @@ static bool bind_found(struct call *call, const struct target *target, PyObject 
     const ingot_argument_info *info = target->info;
     bool foreign = call->shader->mps && !memory->on_mps;
     bool written = may_write(info);
-    if (!memory->is_scalar && call->first_elements < 0)
+    if (!memory->is_scalar && call->first_elements < 0) {
         call->first_elements = memory->count;
-    if (memory->is_scalar && !check_numbers_go_in(target))
+    }
+    if (memory->is_scalar && !check_numbers_go_in(target)) {
         return false;
-    if (memory->ndim == 0 && memory->count == 1 && !written && !memory->on_mps && !memory->on_cuda)
+    }
+    if (memory->ndim == 0 && memory->count == 1 && !written && !memory->on_mps &&
+        !memory->on_cuda) {
         return bind_value(call, target, memory);
-    if (!check_device(call, target, memory, tensor))
+    }
+    if (!check_device(call, target, memory, tensor)) {
         return false;
+    }
     if (foreign) {
         raise_error(INGOT_UNSUPPORTED, "%s: the %s is on device cpu, but should be on device mps",
                     PLACE(target), tensor ? "tensor" : "array");
@@ -303,11 +325,12 @@ static bool bind_tensors(struct call *call, const struct target *target, PyObjec
             good = false;
         }
         bool flat = memory.contiguous || call->contiguity == CONTIGUITY_IGNORE;
-        if (good && !flat)
+        if (good && !flat) {
             raise_error(INGOT_INVALID_ARGUMENT,
                         "%s: element %zd of the list is not contiguous, and the kernel does not "
                         "see its strides; elements of lists are not copied",
                         PLACE(target), i);
+        }
         if (good && (!flat || !check_device(call, target, &memory, true) ||
                      !check_extent(target, &memory))) {
             memory_release(&memory);
@@ -320,8 +343,9 @@ static bool bind_tensors(struct call *call, const struct target *target, PyObjec
             return false;
         }
         char *pointer = memory.pointer;
-        if (call->gpu < 0 && (!pointer || !memory.count))
+        if (call->gpu < 0 && (!pointer || !memory.count)) {
             pointer = guard_memory();
+        }
         addresses[i] = (uintptr_t)pointer;
         PyTuple_SetItem(owners, i, memory.owner);
     }
@@ -343,14 +367,16 @@ static bool find_cast(const struct call *call, const struct target *target,
                       ingot_scalar_type *cast) {
     *cast = INGOT_SCALAR_NONE;
     PyObject *text = call->casts;
-    if (!text || text == Py_None)
+    if (!text || text == Py_None) {
         return true;
+    }
     if (PyDict_Check(text)) {
         PyObject *key = PyLong_FromSize_t(target->index);
         text = key ? PyDict_GetItemWithError(call->casts, key) : NULL;
         Py_XDECREF(key);
-        if (!text)
+        if (!text) {
             return !PyErr_Occurred();
+        }
     }
     const char *name = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     *cast = name ? cast_find(name) : INGOT_SCALAR_NONE;
@@ -367,13 +393,15 @@ static bool find_cast(const struct call *call, const struct target *target,
 static bool bind_numbers(struct call *call, const struct target *target, PyObject *list,
                          size_t count) {
     ingot_scalar_type cast;
-    if (!check_numbers_go_in(target) || !find_cast(call, target, &cast))
+    if (!check_numbers_go_in(target) || !find_cast(call, target, &cast)) {
         return false;
+    }
     struct number *numbers = malloc(count * sizeof *numbers);
     unsigned char *bytes = numbers ? take_bytes(call, target->index, count * 8) : NULL;
     bool good = bytes != NULL;
-    if (!numbers)
+    if (!numbers) {
         PyErr_NoMemory();
+    }
     for (size_t i = 0; i < count && good; i++) {
         PyObject *item = PySequence_GetItem(list, (Py_ssize_t)i);
         good = item && number_from(item, target, &numbers[i]);
@@ -395,15 +423,17 @@ static bool bind_numbers(struct call *call, const struct target *target, PyObjec
 static bool bind_list(struct call *call, const struct target *target, PyObject *list) {
     Py_ssize_t count = PySequence_Size(list);
     if (count <= 0 || count > 1 << 24) {
-        if (!PyErr_Occurred())
+        if (!PyErr_Occurred()) {
             raise_error(INGOT_INVALID_ARGUMENT,
                         "%s: a list of %zd elements was given; 1 to %d are possible", PLACE(target),
                         count, 1 << 24);
+        }
         return false;
     }
     PyObject *first = PySequence_GetItem(list, 0);
-    if (!first)
+    if (!first) {
         return false;
+    }
     bool number = is_number(first);
     Py_DECREF(first);
     return number ? bind_numbers(call, target, list, (size_t)count)
@@ -414,8 +444,9 @@ static bool bind_number(struct call *call, const struct target *target, PyObject
     struct number number;
     ingot_scalar_type cast;
     if (!check_numbers_go_in(target) || !find_cast(call, target, &cast) ||
-        !number_from(value, target, &number))
+        !number_from(value, target, &number)) {
         return false;
+    }
     unsigned char *bytes = take_bytes(call, target->index, 8);
     size_t size = bytes ? values_encode(target, &number, 1, cast, bytes) : 0;
     return size && bind_bytes(call, target->index, bytes, size);
@@ -429,19 +460,24 @@ bool call_bind(struct call *call, size_t index, PyObject *value) {
     call->owners[index] = NULL;
     call->heaps[index] = NULL;
     call->count = index + 1;
-    if (PyFloat_Check(value) || PyLong_Check(value))
+    if (PyFloat_Check(value) || PyLong_Check(value)) {
         return bind_number(call, &target, value);
-    if (value == Py_None) /* absent: the launch validator knows whether that may be */
+    }
+    if (value == Py_None) { /* absent: the launch validator knows whether that may be */
         return true;
-    if (PyTuple_Check(value) || PyList_Check(value))
+    }
+    if (PyTuple_Check(value) || PyList_Check(value)) {
         return bind_list(call, &target, value);
+    }
     struct memory memory;
     enum memory_found found = memory_of(value, &memory, &target);
-    if (found == MEMORY_NONE)
+    if (found == MEMORY_NONE) {
         raise_argument("%s: a value of type %R cannot be an argument of a kernel", PLACE(&target),
                        (PyObject *)Py_TYPE(value));
-    if (found <= MEMORY_NONE)
+    }
+    if (found <= MEMORY_NONE) {
         return false;
+    }
     bool good = bind_found(call, &target, value, &memory, found == MEMORY_TENSOR);
     memory_release(&memory);
     return good;
@@ -450,8 +486,9 @@ bool call_bind(struct call *call, size_t index, PyObject *value) {
 void call_drop_gaps(struct call *call) {
     const struct signature *signature = call->signature;
     for (size_t i = 0; i < call->count && i < signature->end; i++) {
-        if (signature->declared[i])
+        if (signature->declared[i]) {
             continue;
+        }
         ingot_buffer_release(call->args[i].buffer);
         call->args[i] = (ingot_arg){0};
     }
@@ -460,8 +497,9 @@ void call_drop_gaps(struct call *call) {
 bool call_write_back(struct call *call) {
     for (size_t i = 0; i < call->copy_count; i++) {
         PyObject *original = call->copies[i].original, *copy = call->copies[i].copy;
-        if (!call->copies[i].write_back)
+        if (!call->copies[i].write_back) {
             continue;
+        }
         PyObject *result = NULL;
         if (tensor_check(original)) {
             PyObject *plain = PyObject_CallMethod(original, "detach", NULL);
@@ -474,8 +512,9 @@ bool call_write_back(struct call *call) {
             Py_XDECREF(view);
             Py_XDECREF(numpy);
         }
-        if (!result)
+        if (!result) {
             return false;
+        }
         Py_DECREF(result);
     }
     return true;

@@ -28,17 +28,20 @@ static PyObject *describe(const char *folder, uint64_t limit, const struct ig_ca
 PyObject *cache_look(PyObject *module, PyObject *arguments) {
     (void)module;
     const char *trim = NULL;
-    if (!PyArg_ParseTuple(arguments, "|z", &trim))
+    if (!PyArg_ParseTuple(arguments, "|z", &trim)) {
         return NULL;
+    }
     struct ig_cache_summary held = {0}, removed = {0};
     struct ig_error error = {0};
     uint64_t limit = 0, target = 0;
     char *folder = ig_cache_folder();
     ingot_status status = ig_cache_limit(&limit, &error);
-    if (status == INGOT_OK && trim)
+    if (status == INGOT_OK && trim) {
         status = ig_cache_parse_limit("size", trim, &target, &error);
-    if (status == INGOT_OK && !folder)
+    }
+    if (status == INGOT_OK && !folder) {
         status = ig_cache_no_folder(&error);
+    }
     if (status == INGOT_OK) {
         Py_BEGIN_ALLOW_THREADS;
         status = trim ? ig_cache_trim(folder, target, &removed, &held, &error)

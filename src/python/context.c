@@ -47,13 +47,15 @@ static uint32_t worker_threads(void) {
 /* Lock held. A failure is tried again by the next caller, who then has its message. */
 static ingot_status open_cpu(void) {
     static bool has_key;
-    if (!has_key && pthread_key_create(&stream_key, release_stream) != 0)
+    if (!has_key && pthread_key_create(&stream_key, release_stream) != 0) {
         return INGOT_OUT_OF_MEMORY;
+    }
     has_key = true;
     const ingot_device_desc desc = {.worker_threads = worker_threads(), .shares_cpus = true};
     ingot_status status = cpu_device ? INGOT_OK : ingot_device_open("cpu", &desc, &cpu_device);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = ingot_ops_create(cpu_device, NULL, &cpu_ops);
+    }
     return status;
 }
 
@@ -61,17 +63,20 @@ ingot_status context_cpu(context *out) {
     if (!atomic_load_explicit(&is_open, memory_order_acquire)) {
         pthread_mutex_lock(&opening);
         ingot_status status = atomic_load(&is_open) ? INGOT_OK : open_cpu();
-        if (status == INGOT_OK)
+        if (status == INGOT_OK) {
             atomic_store_explicit(&is_open, true, memory_order_release);
+        }
         pthread_mutex_unlock(&opening);
-        if (status != INGOT_OK)
+        if (status != INGOT_OK) {
             return status;
+        }
     }
     ingot_stream *stream = pthread_getspecific(stream_key);
     if (!stream) {
         ingot_status status = ingot_stream_create(cpu_device, &stream);
-        if (status)
+        if (status) {
             return status;
+        }
         if (pthread_setspecific(stream_key, stream) != 0) {
             ingot_stream_release(stream);
             return INGOT_OUT_OF_MEMORY;
@@ -99,9 +104,11 @@ static ingot_status open_cuda(struct cuda_context *gpu, int index) {
 }
 
 static ingot_stream *find_stream(struct native_stream *first, const void *native) {
-    for (; first; first = first->next)
-        if (first->native == native)
+    for (; first; first = first->next) {
+        if (first->native == native) {
             return first->stream;
+        }
+    }
     return NULL;
 }
 
@@ -109,11 +116,13 @@ static ingot_stream *find_stream(struct native_stream *first, const void *native
 static ingot_status add_stream(struct cuda_context *gpu, void *native, ingot_stream **stream) {
     struct native_stream *first = atomic_load(&gpu->streams);
     *stream = find_stream(first, native); /* another thread may have been quicker */
-    if (*stream)
+    if (*stream) {
         return INGOT_OK;
+    }
     struct native_stream *added = malloc(sizeof *added);
-    if (!added)
+    if (!added) {
         return INGOT_OUT_OF_MEMORY;
+    }
     *added = (struct native_stream){.next = first, .native = native};
     ingot_status status = ingot_stream_wrap(gpu->device, native, &added->stream);
     if (status != INGOT_OK) {
@@ -126,15 +135,18 @@ static ingot_status add_stream(struct cuda_context *gpu, void *native, ingot_str
 }
 
 static ingot_status gpu_at(int index, struct cuda_context **gpu) {
-    if (index < 0 || index >= CONTEXT_CUDA_DEVICES)
+    if (index < 0 || index >= CONTEXT_CUDA_DEVICES) {
         return INGOT_UNSUPPORTED;
+    }
     *gpu = &cuda[index];
-    if (atomic_load_explicit(&(*gpu)->is_open, memory_order_acquire))
+    if (atomic_load_explicit(&(*gpu)->is_open, memory_order_acquire)) {
         return INGOT_OK;
+    }
     pthread_mutex_lock(&opening);
     ingot_status status = atomic_load(&(*gpu)->is_open) ? INGOT_OK : open_cuda(*gpu, index);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         atomic_store_explicit(&(*gpu)->is_open, true, memory_order_release);
+    }
     pthread_mutex_unlock(&opening);
     return status;
 }
@@ -142,8 +154,9 @@ static ingot_status gpu_at(int index, struct cuda_context **gpu) {
 ingot_status context_cuda(int index, void *native_stream, context *out) {
     struct cuda_context *gpu;
     ingot_status status = gpu_at(index, &gpu);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     ingot_stream *stream =
         find_stream(atomic_load_explicit(&gpu->streams, memory_order_acquire), native_stream);
     if (!stream) {
@@ -151,8 +164,9 @@ ingot_status context_cuda(int index, void *native_stream, context *out) {
         status = add_stream(gpu, native_stream, &stream);
         pthread_mutex_unlock(&opening);
     }
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         *out = (context){gpu->device, gpu->ops, stream, false};
+    }
     return status;
 }
 
@@ -160,16 +174,19 @@ ingot_status context_lend(int index, void *native_stream, context *out) {
     struct cuda_context *gpu;
     ingot_stream *stream = NULL;
     ingot_status status = gpu_at(index, &gpu);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = ingot_stream_wrap(gpu->device, native_stream, &stream);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         *out = (context){gpu->device, gpu->ops, stream, true};
+    }
     return status;
 }
 
 void context_done(context *used) {
-    if (used->is_lent)
+    if (used->is_lent) {
         ingot_stream_release(used->stream);
+    }
     used->is_lent = false;
 }
 
@@ -182,8 +199,9 @@ static current_stream_function *current_stream(void) {
     static _Atomic(current_stream_function *) found;
     current_stream_function *function = atomic_load_explicit(&found, memory_order_relaxed);
     void *library = function ? NULL : dlopen("libtorch_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
+    if (!library) {
         return function;
+    }
     void *address = dlsym(library, "aoti_torch_get_current_cuda_stream");
     memcpy(&function, &address, sizeof address);
     atomic_store(&found, function);
@@ -197,38 +215,46 @@ bool context_has_cuda(void) {
 ingot_status context_torch_cuda(int index, context *out) {
     current_stream_function *function = current_stream();
     void *stream = NULL;
-    if (!function)
+    if (!function) {
         return INGOT_UNSUPPORTED;
-    if (function(index, &stream) != 0)
+    }
+    if (function(index, &stream) != 0) {
         return INGOT_DEVICE_LOST;
+    }
     struct cuda_context *gpu;
     ingot_status status = gpu_at(index, &gpu);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     if (!find_stream(atomic_load_explicit(&gpu->streams, memory_order_acquire), stream) &&
-        tensor_stream_is_foreign(index, stream))
+        tensor_stream_is_foreign(index, stream)) {
         return context_lend(index, stream, out);
+    }
     return context_cuda(index, stream, out);
 }
 
 void context_start(const context *cpu) {
     ingot_event *event;
-    if (ingot_event_create(cpu->device, &event) != INGOT_OK)
+    if (ingot_event_create(cpu->device, &event) != INGOT_OK) {
         return;
-    if (ingot_stream_record(cpu->stream, event) == INGOT_OK)
+    }
+    if (ingot_stream_record(cpu->stream, event) == INGOT_OK) {
         ingot_event_done(event); /* asking is what starts the work */
+    }
     ingot_event_release(event);
 }
 
 ingot_status context_wait(void) {
     context cpu;
     ingot_status status = context_cpu(&cpu);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = ingot_stream_wait(cpu.stream);
+    }
     for (int i = 0; i < CONTEXT_CUDA_DEVICES && status == INGOT_OK; i++) {
         struct native_stream *at = atomic_load_explicit(&cuda[i].streams, memory_order_acquire);
-        for (; at && status == INGOT_OK; at = at->next)
+        for (; at && status == INGOT_OK; at = at->next) {
             status = ingot_stream_wait(at->stream);
+        }
     }
     return status;
 }

@@ -9,33 +9,40 @@ int errors_init(PyObject *module) {
     error_type = PyErr_NewExceptionWithDoc(
         "ingot.Error", "An error of ingot; `status` is the name of its pinned code.",
         PyExc_RuntimeError, NULL);
-    if (!error_type)
+    if (!error_type) {
         return -1;
+    }
     PyObject *bases = PyTuple_Pack(2, error_type, PyExc_TypeError);
-    if (!bases)
+    if (!bases) {
         return -1;
+    }
     argument_error_type = PyErr_NewExceptionWithDoc(
         "ingot.ArgumentError", "A value of a type that the argument of a kernel cannot have.",
         bases, NULL);
     Py_DECREF(bases);
-    if (!argument_error_type)
+    if (!argument_error_type) {
         return -1;
-    if (PyModule_AddObjectRef(module, "Error", error_type) != 0)
+    }
+    if (PyModule_AddObjectRef(module, "Error", error_type) != 0) {
         return -1;
+    }
     return PyModule_AddObjectRef(module, "ArgumentError", argument_error_type);
 }
 
 /* Takes `text`. */
 static PyObject *raise_text(PyObject *type, ingot_status status, PyObject *text) {
-    if (!text)
+    if (!text) {
         return NULL;
+    }
     PyObject *exception = PyObject_CallFunctionObjArgs(type, text, NULL);
     Py_DECREF(text);
-    if (!exception)
+    if (!exception) {
         return NULL;
+    }
     PyObject *name = PyUnicode_FromString(ingot_status_name(status));
-    if (!name || PyObject_SetAttrString(exception, "status", name) != 0)
+    if (!name || PyObject_SetAttrString(exception, "status", name) != 0) {
         PyErr_Clear();
+    }
     Py_XDECREF(name);
     PyErr_SetObject(type, exception);
     Py_DECREF(exception);
@@ -44,8 +51,9 @@ static PyObject *raise_text(PyObject *type, ingot_status status, PyObject *text)
 
 static PyObject *raise_message(PyObject *type, ingot_status status) {
     const char *message = ingot_error_message();
-    if (!*message)
+    if (!*message) {
         message = ingot_status_name(status);
+    }
     PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
     /* what a signal raises goes first: it may be why the work was cancelled or the compiler died */
     if (text && PyErr_CheckSignals() != 0) {
@@ -88,8 +96,9 @@ PyObject *shown(PyObject *value) {
         PyErr_Clear();
         text = PyUnicode_FromFormat("%R", (PyObject *)Py_TYPE(value));
     }
-    if (!text)
+    if (!text) {
         PyErr_Clear();
+    }
     return text;
 }
 

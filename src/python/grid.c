@@ -32,11 +32,13 @@ static bool extent_from(PyObject *value, const char *kernel, const char *what, u
 /* The number of dimensions, or 0 with an exception. */
 static int extents_from(PyObject *value, const char *kernel, const char *what, uint32_t out[3]) {
     out[0] = out[1] = out[2] = 1;
-    if (PyLong_Check(value))
+    if (PyLong_Check(value)) {
         return extent_from(value, kernel, what, &out[0]) ? 1 : 0;
+    }
     bool sequence = PyTuple_Check(value) || PyList_Check(value);
-    if (!sequence)
+    if (!sequence) {
         return extent_from(value, kernel, what, &out[0]) ? 1 : 0;
+    }
     Py_ssize_t size = PySequence_Size(value);
     if (size < 1 || size > 3) {
         raise_error(INGOT_INVALID_ARGUMENT, "kernel \"%s\": %s has %zd dimensions, not 1 to 3",
@@ -47,8 +49,9 @@ static int extents_from(PyObject *value, const char *kernel, const char *what, u
         PyObject *item = PySequence_GetItem(value, i);
         bool good = item && extent_from(item, kernel, what, &out[i]);
         Py_XDECREF(item);
-        if (!good)
+        if (!good) {
             return 0;
+        }
     }
     return (int)size;
 }
@@ -63,8 +66,9 @@ static bool group_from(const struct call *call, PyObject *group_size, int dimens
         return true;
     }
     int given = extents_from(group_size, kernel, "group_size", desc->group);
-    if (!given)
+    if (!given) {
         return false;
+    }
     if (given != dimensions) {
         raise_error(INGOT_INVALID_ARGUMENT,
                     "kernel \"%s\": group_size has %d dimensions, but threads has %d", kernel,
@@ -80,11 +84,13 @@ static bool group_from(const struct call *call, PyObject *group_size, int dimens
                          kernel, desc->group[0], desc->group[1], desc->group[2]);
             return false;
         }
-        if (total <= UINT32_MAX) /* saturates well below overflow */
+        if (total <= UINT32_MAX) { /* saturates well below overflow */
             total *= desc->group[axis];
+        }
     }
-    if (total <= limit)
+    if (total <= limit) {
         return true;
+    }
     PyErr_Format(PyExc_ValueError,
                  "kernel \"%s\": a threadgroup of %u x %u x %u = %llu threads is more than the "
                  "kernel's limit of %u",
@@ -99,8 +105,9 @@ bool grid_from(const struct call *call, PyObject *threads, PyObject *group_size,
     int dimensions = 1;
     if (threads && threads != Py_None) {
         dimensions = extents_from(threads, kernel, "threads", desc->threads);
-        if (!dimensions)
+        if (!dimensions) {
             return false;
+        }
     } else if (call->first_elements < 0) {
         raise_error(INGOT_INVALID_ARGUMENT,
                     "kernel \"%s\": the number of threads is not given, and there is no tensor "
@@ -117,21 +124,25 @@ bool grid_from(const struct call *call, PyObject *threads, PyObject *group_size,
         desc->threads[0] = (uint32_t)call->first_elements;
         desc->threads[1] = desc->threads[2] = 1;
     }
-    if (!group_from(call, group_size, dimensions, desc))
+    if (!group_from(call, group_size, dimensions, desc)) {
         return false;
-    if (!desc->threads[1] || !desc->threads[2])
+    }
+    if (!desc->threads[1] || !desc->threads[2]) {
         desc->threads[0] = 0; /* nothing to do */
+    }
     return true;
 }
 
 bool threadgroup_lengths(PyObject *value, const char *kernel, uint32_t lengths[MAX_GROUPS],
                          ingot_dispatch_desc *desc) {
-    if (!value || value == Py_None)
+    if (!value || value == Py_None) {
         return true;
+    }
     desc->threadgroup_lengths = lengths;
     desc->threadgroup_length_count = 1;
-    if (!PyTuple_Check(value) && !PyList_Check(value))
+    if (!PyTuple_Check(value) && !PyList_Check(value)) {
         return extent_from(value, kernel, "threadgroup_memory", &lengths[0]);
+    }
     Py_ssize_t size = PySequence_Size(value);
     if (size < 0 || size > MAX_GROUPS) {
         raise_error(INGOT_INVALID_ARGUMENT,
@@ -143,8 +154,9 @@ bool threadgroup_lengths(PyObject *value, const char *kernel, uint32_t lengths[M
         PyObject *item = PySequence_GetItem(value, i);
         bool good = item && extent_from(item, kernel, "threadgroup_memory", &lengths[i]);
         Py_XDECREF(item);
-        if (!good)
+        if (!good) {
             return false;
+        }
     }
     desc->threadgroup_length_count = (size_t)size;
     return true;

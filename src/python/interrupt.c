@@ -34,10 +34,11 @@ static void on_press(int number, siginfo_t *info, void *context) {
     int saved = errno;
     sem_post(&presses);
     errno = saved;
-    if (before.sa_flags & SA_SIGINFO)
+    if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(number, info, context);
-    else
+    } else {
         before.sa_handler(number);
+    }
 }
 
 static bool is_ours(const struct sigaction *action) {
@@ -53,10 +54,12 @@ static bool is_function(const struct sigaction *action) {
  * installs. Handlers of others may call ours, and stay. */
 static void install_handler(void) {
     struct sigaction now;
-    if (sigaction(SIGINT, NULL, &now) != 0 || is_ours(&now) || !is_function(&now))
+    if (sigaction(SIGINT, NULL, &now) != 0 || is_ours(&now) || !is_function(&now)) {
         return;
-    if (has_before && (now.sa_flags & SA_SIGINFO || now.sa_handler != before.sa_handler))
+    }
+    if (has_before && (now.sa_flags & SA_SIGINFO || now.sa_handler != before.sa_handler)) {
         return;
+    }
     before = now;
     has_before = true;
     now.sa_flags |= SA_SIGINFO;
@@ -72,23 +75,27 @@ static bool cancel_wait(unsigned number) {
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *handler = PyObject_CallFunction(get_handler, "i", SIGINT);
     bool cancel = handler == default_handler && atomic_load(&wait_number) == number;
-    if (!handler)
+    if (!handler) {
         PyErr_Clear();
+    }
     Py_XDECREF(handler);
-    if (cancel)
+    if (cancel) {
         cancel = ingot_stream_cancel(atomic_load(&waiting_for)) == INGOT_OK;
+    }
     PyGILState_Release(state);
     return cancel;
 }
 
 static void *watch(void *nothing) {
     for (;;) {
-        if (sem_wait(&presses) != 0)
+        if (sem_wait(&presses) != 0) {
             continue;
+        }
         unsigned number = atomic_load(&wait_number);
         /* again and again: the work may not have been queued the first time */
-        while (number % 2 == 1 && cancel_wait(number))
+        while (number % 2 == 1 && cancel_wait(number)) {
             nanosleep(&(struct timespec){.tv_nsec = RETRY_NS}, NULL);
+        }
     }
     return nothing;
 }
@@ -100,8 +107,9 @@ static void start_watcher(void) {
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     watcher_runs = pthread_create(&thread, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    if (watcher_runs)
+    if (watcher_runs) {
         pthread_detach(thread);
+    }
 }
 
 /* ---- the wait ---- */
@@ -109,8 +117,9 @@ static void start_watcher(void) {
 static _Thread_local enum { UNKNOWN, MAIN, OTHER } thread_kind;
 
 static bool is_main_thread(void) {
-    if (thread_kind == UNKNOWN)
+    if (thread_kind == UNKNOWN) {
         thread_kind = syscall(SYS_gettid) == getpid() ? MAIN : OTHER;
+    }
     return thread_kind == MAIN;
 }
 
@@ -119,17 +128,20 @@ static bool is_main_thread(void) {
 static void prepare_for_press(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    if (now.tv_nsec == checked.tv_nsec && now.tv_sec == checked.tv_sec)
+    if (now.tv_nsec == checked.tv_nsec && now.tv_sec == checked.tv_sec) {
         return;
+    }
     checked = now;
     install_handler();
-    if (!watcher_runs)
+    if (!watcher_runs) {
         start_watcher();
+    }
 }
 
 bool interruptible_enter(ingot_stream *stream) {
-    if (!is_main_thread() || atomic_load(&wait_number) % 2 == 1)
+    if (!is_main_thread() || atomic_load(&wait_number) % 2 == 1) {
         return false;
+    }
     prepare_for_press();
     atomic_store(&waiting_for, stream);
     atomic_fetch_add(&wait_number, 1);
@@ -143,8 +155,9 @@ void interruptible_leave(void) {
 ingot_status interruptible_wait(ingot_stream *stream) {
     const bool entered = interruptible_enter(stream);
     ingot_status status = ingot_stream_wait(stream);
-    if (entered)
+    if (entered) {
         interruptible_leave();
+    }
     return status;
 }
 
@@ -159,13 +172,15 @@ static void begin_child(void) {
 
 int interrupt_init(void) {
     PyObject *module = PyImport_ImportModule("_signal");
-    if (!module)
+    if (!module) {
         return -1;
+    }
     get_handler = PyObject_GetAttrString(module, "getsignal");
     default_handler = PyObject_GetAttrString(module, "default_int_handler");
     Py_DECREF(module);
-    if (!get_handler || !default_handler)
+    if (!get_handler || !default_handler) {
         return -1;
+    }
     if (sem_init(&presses, 0, 0) != 0 || pthread_atfork(NULL, NULL, begin_child) != 0) {
         PyErr_NoMemory();
         return -1;

@@ -29,8 +29,9 @@ PyObject *kernel_type, *argument_type;
 
 PyObject *kernel_new(struct shader *shader, const char *name, PyObject *constants) {
     struct kernel *kernel = PyObject_New(struct kernel, (PyTypeObject *)kernel_type);
-    if (!kernel)
+    if (!kernel) {
         return NULL;
+    }
     kernel->shader = shader;
     shader->references++;
     Py_XINCREF(constants);
@@ -48,8 +49,9 @@ PyObject *kernel_new(struct shader *shader, const char *name, PyObject *constant
 }
 
 static void free_code(struct code *code) {
-    if (!code)
+    if (!code) {
         return;
+    }
     ingot_kernel_release(code->handle);
     free(code->signature);
     free(code);
@@ -58,8 +60,9 @@ static void free_code(struct code *code) {
 static void kernel_free(PyObject *self) {
     struct kernel *kernel = (struct kernel *)self;
     PyTypeObject *type = Py_TYPE(self);
-    for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++)
+    for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++) {
         free_code(kernel->codes[i]);
+    }
     shader_release(kernel->shader);
     Py_XDECREF(kernel->constants);
     free(kernel->name);
@@ -77,14 +80,18 @@ static struct signature *read_signature(ingot_kernel *handle, const ingot_kernel
     signature->max_threads = info->max_threads_per_threadgroup;
     for (uint32_t i = 0; i < info->argument_count; i++) {
         ingot_argument_info argument;
-        if (ingot_kernel_argument_info(handle, i, &argument) != INGOT_OK)
+        if (ingot_kernel_argument_info(handle, i, &argument) != INGOT_OK) {
             continue;
-        if (argument.kind != INGOT_ARGUMENT_BUFFER || argument.index >= MAX_ARGUMENTS)
+        }
+        if (argument.kind != INGOT_ARGUMENT_BUFFER || argument.index >= MAX_ARGUMENTS) {
             continue;
-        if (signature->end <= argument.index)
+        }
+        if (signature->end <= argument.index) {
             signature->end = argument.index + 1;
-        if (!argument.active)
+        }
+        if (!argument.active) {
             continue;
+        }
         signature->infos[argument.index] = argument;
         signature->declared[argument.index] = true;
     }
@@ -110,8 +117,9 @@ static bool read_constants(PyObject *tuple, ingot_constant *values, size_t count
         PyObject *bytes = PyTuple_GetItem(pair, 1);
         char *text;
         Py_ssize_t size;
-        if (PyBytes_AsStringAndSize(bytes, &text, &size) != 0)
+        if (PyBytes_AsStringAndSize(bytes, &text, &size) != 0) {
             return false;
+        }
         values[i] = (ingot_constant){
             .index = (uint32_t)PyLong_AsUnsignedLong(PyTuple_GetItem(pair, 0)),
             .bytes = text,
@@ -131,12 +139,14 @@ static struct code *new_code(ingot_kernel *handle) {
     }
     code->handle = handle;
     ingot_status status = ingot_kernel_get_info(handle, &code->info);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         raise_status(status);
-    else
+    } else {
         code->signature = read_signature(handle, &code->info);
-    if (code->signature)
+    }
+    if (code->signature) {
         return code;
+    }
     free_code(code);
     return NULL;
 }
@@ -156,11 +166,12 @@ static struct code *make_code(struct kernel *kernel, ingot_library *library) {
     ingot_library_retain(library);
     ingot_kernel *handle = NULL;
     ingot_status status = create_handle(library, kernel->name, values, count, &handle);
-    if (status == INGOT_COMPILE_ERROR && strstr(ingot_error_message(), "needs function constant"))
+    if (status == INGOT_COMPILE_ERROR && strstr(ingot_error_message(), "needs function constant")) {
         raise_error(status, "call %s.specialize(NAME=value) first: %s", kernel->name,
                     ingot_error_message());
-    else if (status != INGOT_OK)
+    } else if (status != INGOT_OK) {
         raise_kernel_status(status);
+    }
     ingot_library_release(library);
     free(values);
     return status == INGOT_OK ? new_code(handle) : NULL;
@@ -170,27 +181,33 @@ static struct code *make_code(struct kernel *kernel, ingot_library *library) {
  * borrowed. */
 static struct code *code_on(struct kernel *kernel, int gpu, ingot_device *device) {
     struct code **place = &kernel->codes[1 + gpu];
-    if (!shader_is_open(kernel->shader, kernel->name))
+    if (!shader_is_open(kernel->shader, kernel->name)) {
         return NULL;
-    if (*place)
+    }
+    if (*place) {
         return *place;
+    }
     ingot_library *library =
         gpu < 0 ? kernel->shader->library : shader_on_gpu(kernel->shader, gpu, device);
     struct code *made = library ? make_code(kernel, library) : NULL;
-    if (*place) /* another thread was quicker */
+    if (*place) { /* another thread was quicker */
         free_code(made);
-    else
+    } else {
         *place = made;
+    }
     return made ? *place : NULL;
 }
 
 /* For what is the same everywhere: the code on whatever device there is one, or on the CPU. */
 static struct code *some_code(struct kernel *kernel) {
-    if (!shader_is_open(kernel->shader, kernel->name))
+    if (!shader_is_open(kernel->shader, kernel->name)) {
         return NULL;
-    for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++)
-        if (kernel->codes[i])
+    }
+    for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++) {
+        if (kernel->codes[i]) {
             return kernel->codes[i];
+        }
+    }
     return code_on(kernel, -1, NULL);
 }
 
@@ -217,12 +234,16 @@ static bool read_options(struct kernel *kernel, PyObject *keywords, PyObject *op
     Py_ssize_t position = 0;
     while (PyDict_Next(keywords, &position, &key, &value)) {
         int option = 0;
-        while (option < OPTION_COUNT && option_names[option] != key)
+        while (option < OPTION_COUNT && option_names[option] != key) {
             option++;
-        if (option == OPTION_COUNT) /* a name that is not interned */
-            for (option = 0; option < OPTION_COUNT; option++)
-                if (PyUnicode_Compare(key, option_names[option]) == 0)
+        }
+        if (option == OPTION_COUNT) { /* a name that is not interned */
+            for (option = 0; option < OPTION_COUNT; option++) {
+                if (PyUnicode_Compare(key, option_names[option]) == 0) {
                     break;
+                }
+            }
+        }
         if (option == OPTION_COUNT) {
             PyErr_Format(PyExc_TypeError,
                          "kernel \"%s\" has no keyword %R; there are threads, "
@@ -255,12 +276,15 @@ static bool bind_reports(struct call *call, PyObject *option) {
         Py_XDECREF(text);
         return false;
     }
-    while (call->count <= (size_t)index)
-        if (!call_bind(call, call->count, Py_None))
+    while (call->count <= (size_t)index) {
+        if (!call_bind(call, call->count, Py_None)) {
             return false;
+        }
+    }
     ingot_buffer *reports = reports_buffer(call->device, call->gpu);
-    if (!reports)
+    if (!reports) {
         return false;
+    }
     ingot_buffer_retain(reports);
     ingot_buffer_release(call->args[index].buffer);
     call->args[index] = (ingot_arg){.buffer = reports};
@@ -278,8 +302,9 @@ static bool read_time_limit(PyObject *option, const char *kernel, double *second
         Py_XDECREF(text);
         return false;
     }
-    if (isinf(*seconds))
+    if (isinf(*seconds)) {
         *seconds = -1;
+    }
     return true;
 }
 
@@ -298,21 +323,28 @@ static bool prepare(struct kernel *kernel, struct call *call, PyObject *argument
         return false;
     }
     if (options[OPTION_TIME_LIMIT] &&
-        !read_time_limit(options[OPTION_TIME_LIMIT], kernel->name, &desc->time_limit_seconds))
+        !read_time_limit(options[OPTION_TIME_LIMIT], kernel->name, &desc->time_limit_seconds)) {
         return false;
+    }
     if (options[OPTION_CONTIGUOUS] &&
-        !contiguity_from(options[OPTION_CONTIGUOUS], &call->contiguity))
+        !contiguity_from(options[OPTION_CONTIGUOUS], &call->contiguity)) {
         return false;
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!call_bind(call, (size_t)i, PyTuple_GetItem(arguments, i)))
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!call_bind(call, (size_t)i, PyTuple_GetItem(arguments, i))) {
             return false;
+        }
+    }
     call_drop_gaps(call);
-    if (options[OPTION_ERROR_BUFFER] && !bind_reports(call, options[OPTION_ERROR_BUFFER]))
+    if (options[OPTION_ERROR_BUFFER] && !bind_reports(call, options[OPTION_ERROR_BUFFER])) {
         return false;
-    if (!threadgroup_lengths(options[OPTION_THREADGROUP_MEMORY], kernel->name, lengths, desc))
+    }
+    if (!threadgroup_lengths(options[OPTION_THREADGROUP_MEMORY], kernel->name, lengths, desc)) {
         return false;
-    if (!grid_from(call, options[OPTION_THREADS], options[OPTION_GROUP_SIZE], desc))
+    }
+    if (!grid_from(call, options[OPTION_THREADS], options[OPTION_GROUP_SIZE], desc)) {
         return false;
+    }
     desc->args = call->args;
     desc->arg_count = call->count;
     return true;
@@ -324,12 +356,13 @@ static int find_gpu(PyObject *arguments) {
     int gpu = TENSOR_NONE;
     for (Py_ssize_t i = 0; i < count && gpu == TENSOR_NONE; i++) {
         PyObject *value = PyTuple_GetItem(arguments, i);
-        if (PyList_Check(value))
+        if (PyList_Check(value)) {
             gpu = PyList_Size(value) ? tensor_gpu(PyList_GetItem(value, 0)) : TENSOR_NONE;
-        else if (PyTuple_Check(value))
+        } else if (PyTuple_Check(value)) {
             gpu = PyTuple_Size(value) ? tensor_gpu(PyTuple_GetItem(value, 0)) : TENSOR_NONE;
-        else
+        } else {
             gpu = tensor_gpu(value);
+        }
     }
     return gpu >= 0 ? gpu : -1;
 }
@@ -338,25 +371,29 @@ static bool launch(const context *here, const ingot_dispatch_desc *desc, bool on
     ingot_status status = INGOT_OK;
     Py_BEGIN_ALLOW_THREADS;
     status = ingot_stream_dispatch(here->stream, desc);
-    if (status == INGOT_OK && wait)
+    if (status == INGOT_OK && wait) {
         status = interruptible_wait(here->stream);
-    else if (status == INGOT_OK && !on_gpu)
+    } else if (status == INGOT_OK && !on_gpu) {
         context_start(here);
+    }
     Py_END_ALLOW_THREADS;
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         raise_status(status);
+    }
     return status == INGOT_OK;
 }
 
 static PyObject *call_on(struct kernel *kernel, const context *here, int gpu, PyObject *arguments,
                          PyObject *options[OPTION_COUNT]) {
     struct code *code = code_on(kernel, gpu, here->device);
-    if (!code)
+    if (!code) {
         return NULL;
+    }
     /* on a GPU work is in order with torch's, and waited for only when that is asked for */
     int wait = options[OPTION_WAIT] ? PyObject_IsTrue(options[OPTION_WAIT]) : gpu < 0;
-    if (wait < 0)
+    if (wait < 0) {
         return NULL;
+    }
     struct call call;
     call.signature = code->signature;
     call.shader = kernel->shader;
@@ -370,12 +407,14 @@ static PyObject *call_on(struct kernel *kernel, const context *here, int gpu, Py
     ingot_dispatch_desc desc = {.kernel = code->handle};
     uint32_t lengths[MAX_GROUPS];
     bool good = prepare(kernel, &call, arguments, options, &desc, lengths);
-    if (good && desc.threads[0])
+    if (good && desc.threads[0]) {
         good = launch(here, &desc, gpu >= 0, wait || (gpu < 0 && call.copy_count)) &&
                call_write_back(&call);
+    }
     call_release(&call);
-    if (!good)
+    if (!good) {
         return NULL;
+    }
     Py_RETURN_NONE;
 }
 
@@ -383,13 +422,15 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
     struct kernel *kernel = (struct kernel *)self;
     PyObject *options[OPTION_COUNT] = {0};
     pending_collect();
-    if (keywords && !read_options(kernel, keywords, options))
+    if (keywords && !read_options(kernel, keywords, options)) {
         return NULL;
+    }
     int gpu = find_gpu(arguments);
     context here;
     ingot_status status = gpu < 0 ? context_cpu(&here) : context_torch_cuda(gpu, &here);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return raise_status(status);
+    }
     PyObject *result = call_on(kernel, &here, gpu, arguments, options);
     context_done(&here);
     return result;
@@ -425,8 +466,9 @@ static PyObject *describe_argument(const ingot_argument_info *info) {
                         : info->space == INGOT_SPACE_CONSTANT ? "constant"
                                                               : "threadgroup";
     PyObject *entry = PyStructSequence_New((PyTypeObject *)argument_type);
-    if (!entry)
+    if (!entry) {
         return NULL;
+    }
     PyObject *values[] = {
         PyLong_FromUnsignedLong(info->index),
         PyUnicode_FromString(info->name),
@@ -439,12 +481,14 @@ static PyObject *describe_argument(const ingot_argument_info *info) {
         PyBool_FromLong(info->active),
     };
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        if (!values[i])
+        if (!values[i]) {
             PyErr_NoMemory();
+        }
         PyStructSequence_SetItem(entry, (Py_ssize_t)i, values[i]);
     }
-    if (!PyErr_Occurred())
+    if (!PyErr_Occurred()) {
         return entry;
+    }
     Py_DECREF(entry);
     return NULL;
 }
@@ -452,15 +496,17 @@ static PyObject *describe_argument(const ingot_argument_info *info) {
 static PyObject *get_arguments(PyObject *self, void *closure) {
     (void)closure;
     struct code *code = some_code((struct kernel *)self);
-    if (!code)
+    if (!code) {
         return NULL;
+    }
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list && i < code->info.argument_count; i++) {
         ingot_argument_info info;
         ingot_status status = ingot_kernel_argument_info(code->handle, i, &info);
         PyObject *entry = status == INGOT_OK ? describe_argument(&info) : raise_status(status);
-        if (!entry || PyList_Append(list, entry) != 0)
+        if (!entry || PyList_Append(list, entry) != 0) {
             Py_CLEAR(list);
+        }
         Py_XDECREF(entry);
     }
     return list;
@@ -469,13 +515,16 @@ static PyObject *get_arguments(PyObject *self, void *closure) {
 static PyObject *kernel_specialize(PyObject *self, PyObject *arguments, PyObject *keywords) {
     struct kernel *kernel = (struct kernel *)self;
     PyObject *mapping = NULL;
-    if (!PyArg_ParseTuple(arguments, "|O:specialize", &mapping))
+    if (!PyArg_ParseTuple(arguments, "|O:specialize", &mapping)) {
         return NULL;
-    if (!shader_is_open(kernel->shader, kernel->name))
+    }
+    if (!shader_is_open(kernel->shader, kernel->name)) {
         return NULL;
+    }
     PyObject *constants = constants_encode(kernel->shader->library, mapping, keywords);
-    if (!constants)
+    if (!constants) {
         return NULL;
+    }
     PyObject *result = kernel_new(kernel->shader, kernel->name, constants);
     Py_DECREF(constants);
     return result;
@@ -553,14 +602,17 @@ static PyStructSequence_Desc argument_desc = {
 int kernel_init(PyObject *module) {
     for (int i = 0; i < OPTION_COUNT; i++) {
         option_names[i] = PyUnicode_InternFromString(option_texts[i]);
-        if (!option_names[i])
+        if (!option_names[i]) {
             return -1;
+        }
     }
     kernel_type = PyType_FromSpec(&kernel_spec);
     argument_type = (PyObject *)PyStructSequence_NewType(&argument_desc);
-    if (!kernel_type || !argument_type)
+    if (!kernel_type || !argument_type) {
         return -1;
-    if (PyModule_AddObjectRef(module, "Kernel", kernel_type) != 0)
+    }
+    if (PyModule_AddObjectRef(module, "Kernel", kernel_type) != 0) {
         return -1;
+    }
     return PyModule_AddObjectRef(module, "Argument", argument_type);
 }

@@ -22,14 +22,16 @@ static void drop_libraries(struct shader *shader) {
     shader->library = NULL;
     shader->gpus = NULL;
     ingot_library_release(library);
-    for (int i = 0; gpus && i < CONTEXT_CUDA_DEVICES; i++)
+    for (int i = 0; gpus && i < CONTEXT_CUDA_DEVICES; i++) {
         ingot_library_release(gpus[i]);
+    }
     free(gpus);
 }
 
 void shader_release(struct shader *shader) {
-    if (!shader || --shader->references)
+    if (!shader || --shader->references) {
         return;
+    }
     drop_libraries(shader);
     Py_XDECREF(shader->arguments);
     Py_XDECREF(shader->keywords);
@@ -37,34 +39,39 @@ void shader_release(struct shader *shader) {
 }
 
 ingot_library *shader_on_gpu(struct shader *shader, int gpu, ingot_device *device) {
-    if (!shader->gpus)
+    if (!shader->gpus) {
         shader->gpus = calloc(CONTEXT_CUDA_DEVICES, sizeof *shader->gpus);
+    }
     if (!shader->gpus) {
         PyErr_NoMemory();
         return NULL;
     }
-    if (shader->gpus[gpu])
+    if (shader->gpus[gpu]) {
         return shader->gpus[gpu];
+    }
     ingot_library *made = NULL;
     ingot_status status = shader->make(device, shader->arguments, shader->keywords, &made);
     if (status != INGOT_OK || PyErr_Occurred()) {
         ingot_library_release(made);
-        if (!PyErr_Occurred())
+        if (!PyErr_Occurred()) {
             raise_status(status);
+        }
         return NULL;
     }
     if (!shader->gpus || shader->gpus[gpu]) { /* another thread closed it, or was quicker */
         ingot_library_release(made);
-        if (!shader_is_open(shader, "of the call"))
+        if (!shader_is_open(shader, "of the call")) {
             return NULL;
+        }
         return shader->gpus[gpu];
     }
     return shader->gpus[gpu] = made;
 }
 
 bool shader_is_open(const struct shader *shader, const char *kernel) {
-    if (shader->library)
+    if (shader->library) {
         return true;
+    }
     raise_error(INGOT_INVALID_ARGUMENT, "kernel \"%s\": its library is closed", kernel);
     return false;
 }
@@ -101,10 +108,12 @@ static PyObject *library_new(library_maker *make, PyObject *arguments, PyObject 
     context cpu;
     ingot_library *handle = NULL;
     ingot_status status = context_cpu(&cpu);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = make(cpu.device, arguments, keywords, &handle);
-    if (PyErr_Occurred() || status != INGOT_OK)
+    }
+    if (PyErr_Occurred() || status != INGOT_OK) {
         return PyErr_Occurred() ? NULL : raise_status(status);
+    }
     struct shader *shader = calloc(1, sizeof *shader);
     if (!shader) {
         ingot_library_release(handle);
@@ -134,8 +143,9 @@ static PyObject *library_new(library_maker *make, PyObject *arguments, PyObject 
         PyObject *name = PyUnicode_InternFromString(ingot_library_kernel_name(handle, i));
         good = name && PyTuple_SetItem(library->names, (Py_ssize_t)i, name) == 0;
     }
-    if (good)
+    if (good) {
         return (PyObject *)library;
+    }
     Py_DECREF(library);
     return NULL;
 }
@@ -157,8 +167,9 @@ struct texts { /* strings of a Python list, borrowed from it */
 
 static bool read_texts(PyObject *list, const char *what, struct texts *texts) {
     *texts = (struct texts){0};
-    if (!list || list == Py_None)
+    if (!list || list == Py_None) {
         return true;
+    }
     if (!PyList_Check(list)) {
         PyErr_Format(PyExc_TypeError, "%s has to be a list, not %R", what,
                      (PyObject *)Py_TYPE(list));
@@ -173,11 +184,13 @@ static bool read_texts(PyObject *list, const char *what, struct texts *texts) {
     for (size_t i = 0; i < texts->count; i++) {
         PyObject *item = PyList_GetItem(list, (Py_ssize_t)i);
         texts->items[i] = PyUnicode_Check(item) ? PyUnicode_AsUTF8AndSize(item, NULL) : NULL;
-        if (texts->items[i])
+        if (texts->items[i]) {
             continue;
-        if (!PyErr_Occurred())
+        }
+        if (!PyErr_Occurred()) {
             PyErr_Format(PyExc_TypeError, "%s[%zu] has to be a string, not %R", what, i,
                          (PyObject *)Py_TYPE(item));
+        }
         free(texts->items);
         return false;
     }
@@ -187,11 +200,13 @@ static bool read_texts(PyObject *list, const char *what, struct texts *texts) {
 /* Names and values alternate in `pairs`; a value of "" stands for none. */
 static ingot_define *read_defines(const struct texts *pairs) {
     ingot_define *defines = calloc(pairs->count / 2 + 1, sizeof *defines);
-    if (!defines)
+    if (!defines) {
         PyErr_NoMemory();
-    for (size_t i = 0; defines && i + 1 < pairs->count; i += 2)
+    }
+    for (size_t i = 0; defines && i + 1 < pairs->count; i += 2) {
         defines[i / 2] =
             (ingot_define){pairs->items[i], *pairs->items[i + 1] ? pairs->items[i + 1] : NULL};
+    }
     return defines;
 }
 
@@ -226,8 +241,9 @@ static bool read_source(PyObject *arguments, PyObject *keywords, struct source *
 static ingot_status make_from_source(ingot_device *device, PyObject *arguments, PyObject *keywords,
                                      ingot_library **library) {
     struct source source;
-    if (!read_source(arguments, keywords, &source))
+    if (!read_source(arguments, keywords, &source)) {
         return INGOT_INVALID_ARGUMENT;
+    }
     Py_ssize_t length;
     const char *text = PyUnicode_AsUTF8AndSize(source.text, &length);
     struct texts folders = {0}, pairs = {0};
@@ -260,8 +276,9 @@ PyObject *library_compile(PyObject *module, PyObject *arguments, PyObject *keywo
     struct source source;
     struct settings settings = {.contiguity = CONTIGUITY_IGNORE};
     if (!read_source(arguments, keywords, &source) ||
-        (source.contiguous && !contiguity_from(source.contiguous, &settings.contiguity)))
+        (source.contiguous && !contiguity_from(source.contiguous, &settings.contiguity))) {
         return NULL;
+    }
     settings.strict = source.strict;
     settings.mps = source.mps;
     return library_new(make_from_source, arguments, keywords, &settings);
@@ -285,8 +302,9 @@ static bool read_archive(PyObject *arguments, PyObject *keywords, struct archive
 static ingot_status make_from_archive(ingot_device *device, PyObject *arguments, PyObject *keywords,
                                       ingot_library **library) {
     struct archive archive;
-    if (!read_archive(arguments, keywords, &archive))
+    if (!read_archive(arguments, keywords, &archive)) {
         return INGOT_INVALID_ARGUMENT;
+    }
     const char *path = archive.path;
     const char *bytes = archive.bytes ? archive.bytes : "";
     ingot_status status;
@@ -303,8 +321,9 @@ PyObject *library_load(PyObject *module, PyObject *arguments, PyObject *keywords
     struct archive archive;
     struct settings settings = {.contiguity = CONTIGUITY_IGNORE};
     if (!read_archive(arguments, keywords, &archive) ||
-        (archive.contiguous && !contiguity_from(archive.contiguous, &settings.contiguity)))
+        (archive.contiguous && !contiguity_from(archive.contiguous, &settings.contiguity))) {
         return NULL;
+    }
     settings.strict = archive.strict;
     settings.mps = archive.mps;
     return library_new(make_from_archive, arguments, keywords, &settings);
@@ -341,41 +360,48 @@ static PyObject *find_kernel(struct library *library, PyObject *name) {
         return kernel;
     }
     PyObject *known = PyErr_Occurred() ? NULL : full_name(library, name);
-    if (!known)
+    if (!known) {
         return NULL;
+    }
     const char *text = PyUnicode_AsUTF8AndSize(known, NULL);
     kernel = text ? kernel_new(library->shader, text, NULL) : NULL;
-    if (kernel && PyDict_SetItem(library->kernels, name, kernel) != 0)
+    if (kernel && PyDict_SetItem(library->kernels, name, kernel) != 0) {
         Py_CLEAR(kernel);
+    }
     return kernel;
 }
 
 static bool is_special(PyObject *name) {
     Py_ssize_t length;
     const char *text = PyUnicode_AsUTF8AndSize(name, &length);
-    if (!text)
+    if (!text) {
         PyErr_Clear();
+    }
     return text && length > 2 && text[0] == '_' && text[1] == '_';
 }
 
 static PyObject *unknown_kernel(struct library *library, PyObject *name) {
     PyObject *names = PyObject_Repr(library->names);
-    if (names)
+    if (names) {
         raise_error(INGOT_NOT_FOUND, "the library has no kernel %R; it has %U", name, names);
+    }
     Py_XDECREF(names);
     return NULL;
 }
 
 static PyObject *library_attribute(PyObject *self, PyObject *name) {
     struct library *library = (struct library *)self;
-    if (is_special(name))
+    if (is_special(name)) {
         return PyObject_GenericGetAttr(self, name);
+    }
     PyObject *found = find_kernel(library, name);
-    if (found || PyErr_Occurred())
+    if (found || PyErr_Occurred()) {
         return found;
+    }
     found = PyObject_GenericGetAttr(self, name);
-    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError))
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
         return found;
+    }
     PyErr_Clear();
     return unknown_kernel(library, name);
 }
@@ -387,8 +413,9 @@ static PyObject *library_item(PyObject *self, PyObject *name) {
         return NULL;
     }
     PyObject *found = find_kernel((struct library *)self, name);
-    if (found || PyErr_Occurred())
+    if (found || PyErr_Occurred()) {
         return found;
+    }
     return unknown_kernel((struct library *)self, name);
 }
 
@@ -432,12 +459,14 @@ static PyObject *get_constants(PyObject *self, void *closure) {
     size_t count = handle ? ingot_library_constant_count(handle) : 0;
     for (size_t i = 0; list && i < count; i++) {
         ingot_constant_info info;
-        if (ingot_library_constant_info(handle, i, &info) != INGOT_OK)
+        if (ingot_library_constant_info(handle, i, &info) != INGOT_OK) {
             continue;
+        }
         PyObject *entry = Py_BuildValue("(IsiO)", info.index, info.name, (int)info.components,
                                         info.required ? Py_True : Py_False);
-        if (!entry || PyList_Append(list, entry) != 0)
+        if (!entry || PyList_Append(list, entry) != 0) {
             Py_CLEAR(list);
+        }
         Py_XDECREF(entry);
     }
     return list;
@@ -486,7 +515,8 @@ static PyType_Spec library_spec = {
 
 int library_init(PyObject *module) {
     library_type = PyType_FromSpec(&library_spec);
-    if (!library_type)
+    if (!library_type) {
         return -1;
+    }
     return PyModule_AddObjectRef(module, "ShaderLibrary", library_type);
 }

@@ -14,8 +14,9 @@ int memory_init(void) {
     name_dlpack = PyUnicode_InternFromString("__dlpack__");
     name_device = PyUnicode_InternFromString("__dlpack_device__");
     name_numpy = PyUnicode_InternFromString("numpy");
-    if (!name_struct || !name_interface || !name_dlpack || !name_device || !name_numpy)
+    if (!name_struct || !name_interface || !name_dlpack || !name_device || !name_numpy) {
         return -1;
+    }
     return tensor_init();
 }
 
@@ -34,9 +35,11 @@ ingot_scalar_type memory_scalar(const struct memory *memory) {
         {'i', 1, INGOT_SCALAR_I8},  {'u', 1, INGOT_SCALAR_U8},  {'b', 1, INGOT_SCALAR_BOOL},
         {'u', 2, INGOT_SCALAR_U16}, {'u', 4, INGOT_SCALAR_U32}, {'u', 8, INGOT_SCALAR_U64},
     };
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].kind == memory->kind && types[i].size == memory->item_size)
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (types[i].kind == memory->kind && types[i].size == memory->item_size) {
             return types[i].type;
+        }
+    }
     return INGOT_SCALAR_NONE;
 }
 
@@ -46,10 +49,12 @@ void memory_layout(struct memory *memory, const int64_t *shape, const int64_t *s
     bool contiguous = true;
     for (int64_t axis = ndim - 1; axis >= 0; axis--) {
         int64_t size = shape[axis], stride = strides ? strides[axis] : step;
-        if (size != 1 && stride != step)
+        if (size != 1 && stride != step) {
             contiguous = false;
-        if (size > 1 && stride > 0)
+        }
+        if (size > 1 && stride > 0) {
             reach += (size - 1) * stride;
+        }
         count *= size;
         step *= size;
     }
@@ -89,8 +94,9 @@ static bool is_numpy_scalar(PyObject *object) {
         PyObject *numpy = PyImport_GetModule(name_numpy);
         generic = numpy ? PyObject_GetAttrString(numpy, "generic") : NULL;
         Py_XDECREF(numpy);
-        if (!generic)
+        if (!generic) {
             PyErr_Clear();
+        }
     }
     return generic && PyType_Check(generic) &&
            PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)generic);
@@ -102,8 +108,9 @@ static enum memory_found by_struct(PyObject *object, PyObject *capsule, struct m
     const struct array_struct *array = PyCapsule_GetPointer(capsule, NULL);
     if (!array || array->two != 2) {
         Py_DECREF(capsule);
-        if (!PyErr_Occurred())
+        if (!PyErr_Occurred()) {
             raise_argument("%s: __array_struct__ is not of version 2", PLACE(where));
+        }
         return MEMORY_ERROR;
     }
     bool usable = usable_kind(array->kind) && array->item_size > 0;
@@ -111,8 +118,9 @@ static enum memory_found by_struct(PyObject *object, PyObject *capsule, struct m
         char kind = array->kind;
         bool swapped = usable;
         Py_DECREF(capsule);
-        if (!swapped)
+        if (!swapped) {
             return refuse_kind(where, kind);
+        }
         raise_argument("%s: the array's bytes are in another order than this machine's",
                        PLACE(where));
         return MEMORY_ERROR;
@@ -136,8 +144,9 @@ static bool read_integers(PyObject *sequence, int64_t *values, Py_ssize_t count)
         PyObject *item = PySequence_GetItem(sequence, i);
         values[i] = item ? PyLong_AsLongLong(item) : -1;
         Py_XDECREF(item);
-        if (PyErr_Occurred())
+        if (PyErr_Occurred()) {
             return false;
+        }
     }
     return true;
 }
@@ -153,14 +162,16 @@ static bool read_interface(PyObject *interface, struct memory *memory, const str
     Py_ssize_t ndim = shape && PyTuple_Check(shape) ? PyTuple_Size(shape) : -1;
     bool whole = type && PyUnicode_Check(type) && ndim >= 0 && ndim <= MAX_DIMENSIONS && data &&
                  PyTuple_Check(data) && PyTuple_Size(data) == 2;
-    if (whole && strides && strides != Py_None)
+    if (whole && strides && strides != Py_None) {
         whole = PyTuple_Check(strides) && PyTuple_Size(strides) == ndim;
+    }
     Py_ssize_t length = 0;
     const char *text = whole ? PyUnicode_AsUTF8AndSize(type, &length) : NULL;
     if (!text || length < 3) {
-        if (!PyErr_Occurred())
+        if (!PyErr_Occurred()) {
             raise_argument("%s: __array_interface__ lacks a usable typestr, shape, strides or data",
                            PLACE(where));
+        }
         return false;
     }
     long size = strtol(text + 2, NULL, 10);
@@ -172,8 +183,9 @@ static bool read_interface(PyObject *interface, struct memory *memory, const str
     memory->item_size = (unsigned)size;
     int64_t sizes[MAX_DIMENSIONS], steps[MAX_DIMENSIONS];
     bool strided = strides && strides != Py_None;
-    if (!read_integers(shape, sizes, ndim) || (strided && !read_integers(strides, steps, ndim)))
+    if (!read_integers(shape, sizes, ndim) || (strided && !read_integers(strides, steps, ndim))) {
         return false;
+    }
     int64_t bytes = size;
     for (Py_ssize_t i = 0; i < ndim; i++) {
         if (sizes[i] < 0 || (sizes[i] > 0 && bytes > INT64_MAX / sizes[i])) {
@@ -194,11 +206,13 @@ static bool read_interface(PyObject *interface, struct memory *memory, const str
 static enum memory_found by_interface(PyObject *object, PyObject *interface, struct memory *memory,
                                       const struct target *where) {
     bool read = PyDict_Check(interface) && read_interface(interface, memory, where);
-    if (!read && !PyErr_Occurred())
+    if (!read && !PyErr_Occurred()) {
         raise_argument("%s: __array_interface__ is not a dictionary", PLACE(where));
+    }
     Py_DECREF(interface);
-    if (!read)
+    if (!read) {
         return MEMORY_ERROR;
+    }
     Py_INCREF(object);
     memory->owner = object;
     return MEMORY_ARRAY;
@@ -223,8 +237,9 @@ static bool on_host(PyObject *object, const struct target *where) {
     long type = first ? PyLong_AsLong(first) : DL_CPU;
     Py_XDECREF(pair);
     PyErr_Clear(); /* some have no __dlpack_device__: the tensor says it again */
-    if (type == DL_CPU || type == DL_CUDA_HOST)
+    if (type == DL_CPU || type == DL_CUDA_HOST) {
         return true;
+    }
     raise_error(INGOT_UNSUPPORTED,
                 "%s: the array is on a device of DLPack type %ld, but the kernel runs on cpu",
                 PLACE(where), type);
@@ -234,18 +249,21 @@ static bool on_host(PyObject *object, const struct target *where) {
 enum memory_found memory_by_dlpack(PyObject *object, struct memory *memory,
                                    const struct target *where) {
     static const char kinds[] = {'i', 'u', 'f', '?', 'B', 'c', 'b'};
-    if (!on_host(object, where))
+    if (!on_host(object, where)) {
         return MEMORY_ERROR;
+    }
     PyObject *capsule = PyObject_CallMethodObjArgs(object, name_dlpack, NULL);
-    if (!capsule)
+    if (!capsule) {
         return MEMORY_ERROR;
+    }
     const struct dl_tensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");
     if (!tensor || tensor->lanes != 1 || tensor->bits % 8 ||
         (tensor->device_type != DL_CPU && tensor->device_type != DL_CUDA_HOST)) {
-        if (tensor)
+        if (tensor) {
             raise_argument("%s: DLPack gives %d lanes of %d bits on a device of type %d, which no "
                            "kernel can use here",
                            PLACE(where), tensor->lanes, tensor->bits, tensor->device_type);
+        }
         Py_DECREF(capsule);
         return MEMORY_ERROR;
     }
@@ -263,27 +281,33 @@ enum memory_found memory_by_dlpack(PyObject *object, struct memory *memory,
 /* A new reference, or NULL without an exception. */
 static PyObject *optional_attribute(PyObject *object, PyObject *name) {
     PyObject *value = PyObject_GetAttr(object, name);
-    if (!value)
+    if (!value) {
         PyErr_Clear();
+    }
     return value;
 }
 
 enum memory_found memory_of(PyObject *object, struct memory *memory, const struct target *where) {
     memset(memory, 0, sizeof *memory);
-    if (tensor_check(object))
+    if (tensor_check(object)) {
         return tensor_memory(object, memory, where);
-    if (PyType_Check(object)) /* numpy.ndarray itself has these attributes */
+    }
+    if (PyType_Check(object)) { /* numpy.ndarray itself has these attributes */
         return MEMORY_NONE;
+    }
     PyObject *value = optional_attribute(object, name_struct);
-    if (value && PyCapsule_CheckExact(value))
+    if (value && PyCapsule_CheckExact(value)) {
         return by_struct(object, value, memory, where);
+    }
     Py_XDECREF(value);
     value = optional_attribute(object, name_interface);
-    if (value)
+    if (value) {
         return by_interface(object, value, memory, where);
+    }
     value = optional_attribute(object, name_dlpack);
-    if (!value)
+    if (!value) {
         return MEMORY_NONE;
+    }
     Py_DECREF(value);
     return memory_by_dlpack(object, memory, where);
 }

@@ -15,14 +15,17 @@ static PyObject *synchronize(PyObject *module, PyObject *nothing) {
     ingot_status status;
     Py_BEGIN_ALLOW_THREADS;
     status = context_cpu(&cpu);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = interruptible_wait(cpu.stream);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         status = context_wait(); /* GPUs */
+    }
     Py_END_ALLOW_THREADS;
     pending_collect();
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return raise_status(status);
+    }
     Py_RETURN_NONE;
 }
 
@@ -32,10 +35,12 @@ static PyObject *thread_count(PyObject *module, PyObject *nothing) {
     context cpu;
     ingot_device_info info;
     ingot_status status = context_cpu(&cpu);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = ingot_device_get_info(cpu.device, &info);
-    if (status != INGOT_OK)
+    }
+    if (status != INGOT_OK) {
         return raise_status(status);
+    }
     return PyLong_FromUnsignedLong(info.compute_units);
 }
 

@@ -34,15 +34,17 @@ static slot *copy_table(table *copy, const object *from) {
 static void *find_symbol(const char *library_name, const char *name) {
     void *library = dlopen(library_name, RTLD_LAZY | RTLD_NOLOAD);
     void *symbol = library ? dlsym(library, name) : NULL;
-    if (!library)
+    if (!library) {
         PyErr_Format(PyExc_RuntimeError,
                      "ingot.mps needs PyTorch: %s is not loaded; import torch first", library_name);
-    else if (!symbol)
+    } else if (!symbol) {
         PyErr_Format(PyExc_RuntimeError,
                      "ingot.mps cannot work with this PyTorch: its %s has no %s", library_name,
                      name);
-    if (library)
+    }
+    if (library) {
         dlclose(library);
+    }
     return symbol;
 }
 
@@ -99,8 +101,9 @@ static int make_guard(guard_entry *registry) {
     slot *slots = copy_table(&guard_table, meta);
     slots[GUARD_TYPE] = (slot)guard_type;
     slots[GUARD_EXCHANGE_DEVICE] = slots[GUARD_GET_DEVICE] = (slot)guard_device;
-    for (int i = GUARD_GET_STREAM; i <= GUARD_EXCHANGE_STREAM; i++)
+    for (int i = GUARD_GET_STREAM; i <= GUARD_EXCHANGE_STREAM; i++) {
         slots[i] = (slot)guard_stream;
+    }
     guard.table = slots;
     return 0;
 }
@@ -108,19 +111,22 @@ static int make_guard(guard_entry *registry) {
 static PyObject *mps_set_guard(PyObject *self, PyObject *wanted) {
     (void)self;
     int install = PyObject_IsTrue(wanted);
-    if (install < 0)
+    if (install < 0) {
         return NULL;
+    }
     guard_entry *registry = find_symbol("libc10.so", "_ZN3c104impl26device_guard_impl_registryE");
-    if (!registry)
+    if (!registry) {
         return NULL;
+    }
     const object *present = atomic_load(&registry[TYPE_MPS]);
     if (present && present != &guard) {
         PyErr_SetString(PyExc_RuntimeError, "this PyTorch has an MPS device guard of its own: "
                                             "ingot.mps is for machines without MPS");
         return NULL;
     }
-    if (install && !guard.table && make_guard(registry) != 0)
+    if (install && !guard.table && make_guard(registry) != 0) {
         return NULL;
+    }
     atomic_store(&registry[TYPE_MPS], install ? &guard : NULL);
     return PyBool_FromLong(present != NULL);
 }
@@ -161,8 +167,9 @@ static hooks cuda_hooks = {.getter = "_ZN2at6detail12getCUDAHooksEv"};
 static int find_hooks(hooks *found, bool (*is_built)(const object *)) {
     void *symbol = find_symbol("libtorch_cpu.so", found->getter);
     object *(*get)(void);
-    if (!symbol)
+    if (!symbol) {
         return -1;
+    }
     memcpy(&get, &symbol, sizeof get);
     found->object = get();
     found->own = found->object->table;
@@ -171,10 +178,12 @@ static int find_hooks(hooks *found, bool (*is_built)(const object *)) {
 }
 
 static int find_both_hooks(bool cuda_built) {
-    if (mps_hooks.own)
+    if (mps_hooks.own) {
         return 0;
-    if (find_hooks(&cuda_hooks, answer_no) != 0 || find_hooks(&mps_hooks, answer_yes) != 0)
+    }
+    if (find_hooks(&cuda_hooks, answer_no) != 0 || find_hooks(&mps_hooks, answer_yes) != 0) {
         return -1;
+    }
     typedef bool query(const object *);
     if (((query *)cuda_hooks.own[HOOKS_IS_BUILT])(cuda_hooks.object) != cuda_built ||
         ((query *)mps_hooks.own[HOOKS_IS_BUILT])(mps_hooks.object)) {
@@ -194,8 +203,9 @@ static int find_both_hooks(bool cuda_built) {
 static PyObject *mps_set_accelerator(PyObject *self, PyObject *args) {
     (void)self;
     int install, cuda_built;
-    if (!PyArg_ParseTuple(args, "pp", &install, &cuda_built) || find_both_hooks(cuda_built) != 0)
+    if (!PyArg_ParseTuple(args, "pp", &install, &cuda_built) || find_both_hooks(cuda_built) != 0) {
         return NULL;
+    }
     mps_hooks.object->table = install ? mps_hooks.copy.slots + BEFORE_TABLE : mps_hooks.own;
     cuda_hooks.object->table = install ? cuda_hooks.copy.slots + BEFORE_TABLE : cuda_hooks.own;
     Py_RETURN_NONE;

@@ -19,8 +19,9 @@ static atomic_bool finalising;
 
 void *pending_keep(PyObject *object, void *memory) {
     struct keeper *keeper = malloc(sizeof *keeper);
-    if (!keeper)
+    if (!keeper) {
         return NULL;
+    }
     Py_INCREF(object);
     *keeper = (struct keeper){NULL, object, memory};
     return keeper;
@@ -37,13 +38,15 @@ void pending_done(void *context) {
     do {
         keeper->next = first;
     } while (!atomic_compare_exchange_weak(&done, &first, keeper));
-    if (!first && !atomic_load(&finalising))
+    if (!first && !atomic_load(&finalising)) {
         Py_AddPendingCall(collect_later, NULL); /* when full: the next call of a kernel collects */
+    }
 }
 
 void pending_collect(void) {
-    if (!atomic_load_explicit(&done, memory_order_relaxed))
+    if (!atomic_load_explicit(&done, memory_order_relaxed)) {
         return;
+    }
     struct keeper *keeper = atomic_exchange(&done, NULL);
     while (keeper) {
         struct keeper *next = keeper->next;

@@ -33,11 +33,13 @@ static ingot_status make_shared(ingot_device *device, ingot_buffer **buffer) {
     PyObject *address = pinned ? PyObject_CallMethod(pinned, "data_ptr", NULL) : NULL;
     void *memory = address ? PyLong_AsVoidPtr(address) : NULL;
     ingot_status status = INGOT_INVALID_ARGUMENT;
-    if (memory)
+    if (memory) {
         status = ingot_buffer_wrap(device, memory, sizeof(struct messages), NULL, NULL, buffer);
+    }
     if (status != INGOT_OK) {
-        if (!PyErr_Occurred())
+        if (!PyErr_Occurred()) {
             raise_status(status);
+        }
         Py_XDECREF(pinned);
     }
     Py_XDECREF(address);
@@ -48,13 +50,16 @@ static ingot_status make_shared(ingot_device *device, ingot_buffer **buffer) {
 
 ingot_buffer *reports_buffer(ingot_device *device, int gpu) {
     ingot_buffer **buffer = &buffers[1 + gpu];
-    if (*buffer)
+    if (*buffer) {
         return *buffer;
-    if (gpu >= 0)
+    }
+    if (gpu >= 0) {
         return make_shared(device, buffer) == INGOT_OK ? *buffer : NULL;
+    }
     ingot_status status = ingot_buffer_create(device, sizeof(struct messages), buffer);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         raise_status(status);
+    }
     return *buffer;
 }
 
@@ -76,8 +81,9 @@ static bool take(ingot_buffer *buffer, PyObject *list) {
         good = entry && PyList_Append(list, entry) == 0;
         Py_XDECREF(entry);
     }
-    if (count)
+    if (count) {
         memset(messages, 0, sizeof *messages);
+    }
     return good;
 }
 
@@ -85,8 +91,10 @@ PyObject *reports_take(PyObject *module, PyObject *nothing) {
     (void)module;
     (void)nothing;
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && i < sizeof buffers / sizeof buffers[0]; i++)
-        if (!take(buffers[i], list))
+    for (size_t i = 0; list && i < sizeof buffers / sizeof buffers[0]; i++) {
+        if (!take(buffers[i], list)) {
             Py_CLEAR(list);
+        }
+    }
     return list;
 }

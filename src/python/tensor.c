@@ -70,15 +70,18 @@ int tensor_init(void) {
 static void load_api(void) {
     state = MISSING;
     const char *way = getenv("INGOT_TENSORS"); /* "dlpack": as if torch lacked them, for tests */
-    if (way && strcmp(way, "dlpack") == 0)
+    if (way && strcmp(way, "dlpack") == 0) {
         return;
+    }
     void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
+    if (!library) {
         return;
+    }
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *address = dlsym(library, symbols[i].symbol);
-        if (!address)
+        if (!address) {
             return;
+        }
         memcpy((char *)&api + symbols[i].offset, &address, sizeof address);
     }
     state = READY;
@@ -87,8 +90,9 @@ static void load_api(void) {
 bool tensor_check(PyObject *object) {
     if (!tensor_type) {
         PyObject *torch = PyImport_GetModule(name_torch);
-        if (torch)
+        if (torch) {
             tensor_type = PyObject_GetAttr(torch, name_tensor);
+        }
         Py_XDECREF(torch);
         if (!tensor_type || !PyType_Check(tensor_type)) {
             PyErr_Clear(); /* torch is not there, or still being imported */
@@ -103,8 +107,9 @@ bool tensor_check(PyObject *object) {
 
 unsigned tensor_thread_count(void) {
     void *library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-    if (!library)
+    if (!library) {
         return 0;
+    }
     int (*count)(void) = NULL;
     void *address = dlsym(library, "_ZN2at15get_num_threadsEv"); /* at::get_num_threads() */
     memcpy(&count, &address, sizeof address);
@@ -130,8 +135,9 @@ bool tensor_stream_is_foreign(int index, const void *native) {
 
 /* An exception of torch's own becomes the reason in one that names the argument. */
 static enum memory_found explain(const struct target *where) {
-    if (!PyErr_Occurred() || PyErr_ExceptionMatches(error_type))
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(error_type)) {
         return MEMORY_ERROR;
+    }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     raise_error(INGOT_UNSUPPORTED, "%s: the tensor has no memory that a kernel could use: %S",
@@ -146,8 +152,9 @@ static enum memory_found explain(const struct target *where) {
 static enum memory_found by_dlpack(PyObject *object, struct memory *memory,
                                    const struct target *where) {
     PyObject *detached = PyObject_CallMethodObjArgs(object, name_detach, NULL);
-    if (!detached)
+    if (!detached) {
         return explain(where);
+    }
     enum memory_found found = memory_by_dlpack(detached, memory, where);
     Py_DECREF(detached);
     return found == MEMORY_ARRAY ? MEMORY_TENSOR : explain(where);
@@ -165,28 +172,30 @@ static bool is_traced(PyObject *object) {
 }
 
 static enum memory_found refuse_without_memory(PyObject *object, const struct target *where) {
-    if (is_traced(object))
+    if (is_traced(object)) {
         raise_error(
             INGOT_UNSUPPORTED,
             "%s: the tensor is fake, since torch.compile or export traces this code, which a "
             "kernel cannot be part of: make the call an operator of its own, with "
             "torch.library.custom_op and register_fake (its backward formula too)",
             PLACE(where));
-    else
+    } else {
         raise_error(INGOT_UNSUPPORTED,
                     "%s: the tensor has no plain memory of its own that a kernel could use (it is "
                     "sparse, a wrapper around others, or was never filled)",
                     PLACE(where));
+    }
     return MEMORY_ERROR;
 }
 
 static enum memory_found refuse_device(PyObject *object, const struct target *where) {
     PyObject *device = PyObject_GetAttrString(object, "device");
     PyObject *text = device ? PyObject_Str(device) : NULL;
-    if (text)
+    if (text) {
         raise_error(INGOT_UNSUPPORTED,
                     "%s: the tensor is on device %S, but kernels run on devices cpu and cuda",
                     PLACE(where), text);
+    }
     Py_XDECREF(text);
     Py_XDECREF(device);
     return MEMORY_ERROR;
@@ -198,12 +207,14 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
     int64_t ndim, *sizes, *strides, storage, offset;
     void *data = NULL;
     if (api.device(handle, &device) || api.device_index(handle, &gpu) ||
-        (device != DEVICE_CPU && device != DEVICE_MPS && device != DEVICE_CUDA))
+        (device != DEVICE_CPU && device != DEVICE_MPS && device != DEVICE_CUDA)) {
         return refuse_device(object, where);
+    }
     if (api.dtype(handle, &dtype) || api.dimensions(handle, &ndim) || api.sizes(handle, &sizes) ||
         api.strides(handle, &strides) || api.data(handle, &data) ||
-        api.storage_size(handle, &storage) || api.storage_offset(handle, &offset))
+        api.storage_size(handle, &storage) || api.storage_offset(handle, &offset)) {
         return refuse_without_memory(object, where);
+    }
     size_t known = sizeof types / sizeof types[0];
     memory->kind = '?';
     memory->item_size = 1;
@@ -214,8 +225,9 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
     memory->ndim = (int)ndim;
     memory_layout(memory, sizes, strides, ndim, 1);
     int64_t room = storage - offset * (int64_t)memory->item_size;
-    if (memory->count > 0 && !data && room > 0)
+    if (memory->count > 0 && !data && room > 0) {
         return refuse_without_memory(object, where);
+    }
     if (memory->count > 0 && room < (int64_t)memory->item_size) {
         raise_error(INGOT_INVALID_ARGUMENT,
                     "%s: the tensor has %lld elements, but its storage of %lld bytes holds none "
@@ -235,13 +247,15 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
 
 /* What a handle points to; NULL where torch's functions cannot be used. */
 static void *implementation_of(PyObject *object) {
-    if (state == UNTRIED)
+    if (state == UNTRIED) {
         load_api();
+    }
     PyObject *number = state == READY ? PyObject_GetAttr(object, name_cdata) : NULL;
     void *implementation = number ? PyLong_AsVoidPtr(number) : NULL;
     Py_XDECREF(number);
-    if (!implementation)
+    if (!implementation) {
         PyErr_Clear();
+    }
     return implementation;
 }
 
@@ -249,10 +263,12 @@ int tensor_gpu(PyObject *object) {
     void *implementation = tensor_check(object) ? implementation_of(object) : NULL;
     int32_t device = DEVICE_CPU, gpu = TENSOR_NONE;
     int64_t ndim = 0;
-    if (!implementation || api.device(&implementation, &device))
+    if (!implementation || api.device(&implementation, &device)) {
         return TENSOR_NONE;
-    if (device == DEVICE_CUDA && !api.device_index(&implementation, &gpu))
+    }
+    if (device == DEVICE_CUDA && !api.device_index(&implementation, &gpu)) {
         return gpu;
+    }
     return !api.dimensions(&implementation, &ndim) && ndim > 0 ? TENSOR_HOST : TENSOR_NONE;
 }
 

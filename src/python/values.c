@@ -14,12 +14,14 @@
 #include "base/scalar.h"
 
 const char *place_text(const struct target *target, char text[PLACE_SIZE]) {
-    if (target->place)
+    if (target->place) {
         return target->place;
+    }
     int used =
         snprintf(text, PLACE_SIZE, "kernel \"%s\", argument %u", target->kernel, target->index);
-    if (target->info && used > 0 && used < PLACE_SIZE)
+    if (target->info && used > 0 && used < PLACE_SIZE) {
         snprintf(text + used, (size_t)(PLACE_SIZE - used), " \"%s\"", target->info->name);
+    }
     return text;
 }
 
@@ -56,9 +58,11 @@ static const struct {
 #define CAST_COUNT (sizeof casts / sizeof casts[0])
 
 ingot_scalar_type cast_find(const char *name) {
-    for (size_t i = 0; i < CAST_COUNT; i++)
-        if (strcmp(casts[i].name, name) == 0)
+    for (size_t i = 0; i < CAST_COUNT; i++) {
+        if (strcmp(casts[i].name, name) == 0) {
             return casts[i].type;
+        }
+    }
     return INGOT_SCALAR_NONE;
 }
 
@@ -125,20 +129,24 @@ static bool integer_fits(ingot_scalar_type type, const struct number *number) {
     unsigned bits = type == INGOT_SCALAR_BOOL ? 1 : scalar_size(type) * 8;
     bool is_signed = type == INGOT_SCALAR_I8 || type == INGOT_SCALAR_I16 ||
                      type == INGOT_SCALAR_I32 || type == INGOT_SCALAR_I64;
-    if (number->is_large)
+    if (number->is_large) {
         return !is_signed && bits == 64;
-    if (!is_signed)
+    }
+    if (!is_signed) {
         return number->whole >= 0 && (bits >= 63 || number->whole < INT64_C(1) << bits);
+    }
     return bits == 64 || (number->whole >= -(INT64_C(1) << (bits - 1)) &&
                           number->whole < INT64_C(1) << (bits - 1));
 }
 
 /* A double outside the range of an integer has no conversion in C: the nearest end is taken. */
 static int64_t to_integer(double value) {
-    if (isnan(value))
+    if (isnan(value)) {
         return 0;
-    if (value <= -0x1p63)
+    }
+    if (value <= -0x1p63) {
         return INT64_MIN;
+    }
     return value >= 0x1p63 ? INT64_MAX : (int64_t)value;
 }
 
@@ -151,15 +159,17 @@ void number_cast(ingot_scalar_type type, const struct number *number, void *out)
         memcpy(out, &bits, sizeof bits);
     } else {
         int64_t whole = number->is_integer ? number->whole : to_integer(number->real);
-        if (type == INGOT_SCALAR_BOOL)
+        if (type == INGOT_SCALAR_BOOL) {
             whole = whole != 0;
+        }
         memcpy(out, &whole, scalar_size(type)); /* little endian: the low bytes */
     }
 }
 
 bool number_put(ingot_scalar_type type, const struct number *number, void *out) {
-    if (!scalar_is_float(type) && (!number->is_integer || !integer_fits(type, number)))
+    if (!scalar_is_float(type) && (!number->is_integer || !integer_fits(type, number))) {
         return false;
+    }
     number_cast(type, number, out);
     return true;
 }
@@ -169,8 +179,9 @@ bool number_put(ingot_scalar_type type, const struct number *number, void *out) 
 static const char *hint_text(const struct target *target, ingot_scalar_type wanted, char text[96]) {
     const char *cast = cast_for(wanted);
     text[0] = 0;
-    if (cast)
+    if (cast) {
         snprintf(text, 96, "; write arg_casts={%u: \"%s\"}", target->index, cast);
+    }
     return text;
 }
 
@@ -186,20 +197,23 @@ static bool refuse_kind(const struct target *target, const char *given, size_t s
 
 bool check_given_type(const struct target *target, ingot_scalar_type given) {
     const ingot_argument_info *info = target->info;
-    if (!info || info->scalar == INGOT_SCALAR_NONE || given == INGOT_SCALAR_NONE)
+    if (!info || info->scalar == INGOT_SCALAR_NONE || given == INGOT_SCALAR_NONE) {
         return true;
+    }
     if (scalar_is_float(given) == scalar_is_float(info->scalar) &&
         scalar_size(given) == scalar_size(info->scalar) &&
-        (!scalar_is_float(given) || given == info->scalar))
+        (!scalar_is_float(given) || given == info->scalar)) {
         return true;
+    }
     return refuse_kind(target, scalar_name(given), scalar_size(given));
 }
 
 static size_t encode_with(ingot_scalar_type type, const struct number *numbers, size_t count,
                           unsigned char *out) {
     size_t size = scalar_size(type);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         number_cast(type, &numbers[i], out + i * size);
+    }
     return count * size;
 }
 
@@ -207,12 +221,14 @@ static size_t encode_cast(const struct target *target, const struct number *numb
                           ingot_scalar_type cast, unsigned char *out) {
     const ingot_argument_info *info = target->info;
     for (size_t i = 0; i < count; i++) {
-        if (scalar_is_float(cast) || !numbers[i].is_integer || numbers[i].is_large)
+        if (scalar_is_float(cast) || !numbers[i].is_integer || numbers[i].is_large) {
             continue;
+        }
         /* Both the signed and the unsigned reading are fine: only the bits travel. */
         int64_t top = INT64_C(1) << (scalar_size(cast) * 8);
-        if (numbers[i].whole >= -(top / 2) && numbers[i].whole < top)
+        if (numbers[i].whole >= -(top / 2) && numbers[i].whole < top) {
             continue;
+        }
         raise_error(INGOT_INVALID_ARGUMENT, "%s: %lld does not fit the %u bits of its cast",
                     PLACE(target), (long long)numbers[i].whole, scalar_size(cast) * 8);
         return 0;
@@ -234,8 +250,9 @@ static size_t encode_integers(const struct target *target, const struct number *
                               size_t count, unsigned char *out) {
     const ingot_argument_info *info = target->info;
     ingot_scalar_type declared = info ? info->scalar : INGOT_SCALAR_NONE;
-    if (declared == INGOT_SCALAR_NONE)
+    if (declared == INGOT_SCALAR_NONE) {
         return encode_with(INGOT_SCALAR_I64, numbers, count, out);
+    }
     if (scalar_is_float(declared)) {
         raise_error(INGOT_LAUNCH_ERROR,
                     "%s: an int, which is passed as a long of 8 bytes, was given, but the kernel "
@@ -254,8 +271,9 @@ static size_t encode_integers(const struct target *target, const struct number *
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        if (number_put(declared, &numbers[i], out + i * size))
+        if (number_put(declared, &numbers[i], out + i * size)) {
             continue;
+        }
         if (size == 8) { /* a negative number for a ulong: the bits, as on a Mac */
             number_cast(declared, &numbers[i], out + i * size);
             continue;
@@ -269,15 +287,17 @@ static size_t encode_integers(const struct target *target, const struct number *
 
 static size_t encode_floats(const struct target *target, const struct number *numbers, size_t count,
                             unsigned char *out) {
-    if (!check_given_type(target, INGOT_SCALAR_F32))
+    if (!check_given_type(target, INGOT_SCALAR_F32)) {
         return 0;
+    }
     return encode_with(INGOT_SCALAR_F32, numbers, count, out);
 }
 
 size_t values_encode(const struct target *target, const struct number *numbers, size_t count,
                      ingot_scalar_type cast, unsigned char *out) {
-    if (cast != INGOT_SCALAR_NONE)
+    if (cast != INGOT_SCALAR_NONE) {
         return encode_cast(target, numbers, count, cast, out);
+    }
     return numbers[0].is_integer ? encode_integers(target, numbers, count, out)
                                  : encode_floats(target, numbers, count, out);
 }

@@ -12,15 +12,18 @@ bool ig_lenient_barriers(const ingot_device_desc *desc) {
 static void append_bits(struct ig_text *text, uint32_t bits) {
     const char *separator = "";
     for (uint32_t from = 0; from < 32; from++) {
-        if (!(bits >> from & 1))
+        if (!(bits >> from & 1)) {
             continue;
+        }
         uint32_t to = from;
-        while (to + 1 < 32 && (bits >> (to + 1) & 1))
+        while (to + 1 < 32 && (bits >> (to + 1) & 1)) {
             to++;
-        if (to > from)
+        }
+        if (to > from) {
             ig_text_printf(text, "%s%u-%u", separator, from, to);
-        else
+        } else {
             ig_text_printf(text, "%s%u", separator, from);
+        }
         separator = ", ";
         from = to;
     }

@@ -6,26 +6,31 @@
 
 static ingot_status check_request(const char *function, const ingot_device *device, uint64_t length,
                                   ingot_buffer **buffer) {
-    if (!buffer)
+    if (!buffer) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: buffer is NULL", function);
+    }
     *buffer = NULL;
-    if (!device)
+    if (!device) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: device is NULL", function);
-    if (length == 0)
+    }
+    if (length == 0) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: a buffer of 0 bytes is not possible",
                            function);
-    if (length > device->info.max_buffer_length)
+    }
+    if (length > device->info.max_buffer_length) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "%s: %llu bytes are more than the %llu that device \"%s\" allows",
                            function, (unsigned long long)length,
                            (unsigned long long)device->info.max_buffer_length, device->info.name);
+    }
     return INGOT_OK;
 }
 
 static ingot_buffer *new_buffer(ingot_device *device, uint64_t length) {
     ingot_buffer *buffer = calloc(1, sizeof *buffer);
-    if (!buffer)
+    if (!buffer) {
         return NULL;
+    }
     atomic_init(&buffer->references, 1);
     buffer->device = device;
     buffer->length = length;
@@ -34,11 +39,13 @@ static ingot_buffer *new_buffer(ingot_device *device, uint64_t length) {
 
 ingot_status ingot_buffer_create(ingot_device *device, uint64_t length, ingot_buffer **result) {
     ingot_status status = check_request("ingot_buffer_create", device, length, result);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     ingot_buffer *buffer = new_buffer(device, length);
-    if (!buffer)
+    if (!buffer) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
+    }
     struct ig_error error = {0};
     if (device->ops->buffer_allocate(device, buffer, &error) != INGOT_OK) {
         free(buffer);
@@ -53,11 +60,12 @@ ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint
                                    ingot_buffer **result) {
     struct ig_error error = {0};
     ingot_status status = ingot_buffer_create(device, size, result);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
-    if (!device->ops->buffer_write)
+    }
+    if (!device->ops->buffer_write) {
         memcpy((*result)->contents, bytes, size);
-    else if (device->ops->buffer_write(device, *result, bytes, size, &error) != INGOT_OK) {
+    } else if (device->ops->buffer_write(device, *result, bytes, size, &error) != INGOT_OK) {
         ingot_buffer_release(*result);
         *result = NULL;
         return ig_api_result(&error);
@@ -69,17 +77,21 @@ static ingot_status wrap(const char *function, ingot_device *device, void *memor
                          bool is_known, void (*on_release)(void *context), void *context,
                          ingot_buffer **result) {
     ingot_status status = check_request(function, device, length, result);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
-    if (!memory)
+    }
+    if (!memory) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: memory is NULL", function);
-    if ((uintptr_t)memory > UINTPTR_MAX - length)
+    }
+    if ((uintptr_t)memory > UINTPTR_MAX - length) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "%s: %llu bytes at %p pass the end of the address space", function,
                            (unsigned long long)length, memory);
+    }
     ingot_buffer *buffer = new_buffer(device, length);
-    if (!buffer)
+    if (!buffer) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
+    }
     buffer->contents = memory;
     buffer->wrapped = true;
     buffer->is_known = is_known;
@@ -109,20 +121,24 @@ ingot_status ingot_buffer_wrap_address(ingot_device *device, uint64_t address, u
 }
 
 void ingot_buffer_retain(ingot_buffer *buffer) {
-    if (buffer)
+    if (buffer) {
         ig_retain(&buffer->references);
+    }
 }
 
 void ingot_buffer_release(ingot_buffer *buffer) {
-    if (!buffer || !ig_release(&buffer->references))
+    if (!buffer || !ig_release(&buffer->references)) {
         return;
+    }
     ingot_device *device = buffer->device;
-    if (buffer->wrapped)
+    if (buffer->wrapped) {
         device->ops->buffer_unwrap(device, buffer);
-    else
+    } else {
         device->ops->buffer_free(device, buffer);
-    if (buffer->on_release)
+    }
+    if (buffer->on_release) {
         buffer->on_release(buffer->context);
+    }
     free(buffer);
     ingot_device_release(device);
 }

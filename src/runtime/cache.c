@@ -32,10 +32,11 @@ ingot_status ig_blob_create(char *bytes, size_t size, struct ig_blob **result,
     blob->bytes = bytes;
     blob->size = size;
     ingot_status status = ig_archive_read(&blob->arena, bytes, size, &blob->archive, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         *result = blob;
-    else
+    } else {
         ig_blob_release(blob);
+    }
     return status;
 }
 
@@ -63,16 +64,18 @@ static bool dependencies_current(const struct ig_archive *archive) {
         const struct ig_dependency *dependency = &archive->dependencies[i];
         char *bytes = NULL;
         size_t size = 0;
-        if (ig_file_read(dependency->path, 0, &bytes, &size, NULL) != INGOT_OK)
+        if (ig_file_read(dependency->path, 0, &bytes, &size, NULL) != INGOT_OK) {
             return false;
+        }
         uint8_t digest[32];
         struct ig_hash hash;
         ig_hash_begin(&hash);
         ig_hash_bytes(&hash, bytes, size);
         ig_hash_end(&hash, digest);
         free(bytes);
-        if (size != dependency->size || memcmp(digest, dependency->digest, sizeof digest) != 0)
+        if (size != dependency->size || memcmp(digest, dependency->digest, sizeof digest) != 0) {
             return false;
+        }
     }
     return true;
 }
@@ -80,11 +83,13 @@ static bool dependencies_current(const struct ig_archive *archive) {
 /* malloc'ed FOLDER/ab/abcdef….ingot, or NULL. */
 static char *entry_path(const char *root, const char *hex, bool make_folder) {
     char *folder = NULL, *path = NULL;
-    if (asprintf(&folder, "%s/%.2s", root, hex) < 0)
+    if (asprintf(&folder, "%s/%.2s", root, hex) < 0) {
         folder = NULL;
+    }
     if (folder && (!make_folder || ig_folder_make(folder, NULL) == INGOT_OK) &&
-        asprintf(&path, "%s/%s.ingot", folder, hex) < 0)
+        asprintf(&path, "%s/%s.ingot", folder, hex) < 0) {
         path = NULL;
+    }
     free(folder);
     return path;
 }
@@ -94,10 +99,12 @@ static struct ig_blob *read_entry(const char *path) {
     size_t size = 0;
     struct ig_blob *blob;
     if (ig_file_read(path, MAX_ENTRY, &bytes, &size, NULL) != INGOT_OK ||
-        ig_blob_create(bytes, size, &blob, NULL) != INGOT_OK)
+        ig_blob_create(bytes, size, &blob, NULL) != INGOT_OK) {
         return NULL;
-    if (dependencies_current(&blob->archive))
+    }
+    if (dependencies_current(&blob->archive)) {
         return blob;
+    }
     ig_blob_release(blob);
     return NULL;
 }
@@ -106,8 +113,9 @@ static struct ig_blob *load(const char *hex) {
     char *root = ig_cache_folder();
     char *path = root ? entry_path(root, hex, false) : NULL;
     struct ig_blob *blob = path ? read_entry(path) : NULL;
-    if (blob)
+    if (blob) {
         ig_cache_used(path);
+    }
     free(path);
     free(root);
     return blob;
@@ -116,8 +124,9 @@ static struct ig_blob *load(const char *hex) {
 static void store(const char *hex, const struct ig_blob *blob, uint64_t limit) {
     char *root = ig_cache_folder();
     char *path = root && blob->size <= limit ? entry_path(root, hex, true) : NULL;
-    if (root && (!limit || (path && !ig_file_write(path, blob->bytes, blob->size, NULL))))
+    if (root && (!limit || (path && !ig_file_write(path, blob->bytes, blob->size, NULL)))) {
         ig_cache_kept(root, blob->size, limit);
+    }
     free(path);
     free(root);
 }
@@ -141,11 +150,14 @@ __attribute__((constructor)) static void memo_guard(void) {
 static struct ig_blob *memo_load(const char *hex) {
     struct ig_blob *blob = NULL;
     pthread_mutex_lock(&memo_lock);
-    for (size_t i = 0; i < MEMO_ENTRIES && !blob; i++)
-        if (memo[i].blob && !strcmp(memo[i].hex, hex))
+    for (size_t i = 0; i < MEMO_ENTRIES && !blob; i++) {
+        if (memo[i].blob && !strcmp(memo[i].hex, hex)) {
             blob = memo[i].blob;
-    if (blob)
+        }
+    }
+    if (blob) {
         ig_blob_retain(blob);
+    }
     pthread_mutex_unlock(&memo_lock);
     if (blob && !dependencies_current(&blob->archive)) {
         ig_blob_release(blob);
@@ -155,24 +167,29 @@ static struct ig_blob *memo_load(const char *hex) {
 }
 
 static void memo_drop(struct memo_entry *entry) {
-    if (!entry->blob)
+    if (!entry->blob) {
         return;
+    }
     memo_bytes -= entry->blob->size;
     ig_blob_release(entry->blob);
     entry->blob = NULL;
 }
 
 static void memo_store(const char *hex, struct ig_blob *blob) {
-    if (blob->size > MEMO_BYTES / 4)
+    if (blob->size > MEMO_BYTES / 4) {
         return;
+    }
     pthread_mutex_lock(&memo_lock);
-    for (size_t i = 0; i < MEMO_ENTRIES; i++)
-        if (memo[i].blob && !strcmp(memo[i].hex, hex))
+    for (size_t i = 0; i < MEMO_ENTRIES; i++) {
+        if (memo[i].blob && !strcmp(memo[i].hex, hex)) {
             memo_drop(&memo[i]);
+        }
+    }
     for (size_t i = 0; i < MEMO_ENTRIES; i++) {
         struct memo_entry *oldest = &memo[(memo_next + i) % MEMO_ENTRIES];
-        if (i == 0 || memo_bytes + blob->size > MEMO_BYTES)
+        if (i == 0 || memo_bytes + blob->size > MEMO_BYTES) {
             memo_drop(oldest);
+        }
     }
     struct memo_entry *entry = &memo[memo_next];
     memo_next = (memo_next + 1) % MEMO_ENTRIES;
@@ -186,8 +203,9 @@ static void memo_store(const char *hex, struct ig_blob *blob) {
 /* Leak checkers see an empty memo at exit. */
 __attribute__((destructor)) static void memo_clear(void) {
     pthread_mutex_lock(&memo_lock);
-    for (size_t i = 0; i < MEMO_ENTRIES; i++)
+    for (size_t i = 0; i < MEMO_ENTRIES; i++) {
         memo_drop(&memo[i]);
+    }
     pthread_mutex_unlock(&memo_lock);
 }
 
@@ -197,17 +215,20 @@ ingot_status ig_cache_find(const char *hex, struct ig_blob **blob, struct ig_err
     uint64_t limit;
     *blob = NULL;
     ingot_status status = ig_cache_limit(&limit, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     *blob = memo_load(hex);
-    if (!*blob && limit && (*blob = load(hex)))
+    if (!*blob && limit && (*blob = load(hex))) {
         memo_store(hex, *blob);
+    }
     return INGOT_OK;
 }
 
 void ig_cache_keep(const char *hex, struct ig_blob *blob) {
     uint64_t limit;
-    if (ig_cache_limit(&limit, NULL) == INGOT_OK)
+    if (ig_cache_limit(&limit, NULL) == INGOT_OK) {
         store(hex, blob, limit);
+    }
     memo_store(hex, blob);
 }

@@ -32,16 +32,19 @@
 /* A number that changes when a file of the folder does; 0 when there is no such folder. */
 static uint64_t folder_stamp(const char *path) {
     DIR *folder = opendir(path);
-    if (!folder)
+    if (!folder) {
         return 0;
+    }
     uint64_t stamp = 1;
     for (struct dirent *entry; (entry = readdir(folder));) {
         struct stat status;
-        if (entry->d_name[0] == '.' || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0)
+        if (entry->d_name[0] == '.' || fstatat(dirfd(folder), entry->d_name, &status, 0) != 0) {
             continue;
+        }
         uint64_t hash = 14695981039346656037u; /* FNV-1a */
-        for (const char *c = entry->d_name; *c; c++)
+        for (const char *c = entry->d_name; *c; c++) {
             hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+        }
         hash = (hash ^ (uint64_t)status.st_size) * 1099511628211u;
         hash = (hash ^ (uint64_t)status.st_mtim.tv_sec) * 1099511628211u;
         hash = (hash ^ (uint64_t)status.st_mtim.tv_nsec) * 1099511628211u;
@@ -54,13 +57,15 @@ static uint64_t folder_stamp(const char *path) {
 /* The prelude belongs to the compiler, and is looked for where ingotc looks for it. */
 static uint64_t prelude_stamp(const char *compiler) {
     const char *named = getenv("INGOT_PRELUDE");
-    if (named && *named)
+    if (named && *named) {
         return folder_stamp(named);
+    }
     char *installed = NULL;
     const char *slash = strrchr(compiler, '/');
-    if (!slash ||
-        asprintf(&installed, "%.*s/../share/ingot/prelude", (int)(slash - compiler), compiler) < 0)
+    if (!slash || asprintf(&installed, "%.*s/../share/ingot/prelude", (int)(slash - compiler),
+                           compiler) < 0) {
         return 0;
+    }
     uint64_t stamp = folder_stamp(installed);
     free(installed);
     return stamp ? stamp : folder_stamp(INGOT_SOURCE_PRELUDE);
@@ -82,8 +87,9 @@ ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *err
         if (asprintf(&compiler->identity, "%s|%lld|%lld.%09ld|%llx", compiler->path,
                      (long long)status.st_size, (long long)status.st_mtim.tv_sec,
                      (long)status.st_mtim.tv_nsec,
-                     (unsigned long long)prelude_stamp(compiler->path)) < 0)
+                     (unsigned long long)prelude_stamp(compiler->path)) < 0) {
             compiler->identity = NULL;
+        }
     }
     if (!compiler->identity) {
         ig_compiler_free(compiler);
@@ -103,16 +109,18 @@ void ig_compiler_free(struct ig_compiler *compiler) {
 static ingot_status judge(const struct ig_process_result *result, const char *path,
                           struct ig_error *error) {
     const char *said = ig_text_string(&result->errors);
-    if (result->timed_out)
+    if (result->timed_out) {
         return ig_fail(error, INGOT_INTERNAL_ERROR,
                        "the compiler %s ran past its time limit; it "
                        "said: %s",
                        path, said);
-    if (result->signal)
+    }
+    if (result->signal) {
         return ig_fail(error, INGOT_INTERNAL_ERROR,
                        "the compiler %s was ended by signal %d; it "
                        "said: %s",
                        path, result->signal, said);
+    }
     switch (result->exit_code) {
     case 0:
         return INGOT_OK;
@@ -139,8 +147,9 @@ ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *sou
                              struct ig_error *error) {
     char *folder = NULL, *output = NULL;
     ingot_status status = ig_folder_temporary(&folder, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     struct ig_process_result result = {0};
     const char *argv[MAX_ARGUMENTS];
     size_t count = 0;
@@ -167,13 +176,16 @@ ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *sou
     process.memory = SIZE_MAX; /* a sanitized compiler maps terabytes of shadow */
 #endif
     status = ig_process_run(&process, &result, error);
-    if (status == INGOT_NOT_FOUND)
+    if (status == INGOT_NOT_FOUND) {
         status =
             ig_fail(error, INGOT_NO_COMPILER, "the compiler %s cannot be started", compiler->path);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         status = judge(&result, compiler->path, error);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         status = ig_file_read(output, MAX_ARCHIVE, bytes, size, error);
+    }
 done:
     ig_process_result_free(&result);
     ig_folder_remove(folder);

@@ -10,14 +10,16 @@ static const struct ig_device_kind *const kinds[] = {&ig_cpu_device_kind, &ig_cu
 
 size_t ingot_device_count(void) {
     size_t count = 0;
-    for (size_t i = 0; i < KIND_COUNT; i++)
+    for (size_t i = 0; i < KIND_COUNT; i++) {
         count += kinds[i]->count();
+    }
     return count;
 }
 
 ingot_status ingot_device_describe(size_t index, ingot_device_info *info) {
-    if (!info)
+    if (!info) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_device_describe: info is NULL");
+    }
     size_t first = 0;
     for (size_t i = 0; i < KIND_COUNT; i++) {
         size_t count = kinds[i]->count();
@@ -41,61 +43,72 @@ static const struct ig_device_kind *find_kind(const char *name, size_t *index) {
         char *end = NULL;
         errno = 0;
         unsigned long value = strtoul(colon + 1, &end, 10);
-        if (colon[1] < '0' || colon[1] > '9' || *end || errno)
+        if (colon[1] < '0' || colon[1] > '9' || *end || errno) {
             return NULL;
+        }
         *index = value;
     }
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (strlen(kinds[i]->name) == length && !memcmp(kinds[i]->name, name, length))
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        if (strlen(kinds[i]->name) == length && !memcmp(kinds[i]->name, name, length)) {
             return kinds[i];
+        }
+    }
     return NULL;
 }
 
 ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                                ingot_device **device) {
-    if (!device)
+    if (!device) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_device_open: device is NULL");
+    }
     *device = NULL;
     const char *chosen = name;
-    if (!chosen || !*chosen)
+    if (!chosen || !*chosen) {
         chosen = getenv("INGOT_DEVICE");
-    if (!chosen || !*chosen)
+    }
+    if (!chosen || !*chosen) {
         chosen = "cpu";
+    }
     size_t index;
     const struct ig_device_kind *kind = find_kind(chosen, &index);
-    if (!kind)
+    if (!kind) {
         return ig_api_fail(INGOT_NOT_FOUND,
                            "there is no device called \"%s\"; this build has: cpu, cuda", chosen);
+    }
     struct ig_error error = {0};
     size_t count = kind->count();
     if (!count && kind->absence) {
         kind->absence(&error);
         return ig_api_result(&error);
     }
-    if (index >= count)
+    if (index >= count) {
         return ig_api_fail(INGOT_NOT_FOUND,
                            "there is no device \"%s\": this machine has %zu of "
                            "kind \"%s\"",
                            chosen, count, kind->name);
+    }
     const ingot_device_desc defaults = INGOT_DEVICE_DESC_INIT;
     kind->open(index, desc ? desc : &defaults, device, &error);
     return ig_api_result(&error);
 }
 
 void ingot_device_retain(ingot_device *device) {
-    if (device)
+    if (device) {
         ig_retain(&device->references);
+    }
 }
 
 void ingot_device_release(ingot_device *device) {
-    if (device && ig_release(&device->references))
+    if (device && ig_release(&device->references)) {
         device->ops->close(device);
+    }
 }
 
 ingot_status ingot_device_get_info(const ingot_device *device, ingot_device_info *info) {
-    if (!device || !info)
+    if (!device || !info) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_device_get_info: %s is NULL",
                            device ? "info" : "device");
+    }
     *info = device->info;
     return INGOT_OK;
 }

@@ -27,8 +27,9 @@ static const char *const status_names[] = {
 
 const char *ingot_status_name(ingot_status status) {
     size_t index = (size_t)status;
-    if (index >= sizeof status_names / sizeof status_names[0])
+    if (index >= sizeof status_names / sizeof status_names[0]) {
         return "INGOT_UNKNOWN_STATUS";
+    }
     return status_names[index];
 }
 
@@ -48,8 +49,9 @@ static void set_message(char *message) {
         /* Nothing would free it at the end of the thread: keep none. */
         free(message);
         message = NULL;
-        if (key_made)
+        if (key_made) {
             pthread_setspecific(key, NULL);
+        }
         free(last_message);
         last_message = NULL;
         return;
@@ -71,8 +73,9 @@ ingot_status ig_api_result(struct ig_error *error) {
     if (status != INGOT_OK) {
         char *copy = NULL;
         const char *text = ig_error_text(error);
-        if (asprintf(&copy, "%s", text) < 0)
+        if (asprintf(&copy, "%s", text) < 0) {
             copy = NULL;
+        }
         set_message(copy);
     }
     ig_error_clear(error);
@@ -83,8 +86,9 @@ ingot_status ig_api_fail(ingot_status status, const char *format, ...) {
     char *text = NULL;
     va_list arguments;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
+    if (vasprintf(&text, format, arguments) < 0) {
         text = NULL;
+    }
     va_end(arguments);
     set_message(text);
     return status;

@@ -4,13 +4,15 @@
 #include "runtime/objects.h"
 
 ingot_status ingot_event_create(ingot_device *device, ingot_event **result) {
-    if (!device || !result)
+    if (!device || !result) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_event_create: %s is NULL",
                            device ? "event" : "device");
+    }
     *result = NULL;
     ingot_event *event = calloc(1, sizeof *event);
-    if (!event)
+    if (!event) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for an event object");
+    }
     atomic_init(&event->references, 1);
     event->device = device;
     struct ig_error error = {0};
@@ -24,13 +26,15 @@ ingot_status ingot_event_create(ingot_device *device, ingot_event **result) {
 }
 
 void ingot_event_retain(ingot_event *event) {
-    if (event)
+    if (event) {
         ig_retain(&event->references);
+    }
 }
 
 void ingot_event_release(ingot_event *event) {
-    if (!event || !ig_release(&event->references))
+    if (!event || !ig_release(&event->references)) {
         return;
+    }
     ingot_device *device = event->device;
     device->ops->event_close(event->state);
     free(event);
@@ -39,21 +43,24 @@ void ingot_event_release(ingot_event *event) {
 
 static ingot_status check_pair(const char *function, const ingot_stream *stream,
                                const ingot_event *event) {
-    if (!stream || !event)
+    if (!stream || !event) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: %s is NULL", function,
                            stream ? "event" : "stream");
-    if (stream->device != event->device)
+    }
+    if (stream->device != event->device) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "%s: the event belongs to another opened device (\"%s\") than the "
                            "stream (\"%s\")",
                            function, event->device->info.name, stream->device->info.name);
+    }
     return INGOT_OK;
 }
 
 ingot_status ingot_stream_record(ingot_stream *stream, ingot_event *event) {
     ingot_status status = check_pair("ingot_stream_record", stream, event);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     struct ig_error error = {0};
     stream->device->ops->stream_record(stream->queue, event, &error);
     return ig_api_result(&error);
@@ -61,16 +68,18 @@ ingot_status ingot_stream_record(ingot_stream *stream, ingot_event *event) {
 
 ingot_status ingot_stream_wait_event(ingot_stream *stream, ingot_event *event) {
     ingot_status status = check_pair("ingot_stream_wait_event", stream, event);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     struct ig_error error = {0};
     stream->device->ops->stream_wait_event(stream->queue, event, &error);
     return ig_api_result(&error);
 }
 
 ingot_status ingot_event_wait(ingot_event *event) {
-    if (!event)
+    if (!event) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_event_wait: event is NULL");
+    }
     struct ig_error error = {0};
     event->device->ops->event_wait(event->state, &error);
     return ig_api_result(&error);
@@ -82,18 +91,21 @@ bool ingot_event_done(const ingot_event *event) {
 
 ingot_status ingot_event_elapsed(const ingot_event *start, const ingot_event *end,
                                  double *seconds) {
-    if (!start || !end || !seconds)
+    if (!start || !end || !seconds) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_event_elapsed: %s is NULL",
                            !start ? "start"
                            : !end ? "end"
                                   : "seconds");
-    if (start->device != end->device)
+    }
+    if (start->device != end->device) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_event_elapsed: the events belong to two opened devices");
+    }
     bool started = start->device->ops->event_done(start->state);
-    if (!started || !start->device->ops->event_elapsed(start->state, end->state, seconds))
+    if (!started || !start->device->ops->event_elapsed(start->state, end->state, seconds)) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_event_elapsed: the %s event has not been recorded or is not done",
                            started ? "end" : "start");
+    }
     return INGOT_OK;
 }

@@ -11,20 +11,23 @@ static _Thread_local pid_t thread_number; /* 0: not asked for yet */
 
 static void before_fork(void) {
     pthread_mutex_lock(&list_lock);
-    for (struct ig_fork_hook *hook = newest; hook; hook = hook->next)
+    for (struct ig_fork_hook *hook = newest; hook; hook = hook->next) {
         hook->prepare(hook->context);
+    }
 }
 
 static void after_in_parent(void) {
-    for (struct ig_fork_hook *hook = oldest; hook; hook = hook->previous)
+    for (struct ig_fork_hook *hook = oldest; hook; hook = hook->previous) {
         hook->parent(hook->context);
+    }
     pthread_mutex_unlock(&list_lock);
 }
 
 static void after_in_child(void) {
     thread_number = 0;
-    for (struct ig_fork_hook *hook = oldest; hook; hook = hook->previous)
+    for (struct ig_fork_hook *hook = oldest; hook; hook = hook->previous) {
         hook->child(hook->context);
+    }
     pthread_mutex_init(&list_lock, NULL);
 }
 
@@ -37,31 +40,35 @@ void ig_fork_add(struct ig_fork_hook *hook) {
     pthread_mutex_lock(&list_lock);
     hook->previous = NULL;
     hook->next = newest;
-    if (newest)
+    if (newest) {
         newest->previous = hook;
-    else
+    } else {
         oldest = hook;
+    }
     newest = hook;
     pthread_mutex_unlock(&list_lock);
 }
 
 void ig_fork_remove(struct ig_fork_hook *hook) {
     pthread_mutex_lock(&list_lock);
-    if (hook->previous)
+    if (hook->previous) {
         hook->previous->next = hook->next;
-    else if (newest == hook)
+    } else if (newest == hook) {
         newest = hook->next;
-    if (hook->next)
+    }
+    if (hook->next) {
         hook->next->previous = hook->previous;
-    else if (oldest == hook)
+    } else if (oldest == hook) {
         oldest = hook->previous;
+    }
     pthread_mutex_unlock(&list_lock);
 }
 
 pid_t ig_thread_number(void) {
     pthread_once(&once, install);
-    if (!thread_number)
+    if (!thread_number) {
         thread_number = (pid_t)syscall(SYS_gettid);
+    }
     return thread_number;
 }
 

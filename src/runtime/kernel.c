@@ -25,8 +25,9 @@ static const char *find_name(const ingot_library *library, const char *name) {
     const char *found = NULL;
     uint32_t count = 0;
     for (uint32_t i = 0; i < archive->kernel_count; i++) {
-        if (!strcmp(archive->kernels[i], name))
+        if (!strcmp(archive->kernels[i], name)) {
             return archive->kernels[i];
+        }
         if (is_last_part(archive->kernels[i], name)) {
             found = archive->kernels[i];
             count++;
@@ -40,10 +41,12 @@ static ingot_status no_such_kernel(const ingot_library *library, const char *nam
     const uint32_t shown = 8;
     struct ig_text known = {0};
     uint32_t count = library->blob->archive.kernel_count;
-    for (uint32_t i = 0; i < count && i < shown; i++)
+    for (uint32_t i = 0; i < count && i < shown; i++) {
         ig_text_printf(&known, "%s%s", i ? ", " : "", library->blob->archive.kernels[i]);
-    if (count > shown)
+    }
+    if (count > shown) {
         ig_text_printf(&known, " and %u more", count - shown);
+    }
     ig_fail(error, INGOT_NOT_FOUND, "\"%s\" has no kernel \"%s\"; it has: %s",
             ig_archive_name(&library->blob->archive), name,
             count ? ig_text_string(&known) : "none");
@@ -55,8 +58,9 @@ static ingot_status no_such_kernel(const ingot_library *library, const char *nam
 static bool use_blob(ingot_kernel *kernel, struct ig_blob *blob, const char *name,
                      const char *constants) {
     const struct ig_variant *variant = ig_archive_find(&blob->archive, name, constants);
-    if (!variant || !kernel->device->ops->code_find(kernel->device, variant))
+    if (!variant || !kernel->device->ops->code_find(kernel->device, variant)) {
         return false;
+    }
     ig_blob_retain(blob);
     kernel->blob = blob;
     kernel->variant = variant;
@@ -89,8 +93,9 @@ static const char *const *variant_arguments(struct ig_arena *arena, const ingot_
     const char **list = ig_arena_array(arena, MAX_WORDS, sizeof *list);
     char *options = ig_arena_string(arena, library->blob->archive.options);
     char *values = ig_arena_string(arena, constants);
-    if (!list || !options || !values)
+    if (!list || !options || !values) {
         return NULL;
+    }
     size_t count = 0;
     list[count++] = "--preprocessed";
     list[count++] = "--name";
@@ -102,15 +107,17 @@ static const char *const *variant_arguments(struct ig_arena *arena, const ingot_
     char *rest = NULL;
     for (char *value = strtok_r(values, ";", &rest); value; value = strtok_r(NULL, ";", &rest)) {
         char *colon = strchr(value, ':');
-        if (!colon || count + 3 >= MAX_WORDS)
+        if (!colon || count + 3 >= MAX_WORDS) {
             return NULL;
+        }
         *colon = '=';
         list[count++] = "--const";
         list[count++] = value;
     }
     for (char *word = strtok_r(options, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        if (count + 1 >= MAX_WORDS)
+        if (count + 1 >= MAX_WORDS) {
             return NULL;
+        }
         list[count++] = word;
     }
     return list;
@@ -132,12 +139,14 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
         ig_compiler_run(compiler, library->blob->archive.source,
                         strlen(library->blob->archive.source), arguments, &bytes, &size, error);
     ig_arena_free(&arena);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     struct ig_blob *blob;
     status = ig_blob_create(bytes, size, &blob, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     if (!use_blob(kernel, blob, name, constants)) {
         status = ig_fail(error, INGOT_INTERNAL_ERROR,
                          "the compiler gave no code of kernel \"%s\" with constants \"%s\" for %s",
@@ -155,21 +164,23 @@ static ingot_status no_code(const ingot_library *library, const char *name, cons
     const struct ig_archive *archive = &library->blob->archive;
     const struct ig_variant *variant = ig_archive_find(archive, name, constants);
     struct ig_text known = {0};
-    for (uint32_t i = 0; variant && i < variant->code_count; i++)
+    for (uint32_t i = 0; variant && i < variant->code_count; i++) {
         ig_text_printf(&known, "%s%s", i ? ", " : "", variant->codes[i].target);
-    if (known.size)
+    }
+    if (known.size) {
         ig_fail(
             error, INGOT_UNSUPPORTED,
             "\"%s\" holds no code of kernel \"%s\" for %s, only for %s, and no source to compile",
             ig_archive_name(&library->blob->archive), name, library->device->info.target,
             ig_text_string(&known));
-    else
+    } else {
         ig_fail(
             error, INGOT_UNSUPPORTED,
             "\"%s\" holds no code of kernel \"%s\" with %s%s%s for %s, and no source to compile",
             ig_archive_name(&library->blob->archive), name,
             *constants ? "constants \"" : "no constants set", constants, *constants ? "\"" : "",
             library->device->info.target);
+    }
     ig_text_free(&known);
     return INGOT_UNSUPPORTED;
 }
@@ -179,8 +190,9 @@ static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *li
                                    const char *name, const char *constants,
                                    struct ig_error *error) {
     const char *target = library->device->info.target;
-    if (!*library->blob->archive.source)
+    if (!*library->blob->archive.source) {
         return no_code(library, name, constants, error);
+    }
     struct ig_compiler compiler;
     ingot_status status = ig_compiler_find(&compiler, error);
     if (status != INGOT_OK) {
@@ -191,10 +203,12 @@ static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *li
     char hex[65];
     variant_key(library, &compiler, name, constants, hex);
     struct ig_blob *blob = NULL;
-    if (!library->no_cache)
+    if (!library->no_cache) {
         status = ig_cache_find(hex, &blob, error);
-    if (status == INGOT_OK && (!blob || !use_blob(kernel, blob, name, constants)))
+    }
+    if (status == INGOT_OK && (!blob || !use_blob(kernel, blob, name, constants))) {
         status = compile_variant(kernel, library, &compiler, hex, name, constants, error);
+    }
     ig_blob_release(blob);
     ig_compiler_free(&compiler);
     return status;
@@ -211,9 +225,10 @@ static ingot_status bad_index(const ingot_kernel *kernel, const struct ig_argume
 
 static ingot_status fill_launch_tables(ingot_kernel *kernel, struct ig_error *error) {
     const struct ig_variant *variant = kernel->variant;
-    if (variant->argument_count > UINT8_MAX - 1)
+    if (variant->argument_count > UINT8_MAX - 1) {
         return ig_fail(error, INGOT_UNSUPPORTED, "kernel \"%s\" has %u arguments; the limit is %u",
                        variant->kernel, variant->argument_count, UINT8_MAX - 1);
+    }
     for (uint32_t i = 0; i < variant->argument_count; i++) {
         const struct ig_argument *argument = &variant->arguments[i];
         bool is_buffer = argument->kind == INGOT_ARGUMENT_BUFFER;
@@ -221,23 +236,28 @@ static ingot_status fill_launch_tables(ingot_kernel *kernel, struct ig_error *er
         uint8_t *table = is_buffer ? kernel->buffer_at : kernel->threadgroup_at;
         uint32_t *slots = is_buffer ? &kernel->buffer_slots : &kernel->threadgroup_slots;
         uint32_t *end = is_buffer ? &kernel->buffer_end : &kernel->threadgroup_end;
-        if (argument->index >= limit || argument->slot >= limit)
+        if (argument->index >= limit || argument->slot >= limit) {
             return bad_index(kernel, argument, error);
+        }
         /* Two arguments may share an index when function constants leave one of them out. */
-        if (!table[argument->index] || argument->active)
+        if (!table[argument->index] || argument->active) {
             table[argument->index] = (uint8_t)(i + 1);
-        if (argument->slot + 1 > *slots)
+        }
+        if (argument->slot + 1 > *slots) {
             *slots = argument->slot + 1;
-        if (argument->active && argument->index + 1 > *end)
+        }
+        if (argument->active && argument->index + 1 > *end) {
             *end = argument->index + 1;
+        }
     }
     return INGOT_OK;
 }
 
 static void kernel_destroy(ingot_kernel *kernel) {
     ingot_device *device = kernel->device;
-    if (kernel->loaded)
+    if (kernel->loaded) {
         device->ops->code_unload(device, kernel->loaded);
+    }
     ig_blob_release(kernel->blob);
     free(kernel);
     ingot_device_release(device);
@@ -249,21 +269,25 @@ static uint32_t find_max_threads(const ingot_kernel *kernel) {
     const uint32_t own[] = {kernel->variant->max_threads,
                             device->ops->code_threads ? device->ops->code_threads(kernel->loaded)
                                                       : 0};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (own[i] && own[i] < limit)
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (own[i] && own[i] < limit) {
             limit = own[i];
+        }
+    }
     return limit;
 }
 
 static ingot_status load_code(ingot_kernel *kernel, struct ig_error *error) {
     ingot_device *device = kernel->device;
     ingot_status status = fill_launch_tables(kernel, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     const struct ig_code *code = device->ops->code_find(device, kernel->variant);
     status = device->ops->code_load(device, kernel->variant, code, &kernel->loaded, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         kernel->max_threads = find_max_threads(kernel);
+    }
     return status;
 }
 
@@ -275,8 +299,9 @@ static ingot_status find_and_load(ingot_kernel *kernel, const ingot_library *lib
     if (use_blob(kernel, library->blob, name, constants)) {
         ingot_status status = load_code(kernel, &refused);
         if (status != INGOT_BAD_ARCHIVE || !*library->blob->archive.source) {
-            if (status != INGOT_OK)
+            if (status != INGOT_OK) {
                 ig_fail(error, status, "%s", ig_error_text(&refused));
+            }
             ig_error_clear(&refused);
             return status;
         }
@@ -288,10 +313,12 @@ static ingot_status find_and_load(ingot_kernel *kernel, const ingot_library *lib
         kernel->buffer_end = kernel->threadgroup_end = 0;
     }
     ingot_status status = find_elsewhere(kernel, library, name, constants, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = load_code(kernel, error);
-    if (status != INGOT_OK && refused.status != INGOT_OK)
+    }
+    if (status != INGOT_OK && refused.status != INGOT_OK) {
         ig_error_prefix(error, "%s; nor does its source help", ig_error_text(&refused));
+    }
     ig_error_clear(&refused);
     return status;
 }
@@ -299,11 +326,13 @@ static ingot_status find_and_load(ingot_kernel *kernel, const ingot_library *lib
 static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc *desc,
                                 ingot_kernel **result, struct ig_error *error) {
     const char *name = find_name(library, desc->name);
-    if (!name)
+    if (!name) {
         return no_such_kernel(library, desc->name, error);
+    }
     ingot_kernel *kernel = calloc(1, sizeof *kernel);
-    if (!kernel)
+    if (!kernel) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a kernel object");
+    }
     atomic_init(&kernel->references, 1);
     kernel->device = library->device;
     ingot_device_retain(kernel->device);
@@ -311,8 +340,9 @@ static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc 
     char *constants = NULL;
     ingot_status status = ig_constants_canonical(&library->blob->archive, desc->constants,
                                                  desc->constant_count, &scratch, &constants, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = find_and_load(kernel, library, name, constants, error);
+    }
     ig_arena_free(&scratch);
     if (status != INGOT_OK) {
         kernel_destroy(kernel);
@@ -324,33 +354,38 @@ static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc 
 
 ingot_status ingot_kernel_create(ingot_library *library, const ingot_kernel_desc *desc,
                                  ingot_kernel **kernel) {
-    if (!library || !desc || !kernel)
+    if (!library || !desc || !kernel) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_create: %s is NULL",
                            !library ? "library"
                            : !desc  ? "desc"
                                     : "kernel");
+    }
     *kernel = NULL;
-    if (!desc->name)
+    if (!desc->name) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_create: desc->name is NULL");
+    }
     struct ig_error error = {0};
     make_kernel(library, desc, kernel, &error);
     return ig_api_result(&error);
 }
 
 void ingot_kernel_retain(ingot_kernel *kernel) {
-    if (kernel)
+    if (kernel) {
         ig_retain(&kernel->references);
+    }
 }
 
 void ingot_kernel_release(ingot_kernel *kernel) {
-    if (kernel && ig_release(&kernel->references))
+    if (kernel && ig_release(&kernel->references)) {
         kernel_destroy(kernel);
+    }
 }
 
 ingot_status ingot_kernel_get_info(const ingot_kernel *kernel, ingot_kernel_info *info) {
-    if (!kernel || !info)
+    if (!kernel || !info) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_get_info: %s is NULL",
                            kernel ? "info" : "kernel");
+    }
     *info = (ingot_kernel_info){
         .name = kernel->variant->kernel,
         .argument_count = kernel->variant->argument_count,
@@ -363,14 +398,16 @@ ingot_status ingot_kernel_get_info(const ingot_kernel *kernel, ingot_kernel_info
 
 ingot_status ingot_kernel_argument_info(const ingot_kernel *kernel, size_t position,
                                         ingot_argument_info *info) {
-    if (!kernel || !info)
+    if (!kernel || !info) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_argument_info: %s is NULL",
                            kernel ? "info" : "kernel");
-    if (position >= kernel->variant->argument_count)
+    }
+    if (position >= kernel->variant->argument_count) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_kernel_argument_info: position %zu is out of range: kernel "
                            "\"%s\" has %u arguments",
                            position, kernel->variant->kernel, kernel->variant->argument_count);
+    }
     const struct ig_argument *argument = &kernel->variant->arguments[position];
     *info = (ingot_argument_info){
         .name = argument->name,

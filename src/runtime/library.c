@@ -69,8 +69,9 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
                                ? ig_arena_printf(list->arena, "%s=%s", define->name, define->value)
                                : define->name);
     }
-    if (desc->fast_math)
+    if (desc->fast_math) {
         add_argument(list, "--fast-math");
+    }
     if (desc->msl_version) {
         add_argument(list, "--msl-version");
         add_argument(list, ig_arena_printf(list->arena, "%u", desc->msl_version));
@@ -78,26 +79,33 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
 }
 
 static ingot_status check_source_desc(const ingot_source_desc *desc, struct ig_error *error) {
-    if (desc->msl_version && (desc->msl_version < 100 || desc->msl_version > 999))
+    if (desc->msl_version && (desc->msl_version < 100 || desc->msl_version > 999)) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "msl_version is %u, but __METAL_VERSION__ is a number from 100 to 999, such "
                        "as 310 for Metal 3.1",
                        desc->msl_version);
-    if (desc->include_dir_count && !desc->include_dirs)
+    }
+    if (desc->include_dir_count && !desc->include_dirs) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "include_dirs is NULL, but include_dir_count is %zu",
                        desc->include_dir_count);
-    if (desc->define_count && !desc->defines)
+    }
+    if (desc->define_count && !desc->defines) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "defines is NULL, but define_count is %zu",
                        desc->define_count);
-    for (size_t i = 0; i < desc->include_dir_count; i++)
-        if (!desc->include_dirs[i] || !*desc->include_dirs[i])
+    }
+    for (size_t i = 0; i < desc->include_dir_count; i++) {
+        if (!desc->include_dirs[i] || !*desc->include_dirs[i]) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "include_dirs[%zu] is %s", i,
                            desc->include_dirs[i] ? "empty" : "NULL");
-    for (size_t i = 0; i < desc->define_count; i++)
-        if (!desc->defines[i].name || !*desc->defines[i].name)
+        }
+    }
+    for (size_t i = 0; i < desc->define_count; i++) {
+        if (!desc->defines[i].name || !*desc->defines[i].name) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "defines[%zu].name is %s", i,
                            desc->defines[i].name ? "empty" : "NULL");
+        }
+    }
     return INGOT_OK;
 }
 
@@ -110,8 +118,9 @@ static void source_key(const struct ig_compiler *compiler, const char *source, s
     ig_hash_u64(&hash, INGOT_CPU_ABI_VERSION);
     ig_hash_string(&hash, compiler->identity);
     ig_hash_u64(&hash, list->count);
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < list->count; i++) {
         ig_hash_string(&hash, list->items[i]);
+    }
     ig_hash_u64(&hash, length);
     ig_hash_bytes(&hash, source, length);
     ig_cache_key_hex(&hash, hex);
@@ -124,20 +133,24 @@ static ingot_status source_to_blob(const char *source, size_t length, bool no_ca
     struct ig_compiler compiler;
     char hex[65];
     ingot_status status = ig_compiler_find(&compiler, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     *blob = NULL;
     source_key(&compiler, source, length, list, hex);
-    if (!no_cache)
+    if (!no_cache) {
         status = ig_cache_find(hex, blob, error);
+    }
     if (status == INGOT_OK && !*blob) {
         char *bytes = NULL;
         size_t size = 0;
         status = ig_compiler_run(&compiler, source, length, list->items, &bytes, &size, error);
-        if (status == INGOT_OK)
+        if (status == INGOT_OK) {
             status = ig_blob_create(bytes, size, blob, error);
-        if (status == INGOT_OK && !no_cache)
+        }
+        if (status == INGOT_OK && !no_cache) {
             ig_cache_keep(hex, *blob);
+        }
     }
     ig_compiler_free(&compiler);
     return status;
@@ -148,36 +161,42 @@ static ingot_status compile_source(ingot_device *device, const ingot_source_desc
                                    const char *own_folder, ingot_library **result,
                                    struct ig_error *error) {
     ingot_status status = check_source_desc(desc, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     struct ig_arena arena = {0};
     struct argument_list list = {.arena = &arena};
     list.capacity = 16 + 2 * (desc->include_dir_count + desc->define_count);
     list.items = ig_arena_array(&arena, list.capacity, sizeof *list.items);
-    if (list.items)
+    if (list.items) {
         add_source_arguments(&list, desc, name, own_folder, device->info.target);
+    }
     struct ig_blob *blob = NULL;
-    if (!list.items || list.failed)
+    if (!list.items || list.failed) {
         status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to compile \"%s\"", name);
-    else
+    } else {
         status = source_to_blob(source, length, desc->no_cache, &list, &blob, error);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         status = library_from_blob(device, blob, desc->no_cache, result, error);
+    }
     ig_arena_free(&arena);
     return status;
 }
 
 ingot_status ingot_library_create_from_source(ingot_device *device, const ingot_source_desc *desc,
                                               ingot_library **library) {
-    if (!device || !desc || !library)
+    if (!device || !desc || !library) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_create_from_source: %s is NULL",
                            !device ? "device"
                            : !desc ? "desc"
                                    : "library");
+    }
     *library = NULL;
-    if (!desc->source)
+    if (!desc->source) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_library_create_from_source: desc->source is NULL");
+    }
     size_t length = desc->length ? desc->length : strlen(desc->source);
     const char *name = desc->name && *desc->name ? desc->name : DEFAULT_NAME;
     struct ig_error error = {0};
@@ -188,26 +207,29 @@ ingot_status ingot_library_create_from_source(ingot_device *device, const ingot_
 ingot_status ingot_library_create_from_source_file(ingot_device *device, const char *path,
                                                    const ingot_source_desc *desc,
                                                    ingot_library **library) {
-    if (!device || !path || !library)
+    if (!device || !path || !library) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_library_create_from_source_file: %s is NULL",
                            !device ? "device"
                            : !path ? "path"
                                    : "library");
+    }
     *library = NULL;
     const ingot_source_desc defaults = INGOT_SOURCE_DESC_INIT;
     struct ig_error error = {0};
     char *source = NULL;
     size_t length = 0;
-    if (ig_file_read(path, MAX_SOURCE, &source, &length, &error) != INGOT_OK)
+    if (ig_file_read(path, MAX_SOURCE, &source, &length, &error) != INGOT_OK) {
         return ig_api_result(&error);
+    }
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    if (folder)
+    if (folder) {
         compile_source(device, desc ? desc : &defaults, source, length, path, folder, library,
                        &error);
-    else
+    } else {
         ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory to compile \"%s\"", path);
+    }
     free(folder);
     free(source);
     return ig_api_result(&error);
@@ -217,52 +239,61 @@ ingot_status ingot_library_create_from_source_file(ingot_device *device, const c
 
 ingot_status ingot_library_create_from_archive(ingot_device *device, const char *path,
                                                ingot_library **library) {
-    if (!device || !path || !library)
+    if (!device || !path || !library) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_create_from_archive: %s is NULL",
                            !device ? "device"
                            : !path ? "path"
                                    : "library");
+    }
     *library = NULL;
     struct ig_error error = {0};
     char *bytes = NULL;
     size_t size = 0;
-    if (ig_file_read(path, 0, &bytes, &size, &error) != INGOT_OK)
+    if (ig_file_read(path, 0, &bytes, &size, &error) != INGOT_OK) {
         return ig_api_result(&error);
+    }
     struct ig_blob *blob;
-    if (ig_blob_create(bytes, size, &blob, &error) == INGOT_OK)
+    if (ig_blob_create(bytes, size, &blob, &error) == INGOT_OK) {
         library_from_blob(device, blob, false, library, &error);
-    if (error.status != INGOT_OK)
+    }
+    if (error.status != INGOT_OK) {
         ig_error_prefix(&error, "%s", path);
+    }
     return ig_api_result(&error);
 }
 
 ingot_status ingot_library_create_from_memory(ingot_device *device, const void *bytes,
                                               size_t length, ingot_library **library) {
-    if (!device || !bytes || !library)
+    if (!device || !bytes || !library) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_create_from_memory: %s is NULL",
                            !device  ? "device"
                            : !bytes ? "bytes"
                                     : "library");
+    }
     *library = NULL;
     char *copy = malloc(length ? length : 1);
-    if (!copy)
+    if (!copy) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for an archive of %zu bytes", length);
+    }
     memcpy(copy, bytes, length);
     struct ig_error error = {0};
     struct ig_blob *blob;
-    if (ig_blob_create(copy, length, &blob, &error) == INGOT_OK)
+    if (ig_blob_create(copy, length, &blob, &error) == INGOT_OK) {
         library_from_blob(device, blob, false, library, &error);
+    }
     return ig_api_result(&error);
 }
 
 void ingot_library_retain(ingot_library *library) {
-    if (library)
+    if (library) {
         ig_retain(&library->references);
+    }
 }
 
 void ingot_library_release(ingot_library *library) {
-    if (!library || !ig_release(&library->references))
+    if (!library || !ig_release(&library->references)) {
         return;
+    }
     ingot_device *device = library->device;
     ig_blob_release(library->blob);
     free(library);
@@ -280,8 +311,9 @@ size_t ingot_library_kernel_count(const ingot_library *library) {
 }
 
 const char *ingot_library_kernel_name(const ingot_library *library, size_t index) {
-    if (!library || index >= library->blob->archive.kernel_count)
+    if (!library || index >= library->blob->archive.kernel_count) {
         return NULL;
+    }
     return library->blob->archive.kernels[index];
 }
 
@@ -291,14 +323,16 @@ size_t ingot_library_constant_count(const ingot_library *library) {
 
 ingot_status ingot_library_constant_info(const ingot_library *library, size_t index,
                                          ingot_constant_info *info) {
-    if (!library || !info)
+    if (!library || !info) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_constant_info: %s is NULL",
                            library ? "info" : "library");
-    if (index >= library->blob->archive.constant_count)
+    }
+    if (index >= library->blob->archive.constant_count) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_library_constant_info: index %zu is out of range: there are %u "
                            "function constants",
                            index, library->blob->archive.constant_count);
+    }
     const struct ig_constant *constant = &library->blob->archive.constants[index];
     *info = (ingot_constant_info){
         .name = constant->name,

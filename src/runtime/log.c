@@ -34,10 +34,11 @@ void ingot_set_log_function(ingot_log_function function, void *context) {
 
 void ig_log_message(int level, const char *message) {
     pthread_mutex_lock(&log_lock);
-    if (log_function)
+    if (log_function) {
         log_function(log_context, level, message);
-    else
+    } else {
         fprintf(stderr, "%s\n", message);
+    }
     pthread_mutex_unlock(&log_lock);
 }
 
@@ -51,17 +52,20 @@ static char parse_conversion(const char **text, char spec[MAX_SPEC], unsigned *e
     const char *p = *text; /* after '%' */
     size_t length = 0;
     spec[length++] = '%';
-    while (*p && strchr("-+ #0123456789.", *p) && length < MAX_SPEC - 8)
+    while (*p && strchr("-+ #0123456789.", *p) && length < MAX_SPEC - 8) {
         spec[length++] = *p++;
+    }
     *elements = 1;
     if (*p == 'v' && p[1] >= '2' && p[1] <= '4') {
         *elements = (unsigned)(p[1] - '0');
         p += 2;
     }
-    while (*p && strchr("hlLqjzt", *p))
+    while (*p && strchr("hlLqjzt", *p)) {
         p++;
-    if (!*p)
+    }
+    if (!*p) {
         return 0;
+    }
     spec[length] = '\0';
     *text = p + 1;
     return *p;
@@ -78,9 +82,10 @@ static void append_integer(struct ig_text *out, char *spec, char conversion, uin
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     int size = snprintf(buffer, sizeof buffer, spec, (unsigned long long)value);
 #pragma GCC diagnostic pop
-    if (size > 0)
+    if (size > 0) {
         ig_text_append(out, buffer,
                        (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
+    }
 }
 
 static void append_double(struct ig_text *out, char *spec, char conversion, uint64_t bits) {
@@ -94,9 +99,10 @@ static void append_double(struct ig_text *out, char *spec, char conversion, uint
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     int size = snprintf(buffer, sizeof buffer, spec, value);
 #pragma GCC diagnostic pop
-    if (size > 0)
+    if (size > 0) {
         ig_text_append(out, buffer,
                        (size_t)size < sizeof buffer ? (size_t)size : sizeof buffer - 1);
+    }
 }
 
 static void append_argument(struct ig_text *out, char *spec, char conversion, uint64_t value,
@@ -154,16 +160,18 @@ void ig_log_format(struct ig_text *out, const char *format, uint32_t count, cons
         char spec[MAX_SPEC] = "";
         unsigned elements;
         char conversion = parse_conversion(&p, spec, &elements);
-        if (!conversion)
+        if (!conversion) {
             break;
+        }
         for (unsigned i = 0; i < elements; i++) {
             char own[MAX_SPEC];
             memcpy(own, spec, sizeof own);
             ig_text_puts(out, i ? "," : "");
-            if (next < count)
+            if (next < count) {
                 append_argument(out, own, conversion, args[next++], string, context);
-            else
+            } else {
                 ig_text_puts(out, "(missing)");
+            }
         }
     }
 }

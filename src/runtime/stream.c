@@ -8,8 +8,9 @@
 static ingot_status make_stream(ingot_device *device, bool wrap, void *native,
                                 ingot_stream **result) {
     ingot_stream *stream = calloc(1, sizeof *stream);
-    if (!stream)
+    if (!stream) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a stream object");
+    }
     atomic_init(&stream->references, 1);
     stream->device = device;
     struct ig_error error = {0};
@@ -26,33 +27,38 @@ static ingot_status make_stream(ingot_device *device, bool wrap, void *native,
 }
 
 ingot_status ingot_stream_create(ingot_device *device, ingot_stream **result) {
-    if (!device || !result)
+    if (!device || !result) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_create: %s is NULL",
                            device ? "stream" : "device");
+    }
     *result = NULL;
     return make_stream(device, false, NULL, result);
 }
 
 ingot_status ingot_stream_wrap(ingot_device *device, void *native, ingot_stream **result) {
-    if (!device || !result)
+    if (!device || !result) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_wrap: %s is NULL",
                            device ? "stream" : "device");
+    }
     *result = NULL;
-    if (!device->ops->stream_wrap)
+    if (!device->ops->stream_wrap) {
         return ig_api_fail(INGOT_UNSUPPORTED,
                            "ingot_stream_wrap: device \"%s\" has no streams of other libraries",
                            device->info.name);
+    }
     return make_stream(device, true, native, result);
 }
 
 void ingot_stream_retain(ingot_stream *stream) {
-    if (stream)
+    if (stream) {
         ig_retain(&stream->references);
+    }
 }
 
 void ingot_stream_release(ingot_stream *stream) {
-    if (!stream || !ig_release(&stream->references))
+    if (!stream || !ig_release(&stream->references)) {
         return;
+    }
     ingot_device *device = stream->device;
     device->ops->stream_close(stream->queue);
     free(stream);
@@ -64,12 +70,15 @@ ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc 
     struct ig_error error = {0};
     struct ig_launch launch;
     uint32_t offsets[IG_MAX_THREADGROUP_INDEX];
-    if (ig_validate_dispatch(stream->device, memory, desc, &launch, offsets, &error) != INGOT_OK)
+    if (ig_validate_dispatch(stream->device, memory, desc, &launch, offsets, &error) != INGOT_OK) {
         return ig_api_result(&error);
-    if (launch.groups[0] == 0)
+    }
+    if (launch.groups[0] == 0) {
         return INGOT_OK;
-    if (stream->device->ops->stream_dispatch(stream->queue, &launch, &error) != INGOT_OK)
+    }
+    if (stream->device->ops->stream_dispatch(stream->queue, &launch, &error) != INGOT_OK) {
         return ig_api_result(&error);
+    }
     return INGOT_OK;
 }
 
@@ -79,26 +88,30 @@ bool ig_stream_is_captured(const ingot_stream *stream) {
 }
 
 ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc) {
-    if (!stream || !desc)
+    if (!stream || !desc) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_dispatch: %s is NULL",
                            stream ? "desc" : "stream");
+    }
     return ig_stream_dispatch(stream, desc, stream->device->info.max_threadgroup_memory);
 }
 
 static ingot_status check_range(const char *function, const char *what, const ingot_stream *stream,
                                 const ingot_buffer *buffer, uint64_t offset, uint64_t length) {
-    if (!buffer)
+    if (!buffer) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: %s is NULL", function, what);
-    if (buffer->device != stream->device)
+    }
+    if (buffer->device != stream->device) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "%s: %s belongs to another opened device (\"%s\") than the stream "
                            "(\"%s\")",
                            function, what, buffer->device->info.name, stream->device->info.name);
-    if (offset > buffer->length || length > buffer->length - offset)
+    }
+    if (offset > buffer->length || length > buffer->length - offset) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "%s: %llu bytes at offset %llu pass the end of %s, which has %llu bytes",
                            function, (unsigned long long)length, (unsigned long long)offset, what,
                            (unsigned long long)buffer->length);
+    }
     return INGOT_OK;
 }
 
@@ -106,14 +119,17 @@ ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source, uint6
                                ingot_buffer *destination, uint64_t destination_offset,
                                uint64_t length) {
     const char *function = "ingot_stream_copy";
-    if (!stream)
+    if (!stream) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: stream is NULL", function);
+    }
     ingot_status status = check_range(function, "source", stream, source, source_offset, length);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status =
             check_range(function, "destination", stream, destination, destination_offset, length);
-    if (status != INGOT_OK || length == 0)
+    }
+    if (status != INGOT_OK || length == 0) {
         return status;
+    }
     struct ig_error error = {0};
     stream->device->ops->stream_copy(stream->queue, source, source_offset, destination,
                                      destination_offset, length, &error);
@@ -123,11 +139,13 @@ ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source, uint6
 ingot_status ingot_stream_fill(ingot_stream *stream, ingot_buffer *buffer, uint64_t offset,
                                uint64_t length, uint8_t value) {
     const char *function = "ingot_stream_fill";
-    if (!stream)
+    if (!stream) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: stream is NULL", function);
+    }
     ingot_status status = check_range(function, "buffer", stream, buffer, offset, length);
-    if (status != INGOT_OK || length == 0)
+    if (status != INGOT_OK || length == 0) {
         return status;
+    }
     struct ig_error error = {0};
     stream->device->ops->stream_fill(stream->queue, buffer, offset, length, value, &error);
     return ig_api_result(&error);
@@ -137,12 +155,14 @@ ingot_status ingot_stream_fill(ingot_stream *stream, ingot_buffer *buffer, uint6
 static ingot_status check_transfer(const char *function, const ingot_stream *stream,
                                    const ingot_buffer *buffer, uint64_t offset, const void *host,
                                    uint64_t length) {
-    if (!stream)
+    if (!stream) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: stream is NULL", function);
-    if (!host && length)
+    }
+    if (!host && length) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "%s: host is NULL, but %llu bytes are to be moved", function,
                            (unsigned long long)length);
+    }
     return check_range(function, "buffer", stream, buffer, offset, length);
 }
 
@@ -150,16 +170,18 @@ ingot_status ingot_stream_upload(ingot_stream *stream, ingot_buffer *buffer, uin
                                  const void *host, uint64_t length) {
     ingot_status status =
         check_transfer("ingot_stream_upload", stream, buffer, offset, host, length);
-    if (status != INGOT_OK || length == 0)
+    if (status != INGOT_OK || length == 0) {
         return status;
+    }
     struct ig_error error = {0};
     if (!buffer->contents) {
         stream->device->ops->stream_upload(stream->queue, buffer, offset, host, length, &error);
         return ig_api_result(&error);
     }
     status = ingot_stream_wait(stream);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         memcpy((char *)buffer->contents + offset, host, length);
+    }
     return status;
 }
 
@@ -167,35 +189,41 @@ ingot_status ingot_stream_download(ingot_stream *stream, ingot_buffer *buffer, u
                                    void *host, uint64_t length) {
     ingot_status status =
         check_transfer("ingot_stream_download", stream, buffer, offset, host, length);
-    if (status != INGOT_OK || length == 0)
+    if (status != INGOT_OK || length == 0) {
         return status;
+    }
     struct ig_error error = {0};
     if (!buffer->contents) {
         stream->device->ops->stream_download(stream->queue, buffer, offset, host, length, &error);
         return ig_api_result(&error);
     }
     status = ingot_stream_wait(stream);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         memcpy(host, (const char *)buffer->contents + offset, length);
+    }
     return status;
 }
 
 ingot_status ingot_stream_cancel(ingot_stream *stream) {
-    if (!stream)
+    if (!stream) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_cancel: stream is NULL");
-    if (!stream->device->ops->stream_cancel)
+    }
+    if (!stream->device->ops->stream_cancel) {
         return ig_api_fail(INGOT_UNSUPPORTED,
                            "ingot_stream_cancel: device \"%s\" cannot stop what it has begun",
                            stream->device->info.name);
+    }
     stream->device->ops->stream_cancel(stream->queue);
     return INGOT_OK;
 }
 
 ingot_status ingot_stream_wait(ingot_stream *stream) {
-    if (!stream)
+    if (!stream) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_wait: stream is NULL");
+    }
     struct ig_error error = {0};
-    if (stream->device->ops->stream_wait(stream->queue, &error) == INGOT_OK)
+    if (stream->device->ops->stream_wait(stream->queue, &error) == INGOT_OK) {
         return INGOT_OK;
+    }
     return ig_api_result(&error);
 }

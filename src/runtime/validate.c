@@ -31,8 +31,9 @@ static void default_group(const ingot_dispatch_desc *desc, uint32_t limit, uint3
     group[0] = limit < DEFAULT_GROUP ? limit : DEFAULT_GROUP;
     group[1] = group[2] = 1;
     const uint32_t *threads = desc->threads;
-    if (all_zero(threads))
+    if (all_zero(threads)) {
         return;
+    }
     if (threads[1] > 1 && limit >= 32) {
         uint32_t rows = group[0] / 32;
         group[0] = 32;
@@ -40,8 +41,9 @@ static void default_group(const ingot_dispatch_desc *desc, uint32_t limit, uint3
         return;
     }
     uint32_t wanted = round_up_to_simd(threads[0]);
-    if (wanted && wanted < group[0])
+    if (wanted && wanted < group[0]) {
         group[0] = wanted;
+    }
 }
 
 static ingot_status check_group(const ingot_dispatch_desc *desc, struct ig_launch *launch,
@@ -52,51 +54,57 @@ static ingot_status check_group(const ingot_dispatch_desc *desc, struct ig_launc
         default_group(desc, limit, launch->group);
         return INGOT_OK;
     }
-    if (group[0] == 0)
+    if (group[0] == 0) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": the threadgroup size %u x %u x %u has no threads",
                        kernel_name(desc), group[0], group[1], group[2]);
+    }
     uint64_t total = 1;
     for (int axis = 0; axis < 3; axis++) {
         launch->group[axis] = group[axis] ? group[axis] : 1;
         /* Saturates well below overflow: each factor is below 2^32, the limit at most 2^16. */
-        if (total <= UINT32_MAX)
+        if (total <= UINT32_MAX) {
             total *= launch->group[axis];
+        }
     }
-    if (total > limit)
+    if (total > limit) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": a threadgroup of %u x %u x %u = %llu threads is more than "
                        "the kernel's limit of %u",
                        kernel_name(desc), launch->group[0], launch->group[1], launch->group[2],
                        (ull)total, limit);
+    }
     return INGOT_OK;
 }
 
 static ingot_status check_grid(const ingot_dispatch_desc *desc, struct ig_launch *launch,
                                struct ig_error *error) {
     bool by_threads = !all_zero(desc->threads), by_groups = !all_zero(desc->threadgroups);
-    if (by_threads == by_groups)
+    if (by_threads == by_groups) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": %s; set exactly one of the two (an empty grid is {0, 1, 1})",
                        kernel_name(desc),
                        by_threads ? "both threads and threadgroups are set"
                                   : "neither threads nor threadgroups is set");
+    }
     const uint32_t *extent = by_threads ? desc->threads : desc->threadgroups;
     for (int axis = 0; axis < 3; axis++) {
         uint32_t size = extent[axis], group = launch->group[axis];
-        if (size == 0 && axis > 0)
+        if (size == 0 && axis > 0) {
             size = 1;
+        }
         if (by_threads) {
             launch->threads[axis] = size;
             launch->groups[axis] = size / group + (size % group != 0);
             continue;
         }
         uint64_t threads = (uint64_t)size * group;
-        if (threads > UINT32_MAX)
+        if (threads > UINT32_MAX) {
             return ig_fail(error, INGOT_LAUNCH_ERROR,
                            "kernel \"%s\": %u threadgroups of %u threads along axis %d are %llu "
                            "threads, more than the limit of %u",
                            kernel_name(desc), size, group, axis, (ull)threads, UINT32_MAX);
+        }
         launch->threads[axis] = (uint32_t)threads;
         launch->groups[axis] = size;
     }
@@ -106,16 +114,19 @@ static ingot_status check_grid(const ingot_dispatch_desc *desc, struct ig_launch
 static ingot_status check_bytes(const ingot_dispatch_desc *desc, const struct ig_argument *argument,
                                 const ingot_arg *arg, struct ig_error *error) {
     uint64_t type_size = argument->type_size;
-    if (!arg->bytes || !arg->size)
+    if (!arg->bytes || !arg->size) {
         return ig_fail(
             error, INGOT_LAUNCH_ERROR,
             "kernel \"%s\", argument %u \"%s\": %s, but %llu bytes of type %s are needed",
             kernel_name(desc), argument->index, argument->name,
             arg->bytes ? "the size is 0" : "bytes is NULL", (ull)type_size, argument->type_name);
-    if (type_size == 0 || arg->size == type_size)
+    }
+    if (type_size == 0 || arg->size == type_size) {
         return INGOT_OK;
-    if (!argument->is_reference && arg->size > type_size && arg->size % type_size == 0)
+    }
+    if (!argument->is_reference && arg->size > type_size && arg->size % type_size == 0) {
         return INGOT_OK;
+    }
     return ig_fail(error, INGOT_LAUNCH_ERROR,
                    "kernel \"%s\", argument %u \"%s\": %zu bytes were given, but type %s has %llu "
                    "bytes%s",
@@ -129,20 +140,23 @@ static ingot_status check_alignment(const ingot_device *device, const ingot_disp
                                     struct ig_error *error) {
     uint64_t minimum = device->info.min_offset_alignment;
     uint64_t needed = argument->type_align > minimum ? argument->type_align : minimum;
-    if (needed <= 1)
+    if (needed <= 1) {
         return INGOT_OK;
-    if (arg->offset % needed)
+    }
+    if (arg->offset % needed) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\", argument %u \"%s\": offset %llu is not a multiple of %llu, "
                        "the alignment of type %s",
                        kernel_name(desc), argument->index, argument->name, (ull)arg->offset,
                        (ull)needed, argument->type_name);
-    if ((arg->buffer->address + arg->offset) % needed)
+    }
+    if ((arg->buffer->address + arg->offset) % needed) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\", argument %u \"%s\": the wrapped memory at 0x%llx is not "
                        "aligned to %llu bytes, which type %s needs",
                        kernel_name(desc), argument->index, argument->name,
                        (ull)arg->buffer->address, (ull)needed, argument->type_name);
+    }
     return INGOT_OK;
 }
 
@@ -150,29 +164,33 @@ static ingot_status check_buffer(const ingot_device *device, const ingot_dispatc
                                  const struct ig_argument *argument, const ingot_arg *arg,
                                  struct ig_error *error) {
     const ingot_buffer *buffer = arg->buffer;
-    if (buffer->device != device)
+    if (buffer->device != device) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\", argument %u \"%s\": the buffer belongs to another opened "
                        "device (\"%s\") than the stream (\"%s\")",
                        kernel_name(desc), argument->index, argument->name,
                        buffer->device->info.name, device->info.name);
-    if (arg->bytes || arg->size)
+    }
+    if (arg->bytes || arg->size) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\", argument %u \"%s\": both a buffer and %zu bytes were given",
                        kernel_name(desc), argument->index, argument->name, arg->size);
-    if (arg->offset >= buffer->length)
+    }
+    if (arg->offset >= buffer->length) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\", argument %u \"%s\": offset %llu is past the end of the "
                        "buffer, which has %llu bytes",
                        kernel_name(desc), argument->index, argument->name, (ull)arg->offset,
                        (ull)buffer->length);
+    }
     uint64_t room = buffer->length - arg->offset;
-    if (room < argument->type_size)
+    if (room < argument->type_size) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\", argument %u \"%s\": the buffer has %llu bytes from offset "
                        "%llu, but type %s has %llu",
                        kernel_name(desc), argument->index, argument->name, (ull)room,
                        (ull)arg->offset, argument->type_name, (ull)argument->type_size);
+    }
     return check_alignment(device, desc, argument, arg, error);
 }
 
@@ -182,8 +200,9 @@ static bool is_absent(const ingot_arg *arg) {
 
 static const struct ig_argument *argument_at(const uint8_t *table, size_t table_size,
                                              const ingot_kernel *kernel, size_t index) {
-    if (index >= table_size || !table[index])
+    if (index >= table_size || !table[index]) {
         return NULL;
+    }
     return &kernel->variant->arguments[table[index] - 1];
 }
 
@@ -199,37 +218,43 @@ static ingot_status missing_argument(const ingot_dispatch_desc *desc,
 static ingot_status check_arguments(const ingot_device *device, const ingot_dispatch_desc *desc,
                                     struct ig_error *error) {
     const ingot_kernel *kernel = desc->kernel;
-    if (desc->arg_count && !desc->args)
+    if (desc->arg_count && !desc->args) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": args is NULL, but arg_count is %zu", kernel_name(desc),
                        desc->arg_count);
+    }
     for (size_t index = 0; index < desc->arg_count; index++) {
         const ingot_arg *arg = &desc->args[index];
         const struct ig_argument *argument =
             argument_at(kernel->buffer_at, IG_MAX_BUFFER_INDEX, kernel, index);
         bool absent = is_absent(arg);
         if (!argument) {
-            if (absent)
+            if (absent) {
                 continue;
+            }
             return ig_fail(error, INGOT_LAUNCH_ERROR,
                            "kernel \"%s\": an argument was given for buffer index %zu, but the "
                            "kernel has no argument there; its highest index is %d",
                            kernel_name(desc), index, (int)kernel->buffer_end - 1);
         }
-        if (!argument->active || (absent && argument->unused))
+        if (!argument->active || (absent && argument->unused)) {
             continue;
-        if (absent)
+        }
+        if (absent) {
             return missing_argument(desc, argument, error);
+        }
         ingot_status status = arg->buffer ? check_buffer(device, desc, argument, arg, error)
                                           : check_bytes(desc, argument, arg, error);
-        if (status != INGOT_OK)
+        if (status != INGOT_OK) {
             return status;
+        }
     }
     for (size_t index = desc->arg_count; index < kernel->buffer_end; index++) {
         const struct ig_argument *argument =
             argument_at(kernel->buffer_at, IG_MAX_BUFFER_INDEX, kernel, index);
-        if (argument && argument->active && !argument->unused)
+        if (argument && argument->active && !argument->unused) {
             return missing_argument(desc, argument, error);
+        }
     }
     return INGOT_OK;
 }
@@ -241,10 +266,11 @@ static ingot_status check_threadgroup_memory(const ingot_device *device, uint32_
                                              struct ig_error *error) {
     const ingot_kernel *kernel = desc->kernel;
     size_t given = desc->threadgroup_length_count;
-    if (given && !desc->threadgroup_lengths)
+    if (given && !desc->threadgroup_lengths) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": threadgroup_lengths is NULL, but its count is %zu",
                        kernel_name(desc), given);
+    }
     uint32_t fixed = kernel->variant->static_threadgroup_bytes;
     uint64_t total = ((uint64_t)fixed + 15) & ~(uint64_t)15;
     memset(offsets, 0, kernel->threadgroup_slots * sizeof *offsets);
@@ -253,32 +279,37 @@ static ingot_status check_threadgroup_memory(const ingot_device *device, uint32_
             argument_at(kernel->threadgroup_at, IG_MAX_THREADGROUP_INDEX, kernel, index);
         uint32_t length = index < given ? desc->threadgroup_lengths[index] : 0;
         if (!argument) {
-            if (length)
+            if (length) {
                 return ig_fail(error, INGOT_LAUNCH_ERROR,
                                "kernel \"%s\": %u bytes were given for threadgroup index %zu, but "
                                "the kernel has no argument there",
                                kernel_name(desc), length, index);
+            }
             continue;
         }
-        if (!argument->active || (!length && argument->unused))
+        if (!argument->active || (!length && argument->unused)) {
             continue;
-        if (length == 0 || length < argument->type_size)
+        }
+        if (length == 0 || length < argument->type_size) {
             return ig_fail(error, INGOT_LAUNCH_ERROR,
                            "kernel \"%s\", threadgroup argument %u \"%s\": a length of %u bytes "
                            "was given, but type %s needs at least %llu",
                            kernel_name(desc), argument->index, argument->name, length,
                            argument->type_name,
                            (ull)(argument->type_size ? argument->type_size : 1));
+        }
         offsets[argument->slot] = (uint32_t)total;
         total += ((uint64_t)length + 15) & ~(uint64_t)15;
-        if (total > UINT32_MAX)
+        if (total > UINT32_MAX) {
             break;
+        }
     }
-    if (total > most)
+    if (total > most) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": %llu bytes of threadgroup memory (%u static, the rest "
                        "dynamic) are more than the %u that device \"%s\" has",
                        kernel_name(desc), (ull)total, fixed, most, device->info.name);
+    }
     launch->threadgroup_bytes = (uint32_t)total;
     launch->threadgroup_offsets = offsets;
     launch->threadgroup_slots = kernel->threadgroup_slots;
@@ -288,25 +319,30 @@ static ingot_status check_threadgroup_memory(const ingot_device *device, uint32_
 ingot_status ig_validate_dispatch(const ingot_device *device, uint32_t memory,
                                   const ingot_dispatch_desc *desc, struct ig_launch *launch,
                                   uint32_t *offsets, struct ig_error *error) {
-    if (!desc->kernel)
+    if (!desc->kernel) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "ingot_stream_dispatch: desc->kernel is NULL");
-    if (desc->kernel->device != device)
+    }
+    if (desc->kernel->device != device) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\" belongs to another opened device (\"%s\") than the stream "
                        "(\"%s\")",
                        kernel_name(desc), desc->kernel->device->info.name, device->info.name);
+    }
     launch->kernel = desc->kernel;
     launch->args = desc->args;
     launch->arg_count = desc->arg_count;
     double limit = desc->time_limit_seconds;
     launch->time_limit_seconds = limit != 0 ? limit : device->time_limit_seconds;
     ingot_status status = check_group(desc, launch, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = check_grid(desc, launch, error);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         status = check_threadgroup_memory(device, memory, desc, launch, offsets, error);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         status = check_arguments(device, desc, error);
+    }
     return status;
 }

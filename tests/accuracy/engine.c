@@ -61,8 +61,10 @@ bool accuracy_engine_start(const char *device, const char *cpu_level, const char
     source.source = accuracy_engine_source;
     source.name = "accuracy.metal";
     if (archive) {
-        if (ingot_library_create_from_archive(engine.device, archive, &engine.library) != INGOT_OK)
+        if (ingot_library_create_from_archive(engine.device, archive, &engine.library) !=
+            INGOT_OK) {
             return failed("loading the kernels");
+        }
     } else if (ingot_library_create_from_source(engine.device, &source, &engine.library) !=
                INGOT_OK) {
         return failed("compiling the kernels");

@@ -90,12 +90,13 @@ static _Thread_local int depth, capture_mode;
 /* ---- steering ---- */
 
 static void add_kernel(const char *name, fake_cuda_kernel kernel) {
-    for (int i = 0; i < MAX_KERNELS; i++)
+    for (int i = 0; i < MAX_KERNELS; i++) {
         if (!kernels[i].kernel || !strcmp(kernels[i].name, name)) {
             snprintf(kernels[i].name, sizeof kernels[i].name, "%s", name);
             kernels[i].kernel = kernel;
             return;
         }
+    }
 }
 
 static void fail(const char *function, unsigned nth, int result) {
@@ -115,8 +116,9 @@ static void clear_log(void) {
 
 static size_t live(void) {
     size_t count = fake_object_count();
-    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         count += allocations[i].memory != NULL;
+    }
     return count;
 }
 
@@ -146,9 +148,11 @@ const struct fake_cuda_control *fake_cuda_control(void) {
 static struct module *modules;
 
 __attribute__((destructor)) static void free_objects(void) {
-    for (; modules; modules = modules->next)
-        if (modules->ptx)
+    for (; modules; modules = modules->next) {
+        if (modules->ptx) {
             ptx_free(modules->ptx);
+        }
+    }
 }
 
 /* ---- every call ---- */
@@ -158,23 +162,26 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...) 
     va_start(list, format);
     int length = vsnprintf(log_text + log_size, sizeof log_text - log_size, format, list);
     va_end(list);
-    if (length > 0 && log_size + (size_t)length < sizeof log_text)
+    if (length > 0 && log_size + (size_t)length < sizeof log_text) {
         log_size += (size_t)length;
-    else
+    } else {
         clear_log();
+    }
 }
 
 static int begin(const char *name) {
     pthread_mutex_lock(&lock);
     note("%s\n", name);
-    if (fail_after && !strcmp(name, fail_function) && !--fail_after)
+    if (fail_after && !strcmp(name, fail_function) && !--fail_after) {
         return fail_result;
+    }
     return OK;
 }
 
 static int end(int result) {
-    if (result == CAPTURE_UNSUPPORTED)
+    if (result == CAPTURE_UNSUPPORTED) {
         note("  spoils a capture\n");
+    }
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -184,10 +191,12 @@ static int begin_in_context(const char *name) {
     int result = begin(name);
     void *now = depth ? current[depth - 1] : NULL;
     context = NULL;
-    for (int i = 0; i < MAX_DEVICES; i++)
+    for (int i = 0; i < MAX_DEVICES; i++) {
         context = now == &contexts[i] ? now : context;
-    if (result == OK && !context)
+    }
+    if (result == OK && !context) {
         result = now ? INVALID_HANDLE : INVALID_CONTEXT;
+    }
     return result == OK ? context->sticky : result;
 }
 
@@ -321,8 +330,9 @@ API(cuDeviceGetAttribute, int *value, int attribute, int device) {
 
 API(cuDevicePrimaryCtxRetain, void **result, int device) {
     BEGIN("cuDevicePrimaryCtxRetain");
-    if (last_fault && number_from("FAKE_CUDA_FAULTS_STAY", 0))
+    if (last_fault && number_from("FAKE_CUDA_FAULTS_STAY", 0)) {
         return end(last_fault);
+    }
     contexts[device].retained++;
     *result = &contexts[device];
     return end(OK);
@@ -332,19 +342,22 @@ static void destroy_context(struct context *gone) {
     gone->sticky = OK;
     gone->memory_used = 0;
     fake_object_destroy_all(gone);
-    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         if (allocations[i].owner == gone) {
             free(allocations[i].memory);
             allocations[i].memory = NULL;
         }
+    }
 }
 
 API(cuDevicePrimaryCtxRelease_v2, int device) {
     BEGIN("cuDevicePrimaryCtxRelease");
-    if (!contexts[device].retained)
+    if (!contexts[device].retained) {
         return end(INVALID_CONTEXT);
-    if (!--contexts[device].retained)
+    }
+    if (!--contexts[device].retained) {
         destroy_context(&contexts[device]);
+    }
     return end(OK);
 }
 
@@ -374,8 +387,9 @@ API(cuCtxPushCurrent_v2, void *wanted) {
 
 API(cuCtxPopCurrent_v2, void **result) {
     BEGIN("cuCtxPopCurrent");
-    if (!depth)
+    if (!depth) {
         return end(INVALID_CONTEXT);
+    }
     *result = current[--depth];
     return end(OK);
 }
@@ -393,13 +407,16 @@ static void write_log(unsigned count, const int *options, void **values, const c
     size_t size = 64;
     char *log = NULL;
     for (unsigned i = 0; i < count; i++) {
-        if (options[i] == 5)
+        if (options[i] == 5) {
             log = values[i];
-        if (options[i] == 6)
+        }
+        if (options[i] == 6) {
             size = (uintptr_t)values[i];
+        }
     }
-    if (log)
+    if (log) {
         snprintf(log, size, "%s", text);
+    }
 }
 
 API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *options,
@@ -408,16 +425,18 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
     char name[64] = "", message[512] = "ptxas application ptx input, line 1; fatal: no version";
     bool is_fake = sscanf(image, "// fake %63s", name) == 1 || number_from("FAKE_CUDA_ANY", 0);
     struct ptx_module *ptx = NULL;
-    if (!is_fake && strstr(image, ".version"))
+    if (!is_fake && strstr(image, ".version")) {
         ptx = ptx_parse(image, message, sizeof message);
+    }
     if (!is_fake && !ptx) {
         write_log(count, options, values, message);
         return end(INVALID_PTX);
     }
     struct module *made = fake_object_new(sizeof *made, context);
     if (!made) {
-        if (ptx)
+        if (ptx) {
             ptx_free(ptx);
+        }
         return end(NO_MEMORY);
     }
     memcpy(made->name, name, sizeof made->name);
@@ -431,8 +450,9 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
 API(cuModuleUnload, void *module) {
     BEGIN_UNSAFE("cuModuleUnload", NULL);
     struct module *unloaded = module;
-    if (!fake_object_destroy(module, context))
+    if (!fake_object_destroy(module, context)) {
         return end(INVALID_HANDLE);
+    }
     if (unloaded->ptx) {
         ptx_free(unloaded->ptx);
         unloaded->ptx = NULL;
@@ -460,8 +480,9 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
     const char *owners = strcmp(name, "ingot_log") == 0       ? "log"
                          : strcmp(name, "ingot_failure") == 0 ? "stop"
                                                               : NULL;
-    if (!owners || strncmp(owner->name, owners, strlen(owners)))
+    if (!owners || strncmp(owner->name, owners, strlen(owners))) {
         return end(NOT_FOUND);
+    }
     *pointer = (uintptr_t)log;
     *bytes = sizeof log;
     fake_log = log;
@@ -483,8 +504,9 @@ API(cuFuncSetAttribute, void *function, int attribute, int value) {
     note("  attribute %d = %d\n", attribute, value);
     if (attribute == MAX_DYNAMIC_SHARED) {
         int statics = module->ptx ? (int)(module->ptx->shared_bytes - PTX_SHARED_START) : 0;
-        if (value < 0 || value > SHARED_BYTES - statics)
+        if (value < 0 || value > SHARED_BYTES - statics) {
             return end(INVALID_VALUE);
+        }
         module->dynamic_shared = value;
     }
     return end(OK);
@@ -521,11 +543,13 @@ static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned b
                                       .starts_early = starts_early,
                                       .is_memory = is_memory};
     if (!launch.function || block > module->max_threads ||
-        (module->threads && block != module->threads))
+        (module->threads && block != module->threads)) {
         return INVALID_VALUE;
+    }
     enum ptx_fault fault = ptx_run(module, &launch, fault_text, sizeof fault_text);
-    if (fault)
+    if (fault) {
         fprintf(stderr, "fake CUDA: %s\n", fault_text);
+    }
     return results[fault];
 }
 
@@ -542,22 +566,29 @@ static bool fits(const struct module *module, const unsigned grid[3], unsigned t
 static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
                   unsigned shared, bool starts_early, void *stream, void **parameters) {
     note("  %u bytes of shared memory\n", shared);
-    if (fake_object_is_refused(module, context) || fake_object_is_refused(stream, context))
+    if (fake_object_is_refused(module, context) || fake_object_is_refused(stream, context)) {
         return INVALID_HANDLE;
-    if (!fits(module, grid, block_x, shared))
+    }
+    if (!fits(module, grid, block_x, shared)) {
         return INVALID_VALUE;
+    }
     int result = OK;
     clock_ms += 1;
-    if (module->ptx)
+    if (module->ptx) {
         result = run_ptx(module->ptx, grid, block_x, shared, starts_early, parameters);
-    for (int i = 0; i < MAX_KERNELS; i++)
-        if (kernels[i].kernel && !strcmp(kernels[i].name, module->name))
+    }
+    for (int i = 0; i < MAX_KERNELS; i++) {
+        if (kernels[i].kernel && !strcmp(kernels[i].name, module->name)) {
             result = kernels[i].kernel(parameters[0], grid, block_x, shared);
+        }
+    }
     struct stream *queue = stream;
-    if (queue)
+    if (queue) {
         queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
-    if (result != NOT_READY)
+    }
+    if (result != NOT_READY) {
         context->sticky = result; /* the launch itself is fine: a fault is seen later */
+    }
     last_fault = context->sticky ? context->sticky : last_fault;
     return OK;
 }
@@ -567,8 +598,9 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
     void **parameters, void **extra) {
     BEGIN_IN_CONTEXT("cuLaunchKernel");
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
-    if (extra || block_y != 1 || block_z != 1)
+    if (extra || block_y != 1 || block_z != 1) {
         return end(INVALID_VALUE);
+    }
     return end(launch(function, grid, block_x, shared, false, stream, parameters));
 }
 
@@ -585,13 +617,15 @@ struct launch_config {
 API(cuLaunchKernelEx, const struct launch_config *config, void *function, void **parameters,
     void **extra) {
     BEGIN_IN_CONTEXT("cuLaunchKernelEx");
-    if (extra || config->block[1] != 1 || config->block[2] != 1)
+    if (extra || config->block[1] != 1 || config->block[2] != 1) {
         return end(INVALID_VALUE);
+    }
     bool starts_early = false;
     for (unsigned i = 0; i < config->attribute_count; i++) {
         note("  attribute %d = %d\n", config->attributes[i].id, config->attributes[i].value[0]);
-        if (config->attributes[i].id != PROGRAMMATIC_SERIALIZATION)
+        if (config->attributes[i].id != PROGRAMMATIC_SERIALIZATION) {
             return end(INVALID_VALUE);
+        }
         starts_early = config->attributes[i].value[0] != 0;
     }
     return end(launch(function, config->grid, config->block[0], config->shared, starts_early,
@@ -603,16 +637,20 @@ API(cuLaunchKernelEx, const struct launch_config *config, void *function, void *
 /* Of an allocation, or a module's variable. */
 static bool is_all_memory(uint64_t address, size_t bytes) {
     uint64_t hint = 0;
-    if (is_memory(address, bytes, &hint) || (fake_log && address - (uintptr_t)fake_log < LOG_BYTES))
+    if (is_memory(address, bytes, &hint) ||
+        (fake_log && address - (uintptr_t)fake_log < LOG_BYTES)) {
         return true;
-    for (const struct module *m = modules; m; m = m->next)
+    }
+    for (const struct module *m = modules; m; m = m->next) {
         for (int32_t i = 0; m->ptx && i < m->ptx->variable_count; i++) {
             const struct ptx_variable *one = &m->ptx->variables[i];
             uint64_t start = (uintptr_t)one->memory;
             if (start && address >= start && address - start <= one->size &&
-                bytes <= one->size - (address - start))
+                bytes <= one->size - (address - start)) {
                 return true;
+            }
         }
+    }
     return false;
 }
 
@@ -630,27 +668,31 @@ API(cuMemGetInfo_v2, size_t *left, size_t *total) {
 
 API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
     BEGIN_UNSAFE("cuMemAlloc", NULL);
-    if (bytes > memory_bytes() - context->memory_used)
+    if (bytes > memory_bytes() - context->memory_used) {
         return end(NO_MEMORY);
-    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+    }
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         if (!allocations[i].memory) {
             allocations[i].memory = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
-            if (!allocations[i].memory)
+            if (!allocations[i].memory) {
                 break;
-            if (bytes <= FILLED_BYTES)
+            }
+            if (bytes <= FILLED_BYTES) {
                 memset(allocations[i].memory, 0xab, bytes);
+            }
             allocations[i].size = bytes;
             allocations[i].owner = context;
             context->memory_used += bytes;
             *pointer = (uintptr_t)allocations[i].memory;
             return end(OK);
         }
+    }
     return end(NO_MEMORY);
 }
 
 API(cuMemFree_v2, uint64_t pointer) {
     BEGIN_UNSAFE("cuMemFree", NULL);
-    for (int i = 0; i < MAX_ALLOCATIONS; i++)
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer &&
             allocations[i].owner == context) {
             context->memory_used -= allocations[i].size;
@@ -658,39 +700,45 @@ API(cuMemFree_v2, uint64_t pointer) {
             allocations[i].memory = NULL;
             return end(OK);
         }
+    }
     return end(INVALID_VALUE);
 }
 
 API(cuMemsetD8Async, uint64_t pointer, unsigned char value, size_t bytes, void *stream) {
     BEGIN_WITH("cuMemsetD8Async", stream);
-    if (!is_all_memory(pointer, bytes))
+    if (!is_all_memory(pointer, bytes)) {
         return end(INVALID_VALUE);
+    }
     memset((void *)(uintptr_t)pointer, value, bytes);
     return end(OK);
 }
 
 API(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t bytes, void *stream) {
     BEGIN_WITH("cuMemcpyDtoDAsync", stream);
-    if (!is_all_memory(to, bytes) || !is_all_memory(from, bytes))
+    if (!is_all_memory(to, bytes) || !is_all_memory(from, bytes)) {
         return end(INVALID_VALUE);
+    }
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return end(OK);
 }
 
 API(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t bytes, void *stream) {
     BEGIN_UNSAFE("cuMemcpyHtoDAsync", stream);
-    if (!is_all_memory(to, bytes))
+    if (!is_all_memory(to, bytes)) {
         return end(INVALID_VALUE);
-    if (is_locked(from))
+    }
+    if (is_locked(from)) {
         note("  from page-locked memory\n");
+    }
     memcpy((void *)(uintptr_t)to, from, bytes);
     return end(OK);
 }
 
 API(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t bytes, void *stream) {
     BEGIN_UNSAFE("cuMemcpyDtoHAsync", stream);
-    if (!is_all_memory(from, bytes))
+    if (!is_all_memory(from, bytes)) {
         return end(INVALID_VALUE);
+    }
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return end(OK);
 }
@@ -712,8 +760,9 @@ API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint
     BEGIN_IN_CONTEXT("cuPointerGetAttributes");
     uint64_t hint = 0;
     int type = is_memory(at, 1, &hint) ? 2 : is_locked((void *)(uintptr_t)at);
-    for (unsigned n = 0; n < count; n++)
+    for (unsigned n = 0; n < count; n++) {
         *(int *)values[n] = attributes[n] == 2 ? type : 0;
+    }
     return end(OK);
 }
 
@@ -733,22 +782,27 @@ API(cuStreamDestroy_v2, void *stream) {
 
 API(cuStreamQuery, void *stream) {
     BEGIN_UNSAFE("cuStreamQuery", stream);
-    if (is_captured(stream))
+    if (is_captured(stream)) {
         return end(CAPTURE_UNSUPPORTED);
+    }
     struct stream *queue = stream;
-    if (!queue || !queue->delay)
+    if (!queue || !queue->delay) {
         return end(OK);
-    if (queue->delay > 0)
+    }
+    if (queue->delay > 0) {
         queue->delay--;
+    }
     return end(NOT_READY);
 }
 
 API(cuStreamSynchronize, void *stream) {
     BEGIN_UNSAFE("cuStreamSynchronize", stream);
-    if (is_captured(stream))
+    if (is_captured(stream)) {
         return end(CAPTURE_UNSUPPORTED);
-    if (stream)
+    }
+    if (stream) {
         ((struct stream *)stream)->delay = 0;
+    }
     return end(OK);
 }
 
@@ -778,8 +832,9 @@ API(cuEventDestroy_v2, void *event) {
 
 API(cuEventRecord, void *event, void *stream) {
     BEGIN_WITH("cuEventRecord", stream);
-    if (fake_object_is_refused(event, context))
+    if (fake_object_is_refused(event, context)) {
         return end(INVALID_HANDLE);
+    }
     ((struct event *)event)->time = clock_ms;
     ((struct event *)event)->stream = stream;
     return end(OK);
@@ -793,8 +848,9 @@ API(cuEventQuery, void *event) {
 
 API(cuEventElapsedTime, float *milliseconds, void *start, void *finish) {
     BEGIN_WITH("cuEventElapsedTime", start);
-    if (fake_object_is_refused(finish, context))
+    if (fake_object_is_refused(finish, context)) {
         return end(INVALID_HANDLE);
+    }
     *milliseconds = (float)(((struct event *)finish)->time - ((struct event *)start)->time);
     return end(OK);
 }

@@ -15,8 +15,9 @@ static size_t live;
 
 void *fake_object_new(size_t size, const void *owner) {
     void *object = count < MAX_OBJECTS ? calloc(1, size) : NULL;
-    if (!object)
+    if (!object) {
         return NULL;
+    }
     all[count].object = object;
     all[count++].owner = owner;
     live++;
@@ -25,23 +26,26 @@ void *fake_object_new(size_t size, const void *owner) {
 
 static int find(const void *object) {
     int at = object ? count - 1 : -1;
-    while (at >= 0 && all[at].object != object)
+    while (at >= 0 && all[at].object != object) {
         at--;
+    }
     return at;
 }
 
 bool fake_object_destroy(const void *object, const void *owner) {
     int at = find(object);
-    if (at < 0 || all[at].is_gone || all[at].owner != owner)
+    if (at < 0 || all[at].is_gone || all[at].owner != owner) {
         return false;
+    }
     all[at].is_gone = true;
     live--;
     return true;
 }
 
 void fake_object_destroy_all(const void *owner) {
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         fake_object_destroy(all[i].object, owner);
+    }
 }
 
 bool fake_object_is_refused(const void *object, const void *owner) {
@@ -59,6 +63,7 @@ size_t fake_object_count(void) {
 
 /* Behind other destructors, which still look at objects. */
 __attribute__((destructor(101))) static void free_all(void) {
-    while (count)
+    while (count) {
         free(all[--count].object);
+    }
 }

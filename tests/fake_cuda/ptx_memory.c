@@ -8,20 +8,23 @@
 uint64_t ptx_variable_address(const struct ptx_machine *machine, const struct ptx_thread *thread,
                               const struct ptx_variable *variable) {
     (void)thread;
-    if (variable->is_dynamic)
+    if (variable->is_dynamic) {
         return (machine->module->shared_bytes + 15u) & ~15u;
-    if (variable->space == PTX_GLOBAL || variable->space == PTX_CONST)
+    }
+    if (variable->space == PTX_GLOBAL || variable->space == PTX_CONST) {
         return (uintptr_t)variable->memory;
+    }
     return variable->offset;
 }
 
 uint64_t ptx_address(struct ptx_machine *machine, const struct ptx_thread *thread,
                      const struct ptx_operand *operand) {
     uint64_t base = 0;
-    if (operand->base_register)
+    if (operand->base_register) {
         base = thread->registers[operand->reg];
-    else if (operand->reg >= 0)
+    } else if (operand->reg >= 0) {
         base = ptx_variable_address(machine, thread, &machine->module->variables[operand->reg]);
+    }
     return base + operand->value;
 }
 
@@ -34,8 +37,9 @@ static bool is_constant(const struct ptx_machine *machine, uint64_t address, siz
     for (int32_t i = 0; i < machine->module->variable_count; i++) {
         const struct ptx_variable *one = &machine->module->variables[i];
         uint64_t start = (uintptr_t)one->memory;
-        if (start && address >= start && address + bytes <= start + one->size)
+        if (start && address >= start && address + bytes <= start + one->size) {
             return true;
+        }
     }
     return false;
 }
@@ -49,8 +53,9 @@ void *ptx_memory(struct ptx_machine *machine, struct ptx_thread *thread, struct 
                 : window == PTX_LOCAL_WINDOW ? PTX_LOCAL
                 : window == PTX_PARAM_WINDOW ? PTX_PARAM
                                              : PTX_GLOBAL;
-        if (space != PTX_GLOBAL)
+        if (space != PTX_GLOBAL) {
             at = address & ~PTX_WINDOW_MASK;
+        }
     }
     if (at % align) {
         ptx_fail(machine, thread, in, PTX_MISALIGNED,
@@ -72,9 +77,11 @@ void *ptx_memory(struct ptx_machine *machine, struct ptx_thread *thread, struct 
     case PTX_PARAM:
         start = (char *)(uintptr_t)machine->launch->parameters;
         size = machine->module->variables[0].size;
-        for (int32_t i = 0; i < machine->module->variable_count; i++)
-            if (machine->module->variables[i].space == PTX_PARAM)
+        for (int32_t i = 0; i < machine->module->variable_count; i++) {
+            if (machine->module->variables[i].space == PTX_PARAM) {
                 size = machine->module->variables[i].size;
+            }
+        }
         break;
     default:
         if (machine->launch->starts_early && !thread->has_waited && space == PTX_GLOBAL) {
@@ -84,15 +91,17 @@ void *ptx_memory(struct ptx_machine *machine, struct ptx_thread *thread, struct 
             return NULL;
         }
         if (machine->launch->is_memory(at, bytes, &in->memory_hint) ||
-            is_constant(machine, at, bytes))
+            is_constant(machine, at, bytes)) {
             return (void *)(uintptr_t)at; /* NOLINT: an address of this process */
+        }
     }
     bool shared_hole = space == PTX_SHARED && at < PTX_SHARED_START;
     if (start && !shared_hole && at <= size && bytes <= size - at) {
         bool reads = in->opcode == PTX_LD || in->opcode == PTX_LDU || in->opcode == PTX_LDMATRIX ||
                      in->opcode == PTX_WGMMA;
-        if (space == PTX_SHARED)
+        if (space == PTX_SHARED) {
             ptx_races_access(machine, thread, in, (uint32_t)at, bytes, !reads);
+        }
         return start + at;
     }
     ptx_fail(machine, thread, in, PTX_BAD_ADDRESS,
@@ -119,8 +128,9 @@ static void load(struct ptx_machine *machine, struct ptx_thread *thread,
     size_t size = in->type.bits / 8u, bytes = size * in->vector;
     const char *from = ptx_memory(machine, thread, in, in->space,
                                   ptx_address(machine, thread, &in->operands[1]), bytes, bytes);
-    if (!from)
+    if (!from) {
         return;
+    }
     uint64_t policy = in->operand_count > 2 ? thread->registers[in->operands[2].reg] : PTX_POLICY;
     if (policy != PTX_POLICY) {
         ptx_fail(machine, thread, in, PTX_BAD_ADDRESS, "%" PRIx64 " is not a cache policy", policy);
@@ -130,9 +140,11 @@ static void load(struct ptx_machine *machine, struct ptx_thread *thread,
         ptx_write(thread, to->reg, load_element(from, in->type));
         return;
     }
-    for (int i = 0; i < to->count; i++)
-        if (to->elements[i] >= 0)
+    for (int i = 0; i < to->count; i++) {
+        if (to->elements[i] >= 0) {
             ptx_write(thread, to->elements[i], load_element(from + size * (size_t)i, in->type));
+        }
+    }
 }
 
 static void store(struct ptx_machine *machine, struct ptx_thread *thread,
@@ -141,8 +153,9 @@ static void store(struct ptx_machine *machine, struct ptx_thread *thread,
     size_t size = in->type.bits / 8u, bytes = size * in->vector;
     char *to = ptx_memory(machine, thread, in, in->space,
                           ptx_address(machine, thread, &in->operands[0]), bytes, bytes);
-    if (!to)
+    if (!to) {
         return;
+    }
     for (int i = 0; i < in->vector; i++) {
         uint64_t value = from->kind == PTX_VECTOR ? ptx_read_element(thread, from, i)
                                                   : ptx_read(machine, thread, from, in->type);
@@ -159,19 +172,22 @@ static void atomic(struct ptx_machine *machine, struct ptx_thread *thread,
     size_t size = bits / 8u;
     char *at = ptx_memory(machine, thread, in, in->space,
                           ptx_address(machine, thread, &in->operands[first]), size, size);
-    if (!at)
+    if (!at) {
         return;
+    }
     uint64_t before = 0, value = ptx_read(machine, thread, &in->operands[first + 1], in->type);
     memcpy(&before, at, size);
     uint64_t after;
     if (in->operation == PTX_OP_CAS) {
         uint64_t other = ptx_read(machine, thread, &in->operands[first + 2], in->type);
         after = before == value ? other : before;
-    } else
+    } else {
         after = ptx_combine_values(in->operation, in->type, before, value);
+    }
     memcpy(at, &after, size);
-    if (first && in->operands[0].kind == PTX_REGISTER)
+    if (first && in->operands[0].kind == PTX_REGISTER) {
         ptx_write(thread, in->operands[0].reg, before);
+    }
 }
 
 /* ---- cp.async: nothing happens before the wait ---- */
@@ -179,19 +195,23 @@ static void atomic(struct ptx_machine *machine, struct ptx_thread *thread,
 static void start_copy(struct ptx_machine *machine, struct ptx_thread *thread,
                        struct ptx_instruction *in) {
     uint32_t bytes = (uint32_t)in->operands[2].value, copied = bytes;
-    if (in->operand_count > 3)
+    if (in->operand_count > 3) {
         copied = (uint32_t)ptx_read(machine, thread, &in->operands[3],
                                     (struct ptx_type){PTX_UNSIGNED, 32, 0});
-    if (copied > bytes)
+    }
+    if (copied > bytes) {
         copied = bytes;
+    }
     char *to = ptx_memory(machine, thread, in, PTX_SHARED,
                           ptx_address(machine, thread, &in->operands[0]), bytes, bytes);
     const char *from = NULL;
-    if (to && copied)
+    if (to && copied) {
         from = ptx_memory(machine, thread, in, PTX_GLOBAL,
                           ptx_address(machine, thread, &in->operands[1]), copied, bytes);
-    if (!to || (copied && !from))
+    }
+    if (!to || (copied && !from)) {
         return;
+    }
     if (thread->copy_count == thread->copy_room) {
         uint32_t room = thread->copy_room ? thread->copy_room * 2 : 64;
         struct ptx_copy *copies = realloc(thread->copies, room * sizeof *copies);
@@ -216,8 +236,9 @@ static void finish_copies(struct ptx_thread *thread, uint32_t group) {
             continue;
         }
         memset(copy.to, 0, copy.bytes);
-        if (copy.copied)
+        if (copy.copied) {
             memcpy(copy.to, copy.from, copy.copied);
+        }
     }
     thread->copy_count = kept;
 }

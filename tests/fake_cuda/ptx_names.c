@@ -22,11 +22,12 @@ bool ptx_type_of(const char *text, struct ptx_type *type) {
         {"bf16", {PTX_BFLOAT, 16, 0}},   {"f16x2", {PTX_FLOAT, 16, 1}},
         {"bf16x2", {PTX_BFLOAT, 16, 1}}, {"pred", {PTX_PREDICATE, 1, 0}},
     };
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcmp(types[i].name, text) == 0) {
             *type = types[i].type;
             return true;
         }
+    }
     return false;
 }
 
@@ -41,8 +42,9 @@ bool ptx_type_of(const char *text, struct ptx_type *type) {
 static bool compare_piece(const char *piece, struct ptx_instruction *to) {
     static const char *const names[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
                                         "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         MEANS(names[i], to->compare, (uint8_t)i);
+    }
     MEANS("lo", to->compare, PTX_LT);
     MEANS("ls", to->compare, PTX_LE);
     MEANS("hi", to->compare, PTX_GT);
@@ -93,8 +95,9 @@ static bool rounding_piece(const char *piece, struct ptx_instruction *to) {
 }
 
 static bool space_piece(const char *piece, struct ptx_instruction *to) {
-    if (strncmp(piece, "shared", 6) == 0)
+    if (strncmp(piece, "shared", 6) == 0) {
         piece = "shared";
+    }
     MEANS("global", to->space, PTX_GLOBAL);
     MEANS("shared", to->space, PTX_SHARED);
     MEANS("local", to->space, PTX_LOCAL);
@@ -190,9 +193,11 @@ static bool harmless_piece(const char *piece) {
                                         "mma_async",
                                         "fence",
                                         "wait"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(names[i], piece) == 0)
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], piece) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -201,22 +206,27 @@ static bool piece_of(const char *piece, struct ptx_instruction *to) {
     struct ptx_type type;
     int opcode = to->opcode;
     if (ptx_type_of(piece, &type)) {
-        if (!to->type.bits)
+        if (!to->type.bits) {
             to->type = type;
-        else if (!to->from.bits)
+        } else if (!to->from.bits) {
             to->from = type;
+        }
         return true;
     }
-    if ((opcode == PTX_SETP || opcode == PTX_SET) && compare_piece(piece, to))
+    if ((opcode == PTX_SETP || opcode == PTX_SET) && compare_piece(piece, to)) {
         return true;
+    }
     if ((opcode == PTX_ATOM || opcode == PTX_RED || opcode == PTX_REDUX || opcode == PTX_VOTE ||
          opcode == PTX_SHFL || opcode == PTX_CP || opcode == PTX_MATCH || opcode == PTX_WGMMA) &&
-        operation_piece(piece, to))
+        operation_piece(piece, to)) {
         return true;
-    if ((opcode == PTX_BAR || opcode == PTX_BARRIER) && barrier_piece(piece, to))
+    }
+    if ((opcode == PTX_BAR || opcode == PTX_BARRIER) && barrier_piece(piece, to)) {
         return true;
-    if (opcode == PTX_GRIDDEPCONTROL)
+    }
+    if (opcode == PTX_GRIDDEPCONTROL) {
         return grid_piece(piece, to);
+    }
     return rounding_piece(piece, to) || space_piece(piece, to) || other_piece(piece, to) ||
            harmless_piece(piece);
 }
@@ -231,13 +241,18 @@ const char *ptx_read_name(char *text, struct ptx_instruction *to) {
     to->opcode = -1;
     to->vector = 1;
     char *rest = NULL, *piece = strtok_r(text, ".", &rest);
-    for (int i = 0; piece && i < PTX_OPCODE_COUNT; i++)
-        if (strcmp(names[i], piece) == 0)
+    for (int i = 0; piece && i < PTX_OPCODE_COUNT; i++) {
+        if (strcmp(names[i], piece) == 0) {
             to->opcode = i;
-    if (to->opcode < 0)
+        }
+    }
+    if (to->opcode < 0) {
         return to->name;
-    while ((piece = strtok_r(NULL, ".", &rest)) != NULL)
-        if (!piece_of(piece, to))
+    }
+    while ((piece = strtok_r(NULL, ".", &rest)) != NULL) {
+        if (!piece_of(piece, to)) {
             return piece;
+        }
+    }
     return NULL;
 }

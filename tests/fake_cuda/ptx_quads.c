@@ -63,20 +63,23 @@ static uint64_t read_all(struct ptx_machine *machine, struct ptx_thread *thread,
     uint64_t sum = product->left ? 0 : read_registers(thread, product->in);
     const uint32_t first = thread->index / PTX_LANES % 4 * ROWS;
     for (uint32_t k = 0; k < DEPTH && !machine->fault; k++) {
-        for (uint32_t row = 0; row < ROWS && product->left; row++)
+        for (uint32_t row = 0; row < ROWS && product->left; row++) {
             sum = mixed(sum, element_of(machine, thread, in, product->left, product->left_turned,
                                         first + row, k));
-        for (uint32_t column = 0; column < product->columns; column++)
+        }
+        for (uint32_t column = 0; column < product->columns; column++) {
             sum = mixed(sum, element_of(machine, thread, in, product->right, product->right_turned,
                                         column, k));
+        }
     }
     return sum;
 }
 
 static void remember(struct ptx_machine *machine, struct ptx_thread *thread,
                      struct ptx_instruction *in, struct ptx_product product) {
-    if (!thread->products)
+    if (!thread->products) {
         thread->products = calloc(PTX_MAX_PRODUCTS, sizeof *thread->products);
+    }
     if (!thread->products || thread->product_count == PTX_MAX_PRODUCTS) {
         ptx_fail(machine, thread, in, PTX_UNKNOWN, "more than %d products are under way",
                  PTX_MAX_PRODUCTS);
@@ -90,25 +93,30 @@ static void remember(struct ptx_machine *machine, struct ptx_thread *thread,
 static bool is_sum_of(const struct ptx_product *products, uint32_t count, int32_t reg) {
     for (uint32_t i = 0; i < count; i++) {
         const struct ptx_operand *sums = &products[i].in->operands[0];
-        for (int k = 0; k < sums->count; k++)
-            if (ptx_element(sums, k) == reg)
+        for (int k = 0; k < sums->count; k++) {
+            if (ptx_element(sums, k) == reg) {
                 return true;
+            }
+        }
     }
     return false;
 }
 
 static void disguise(struct ptx_thread *threads, int32_t reg) {
-    for (uint32_t lane = 0; lane < PTX_LANES; lane++)
+    for (uint32_t lane = 0; lane < PTX_LANES; lane++) {
         threads[lane].registers[reg] ^= DISGUISE;
+    }
 }
 
 /* Sums of the first of these products, which are over, are what they are, unless others still add
  * to them. */
 static void reveal(struct ptx_thread *threads, const struct ptx_product *products, uint32_t count) {
     const struct ptx_operand *sums = &products->in->operands[0];
-    for (int i = 0; i < sums->count; i++)
-        if (!is_sum_of(products + 1, count - 1, ptx_element(sums, i)))
+    for (int i = 0; i < sums->count; i++) {
+        if (!is_sum_of(products + 1, count - 1, ptx_element(sums, i))) {
             disguise(threads, ptx_element(sums, i));
+        }
+    }
 }
 
 /* Waits for all but the last `rest` groups. */
@@ -117,13 +125,14 @@ static void wait_for(struct ptx_machine *machine, struct ptx_thread *thread,
     uint32_t kept = 0;
     for (uint32_t i = 0; i < thread->product_count && !machine->fault; i++) {
         const struct ptx_product *product = &thread->products[i];
-        if (product->group + rest >= thread->product_group)
+        if (product->group + rest >= thread->product_group) {
             thread->products[kept++] = *product;
-        else if (read_all(machine, thread, in, product) != product->seen)
+        } else if (read_all(machine, thread, in, product) != product->seen) {
             ptx_fail(machine, thread, in, PTX_RACE,
                      "what a product reads was written before it was waited for");
-        else
+        } else {
             reveal(thread, product, thread->product_count - i);
+        }
     }
     thread->product_count = kept;
 }
@@ -147,9 +156,11 @@ static void multiply(struct ptx_machine *machine, struct ptx_thread *threads,
         ptx_fail(machine, threads, in, PTX_UNKNOWN, "is not known to this machine");
         return;
     }
-    for (int i = 0; i < sums->count; i++)
-        if (is_sum_of(threads->products, threads->product_count, ptx_element(sums, i)))
+    for (int i = 0; i < sums->count; i++) {
+        if (is_sum_of(threads->products, threads->product_count, ptx_element(sums, i))) {
             disguise(threads, ptx_element(sums, i));
+        }
+    }
     product.seen = registers ? read_registers(threads, in) : 0;
     for (uint32_t k = 0; k < DEPTH && !machine->fault; k++) {
         for (uint32_t row = 0; row < ROWS && !registers; row++) {
@@ -165,13 +176,14 @@ static void multiply(struct ptx_machine *machine, struct ptx_thread *threads,
             b[k][column] = number_of(bits, in->from);
         }
     }
-    for (uint32_t lane = 0; lane < PTX_LANES && registers; lane++)
+    for (uint32_t lane = 0; lane < PTX_LANES && registers; lane++) {
         for (uint32_t i = 0; i < 8; i++) {
             const uint64_t pair = ptx_read_element(&threads[lane], left, (int)i / 2);
             a[lane / 4 + 8 * (i / 2 % 2)][lane % 4 * 2 + 8 * (i / 4) + i % 2] =
                 number_of((uint16_t)(pair >> 16 * (i % 2)), in->from);
         }
-    for (uint32_t lane = 0; lane < PTX_LANES; lane++)
+    }
+    for (uint32_t lane = 0; lane < PTX_LANES; lane++) {
         for (uint32_t i = 0; i < sums->count; i++) {
             const uint32_t row = lane / 4 + 8 * (i / 2 % 2),
                            column = i / 4 * 8 + lane % 4 * 2 + i % 2;
@@ -179,22 +191,25 @@ static void multiply(struct ptx_machine *machine, struct ptx_thread *threads,
             float value;
             memcpy(&value, &bits, 4);
             double sum = value;
-            for (uint32_t k = 0; k < DEPTH; k++)
+            for (uint32_t k = 0; k < DEPTH; k++) {
                 sum += (double)a[row][k] * b[k][column];
+            }
             value = (float)sum;
             memcpy(&bits, &value, 4);
             ptx_write(&threads[lane], ptx_element(sums, (int)i), bits ^ DISGUISE);
         }
+    }
     remember(machine, threads, in, product);
 }
 
 void ptx_execute_quad(struct ptx_machine *machine, struct ptx_thread *threads,
                       struct ptx_instruction *in) {
-    if (in->operation == PTX_OP_COMMIT)
+    if (in->operation == PTX_OP_COMMIT) {
         threads->product_group++;
-    else if (in->operation == PTX_OP_WAIT)
+    } else if (in->operation == PTX_OP_WAIT) {
         wait_for(machine, threads, in,
                  (uint32_t)ptx_read(machine, threads, &in->operands[0], word));
-    else if (in->columns)
+    } else if (in->columns) {
         multiply(machine, threads, in);
+    }
 }

@@ -21,39 +21,46 @@ struct ptx_shade {
 
 bool ptx_races_start(struct ptx_machine *machine) {
     const char *wanted = getenv("PTX_RACES");
-    if (!wanted || !*wanted || !strcmp(wanted, "0"))
+    if (!wanted || !*wanted || !strcmp(wanted, "0")) {
         return true;
+    }
     machine->shades = calloc(machine->shared_bytes, sizeof *machine->shades);
     return machine->shades != NULL;
 }
 
 void ptx_races_synced(struct ptx_machine *machine, struct ptx_thread *threads, uint32_t mask) {
     uint32_t known[PTX_LANES] = {0};
-    if (!machine->shades)
+    if (!machine->shades) {
         return;
+    }
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         threads[lane].seen[lane] = threads[lane].clock++;
-        for (uint32_t i = 0; i < PTX_LANES; i++)
+        for (uint32_t i = 0; i < PTX_LANES; i++) {
             known[i] = threads[lane].seen[i] > known[i] ? threads[lane].seen[i] : known[i];
+        }
     }
-    for (uint32_t rest = mask; rest; rest &= rest - 1)
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
         memcpy(threads[__builtin_ctz(rest)].seen, known, sizeof known);
+    }
 }
 
 /* An access of `other` at its `clock`, in this epoch, is not known to have been before now. */
 static bool is_open(const struct ptx_thread *thread, uint32_t other, uint32_t clock) {
-    if (other == thread->index)
+    if (other == thread->index) {
         return false;
+    }
     return other / PTX_LANES != thread->index / PTX_LANES ||
            thread->seen[other % PTX_LANES] < clock;
 }
 
 static bool is_atomic(const struct ptx_instruction *in) {
     static const char *const words[] = {".volatile", ".relaxed", ".acquire", ".release"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(in->name, words[i]))
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(in->name, words[i])) {
             return true;
+        }
+    }
     return in->opcode == PTX_ATOM || in->opcode == PTX_RED;
 }
 

@@ -13,8 +13,9 @@
 
 void ptx_fail(struct ptx_machine *machine, const struct ptx_thread *thread,
               const struct ptx_instruction *in, enum ptx_fault fault, const char *format, ...) {
-    if (machine->fault)
+    if (machine->fault) {
         return;
+    }
     machine->fault = fault;
     char text[256];
     va_list list;
@@ -83,8 +84,9 @@ uint64_t ptx_read(struct ptx_machine *machine, const struct ptx_thread *thread,
     case PTX_REGISTER:
         return thread->registers[operand->reg] ^ operand->negated;
     case PTX_IMMEDIATE:
-        if (operand->is_float || type.bits >= 64)
+        if (operand->is_float || type.bits >= 64) {
             return operand->value;
+        }
         return operand->value & (((uint64_t)1 << (type.pair ? 32 : type.bits)) - 1);
     case PTX_SPECIAL:
         return special(machine, thread, (unsigned)operand->value);
@@ -138,9 +140,10 @@ static void enter_barrier(struct ptx_machine *machine, struct ptx_thread *thread
 
 static void end_thread(struct ptx_machine *machine, struct ptx_thread *thread,
                        const struct ptx_instruction *in) {
-    if (machine->launch->starts_early && !thread->has_waited)
+    if (machine->launch->starts_early && !thread->has_waited) {
         ptx_fail(machine, thread, in, PTX_TOO_EARLY,
                  "the end without griddepcontrol.wait, with an early start");
+    }
     thread->state = PTX_DONE;
 }
 
@@ -194,11 +197,13 @@ static bool step_thread(struct ptx_machine *machine, struct ptx_thread *thread,
 static bool release_lanes(struct ptx_machine *machine, struct ptx_thread *threads, uint32_t lanes) {
     uint32_t live = 0;
     bool released = false;
-    for (uint32_t lane = 0; lane < lanes; lane++)
+    for (uint32_t lane = 0; lane < lanes; lane++) {
         live |= (uint32_t)(threads[lane].state != PTX_DONE) << lane;
+    }
     for (uint32_t lane = 0; lane < lanes && !machine->fault; lane++) {
-        if (threads[lane].state != PTX_AT_SYNC)
+        if (threads[lane].state != PTX_AT_SYNC) {
             continue;
+        }
         struct ptx_instruction *in = &machine->module->code[threads[lane].pc];
         uint32_t mask = ptx_member_mask(machine, &threads[lane], in), needed = mask & live;
         bool complete = true;
@@ -207,20 +212,24 @@ static bool release_lanes(struct ptx_machine *machine, struct ptx_thread *thread
                      lane, mask);
             return false;
         }
-        for (uint32_t other = 0; other < lanes && complete; other++)
-            if (needed >> other & 1)
+        for (uint32_t other = 0; other < lanes && complete; other++) {
+            if (needed >> other & 1) {
                 complete = threads[other].state == PTX_AT_SYNC &&
                            threads[other].pc == threads[lane].pc &&
                            ptx_member_mask(machine, &threads[other], in) == mask;
-        if (!complete)
+            }
+        }
+        if (!complete) {
             continue;
+        }
         ptx_execute_lanes(machine, threads, needed, in);
         ptx_races_synced(machine, threads, needed);
-        for (uint32_t other = 0; other < lanes; other++)
+        for (uint32_t other = 0; other < lanes; other++) {
             if (needed >> other & 1) {
                 threads[other].pc++;
                 threads[other].state = PTX_READY;
             }
+        }
         released = true;
     }
     return released;
@@ -233,12 +242,13 @@ static void step(struct ptx_machine *machine, struct ptx_thread *threads, uint32
     bool is_sync = ptx_is_sync(in);
     for (uint32_t rest = mask; rest && !machine->fault; rest &= rest - 1) {
         struct ptx_thread *thread = &threads[__builtin_ctz(rest)];
-        if (!wants(thread, in))
+        if (!wants(thread, in)) {
             thread->pc = pc + 1;
-        else if (is_sync)
+        } else if (is_sync) {
             thread->state = PTX_AT_SYNC;
-        else if (step_thread(machine, thread, in, mask))
+        } else if (step_thread(machine, thread, in, mask)) {
             thread->pc = pc + 1;
+        }
     }
 }
 
@@ -246,8 +256,9 @@ static void step(struct ptx_machine *machine, struct ptx_thread *threads, uint32
 
 static uint32_t ready_lanes(const struct ptx_thread *threads, uint32_t lanes) {
     uint32_t ready = 0;
-    for (uint32_t lane = 0; lane < lanes; lane++)
+    for (uint32_t lane = 0; lane < lanes; lane++) {
         ready |= (uint32_t)(threads[lane].state == PTX_READY) << lane;
+    }
     return ready;
 }
 
@@ -262,8 +273,9 @@ static uint32_t lanes_at(const struct ptx_thread *threads, uint32_t ready, int32
 
 static uint32_t random_lane(struct ptx_machine *machine, uint32_t ready) {
     uint32_t skip = ptx_random(machine) % (uint32_t)__builtin_popcount(ready);
-    while (skip--)
+    while (skip--) {
         ready &= ready - 1;
+    }
     return (uint32_t)__builtin_ctz(ready);
 }
 
@@ -301,8 +313,9 @@ static bool together(const struct ptx_thread *threads, uint32_t mask, int32_t *p
     *pc = threads[__builtin_ctz(mask)].pc;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const struct ptx_thread *thread = &threads[__builtin_ctz(rest)];
-        if (thread->state != PTX_READY || thread->pc != *pc)
+        if (thread->state != PTX_READY || thread->pc != *pc) {
             return false;
+        }
     }
     return true;
 }
@@ -314,8 +327,9 @@ static bool run_lanes(struct ptx_machine *machine, struct ptx_thread *threads, u
     while (machine->steps < end && !machine->fault) {
         uint32_t ready = ready_lanes(threads, lanes), budget;
         if (!ready) {
-            if (!release_lanes(machine, threads, lanes))
+            if (!release_lanes(machine, threads, lanes)) {
                 break;
+            }
             moved = true;
             continue;
         }
@@ -326,17 +340,20 @@ static bool run_lanes(struct ptx_machine *machine, struct ptx_thread *threads, u
             int32_t here = pc;
             step(machine, threads, mask, here);
             machine->steps++;
-            if (threads[__builtin_ctz(mask)].pc < here)
+            if (threads[__builtin_ctz(mask)].pc < here) {
                 break; /* a jump back: others may be lower now */
+            }
         }
     }
     return moved;
 }
 
 static bool all_done(const struct ptx_machine *machine) {
-    for (uint32_t i = 0; i < machine->thread_count; i++)
-        if (machine->threads[i].state != PTX_DONE)
+    for (uint32_t i = 0; i < machine->thread_count; i++) {
+        if (machine->threads[i].state != PTX_DONE) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -345,8 +362,9 @@ static bool leave_barrier(struct ptx_machine *machine, uint32_t id, bool counts)
     uint64_t yes = 0;
     for (uint32_t k = 0; k < machine->thread_count; k++) {
         const struct ptx_thread *thread = &machine->threads[k];
-        if (thread->state != PTX_AT_BARRIER || thread->barrier != id)
+        if (thread->state != PTX_AT_BARRIER || thread->barrier != id) {
             continue;
+        }
         if (counts != (thread->barrier_result >= 0)) {
             ptx_fail(machine, thread, &machine->module->code[thread->pc - 1], PTX_STUCK,
                      "threads are at one barrier with and without a result");
@@ -356,10 +374,12 @@ static bool leave_barrier(struct ptx_machine *machine, uint32_t id, bool counts)
     }
     for (uint32_t k = 0; k < machine->thread_count; k++) {
         struct ptx_thread *thread = &machine->threads[k];
-        if (thread->state != PTX_AT_BARRIER || thread->barrier != id)
+        if (thread->state != PTX_AT_BARRIER || thread->barrier != id) {
             continue;
-        if (counts)
+        }
+        if (counts) {
             ptx_write(thread, thread->barrier_result, yes);
+        }
         thread->state = PTX_READY;
     }
     return true;
@@ -369,21 +389,26 @@ static bool leave_barrier(struct ptx_machine *machine, uint32_t id, bool counts)
 static bool release_barriers(struct ptx_machine *machine) {
     uint32_t live = 0;
     bool released = false;
-    for (uint32_t i = 0; i < machine->thread_count; i++)
+    for (uint32_t i = 0; i < machine->thread_count; i++) {
         live += machine->threads[i].state != PTX_DONE;
+    }
     for (uint32_t i = 0; i < machine->thread_count; i++) {
         const struct ptx_thread *one = &machine->threads[i];
-        if (one->state != PTX_AT_BARRIER)
+        if (one->state != PTX_AT_BARRIER) {
             continue;
+        }
         uint32_t id = one->barrier, waiting = 0;
         uint64_t wanted = one->barrier_count ? one->barrier_count : live;
-        for (uint32_t k = 0; k < machine->thread_count; k++)
+        for (uint32_t k = 0; k < machine->thread_count; k++) {
             waiting +=
                 machine->threads[k].state == PTX_AT_BARRIER && machine->threads[k].barrier == id;
-        if (waiting < wanted)
+        }
+        if (waiting < wanted) {
             continue;
-        if (!leave_barrier(machine, id, one->barrier_result >= 0))
+        }
+        if (!leave_barrier(machine, id, one->barrier_result >= 0)) {
             return false;
+        }
         machine->epoch++;
         released = true;
     }
@@ -393,8 +418,9 @@ static bool release_barriers(struct ptx_machine *machine) {
 static void report_stuck(struct ptx_machine *machine) {
     for (uint32_t i = 0; i < machine->thread_count; i++) {
         const struct ptx_thread *thread = &machine->threads[i];
-        if (thread->state == PTX_DONE)
+        if (thread->state == PTX_DONE) {
             continue;
+        }
         int32_t pc = thread->pc - (thread->state == PTX_AT_BARRIER);
         ptx_fail(machine, thread, &machine->module->code[pc], PTX_STUCK,
                  "waits for threads that never come");
@@ -413,8 +439,9 @@ static void start_threads(struct ptx_machine *machine) {
         thread->clock = 1;
         memset(thread->seen, 0, sizeof thread->seen);
         memset(thread->registers, 0xe5, machine->function->registers * sizeof(uint64_t));
-        for (uint32_t k = 0; k < machine->function->registers; k++)
+        for (uint32_t k = 0; k < machine->function->registers; k++) {
             ptx_write(thread, (int32_t)k, thread->registers[k]);
+        }
     }
     memset(machine->shared, 0xcd, machine->shared_bytes);
     machine->epoch++;
@@ -430,12 +457,14 @@ static void run_group(struct ptx_machine *machine) {
             uint32_t at = (i + first) % groups * PTX_LANES, left = machine->thread_count - at;
             moved |= run_lanes(machine, &machine->threads[at], left < PTX_LANES ? left : PTX_LANES);
         }
-        if (!machine->fault && !moved && !release_barriers(machine) && !all_done(machine))
+        if (!machine->fault && !moved && !release_barriers(machine) && !all_done(machine)) {
             report_stuck(machine);
-        if (machine->steps > machine->max_steps)
+        }
+        if (machine->steps > machine->max_steps) {
             ptx_fail(machine, machine->threads, &machine->module->code[machine->threads[0].pc],
                      PTX_STUCK, "the grid has not ended after %" PRIu64 " instructions",
                      machine->steps);
+        }
     }
 }
 
@@ -445,8 +474,9 @@ static void set_schedule(struct ptx_machine *machine) {
     const char *text = getenv("PTX_SCHEDULE");
     unsigned seed = 1;
     machine->adverse = text && strncmp(text, "adverse", 7) == 0;
-    if (machine->adverse)
+    if (machine->adverse) {
         sscanf(text, "adverse:%u", &seed);
+    }
     machine->random = seed;
     machine->fair_at = FAIR_STEPS;
     const char *steps = getenv("PTX_STEPS");
@@ -467,8 +497,9 @@ static bool allocate(struct ptx_machine *machine) {
         thread->registers = malloc((registers + 1) * sizeof *thread->registers);
         thread->local = aligned_alloc(16, (local + 31u) / 16u * 16u);
         good = thread->registers && thread->local;
-        if (good)
+        if (good) {
             memset(thread->local, 0xd1, local);
+        }
     }
     return good;
 }
@@ -499,14 +530,16 @@ enum ptx_fault ptx_run(struct ptx_module *module, const struct ptx_launch *launc
         snprintf(message, message_size, "no memory for %u threads", machine.thread_count);
         machine.fault = PTX_TRAPPED;
     }
-    for (unsigned z = 0; z < launch->grid[2] && !machine.fault; z++)
-        for (unsigned y = 0; y < launch->grid[1] && !machine.fault; y++)
+    for (unsigned z = 0; z < launch->grid[2] && !machine.fault; z++) {
+        for (unsigned y = 0; y < launch->grid[1] && !machine.fault; y++) {
             for (unsigned x = 0; x < launch->grid[0] && !machine.fault; x++) {
                 machine.block[0] = x;
                 machine.block[1] = y;
                 machine.block[2] = z;
                 run_group(&machine);
             }
+        }
+    }
     release(&machine);
     return machine.fault;
 }

@@ -48,8 +48,9 @@ float ptx_bfloat_to_float(uint16_t bits) {
 
 /* Rounds to `keep` bits of a fraction, to nearest, ties to even, without rounding twice. */
 static double round_fraction(double value, int keep, int lowest_exponent) {
-    if (value == 0 || !isfinite(value))
+    if (value == 0 || !isfinite(value)) {
         return value;
+    }
     int exponent;
     frexp(value, &exponent);
     int unit = exponent - keep < lowest_exponent ? lowest_exponent : exponent - keep;
@@ -57,8 +58,9 @@ static double round_fraction(double value, int keep, int lowest_exponent) {
 }
 
 uint16_t ptx_float_to_bfloat(double value) {
-    if (isnan(value))
+    if (isnan(value)) {
         return 0x7fff;
+    }
     float rounded = (float)round_fraction(value, 8, -133);
     return (uint16_t)(bits_of(rounded) >> 16);
 }
@@ -70,8 +72,9 @@ float ptx_half_to_float(uint16_t bits) {
 }
 
 uint16_t ptx_float_to_half(double value) {
-    if (isnan(value))
+    if (isnan(value)) {
         return 0x7fff;
+    }
     _Float16 rounded = (_Float16)round_fraction(value, 11, -24);
     uint16_t bits;
     memcpy(&bits, &rounded, 2);
@@ -79,24 +82,30 @@ uint16_t ptx_float_to_half(double value) {
 }
 
 double ptx_to_double(uint64_t bits, struct ptx_type type) {
-    if (type.kind == PTX_BFLOAT)
+    if (type.kind == PTX_BFLOAT) {
         return ptx_bfloat_to_float((uint16_t)bits);
-    if (type.kind == PTX_FLOAT)
+    }
+    if (type.kind == PTX_FLOAT) {
         return type.bits == 16   ? ptx_half_to_float((uint16_t)bits)
                : type.bits == 32 ? float_of(bits)
                                  : double_of(bits);
-    if (type.kind == PTX_SIGNED)
+    }
+    if (type.kind == PTX_SIGNED) {
         return (double)extend(bits, type.bits);
+    }
     return (double)(bits & mask_of(type.bits));
 }
 
 static uint64_t from_double(double value, struct ptx_type type) {
-    if (type.kind == PTX_BFLOAT)
+    if (type.kind == PTX_BFLOAT) {
         return ptx_float_to_bfloat(value);
-    if (type.bits == 16)
+    }
+    if (type.bits == 16) {
         return ptx_float_to_half(value);
-    if (type.bits == 32)
+    }
+    if (type.bits == 32) {
         return isnan(value) ? 0x7fffffff : bits_of((float)value);
+    }
     return double_bits(value);
 }
 
@@ -160,15 +169,17 @@ static double approximated(const struct ptx_instruction *in, double exact) {
         is_worst = wanted && strcmp(wanted, "worst") == 0;
     }
     if (!is_worst || !in->approximate || in->type.bits != 32 || !isfinite(exact) ||
-        fabs(exact) < 0x1p-126 || exact == (double)(float)exact)
+        fabs(exact) < 0x1p-126 || exact == (double)(float)exact) {
         return exact;
+    }
     uint64_t bits;
     memcpy(&bits, &exact, sizeof bits);
     double error = allowed_error(in->opcode, exact);
     bool is_above = (bits ^ bits >> 29 ^ bits >> 35) & 1;
     float result = (float)(is_above ? exact + error : exact - error);
-    if (fabs((double)result - exact) > error)
+    if (fabs((double)result - exact) > error) {
         result = nextafterf(result, (float)exact);
+    }
     return result;
 }
 
@@ -177,8 +188,9 @@ static uint64_t rounded_operation(const struct ptx_instruction *in, struct ptx_t
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD, FE_TONEAREST};
     double a = flush(ptx_to_double(v[0], type), in), b = flush(ptx_to_double(v[1], type), in),
            c = flush(ptx_to_double(v[2], type), in);
-    if (in->rounding != PTX_NEAREST)
+    if (in->rounding != PTX_NEAREST) {
         fesetround(modes[in->rounding]);
+    }
     double result;
     if (type.bits == 32 && in->approximate) {
         result = approximated(in, double_operation(in->opcode, a, b, c));
@@ -191,8 +203,9 @@ static uint64_t rounded_operation(const struct ptx_instruction *in, struct ptx_t
         volatile double wide = double_operation(in->opcode, a, b, c);
         result = wide;
     }
-    if (in->rounding != PTX_NEAREST)
+    if (in->rounding != PTX_NEAREST) {
         fesetround(FE_TONEAREST);
+    }
     return from_double(flush(with_rounding(in, result), in), type);
 }
 
@@ -218,14 +231,17 @@ static uint64_t minimum(const struct ptx_instruction *in, struct ptx_type type, 
     bool smaller = in->opcode == PTX_MIN;
     if (is_float(type)) {
         double x = ptx_to_double(a, type), y = ptx_to_double(b, type);
-        if (isnan(x) || isnan(y))
+        if (isnan(x) || isnan(y)) {
             return isnan(x) && isnan(y) ? from_double(NAN, type) : isnan(x) ? b : a;
-        if (x == y)
+        }
+        if (x == y) {
             return signbit(x) == smaller ? a : b;
+        }
         return (x < y) == smaller ? a : b;
     }
-    if (type.kind == PTX_SIGNED)
+    if (type.kind == PTX_SIGNED) {
         return (extend(a, type.bits) < extend(b, type.bits)) == smaller ? a : b;
+    }
     a &= mask_of(type.bits);
     b &= mask_of(type.bits);
     return (a < b) == smaller ? a : b;
@@ -240,11 +256,13 @@ static uint64_t multiply(const struct ptx_instruction *in, uint64_t a, uint64_t 
         is_signed ? (unsigned __int128)((__int128)extend(a, type.bits) * extend(b, type.bits))
                   : (unsigned __int128)(a & mask_of(type.bits)) * (b & mask_of(type.bits));
     uint64_t value = (uint64_t)product;
-    if (in->wide == PTX_HIGH)
+    if (in->wide == PTX_HIGH) {
         value = (uint64_t)(product >> type.bits);
+    }
     unsigned bits = in->wide == PTX_WIDE ? type.bits * 2u : type.bits;
-    if (in->opcode == PTX_MAD)
+    if (in->opcode == PTX_MAD) {
         value += c;
+    }
     return value & mask_of(bits);
 }
 
@@ -253,26 +271,31 @@ static uint64_t divide(const struct ptx_instruction *in, uint64_t a, uint64_t b)
     bool remainder = in->opcode == PTX_REM;
     if (in->type.kind == PTX_SIGNED) {
         int64_t x = extend(a, bits), y = extend(b, bits);
-        if (y == 0)
+        if (y == 0) {
             return remainder ? a : mask_of(bits); /* unspecified */
-        if (y == -1)
+        }
+        if (y == -1) {
             return remainder ? 0 : (0 - a) & mask_of(bits);
+        }
         return (uint64_t)(remainder ? x % y : x / y) & mask_of(bits);
     }
     a &= mask_of(bits);
     b &= mask_of(bits);
-    if (b == 0)
+    if (b == 0) {
         return remainder ? a : mask_of(bits);
+    }
     return remainder ? a % b : a / b;
 }
 
 static uint64_t shift(const struct ptx_instruction *in, uint64_t a, uint64_t count) {
     unsigned bits = in->type.bits;
     count &= 0xffffffffu;
-    if (in->opcode == PTX_SHL)
+    if (in->opcode == PTX_SHL) {
         return count >= bits ? 0 : (a << count) & mask_of(bits);
-    if (in->type.kind == PTX_SIGNED)
+    }
+    if (in->type.kind == PTX_SIGNED) {
         return (uint64_t)(extend(a, bits) >> (count >= bits ? bits - 1 : count)) & mask_of(bits);
+    }
     return count >= bits ? 0 : (a & mask_of(bits)) >> count;
 }
 
@@ -280,8 +303,9 @@ static uint64_t funnel_shift(const struct ptx_instruction *in, uint64_t low, uin
                              uint64_t count) {
     uint64_t both = high << 32 | (low & 0xffffffffu);
     count = in->clamp ? ((uint32_t)count > 32 ? 32 : (uint32_t)count) : count & 31;
-    if (in->wide == PTX_LOW) /* .l */
+    if (in->wide == PTX_LOW) { /* .l */
         return count == 32 ? low & 0xffffffffu : (both << count) >> 32;
+    }
     return count == 32 ? high & 0xffffffffu : (both >> count) & 0xffffffffu;
 }
 
@@ -291,16 +315,18 @@ static uint64_t extract(const struct ptx_instruction *in, uint64_t a, uint64_t a
     count &= 0xff;
     bool is_signed = in->type.kind == PTX_SIGNED;
     a = is_signed ? (uint64_t)extend(a, bits) : a & mask_of(bits);
-    if (count == 0)
+    if (count == 0) {
         return 0;
+    }
     uint64_t sign_at = at + count - 1 < bits - 1 ? at + count - 1 : bits - 1;
     bool negative = is_signed && (a >> sign_at & 1);
     uint64_t value = at >= 64 ? 0 : (a & mask_of(bits)) >> at;
     value &= mask_of((unsigned)count);
-    if (negative)
+    if (negative) {
         value |= ~mask_of((unsigned)(sign_at - at + 1 < count && at <= sign_at ? sign_at - at + 1
                                      : at > sign_at                            ? 0
                                                                                : count));
+    }
     return value & mask_of(bits);
 }
 
@@ -309,8 +335,9 @@ static uint64_t insert(const struct ptx_instruction *in, uint64_t from, uint64_t
     unsigned bits = in->type.bits;
     at &= 0xff;
     count &= 0xff;
-    if (at >= bits || count == 0)
+    if (at >= bits || count == 0) {
         return into;
+    }
     uint64_t mask = mask_of((unsigned)count) << at;
     return ((into & ~mask) | ((from << at) & mask)) & mask_of(bits);
 }
@@ -320,8 +347,9 @@ static uint64_t permute(uint64_t a, uint64_t b, uint64_t selector) {
     for (int i = 0; i < 4; i++) {
         unsigned pick = selector >> (4 * i) & 15;
         uint8_t byte = (uint8_t)(both >> (8 * (pick & 7)));
-        if (pick & 8)
+        if (pick & 8) {
             byte = byte & 0x80 ? 0xff : 0;
+        }
         result |= (uint64_t)byte << (8 * i);
     }
     return result;
@@ -329,8 +357,9 @@ static uint64_t permute(uint64_t a, uint64_t b, uint64_t selector) {
 
 static uint64_t reverse(uint64_t a, unsigned bits) {
     uint64_t result = 0;
-    for (unsigned i = 0; i < bits; i++)
+    for (unsigned i = 0; i < bits; i++) {
         result |= (a >> i & 1) << (bits - 1 - i);
+    }
     return result;
 }
 
@@ -393,10 +422,12 @@ static bool compare_numbers(int compare, double a, double b) {
                          : (a) >= (b))
 
 static bool compare_values(int compare, struct ptx_type type, uint64_t a, uint64_t b) {
-    if (is_float(type))
+    if (is_float(type)) {
         return compare_numbers(compare, ptx_to_double(a, type), ptx_to_double(b, type));
-    if (type.kind == PTX_SIGNED)
+    }
+    if (type.kind == PTX_SIGNED) {
         return COMPARE(extend(a, type.bits), extend(b, type.bits));
+    }
     return COMPARE(a & mask_of(type.bits), b & mask_of(type.bits));
 }
 
@@ -416,8 +447,9 @@ static void set_predicate(struct ptx_machine *machine, struct ptx_thread *thread
         other = other != with;
     }
     ptx_write(thread, in->operands[0].reg, result);
-    if (in->operands[0].second >= 0)
+    if (in->operands[0].second >= 0) {
         ptx_write(thread, in->operands[0].second, other);
+    }
 }
 
 /* ---- conversions ---- */
@@ -436,14 +468,17 @@ static double round_to_integer(double value, int rounding) {
 }
 
 static uint64_t to_integer(double value, struct ptx_type type) {
-    if (isnan(value))
+    if (isnan(value)) {
         return type.bits == 64 ? (uint64_t)1 << 63 : 0;
+    }
     bool is_signed = type.kind == PTX_SIGNED;
     double top = ldexp(1, type.bits - is_signed), bottom = is_signed ? -top : 0;
-    if (value >= top)
+    if (value >= top) {
         return is_signed ? mask_of(type.bits - 1u) : mask_of(type.bits);
-    if (value <= bottom)
+    }
+    if (value <= bottom) {
         return is_signed ? (uint64_t)1 << (type.bits - 1) : 0;
+    }
     return is_signed ? (uint64_t)(int64_t)value & mask_of(type.bits) : (uint64_t)value;
 }
 
@@ -458,8 +493,9 @@ static uint64_t integer_to_float(const struct ptx_instruction *in, uint64_t valu
 }
 
 static uint64_t truncate_float(double value, struct ptx_type type) {
-    if (type.kind == PTX_BFLOAT)
+    if (type.kind == PTX_BFLOAT) {
         return isnan(value) ? 0x7fff : bits_of((float)value) >> 16;
+    }
     fesetround(FE_TOWARDZERO);
     volatile float single = (float)value;
     fesetround(FE_TONEAREST);
@@ -470,18 +506,23 @@ static uint64_t convert(const struct ptx_instruction *in, uint64_t value) {
     struct ptx_type to = in->type, from = in->from;
     if (is_float(from) && is_float(to)) {
         double number = flush(ptx_to_double(value, from), in);
-        if (in->integer_rounding)
+        if (in->integer_rounding) {
             number = round_to_integer(number, in->rounding);
-        if (in->rounding == PTX_ZERO && !in->integer_rounding)
+        }
+        if (in->rounding == PTX_ZERO && !in->integer_rounding) {
             return truncate_float(number, to);
+        }
         return from_double(flush(with_rounding(in, number), in), to);
     }
-    if (is_float(from))
+    if (is_float(from)) {
         return to_integer(round_to_integer(ptx_to_double(value, from), in->rounding), to);
-    if (is_float(to))
+    }
+    if (is_float(to)) {
         return integer_to_float(in, value);
-    if (in->saturate)
+    }
+    if (in->saturate) {
         return to_integer(ptx_to_double(value, from), to);
+    }
     uint64_t wide =
         from.kind == PTX_SIGNED ? (uint64_t)extend(value, from.bits) : value & mask_of(from.bits);
     /* a register may be wider than the type: it gets the sign too */
@@ -502,19 +543,23 @@ static void move(struct ptx_machine *machine, struct ptx_thread *thread,
                  const struct ptx_instruction *in) {
     const struct ptx_operand *to = &in->operands[0], *from = &in->operands[1];
     uint64_t value = 0;
-    if (from->kind == PTX_VECTOR)
-        for (int i = 0; i < from->count; i++)
+    if (from->kind == PTX_VECTOR) {
+        for (int i = 0; i < from->count; i++) {
             value |= ptx_read_element(thread, from, i) << (in->type.bits / from->count * i);
-    else
+        }
+    } else {
         value = ptx_read(machine, thread, from, in->type);
+    }
     if (to->kind != PTX_VECTOR) {
         ptx_write(thread, to->reg, value);
         return;
     }
     unsigned bits = in->type.bits / to->count;
-    for (int i = 0; i < to->count; i++)
-        if (to->elements[i] >= 0)
+    for (int i = 0; i < to->count; i++) {
+        if (to->elements[i] >= 0) {
             ptx_write(thread, to->elements[i], value >> (bits * (unsigned)i) & mask_of(bits));
+        }
+    }
 }
 
 static uint64_t change_space(const struct ptx_instruction *in, uint64_t value) {
@@ -522,8 +567,9 @@ static uint64_t change_space(const struct ptx_instruction *in, uint64_t value) {
                       : in->space == PTX_LOCAL ? PTX_LOCAL_WINDOW
                       : in->space == PTX_PARAM ? PTX_PARAM_WINDOW
                                                : 0;
-    if (!window)
+    if (!window) {
         return value;
+    }
     return in->to_space ? value & ~PTX_WINDOW_MASK : value | window;
 }
 
@@ -535,8 +581,9 @@ static uint64_t both_halves(const struct ptx_instruction *in, const uint64_t v[3
     uint64_t result = 0;
     for (int i = 0; i < 2; i++) {
         uint64_t part[3];
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             part[k] = v[k] >> (16 * i) & 0xffff;
+        }
         uint64_t value = in->opcode == PTX_MIN || in->opcode == PTX_MAX
                              ? minimum(&one, one.type, part[0], part[1])
                          : in->opcode == PTX_NEG ? part[0] ^ 0x8000
@@ -690,12 +737,15 @@ static bool logic(const struct ptx_instruction *in, const uint64_t v[3], uint64_
 /* The type of an instruction's operand, for immediates. */
 static struct ptx_type operand_type(const struct ptx_instruction *in, int which) {
     static const struct ptx_type count = {PTX_UNSIGNED, 32, 0}, predicate = {PTX_PREDICATE, 1, 0};
-    if (in->opcode == PTX_CVT)
+    if (in->opcode == PTX_CVT) {
         return in->from;
-    if (in->opcode == PTX_SELP && which == 2)
+    }
+    if (in->opcode == PTX_SELP && which == 2) {
         return predicate;
-    if ((in->opcode == PTX_SHL || in->opcode == PTX_SHR) && which == 1)
+    }
+    if ((in->opcode == PTX_SHL || in->opcode == PTX_SHR) && which == 1) {
         return count;
+    }
     return in->type;
 }
 
@@ -706,18 +756,20 @@ void ptx_execute(struct ptx_machine *machine, struct ptx_thread *thread,
         return;
     }
     uint64_t v[4] = {0}, result = 0;
-    for (int i = 1; i < in->operand_count && i <= 4; i++)
+    for (int i = 1; i < in->operand_count && i <= 4; i++) {
         v[i - 1] = ptx_read(machine, thread, &in->operands[i], operand_type(in, i - 1));
+    }
     if (in->opcode == PTX_SETP) {
         set_predicate(machine, thread, in, v);
         return;
     }
     bool known = logic(in, v, &result) || (is_float(in->type) ? float_arithmetic(in, v, &result)
                                                               : integer_arithmetic(in, v, &result));
-    if (known)
+    if (known) {
         ptx_write(thread, in->operands[0].reg, result);
-    else
+    } else {
         ptx_fail(machine, thread, in, PTX_UNKNOWN, "is not known to this machine");
+    }
 }
 
 uint64_t ptx_combine_values(int operation, struct ptx_type type, uint64_t a, uint64_t b) {
@@ -727,8 +779,9 @@ uint64_t ptx_combine_values(int operation, struct ptx_type type, uint64_t a, uin
     switch (operation) {
     case PTX_OP_ADD:
         in.opcode = PTX_ADD;
-        if (type.pair)
+        if (type.pair) {
             return both_halves(&in, v);
+        }
         return is_float(type) ? rounded_operation(&in, type, v) : (a + b) & mask;
     case PTX_OP_MIN:
     case PTX_OP_MAX:

@@ -18,21 +18,26 @@ static size_t touch(const struct ig_archive *archive) {
     size_t total = touch_string(archive->compiler) + touch_string(archive->source) +
                    touch_string(archive->source_name) + touch_string(archive->options) +
                    touch_string(archive->warnings);
-    for (uint32_t i = 0; i < archive->kernel_count; i++)
+    for (uint32_t i = 0; i < archive->kernel_count; i++) {
         total += touch_string(archive->kernels[i]);
-    for (uint32_t i = 0; i < archive->constant_count; i++)
+    }
+    for (uint32_t i = 0; i < archive->constant_count; i++) {
         total += touch_string(archive->constants[i].name);
-    for (uint32_t i = 0; i < archive->dependency_count; i++)
+    }
+    for (uint32_t i = 0; i < archive->dependency_count; i++) {
         total += touch_string(archive->dependencies[i].path);
+    }
     for (uint32_t i = 0; i < archive->variant_count; i++) {
         const struct ig_variant *v = &archive->variants[i];
         total += touch_string(v->kernel) + touch_string(v->constants);
-        for (uint32_t a = 0; a < v->argument_count; a++)
+        for (uint32_t a = 0; a < v->argument_count; a++) {
             total += touch_string(v->arguments[a].name) + touch_string(v->arguments[a].type_name);
+        }
         for (uint32_t c = 0; c < v->code_count; c++) {
             total += touch_string(v->codes[c].target);
-            for (size_t b = 0; b < v->codes[c].size; b++)
+            for (size_t b = 0; b < v->codes[c].size; b++) {
                 total += ((const uint8_t *)v->codes[c].bytes)[b];
+            }
         }
     }
     return total;
@@ -43,10 +48,12 @@ static void read_once(const uint8_t *data, size_t size) {
     struct ig_archive archive;
     struct ig_error error = {0};
     if (!ig_archive_read(&arena, data, size, &archive, &error)) {
-        if (touch(&archive) == SIZE_MAX)
+        if (touch(&archive) == SIZE_MAX) {
             abort();
-        if (archive.kernel_count)
+        }
+        if (archive.kernel_count) {
             ig_archive_find(&archive, archive.kernels[0], "");
+        }
     } else if (!*ig_error_text(&error)) {
         abort();
     }
@@ -55,18 +62,21 @@ static void read_once(const uint8_t *data, size_t size) {
 }
 
 static void put(uint8_t *out, uint64_t value, size_t width) {
-    for (size_t i = 0; i < width; i++)
+    for (size_t i = 0; i < width; i++) {
         out[i] = (uint8_t)(value >> 8 * i);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum { SIZE_AT = 16, DIGEST_END = IG_HEADER_DIGEST + 32 };
     read_once(data, size);
-    if (size < IG_HEADER_BYTES)
+    if (size < IG_HEADER_BYTES) {
         return 0;
+    }
     uint8_t *copy = malloc(size);
-    if (!copy)
+    if (!copy) {
         return 0;
+    }
     struct ig_hash hash;
     memcpy(copy, data, size);
     memcpy(copy, IG_ARCHIVE_MAGIC, 8);

@@ -15,14 +15,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const uint8_t *start = array.data;
         char shape[64];
         if (array.data_size != array.count * ig_scalar_size(array.scalar) || start < data ||
-            start + array.data_size > data + size)
+            start + array.data_size > data + size) {
             abort();
+        }
         volatile uint8_t sum = 0;
-        for (size_t i = 0; i < array.data_size; i++)
+        for (size_t i = 0; i < array.data_size; i++) {
             sum = (uint8_t)(sum + start[i]);
+        }
         ig_npy_shape_text(&array, shape, sizeof shape);
-        if (strlen(shape) >= sizeof shape)
+        if (strlen(shape) >= sizeof shape) {
             abort();
+        }
     } else if (!*ig_error_text(&error)) {
         abort();
     }

@@ -13,8 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct igc_source source = {0};
     struct igc_options options = {.source_name = "input.metal", .msl_version = 320};
     char *text = malloc(size + 1); /* exactly as long as it is, so that reads past it show */
-    if (!text)
+    if (!text) {
         return 0;
+    }
     memcpy(text, data, size);
     text[size] = 0;
     if (!igc_source_open(&arena, &options, text, size, true, &source, &error)) {

@@ -47,8 +47,9 @@ static struct expression *leaf(struct generator *g) {
     case 4:
         return make(g, E_LANE, 0);
     case 5:
-        if (g->program->counters)
+        if (g->program->counters) {
             return make(g, E_COUNTER, below(g, g->program->counters));
+        }
         return make(g, E_VARIABLE, below(g, VARIABLES));
     default:
         return make(g, E_VARIABLE, below(g, VARIABLES));
@@ -63,8 +64,9 @@ static struct expression *unary(struct generator *g, enum expression_kind kind, 
 }
 
 static struct expression *expression(struct generator *g, int depth) {
-    if (depth <= 0 || g->program->expression_count > MAX_NODES - 64)
+    if (depth <= 0 || g->program->expression_count > MAX_NODES - 64) {
         return leaf(g);
+    }
     uint32_t roll = below(g, 24);
     struct expression *e;
     switch (roll) {
@@ -148,18 +150,21 @@ static struct statement *loop(struct generator *g, int depth) {
 static struct statement *statement(struct generator *g, int depth) {
     uint32_t roll = below(g, 16);
     struct statement *s;
-    if (depth <= 0 || roll < 6 || g->program->statement_count > MAX_NODES - 64)
+    if (depth <= 0 || roll < 6 || g->program->statement_count > MAX_NODES - 64) {
         return simple(g);
+    }
     if (roll < 10) {
         s = make_statement(g, S_IF);
         s->expression = condition(g);
         s->body[0] = block(g, depth - 1, 1 + (int)below(g, 3));
-        if (below(g, 2))
+        if (below(g, 2)) {
             s->body[1] = block(g, depth - 1, 1 + (int)below(g, 2));
+        }
         return s;
     }
-    if (roll < 13 && g->program->counters < 12)
+    if (roll < 13 && g->program->counters < 12) {
         return loop(g, depth);
+    }
     if (roll == 13) {
         s = make_statement(g, S_SWITCH);
         s->expression = expression(g, 2);
@@ -207,8 +212,9 @@ static struct statement *block(struct generator *g, int depth, int count) {
 
 void generate_program(struct program *program, uint64_t seed, int size) {
     struct generator g = {program, seed * 0x9E3779B97F4A7C15ull + 0x1234567, size, 0};
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         next(&g);
+    }
     program->counters = program->expression_count = program->statement_count = 0;
     program->returns = false;
     struct statement **link = &program->body;

@@ -85,8 +85,9 @@ static void simd(uint32_t op, uint32_t mask, const values in, values out) {
     uint32_t sum = 0, most = 0, least = ~0u, any = 0, parity = 0, ballot = 0, first = 0;
     bool seen = false;
     for (int l = 0; l < LANES; l++) {
-        if (!(mask >> l & 1))
+        if (!(mask >> l & 1)) {
             continue;
+        }
         uint32_t before = sum;
         sum += in[l];
         most = in[l] > most ? in[l] : most;
@@ -94,14 +95,16 @@ static void simd(uint32_t op, uint32_t mask, const values in, values out) {
         any |= in[l];
         parity ^= in[l];
         ballot |= (in[l] & 1) << l;
-        if (!seen)
+        if (!seen) {
             first = in[l];
+        }
         seen = true;
         out[l] = op == 5 ? before : sum;
     }
     const uint32_t uniform[] = {sum, most, least, any, parity, 0, 0, ballot, first};
-    for (int l = 0; l < LANES && op != 5 && op != 6; l++)
+    for (int l = 0; l < LANES && op != 5 && op != 6; l++) {
         out[l] = uniform[op];
+    }
 }
 
 static void evaluate_pair(struct simdgroup *g, const struct expression *e, uint32_t mask,
@@ -110,8 +113,9 @@ static void evaluate_pair(struct simdgroup *g, const struct expression *e, uint3
     evaluate(g, e->left, mask, left);
     evaluate(g, e->right, mask, right);
     for (int l = 0; l < LANES; l++) {
-        if (!(mask >> l & 1))
+        if (!(mask >> l & 1)) {
             continue;
+        }
         out[l] = e->kind == E_BINARY  ? binary(e->value, left[l], right[l])
                  : e->kind == E_FLOAT ? in_float(e->value, left[l], right[l])
                                       : in_64_bits(e->value, left[l], right[l]);
@@ -124,18 +128,24 @@ static void evaluate_select(struct simdgroup *g, const struct expression *e, uin
     values choice;
     evaluate(g, e->third, mask, choice);
     uint32_t yes = 0;
-    for (int l = 0; l < LANES; l++)
-        if (mask >> l & 1 && choice[l] & 4)
+    for (int l = 0; l < LANES; l++) {
+        if (mask >> l & 1 && choice[l] & 4) {
             yes |= 1u << l;
+        }
+    }
     values side;
     evaluate(g, e->left, yes, side);
-    for (int l = 0; l < LANES; l++)
-        if (yes >> l & 1)
+    for (int l = 0; l < LANES; l++) {
+        if (yes >> l & 1) {
             out[l] = side[l];
+        }
+    }
     evaluate(g, e->right, mask & ~yes, side);
-    for (int l = 0; l < LANES; l++)
-        if (mask >> l & 1 && !(yes >> l & 1))
+    for (int l = 0; l < LANES; l++) {
+        if (mask >> l & 1 && !(yes >> l & 1)) {
             out[l] = side[l];
+        }
+    }
 }
 
 static uint32_t read_lane(struct simdgroup *g, const struct expression *e, unsigned lane,
@@ -171,8 +181,9 @@ static uint32_t read_lane(struct simdgroup *g, const struct expression *e, unsig
 
 static void evaluate(struct simdgroup *g, const struct expression *e, uint32_t mask, values out) {
     memset(out, 0, sizeof(values));
-    if (!mask)
+    if (!mask) {
         return;
+    }
     if (e->kind == E_BINARY || e->kind == E_FLOAT || e->kind == E_WIDE) {
         evaluate_pair(g, e, mask, out);
         return;
@@ -182,25 +193,30 @@ static void evaluate(struct simdgroup *g, const struct expression *e, uint32_t m
         return;
     }
     values operand = {0};
-    if (e->left)
+    if (e->left) {
         evaluate(g, e->left, mask, operand);
+    }
     if (e->kind == E_SIMD) {
         simd(e->value, mask, operand, out);
         return;
     }
-    for (unsigned l = 0; l < LANES; l++)
-        if (mask >> l & 1)
+    for (unsigned l = 0; l < LANES; l++) {
+        if (mask >> l & 1) {
             out[l] = read_lane(g, e, l, operand[l]);
+        }
+    }
 }
 
 static void assign(struct simdgroup *g, const struct statement *s, uint32_t mask) {
     values value, index = {0};
-    if (s->kind == S_ASSIGN_ARRAY || s->kind == S_ASSIGN_SCRATCH)
+    if (s->kind == S_ASSIGN_ARRAY || s->kind == S_ASSIGN_SCRATCH) {
         evaluate(g, s->index, mask, index);
+    }
     evaluate(g, s->expression, mask, value);
     for (unsigned l = 0; l < LANES; l++) {
-        if (!(mask >> l & 1))
+        if (!(mask >> l & 1)) {
             continue;
+        }
         struct lane *state = &g->lanes[l];
         switch (s->kind) {
         case S_ASSIGN:
@@ -228,36 +244,44 @@ static uint32_t test(struct simdgroup *g, const struct expression *e, uint32_t m
     values value;
     evaluate(g, e, mask, value);
     uint32_t yes = 0;
-    for (unsigned l = 0; l < LANES; l++)
-        if (mask >> l & 1 && value[l])
+    for (unsigned l = 0; l < LANES; l++) {
+        if (mask >> l & 1 && value[l]) {
             yes |= 1u << l;
+        }
+    }
     return yes;
 }
 
 static uint32_t run_block(struct simdgroup *g, const struct statement *s, uint32_t mask);
 
 static void count_up(struct simdgroup *g, uint32_t counter, uint32_t mask, bool reset) {
-    for (unsigned l = 0; l < LANES; l++)
-        if (mask >> l & 1)
+    for (unsigned l = 0; l < LANES; l++) {
+        if (mask >> l & 1) {
             g->lanes[l].counters[counter] = reset ? 0 : g->lanes[l].counters[counter] + 1;
+        }
+    }
 }
 
 static uint32_t below_limit(struct simdgroup *g, const struct statement *s, uint32_t mask) {
     values limit;
     evaluate(g, s->expression, mask, limit);
     uint32_t yes = 0;
-    for (unsigned l = 0; l < LANES; l++)
-        if (mask >> l & 1 && g->lanes[l].counters[s->value] < limit[l])
+    for (unsigned l = 0; l < LANES; l++) {
+        if (mask >> l & 1 && g->lanes[l].counters[s->value] < limit[l]) {
             yes |= 1u << l;
+        }
+    }
     return yes;
 }
 
 /* do { } while (j++ < 5 && e != 0): && evaluates e only in the lanes still counting */
 static uint32_t goes_on(struct simdgroup *g, const struct statement *s, uint32_t mask) {
     uint32_t counting = 0;
-    for (unsigned l = 0; l < LANES; l++)
-        if (mask >> l & 1 && g->lanes[l].counters[s->value] < 5)
+    for (unsigned l = 0; l < LANES; l++) {
+        if (mask >> l & 1 && g->lanes[l].counters[s->value] < 5) {
             counting |= 1u << l;
+        }
+    }
     count_up(g, s->value, mask, false);
     return test(g, s->expression, counting);
 }
@@ -266,8 +290,9 @@ static uint32_t run_loop(struct simdgroup *g, const struct statement *s, uint32_
     uint32_t outer_broken = g->broken, outer_continued = g->continued, live = mask;
     g->broken = 0;
     count_up(g, s->value, mask, true);
-    if (s->kind == S_FOR)
+    if (s->kind == S_FOR) {
         live = below_limit(g, s, live);
+    }
     while (live && g->steps++ < STEP_LIMIT) {
         g->continued = 0;
         run_block(g, s->body[0], live);
@@ -293,9 +318,11 @@ static uint32_t run_switch(struct simdgroup *g, const struct statement *s, uint3
     g->broken = 0;
     for (unsigned c = 0; c < 4; c++) {
         uint32_t here = falling;
-        for (unsigned l = 0; l < LANES; l++)
-            if (mask >> l & 1 && (value[l] & 3) == c)
+        for (unsigned l = 0; l < LANES; l++) {
+            if (mask >> l & 1 && (value[l] & 3) == c) {
                 here |= 1u << l;
+            }
+        }
         uint32_t after = run_block(g, s->body[c], here);
         falling = s->falls_through[c] ? after : 0;
     }
@@ -304,21 +331,24 @@ static uint32_t run_switch(struct simdgroup *g, const struct statement *s, uint3
 }
 
 static void do_return(struct simdgroup *g, uint32_t lanes) {
-    for (unsigned l = 0; l < LANES; l++)
-        if (lanes >> l & 1)
+    for (unsigned l = 0; l < LANES; l++) {
+        if (lanes >> l & 1) {
             g->launch->output[g->lanes[l].index] = g->lanes[l].a[0];
+        }
+    }
     g->returned |= lanes;
 }
 
 /* Lanes leave in the iteration in which they get here; so does what they do before. */
 static void leave(struct simdgroup *g, const struct statement *s, uint32_t mask) {
     uint32_t yes = run_block(g, s->body[0], test(g, s->expression, mask));
-    if (s->value == LEAVE_BREAK)
+    if (s->value == LEAVE_BREAK) {
         g->broken |= yes;
-    else if (s->value == LEAVE_CONTINUE)
+    } else if (s->value == LEAVE_CONTINUE) {
         g->continued |= yes;
-    else
+    } else {
         do_return(g, yes);
+    }
 }
 
 /* Returns the lanes that go on with the next statement. */
@@ -357,17 +387,20 @@ static uint32_t run_statement(struct simdgroup *g, const struct statement *s, ui
 }
 
 static uint32_t run_block(struct simdgroup *g, const struct statement *s, uint32_t mask) {
-    for (; s && mask; s = s->next)
-        if (!s->removed)
+    for (; s && mask; s = s->next) {
+        if (!s->removed) {
             mask = run_statement(g, s, mask);
+        }
+    }
     return mask;
 }
 
 static bool run_simdgroup(const struct program *program, const struct launch *launch,
                           uint32_t first, uint32_t count) {
     struct simdgroup *g = calloc(1, sizeof *g);
-    if (!g)
+    if (!g) {
         return false;
+    }
     g->launch = launch;
     uint32_t mask = count == 32 ? ~0u : (1u << count) - 1;
     for (uint32_t l = 0; l < count; l++) {
@@ -378,17 +411,20 @@ static bool run_simdgroup(const struct program *program, const struct launch *la
         lane->a[2] = lane->a[0] >> 5;
         lane->a[3] = launch->n;
         lane->k = launch->u;
-        for (uint32_t q = 0; q < ARRAY; q++)
+        for (uint32_t q = 0; q < ARRAY; q++) {
             lane->h[q] = q * lane->a[0];
+        }
         lane->shared = lane->a[2];
     }
     uint32_t left = run_block(g, program->body, mask);
     for (uint32_t l = 0; l < count; l++) {
-        if (!(left >> l & 1))
+        if (!(left >> l & 1)) {
             continue;
+        }
         struct lane *lane = &g->lanes[l];
-        for (uint32_t q = 0; q < ARRAY; q++)
+        for (uint32_t q = 0; q < ARRAY; q++) {
             lane->a[0] = lane->a[0] * 31 + lane->h[q];
+        }
         launch->output[lane->index] =
             lane->a[0] + lane->a[1] * 3 + lane->a[2] * 5 + lane->a[3] * 7 + lane->k + lane->shared;
     }
@@ -401,9 +437,11 @@ bool interpret_program(const struct program *program, const struct launch *launc
     for (uint32_t group = 0; group < launch->threads; group += launch->group) {
         uint32_t end =
             group + launch->group < launch->threads ? group + launch->group : launch->threads;
-        for (uint32_t first = group; first < end; first += LANES)
-            if (!run_simdgroup(program, launch, first, end - first < LANES ? end - first : LANES))
+        for (uint32_t first = group; first < end; first += LANES) {
+            if (!run_simdgroup(program, launch, first, end - first < LANES ? end - first : LANES)) {
                 return false;
+            }
+        }
     }
     return true;
 }

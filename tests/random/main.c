@@ -28,12 +28,13 @@ static void fill(struct data *data, uint64_t seed) {
 
 static bool same(const uint32_t *got, const uint32_t *want, size_t count, const char *what,
                  uint64_t seed) {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (got[i] != want[i]) {
             printf("seed %llu: %s[%zu] is %u, expected %u\n", (unsigned long long)seed, what, i,
                    got[i], want[i]);
             return false;
         }
+    }
     return true;
 }
 
@@ -48,9 +49,10 @@ static bool run(const struct plan *plan, const char *source, struct data *data,
     archive_of(plan->packed ? plan->packed : "", seed, archive, sizeof archive);
     ingot_status status =
         run_program(plan->device, source, plan->packed ? archive : NULL, data, launch);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         printf("seed %llu: %s: %s\n", (unsigned long long)seed, ingot_status_name(status),
                ingot_error_message());
+    }
     return status == INGOT_OK;
 }
 
@@ -64,8 +66,9 @@ static char *text_of(const struct program *program) {
     char *source = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&source, &length);
-    if (!out)
+    if (!out) {
         return NULL;
+    }
     print_program(program, out);
     fclose(out);
     return source;
@@ -76,10 +79,12 @@ static int try_program(const struct plan *plan, const struct program *program, u
                        bool show) {
     static struct data got, want;
     char *source = text_of(program);
-    if (!source)
+    if (!source) {
         return -1;
-    if (show)
+    }
+    if (show) {
         fputs(source, stdout);
+    }
     static const uint32_t groups[] = {64, 32, 333, 100, 7, 96};
     fill(&want, seed);
     got = want;
@@ -110,23 +115,27 @@ static void shrink(const struct plan *plan, struct program *program, uint64_t se
         smaller = false;
         for (unsigned i = 0; i < program->statement_count; i++) {
             struct statement *s = &program->statements[i];
-            if (s->removed)
+            if (s->removed) {
                 continue;
+            }
             s->removed = true;
-            if (try_program(plan, program, seed, false) == 0)
+            if (try_program(plan, program, seed, false) == 0) {
                 smaller = true;
-            else
+            } else {
                 s->removed = false;
+            }
         }
         for (unsigned i = 0; i < program->expression_count; i++) {
             struct expression *e = &program->expressions[i], before = *e;
-            if (e->kind == E_CONSTANT)
+            if (e->kind == E_CONSTANT) {
                 continue;
+            }
             *e = (struct expression){.kind = E_CONSTANT, .value = 1};
-            if (try_program(plan, program, seed, false) == 0)
+            if (try_program(plan, program, seed, false) == 0) {
                 smaller = true;
-            else
+            } else {
                 *e = before;
+            }
         }
     }
     try_program(plan, program, seed, true);
@@ -136,8 +145,9 @@ static int try_seed(const struct plan *plan, uint64_t seed) {
     static struct program program;
     generate_program(&program, seed, plan->size ? plan->size : 1 + (int)(seed % 4));
     int result = try_program(plan, &program, seed, plan->show);
-    if (result == 0 && plan->shrinks)
+    if (result == 0 && plan->shrinks) {
         shrink(plan, &program, seed);
+    }
     return result;
 }
 
@@ -172,32 +182,34 @@ int main(int argc, char **argv) {
     const char *device = "cpu", *level = NULL;
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (!strcmp(argv[i], "--show"))
+        if (!strcmp(argv[i], "--show")) {
             plan.show = true;
-        else if (!strcmp(argv[i], "--shrink"))
+        } else if (!strcmp(argv[i], "--shrink")) {
             plan.shrinks = true;
-        else if (!strcmp(argv[i], "--seed"))
+        } else if (!strcmp(argv[i], "--seed")) {
             seed = strtoull(value, NULL, 10), i++;
-        else if (!strcmp(argv[i], "--count"))
+        } else if (!strcmp(argv[i], "--count")) {
             count = strtoull(value, NULL, 10), i++;
-        else if (!strcmp(argv[i], "--seconds"))
+        } else if (!strcmp(argv[i], "--seconds")) {
             seconds = atof(value), i++;
-        else if (!strcmp(argv[i], "--size"))
+        } else if (!strcmp(argv[i], "--size")) {
             plan.size = atoi(value), i++;
-        else if (!strcmp(argv[i], "--cpu"))
+        } else if (!strcmp(argv[i], "--cpu")) {
             level = value, i++;
-        else if (!strcmp(argv[i], "--device"))
+        } else if (!strcmp(argv[i], "--device")) {
             device = value, i++;
-        else if (!strcmp(argv[i], "--pack"))
+        } else if (!strcmp(argv[i], "--pack")) {
             plan.pack = value, i++;
-        else if (!strcmp(argv[i], "--packed"))
+        } else if (!strcmp(argv[i], "--packed")) {
             plan.packed = value, i++;
-        else
+        } else {
             return usage(argv[0]);
+        }
     }
     int failure = plan.pack ? 0 : open_device(&plan, device, level);
-    if (failure)
+    if (failure) {
         return failure;
+    }
     unsigned passed = 0, failed = 0, unusable = 0;
     time_t start = time(NULL);
     for (uint64_t i = 0; seconds > 0 ? difftime(time(NULL), start) < seconds : i < count; i++) {

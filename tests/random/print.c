@@ -30,22 +30,25 @@ static void print_binary(const struct expression *e, FILE *out) {
     fputs(e->value == 10 || e->value == 11 ? "uint(" : "(", out); /* comparisons give bool */
     print_expression(e->left, out);
     fprintf(out, " %s ", op);
-    if (e->value == 6 || e->value == 7)
+    if (e->value == 6 || e->value == 7) {
         fputs("(31u & ", out);
-    else if (e->value == 8 || e->value == 9)
+    } else if (e->value == 8 || e->value == 9) {
         fputs("(1u | ", out);
-    else
+    } else {
         fputs("(", out);
+    }
     print_expression(e->right, out);
     fputs("))", out);
 }
 
 static void print_simd(const struct expression *e, FILE *out) {
-    for (const char *c = simd_operations[e->value]; *c; c++)
-        if (*c == '%')
+    for (const char *c = simd_operations[e->value]; *c; c++) {
+        if (*c == '%') {
             print_expression(e->left, out);
-        else
+        } else {
             fputc(*c, out);
+        }
+    }
 }
 
 static void print_expression(const struct expression *e, FILE *out) {
@@ -190,10 +193,11 @@ static void print_switch(const struct statement *s, FILE *out, int depth) {
     fputs(") & 3u) {\n", out);
     for (int c = 0; c < 4; c++) {
         indent(out, depth);
-        if (c < 3)
+        if (c < 3) {
             fprintf(out, "case %d: {\n", c);
-        else
+        } else {
             fputs("default: {\n", out);
+        }
         print_block(s->body[c], out, depth + 1);
         indent(out, depth);
         fputs(s->falls_through[c] ? "}\n" : "} break;\n", out);
@@ -254,9 +258,11 @@ static void print_statement(const struct statement *s, FILE *out, int depth) {
 }
 
 static void print_block(const struct statement *s, FILE *out, int depth) {
-    for (; s; s = s->next)
-        if (!s->removed)
+    for (; s; s = s->next) {
+        if (!s->removed) {
             print_statement(s, out, depth);
+        }
+    }
 }
 
 void print_program(const struct program *program, FILE *out) {
@@ -273,8 +279,9 @@ void print_program(const struct program *program, FILE *out) {
           "    for (uint q = 0; q < 8; q++) h[q] = q * a0;\n"
           "    tg[t] = a2;\n",
           out);
-    for (unsigned j = 0; j < program->counters; j++)
+    for (unsigned j = 0; j < program->counters; j++) {
         fprintf(out, "    uint j%u = 0;\n", j);
+    }
     print_block(program->body, out, 1);
     fputs("    for (uint q = 0; q < 8; q++) a0 = a0 * 31 + h[q];\n"
           "    out[i] = a0 + a1 * 3 + a2 * 5 + a3 * 7 + k + tg[t];\n}\n",

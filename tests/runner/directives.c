@@ -24,13 +24,16 @@ static bool parse_extent(const char *text, uint32_t extent[3]) {
     extent[0] = extent[1] = extent[2] = 1;
     for (int i = 0; i < 3; i++) {
         char *end;
-        if (!isdigit((unsigned char)*text))
+        if (!isdigit((unsigned char)*text)) {
             return false;
+        }
         extent[i] = (uint32_t)strtoul(text, &end, 10);
-        if (!*end)
+        if (!*end) {
             return true;
-        if (*end != ',')
+        }
+        if (*end != ',') {
             return false;
+        }
         text = end + 1;
     }
     return false;
@@ -40,17 +43,20 @@ static bool parse_extent(const char *text, uint32_t extent[3]) {
 static bool next_pair(struct parser *p, const char **text, const char **key, const char **value) {
     *text += strspn(*text, " \t");
     size_t length = strcspn(*text, " \t");
-    if (!length)
+    if (!length) {
         return false;
+    }
     char *word = ig_arena_copy(p->arena, *text, length);
-    if (!word)
+    if (!word) {
         return false;
+    }
     *text += length;
     *key = word;
     char *equals = strchr(word, '=');
     *value = equals ? equals + 1 : "";
-    if (equals)
+    if (equals) {
         *equals = 0;
+    }
     return true;
 }
 
@@ -63,20 +69,22 @@ static ingot_status parse_run(struct parser *p, const char *text) {
     p->current = test;
     while (next_pair(p, &text, &key, &value)) {
         bool good = true;
-        if (!strcmp(key, "kernel"))
+        if (!strcmp(key, "kernel")) {
             test->kernel = value;
-        else if (!strcmp(key, "threads"))
+        } else if (!strcmp(key, "threads")) {
             good = parse_extent(value, test->threads);
-        else if (!strcmp(key, "threadgroups"))
+        } else if (!strcmp(key, "threadgroups")) {
             good = parse_extent(value, test->threadgroups);
-        else if (!strcmp(key, "group"))
+        } else if (!strcmp(key, "group")) {
             good = parse_extent(value, test->group);
-        else if (!strcmp(key, "limit"))
+        } else if (!strcmp(key, "limit")) {
             test->time_limit = strtod(value, NULL);
-        else
+        } else {
             good = false;
-        if (!good)
+        }
+        if (!good) {
             return wrong(p, "cannot be read in RUN", key);
+        }
     }
     return INGOT_OK;
 }
@@ -106,11 +114,13 @@ static ingot_status parse_options(struct parser *p, const char *text) {
 static ingot_status parse_argument(struct parser *p, const char *name, const char *text) {
     char *end;
     unsigned long index = strtoul(name, &end, 10);
-    if (end == name || index >= MAX_ARGUMENTS)
+    if (end == name || index >= MAX_ARGUMENTS) {
         return wrong(p, "expected ARG NUMBER", name);
+    }
     struct argument *argument = &p->current->arguments[index];
-    if (*end == '+')
+    if (*end == '+') {
         argument->offset = (uint32_t)strtoul(end + 1, NULL, 10);
+    }
     argument->present = true;
     bool is_list;
     const char *tail;
@@ -119,13 +129,15 @@ static ingot_status parse_argument(struct parser *p, const char *name, const cha
 
 static ingot_status parse_constant(struct parser *p, const char *name, const char *text) {
     struct test_case *test = p->current;
-    if (test->constant_count == MAX_CONSTANTS)
+    if (test->constant_count == MAX_CONSTANTS) {
         return wrong(p, "too many constants", name);
+    }
     struct constant_value *constant = &test->constants[test->constant_count++];
-    if (isdigit((unsigned char)*name))
+    if (isdigit((unsigned char)*name)) {
         constant->index = (uint32_t)strtoul(name, NULL, 10);
-    else
+    } else {
         constant->name = name;
+    }
     bool is_list;
     const char *tail;
     return test_array_parse(p->arena, text, &constant->data, NULL, &is_list, &tail, p->error);
@@ -133,45 +145,51 @@ static ingot_status parse_constant(struct parser *p, const char *name, const cha
 
 static ingot_status parse_threadgroup(struct parser *p, const char *name, const char *text) {
     unsigned long index = strtoul(name, NULL, 10);
-    if (index >= MAX_ARGUMENTS)
+    if (index >= MAX_ARGUMENTS) {
         return wrong(p, "expected TG NUMBER", name);
+    }
     p->current->threadgroup_lengths[index] = (uint32_t)strtoul(text, NULL, 10);
-    if (p->current->threadgroup_length_count <= index)
+    if (p->current->threadgroup_length_count <= index) {
         p->current->threadgroup_length_count = index + 1;
+    }
     return INGOT_OK;
 }
 
 static ingot_status parse_expect(struct parser *p, const char *name, const char *text) {
     struct test_case *test = p->current;
-    if (test->expectation_count == MAX_EXPECTATIONS)
+    if (test->expectation_count == MAX_EXPECTATIONS) {
         return wrong(p, "too many expectations", name);
+    }
     struct expectation *x = &test->expectations[test->expectation_count++];
     x->line = p->line;
     x->last_line = p->last_line;
     x->argument = (uint32_t)strtoul(name, NULL, 10);
     ingot_status status =
         test_array_parse(p->arena, text, &x->data, NULL, &x->is_list, &x->tail, p->error);
-    if (status)
+    if (status) {
         return status;
+    }
     const char *at = *x->tail == ';' ? x->tail + 1 : x->tail, *key, *value;
     while (next_pair(p, &at, &key, &value)) {
-        if (!strcmp(key, "tol"))
+        if (!strcmp(key, "tol")) {
             x->absolute = strtod(value, NULL);
-        else if (!strcmp(key, "rel"))
+        } else if (!strcmp(key, "rel")) {
             x->relative = strtod(value, NULL);
-        else if (!strcmp(key, "ulp"))
+        } else if (!strcmp(key, "ulp")) {
             x->ulp = strtod(value, NULL);
-        else if (!strcmp(key, "bits"))
+        } else if (!strcmp(key, "bits")) {
             x->bits = true;
-        else
+        } else {
             return wrong(p, "there is no such tolerance", key);
+        }
     }
     return INGOT_OK;
 }
 
 static ingot_status add_text(struct parser *p, const char **list, size_t *count, const char *text) {
-    if (*count == 4)
+    if (*count == 4) {
         return wrong(p, "too many texts", text);
+    }
     list[(*count)++] = text;
     return INGOT_OK;
 }
@@ -180,31 +198,35 @@ static ingot_status add_text(struct parser *p, const char **list, size_t *count,
 static ingot_status parse_directive(struct parser *p, const char *word, const char *name,
                                     const char *text) {
     struct test_case *test = p->current;
-    if (!strcmp(word, "RUN"))
+    if (!strcmp(word, "RUN")) {
         return parse_run(p, text);
-    if (!strcmp(word, "OPTIONS"))
+    }
+    if (!strcmp(word, "OPTIONS")) {
         return parse_options(p, text);
-    if (!test)
+    }
+    if (!test) {
         return wrong(p, "stands before the first RUN", word);
+    }
     ingot_status status;
-    if (!strcmp(word, "ARG"))
+    if (!strcmp(word, "ARG")) {
         status = parse_argument(p, name, text);
-    else if (!strcmp(word, "CONST"))
+    } else if (!strcmp(word, "CONST")) {
         status = parse_constant(p, name, text);
-    else if (!strcmp(word, "TG"))
+    } else if (!strcmp(word, "TG")) {
         status = parse_threadgroup(p, name, text);
-    else if (!strcmp(word, "EXPECT"))
+    } else if (!strcmp(word, "EXPECT")) {
         status = parse_expect(p, name, text);
-    else if (!strcmp(word, "EXPECT-ERROR"))
+    } else if (!strcmp(word, "EXPECT-ERROR")) {
         status = add_text(p, test->error_text, &test->error_text_count, text);
-    else if (!strcmp(word, "EXPECT-LOG"))
+    } else if (!strcmp(word, "EXPECT-LOG")) {
         status = add_text(p, test->log_text, &test->log_text_count, text);
-    else {
+    } else {
         *(!strcmp(word, "DEVICE") ? &test->devices : &test->status_name) = text;
         status = INGOT_OK;
     }
-    if (status && !strstr(ig_error_text(p->error), p->file->path))
+    if (status && !strstr(ig_error_text(p->error), p->file->path)) {
         ig_error_prefix(p->error, "%s:%d", p->file->path, p->line);
+    }
     return status;
 }
 
@@ -216,13 +238,16 @@ static bool split_directive(struct parser *p, const char *line, char **word, cha
                                         "EXPECT-LOG", "EXPECT-STATUS"};
     size_t length = strcspn(line, " :\n");
     bool known = false;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         known |= strlen(words[i]) == length && !strncmp(words[i], line, length);
-    if (!known)
+    }
+    if (!known) {
         return false;
+    }
     const char *colon = line + length + strcspn(line + length, ":\n");
-    if (*colon != ':')
+    if (*colon != ':') {
         return false;
+    }
     *word = ig_arena_copy(p->arena, line, length);
     const char *start = line + length + strspn(line + length, " ");
     *name = ig_arena_copy(p->arena, start, start < colon ? (size_t)(colon - start) : 0);
@@ -246,16 +271,19 @@ ingot_status test_file_parse(struct ig_arena *arena, const char *path, const cha
     struct parser p = {.file = file, .arena = arena, .error = error};
     *file = (struct test_file){.arena = arena, .path = path};
     size_t lines = 1, runs = 0;
-    for (const char *c = text; (c = strstr(c, "RUN:")); c++)
+    for (const char *c = text; (c = strstr(c, "RUN:")); c++) {
         runs++;
+    }
     file->cases = ig_arena_array(arena, runs + 1, sizeof *file->cases);
-    if (!file->cases)
+    if (!file->cases) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+    }
     for (const char *line = text; *line; line = next_line(line), lines++) {
         const char *comment = comment_of(line), *start;
         char *word, *name;
-        if (!comment || !split_directive(&p, comment, &word, &name, &start))
+        if (!comment || !split_directive(&p, comment, &word, &name, &start)) {
             continue;
+        }
         p.line = p.last_line = (int)lines;
         struct ig_text whole = {0};
         ig_text_append(&whole, start, strcspn(start, "\n"));
@@ -267,22 +295,26 @@ ingot_status test_file_parse(struct ig_arena *arena, const char *path, const cha
             ig_text_puts(&whole, "\n");
             ig_text_append(&whole, comment, strcspn(comment, "\n"));
         }
-        while (whole.size && isspace((unsigned char)whole.data[whole.size - 1]))
+        while (whole.size && isspace((unsigned char)whole.data[whole.size - 1])) {
             whole.data[--whole.size] = 0;
+        }
         const char *copy = ig_arena_string(arena, ig_text_string(&whole));
         ig_text_free(&whole);
         ingot_status status = copy ? parse_directive(&p, word, name, copy) : INGOT_OUT_OF_MEMORY;
-        if (status)
+        if (status) {
             return status;
+        }
     }
-    if (!file->case_count)
+    if (!file->case_count) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "%s: has no RUN directive", path);
+    }
     for (size_t i = 0; i < file->case_count; i++) {
         const struct test_case *test = &file->cases[i];
         if (!test->expectation_count && !test->error_text_count && !test->status_name &&
-            !test->log_text_count)
+            !test->log_text_count) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "%s:%d: RUN without any EXPECT", path,
                            test->line);
+        }
     }
     return INGOT_OK;
 }

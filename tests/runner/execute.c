@@ -30,11 +30,13 @@ static ingot_status open_library(ingot_device *device, const struct test_file *f
     ingot_define defines[MAX_OPTIONS];
     for (size_t i = 0; i < test->define_count; i++) {
         char *name = ig_arena_string(file->arena, test->defines[i]);
-        if (!name)
+        if (!name) {
             return INGOT_OUT_OF_MEMORY;
+        }
         char *separator = strchr(name, ':');
-        if (separator)
+        if (separator) {
             *separator = 0;
+        }
         defines[i] = (ingot_define){name, separator ? separator + 1 : NULL};
     }
     ingot_source_desc desc = {
@@ -50,11 +52,12 @@ static ingot_status open_library(ingot_device *device, const struct test_file *f
 
 static ingot_status make_kernel(const struct test_case *test, struct launch *launch) {
     ingot_constant constants[MAX_CONSTANTS];
-    for (size_t i = 0; i < test->constant_count; i++)
+    for (size_t i = 0; i < test->constant_count; i++) {
         constants[i] = (ingot_constant){.name = test->constants[i].name,
                                         .index = test->constants[i].index,
                                         .bytes = test->constants[i].data.bytes,
                                         .size = test->constants[i].data.size};
+    }
     ingot_kernel_desc desc = {
         .name = test->kernel, .constants = constants, .constant_count = test->constant_count};
     return ingot_kernel_create(launch->library, &desc, &launch->kernel);
@@ -64,15 +67,18 @@ static ingot_status make_kernel(const struct test_case *test, struct launch *lau
 static bool wants_buffer(const struct launch *launch, const struct argument *argument,
                          uint32_t index) {
     ingot_kernel_info kernel;
-    if (!argument->by_value || argument->address_count)
+    if (!argument->by_value || argument->address_count) {
         return true;
-    if (ingot_kernel_get_info(launch->kernel, &kernel))
+    }
+    if (ingot_kernel_get_info(launch->kernel, &kernel)) {
         return false;
+    }
     for (uint32_t i = 0; i < kernel.argument_count; i++) {
         ingot_argument_info info;
         if (!ingot_kernel_argument_info(launch->kernel, i, &info) &&
-            info.kind == INGOT_ARGUMENT_BUFFER && info.index == index)
+            info.kind == INGOT_ARGUMENT_BUFFER && info.index == index) {
             return info.space == INGOT_SPACE_DEVICE;
+        }
     }
     return false;
 }
@@ -81,34 +87,41 @@ static ingot_status bind(ingot_device *device, const struct test_case *test,
                          struct launch *launch) {
     for (uint32_t i = 0; i < MAX_ARGUMENTS; i++) {
         const struct argument *a = &test->arguments[i];
-        if (!a->present || !wants_buffer(launch, a, i))
+        if (!a->present || !wants_buffer(launch, a, i)) {
             continue;
+        }
         ingot_status status =
             ingot_buffer_create(device, a->data.size + a->offset, &launch->buffers[i]);
-        if (status)
+        if (status) {
             return status;
+        }
         status = ingot_stream_upload(launch->stream, launch->buffers[i], a->offset, a->data.bytes,
                                      a->data.size);
-        if (status)
+        if (status) {
             return status;
+        }
     }
     for (uint32_t i = 0; i < MAX_ARGUMENTS; i++) {
         const struct argument *a = &test->arguments[i];
-        if (!a->present)
+        if (!a->present) {
             continue;
+        }
         for (size_t k = 0; k < a->address_count; k++) {
             uint64_t address = 0;
-            if (a->addresses[k].argument < MAX_ARGUMENTS)
+            if (a->addresses[k].argument < MAX_ARGUMENTS) {
                 address = ingot_buffer_address(launch->buffers[a->addresses[k].argument]);
+            }
             ingot_status status = ingot_stream_upload(launch->stream, launch->buffers[i],
                                                       a->addresses[k].at, &address, sizeof address);
-            if (status)
+            if (status) {
                 return status;
+            }
         }
-        if (launch->buffers[i])
+        if (launch->buffers[i]) {
             launch->args[i] = (ingot_arg){.buffer = launch->buffers[i], .offset = a->offset};
-        else
+        } else {
             launch->args[i] = (ingot_arg){.bytes = a->data.bytes, .size = a->data.size};
+        }
         launch->arg_count = i + 1;
     }
     return INGOT_OK;
@@ -132,15 +145,18 @@ static ingot_status dispatch(const struct test_case *test, struct launch *launch
 
 /* Argument buffers reach buffers that the kernel does not take: those stay out of args. */
 static void drop_indirect(const struct test_case *test, struct launch *launch) {
-    for (uint32_t i = 0; i < MAX_ARGUMENTS; i++)
+    for (uint32_t i = 0; i < MAX_ARGUMENTS; i++) {
         for (size_t k = 0; k < test->arguments[i].address_count; k++) {
             uint32_t target = test->arguments[i].addresses[k].argument;
-            if (target < MAX_ARGUMENTS && target >= 16)
+            if (target < MAX_ARGUMENTS && target >= 16) {
                 launch->args[target] = (ingot_arg){0};
+            }
         }
+    }
     while (launch->arg_count && !launch->args[launch->arg_count - 1].buffer &&
-           !launch->args[launch->arg_count - 1].bytes)
+           !launch->args[launch->arg_count - 1].bytes) {
         launch->arg_count--;
+    }
 }
 
 static ingot_status run(ingot_device *device, const struct test_file *file,
@@ -148,12 +164,15 @@ static ingot_status run(ingot_device *device, const struct test_file *file,
     ingot_status status =
         packed ? test_packed_open(device, file, test, packed, &launch->library, &launch->message)
                : open_library(device, file, test, launch);
-    if (!status)
+    if (!status) {
         status = make_kernel(test, launch);
-    if (!status)
+    }
+    if (!status) {
         status = ingot_stream_create(device, &launch->stream);
-    if (!status)
+    }
+    if (!status) {
         status = bind(device, test, launch);
+    }
     drop_indirect(test, launch);
     return status ? status : dispatch(test, launch);
 }
@@ -221,8 +240,9 @@ static bool check_results(const struct test_file *file, const struct test_case *
             good = false;
             continue;
         }
-        if (test_compare(x, got, report))
+        if (test_compare(x, got, report)) {
             continue;
+        }
         good = false;
         if (x->is_list) {
             struct ig_text line = {0};
@@ -244,13 +264,15 @@ bool test_case_run(ingot_device *device, const struct test_file *file, const str
     ingot_status status = run(device, file, test, packed, &launch);
     char *message = strdup(!status ? "" : launch.message ? launch.message : ingot_error_message());
     bool good = message && check_failure(test, status, message, report);
-    if (good && !status)
+    if (good && !status) {
         good = check_results(file, test, &launch, report, update);
+    }
     good = check_log(test, report) && good;
     free(message);
     ingot_stream_release(launch.stream);
-    for (size_t i = 0; i < MAX_ARGUMENTS; i++)
+    for (size_t i = 0; i < MAX_ARGUMENTS; i++) {
         ingot_buffer_release(launch.buffers[i]);
+    }
     ingot_kernel_release(launch.kernel);
     ingot_library_release(launch.library);
     pthread_mutex_lock(&log_lock);

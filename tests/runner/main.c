@@ -67,22 +67,25 @@ static void update_file(const struct test_file *file, const char *text,
         size_t length = strcspn(line, "\n");
         const struct expectation *changed = NULL;
         const char *values = NULL;
-        for (size_t i = 0; i < test->expectation_count; i++)
+        for (size_t i = 0; i < test->expectation_count; i++) {
             if (update[i] && number >= test->expectations[i].line &&
                 number <= test->expectations[i].last_line) {
                 changed = &test->expectations[i];
                 values = update[i];
             }
-        if (!changed)
+        }
+        if (!changed) {
             ig_text_append(&out, line, length + (line[length] == '\n'));
-        else if (number == changed->line)
+        } else if (number == changed->line) {
             ig_text_printf(&out, "%.*s[%s]%s%s\n", (int)strcspn(line, "["), line, values,
                            *changed->tail ? " " : "", changed->tail);
+        }
         line += length + (line[length] == '\n');
     }
     struct ig_error error = {0};
-    if (!out.failed && ig_file_write(file->path, out.data, out.size, &error))
+    if (!out.failed && ig_file_write(file->path, out.data, out.size, &error)) {
         printf("%s\n", ig_error_text(&error));
+    }
     ig_error_clear(&error);
     ig_text_free(&out);
 }
@@ -129,17 +132,20 @@ static void run_on_device(const struct options *options, const char *device_name
         struct ig_text report = {0};
         const char *update[MAX_EXPECTATIONS] = {0};
         bool good = test_case_run(device, file, &file->cases[i], options->packed, &report, update);
-        if (good)
+        if (good) {
             counts->passed++;
-        else
+        } else {
             counts->failed++;
-        if (!good || options->verbose)
+        }
+        if (!good || options->verbose) {
             printf("%s %s:%d kernel %s on %s\n%s", good ? "pass" : "FAIL", file->path,
                    file->cases[i].line, file->cases[i].kernel, device_name,
                    ig_text_string(&report));
+        }
         fflush(stdout);
-        if (!good && options->update)
+        if (!good && options->update) {
             update_file(file, text, &file->cases[i], update);
+        }
         ig_text_free(&report);
     }
     ingot_device_release(device);
@@ -151,13 +157,15 @@ static void pack_file(const struct options *options, const struct test_file *fil
         struct ig_text report = {0};
         bool good = test_case_pack(file, &file->cases[i], options->pack, options->targets,
                                    options->target_count, &report);
-        if (good)
+        if (good) {
             counts->passed++;
-        else
+        } else {
             counts->failed++;
-        if (!good)
+        }
+        if (!good) {
             printf("FAIL %s:%d kernel %s does not compile\n%s", file->path, file->cases[i].line,
                    file->cases[i].kernel, ig_text_string(&report));
+        }
         ig_text_free(&report);
     }
 }
@@ -179,8 +187,9 @@ static void run_file(const struct options *options, const char *path, struct cou
     } else {
         for (size_t i = 0; i < ingot_device_count(); i++) {
             ingot_device_info info;
-            if (!ingot_device_describe(i, &info))
+            if (!ingot_device_describe(i, &info)) {
                 run_on_device(options, info.name, &file, text, counts);
+            }
         }
     }
     free(text);
@@ -216,18 +225,21 @@ static void finish_job(const struct options *options, struct job *job, int statu
     char buffer[4096];
     size_t got;
     rewind(job->output);
-    while ((got = fread(buffer, 1, sizeof buffer, job->output)))
+    while ((got = fread(buffer, 1, sizeof buffer, job->output))) {
         fwrite(buffer, 1, got, stdout);
+    }
     fclose(job->output);
     const char *path = options->files[job->file];
-    if (timed_out)
+    if (timed_out) {
         printf("FAIL %s: ran longer than %d s\n", path, options->seconds);
-    else if (WIFSIGNALED(status))
+    } else if (WIFSIGNALED(status)) {
         printf("FAIL %s: crashed (%s)\n", path, strsignal(WTERMSIG(status)));
-    else if (WEXITSTATUS(status))
+    } else if (WEXITSTATUS(status)) {
         printf("FAIL %s: ended with status %d\n", path, WEXITSTATUS(status));
-    if (timed_out || status)
+    }
+    if (timed_out || status) {
         counts[job->file].failed++;
+    }
     fflush(stdout);
     job->pid = 0;
 }
@@ -237,8 +249,9 @@ static void wait_for_one(const struct options *options, struct job *jobs, struct
     for (;;) {
         for (int i = 0; i < options->jobs; i++) {
             int status;
-            if (!jobs[i].pid)
+            if (!jobs[i].pid) {
                 continue;
+            }
             if (waitpid(jobs[i].pid, &status, WNOHANG) == jobs[i].pid) {
                 finish_job(options, &jobs[i], status, false, counts);
                 return;
@@ -266,10 +279,12 @@ static int run_all(const struct options *options) {
     for (size_t next = 0; next < options->file_count || running;) {
         if (next < options->file_count && running < (size_t)options->jobs) {
             int slot = 0;
-            while (jobs[slot].pid)
+            while (jobs[slot].pid) {
                 slot++;
-            if (!start_job(options, &jobs[slot], next++, counts))
+            }
+            if (!start_job(options, &jobs[slot], next++, counts)) {
                 return 1;
+            }
             running++;
         } else {
             wait_for_one(options, jobs, counts);
@@ -295,28 +310,34 @@ static int compare_names(const void *a, const void *b) {
 static bool add_file(struct options *options, const char *folder, const char *name) {
     char path[4096];
     snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name);
-    if (options->file_count == MAX_FILES)
+    if (options->file_count == MAX_FILES) {
         return false;
+    }
     char *copy = strdup(path);
-    if (copy)
+    if (copy) {
         options->files[options->file_count++] = copy;
+    }
     return copy != NULL;
 }
 
 static bool add_path(struct options *options, const char *path) {
     struct stat info;
-    if (stat(path, &info))
+    if (stat(path, &info)) {
         return false;
-    if (!S_ISDIR(info.st_mode))
+    }
+    if (!S_ISDIR(info.st_mode)) {
         return add_file(options, "", path);
+    }
     DIR *folder = opendir(path);
-    if (!folder)
+    if (!folder) {
         return false;
+    }
     bool good = true;
     for (struct dirent *entry; good && (entry = readdir(folder));) {
         size_t length = strlen(entry->d_name);
-        if (length > 6 && !strcmp(entry->d_name + length - 6, ".metal"))
+        if (length > 6 && !strcmp(entry->d_name + length - 6, ".metal")) {
             good = add_file(options, path, entry->d_name);
+        }
     }
     closedir(folder);
     return good;
@@ -325,10 +346,11 @@ static bool add_path(struct options *options, const char *path) {
 static void apply_filter(struct options *options) {
     size_t kept = 0;
     for (size_t i = 0; i < options->file_count; i++) {
-        if (!options->filter || strstr(options->files[i], options->filter))
+        if (!options->filter || strstr(options->files[i], options->filter)) {
             options->files[kept++] = options->files[i];
-        else
+        } else {
             free(options->files[i]);
+        }
     }
     options->file_count = kept;
 }
@@ -336,29 +358,29 @@ static void apply_filter(struct options *options) {
 static bool parse_arguments(struct options *options, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
-        if (!strcmp(argv[i], "--cpu") && more)
+        if (!strcmp(argv[i], "--cpu") && more) {
             options->desc.cpu_level = argv[++i];
-        else if (!strcmp(argv[i], "--device") && more)
+        } else if (!strcmp(argv[i], "--device") && more) {
             options->device = argv[++i];
-        else if (!strcmp(argv[i], "--jobs") && more)
+        } else if (!strcmp(argv[i], "--jobs") && more) {
             options->jobs = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--seconds") && more)
+        } else if (!strcmp(argv[i], "--seconds") && more) {
             options->seconds = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--pack") && more)
+        } else if (!strcmp(argv[i], "--pack") && more) {
             options->pack = argv[++i];
-        else if (!strcmp(argv[i], "--packed") && more)
+        } else if (!strcmp(argv[i], "--packed") && more) {
             options->packed = argv[++i];
-        else if (!strcmp(argv[i], "--target") && more && options->target_count < MAX_TARGETS)
+        } else if (!strcmp(argv[i], "--target") && more && options->target_count < MAX_TARGETS) {
             options->targets[options->target_count++] = argv[++i];
-        else if (!strcmp(argv[i], "--update"))
+        } else if (!strcmp(argv[i], "--update")) {
             options->update = true;
-        else if (!strcmp(argv[i], "--verbose"))
+        } else if (!strcmp(argv[i], "--verbose")) {
             options->verbose = true;
-        else if (argv[i][0] != '-' && add_path(options, argv[i]))
+        } else if (argv[i][0] != '-' && add_path(options, argv[i])) {
             continue;
-        else if (argv[i][0] != '-')
+        } else if (argv[i][0] != '-') {
             options->filter = argv[i];
-        else {
+        } else {
             fprintf(stderr,
                     "usage: run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--seconds N] "
                     "[--update] [--verbose] [--pack FOLDER [--target NAME]...] [--packed FOLDER] "
@@ -373,8 +395,9 @@ int main(int argc, char **argv) {
     static struct options options;
     options.jobs = 2;
     options.seconds = 240;
-    if (!parse_arguments(&options, argc, argv))
+    if (!parse_arguments(&options, argc, argv)) {
         return 2;
+    }
     if (options.pack && !options.target_count) {
         options.targets[options.target_count++] = "sm_80";
         options.targets[options.target_count++] = "sm_90";
@@ -383,29 +406,33 @@ int main(int argc, char **argv) {
         fprintf(stderr, "run-msl: the folder %s cannot be made\n", options.pack);
         return 1;
     }
-    if (options.jobs < 1 || options.jobs > MAX_JOBS)
+    if (options.jobs < 1 || options.jobs > MAX_JOBS) {
         options.jobs = 2;
+    }
     if (options.desc.cpu_level) { /* in a child: no threads may be here when the others fork */
         options.device = options.device ? options.device : "cpu";
         pid_t pid = fork();
         if (pid == 0) {
             ingot_device *device;
             ingot_status status = ingot_device_open(options.device, &options.desc, &device);
-            if (status)
+            if (status) {
                 fprintf(stderr, "run-msl: skipped: %s\n", ingot_error_message());
-            else
+            } else {
                 ingot_device_release(device);
+            }
             _exit(status == INGOT_UNSUPPORTED ? 77 : 0);
         }
         int status = 0;
         if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-            WEXITSTATUS(status) == 77)
+            WEXITSTATUS(status) == 77) {
             return 77;
+        }
     }
     apply_filter(&options);
     qsort(options.files, options.file_count, sizeof options.files[0], compare_names);
     int result = run_all(&options);
-    for (size_t i = 0; i < options.file_count; i++)
+    for (size_t i = 0; i < options.file_count; i++) {
         free(options.files[i]);
+    }
     return result;
 }

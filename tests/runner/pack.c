@@ -23,8 +23,9 @@ struct words {
 };
 
 static void add(struct words *words, const char *word) {
-    if (word && words->count + 1 < MAX_WORDS)
+    if (word && words->count + 1 < MAX_WORDS) {
         words->items[words->count++] = word;
+    }
 }
 
 static void add_pair(struct words *words, const char *option, const char *value) {
@@ -41,8 +42,9 @@ static void hash_case(const struct test_case *test, char hex[65]) {
     ig_hash_string(&hash, test->kernel ? test->kernel : "");
     ig_hash_u64(&hash, test->fast_math);
     ig_hash_u64(&hash, test->msl_version);
-    for (size_t i = 0; i < test->define_count; i++)
+    for (size_t i = 0; i < test->define_count; i++) {
         ig_hash_string(&hash, test->defines[i]);
+    }
     for (size_t i = 0; i < test->constant_count; i++) {
         const struct constant_value *constant = &test->constants[i];
         ig_hash_string(&hash, constant->name ? constant->name : "");
@@ -71,12 +73,14 @@ ingot_status test_packed_open(ingot_device *device, const struct test_file *file
     char *text = NULL;
     size_t size;
     bool has_kernel = false;
-    if (!archive || !errors)
+    if (!archive || !errors) {
         return INGOT_OUT_OF_MEMORY;
+    }
     bool has_errors = !ig_file_read(errors, MAX_MESSAGE, &text, &size, NULL);
     ingot_status status = ingot_library_create_from_archive(device, archive, library);
-    for (size_t i = 0; !status && i < ingot_library_kernel_count(*library); i++)
+    for (size_t i = 0; !status && i < ingot_library_kernel_count(*library); i++) {
         has_kernel |= test->kernel && !strcmp(ingot_library_kernel_name(*library, i), test->kernel);
+    }
     if (has_errors && (status || has_kernel)) {
         *message = ig_arena_string(file->arena, text);
         status = INGOT_COMPILE_ERROR;
@@ -93,19 +97,23 @@ static void add_options(struct words *words, const struct test_file *file,
     size_t length = slash ? (size_t)(slash - file->path) : 1;
     add_pair(words, "--include",
              ig_arena_printf(words->arena, "%.*s", (int)length, slash ? file->path : "."));
-    for (size_t i = 0; i < test->include_dir_count; i++)
+    for (size_t i = 0; i < test->include_dir_count; i++) {
         add_pair(words, "--include", test->include_dirs[i]);
+    }
     for (size_t i = 0; i < test->define_count; i++) {
         char *define = ig_arena_string(words->arena, test->defines[i]);
         char *separator = define ? strchr(define, ':') : NULL;
-        if (separator)
+        if (separator) {
             *separator = '=';
+        }
         add_pair(words, "-D", define);
     }
-    if (test->fast_math)
+    if (test->fast_math) {
         add(words, "--fast-math");
-    if (test->msl_version)
+    }
+    if (test->msl_version) {
         add_pair(words, "--msl-version", ig_arena_printf(words->arena, "%u", test->msl_version));
+    }
 }
 
 /* Runs ingotc; true when it made the archive. `errors` receives what it said. */
@@ -117,10 +125,11 @@ static bool compile(struct words *words, const char *archive, struct ig_text *er
     struct ig_process process = {.arguments = words->items};
     bool good = !ig_process_run(&process, &result, &error) && !result.signal && !result.timed_out &&
                 result.exit_code == 0;
-    if (errors && error.status)
+    if (errors && error.status) {
         ig_text_puts(errors, ig_error_text(&error));
-    else if (errors)
+    } else if (errors) {
         ig_text_puts(errors, ig_text_string(&result.errors));
+    }
     ig_error_clear(&error);
     ig_process_result_free(&result);
     return good;
@@ -130,13 +139,15 @@ static bool compile(struct words *words, const char *archive, struct ig_text *er
 static bool constant_index(const struct constant_value *constant, const struct ig_archive *listed,
                            uint32_t *index) {
     *index = constant->index;
-    if (!constant->name)
+    if (!constant->name) {
         return true;
-    for (uint32_t i = 0; i < listed->constant_count; i++)
+    }
+    for (uint32_t i = 0; i < listed->constant_count; i++) {
         if (!strcmp(listed->constants[i].name, constant->name)) {
             *index = listed->constants[i].index;
             return true;
         }
+    }
     return false;
 }
 
@@ -146,11 +157,13 @@ static void add_constants(struct words *words, const struct test_case *test,
         const struct constant_value *constant = &test->constants[i];
         struct ig_text text = {0};
         uint32_t index;
-        if (!constant_index(constant, listed, &index))
+        if (!constant_index(constant, listed, &index)) {
             continue; /* the runtime will say so */
+        }
         ig_text_printf(&text, "%u=", index);
-        for (size_t k = 0; k < constant->data.size; k++)
+        for (size_t k = 0; k < constant->data.size; k++) {
             ig_text_printf(&text, "%02x", constant->data.bytes[k]);
+        }
         add_pair(words, "--const", ig_arena_string(words->arena, ig_text_string(&text)));
         ig_text_free(&text);
     }
@@ -177,9 +190,11 @@ static bool list(const struct test_file *file, const struct test_case *test, con
 
 /* Only constants that the case knows by name are looked up in the list. */
 static bool needs_list(const struct test_case *test) {
-    for (size_t i = 0; i < test->constant_count; i++)
-        if (test->constants[i].name)
+    for (size_t i = 0; i < test->constant_count; i++) {
+        if (test->constants[i].name) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -189,8 +204,9 @@ static bool is_made(const struct test_file *file, const struct test_case *test) 
     hash_case(test, hex);
     for (const struct test_case *earlier = file->cases; earlier < test; earlier++) {
         hash_case(earlier, other);
-        if (!strcmp(hex, other))
+        if (!strcmp(hex, other)) {
             return true;
+        }
     }
     return false;
 }
@@ -203,17 +219,21 @@ bool test_case_pack(const struct test_file *file, const struct test_case *test, 
     char *bytes = NULL;
     struct ig_archive listed = {0};
     struct ig_text errors = {0}, said = {0};
-    if (!archive || !error_path || !made)
+    if (!archive || !error_path || !made) {
         return false;
-    if (is_made(file, test))
+    }
+    if (is_made(file, test)) {
         return true;
+    }
     bool is_listed = needs_list(test) && list(file, test, archive, &bytes, &listed, NULL);
     struct words words = start(file, test);
     add_constants(&words, test, &listed);
-    if (test->kernel)
+    if (test->kernel) {
         add_pair(&words, "--kernel", test->kernel);
-    for (size_t i = 0; i < target_count; i++)
+    }
+    for (size_t i = 0; i < target_count; i++) {
         add_pair(&words, "--target", targets[i]);
+    }
     bool good = compile(&words, made, &errors) && !rename(made, archive);
     if (good) {
         remove(error_path); /* of an earlier try */
@@ -226,8 +246,9 @@ bool test_case_pack(const struct test_file *file, const struct test_case *test, 
         ig_file_write(error_path, ig_text_string(&errors), errors.size, NULL);
     }
     bool expected = test->error_text_count || test->status_name;
-    if (!good && !expected)
+    if (!good && !expected) {
         ig_text_printf(report, "%s\n", ig_text_string(&errors));
+    }
     free(bytes);
     ig_text_free(&errors);
     ig_text_free(&said);

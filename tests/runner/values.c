@@ -12,10 +12,11 @@ void test_store(ingot_scalar_type scalar, long double value, void *out) {
     float single = (float)value;
     uint16_t half;
     uint64_t bits = 0;
-    if (value >= 9223372036854775808.0L && value < 18446744073709551616.0L)
+    if (value >= 9223372036854775808.0L && value < 18446744073709551616.0L) {
         bits = (uint64_t)value;
-    else if (value > -9223372036854775809.0L && value < 9223372036854775808.0L)
+    } else if (value > -9223372036854775809.0L && value < 9223372036854775808.0L) {
         bits = (uint64_t)(int64_t)value;
+    }
     switch (scalar) {
     case INGOT_SCALAR_F32:
         memcpy(out, &single, 4);
@@ -32,8 +33,9 @@ void test_store(ingot_scalar_type scalar, long double value, void *out) {
         *(uint8_t *)out = value != 0;
         return;
     default:
-        for (size_t i = 0; i < ig_scalar_size(scalar); i++)
+        for (size_t i = 0; i < ig_scalar_size(scalar); i++) {
             ((uint8_t *)out)[i] = (uint8_t)(bits >> 8 * i);
+        }
     }
 }
 
@@ -50,8 +52,9 @@ static ingot_status parse_list(struct ig_arena *arena, const char **text, struct
                                struct ig_error *error) {
     static const char spaces[] = " \t\n,";
     const char *start = *text, *close = strchr(start, ']');
-    if (!close)
+    if (!close) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "a list without ]");
+    }
     size_t count = 0;
     for (const char *c = start + strspn(start, spaces); c < close; c += strspn(c, spaces)) {
         c += strcspn(c, " \t\n,]");
@@ -78,8 +81,9 @@ static ingot_status parse_formula(struct ig_arena *arena, const char **text, siz
     for (size_t i = 0; !status && i < count; i++) {
         long double value;
         status = test_evaluate(formula, i, &value, text, error);
-        if (!status)
+        if (!status) {
             test_store(array->scalar, value, array->bytes + i * width);
+        }
     }
     return status;
 }
@@ -91,8 +95,9 @@ static ingot_status parse_hex(struct ig_arena *arena, const char **text, struct 
     size_t count = 0;
     while (!status) {
         *text += strspn(*text, " \t");
-        if (!isxdigit((unsigned char)(*text)[0]) || !isxdigit((unsigned char)(*text)[1]))
+        if (!isxdigit((unsigned char)(*text)[0]) || !isxdigit((unsigned char)(*text)[1])) {
             break;
+        }
         char digits[3] = {(*text)[0], (*text)[1], 0};
         array->bytes[count++] = (uint8_t)strtoul(digits, NULL, 16);
         *text += 2;
@@ -111,8 +116,9 @@ static ingot_status parse_mixed(struct ig_arena *arena, const char **text, struc
     for (;;) {
         *text += strspn(*text, " \t\n");
         size_t word = strcspn(*text, ": ;");
-        if (status || (*text)[word] != ':')
+        if (status || (*text)[word] != ':') {
             break;
+        }
         const char *value = *text + word + 1;
         size_t length = strcspn(value, " \t\n;");
         ingot_scalar_type scalar = ig_scalar_find(*text, word);
@@ -131,8 +137,9 @@ static ingot_status parse_mixed(struct ig_arena *arena, const char **text, struc
                            *text);
         }
         *text = value + length;
-        if (used + 16 > room)
+        if (used + 16 > room) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "more than %zu bytes", room);
+        }
     }
     array->count = array->size = used;
     return status;
@@ -160,13 +167,15 @@ ingot_status test_array_parse(struct ig_arena *arena, const char *text, struct a
     } else if (text[word] == '[') {
         char *end;
         unsigned long count = strtoul(text + word + 1, &end, 10);
-        if (*end != ']' || count == 0 || count > MAX_COUNT)
+        if (*end != ']' || count == 0 || count > MAX_COUNT) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "expected TYPE[COUNT] in \"%s\"", text);
+        }
         text = end + 1 + strspn(end + 1, " \t");
-        if (*text == '=')
+        if (*text == '=') {
             text++;
-        else
+        } else {
             text = "0";
+        }
         status = parse_formula(arena, &text, count, array, error);
     } else if (*after == '[') {
         text = after + 1;
@@ -180,13 +189,16 @@ ingot_status test_array_parse(struct ig_arena *arena, const char *text, struct a
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "expected [ or = after the type in \"%s\"",
                        text);
     }
-    if (argument)
+    if (argument) {
         argument->by_value = value;
-    if (status)
+    }
+    if (status) {
         return status;
+    }
     text += strspn(text, " \t\n");
-    if (*text && *text != ';')
+    if (*text && *text != ';') {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "\"%s\" is left over", text);
+    }
     *tail = text;
     return INGOT_OK;
 }

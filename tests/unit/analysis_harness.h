@@ -84,8 +84,9 @@ static inline struct analysed analyse_text(const char *text, bool prepare) {
                                       .ids = INGOT_CPU_IDS_ALIGNED};
         a.status = igv_analyse(&a.arena, &request, &a.analysis, &a.error);
     }
-    if (a.status && getenv("SHOW_ERRORS"))
+    if (a.status && getenv("SHOW_ERRORS")) {
         fprintf(stderr, "%s\n", ig_error_text(&a.error));
+    }
     if (!a.status && getenv("SHOW_ANALYSIS")) {
         struct ig_text shown = {0};
         igv_analysis_print(&a.analysis, &shown);
@@ -96,9 +97,11 @@ static inline struct analysed analyse_text(const char *text, bool prepare) {
 }
 
 static inline unsigned block_named(const struct analysed *a, const char *name) {
-    for (unsigned b = 0; b < a->analysis.block_count; b++)
-        if (!strcmp(LLVMGetBasicBlockName(a->analysis.blocks[b].block), name))
+    for (unsigned b = 0; b < a->analysis.block_count; b++) {
+        if (!strcmp(LLVMGetBasicBlockName(a->analysis.blocks[b].block), name)) {
             return b;
+        }
+    }
     fprintf(stderr, "there is no block %s\n", name);
     exit(2);
 }
@@ -110,8 +113,9 @@ static inline const struct igv_block *block_of(const struct analysed *a, const c
 static inline const struct igv_value *value_named(const struct analysed *a, const char *name) {
     for (unsigned i = 0; i < a->analysis.value_count; i++) {
         size_t length;
-        if (!strcmp(LLVMGetValueName2(a->analysis.values[i].value, &length), name))
+        if (!strcmp(LLVMGetValueName2(a->analysis.values[i].value, &length), name)) {
             return &a->analysis.values[i];
+        }
     }
     fprintf(stderr, "there is no value %s\n", name);
     exit(2);

@@ -31,8 +31,9 @@ static void on_log(const struct ingot_cpu_group *group, uint32_t level, const ch
                    uint32_t count, const uint64_t *args) {
     (void)group;
     (void)format;
-    if (log_count++ == 0)
+    if (log_count++ == 0) {
         log_first = (uint32_t)args[0] + 100 * level + 1000 * count;
+    }
     log_last = (uint32_t)args[0] + 100 * level + 1000 * count;
 }
 
@@ -83,8 +84,9 @@ static bool vectorise(LLVMModuleRef module, const struct igv_target *target, enu
     struct ig_arena arena = {0};
     LLVMValueRef kernel = LLVMGetNamedFunction(module, "kernel");
     uint32_t threadgroup_bytes = 0;
-    if (igc_machine_create(target, &machine, error))
+    if (igc_machine_create(target, &machine, error)) {
         return false;
+    }
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
     LLVMSetModuleDataLayout(module, layout);
     LLVMSetTarget(module, "x86_64-unknown-linux-gnu");
@@ -113,8 +115,9 @@ static bool vectorise(LLVMModuleRef module, const struct igv_target *target, enu
             module,
             "function(mem2reg,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)",
             machine, options);
-        if (failed)
+        if (failed) {
             LLVMConsumeError(failed);
+        }
         LLVMDisposePassBuilderOptions(options);
     }
     LLVMDisposeTargetData(layout);
@@ -130,13 +133,16 @@ static bool build(const char *name, const char *text, const struct igv_target *t
     code->context = LLVMContextCreate();
     LLVMMemoryBufferRef buffer =
         LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), name);
-    if (LLVMParseIRInContext(code->context, buffer, &module, &message))
+    if (LLVMParseIRInContext(code->context, buffer, &module, &message)) {
         return fail_build(name, message, text);
+    }
     struct ig_error error = {0};
-    if (!vectorise(module, target, ids, full_mask, &error))
+    if (!vectorise(module, target, ids, full_mask, &error)) {
         return fail_build(name, ig_error_text(&error), text);
-    if (getenv("INGOT_TEST_DUMP"))
+    }
+    if (getenv("INGOT_TEST_DUMP")) {
         LLVMDumpModule(module);
+    }
     if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message)) {
         LLVMDumpModule(module);
         return fail_build(name, message, text);
@@ -145,18 +151,22 @@ static bool build(const char *name, const char *text, const struct igv_target *t
     struct LLVMMCJITCompilerOptions options;
     LLVMInitializeMCJITCompilerOptions(&options, sizeof options);
     options.OptLevel = 2;
-    if (LLVMCreateMCJITCompilerForModule(&code->engine, module, &options, sizeof options, &message))
+    if (LLVMCreateMCJITCompilerForModule(&code->engine, module, &options, sizeof options,
+                                         &message)) {
         return fail_build(name, message, text);
+    }
     uint64_t address = LLVMGetFunctionAddress(code->engine, "vector_kernel");
     code->function = (ingot_cpu_simdgroup_fn *)(uintptr_t)address;
     return address != 0;
 }
 
 static void code_free(struct code *code) {
-    if (code->engine)
+    if (code->engine) {
         LLVMDisposeExecutionEngine(code->engine);
-    if (code->context)
+    }
+    if (code->context) {
         LLVMContextDispose(code->context);
+    }
 }
 
 /* Runs `tests` for the levels of CPU that this machine has; main's return value. */
@@ -170,8 +180,9 @@ static inline int run_for_targets(void (*tests)(const struct igv_target *target)
         return 0;
     }
     tests(host);
-    if (host != v3)
+    if (host != v3) {
         tests(v3);
+    }
     return check_report();
 }
 

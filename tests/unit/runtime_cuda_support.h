@@ -56,8 +56,9 @@ static int kernel_scale(const void *block, const unsigned grid[3], unsigned thre
     memcpy(&params, at < INGOT_CUDA_INLINE_LIMIT ? seen_block + at : (void *)(uintptr_t)at,
            sizeof params);
     float *data = (float *)(uintptr_t)seen_buffer(0);
-    for (uint32_t i = 0; i < params.count; i++)
+    for (uint32_t i = 0; i < params.count; i++) {
         data[i] *= params.scale;
+    }
     return 0;
 }
 
@@ -66,8 +67,9 @@ static int kernel_mark(const void *block, const unsigned grid[3], unsigned threa
     uint64_t address;
     (void)shared;
     memcpy(&address, (const char *)block + ingot_cuda_buffers_at(), sizeof address);
-    for (uint32_t i = 0; i < grid[0] * threads; i++)
+    for (uint32_t i = 0; i < grid[0] * threads; i++) {
         ((uint32_t *)(uintptr_t)address)[i] = i + 1;
+    }
     return 0;
 }
 
@@ -125,8 +127,9 @@ static int stop_with(const void *block, struct ingot_cuda_failure failure) {
     memcpy(seen_block, block, sizeof *launch);
     failure.claim = 1;
     failure.stream = launch->stream;
-    if (!place->claim && !(launch->flags & INGOT_CUDA_LENIENT_BARRIERS))
+    if (!place->claim && !(launch->flags & INGOT_CUDA_LENIENT_BARRIERS)) {
         *place = failure;
+    }
     return 0;
 }
 
@@ -231,8 +234,9 @@ static bool load_fake(void) {
     const struct fake_cuda_control *(*control)(void);
     memcpy(&control, &address, sizeof control);
     CHECK(address != NULL);
-    if (!address)
+    if (!address) {
         return false;
+    }
     fake = control();
     fake->add_kernel("scale", kernel_scale);
     fake->add_kernel("mark", kernel_mark);
@@ -275,8 +279,9 @@ typedef void (*test_group)(void);
 static void run_group(test_group group) {
     int counts[2] = {0, 1}, channel[2];
     fflush(stderr);
-    if (pipe(channel))
+    if (pipe(channel)) {
         return;
+    }
     pid_t child = fork();
     if (child == 0) {
         check_passed = check_failed = 0;
@@ -289,8 +294,9 @@ static void run_group(test_group group) {
     int status = 0;
     bool good = child > 0 && read(channel[0], counts, sizeof counts) == sizeof counts;
     close(channel[0]);
-    if (child > 0)
+    if (child > 0) {
         waitpid(child, &status, 0);
+    }
     CHECK(good && status == 0);
     check_passed += counts[0];
     check_failed += counts[1];
@@ -298,8 +304,9 @@ static void run_group(test_group group) {
 
 /* What main returns. */
 static inline int run_groups(const test_group *groups, size_t count) {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         run_group(groups[i]);
+    }
     return check_report();
 }
 

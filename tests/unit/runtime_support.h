@@ -50,8 +50,9 @@ static inline char *test_source_folder(void) {
     const char *file = __FILE__;
     const char *end = strstr(file, "tests/unit/");
     char *path = NULL;
-    if (asprintf(&path, "%.*ssrc", end ? (int)(end - file) : 0, file) < 0)
+    if (asprintf(&path, "%.*ssrc", end ? (int)(end - file) : 0, file) < 0) {
         return NULL;
+    }
     return path;
 }
 
@@ -63,9 +64,10 @@ static inline bool test_run_compiler(const char *const *argv, const char *output
     struct ig_error error = {0};
     bool good = ig_process_run(&process, &result, &error) == INGOT_OK && result.exit_code == 0 &&
                 ig_file_read(output, 0, bytes, size, &error) == INGOT_OK;
-    if (!good)
+    if (!good) {
         fprintf(stderr, "%s: %s%s\n", argv[0], ig_error_text(&error),
                 ig_text_string(&result.errors));
+    }
     ig_error_clear(&error);
     ig_process_result_free(&result);
     return good;
@@ -75,11 +77,14 @@ static inline bool test_run_compiler(const char *const *argv, const char *output
 static inline char *test_compile_c(const char *code, size_t *size) {
     char *folder = NULL, *input = NULL, *output = NULL, *include = NULL, *bytes = NULL;
     char *sources = test_source_folder(), *text = NULL;
-    if (!sources || ig_folder_temporary(&folder, NULL) != INGOT_OK)
+    if (!sources || ig_folder_temporary(&folder, NULL) != INGOT_OK) {
         return NULL;
+    }
     if (asprintf(&input, "%s/k.c", folder) < 0 || asprintf(&output, "%s/k.so", folder) < 0 ||
-        asprintf(&include, "-I%s", sources) < 0 || asprintf(&text, "%s%s", test_prologue, code) < 0)
+        asprintf(&include, "-I%s", sources) < 0 ||
+        asprintf(&text, "%s%s", test_prologue, code) < 0) {
         return NULL;
+    }
     ig_file_write(input, text, strlen(text), NULL);
     const char *other = getenv("INGOT_TEST_CC"); /* when the tests are for another CPU */
     const char *argv[] = {other ? other : "cc",
@@ -115,8 +120,9 @@ static inline bool test_archive(const char *target, const struct test_kernel *ke
         names[i] = kernels[i].name;
         codes[i].target = target;
         codes[i].bytes = test_compile_c(kernels[i].code, &codes[i].size);
-        if (!codes[i].bytes)
+        if (!codes[i].bytes) {
             return false;
+        }
         variants[i] = (struct ig_variant){
             .kernel = kernels[i].name,
             .constants = kernels[i].constants ? kernels[i].constants : "",
@@ -143,11 +149,13 @@ static inline bool test_archive(const char *target, const struct test_kernel *ke
     };
     struct ig_error error = {0};
     bool done = ig_archive_write(&archive, bytes, size, &error) == INGOT_OK;
-    if (!done)
+    if (!done) {
         fprintf(stderr, "%s\n", ig_error_text(&error));
+    }
     ig_error_clear(&error);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         free((void *)(uintptr_t)codes[i].bytes);
+    }
     return done;
 }
 
@@ -196,9 +204,10 @@ static inline bool test_archive(const char *target, const struct test_kernel *ke
 
 static inline void check_ok(ingot_status status, int line) {
     CHECK(status == INGOT_OK);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         fprintf(stderr, "  line %d: %s: %s\n", line, ingot_status_name(status),
                 ingot_error_message());
+    }
 }
 #define OK(call) check_ok(call, __LINE__)
 
@@ -206,14 +215,16 @@ static inline void check_ok(ingot_status status, int line) {
 static inline void check_fails(ingot_status got, ingot_status wanted, const char *const *texts,
                                int line) {
     CHECK(got == wanted);
-    if (got != wanted)
+    if (got != wanted) {
         fprintf(stderr, "  line %d: %s: %s\n", line, ingot_status_name(got), ingot_error_message());
+    }
     for (; *texts; texts++) {
         bool found = strstr(ingot_error_message(), *texts) != NULL;
         CHECK(found);
-        if (!found)
+        if (!found) {
             fprintf(stderr, "  line %d: \"%s\" is not in \"%s\"\n", line, *texts,
                     ingot_error_message());
+        }
     }
 }
 #define FAILS(call, status, ...)                                                                   \

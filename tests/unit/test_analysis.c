@@ -239,8 +239,9 @@ static void check_order(const struct analysed *a) {
         for (unsigned l = 0; l < analysis->loop_count; l++) {
             bool inside = false;
             for (unsigned in = analysis->blocks[b].loop; in != IGV_NONE;
-                 in = analysis->loops[in].parent)
+                 in = analysis->loops[in].parent) {
                 inside = inside || in == l;
+            }
             CHECK(inside == igv_in_loop(&analysis->loops[l], b));
         }
     }
@@ -271,10 +272,11 @@ static void test_random_graphs(void) {
         ig_text_printf(&text, "b%u:\n  ret void\n}\n", count);
         struct analysed a = analyse_text(ig_text_string(&text), true);
         CHECK(a.status == INGOT_OK);
-        if (a.status)
+        if (a.status) {
             fprintf(stderr, "%s\n%s", ig_error_text(&a.error), ig_text_string(&text));
-        else
+        } else {
             check_order(&a);
+        }
         analysed_free(&a);
         ig_text_free(&text);
     }

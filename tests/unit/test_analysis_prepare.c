@@ -10,8 +10,9 @@
 #define BYTES 2048
 
 static bool is_odd_width(LLVMTypeRef type) {
-    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind)
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind) {
         return false;
+    }
     unsigned width = LLVMGetIntTypeWidth(type);
     return width != 8 && width != 16 && width != 32 && width != 64;
 }
@@ -19,14 +20,18 @@ static bool is_odd_width(LLVMTypeRef type) {
 static bool is_forbidden(LLVMValueRef i) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
     LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(i));
-    if (kind == LLVMVectorTypeKind || opcode == LLVMSwitch || opcode == LLVMUnreachable)
+    if (kind == LLVMVectorTypeKind || opcode == LLVMSwitch || opcode == LLVMUnreachable) {
         return true;
-    if ((kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind) && opcode != LLVMAtomicCmpXchg)
+    }
+    if ((kind == LLVMStructTypeKind || kind == LLVMArrayTypeKind) && opcode != LLVMAtomicCmpXchg) {
         return true;
-    if (opcode == LLVMStore && is_odd_width(LLVMTypeOf(LLVMGetOperand(i, 0))))
+    }
+    if (opcode == LLVMStore && is_odd_width(LLVMTypeOf(LLVMGetOperand(i, 0)))) {
         return true;
-    if (opcode == LLVMLoad && is_odd_width(LLVMTypeOf(i)))
+    }
+    if (opcode == LLVMLoad && is_odd_width(LLVMTypeOf(i))) {
         return true;
+    }
     if (LLVMIsACallInst(i)) {
         size_t length;
         const char *name = LLVMGetValueName2(LLVMGetCalledValue(i), &length);
@@ -37,14 +42,16 @@ static bool is_forbidden(LLVMValueRef i) {
 }
 
 static bool is_clean(LLVMValueRef kernel) {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             if (is_forbidden(i)) {
                 char *text = LLVMPrintValueToString(i);
                 fprintf(stderr, "left over:%s\n", text);
                 LLVMDisposeMessage(text);
                 return false;
             }
+        }
+    }
     return true;
 }
 
@@ -99,8 +106,9 @@ static void same_before_and_after(const char *name, const char *text) {
         LLVMContextDispose(plain.context);
         execute(prepared.module, after);
         CHECK(!memcmp(before, after, BYTES));
-        if (memcmp(before, after, BYTES))
+        if (memcmp(before, after, BYTES)) {
             fprintf(stderr, "%s: the prepared kernel gives other bytes\n", name);
+        }
         ig_arena_free(&prepared.arena);
         LLVMDisposeTargetMachine(prepared.machine);
         LLVMContextDispose(prepared.context);
@@ -321,8 +329,9 @@ static void refused(const char *text, const char *words) {
     struct analysed a = analyse_text(text, true);
     CHECK(a.status == INGOT_COMPILE_ERROR);
     CHECK(strstr(ig_error_text(&a.error), words));
-    if (!strstr(ig_error_text(&a.error), words))
+    if (!strstr(ig_error_text(&a.error), words)) {
         fprintf(stderr, "said: %s\n", ig_error_text(&a.error));
+    }
     analysed_free(&a);
 }
 

@@ -13,8 +13,9 @@ static bool refused(const char *text, const char *expected) {
     struct baseline baseline;
     struct ig_error error = {0};
     bool same = read_text(&baseline, text, &error) && !strcmp(ig_error_text(&error), expected);
-    if (!same)
+    if (!same) {
         fprintf(stderr, "  got \"%s\"\n", ig_error_text(&error));
+    }
     ig_error_clear(&error);
     baseline_free(&baseline);
     return same;

@@ -149,8 +149,9 @@ static void test_least_recently_used(void) {
     CHECK(removed.files[IG_CACHE_KERNEL] == 6 && removed.files[IG_CACHE_HEADER] == 1);
     CHECK(left.all_files == 4 && left.all_bytes == 4 * 8192);
     CHECK(is_there(kernel(0, 0, path)));
-    for (unsigned i = 1; i < 10; i++)
+    for (unsigned i = 1; i < 10; i++) {
         CHECK(is_there(kernel(i % 3, i, path)) == (i >= 7));
+    }
     CHECK(!ig_cache_trim(cache, 0, &removed, &left, NULL));
     CHECK(removed.all_files == 4 && !left.all_files);
     CHECK(is_there(cache) && !is_there(in_cache("00", path)) &&
@@ -251,16 +252,18 @@ static void test_leftovers(void) {
     const size_t count = sizeof files / sizeof *files;
     char path[PATH_MAX];
     begin("leftovers");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         put_aged(files[i].name, 10, files[i].age);
+    }
     write_ledger(4096 * count, DAY - HOUR);
     ig_cache_kept(cache, 10, IG_CACHE_UNLIMITED); /* not yet */
     CHECK(!ig_cache_survey(cache, &left, NULL) && left.all_files == count);
     CHECK(left.files[IG_CACHE_TEMPORARY] == 6);
     write_ledger(4096 * count, DAY + HOUR);
     ig_cache_kept(cache, 10, IG_CACHE_UNLIMITED);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         CHECK(is_there(in_cache(files[i].name, path)) == files[i].stays);
+    }
     CHECK(!ig_cache_trim(cache, 0, &removed, &left, NULL) && removed.all_files == 4);
 }
 
@@ -275,8 +278,9 @@ static void test_kept(void) {
     for (unsigned i = 0; i < FILES; i++) {
         CHECK(put(kernel(i % 5, i, path), FILE_SIZE, 'k'));
         set_age(path, FILES - i);
-        if (i == 20) /* damaged: as if it were not there */
+        if (i == 20) { /* damaged: as if it were not there */
             CHECK(put(in_cache("ledger", path), 42, 'x'));
+        }
         ig_cache_kept(cache, FILE_SIZE, LIMIT);
         CHECK(!ig_cache_survey(cache, &left, NULL) && left.all_bytes <= LIMIT);
         CHECK(is_there(kernel(i % 5, i, path)));
@@ -316,23 +320,29 @@ static void test_no_folder(void) {
 static bool in_processes(int count, int (*task)(int)) {
     bool good = true;
     fflush(stderr);
-    for (int i = 0; i < count; i++)
-        if (fork() == 0)
+    for (int i = 0; i < count; i++) {
+        if (fork() == 0) {
             _exit(task(i));
-    for (int i = 0, status; i < count; i++)
+        }
+    }
+    for (int i = 0, status; i < count; i++) {
         good &= wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
     return good;
 }
 
 static int trim_as_another_user(int index) {
     struct ig_error error = {0};
     (void)index;
-    if (geteuid() == 0 && (setgid(65534) || setuid(65534)))
+    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) {
         return 1;
-    if (ig_cache_trim(cache, 0, &removed, &left, &error) != INGOT_IO_ERROR)
+    }
+    if (ig_cache_trim(cache, 0, &removed, &left, &error) != INGOT_IO_ERROR) {
         return 2;
-    if (removed.all_files || left.all_files != 3)
+    }
+    if (removed.all_files || left.all_files != 3) {
         return 3;
+    }
     ig_cache_kept(cache, 10, 1); /* silently nothing */
     return strstr(ig_error_text(&error), "cannot remove") && strstr(ig_error_text(&error), ".ingot")
                ? 0
@@ -342,8 +352,9 @@ static int trim_as_another_user(int index) {
 static void test_unwritable(void) {
     char path[PATH_MAX];
     begin("unwritable");
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         CHECK(put(kernel(1, i, path), 10, 'k'));
+    }
     CHECK(!chmod(work, 0755) && !chmod(cache, 0555) && !chmod(in_cache("01", path), 0555));
     CHECK(in_processes(1, trim_as_another_user));
     CHECK(!chmod(cache, 0700) && !chmod(in_cache("01", path), 0700) && !chmod(work, 0700));
@@ -360,22 +371,25 @@ static int share_cache(int index) {
         size_t size;
         unsigned number = (i * 7 + (unsigned)index) % 61;
         kernel(number % 9, number, path);
-        if (!put(path, ENTRY, (int)number))
+        if (!put(path, ENTRY, (int)number)) {
             return 1;
+        }
         int fd = open(path, O_RDONLY);
         ig_cache_kept(cache, ENTRY, SHARED_LIMIT);
         if (fd >= 0) {
             char *mapped = mmap(NULL, ENTRY, PROT_READ, MAP_PRIVATE, fd, 0);
             if (mapped == MAP_FAILED || mapped[0] != (char)number ||
-                mapped[ENTRY - 1] != (char)number)
+                mapped[ENTRY - 1] != (char)number) {
                 return 2;
+            }
             munmap(mapped, ENTRY);
             close(fd);
         }
         number = (number + 13) % 61;
         if (ig_file_read(kernel(number % 9, number, path), 0, &bytes, &size, NULL) == INGOT_OK) {
-            if (size != ENTRY || bytes[0] != (char)number || bytes[ENTRY - 1] != (char)number)
+            if (size != ENTRY || bytes[0] != (char)number || bytes[ENTRY - 1] != (char)number) {
                 return 3;
+            }
             ig_cache_used(path);
             free(bytes);
         }
@@ -399,8 +413,9 @@ static void test_processes(void) {
     CHECK(!left.files[IG_CACHE_TEMPORARY]);
 
     begin("sweepers");
-    for (unsigned i = 0; i < 300; i++)
+    for (unsigned i = 0; i < 300; i++) {
         CHECK(put(kernel(i % 16, i, path), 10, 'k'));
+    }
     CHECK(in_processes(PROCESSES, trim_to_nothing));
     CHECK(!ig_cache_survey(cache, &left, NULL) && !left.all_files);
 }
@@ -412,8 +427,9 @@ static void *share_in_thread(void *index) {
 static void test_threads(void) {
     pthread_t threads[PROCESSES];
     begin("threads");
-    for (intptr_t i = 0; i < PROCESSES; i++)
+    for (intptr_t i = 0; i < PROCESSES; i++) {
         CHECK(!pthread_create(&threads[i], NULL, share_in_thread, (void *)(i + 1)));
+    }
     for (int i = 0; i < PROCESSES; i++) {
         void *failure = NULL;
         CHECK(!pthread_join(threads[i], &failure) && !failure);

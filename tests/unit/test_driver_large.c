@@ -208,11 +208,12 @@ static double seconds_for_lines(const char *compiler, const char *folder, int li
 
 static double seconds_for_kernels(const char *compiler, const char *folder, int kernels) {
     struct ig_text text = {0};
-    for (int i = 0; i < kernels; i++)
+    for (int i = 0; i < kernels; i++) {
         ig_text_printf(&text,
                        "kernel void k%d(device float *x [[buffer(0)]], "
                        "uint i [[thread_position_in_grid]]) { x[i] *= %d; }\n",
                        i, i);
+    }
     return seconds_to_compile(compiler, folder, &text);
 }
 

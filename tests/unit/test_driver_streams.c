@@ -34,8 +34,9 @@ static void expect(const char *text, uint32_t bytes, uint32_t arrays, int line) 
     uint32_t wanted = INGOT_CPU_KERNEL_STREAMS + bytes * INGOT_CPU_KERNEL_STREAMED +
                       arrays * INGOT_CPU_KERNEL_ARRAYS;
     CHECK(flags == wanted);
-    if (flags != wanted)
+    if (flags != wanted) {
         fprintf(stderr, "  line %d: 0x%08x, not 0x%08x\n", line, flags, wanted);
+    }
     analysed_free(&a);
 }
 #define EXPECT(text, bytes, arrays) expect(DECLARATIONS BEGIN text, bytes, arrays, __LINE__)

@@ -154,12 +154,14 @@ static const struct rewrite_case errors[] = {
 /* Runs of white space become one space. */
 static char *squeeze(const char *text) {
     char *copy = malloc(strlen(text) + 1), *out = copy;
-    if (!copy)
+    if (!copy) {
         return NULL;
+    }
     for (const char *p = text; *p; p++) {
         char c = *p == '\n' || *p == '\t' ? ' ' : *p;
-        if (c != ' ' || (out > copy && out[-1] != ' '))
+        if (c != ' ' || (out > copy && out[-1] != ' ')) {
             *out++ = c;
+        }
     }
     *out = 0;
     return copy;
@@ -171,8 +173,9 @@ static ingot_status rewrite(struct ig_arena *arena, const char *source, const ch
     size_t size;
     ingot_status status =
         igc_source_open(arena, &options, source, strlen(source), true, opened, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     return igc_source_rewrite(opened, kernel ? &kernel : NULL, kernel ? 1 : 0, cpp, &size, error);
 }
 
@@ -187,10 +190,11 @@ static void check_rewrites(void) {
         char *got = squeeze(cpp), *expected = squeeze(test->expected);
         ok = ok && got && expected && strstr(got, expected) &&
              !(test->unexpected && strstr(strchr(got, '"'), test->unexpected));
-        if (!ok)
+        if (!ok) {
             fprintf(stderr, "source:   %s\nexpected: %s\nwithout:  %s\ngot:      %s\n%s\n",
                     test->source, test->expected, test->unexpected ? test->unexpected : "", got,
                     ig_error_text(&error));
+        }
         CHECK(ok);
         free(got);
         free(expected);
@@ -208,9 +212,10 @@ static void check_errors(void) {
         bool failed =
             rewrite(&arena, errors[i].source, errors[i].kernel, &cpp, &opened, &error) != INGOT_OK;
         bool ok = failed && strstr(ig_error_text(&error), errors[i].expected);
-        if (!ok)
+        if (!ok) {
             fprintf(stderr, "source: %s\nexpected: %s\ngot: %s\n", errors[i].source,
                     errors[i].expected, ig_error_text(&error));
+        }
         CHECK(ok);
         ig_error_clear(&error);
         ig_arena_free(&arena);
@@ -219,8 +224,9 @@ static void check_errors(void) {
 
 static size_t count_lines(const char *text) {
     size_t count = 0;
-    for (; *text; text++)
+    for (; *text; text++) {
         count += *text == '\n';
+    }
     return count;
 }
 
@@ -309,8 +315,9 @@ static void check_odd_input(void) {
         CHECK(igc_lex(&arena, inputs[i], strlen(inputs[i]), "t.metal", &tokens, &error) ==
               INGOT_OK);
         size_t size = 0;
-        for (size_t k = 0; k <= tokens.count; k++)
+        for (size_t k = 0; k <= tokens.count; k++) {
             size += tokens.items[k].space + tokens.items[k].size;
+        }
         CHECK(size == strlen(inputs[i]));
         rewrite(&arena, inputs[i], NULL, &cpp, &opened, &error);
         ig_error_clear(&error);
@@ -324,8 +331,9 @@ static void check_macros(void) {
                                               "#define LOOP LOOP", "#define M N + N"};
     struct igc_macros macros = {0};
     struct ig_text out = {0};
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         igc_macro_define(&macros, definitions[i], definitions[i] + strlen(definitions[i]));
+    }
     const char *line = "#pragma unroll(MIN(N, M)) LOOP MIN";
     igc_macro_expand(&macros, line, line + strlen(line), &out);
     CHECK(strcmp(ig_text_string(&out),

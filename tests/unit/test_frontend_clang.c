@@ -82,11 +82,13 @@ static char *prelude_folder(void) {
     const char *chosen = getenv("INGOT_PRELUDE");
     const char *file = __FILE__;
     const char *end = strstr(file, "tests/unit/");
-    if (chosen && *chosen)
+    if (chosen && *chosen) {
         return strdup(chosen);
+    }
     char *path = malloc(strlen(file) + sizeof "prelude");
-    if (path)
+    if (path) {
         sprintf(path, "%.*sprelude", (int)(end ? end - file : 0), file);
+    }
     return path;
 }
 
@@ -99,14 +101,16 @@ static void run_case(const struct compile_case *test, const struct igc_options *
     const char *warnings;
     ingot_status status = igc_source_open(&arena, options, test->source, strlen(test->source),
                                           false, &source, &error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = igc_source_compile(&source, options, NULL, 0, &bitcode, &size, &warnings, &error);
+    }
     bool ok = test->expected ? status == INGOT_COMPILE_ERROR &&
                                    strstr(ig_error_text(&error), test->expected) != NULL
                              : status == INGOT_OK && size > 4 && memcmp(bitcode, "BC", 2) == 0;
-    if (!ok)
+    if (!ok) {
         fprintf(stderr, "%s: expected %s, got status %d:\n%s\n", test->name,
                 test->expected ? test->expected : "no error", (int)status, ig_error_text(&error));
+    }
     CHECK(ok);
     ig_error_clear(&error);
     ig_arena_free(&arena);
@@ -148,8 +152,9 @@ static void check_removed_header(const struct igc_options *options, const char *
     CHECK(size > 0 && !ig_file_write(clang, script, (size_t)size, NULL) && !chmod(clang, 0700));
     wrapped.clang = clang;
     for (int fresh = 1; fresh >= 0; fresh--) {
-        if (!fresh)
+        if (!fresh) {
             run_case(&cases[0], &wrapped); /* makes the header, which is there the next time */
+        }
         CHECK(!ig_file_write(sign, "", 0, NULL));
         run_case(&cases[0], &wrapped);
         CHECK(access(sign, F_OK) != 0); /* it was removed */
@@ -182,8 +187,9 @@ int main(void) {
         return 1;
     }
     options.cache_dir = folder;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_case(&cases[i], &options);
+    }
     check_second_compilation(&options);
     check_removed_header(&options, folder);
     options.cache_dir = ""; /* works without, only slower */

@@ -51,8 +51,9 @@ static const char frame[] =
     "}\n";
 
 static size_t size_of(const char *type) {
-    if (!strcmp(type, "i16"))
+    if (!strcmp(type, "i16")) {
         return 2;
+    }
     return !strcmp(type, "i64") ? 8 : 4;
 }
 
@@ -68,10 +69,12 @@ static void fill_inputs(const struct test_case *test, union number *x, uint32_t 
     for (unsigned i = 0; i < LANES && !strcmp(test->type, "float"); i++) {
         x[i].bits = 0;
         x[i].f32 = (float)((int)(i * 37 % 19) - 9) * 0.75f;
-        if (product)
+        if (product) {
             x[i].f32 = i % 3 ? -2.0f : 0.25f;
-        if (extremes && i == 5)
+        }
+        if (extremes && i == 5) {
             x[i].f32 = NAN;
+        }
     }
 }
 
@@ -95,8 +98,9 @@ static void run_case(const struct test_case *test, const struct igv_target *targ
     fill_inputs(test, x, index);
     memset(memory, 0x5a, sizeof memory);
     memset(threadgroup_memory, 0, sizeof threadgroup_memory);
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         memcpy(memory[0] + i * size, &x[i], size);
+    }
     memcpy(memory[2], index, sizeof index);
     memset(memory[3], 0, sizeof memory[3]);
     struct ingot_cpu_group group = one_simdgroup();
@@ -108,18 +112,20 @@ static void run_case(const struct test_case *test, const struct igv_target *targ
         memcpy(&got[i], memory[1] + i * size, size);
         union number untouched = {0};
         memset(&untouched, 0x5a, size);
-        if (!(mask >> i & 1))
+        if (!(mask >> i & 1)) {
             wanted[i] = untouched;
-        else if (undefined >> i & 1)
+        } else if (undefined >> i & 1) {
             continue;
+        }
         uint64_t keep = size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1;
         bool both_nan = !strcmp(test->type, "float") && isnan(got[i].f32) && isnan(wanted[i].f32);
         if ((got[i].bits & keep) != (wanted[i].bits & keep) && !both_nan) {
-            if (same)
+            if (same) {
                 fprintf(stderr, "%s, %s, mask %08x%s: lane %u holds %llx, not %llx\n", test->name,
                         target->name, mask, full_mask ? " (full)" : "", i,
                         (unsigned long long)(got[i].bits & keep),
                         (unsigned long long)(wanted[i].bits & keep));
+            }
             same = false;
         }
     }
@@ -135,60 +141,70 @@ static uint32_t from_lane(const uint32_t *index, unsigned lane) {
 static void read_lane(const union number *x, unsigned from, uint32_t mask, union number *y,
                       unsigned to) {
     y[to] = x[from];
-    if (!(mask >> from & 1))
+    if (!(mask >> from & 1)) {
         undefined |= 1u << to;
+    }
 }
 
 static void model_shuffle(const union number *x, const uint32_t *index, uint32_t mask,
                           union number *y) {
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         read_lane(x, from_lane(index, i), mask, y, i);
+    }
 }
 
 static void model_shuffle_xor5(const union number *x, const uint32_t *index, uint32_t mask,
                                union number *y) {
     (void)index;
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         read_lane(x, i ^ 5, mask, y, i);
+    }
 }
 
 static void model_shuffle_up3(const union number *x, const uint32_t *index, uint32_t mask,
                               union number *y) {
     (void)index;
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         read_lane(x, i < 3 ? i : i - 3, mask, y, i);
+    }
 }
 
 static void model_broadcast21(const union number *x, const uint32_t *index, uint32_t mask,
                               union number *y) {
     (void)index;
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         read_lane(x, 21, mask, y, i);
+    }
 }
 
 static void model_broadcast_first(const union number *x, const uint32_t *index, uint32_t mask,
                                   union number *y) {
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         read_lane(x, from_lane(index, 0), mask, y, i);
+    }
 }
 
 static void model_ballot(const union number *x, const uint32_t *index, uint32_t mask,
                          union number *y) {
     (void)index;
     uint32_t bits = 0;
-    for (unsigned i = 0; i < LANES; i++)
-        if ((mask >> i & 1) && x[i].i32 > 0)
+    for (unsigned i = 0; i < LANES; i++) {
+        if ((mask >> i & 1) && x[i].i32 > 0) {
             bits |= 1u << i;
-    for (unsigned i = 0; i < LANES; i++)
+        }
+    }
+    for (unsigned i = 0; i < LANES; i++) {
         y[i].u32 = bits;
+    }
 }
 
 static void model_active(const union number *x, const uint32_t *index, uint32_t mask,
                          union number *y) {
     (void)x;
     (void)index;
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         y[i].u32 = mask;
+    }
 }
 
 #define REDUCE_MODEL(name, T, member, identity, expression)                                        \
@@ -264,30 +280,37 @@ static void model_fetch_add(const union number *x, const uint32_t *index, uint32
 static void model_fetch_sub(const union number *x, const uint32_t *index, uint32_t mask,
                             union number *y) {
     model_exclusive_sum_u32(x, index, mask, y);
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         y[i].u32 = 0u - y[i].u32;
+    }
 }
 
 /* One of eight counters each, then what all lanes left in the counter. */
 static void model_histogram(const union number *x, const uint32_t *index, uint32_t mask,
                             union number *y) {
     uint32_t counters[8] = {0};
-    for (unsigned i = 0; i < LANES; i++)
-        if (mask >> i & 1)
+    for (unsigned i = 0; i < LANES; i++) {
+        if (mask >> i & 1) {
             counters[index[i] & 7] += x[i].u32;
-    for (unsigned i = 0; i < LANES; i++)
+        }
+    }
+    for (unsigned i = 0; i < LANES; i++) {
         y[i].u32 = counters[index[i] & 7];
+    }
 }
 
 static void model_total_max(const union number *x, const uint32_t *index, uint32_t mask,
                             union number *y) {
     (void)index;
     int32_t largest = 0;
-    for (unsigned i = 0; i < LANES; i++)
-        if ((mask >> i & 1) && x[i].i32 > largest)
+    for (unsigned i = 0; i < LANES; i++) {
+        if ((mask >> i & 1) && x[i].i32 > largest) {
             largest = x[i].i32;
-    for (unsigned i = 0; i < LANES; i++)
+        }
+    }
+    for (unsigned i = 0; i < LANES; i++) {
         y[i].i32 = largest;
+    }
 }
 
 /* Every lane tries to take an empty slot of four; y is 1 for those that got one. */
@@ -297,8 +320,9 @@ static void model_take(const union number *x, const uint32_t *index, uint32_t ma
     bool taken[4] = {false};
     for (unsigned i = 0; i < LANES; i++) {
         y[i].u32 = !taken[index[i] & 3];
-        if (mask >> i & 1)
+        if (mask >> i & 1) {
             taken[index[i] & 3] = true;
+        }
     }
 }
 
@@ -306,19 +330,23 @@ static void model_take(const union number *x, const uint32_t *index, uint32_t ma
 static void model_take_or_not(const union number *x, const uint32_t *index, uint32_t mask,
                               union number *y) {
     model_take(x, index, mask, y);
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < LANES; i++) {
         y[i].i32 = y[i].u32 ? 1 : -1;
+    }
 }
 
 static void model_last_store(const union number *x, const uint32_t *index, uint32_t mask,
                              union number *y) {
     (void)index;
     unsigned last = 0;
-    for (unsigned i = 0; i < LANES; i++)
-        if (mask >> i & 1)
+    for (unsigned i = 0; i < LANES; i++) {
+        if (mask >> i & 1) {
             last = i;
-    for (unsigned i = 0; i < LANES; i++)
+        }
+    }
+    for (unsigned i = 0; i < LANES; i++) {
         y[i] = x[last];
+    }
 }
 
 static void model_copy(const union number *x, const uint32_t *index, uint32_t mask,
@@ -456,8 +484,9 @@ static const char *only; /* the cases whose name contains this */
 static void test_cases(const struct igv_target *target) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct test_case test = cases[i];
-        if (only && !strstr(test.name, only))
+        if (only && !strstr(test.name, only)) {
             continue;
+        }
         run_case(&test, target, ~0u, true);
         run_case(&test, target, ~0u, false);
         run_case(&test, target, 0xf00ff10eu, false);

@@ -63,10 +63,11 @@ static void run_positions(const struct igv_target *target, enum ingot_cpu_ids id
             uint32_t wanted = (2 * sx + tx) * 3 + (sy + ty) * 500 + (3 * sz + tz) * 70000 +
                               tx * 11 + ty * 13000 + tz * 1700000 + 777;
             memcpy(&got, memory[1] + 4 * i, sizeof got);
-            if (got != wanted && same)
+            if (got != wanted && same) {
                 fprintf(stderr,
                         "positions, %s, variant %d, group %u %u %u, thread %u: %u, not %u\n",
                         target->name, (int)ids, sx, sy, sz, t, got, wanted);
+            }
             same = same && got == wanted;
         }
     }
@@ -78,8 +79,9 @@ static void run_positions(const struct igv_target *target, enum ingot_cpu_ids id
 static void test_positions(const struct igv_target *target) {
     static const uint32_t aligned[][3] = {{32, 1, 1}, {1024, 1, 1}, {32, 32, 1}, {96, 5, 2},
                                           {64, 4, 4}, {32, 1, 32},  {480, 2, 1}, {32, 3, 10}};
-    for (size_t i = 0; i < sizeof aligned / sizeof *aligned; i++)
+    for (size_t i = 0; i < sizeof aligned / sizeof *aligned; i++) {
         run_positions(target, INGOT_CPU_IDS_ALIGNED, aligned[i][0], aligned[i][1], aligned[i][2]);
+    }
     run_positions(target, INGOT_CPU_IDS_LINEAR, 1000, 1, 1);
     run_positions(target, INGOT_CPU_IDS_LINEAR, 7, 1, 1);
     run_positions(target, INGOT_CPU_IDS_GENERAL, 7, 5, 3);
@@ -164,17 +166,21 @@ static void run_matrix(const struct igv_target *target, const char *tb, const ch
     code.function(&group, 0, ~0u);
     bool same = true, flip_b = tb[0] == 't' || (tb[0] == '%' && flag);
     bool flip_d = td[0] == 't' || (td[0] == '%' && flag);
-    for (int row = 0; row < 8; row++)
+    for (int row = 0; row < 8; row++) {
         for (int column = 0; column < 8; column++) {
             float sum = a[row * 12 + column];
-            for (int k = 0; k < 8; k++)
+            for (int k = 0; k < 8; k++) {
                 sum += a[row * 12 + k] * (flip_b ? b[column * 9 + k] : b[k * 9 + column]);
+            }
             same = same && sum == (flip_d ? d[column * 10 + row] : d[row * 10 + column]);
         }
-    for (int row = 0; row < 7; row++)
+    }
+    for (int row = 0; row < 7; row++) {
         same = same && d[row * 10 + 8] == -1234 && d[row * 10 + 9] == -1234;
-    if (!same)
+    }
+    if (!same) {
         fprintf(stderr, "matrix, %s, transpose %s, %s, flag %u\n", target->name, tb, td, flag);
+    }
     CHECK(same);
     code_free(&code);
 }
@@ -204,26 +210,33 @@ static void run_half_matrix(const struct igv_target *target, const char *tb, con
         return;
     }
     uint16_t *a = (uint16_t *)memory[0], *d = (uint16_t *)memory[1];
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 100; i++) {
         a[i] = (uint16_t)(i * 311);
+    }
     struct ingot_cpu_group group = one_simdgroup();
     code.function(&group, 0, ~0u);
     bool same = true, flip = strcmp(tb, td) != 0;
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 64; i++) {
         same = same && d[i] == (flip ? a[i % 8 * 11 + i / 8] : a[i / 8 * 11 + i % 8]);
+    }
     CHECK(same);
     code_free(&code);
 }
 
 static void test_matrices(const struct igv_target *target) {
     static const char *const spellings[] = {"false", "true", "%flag"};
-    for (int b = 0; b < 3; b++)
-        for (int d = 0; d < 3; d++)
-            for (uint32_t flag = 0; flag <= (b == 2 || d == 2); flag++)
+    for (int b = 0; b < 3; b++) {
+        for (int d = 0; d < 3; d++) {
+            for (uint32_t flag = 0; flag <= (b == 2 || d == 2); flag++) {
                 run_matrix(target, spellings[b], spellings[d], flag);
-    for (int b = 0; b < 2; b++)
-        for (int d = 0; d < 2; d++)
+            }
+        }
+    }
+    for (int b = 0; b < 2; b++) {
+        for (int d = 0; d < 2; d++) {
             run_half_matrix(target, spellings[b], spellings[d]);
+        }
+    }
 }
 
 /* ---- barriers and logs -------------------------------------------------------------------------

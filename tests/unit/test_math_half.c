@@ -31,8 +31,9 @@ static const char source[] =
 
 static size_t occurrences(const char *text, const char *word) {
     size_t count = 0;
-    for (const char *p = text; (p = strstr(p, word)); p++)
+    for (const char *p = text; (p = strstr(p, word)); p++) {
         count++;
+    }
     return count;
 }
 

@@ -12,9 +12,9 @@
 static int passed, failed;
 
 static void check(bool good, const char *what) {
-    if (good)
+    if (good) {
         passed++;
-    else {
+    } else {
         failed++;
         printf("FAIL %s\n", what);
     }
@@ -28,8 +28,9 @@ static struct ig_text file_with(const char *header, size_t data) {
     ig_text_append(&file, "\x93NUMPY\1\0", 8);
     ig_text_append(&file, size, 2);
     ig_text_puts(&file, header);
-    for (size_t i = 0; i < data; i++)
+    for (size_t i = 0; i < data; i++) {
         ig_text_append(&file, "\0", 1);
+    }
     return file;
 }
 
@@ -40,9 +41,10 @@ static void refuses(const char *header, size_t data, const char *expected) {
     ingot_status status = ig_npy_parse(file.data, file.size, "a.npy", &array, &error);
     bool good = status != INGOT_OK && strstr(ig_error_text(&error), expected) &&
                 strstr(ig_error_text(&error), "a.npy");
-    if (!good)
+    if (!good) {
         printf("  status %d, message \"%s\", expected \"%s\"\n", (int)status, ig_error_text(&error),
                expected);
+    }
     check(good, header);
     ig_error_clear(&error);
     ig_text_free(&file);
@@ -55,8 +57,9 @@ static void reads(const char *header, size_t data, ingot_scalar_type scalar, uin
     ingot_status status = ig_npy_parse(file.data, file.size, "a.npy", &array, &error);
     bool good = status == INGOT_OK && array.scalar == scalar && array.rank == rank &&
                 array.data_size == data;
-    if (!good)
+    if (!good) {
         printf("  %s\n", ig_error_text(&error));
+    }
     check(good, header);
     ig_error_clear(&error);
     ig_text_free(&file);
@@ -98,8 +101,9 @@ static void test_truncation(void) {
         char *part = malloc(size ? size : 1);
         struct ig_npy array;
         struct ig_error error = {0};
-        if (!part)
+        if (!part) {
             break;
+        }
         memcpy(part, file.data, size);
         good &= ig_npy_parse(part, size, "a.npy", &array, &error) != INGOT_OK;
         ig_error_clear(&error);
@@ -121,8 +125,9 @@ static void test_round_trip(void) {
     snprintf(path, sizeof path, "%s/a.npy", folder);
     for (int scalar = INGOT_SCALAR_BOOL; scalar <= INGOT_SCALAR_F32; scalar++) {
         uint8_t data[48];
-        for (size_t i = 0; i < sizeof data; i++)
+        for (size_t i = 0; i < sizeof data; i++) {
             data[i] = (uint8_t)(i & 1);
+        }
         struct ig_npy array = {.scalar = (ingot_scalar_type)scalar, .rank = 2, .shape = {2, 3}};
         struct ig_npy back;
         void *storage;
@@ -190,11 +195,13 @@ static void test_scalars(void) {
         struct ig_error error = {0};
         ingot_status status =
             ig_scalar_parse(table[i].type, table[i].text, strlen(table[i].text), bytes, &error);
-        if (!status)
+        if (!status) {
             ig_scalar_print(table[i].type, bytes, shown, sizeof shown);
+        }
         bool good = table[i].shown ? !status && !strcmp(shown, table[i].shown) : status != INGOT_OK;
-        if (!good)
+        if (!good) {
             printf("  got \"%s\"\n", shown);
+        }
         check(good, table[i].text);
         ig_error_clear(&error);
     }

@@ -21,8 +21,9 @@ static bool failed_with(const char *expected) {
     ingot_status status = igo_end(&call);
     const char *got = status ? ingot_error_message() : "(no failure)";
     bool same = status == INGOT_INVALID_ARGUMENT && !strcmp(got, expected);
-    if (!same)
+    if (!same) {
         fprintf(stderr, "  got \"%s\"\n", got);
+    }
     return same;
 }
 
@@ -183,8 +184,9 @@ static void test_call(void) {
     ingot_tensor x = tensor(0, INGOT_SCALAR_F32, 1, 8, 0),
                  y = tensor(64, INGOT_SCALAR_F32, 1, 8, 0);
     float *values = ingot_buffer_contents(buffer);
-    for (int i = 0; i < 32; i++)
+    for (int i = 0; i < 32; i++) {
         values[i] = (float)i;
+    }
     ingot_axpy_desc desc = {.x = &x, .y = &y, .alpha = 2};
     CHECK(!ingot_op_axpy(ops, stream, &desc) && !ingot_stream_wait(stream));
     CHECK(values[16] == 16 && values[17] == 19);

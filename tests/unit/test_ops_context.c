@@ -54,8 +54,9 @@ static void test_streams(void) {
     CHECK(context_cuda(0, &native[0], &again) == INGOT_OK && again.stream == second.stream);
 
     pthread_t threads[4];
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         CHECK(pthread_create(&threads[i], NULL, find_again, second.stream) == 0);
+    }
     for (int i = 0; i < 4; i++) {
         void *found = NULL;
         CHECK(pthread_join(threads[i], &found) == 0 && found == second.stream);
@@ -83,8 +84,9 @@ static struct {
 
 static void *give_scratch(void *where, uint64_t bytes) {
     CHECK(where == &scratch && bytes > 0 && scratch.count < 16);
-    if (scratch.refuse || scratch.count == 16)
+    if (scratch.refuse || scratch.count == 16) {
         return NULL;
+    }
     return scratch.given[scratch.count++] = aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
@@ -106,8 +108,9 @@ static ingot_status attend(const context *cpu, ingot_ops *ops, float *q, float *
         .q = &tensors[0], .k = &tensors[1], .v = &tensors[2], .out = &tensors[3]};
     ingot_status status = ingot_op_attention(ops, cpu->stream, &desc);
     CHECK(ingot_stream_wait(cpu->stream) == INGOT_OK);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         ingot_buffer_release(buffers[i]);
+    }
     return status;
 }
 
@@ -119,17 +122,20 @@ static void test_scratch(void) {
     float *q = calloc(ROWS * WIDTH, 4), *k = calloc(ROWS * KEYS * WIDTH, 4);
     float *v = calloc(ROWS * KEYS * WIDTH, 4), *out = calloc(ROWS * WIDTH, 4);
     CHECK(q && k && v && out);
-    for (int i = 0; v && i < ROWS * KEYS * WIDTH; i++)
+    for (int i = 0; v && i < ROWS * KEYS * WIDTH; i++) {
         v[i] = (float)(i % WIDTH);
+    }
     ingot_status status = attend(&cpu, ops, q, k, v, out);
     CHECK(status == INGOT_OK && scratch.count > 0);
-    for (int i = 0; out && i < ROWS * WIDTH; i++)
+    for (int i = 0; out && i < ROWS * WIDTH; i++) {
         CHECK(out[i] > (float)(i % WIDTH) - 0.01f && out[i] < (float)(i % WIDTH) + 0.01f);
+    }
     scratch.refuse = true;
     CHECK(attend(&cpu, ops, q, k, v, out) == INGOT_OUT_OF_MEMORY);
     CHECK(strstr(ingot_error_message(), "scratch memory"));
-    for (unsigned i = 0; i < scratch.count; i++)
+    for (unsigned i = 0; i < scratch.count; i++) {
         free(scratch.given[i]);
+    }
     free(q);
     free(k);
     free(v);
@@ -142,8 +148,9 @@ static uint64_t table_of(const context *gpu, ingot_stream *stream, const uint64_
     struct igo_call call = {.ops = gpu->ops, .stream = stream};
     ingot_buffer *buffer = igo_table(&call, bytes, 64);
     CHECK(buffer && !call.failed);
-    if (!buffer)
+    if (!buffer) {
         return 0;
+    }
     uint64_t address = ingot_buffer_address(buffer);
     CHECK(getenv("FAKE_CUDA_CAPTURING") || !ingot_stream_wait(stream)); /* not in a capture */
     CHECK(!memcmp((const void *)(uintptr_t)address, bytes, 64));

@@ -29,26 +29,30 @@ static bool region_open(struct region *r, size_t bytes) {
     r->whole = r->length + 2 * GUARD;
     r->reserved =
         mmap(NULL, r->whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (r->reserved == MAP_FAILED)
+    if (r->reserved == MAP_FAILED) {
         return false;
+    }
     r->memory = r->reserved + GUARD;
     const int file = memfd_create("large", 0);
     bool fine = file >= 0 && !ftruncate(file, SHARED);
-    for (size_t at = 0; at < r->length && fine; at += SHARED)
+    for (size_t at = 0; at < r->length && fine; at += SHARED) {
         fine = mmap(r->memory + at, SHARED, access, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
+    }
     close(file);
     const size_t page = 4096, last = bytes / page * page;
     const size_t places[] = {0, last - OWN}, sizes[] = {OWN, r->length - last + OWN};
-    for (int i = 0; i < 2 && fine; i++)
+    for (int i = 0; i < 2 && fine; i++) {
         fine = mmap(r->memory + places[i], sizes[i], access,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+    }
     return fine && !ingot_buffer_wrap(device, r->memory, r->length, NULL, NULL, &r->buffer);
 }
 
 static void region_close(struct region *r) {
     ingot_buffer_release(r->buffer);
-    if (r->reserved != MAP_FAILED)
+    if (r->reserved != MAP_FAILED) {
         munmap(r->reserved, r->whole);
+    }
 }
 
 static ingot_tensor line(const struct region *r) {
@@ -59,9 +63,10 @@ static ingot_tensor line(const struct region *r) {
 static int wrong(const struct region *r, uint16_t bits) {
     const uint16_t *elements = (const uint16_t *)(const void *)r->memory;
     int count = 0;
-    for (int64_t i = 0; i < 1000; i++)
+    for (int64_t i = 0; i < 1000; i++) {
         count +=
             (elements[i] != bits) + (elements[COUNT - 1 - i] != bits) + (elements[COUNT + i] != 0);
+    }
     return count;
 }
 
@@ -98,12 +103,15 @@ static void attend(const struct region *keys, const struct region *values, int64
     uint16_t *memory = ingot_buffer_contents(small);
     int64_t *slots = (int64_t *)(void *)(memory + 2 * TOKENS * DIM + 2 * DIM);
     int32_t *table = (int32_t *)(void *)(slots + TOKENS), *length = table + BLOCKS_USED;
-    for (int i = 0; i < 2 * TOKENS * DIM + DIM; i++) /* between 0.5 and 1, with either sign */
+    for (int i = 0; i < 2 * TOKENS * DIM + DIM; i++) { /* between 0.5 and 1, with either sign */
         memory[i] = (uint16_t)(0x3800 | ((i * 7919) & 0x3ff) | ((i * 31) & 1 ? 0x8000 : 0));
-    for (int i = 0; i < TOKENS; i++)
+    }
+    for (int i = 0; i < TOKENS; i++) {
         slots[i] = (blocks - BLOCKS_USED) * BLOCK + i;
-    for (int i = 0; i < BLOCKS_USED; i++)
+    }
+    for (int i = 0; i < BLOCKS_USED; i++) {
         table[i] = (int32_t)(blocks - BLOCKS_USED + i);
+    }
     *length = TOKENS;
 #define HERE(pointer, type, ...)                                                                   \
     ingot_tensor_contiguous(small, (uint64_t)((char *)(pointer) - (char *)memory), type,           \
@@ -153,8 +161,9 @@ static void test_paged(void) {
         region_close(&values);
     }
     bool zero = true;
-    for (int i = 0; i < DIM; i++)
+    for (int i = 0; i < DIM; i++) {
         zero = zero && !(small[i] & 0x7fff);
+    }
     CHECK(!zero);
     CHECK(!memcmp(small, large, sizeof small));
 }

@@ -25,8 +25,9 @@ static const char *refusal(const char *text) {
 
 static bool refused(const char *text, const char *expected) {
     const char *got = refusal(text);
-    if (strcmp(got, expected))
+    if (strcmp(got, expected)) {
         fprintf(stderr, "  got \"%s\"\n", got);
+    }
     return !strcmp(got, expected);
 }
 

@@ -17,8 +17,9 @@ static void check_knobs(const ingot_ops_info *info) {
         CHECK(!knob->power_of_two || !(knob->fallback & (knob->fallback - 1)));
         /* Keys are read back: a knob's name must not end in a digit. */
         CHECK(!strchr("0123456789", knob->name[strlen(knob->name) - 1]));
-        for (size_t other = 0; other < k; other++)
+        for (size_t other = 0; other < k; other++) {
             CHECK(strcmp(knob->name, info->knobs[other].name));
+        }
     }
 }
 
@@ -34,12 +35,14 @@ int main(void) {
         CHECK(info.limits && info.variants);
         CHECK(info.types);
         check_knobs(&info);
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; k < i; k++) {
             CHECK(!ingot_ops_describe(k, &other) && strcmp(info.name, other.name));
+        }
         const struct ingot_ops_info *found = igo_operation_find(info.name, strlen(info.name));
         CHECK(found && !strcmp(found->name, info.name));
-        if (check_failed > before)
+        if (check_failed > before) {
             fprintf(stderr, "  operation %zu, %s\n", i, info.name ? info.name : "(no name)");
+        }
     }
     CHECK(!igo_operation_find("axp", 3) && !igo_operation_find("", 0));
     ingot_ops_info info;
@@ -48,8 +51,9 @@ int main(void) {
 
     struct igo_policy policy = {0};
     struct ig_error error = {0};
-    if (igo_policy_add(&policy, "default policy", igo_default_policy, &error))
+    if (igo_policy_add(&policy, "default policy", igo_default_policy, &error)) {
         fprintf(stderr, "  %s\n", ig_error_text(&error));
+    }
     CHECK(!error.status);
     ig_error_clear(&error);
     igo_policy_free(&policy);

@@ -119,8 +119,9 @@ static void cubins(void) {
         OK(ingot_stream_create(device, &stream));
         make_library_of(&variant, &name, 1);
         OK(ingot_buffer_create(device, sizeof marks, &data));
-        if (cases[i].refusal)
+        if (cases[i].refusal) {
             fake->fail("cuModuleLoadDataEx", 1, cases[i].refusal);
+        }
         ingot_kernel *kernel = kernel_named("mark");
         fake->clear_log();
         OK(run_one(kernel, data, 0));
@@ -466,8 +467,9 @@ static void memory(void) {
     OK(ingot_buffer_create(device, 256, &b));
     OK(ingot_stream_download(stream, a, 0, bytes, 256));
     bool zeroed = true;
-    for (int i = 0; i < 256; i++)
+    for (int i = 0; i < 256; i++) {
         zeroed &= bytes[i] == 0;
+    }
     CHECK(zeroed);
     OK(ingot_stream_fill(stream, a, 16, 32, 7));
     OK(ingot_stream_copy(stream, a, 16, b, 100, 32));
@@ -660,8 +662,9 @@ static void threads(void) {
     load_fake();
     open_with(NULL);
     ingot_kernel *kernel = kernel_named("mark");
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         CHECK(!pthread_create(&workers[i], NULL, work, kernel));
+    }
     for (int i = 0; i < 4; i++) {
         void *wrong = NULL;
         pthread_join(workers[i], &wrong);

@@ -187,8 +187,9 @@ struct turns {
 
 static void *take_turns(void *context) {
     const struct turns *turns = context;
-    for (int turn = 0; turn < 8; turn++)
+    for (int turn = 0; turn < 8; turn++) {
         check_kernel(turns->devices[turn % 2], turns->kernels[turn % 2], turn & 2);
+    }
     return NULL;
 }
 
@@ -209,8 +210,9 @@ static void two_devices_in_turns(void) {
     take_turns(&turns);
     pthread_t thread;
     int refused = pthread_create(&thread, NULL, take_turns, &turns);
-    if (!refused)
+    if (!refused) {
         pthread_join(thread, NULL);
+    }
     CHECK(!refused);
 
     ingot_buffer *there, *none = NULL;
@@ -306,8 +308,9 @@ static void missed_barriers(void) {
     ingot_kernel *mark = kernel_named("mark");
     OK(run_one(stop, out, 0));
     OK(run_in(other, mark, out, 0));
-    for (int looks = 0; looks < 10; looks++) /* more than the fake's streams are busy for */
+    for (int looks = 0; looks < 10; looks++) { /* more than the fake's streams are busy for */
         OK(ingot_stream_wait(other));
+    }
     /* It is known by now: the stream drops what follows, until its error was returned. */
     OK(ingot_stream_fill(stream, out, 0, 256, 0));
     FAILS(ingot_stream_wait(stream), INGOT_BARRIER_ERROR, "kernel \"stop\", threadgroup (1, 2, 3)",
@@ -367,8 +370,9 @@ static void missed_in_graphs(void) {
     OK(ingot_stream_wait(wrapped));
     ingot_kernel *mark = kernel_named("mark");
     OK(run_in(wrapped, stop, out, 0));
-    for (int looks = 0; looks < 10; looks++)
+    for (int looks = 0; looks < 10; looks++) {
         OK(ingot_stream_wait(stream));
+    }
     OK(run_in(wrapped, mark, out, 0));
     FAILS(ingot_stream_wait(wrapped), INGOT_BARRIER_ERROR, "kernel \"stop\"", "SIMD-groups 1-2");
     CHECK(first_word(stream, out) == 1);
@@ -383,7 +387,8 @@ int main(void) {
     static const test_group groups[] = {
         fault,      fault_when_blocking, fault_for_good,   two_devices,      fault_beside_cpu,
         time_limit, missed_barriers,     lenient_barriers, missed_in_graphs, two_devices_in_turns};
-    for (end_at = 0; end_at < sizeof ends / sizeof ends[0]; end_at++)
+    for (end_at = 0; end_at < sizeof ends / sizeof ends[0]; end_at++) {
         run_group(one_end);
+    }
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

@@ -93,9 +93,11 @@ static void open_orders(void) {
 static bool holds(ingot_buffer *data, uint32_t value) {
     uint32_t words[WORDS] = {0};
     OK(ingot_stream_download(stream, data, 0, words, sizeof words));
-    for (int i = 0; i < WORDS; i++)
-        if (words[i] != value)
+    for (int i = 0; i < WORDS; i++) {
+        if (words[i] != value) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -112,11 +114,12 @@ static void pair(void) {
     OK(ingot_stream_fill(stream, data, 0, WORDS * 4, 0));
     OK(run_one(first, data, 0));
     OK(run_one(second, data, 0));
-    if (orders[which].wrong)
+    if (orders[which].wrong) {
         FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, orders[which].name,
               orders[which].wrong, "griddepcontrol.wait, with an early start");
-    else
+    } else {
         CHECK(holds(data, 4));
+    }
     ingot_kernel_release(first);
     ingot_kernel_release(second);
     ingot_buffer_release(data);
@@ -234,8 +237,9 @@ static char *change_code(const char *text, enum change change) {
     CHECK(next != NULL);
     if (!next ||
         asprintf(&made, "%.*s%s%.*s%s%s", (int)(wait - text), text, change == NOTHING ? "" : "//",
-                 (int)(next + 1 - wait), wait, change == WAIT_LATER ? WAIT : "", next + 1) < 0)
+                 (int)(next + 1 - wait), wait, change == WAIT_LATER ? WAIT : "", next + 1) < 0) {
         return NULL;
+    }
     return made;
 }
 
@@ -243,8 +247,9 @@ static bool compile(char **bytes, size_t *size) {
     char *folder = NULL, *input = NULL, *output = NULL;
     if (ig_folder_temporary(&folder, NULL) != INGOT_OK ||
         asprintf(&input, "%s/add.metal", folder) < 0 ||
-        asprintf(&output, "%s/add.ingot", folder) < 0)
+        asprintf(&output, "%s/add.ingot", folder) < 0) {
         return false;
+    }
     ig_file_write(input, source, strlen(source), NULL);
     const char *argv[] = {getenv("INGOTC"), input, "--target", "sm_90", "-o", output, NULL};
     bool good = test_run_compiler(argv, output, bytes, size);
@@ -260,8 +265,10 @@ static bool make_changed(void) {
     struct ig_archive archive;
     char *bytes = NULL;
     size_t size = 0;
-    if (!compile(&bytes, &size) || ig_archive_read(&arena, bytes, size, &archive, NULL) != INGOT_OK)
+    if (!compile(&bytes, &size) ||
+        ig_archive_read(&arena, bytes, size, &archive, NULL) != INGOT_OK) {
         return false;
+    }
     struct ig_variant variant = archive.variants[0];
     struct ig_code code = variant.codes[0];
     char *text = change_code(code.bytes, changed);
@@ -283,8 +290,9 @@ static void compiled(void) {
     OK(ingot_device_open("cuda", NULL, &device));
     OK(ingot_stream_create(device, &stream));
     CHECK(make_changed());
-    if (!library)
+    if (!library) {
         return;
+    }
     ingot_buffer *data, *params;
     const uint32_t values[] = {WORDS, 5};
     ingot_kernel *kernel = kernel_named("add");
@@ -297,11 +305,12 @@ static void compiled(void) {
         .kernel = kernel, .threads = {WORDS}, .group = {32}, .args = args, .arg_count = 2};
     OK(ingot_stream_dispatch(stream, &desc));
     OK(ingot_stream_dispatch(stream, &desc));
-    if (changed == NOTHING)
+    if (changed == NOTHING) {
         CHECK(holds(data, 10));
-    else
+    } else {
         FAILS(ingot_stream_wait(stream), INGOT_KERNEL_FAULT, "kernel \"add\"", ": ld.",
               "before griddepcontrol.wait, with an early start");
+    }
     ingot_kernel_release(kernel);
     ingot_buffer_release(params);
     ingot_buffer_release(data);
@@ -309,14 +318,17 @@ static void compiled(void) {
 }
 
 int main(void) {
-    for (which = 0; which < ORDERS; which++)
+    for (which = 0; which < ORDERS; which++) {
         run_group(pair);
+    }
     run_group(serial);
     run_group(chain);
     run_group(work_between);
-    if (!getenv("INGOTC"))
+    if (!getenv("INGOTC")) {
         puts("left out: compiled code that was changed; $INGOTC names no compiler");
-    for (changed = NOTHING; getenv("INGOTC") && changed <= WAIT_LATER; changed++)
+    }
+    for (changed = NOTHING; getenv("INGOTC") && changed <= WAIT_LATER; changed++) {
         run_group(compiled);
+    }
     return check_report();
 }

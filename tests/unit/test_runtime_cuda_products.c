@@ -116,7 +116,8 @@ static void product(void) {
 }
 
 int main(void) {
-    for (which = 0; which < PRODUCTS; which++)
+    for (which = 0; which < PRODUCTS; which++) {
         run_group(product);
+    }
     return check_report();
 }

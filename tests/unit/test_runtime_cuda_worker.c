@@ -46,15 +46,18 @@ static pid_t worker_process(void) {
         int pid = 0, parent = 0;
         snprintf(path, sizeof path, "/proc/%s/stat", entry->d_name);
         FILE *file = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' ? fopen(path, "r") : NULL;
-        if (!file)
+        if (!file) {
             continue;
+        }
         if (fscanf(file, "%d (%31[^)]) %c %d", &pid, name, &state, &parent) == 4 &&
-            parent == (int)getpid() && strncmp(name, "ingot-cuda-work", 15) == 0)
+            parent == (int)getpid() && strncmp(name, "ingot-cuda-work", 15) == 0) {
             found = pid;
+        }
         fclose(file);
     }
-    if (folder)
+    if (folder) {
         closedir(folder);
+    }
     return found;
 }
 
@@ -101,8 +104,9 @@ static void check_results(void) {
     OK(run_one(add_one, copy, 0));
     OK(ingot_stream_download(stream, copy, 0, words, sizeof words));
     bool right = true;
-    for (uint32_t i = 0; i < WORDS; i++)
+    for (uint32_t i = 0; i < WORDS; i++) {
         right &= words[i] == 3 * (i + 1);
+    }
     CHECK(right);
     OK(ingot_stream_download(stream, data, 0, words, sizeof words));
     CHECK(words[0] == 0 && words[WORDS - 1] == 0);
@@ -180,10 +184,12 @@ static void compute_sums(float *results, double *elapsed) {
         float scale, more[30];
     } params = {50, 2.5f, {0}};
     float input[WORDS], table[2000];
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < WORDS; i++) {
         input[i] = 0.25f * (float)i;
-    for (int i = 0; i < 2000; i++)
+    }
+    for (int i = 0; i < 2000; i++) {
         table[i] = (float)i * 3;
+    }
     params.more[29] = 0.125f;
     ingot_kernel *sums = kernel_named("sums");
     OK(ingot_buffer_create(device, sizeof input, &data));
@@ -291,8 +297,9 @@ static void bulk(void) {
     uint32_t *words = malloc(4 * (size_t)COUNT), *back = calloc(COUNT, 4);
     ingot_buffer *data = NULL;
     CHECK(words && back);
-    for (uint32_t i = 0; words && i < COUNT; i++)
+    for (uint32_t i = 0; words && i < COUNT; i++) {
         words[i] = i * 2654435761u;
+    }
     OK(ingot_buffer_create(device, 4 * (uint64_t)COUNT, &data));
     FAILS(ingot_stream_upload(stream, data, 0, words, 4 * (uint64_t)COUNT), INGOT_OUT_OF_MEMORY,
           "ingot_stream_upload"); /* its second part; answers and calls still belong together */
@@ -316,12 +323,13 @@ static void endless_kernel(void) {
         OK(ingot_buffer_create(device, 256, &data));
         ingot_kernel *endless = kernel_named("endless");
         OK(run_one(endless, data, 0.05));
-        if (again)
+        if (again) {
             FAILS(ingot_stream_download(stream, data, 0, &word, 4), INGOT_TIMEOUT,
                   "kernel \"endless\"", "0.05 s and was ended");
-        else
+        } else {
             FAILS(ingot_stream_wait(stream), INGOT_TIMEOUT, "kernel \"endless\"",
                   "0.05 s and was ended");
+        }
         CHECK(has_no_children());
         FAILS(ingot_stream_wait(stream), INGOT_DEVICE_LOST, "endless", "open it again");
         ingot_kernel_release(endless);
@@ -397,20 +405,25 @@ static void threads(void) {
     ingot_device *more[COUNT] = {0};
     start_elsewhere();
     shared_kernel = kernel_named("add_one");
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < COUNT; i++) {
         CHECK(pthread_create(&ids[i], NULL, work, &right[i]) == 0);
-    for (int i = 0; i < COUNT; i++)
+    }
+    for (int i = 0; i < COUNT; i++) {
         CHECK(pthread_join(ids[i], NULL) == 0 && right[i]);
+    }
     ingot_kernel_release(shared_kernel);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < COUNT; i++) {
         CHECK(pthread_create(&ids[i], NULL, open_in_thread, &more[i]) == 0);
-    for (int i = 0; i < COUNT; i++)
+    }
+    for (int i = 0; i < COUNT; i++) {
         CHECK(pthread_join(ids[i], NULL) == 0 && more[i] != NULL);
+    }
     ingot_buffer *data = NULL;
     OK(ingot_buffer_create(more[0], 256, &data)); /* the thread is gone */
     ingot_buffer_release(data);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < COUNT; i++) {
         ingot_device_release(more[i]);
+    }
     check_results();
     close_all();
     CHECK(has_no_children());
@@ -458,15 +471,18 @@ static void forks(void) {
     snprintf(path, sizeof path, "/proc/%d/stat", (int)two[0]);
     for (int looks = 0; looks < 200 && state != 'Z'; looks++) {
         FILE *file = fopen(path, "r");
-        if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+        if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1) {
             state = 'Z';
-        if (file)
+        }
+        if (file) {
             fclose(file);
+        }
         sleep_ms(25);
     }
     CHECK(state == 'Z');
-    if (two[1] > 0)
+    if (two[1] > 0) {
         kill(two[1], SIGKILL);
+    }
 }
 
 static void missing_program(void) {
@@ -495,8 +511,9 @@ int main(void) {
     static const test_group groups[] = {same_results,   faults, messages_and_barriers,
                                         wrong_code,     bulk,   killed,
                                         endless_kernel, forks,  missing_program};
-    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         run_group(groups[i]);
+    }
     threads(); /* not in a forked process, whose locks ThreadSanitizer takes for held */
     return check_report();
 }

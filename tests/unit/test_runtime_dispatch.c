@@ -146,9 +146,11 @@ static ingot_kernel *get(const char *name) {
 }
 
 static bool check_marks(const uint32_t *out, uint32_t count, uint32_t value) {
-    for (uint32_t i = 0; i < count; i++)
-        if (out[i] != i + value)
+    for (uint32_t i = 0; i < count; i++) {
+        if (out[i] != i + value) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -201,8 +203,9 @@ static void test_barriers(void) {
         OK(ingot_stream_wait(stream));
         const uint32_t *sums = ingot_buffer_contents(out);
         bool right = true;
-        for (uint32_t group = 0; group < 500; group++)
+        for (uint32_t group = 0; group < 500; group++) {
             right = right && sums[group] == n * (n - 1) / 2;
+        }
         CHECK(right);
     }
     ingot_buffer_release(out);
@@ -296,8 +299,9 @@ static void cancel_running(void) {
     for (int round = 0; round < 4; round++) {
         queue_on(stream, "endless", groups[round % 2], out);
         FAILS(wait_and_cancel(stream), INGOT_CANCELLED, "\"endless\"", "stopped");
-        if (round == 1)
+        if (round == 1) {
             usleep(150000); /* long enough for the watchdog to fall asleep */
+        }
     }
     queue_on(stream, "endless_barriers", 3, out);
     FAILS(wait_and_cancel(stream), INGOT_CANCELLED, "\"endless_barriers\"");
@@ -358,8 +362,9 @@ static void test_copies(void) {
     OK(ingot_buffer_create(device, length, &a));
     OK(ingot_buffer_create(device, length, &b));
     unsigned char *from = ingot_buffer_contents(a), *to = ingot_buffer_contents(b);
-    for (uint64_t i = 0; i < length; i++)
+    for (uint64_t i = 0; i < length; i++) {
         from[i] = (unsigned char)(i * 7 + i / 256);
+    }
     OK(ingot_stream_fill(stream, b, 0, length, 9));
     OK(ingot_stream_copy(stream, a, 100, b, 10, length - 200));
     OK(ingot_stream_wait(stream));
@@ -368,8 +373,9 @@ static void test_copies(void) {
     OK(ingot_stream_copy(stream, a, 0, a, 3, length - 3)); /* overlapping */
     OK(ingot_stream_wait(stream));
     bool right = true;
-    for (uint64_t i = 0; i + 3 < length; i++)
+    for (uint64_t i = 0; i + 3 < length; i++) {
         right = right && from[i + 3] == (unsigned char)(i * 7 + i / 256);
+    }
     CHECK(right);
     FAILS(ingot_stream_copy(stream, a, length - 4, b, 0, 5), INGOT_INVALID_ARGUMENT,
           "5 bytes at offset 5242876", "source", "5242880 bytes");
@@ -405,16 +411,19 @@ static void test_queue(const char *name, uint32_t threads, uint32_t rounds) {
         ingot_arg args[] = {{.buffer = out}, {.bytes = &i, .size = 4}};
         ingot_dispatch_desc desc = {
             .kernel = kernel, .threads = {threads}, .group = {32}, .args = args, .arg_count = 2};
-        if (ingot_stream_dispatch(stream, &desc) != INGOT_OK)
+        if (ingot_stream_dispatch(stream, &desc) != INGOT_OK) {
             CHECK(!"dispatch");
-        if (i == rounds / 2 || i == rounds - 1)
+        }
+        if (i == rounds / 2 || i == rounds - 1) {
             CHECK(pthread_create(&waiters[i == rounds - 1], NULL, wait_for_stream, stream) == 0);
+        }
     }
     OK(ingot_stream_wait(stream));
     const uint32_t *result = ingot_buffer_contents(out);
     bool right = true;
-    for (uint32_t i = 0; i < threads; i++)
+    for (uint32_t i = 0; i < threads; i++) {
         right &= result[i] == rounds * (rounds - 1) / 2 + i * rounds;
+    }
     CHECK(right);
     for (int i = 0; i < 2; i++) {
         void *waited = NULL;
@@ -440,8 +449,9 @@ static void test_unattended(void) {
         OK(ingot_stream_dispatch(stream, &desc));
         OK(ingot_stream_record(stream, event));
         int looks = 0;
-        for (; looks < 50000 && !ingot_event_done(event); looks++)
+        for (; looks < 50000 && !ingot_event_done(event); looks++) {
             usleep(100);
+        }
         CHECK(looks < 50000);
     }
     OK(ingot_stream_wait(stream));
@@ -516,8 +526,9 @@ static void *hammer(void *argument) {
 static void test_threads(void) {
     pthread_t threads[6];
     ingot_kernel *kernel = get("mark");
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i++) {
         CHECK(pthread_create(&threads[i], NULL, hammer, kernel) == 0);
+    }
     for (int i = 0; i < 6; i++) {
         void *result = NULL;
         pthread_join(threads[i], &result);

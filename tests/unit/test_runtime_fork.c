@@ -47,8 +47,9 @@ static void *keep_busy(void *nothing) {
     OK(ingot_buffer_create(device, COUNT * 4, &buffer));
     OK(ingot_event_create(device, &event));
     while (!atomic_load(&stop)) {
-        for (int i = 0; i < 20; i++)
+        for (int i = 0; i < 20; i++) {
             OK(add(stream, buffer, 1));
+        }
         OK(ingot_stream_record(stream, event));
         OK(ingot_event_wait(event));
         OK(ingot_stream_wait(stream));
@@ -63,21 +64,28 @@ static void *keep_busy(void *nothing) {
 static bool child_works(ingot_stream *stream, ingot_event *event) {
     ingot_buffer *buffer = NULL;
     ingot_stream *fresh = NULL;
-    if (ingot_buffer_create(device, COUNT * 4, &buffer) || ingot_stream_create(device, &fresh))
+    if (ingot_buffer_create(device, COUNT * 4, &buffer) || ingot_stream_create(device, &fresh)) {
         return false;
-    if (ingot_event_wait(event))
+    }
+    if (ingot_event_wait(event)) {
         return false;
-    for (int i = 0; i < 10; i++)
+    }
+    for (int i = 0; i < 10; i++) {
         if (add(stream, buffer, 2) || ingot_stream_record(stream, event) ||
             ingot_stream_wait_event(fresh, event) || add(fresh, buffer, 3) ||
-            ingot_stream_wait(fresh))
+            ingot_stream_wait(fresh)) {
             return false;
-    if (ingot_stream_wait(stream))
+        }
+    }
+    if (ingot_stream_wait(stream)) {
         return false;
+    }
     const uint32_t *values = ingot_buffer_contents(buffer);
-    for (uint32_t i = 0; i < COUNT; i++)
-        if (values[i] != 50)
+    for (uint32_t i = 0; i < COUNT; i++) {
+        if (values[i] != 50) {
             return false;
+        }
+    }
     ingot_stream_release(fresh);
     ingot_buffer_release(buffer);
     return true;
@@ -87,8 +95,9 @@ static bool child_works(ingot_stream *stream, ingot_event *event) {
 static int wait_for(pid_t child) {
     for (int i = 0; i < SECONDS * 200; i++) {
         int status;
-        if (waitpid(child, &status, WNOHANG) == child)
+        if (waitpid(child, &status, WNOHANG) == child) {
             return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        }
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
     kill(child, SIGKILL);
@@ -104,30 +113,35 @@ static void test_forks(void) {
     OK(ingot_buffer_create(device, COUNT * 4, &buffer));
     OK(ingot_event_create(device, &event));
     pthread_t threads[2];
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         CHECK(pthread_create(&threads[i], NULL, keep_busy, NULL) == 0);
+    }
     for (int i = 0; i < FORKS; i++) {
-        for (int k = 0; k < 5; k++)
+        for (int k = 0; k < 5; k++) {
             OK(add(stream, buffer, 1)); /* queued at the fork: the parent's */
+        }
         OK(ingot_stream_record(stream, event));
         pid_t child = fork();
         if (child == 0) {
             bool good = child_works(stream, event);
             /* A child of the child, before and after its own work. */
             pid_t grandchild = good ? fork() : 0;
-            if (good && grandchild == 0)
+            if (good && grandchild == 0) {
                 _exit(child_works(stream, event) ? 0 : 1);
+            }
             _exit(good && wait_for(grandchild) == 0 ? 0 : 1);
         }
         CHECK(child > 0 && wait_for(child) == 0);
     }
     atomic_store(&stop, true);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);
+    }
     OK(ingot_stream_wait(stream));
     const uint32_t *values = ingot_buffer_contents(buffer);
-    for (uint32_t i = 0; i < COUNT; i++)
+    for (uint32_t i = 0; i < COUNT; i++) {
         CHECK(values[i] == 5 * FORKS);
+    }
     ingot_event_release(event);
     ingot_buffer_release(buffer);
     ingot_stream_release(stream);

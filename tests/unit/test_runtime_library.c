@@ -42,8 +42,9 @@ static char target[32];
 
 static char *in_folder(const char *name) {
     char *path = NULL;
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
         exit(2);
+    }
     return path;
 }
 
@@ -58,8 +59,9 @@ static void make_compiler(const char *body) {
     if (asprintf(&text,
                  "#!/bin/sh\ncd '%s' || exit 9\necho run >>runs\necho \"$@\" >arguments\n"
                  "cat >input\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && out=$2; shift; done\n%s\n",
-                 folder, body) < 0)
+                 folder, body) < 0) {
         exit(2);
+    }
     CHECK(ig_file_write(path, text, strlen(text), NULL) == INGOT_OK);
     chmod(path, 0700);
     setenv("INGOTC", path, 1);
@@ -70,8 +72,9 @@ static void make_compiler(const char *body) {
 static int runs(void) {
     char *path = in_folder("runs"), *bytes = NULL;
     size_t size = 0;
-    if (ig_file_read(path, 0, &bytes, &size, NULL) != INGOT_OK)
+    if (ig_file_read(path, 0, &bytes, &size, NULL) != INGOT_OK) {
         size = 0;
+    }
     free(bytes);
     free(path);
     return (int)(size / 4);
@@ -81,8 +84,9 @@ static bool arguments_hold(const char *text) {
     char *path = in_folder("arguments"), *bytes = NULL;
     size_t size = 0;
     bool found = ig_file_read(path, 0, &bytes, &size, NULL) == INGOT_OK && strstr(bytes, text);
-    if (!found)
+    if (!found) {
         fprintf(stderr, "  \"%s\" is not in \"%s\"\n", text, bytes ? bytes : "");
+    }
     free(bytes);
     free(path);
     return found;
@@ -216,16 +220,19 @@ static void test_compiler_errors(void) {
 /* The only entry of the cache folder; malloc'ed. */
 static char *cache_entry(void) {
     char *command = NULL, *path = NULL;
-    if (asprintf(&command, "find %s/cache -name '*.ingot'", folder) < 0)
+    if (asprintf(&command, "find %s/cache -name '*.ingot'", folder) < 0) {
         exit(2);
+    }
     FILE *pipe = popen(command, "r");
     size_t capacity = 0;
     ssize_t length = pipe ? getline(&path, &capacity, pipe) : -1;
-    if (length > 0)
+    if (length > 0) {
         path[length - 1] = '\0';
+    }
     CHECK(length > 0);
-    if (pipe)
+    if (pipe) {
         pclose(pipe);
+    }
     free(command);
     return path;
 }
@@ -245,8 +252,9 @@ static int in_fresh_process(const char *source) {
     struct ig_process process = {.arguments = argv, .memory = SIZE_MAX};
     struct ig_process_result result = {0};
     CHECK(ig_process_run(&process, &result, NULL) == INGOT_OK && result.exit_code == 0);
-    if (result.exit_code)
+    if (result.exit_code) {
         fprintf(stderr, "  %s\n", ig_text_string(&result.errors));
+    }
     ig_process_result_free(&result);
     free(program);
     return runs() - before;
@@ -275,8 +283,9 @@ static void test_cache(void) {
     clear_cache();
     char *path = in_folder("cache");
     CHECK(mkdir(path, 0500) == 0);
-    if (geteuid() != 0) /* root may write everywhere */
+    if (geteuid() != 0) { /* root may write everywhere */
         CHECK(in_fresh_process("two") == 1 && in_fresh_process("two") == 1);
+    }
     clear_cache();
     CHECK(ig_file_write(path, "a file", 6, NULL) == INGOT_OK); /* no folder is possible */
     CHECK(in_fresh_process("three") == 1 && in_fresh_process("three") == 1);
@@ -467,8 +476,9 @@ static void test_many_kernels(void) {
     for (int i = 0; i < COUNT; i++) {
         ingot_kernel_desc desc = {
             .name = "answer", .constants = values, .constant_count = i % 2 ? 2 : 0};
-        if (ingot_kernel_create(library, &desc, &many[i]) != INGOT_OK)
+        if (ingot_kernel_create(library, &desc, &many[i]) != INGOT_OK) {
             CHECK(!ingot_error_message());
+        }
     }
     ingot_stream *stream = NULL;
     ingot_buffer *out = NULL;
@@ -520,9 +530,10 @@ static void test_namespaces(void) {
         ingot_kernel_release(kernel);
     }
     static const char *const missing[] = {"twice", "nswer", "::answer", ""};
-    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
         FAILS(ingot_kernel_create(library, &(ingot_kernel_desc){.name = missing[i]}, &kernel),
               INGOT_NOT_FOUND, missing[i], "a::twice, b::twice");
+    }
     ingot_library_release(library);
 }
 
@@ -540,8 +551,9 @@ static int compile_only(const char *source) {
 }
 
 int main(int count, char **arguments) {
-    if (count == 3 && !strcmp(arguments[1], "--compile"))
+    if (count == 3 && !strcmp(arguments[1], "--compile")) {
         return compile_only(arguments[2]);
+    }
     ingot_device_info info;
     void *bytes = NULL;
     size_t size = 0;

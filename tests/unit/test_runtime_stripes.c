@@ -22,8 +22,9 @@ static void check_walk(const uint32_t groups[3], uint64_t first, uint64_t count,
         right = n > 0 && at[0] + n <= groups[0] && at[1] < groups[1] && at[2] < groups[2];
         uint64_t index = ((uint64_t)at[2] * groups[1] + at[1]) * groups[0] + at[0];
         right = right && index >= first && index + n <= first + count;
-        for (uint32_t i = 0; i < n && right; i++)
+        for (uint32_t i = 0; i < n && right; i++) {
             right = seen[index + i]++ == 0;
+        }
         visited += n;
         more = right && cpu_walk_on(&walk, n);
     }
@@ -36,13 +37,15 @@ static void test_walks(void) {
     static const uint64_t turns[] = {0, 1, 2, 3, 8, 100, 5000};
     for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
         uint64_t total = (uint64_t)grids[g][0] * grids[g][1] * grids[g][2];
-        for (uint64_t first = 0; first < total; first += 1 + total / 7)
-            for (uint64_t count = 1; first + count <= total; count += 1 + total / 5)
+        for (uint64_t first = 0; first < total; first += 1 + total / 7) {
+            for (uint64_t count = 1; first + count <= total; count += 1 + total / 5) {
                 for (size_t t = 0; t < sizeof turns / sizeof *turns; t++) {
                     check_walk(grids[g], first, count, turns[t], UINT32_MAX);
                     check_walk(grids[g], first, count, turns[t], 1);
                     check_walk(grids[g], first, total - first, turns[t], 3);
                 }
+            }
+        }
     }
 }
 
@@ -114,8 +117,9 @@ static ingot_status run(const char *name, const uint32_t threads[3], const uint3
     ingot_dispatch_desc desc = {.kernel = kernel, .args = args, .arg_count = 2};
     memcpy(desc.threads, threads, sizeof desc.threads);
     memcpy(desc.group, group, sizeof desc.group);
-    for (uint32_t i = 0; i < times; i++)
+    for (uint32_t i = 0; i < times; i++) {
         OK(ingot_stream_dispatch(stream, &desc));
+    }
     ingot_kernel_release(kernel);
     return ingot_stream_wait(stream);
 }
@@ -134,11 +138,13 @@ static void test_counts(const char *name, uint32_t times) {
         uint32_t threads = c[0] * c[1] * c[2], wrong = 0;
         memset(counts, 0, MOST_THREADS * sizeof *counts);
         OK(run(name, c, c + 3, times));
-        for (uint32_t t = 0; t < MOST_THREADS; t++)
+        for (uint32_t t = 0; t < MOST_THREADS; t++) {
             wrong += counts[t] != (t < threads ? times : 0);
+        }
         CHECK(wrong == 0);
-        if (wrong)
+        if (wrong) {
             fprintf(stderr, "  %s: %u of %u threads of case %zu\n", name, wrong, threads, i);
+        }
     }
 }
 
@@ -182,10 +188,12 @@ static void test_device(const char *stripes, uint32_t workers) {
     bool on = strcmp(stripes, "on") == 0;
     test_counts("count1", on ? 1 : 3);
     test_counts("count4", on ? 1 : 9);
-    if (on && workers == 1)
+    if (on && workers == 1) {
         test_order();
-    if (on && workers == 1)
+    }
+    if (on && workers == 1) {
         test_failures();
+    }
     ingot_buffer_release(out);
     ingot_buffer_release(calls);
     ingot_stream_release(stream);

@@ -95,8 +95,9 @@ static void test_sizes(void) {
     WRONG("\"work\"", "neither threads nor threadgroups");
     l.desc.threadgroups[0] = UINT32_MAX;
     WRONG("\"work\"", "4294967295", "axis 0");
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         l.desc.threadgroups[axis] = UINT32_MAX, l.desc.group[axis] = 1;
+    }
     WRONG("\"work\"", "4294967295 x 4294967295 x 4294967295", "9223372036854775807");
     l.desc.threadgroups[0] = 0, l.desc.threads[1] = 1; /* an empty grid */
     RIGHT();
@@ -200,8 +201,9 @@ static void test_nulls(void) {
     FAILS(ingot_buffer_create(device, 0, &buffer), INGOT_INVALID_ARGUMENT, "0 bytes");
     FAILS(ingot_buffer_create(device, UINT64_MAX, &buffer), INGOT_INVALID_ARGUMENT,
           "18446744073709551615");
-    if (ingot_buffer_create(device, (uint64_t)1 << 45, &buffer) != INGOT_OK)
+    if (ingot_buffer_create(device, (uint64_t)1 << 45, &buffer) != INGOT_OK) {
         CHECK(strstr(ingot_error_message(), "35184372088832"));
+    }
     ingot_buffer_release(buffer);
     FAILS(ingot_buffer_create(NULL, 4, &buffer), INGOT_INVALID_ARGUMENT, "device is NULL");
     FAILS(ingot_buffer_wrap(device, NULL, 4, NULL, NULL, &buffer), INGOT_INVALID_ARGUMENT,

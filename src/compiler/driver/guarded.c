@@ -41,15 +41,17 @@ struct size {
 
 static struct size measure(LLVMModuleRef module) {
     struct size size = {0};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
             unsigned count = 0;
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
                 count++;
+            }
             size.instructions += count;
             size.blocks++;
             size.longest_block = count > size.longest_block ? count : size.longest_block;
         }
+    }
     return size;
 }
 
@@ -89,8 +91,9 @@ static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
     setrlimit(RLIMIT_CORE, &none);
     LLVMMemoryBufferRef code;
     char *message = NULL;
-    if (choose)
+    if (choose) {
         machine = choose(module, machine);
+    }
     leave_out_quadratic_passes(module, size, choose != NULL);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
         ig_write_all(fd, message, strlen(message));
@@ -103,24 +106,29 @@ static void read_all(int fd, struct ig_text *out) {
     char block[65536];
     for (;;) {
         ssize_t got = read(fd, block, sizeof block);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
-        if (got <= 0)
+        }
+        if (got <= 0) {
             return;
+        }
         ig_text_append(out, block, (size_t)got);
     }
 }
 
 static ingot_status judge(int state, unsigned seconds, const struct ig_text *output,
                           struct ig_error *error) {
-    if (WIFEXITED(state) && WEXITSTATUS(state) == 0 && output->size && !output->failed)
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0 && output->size && !output->failed) {
         return INGOT_OK;
-    if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL))
+    }
+    if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL)) {
         return ig_fail(error, INGOT_INTERNAL_ERROR,
                        "LLVM did not finish the machine code within %u s", seconds);
-    if (WIFSIGNALED(state))
+    }
+    if (WIFSIGNALED(state)) {
         return ig_fail(error, INGOT_INTERNAL_ERROR,
                        "LLVM crashed with signal %d while making machine code", WTERMSIG(state));
+    }
     return ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM cannot emit code: %s",
                    ig_text_string(output));
 }
@@ -131,9 +139,10 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
     struct size size = measure(module);
     unsigned seconds = BASE_SECONDS + size.instructions / INSTRUCTIONS_PER_SECOND;
     int ends[2];
-    if (pipe(ends))
+    if (pipe(ends)) {
         return ig_fail(error, INGOT_IO_ERROR, "no pipe for the code generator: %s",
                        strerror(errno));
+    }
     pid_t parent = getpid(), pid = fork();
     if (pid < 0) {
         close(ends[0]);
@@ -155,8 +164,9 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
     while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
     }
     ingot_status status = judge(state, seconds, &output, error);
-    if (!status)
+    if (!status) {
         *out = LLVMCreateMemoryBufferWithMemoryRangeCopy(output.data, output.size, "code");
+    }
     ig_text_free(&output);
     return status;
 }

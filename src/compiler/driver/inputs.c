@@ -38,10 +38,12 @@ static void replace_loads(LLVMBuilderRef builder, LLVMValueRef reference, LLVMVa
     for (LLVMUseRef use = LLVMGetFirstUse(reference), next; use; use = next) {
         next = LLVMGetNextUse(use);
         LLVMValueRef user = LLVMGetUser(use);
-        if (LLVMIsAConstantExpr(user))
+        if (LLVMIsAConstantExpr(user)) {
             replace_loads(builder, user, fill);
-        if (!LLVMIsALoadInst(user))
+        }
+        if (!LLVMIsALoadInst(user)) {
             continue;
+        }
         LLVMValueRef parent = LLVMGetBasicBlockParent(LLVMGetInstructionParent(user));
         if (parent != function) {
             function = parent;
@@ -57,13 +59,15 @@ void igc_fill_inputs(LLVMModuleRef module) {
     for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
-        if (length <= strlen(prefix) || memcmp(name, prefix, strlen(prefix)))
+        if (length <= strlen(prefix) || memcmp(name, prefix, strlen(prefix))) {
             continue;
+        }
         char called[64];
         snprintf(called, sizeof called, "%sfill_%s", prefix, name + strlen(prefix));
         LLVMValueRef fill = LLVMGetNamedFunction(module, called);
-        if (fill)
+        if (fill) {
             replace_loads(builder, g, fill);
+        }
     }
     LLVMDisposeBuilder(builder);
 }

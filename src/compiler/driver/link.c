@@ -91,9 +91,10 @@ static const char *find_undefined(const char *bytes, size_t size, uint32_t table
 static ingot_status linker_failed(const char *linker, const char *out,
                                   const struct ig_process_result *result, struct ig_error *error) {
     const char *said = ig_text_string(&result->errors);
-    if (result->signal == SIGBUS || strstr(said, "IO failure on output stream"))
+    if (result->signal == SIGBUS || strstr(said, "IO failure on output stream")) {
         return ig_fail(error, INGOT_IO_ERROR, "%s cannot write %s: no space left on the disk",
                        linker, out);
+    }
     return ig_fail(error, INGOT_INTERNAL_ERROR, "%s failed (status %d, signal %d%s): %s", linker,
                    result->exit_code, result->signal, result->timed_out ? ", out of time" : "",
                    said);

@@ -38,13 +38,15 @@ static bool is_recursive(LLVMValueRef function, LLVMValueRef kernel) {
 static LLVMValueRef *collect_calls(LLVMValueRef function, size_t *count) {
     size_t capacity = 0;
     *count = 0;
-    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use))
+    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
         capacity++;
+    }
     LLVMValueRef *calls = calloc(capacity + 1, sizeof *calls);
     for (LLVMUseRef use = LLVMGetFirstUse(function); calls && use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);
-        if (LLVMIsACallInst(user) && LLVMGetCalledValue(user) == function)
+        if (LLVMIsACallInst(user) && LLVMGetCalledValue(user) == function) {
             calls[(*count)++] = user;
+        }
     }
     return calls;
 }
@@ -60,8 +62,9 @@ static void measure(LLVMValueRef function, LLVMValueRef kernel, size_t *size, si
             *size += 1;
         }
     }
-    if (calls > *most_calls)
+    if (calls > *most_calls) {
         *most_calls = calls;
+    }
 }
 
 static unsigned choose_levels(size_t size, size_t calls) {
@@ -78,19 +81,23 @@ static unsigned choose_levels(size_t size, size_t calls) {
 static ingot_status find_circle(LLVMModuleRef module, LLVMValueRef kernel, struct circle *circle,
                                 struct ig_error *error) {
     size_t capacity = 0, size = 0, calls = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-        capacity += is_recursive(f, kernel);
-    circle->names = calloc(capacity + 1, sizeof *circle->names);
-    if (!circle->names)
-        return no_memory(error);
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        if (!is_recursive(f, kernel))
+        capacity += is_recursive(f, kernel);
+    }
+    circle->names = calloc(capacity + 1, sizeof *circle->names);
+    if (!circle->names) {
+        return no_memory(error);
+    }
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        if (!is_recursive(f, kernel)) {
             continue;
+        }
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
         circle->names[circle->count] = strndup(name, length);
-        if (!circle->names[circle->count])
+        if (!circle->names[circle->count]) {
             return no_memory(error);
+        }
         circle->count++;
         measure(f, kernel, &size, &calls);
     }
@@ -103,15 +110,21 @@ static ingot_status find_circle(LLVMModuleRef module, LLVMValueRef kernel, struc
 /* A body that another module has. */
 static void drop_body(LLVMValueRef function) {
     LLVMBasicBlockRef b;
-    for (b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in))
-            if (LLVMGetFirstUse(in))
+    for (b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            if (LLVMGetFirstUse(in)) {
                 LLVMReplaceAllUsesWith(in, LLVMGetUndef(LLVMTypeOf(in)));
-    for (b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
-        while (LLVMGetFirstInstruction(b))
+            }
+        }
+    }
+    for (b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+        while (LLVMGetFirstInstruction(b)) {
             LLVMInstructionEraseFromParent(LLVMGetLastInstruction(b));
-    while ((b = LLVMGetFirstBasicBlock(function)))
+        }
+    }
+    while ((b = LLVMGetFirstBasicBlock(function))) {
         LLVMDeleteBasicBlock(b);
+    }
 }
 
 static LLVMValueRef declare_level(LLVMModuleRef module, LLVMValueRef function, const char *base,
@@ -119,8 +132,9 @@ static LLVMValueRef declare_level(LLVMModuleRef module, LLVMValueRef function, c
     char name[NAME_SIZE];
     snprintf(name, sizeof name, "%.4000s.level%u", base, level);
     LLVMValueRef found = LLVMGetNamedFunction(module, name);
-    if (!found)
+    if (!found) {
         found = LLVMAddFunction(module, name, LLVMGlobalGetValueType(function));
+    }
     LLVMSetFunctionCallConv(found, LLVMGetFunctionCallConv(function));
     return found;
 }
@@ -130,15 +144,17 @@ static void end_here(LLVMModuleRef module, LLVMValueRef call, unsigned levels) {
     LLVMTypeRef number = LLVMInt32TypeInContext(context);
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), &number, 1, false);
     LLVMValueRef too_deep = LLVMGetNamedFunction(module, too_deep_name);
-    if (!too_deep)
+    if (!too_deep) {
         too_deep = LLVMAddFunction(module, too_deep_name, type);
+    }
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
     LLVMValueRef depth = LLVMConstInt(number, levels, false);
     LLVMPositionBuilderBefore(builder, call);
     LLVMBuildCall2(builder, type, too_deep, &depth, 1, "");
     LLVMDisposeBuilder(builder);
-    if (LLVMGetFirstUse(call))
+    if (LLVMGetFirstUse(call)) {
         LLVMReplaceAllUsesWith(call, LLVMConstNull(LLVMTypeOf(call)));
+    }
     LLVMInstructionEraseFromParent(call);
 }
 
@@ -149,17 +165,20 @@ static ingot_status redirect(LLVMModuleRef module, LLVMValueRef kernel, const st
         LLVMValueRef function = LLVMGetNamedFunction(module, circle->names[i]);
         size_t count;
         LLVMValueRef *calls = collect_calls(function, &count);
-        if (!calls)
+        if (!calls) {
             return no_memory(error);
+        }
         for (size_t c = 0; c < count; c++) {
             LLVMBasicBlockRef block = LLVMGetInstructionParent(calls[c]);
-            if (LLVMGetBasicBlockParent(block) == kernel)
+            if (LLVMGetBasicBlockParent(block) == kernel) {
                 continue;
-            if (level == circle->levels)
+            }
+            if (level == circle->levels) {
                 end_here(module, calls[c], circle->levels);
-            else
+            } else {
                 LLVMSetOperand(calls[c], (unsigned)LLVMGetNumOperands(calls[c]) - 1,
                                declare_level(module, function, circle->names[i], level + 1));
+            }
         }
         free(calls);
     }
@@ -183,9 +202,10 @@ static ingot_status add_level(LLVMModuleRef module, LLVMModuleRef original, cons
         LLVMSetValueName2(function, name, (size_t)length);
         LLVMSetLinkage(function, LLVMExternalLinkage);
     }
-    if (LLVMLinkModules2(module, clone))
+    if (LLVMLinkModules2(module, clone)) {
         return ig_fail(error, INGOT_INTERNAL_ERROR, "level %u of a recursion could not be linked",
                        level);
+    }
     return INGOT_OK;
 }
 
@@ -200,17 +220,22 @@ ingot_status igc_unroll_recursion(LLVMModuleRef module, LLVMValueRef kernel,
         original = LLVMCloneModule(module);
         status = redirect(module, kernel, &circle, 0, error);
     }
-    for (unsigned level = 1; !status && circle.count && level <= circle.levels; level++)
+    for (unsigned level = 1; !status && circle.count && level <= circle.levels; level++) {
         status = add_level(module, original, kernel_name, &circle, level, error);
-    if (!status && circle.count) {
-        for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-            if (is_recursive(f, kernel))
-                LLVMSetLinkage(f, LLVMInternalLinkage);
     }
-    if (original)
+    if (!status && circle.count) {
+        for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+            if (is_recursive(f, kernel)) {
+                LLVMSetLinkage(f, LLVMInternalLinkage);
+            }
+        }
+    }
+    if (original) {
         LLVMDisposeModule(original);
-    for (size_t i = 0; i < circle.count; i++)
+    }
+    for (size_t i = 0; i < circle.count; i++) {
         free(circle.names[i]);
+    }
     free(circle.names);
     return status;
 }

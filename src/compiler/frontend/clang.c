@@ -83,16 +83,18 @@ struct arguments {
 };
 
 static void add(struct arguments *arguments, const char *item) {
-    if (arguments->count + 1 < MAX_ARGUMENTS)
+    if (arguments->count + 1 < MAX_ARGUMENTS) {
         arguments->items[arguments->count++] = item;
+    }
 }
 
 static void begin(struct arguments *arguments, const struct igc_options *options, bool cxx23) {
     *arguments = (struct arguments){0};
     add(arguments, options->clang);
     add(arguments, "-cc1");
-    for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++)
+    for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++) {
         add(arguments, language_flags[i]);
+    }
     add(arguments, cxx23 ? "-std=c++23" : "-std=c++17");
     add(arguments, "-I");
     add(arguments, options->prelude_dir);
@@ -102,15 +104,17 @@ static void begin(struct arguments *arguments, const struct igc_options *options
  */
 static const char *in_path(struct ig_arena *arena, const char *name) {
     const char *path = getenv("PATH");
-    if (strchr(name, '/'))
+    if (strchr(name, '/')) {
         return access(name, X_OK) == 0 ? ig_arena_string(arena, name) : NULL;
+    }
     for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
         size_t size = strcspn(p, ":");
         char *full = ig_arena_printf(arena, "%.*s/%s", (int)size, p, name);
         struct stat info;
         if (full && size > 0 && stat(full, &info) == 0 && S_ISREG(info.st_mode) &&
-            access(full, X_OK) == 0)
+            access(full, X_OK) == 0) {
             return full;
+        }
         p += size;
         p += *p == ':';
     }
@@ -126,8 +130,9 @@ static unsigned clang_version(const char *program) {
     unsigned version = 0;
     if (ig_process_run(&process, &result, &error) == INGOT_OK) {
         const char *found = strstr(ig_text_string(&result.output), "clang version ");
-        if (found)
+        if (found) {
             version = (unsigned)strtoul(found + strlen("clang version "), NULL, 10);
+        }
         ig_process_result_free(&result);
     }
     ig_error_clear(&error);
@@ -147,31 +152,36 @@ ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct i
     const char *chosen = getenv("INGOT_CLANG");
     if (chosen && *chosen) {
         *clang = in_path(arena, chosen);
-        if (!*clang)
+        if (!*clang) {
             return ig_fail(error, INGOT_NO_COMPILER,
                            "$INGOT_CLANG is \"%s\", which is not a program that can be run",
                            chosen);
+        }
         unsigned version = clang_version(*clang);
-        if (version < 19 || version > 21)
+        if (version < 19 || version > 21) {
             return ig_fail(error, INGOT_NO_COMPILER,
                            "$INGOT_CLANG is \"%s\", of major version %u; 19, 20 or 21 is needed",
                            chosen, version);
+        }
         return INGOT_OK;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         *clang = in_path(arena, names[i]);
-        if (*clang)
+        if (*clang) {
             return INGOT_OK;
+        }
     }
     *clang = in_path(arena, "clang");
     unsigned version = *clang ? clang_version(*clang) : 0;
-    if (version >= 19 && version <= 21)
+    if (version >= 19 && version <= 21) {
         return INGOT_OK;
-    if (*clang)
+    }
+    if (*clang) {
         return ig_fail(error, INGOT_NO_COMPILER,
                        "compiling Metal source needs clang 19, 20 or 21; %s is of version %u. "
                        "Install clang-19 (apt-get install clang-19) or set $INGOT_CLANG",
                        *clang, version);
+    }
     return ig_fail(error, INGOT_NO_COMPILER,
                    "compiling Metal source needs clang 19, 20 or 21, and none is in $PATH. "
                    "Install clang-19 (apt-get install clang-19) or set $INGOT_CLANG");
@@ -180,12 +190,14 @@ ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct i
 ingot_status igc_clang_broken(const struct igc_options *options,
                               const struct ig_process_result *result, const char *step,
                               struct ig_error *error) {
-    if (result->timed_out)
+    if (result->timed_out) {
         return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s took too long on %s and was stopped",
                        options->clang, step, options->source_name);
-    if (result->signal)
+    }
+    if (result->signal) {
         return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s was ended by signal %d on %s",
                        options->clang, step, result->signal, options->source_name);
+    }
     const char *messages = ig_text_string(&result->errors);
     return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s failed with status %d on %s: %.2000s",
                    options->clang, step, result->exit_code, options->source_name, messages);
@@ -204,18 +216,22 @@ static bool hash_prelude(const char *folder, struct ig_hash *hash) {
     size_t count = 0;
     bool ok = true;
     DIR *listing = opendir(folder);
-    if (!listing)
+    if (!listing) {
         return false;
-    for (struct dirent *entry; (entry = readdir(listing)) && count < LIMIT;)
-        if (strncmp(entry->d_name, "ingot_", 6) == 0 && (names[count] = strdup(entry->d_name)))
+    }
+    for (struct dirent *entry; (entry = readdir(listing)) && count < LIMIT;) {
+        if (strncmp(entry->d_name, "ingot_", 6) == 0 && (names[count] = strdup(entry->d_name))) {
             count++;
+        }
+    }
     closedir(listing);
     qsort(names, count, sizeof *names, by_name);
     for (size_t i = 0; i < count; i++) {
         char *path, *bytes;
         size_t size;
-        if (asprintf(&path, "%s/%s", folder, names[i]) < 0)
+        if (asprintf(&path, "%s/%s", folder, names[i]) < 0) {
             path = NULL;
+        }
         struct ig_error ignored = {0};
         if (path && ig_file_read(path, 0, &bytes, &size, &ignored) == INGOT_OK) {
             ig_hash_string(hash, names[i]);
@@ -237,8 +253,9 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
     struct stat info;
     uint8_t digest[32];
     char hex[65];
-    if (!options->cache_dir || !*options->cache_dir || stat(options->clang, &info) != 0)
+    if (!options->cache_dir || !*options->cache_dir || stat(options->clang, &info) != 0) {
         return NULL;
+    }
     ig_hash_begin(&hash);
     ig_hash_string(&hash, options->clang);
     ig_hash_u64(&hash, (uint64_t)info.st_size);
@@ -246,28 +263,33 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
     ig_hash_string(&hash, options->prelude_dir);
     ig_hash_u64(&hash, cxx23);
     ig_hash_u64(&hash, PCH_RECIPE);
-    for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++)
+    for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++) {
         ig_hash_string(&hash, language_flags[i]);
-    if (!hash_prelude(options->prelude_dir, &hash))
+    }
+    if (!hash_prelude(options->prelude_dir, &hash)) {
         return NULL;
+    }
     ig_hash_end(&hash, digest);
     ig_hash_hex(digest, hex);
     const char *installed =
         ig_arena_printf(arena, "%s/pch/prelude-%.24s.pch", options->prelude_dir, hex);
-    if (installed && access(installed, R_OK) == 0)
+    if (installed && access(installed, R_OK) == 0) {
         return installed;
+    }
     const char *kept =
         ig_arena_printf(arena, "%s/prelude/prelude-%.24s.pch", options->cache_dir, hex);
-    if (kept)
+    if (kept) {
         ig_cache_used(kept);
+    }
     return kept;
 }
 
 static void count_pch(const char *cache, const char *path) {
     struct stat info;
     uint64_t limit;
-    if (!stat(path, &info) && ig_cache_limit(&limit, NULL) == INGOT_OK)
+    if (!stat(path, &info) && ig_cache_limit(&limit, NULL) == INGOT_OK) {
         ig_cache_kept(cache, (uint64_t)info.st_size, limit);
+    }
 }
 
 /* Builds the header at `path`; false when it cannot be had, for whatever reason. */
@@ -301,10 +323,11 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
              rename(temporary, path) == 0;
         ig_process_result_free(&result);
     }
-    if (ok)
+    if (ok) {
         count_pch(options->cache_dir, path);
-    else
+    } else {
         unlink(temporary);
+    }
     ig_error_clear(&ignored);
     return ok;
 }
@@ -330,14 +353,17 @@ static ingot_status run_compiler(struct ig_arena *arena, const struct igc_option
     add(&arguments, "-debug-info-kind=line-tables-only");
     add(&arguments, "-dwarf-version=5");
     add(&arguments, as_text ? "-emit-llvm" : "-emit-llvm-bc");
-    if (as_text)
+    if (as_text) {
         add(&arguments, "-disable-llvm-verifier");
+    }
     add(&arguments, "-o");
     add(&arguments, "-");
     add(&arguments, "-");
-    for (size_t i = 0; i < arguments.count; i++)
-        if (!arguments.items[i])
+    for (size_t i = 0; i < arguments.count; i++) {
+        if (!arguments.items[i]) {
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to run clang");
+        }
+    }
     struct ig_process process = {.arguments = arguments.items,
                                  .input = cpp,
                                  .input_size = size,
@@ -362,11 +388,13 @@ static ingot_status explain_broken(struct ig_arena *arena, const struct igc_opti
     struct ig_process_result run = {0};
     struct ig_text text = {0};
     ingot_status status = run_compiler(arena, options, cpp, size, cxx23, pch, true, &run, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     igc_find_mixed_operands(ig_text_string(&run.output), &text);
-    if (text.size > 0)
+    if (text.size > 0) {
         *messages = ig_arena_copy(arena, ig_text_string(&text), text.size);
+    }
     ig_text_free(&text);
     ig_process_result_free(&run);
     return INGOT_OK;
@@ -399,8 +427,9 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
             return status;
         }
     }
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     result->ok = !run.timed_out && !run.signal && run.exit_code == 0;
     bool explained = strstr(ig_text_string(&run.errors), "error: ") != NULL;
     if (!result->ok && (run.timed_out || run.signal || !explained)) {
@@ -409,8 +438,9 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
         result->bitcode = ig_arena_copy(arena, ig_text_string(&run.output), run.output.size);
         result->bitcode_size = run.output.size;
         result->messages = ig_arena_string(arena, ig_text_string(&run.errors));
-        if (!result->bitcode || !result->messages)
+        if (!result->bitcode || !result->messages) {
             status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the result of clang");
+        }
     }
     ig_process_result_free(&run);
     return status;

@@ -31,20 +31,25 @@ static bool read_message(const char *line, const char *end, struct message *mess
     for (size_t i = 0; i < 4; i++) {
         size_t size = strlen(severities[i]);
         const char *found = memmem(line, (size_t)(end - line), severities[i], size);
-        if (!found || (found != line && (found - line < 2 || memcmp(found - 2, ": ", 2) != 0)))
+        if (!found || (found != line && (found - line < 2 || memcmp(found - 2, ": ", 2) != 0))) {
             continue;
+        }
         *message = (struct message){
             .severity = names[i], .text = found + size, .text_size = (size_t)(end - found) - size};
-        if (found == line)
+        if (found == line) {
             return true;
+        }
         const char *place_end = found - 2, *column = place_end, *number;
-        while (column > line && column[-1] != ':')
+        while (column > line && column[-1] != ':') {
             column--;
+        }
         number = column > line ? column - 1 : line;
-        while (number > line && number[-1] != ':')
+        while (number > line && number[-1] != ':') {
             number--;
-        if (number == line)
+        }
+        if (number == line) {
             return true;
+        }
         message->file = line;
         message->file_size = (size_t)(number - 1 - line);
         message->line = (unsigned)strtoul(number, NULL, 10);
@@ -71,14 +76,17 @@ static const char *nth_line(const char *text, size_t size, unsigned line, size_t
 }
 
 static void print_source_line(struct ig_text *out, const char *line, size_t size, unsigned column) {
-    while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == ' '))
+    while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == ' ')) {
         size--;
-    if (size > 400)
+    }
+    if (size > 400) {
         return;
+    }
     ig_text_append(out, line, size);
     ig_text_puts(out, "\n");
-    for (unsigned i = 1; i < column; i++)
+    for (unsigned i = 1; i < column; i++) {
         ig_text_append(out, i <= size && line[i - 1] == '\t' ? "\t" : " ", 1);
+    }
     ig_text_puts(out, "^\n");
 }
 
@@ -91,25 +99,30 @@ static bool word_byte(char c) {
 static unsigned find_column(const char *line, size_t size, const struct igc_token *token,
                             unsigned guess) {
     if (guess >= 1 && guess - 1 + (size_t)token->size <= size &&
-        memcmp(line + guess - 1, token->text, token->size) == 0)
+        memcmp(line + guess - 1, token->text, token->size) == 0) {
         return guess;
-    for (size_t i = 0; token->size > 0 && i + token->size <= size; i++)
+    }
+    for (size_t i = 0; token->size > 0 && i + token->size <= size; i++) {
         if (memcmp(line + i, token->text, token->size) == 0 &&
             !(i > 0 && word_byte(line[i - 1]) && word_byte(token->text[0])) &&
             !(i + token->size < size && word_byte(line[i + token->size]) &&
-              word_byte(token->text[token->size - 1])))
+              word_byte(token->text[token->size - 1]))) {
             return (unsigned)i + 1;
+        }
+    }
     size_t start = 0;
-    while (start < size && (line[start] == ' ' || line[start] == '\t'))
+    while (start < size && (line[start] == ' ' || line[start] == '\t')) {
         start++;
+    }
     return start < size ? (unsigned)start + 1 : 1;
 }
 
 /* The token's column in the text that was lexed. */
 static unsigned lexed_column(const struct igc_rewriter *rewriter, const struct igc_token *token) {
     const char *p = token->text;
-    while (p > rewriter->tokens.text && p[-1] != '\n')
+    while (p > rewriter->tokens.text && p[-1] != '\n') {
         p--;
+    }
     return (unsigned)(token->text - p) + 1;
 }
 
@@ -125,22 +138,27 @@ static void print_at(const struct igc_rewriter *rewriter, size_t index, bool beh
     struct ig_error ignored = {0};
     if (token->file != 0 || !contents) {
         contents = NULL;
-        if (ig_file_read(file, 0, &loaded, &size, &ignored) == INGOT_OK)
+        if (ig_file_read(file, 0, &loaded, &size, &ignored) == INGOT_OK) {
             contents = loaded;
+        }
         ig_error_clear(&ignored);
     }
-    if (contents)
+    if (contents) {
         line = nth_line(contents, size, token->line, &line_size);
+    }
     unsigned column = lexed_column(rewriter, token);
-    if (line)
+    if (line) {
         column = find_column(line, line_size, token, column);
-    if (behind)
+    }
+    if (behind) {
         column += token->size;
+    }
     ig_text_printf(out, "%s:%u:%u: %s: ", file, (unsigned)token->line, column, severity);
     ig_text_append(out, text, text_size);
     ig_text_puts(out, "\n");
-    if (line)
+    if (line) {
         print_source_line(out, line, line_size, column);
+    }
     free(loaded);
 }
 
@@ -151,13 +169,15 @@ ingot_status igc_fail_at(const struct igc_rewriter *rewriter, size_t token, ingo
     va_start(arguments, format);
     int size = vasprintf(&message, format, arguments);
     va_end(arguments);
-    if (size < 0)
+    if (size < 0) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an error message");
+    }
     struct ig_text out = {0};
     print_at(rewriter, token, false, "error", message, (size_t)size, &out);
     free(message);
-    if (out.size > 0 && !out.failed)
+    if (out.size > 0 && !out.failed) {
         out.data[--out.size] = 0;
+    }
     ig_fail(error, status, "%s", ig_text_string(&out));
     ig_text_free(&out);
     return status;
@@ -190,8 +210,9 @@ static size_t token_of_place(const struct translation *translation, const struct
     size_t size;
     const char *line =
         nth_line(translation->output, translation->output_size, message->line, &size);
-    if (!line)
+    if (!line) {
         return IGC_NO_TOKEN;
+    }
     size_t column = message->column > 0 ? message->column - 1 : 0;
     size_t within = 0, token = igc_token_of_offset(translation->rewriter,
                                                    (size_t)(line - translation->output) +
@@ -207,47 +228,53 @@ static bool names_kernel(const struct igc_rewriter *rewriter, const struct messa
                          size_t token) {
     static const char unknown[] = "use of undeclared identifier";
     if (token == IGC_NO_TOKEN || message->text_size < sizeof unknown ||
-        memcmp(message->text, unknown, sizeof unknown - 1) != 0)
+        memcmp(message->text, unknown, sizeof unknown - 1) != 0) {
         return false;
+    }
     const struct igc_token *used = igc_at(&rewriter->tokens, token);
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_token *name = igc_at(&rewriter->tokens, rewriter->kernels[i].name);
-        if (name->size == used->size && memcmp(name->text, used->text, used->size) == 0)
+        if (name->size == used->size && memcmp(name->text, used->text, used->size) == 0) {
             return true;
+        }
     }
     return false;
 }
 
 /* Parameters stand twice in what clang gets: one message of the same place is enough. */
 static void append_once(struct ig_text *out, const struct ig_text *text) {
-    if (!out->size || !strstr(out->data, ig_text_string(text)))
+    if (!out->size || !strstr(out->data, ig_text_string(text))) {
         ig_text_append(out, ig_text_string(text), text->size);
+    }
     out->failed |= text->failed;
 }
 
 static void print_message(const struct translation *translation, const struct message *message,
                           size_t token, bool behind, struct ig_text *all) {
     struct ig_text text = {0}, whole = {0}, *out = &whole;
-    if (names_kernel(translation->rewriter, message, token))
+    if (names_kernel(translation->rewriter, message, token)) {
         ig_text_printf(&text, "'%.*s': a kernel cannot be called like a function",
                        (int)igc_at(&translation->rewriter->tokens, token)->size,
                        igc_at(&translation->rewriter->tokens, token)->text);
-    else
+    } else {
         igc_message_words(message->text, message->text_size, &text);
-    if (token != IGC_NO_TOKEN)
+    }
+    if (token != IGC_NO_TOKEN) {
         print_at(translation->rewriter, token, behind, message->severity, ig_text_string(&text),
                  text.size, out);
-    else if (message->line > 0) /* in the prelude, and nothing in the user's file led there */
+    } else if (message->line > 0) { /* in the prelude, and nothing in the user's file led there */
         ig_text_printf(out, "%s: %s: %s (at %.*s:%u)\n", translation->rewriter->tokens.files[0],
                        message->severity, ig_text_string(&text), (int)message->file_size,
                        message->file, message->line);
-    else
+    } else {
         ig_text_printf(out, "%s: %s: %s\n", translation->rewriter->tokens.files[0],
                        message->severity, ig_text_string(&text));
-    if (strcmp(message->severity, "note") == 0) /* says more of the message before it */
+    }
+    if (strcmp(message->severity, "note") == 0) { /* says more of the message before it */
         ig_text_append(all, ig_text_string(out), out->size);
-    else
+    } else {
         append_once(all, out);
+    }
     all->failed |= text.failed;
     ig_text_free(&text);
     ig_text_free(&whole);
@@ -267,8 +294,9 @@ static bool wants_reason(const struct message *message) {
 /* "candidate function not viable: REASON", in words that users know. */
 static bool read_reason(const struct message *note, struct message *reason) {
     const char *colon = memmem(note->text, note->text_size, ": ", 2);
-    if (!starts_with(note, "candidate ") || !colon)
+    if (!starts_with(note, "candidate ") || !colon) {
         return false;
+    }
     *reason = (struct message){.text = colon + 2,
                                .text_size = (size_t)(note->text + note->text_size - colon) - 2};
     struct ig_text named = {0};
@@ -279,8 +307,9 @@ static bool read_reason(const struct message *note, struct message *reason) {
 }
 
 static void print_held(struct translation *translation, struct ig_text *errors) {
-    if (!translation->has_held)
+    if (!translation->has_held) {
         return;
+    }
     translation->has_held = false;
     struct message whole = translation->held;
     struct ig_text text = {0};
@@ -301,26 +330,31 @@ static void translate_line(struct translation *translation, const char *line, co
     struct message message;
     size_t token = IGC_NO_TOKEN;
     bool behind = false;
-    if (!read_message(line, end, &message))
+    if (!read_message(line, end, &message)) {
         return;
+    }
     bool in_user = message.file_size == 7 && memcmp(message.file, "<stdin>", 7) == 0;
     bool is_note = strcmp(message.severity, "note") == 0;
     bool is_warning = strcmp(message.severity, "warning") == 0;
-    if (!is_note)
+    if (!is_note) {
         translation->in_warning = is_warning;
+    }
     struct ig_text *out = translation->in_warning ? warnings : errors;
-    if (in_user)
+    if (in_user) {
         token = token_of_place(translation, &message, &behind);
+    }
     if (!is_note && translation->has_pending) {
         print_message(translation, &translation->pending, IGC_NO_TOKEN, false, errors);
         translation->has_pending = false;
     }
     bool hidden_note = is_note && !in_user && message.line > 0;
     if (hidden_note && translation->has_held && !translation->reason.text &&
-        !read_reason(&message, &translation->reason))
+        !read_reason(&message, &translation->reason)) {
         translation->reason = (struct message){0};
-    if (!hidden_note)
+    }
+    if (!hidden_note) {
         print_held(translation, errors);
+    }
     if (!in_user && message.line > 0) {
         if (!is_note && !is_warning) {
             translation->pending = message;
@@ -333,8 +367,9 @@ static void translate_line(struct translation *translation, const char *line, co
         print_message(translation, &translation->pending, token, behind, errors);
         return;
     }
-    if (is_note && (!in_user || translation->in_warning))
+    if (is_note && (!in_user || translation->in_warning)) {
         return;
+    }
     if (out == errors && !is_note && token != IGC_NO_TOKEN && wants_reason(&message)) {
         translation->held = message;
         translation->held_token = token;
@@ -359,8 +394,9 @@ void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *
         line = *end ? end + 1 : end;
     }
     print_held(&translation, errors);
-    if (translation.has_pending)
+    if (translation.has_pending) {
         print_message(&translation, &translation.pending, IGC_NO_TOKEN, false, errors);
+    }
 }
 
 void igc_format_diagnostics(const char *main_file, const char *main_text, size_t main_size,
@@ -370,9 +406,10 @@ void igc_format_diagnostics(const char *main_file, const char *main_text, size_t
         struct message message;
         if (read_message(line, end, &message)) {
             size_t size;
-            if (message.line > 0)
+            if (message.line > 0) {
                 ig_text_printf(out, "%.*s:%u:%u: ", (int)message.file_size, message.file,
                                message.line, message.column);
+            }
             struct ig_text text = {0};
             igc_message_words(message.text, message.text_size, &text);
             out->failed |= text.failed;
@@ -380,10 +417,12 @@ void igc_format_diagnostics(const char *main_file, const char *main_text, size_t
             ig_text_free(&text);
             const char *source = NULL;
             if (main_text && message.file_size == strlen(main_file) &&
-                memcmp(message.file, main_file, message.file_size) == 0)
+                memcmp(message.file, main_file, message.file_size) == 0) {
                 source = nth_line(main_text, main_size, message.line, &size);
-            if (source)
+            }
+            if (source) {
                 print_source_line(out, source, size, message.column);
+            }
         }
         line = *end ? end + 1 : end;
     }

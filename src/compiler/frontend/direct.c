@@ -17,23 +17,26 @@ static bool has(const char *text, size_t size, const char *word) {
 }
 
 static const char *skip_blanks(const char *p, const char *end) {
-    while (p < end && (*p == ' ' || *p == '\t'))
+    while (p < end && (*p == ' ' || *p == '\t')) {
         p++;
+    }
     return p;
 }
 
 static const char *skip_word(const char *p, const char *end, const char *word) {
     size_t size = strlen(word);
-    if ((size_t)(end - p) < size || memcmp(p, word, size) != 0)
+    if ((size_t)(end - p) < size || memcmp(p, word, size) != 0) {
         return NULL;
+    }
     return skip_blanks(p + size, end);
 }
 
 /* <metal_math>: one that the prelude has. clang reports the others; <simd/simd.h> has names that
  * the precompiled prelude does not have. */
 static bool is_metal_header(const struct igc_options *options, const char *p, const char *end) {
-    if (!options->prelude_dir || !skip_word(p, end, "<metal_"))
+    if (!options->prelude_dir || !skip_word(p, end, "<metal_")) {
         return false;
+    }
     const char *close = memchr(p, '>', (size_t)(end - p));
     char path[PATH_MAX];
     int size = close ? snprintf(path, sizeof path, "%s/%.*s", options->prelude_dir,
@@ -44,15 +47,19 @@ static bool is_metal_header(const struct igc_options *options, const char *p, co
 
 /* NAME and one number, nothing else. */
 static bool is_number_macro(const char *p, const char *end) {
-    while (p < end && (isalnum((unsigned char)*p) || *p == '_'))
+    while (p < end && (isalnum((unsigned char)*p) || *p == '_')) {
         p++;
-    if (p >= end || (*p != ' ' && *p != '\t'))
+    }
+    if (p >= end || (*p != ' ' && *p != '\t')) {
         return false;
+    }
     p = skip_blanks(p, end);
-    if (p >= end || !isdigit((unsigned char)*p))
+    if (p >= end || !isdigit((unsigned char)*p)) {
         return false;
-    while (p < end && isdigit((unsigned char)*p))
+    }
+    while (p < end && isdigit((unsigned char)*p)) {
         p++;
+    }
     p = skip_blanks(p + (p < end && (*p == 'u' || *p == 'U')), end);
     return p >= end || *p == '\r';
 }
@@ -60,8 +67,9 @@ static bool is_number_macro(const char *p, const char *end) {
 static bool is_harmless(const struct igc_options *options, const char *line, const char *end,
                         bool *defines) {
     const char *rest, *p = skip_blanks(line + 1, end);
-    if ((rest = skip_word(p, end, "include")))
+    if ((rest = skip_word(p, end, "include"))) {
         return is_metal_header(options, rest, end);
+    }
     if ((rest = skip_word(p, end, "define"))) {
         *defines = true;
         return is_number_macro(rest, end);
@@ -73,15 +81,17 @@ bool igc_is_direct(const struct igc_options *options, const char *text, size_t s
     bool defines = false;
     if (options->define_count > 0 || memchr(text, 0, size) || has(text, size, "\\\n") ||
         has(text, size, "\\\r\n") || has(text, size, "__METAL") ||
-        has(text, size, "__FAST_MATH__") || has(text, size, "??") || has(text, size, "R\""))
+        has(text, size, "__FAST_MATH__") || has(text, size, "??") || has(text, size, "R\"")) {
         return false;
+    }
     const char *end = text + size;
     for (const char *line = text; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *stop = newline ? newline : end;
         const char *first = skip_blanks(line, stop);
-        if (first < stop && *first == '#' && !is_harmless(options, first, stop, &defines))
+        if (first < stop && *first == '#' && !is_harmless(options, first, stop, &defines)) {
             return false;
+        }
         line = newline ? newline + 1 : end;
     }
     /* indices and names that the rewriter reads itself */

@@ -31,8 +31,9 @@ static bool same(struct span a, struct span b) {
 }
 
 static const char *skip_word(const char *p, const char *end) {
-    while (p < end && is_word(*p))
+    while (p < end && is_word(*p)) {
         p++;
+    }
     return p;
 }
 
@@ -47,29 +48,35 @@ static bool read_parameters(struct igc_macro *macro, const char **at, const char
             p++;
             continue;
         }
-        if (p == start || macro->parameter_count == MAX_PARAMETERS)
+        if (p == start || macro->parameter_count == MAX_PARAMETERS) {
             return false;
+        }
         macro->parameters[macro->parameter_count++] = (struct span){start, p};
     }
-    if (p >= end)
+    if (p >= end) {
         return false;
+    }
     *at = p + 1;
     return true;
 }
 
 void igc_macro_define(struct igc_macros *macros, const char *line, const char *end) {
     struct igc_macro macro = {0};
-    if ((size_t)(end - line) < strlen("#define "))
+    if ((size_t)(end - line) < strlen("#define ")) {
         return;
+    }
     const char *p = line + strlen("#define ");
     macro.name.start = p;
     macro.name.end = p = skip_word(p, end);
-    if (macro.name.start == macro.name.end)
+    if (macro.name.start == macro.name.end) {
         return;
-    if (p < end && *p == '(' && !read_parameters(&macro, &p, end))
+    }
+    if (p < end && *p == '(' && !read_parameters(&macro, &p, end)) {
         return;
-    while (p < end && *p == ' ')
+    }
+    while (p < end && *p == ' ') {
         p++;
+    }
     macro.value = (struct span){p, end};
     if (macros->count == macros->capacity) {
         size_t capacity = macros->capacity * 2 + 256;
@@ -85,9 +92,11 @@ void igc_macro_define(struct igc_macros *macros, const char *line, const char *e
 }
 
 static const struct igc_macro *find(const struct igc_macros *macros, struct span name) {
-    for (size_t i = macros->count; i-- > 0;)
-        if (same(macros->items[i].name, name))
+    for (size_t i = macros->count; i-- > 0;) {
+        if (same(macros->items[i].name, name)) {
             return &macros->items[i];
+        }
+    }
     return NULL;
 }
 
@@ -104,14 +113,17 @@ static const char *read_arguments(const struct igc_macro *macro, const char *p, 
         if (*p == '(') {
             depth++;
         } else if ((*p == ',' && depth == 1) || (*p == ')' && depth == 1)) {
-            if (count == macro->parameter_count)
+            if (count == macro->parameter_count) {
                 return NULL;
-            while (start < p && *start == ' ')
+            }
+            while (start < p && *start == ' ') {
                 start++;
+            }
             arguments[count++] = (struct span){start, p};
             start = p + 1;
-            if (*p == ')')
+            if (*p == ')') {
                 return count == macro->parameter_count ? p + 1 : NULL;
+            }
         } else if (*p == ')') {
             depth--;
         }
@@ -125,14 +137,16 @@ static void substitute(const struct igc_macros *macros, const struct igc_macro *
     for (const char *p = macro->value.start; p < macro->value.end;) {
         const char *word = skip_word(p, macro->value.end);
         size_t i = 0;
-        while (i < macro->parameter_count && !same(macro->parameters[i], (struct span){p, word}))
+        while (i < macro->parameter_count && !same(macro->parameters[i], (struct span){p, word})) {
             i++;
-        if (word == p)
+        }
+        if (word == p) {
             ig_text_append(&body, p++, 1);
-        else if (i < macro->parameter_count)
+        } else if (i < macro->parameter_count) {
             expand(macros, arguments[i], depth + 1, &body);
-        else
+        } else {
             ig_text_append(&body, p, (size_t)(word - p));
+        }
         p = word > p ? word : p;
     }
     const char *text = ig_text_string(&body);
@@ -153,18 +167,20 @@ static void expand(const struct igc_macros *macros, struct span text, unsigned d
         const struct igc_macro *macro =
             depth < MAX_DEPTH ? find(macros, (struct span){p, word}) : NULL;
         if (macro && macro->has_parameters) {
-            while (after < text.end && *after == ' ')
+            while (after < text.end && *after == ' ') {
                 after++;
+            }
             after = after < text.end && *after == '('
                         ? read_arguments(macro, after, text.end, arguments)
                         : NULL;
         }
-        if (macro && !macro->has_parameters)
+        if (macro && !macro->has_parameters) {
             expand(macros, macro->value, depth + 1, out);
-        else if (macro && after)
+        } else if (macro && after) {
             substitute(macros, macro, arguments, depth, out);
-        else
+        } else {
             ig_text_append(out, p, (size_t)(word - p));
+        }
         p = macro && macro->has_parameters && after ? after : word;
     }
 }

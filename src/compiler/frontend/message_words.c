@@ -73,17 +73,22 @@ static bool has_prefix(const char *p, const char *end, const char *prefix) {
 static size_t native_vector(const char *p, const char *end, const char **length, size_t *digits) {
     static const char attribute[] = " __attribute__((ext_vector_type(";
     const char *found = find(p, (size_t)(end - p), attribute);
-    if (!found)
+    if (!found) {
         return 0;
-    for (const char *q = p; q < found; q++)
-        if (!is_word(*q) && *q != ' ')
+    }
+    for (const char *q = p; q < found; q++) {
+        if (!is_word(*q) && *q != ' ') {
             return 0;
+        }
+    }
     *length = found + strlen(attribute);
     *digits = 0;
-    while (*length + *digits < end && (*length)[*digits] >= '0' && (*length)[*digits] <= '9')
+    while (*length + *digits < end && (*length)[*digits] >= '0' && (*length)[*digits] <= '9') {
         ++*digits;
-    if (!has_prefix(*length + *digits, end, ")))>"))
+    }
+    if (!has_prefix(*length + *digits, end, ")))>")) {
         return 0;
+    }
     return (size_t)(found - p);
 }
 
@@ -92,12 +97,14 @@ void igc_vector_names(const char *text, size_t size, struct ig_text *out) {
     const char *end = text + size;
     for (const char *p = text; p < end;) {
         const char *at = find(p, (size_t)(end - p), name), *length = NULL;
-        if (!at)
+        if (!at) {
             at = end;
+        }
         ig_text_append(out, p, (size_t)(at - p));
         p = at;
-        if (at == end)
+        if (at == end) {
             break;
+        }
         const char *element = at + strlen(name);
         size_t digits = 0, used = native_vector(element, end, &length, &digits);
         ig_text_puts(out, "vec<");
@@ -133,18 +140,22 @@ static size_t vector_type(const char *p, const char *end, struct ig_text *out) {
         {"ulong", "ulong"},
     };
     const char *start = p;
-    if (has_prefix(p, end, "metal::"))
+    if (has_prefix(p, end, "metal::")) {
         p += strlen("metal::");
-    if (!has_prefix(p, end, "vec<"))
+    }
+    if (!has_prefix(p, end, "vec<")) {
         return 0;
+    }
     p += strlen("vec<");
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         const char *q = p;
-        if (!has_prefix(q, end, scalars[i][0]))
+        if (!has_prefix(q, end, scalars[i][0])) {
             continue;
+        }
         q += strlen(scalars[i][0]);
-        if (!has_prefix(q, end, ", ") || end - q < 4 || q[2] < '2' || q[2] > '4' || q[3] != '>')
+        if (!has_prefix(q, end, ", ") || end - q < 4 || q[2] < '2' || q[2] > '4' || q[3] != '>') {
             continue;
+        }
         ig_text_puts(out, scalars[i][1]);
         ig_text_append(out, q + 2, 1);
         return (size_t)(q + 4 - start);
@@ -155,11 +166,13 @@ static size_t vector_type(const char *p, const char *end, struct ig_text *out) {
 static size_t plain_word(const char *p, const char *end, struct ig_text *out) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t size = strlen(words[i].from);
-        if (!has_prefix(p, end, words[i].from))
+        if (!has_prefix(p, end, words[i].from)) {
             continue;
+        }
         bool prefix = words[i].from[size - 1] == '_' || words[i].from[size - 1] == ' ';
-        if (!prefix && p + size < end && is_word(p[size]) && is_word(p[size - 1]))
+        if (!prefix && p + size < end && is_word(p[size]) && is_word(p[size - 1])) {
             continue;
+        }
         ig_text_puts(out, words[i].to);
         return size;
     }
@@ -169,12 +182,14 @@ static size_t plain_word(const char *p, const char *end, struct ig_text *out) {
 /* 'half' (aka 'half') → 'half' */
 static void drop_repetitions(struct ig_text *text) {
     static const char aka[] = " (aka '";
-    if (text->size == 0)
+    if (text->size == 0) {
         return;
+    }
     for (char *p = text->data; (p = strstr(p, aka));) {
         char *name = p + strlen(aka), *end = strchr(name, '\'');
-        if (!end)
+        if (!end) {
             return;
+        }
         size_t size = (size_t)(end - name);
         bool same = end[1] == ')' && (size_t)(p - text->data) >= size + 2 && p[-1] == '\'' &&
                     p[-2 - (ptrdiff_t)size] == '\'' && memcmp(p - 1 - size, name, size) == 0;
@@ -225,11 +240,13 @@ static void message_words(const char *text, size_t size, struct ig_text *out) {
         size_t used = 0;
         if (p == text || !is_word(p[-1])) {
             used = vector_type(p, end, out);
-            if (!used)
+            if (!used) {
                 used = plain_word(p, end, out);
+            }
         }
-        if (!used)
+        if (!used) {
             ig_text_append(out, p, 1);
+        }
         p += used ? used : 1;
     }
     drop_repetitions(out);
@@ -237,11 +254,12 @@ static void message_words(const char *text, size_t size, struct ig_text *out) {
                    find(text, size, "undeclared identifier") || find(text, size, "no type named") ||
                    find(text, size, "expected namespace name") ||
                    find(text, size, "no member named") || find(text, size, "file not found");
-    for (size_t i = 0; unknown && i < sizeof absent / sizeof *absent; i++)
+    for (size_t i = 0; unknown && i < sizeof absent / sizeof *absent; i++) {
         if (find(text, size, absent[i].word)) {
             ig_text_printf(out, "; %s not supported", absent[i].what);
             return;
         }
+    }
 }
 
 void igc_message_words(const char *text, size_t size, struct ig_text *out) {

@@ -24,8 +24,9 @@ static bool is_bad_cast(const char *line, const char *end) {
     size_t size = (size_t)(end - line) < sizeof text - 1 ? (size_t)(end - line) : sizeof text - 1;
     memcpy(text, line, size);
     text[size] = 0;
-    if (!strstr(text, "fptrunc ") && !strstr(text, "fpext "))
+    if (!strstr(text, "fptrunc ") && !strstr(text, "fpext ")) {
         return false;
+    }
     bool from_bfloat = strstr(text, " bfloat ") != NULL, from_half = strstr(text, " half ") != NULL;
     return (from_bfloat && strstr(text, " to half")) || (from_half && strstr(text, " to bfloat"));
 }
@@ -42,8 +43,9 @@ static const char *metadata(const char *ir, unsigned long number) {
 static bool field(const char *definition, const char *key, unsigned long *value) {
     const char *end = line_end(definition);
     const char *found = memmem(definition, (size_t)(end - definition), key, strlen(key));
-    if (!found)
+    if (!found) {
         return false;
+    }
     *value = strtoul(found + strlen(key), NULL, 10);
     return true;
 }
@@ -52,11 +54,13 @@ static bool file_of(const char *ir, const char *location, const char **name, siz
     unsigned long scope, file;
     const char *definition;
     if (!field(location, "scope: !", &scope) || !(definition = metadata(ir, scope)) ||
-        !field(definition, "file: !", &file) || !(definition = metadata(ir, file)))
+        !field(definition, "file: !", &file) || !(definition = metadata(ir, file))) {
         return false;
+    }
     const char *found = strstr(definition, "filename: \"");
-    if (!found || found > line_end(definition))
+    if (!found || found > line_end(definition)) {
         return false;
+    }
     *name = found + strlen("filename: \"");
     *size = strcspn(*name, "\"\n");
     return true;
@@ -71,12 +75,14 @@ void igc_find_mixed_operands(const char *ir, struct ig_text *out) {
             is_bad_cast(line, end) ? memmem(line, (size_t)(end - line), "!dbg !", 6) : NULL;
         unsigned long number;
         size_t size;
-        if (debug)
+        if (debug) {
             location = metadata(ir, strtoul(debug + 6, NULL, 10));
+        }
         if (location && field(location, "line: ", &number) && file_of(ir, location, &name, &size)) {
             bool again = false;
-            for (size_t i = 0; i < count; i++)
+            for (size_t i = 0; i < count; i++) {
                 again |= seen[i] == number;
+            }
             seen[count] = number;
             if (!again) {
                 count++;

@@ -19,19 +19,22 @@ static bool same_text(const struct igc_tokens *tokens, size_t a, size_t b) {
  * attributes. */
 static size_t parameter_of(const struct igc_tokens *tokens, const struct igc_kernel *kernel,
                            const char *name) {
-    if (kernel->open == IGC_NO_TOKEN)
+    if (kernel->open == IGC_NO_TOKEN) {
         return IGC_NO_TOKEN;
+    }
     for (size_t p = kernel->open + 1, found = IGC_NO_TOKEN; p < kernel->close; p++) {
         size_t end = igc_list_item_end(tokens, p, kernel->close);
         for (; p < end; p++) {
             size_t after = igc_attribute_end(tokens, p);
-            if (after > p)
+            if (after > p) {
                 p = after - 1;
-            else if (igc_is(igc_at(tokens, p), name))
+            } else if (igc_is(igc_at(tokens, p), name)) {
                 found = p;
+            }
         }
-        if (found != IGC_NO_TOKEN)
+        if (found != IGC_NO_TOKEN) {
             return found;
+        }
     }
     return IGC_NO_TOKEN;
 }
@@ -41,17 +44,21 @@ static size_t find_place(const struct igc_rewriter *rewriter, const char *name,
                          const char *parameter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     const struct igc_kernel *kernel = NULL;
-    for (size_t i = 0; i < rewriter->kernel_count && !kernel; i++)
-        if (rewriter->kernels[i].host_name && !strcmp(rewriter->kernels[i].host_name, name))
+    for (size_t i = 0; i < rewriter->kernel_count && !kernel; i++) {
+        if (rewriter->kernels[i].host_name && !strcmp(rewriter->kernels[i].host_name, name)) {
             kernel = &rewriter->kernels[i];
-    if (!kernel || !parameter)
+        }
+    }
+    if (!kernel || !parameter) {
         return kernel ? kernel->name : IGC_NO_TOKEN;
+    }
     size_t place =
         kernel->is_instantiation ? IGC_NO_TOKEN : parameter_of(tokens, kernel, parameter);
     for (size_t i = 0; i < rewriter->kernel_count && place == IGC_NO_TOKEN; i++) {
         const struct igc_kernel *other = &rewriter->kernels[i];
-        if (other->is_template && same_text(tokens, other->name, kernel->name))
+        if (other->is_template && same_text(tokens, other->name, kernel->name)) {
             place = parameter_of(tokens, other, parameter);
+        }
     }
     return place == IGC_NO_TOKEN ? kernel->name : place;
 }
@@ -90,10 +97,11 @@ void igc_source_warn(const struct igc_source *source, const char *kernel, const 
     char *message = print(format, arguments);
     va_end(arguments);
     size_t place = place_in(source, kernel, parameter);
-    if (message && place != IGC_NO_TOKEN)
+    if (message && place != IGC_NO_TOKEN) {
         igc_warn_at(source->rewriter, place, message, out);
-    else if (message)
+    } else if (message) {
         ig_text_printf(out, "warning: %s\n", message);
+    }
     out->failed |= !message;
     free(message);
 }

@@ -18,8 +18,9 @@
  */
 static const char *folder_of(struct ig_arena *arena, const char *path) {
     const char *slash = path ? strrchr(path, '/') : NULL;
-    if (!slash)
+    if (!slash) {
         return ".";
+    }
     return slash == path ? "/" : ig_arena_copy(arena, path, (size_t)(slash - path));
 }
 
@@ -43,12 +44,14 @@ static const char **command(struct ig_arena *arena, const struct igc_options *op
     size_t count = sizeof fixed / sizeof *fixed;
     size_t limit = count + 12 + 2 * (options->include_dir_count + options->define_count);
     const char **arguments = ig_arena_array(arena, limit, sizeof *arguments);
-    if (!arguments)
+    if (!arguments) {
         return NULL;
+    }
     size_t n = 0;
     arguments[n++] = options->clang;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         arguments[n++] = fixed[i];
+    }
     arguments[n++] = "-iquote";
     arguments[n++] = folder_of(arena, options->source_name);
     for (size_t i = 0; i < options->include_dir_count; i++) {
@@ -57,10 +60,12 @@ static const char **command(struct ig_arena *arena, const struct igc_options *op
     }
     arguments[n++] = "-internal-isystem";
     arguments[n++] = options->prelude_dir;
-    if (options->msl_version)
+    if (options->msl_version) {
         arguments[n++] = ig_arena_printf(arena, "-D__METAL_VERSION__=%u", options->msl_version);
-    if (options->fast_math)
+    }
+    if (options->fast_math) {
         arguments[n++] = "-D__FAST_MATH__=1";
+    }
     for (size_t i = 0; i < options->define_count; i++) {
         arguments[n++] = "-D";
         arguments[n++] = options->defines[i];
@@ -69,9 +74,11 @@ static const char **command(struct ig_arena *arena, const struct igc_options *op
     arguments[n++] = "ingot_macros.h";
     arguments[n++] = "-";
     arguments[n] = NULL;
-    for (size_t i = 0; i < n; i++)
-        if (!arguments[i])
+    for (size_t i = 0; i < n; i++) {
+        if (!arguments[i]) {
             return NULL;
+        }
+    }
     return arguments;
 }
 
@@ -87,13 +94,14 @@ static bool clean(const char *text, size_t size, struct ig_text *out) {
     for (const char *line = text; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *stop = newline ? newline : end;
-        if (starts_with(line, stop, "#define "))
+        if (starts_with(line, stop, "#define ")) {
             igc_macro_define(&macros, line, stop);
-        else if (starts_with(line, stop, "#pragma unroll") ||
-                 starts_with(line, stop, "#pragma clang loop"))
+        } else if (starts_with(line, stop, "#pragma unroll") ||
+                   starts_with(line, stop, "#pragma clang loop")) {
             igc_macro_expand(&macros, line, stop, out);
-        else if (!starts_with(line, stop, "#undef "))
+        } else if (!starts_with(line, stop, "#undef ")) {
             ig_text_append(out, line, (size_t)(stop - line));
+        }
         ig_text_append(out, "\n", 1);
         line = newline ? newline + 1 : end;
     }
@@ -117,24 +125,30 @@ static ingot_status add_dependency(struct dependencies *list, const char *name, 
     if (size == 0 || name[0] == '<' ||
         (size > prelude && memcmp(name, list->options->prelude_dir, prelude) == 0) ||
         (strlen(list->options->source_name) == size &&
-         memcmp(list->options->source_name, name, size) == 0))
+         memcmp(list->options->source_name, name, size) == 0)) {
         return INGOT_OK;
-    for (size_t i = 0; i < list->count; i++)
-        if (strlen(list->items[i].path) == size && memcmp(list->items[i].path, name, size) == 0)
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (strlen(list->items[i].path) == size && memcmp(list->items[i].path, name, size) == 0) {
             return INGOT_OK;
+        }
+    }
     if (list->count == list->capacity) {
         size_t capacity = list->capacity * 2 + 16;
         struct ig_dependency *items = ig_arena_array(list->arena, capacity, sizeof *items);
-        if (!items)
+        if (!items) {
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the included files");
-        if (list->count)
+        }
+        if (list->count) {
             memcpy(items, list->items, list->count * sizeof *items);
+        }
         list->items = items;
         list->capacity = capacity;
     }
     const char *path = ig_arena_copy(list->arena, name, size);
-    if (!path)
+    if (!path) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the included files");
+    }
     char *bytes;
     size_t bytes_size;
     struct ig_error ignored = {0};
@@ -162,8 +176,9 @@ static ingot_status find_dependencies(struct dependencies *list, const char *tex
         unsigned number;
         if (igc_line_marker(line, end, &line_size, &number, &name, &name_size) && name) {
             ingot_status status = add_dependency(list, name, name_size, error);
-            if (status != INGOT_OK)
+            if (status != INGOT_OK) {
                 return status;
+            }
         }
         line = newline ? newline + 1 : end;
     }
@@ -204,8 +219,9 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
     }
     status = ig_process_run(&process, &result, error);
     ig_text_free(&input);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     if (result.timed_out || result.signal || result.exit_code != 0) {
         status = report(options, source, size, &result, error);
     } else if (!clean(ig_text_string(&result.output), result.output.size, &cleaned)) {

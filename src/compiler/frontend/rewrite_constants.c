@@ -31,8 +31,9 @@ static long value_from(struct evaluator *evaluator, size_t from) {
     inner.at = from;
     for (inner.end = from; inner.end < evaluator->rewriter->tokens.count; inner.end++) {
         enum igc_word word = igc_word_at(tokens, inner.end);
-        if (word == IGC_W_COMMA || word == IGC_W_SEMICOLON || word == IGC_W_CLOSE_BRACE)
+        if (word == IGC_W_COMMA || word == IGC_W_SEMICOLON || word == IGC_W_CLOSE_BRACE) {
             break;
+        }
         size_t partner = igc_at(tokens, inner.end)->match;
         inner.end = partner > inner.end ? partner : inner.end;
     }
@@ -44,25 +45,32 @@ static long value_from(struct evaluator *evaluator, size_t from) {
 /* True for a name without a value in the list of an enum, with the list's brace. */
 static bool is_enumerator(const struct igc_tokens *tokens, size_t name, size_t *brace) {
     enum igc_word after = igc_word_at(tokens, name + 1);
-    if (after != IGC_W_COMMA && after != IGC_W_CLOSE_BRACE)
+    if (after != IGC_W_COMMA && after != IGC_W_CLOSE_BRACE) {
         return false;
+    }
     size_t at = name;
     while (at > 0 && igc_word_at(tokens, at - 1) != IGC_W_OPEN_BRACE) {
         enum igc_word word = igc_word_at(tokens, --at);
-        if (word == IGC_W_SEMICOLON || word == IGC_W_CLOSE_BRACE)
+        if (word == IGC_W_SEMICOLON || word == IGC_W_CLOSE_BRACE) {
             return false;
-        if (word == IGC_W_CLOSE_PAREN)
+        }
+        if (word == IGC_W_CLOSE_PAREN) {
             at = igc_at(tokens, at)->match;
+        }
     }
-    if (at == 0)
+    if (at == 0) {
         return false;
+    }
     *brace = at - 1;
     for (size_t i = *brace; i-- > 0;) { /* enum class Name : type { */
         enum igc_word word = igc_word_at(tokens, i);
-        if (word == IGC_W_ENUM)
+        if (word == IGC_W_ENUM) {
             return true;
-        if (igc_at(tokens, i)->kind != IGC_IDENTIFIER && word != IGC_W_COLON && word != IGC_W_SCOPE)
+        }
+        if (igc_at(tokens, i)->kind != IGC_IDENTIFIER && word != IGC_W_COLON &&
+            word != IGC_W_SCOPE) {
             return false;
+        }
     }
     return false;
 }
@@ -73,10 +81,11 @@ static long enumerator_value(struct evaluator *evaluator, size_t name, size_t br
     long after = 0;
     for (size_t i = name; i > brace; i--) {
         enum igc_word word = igc_word_at(tokens, i);
-        if (word == IGC_W_CLOSE_PAREN)
+        if (word == IGC_W_CLOSE_PAREN) {
             i = igc_at(tokens, i)->match;
-        else if (word == IGC_W_ASSIGN)
+        } else if (word == IGC_W_ASSIGN) {
             return value_from(evaluator, i + 1) + after;
+        }
         after += word == IGC_W_COMMA;
     }
     return after;
@@ -94,13 +103,16 @@ static long named_value(struct evaluator *evaluator, size_t name) {
     for (size_t i = 0; i + 1 < name; i++) {
         const struct igc_token *token = igc_at(tokens, i);
         if (token->kind != IGC_IDENTIFIER || token->size != wanted->size ||
-            memcmp(token->text, wanted->text, token->size) != 0)
+            memcmp(token->text, wanted->text, token->size) != 0) {
             continue;
+        }
         size_t brace;
-        if (igc_word_at(tokens, i + 1) == IGC_W_ASSIGN)
+        if (igc_word_at(tokens, i + 1) == IGC_W_ASSIGN) {
             return value_from(evaluator, i + 2);
-        if (is_enumerator(tokens, i, &brace))
+        }
+        if (is_enumerator(tokens, i, &brace)) {
             return enumerator_value(evaluator, i, brace);
+        }
     }
     evaluator->failed = true;
     return 0;
@@ -128,8 +140,9 @@ static long primary(struct evaluator *evaluator) {
     }
     if (token->kind == IGC_IDENTIFIER) {
         while (igc_word_at(tokens, evaluator->at) == IGC_W_SCOPE &&
-               igc_at(tokens, evaluator->at + 1)->kind == IGC_IDENTIFIER)
+               igc_at(tokens, evaluator->at + 1)->kind == IGC_IDENTIFIER) {
             evaluator->at += 2;
+        }
         return named_value(evaluator, evaluator->at - 1);
     }
     char digits[32], *end;
@@ -145,18 +158,19 @@ static long primary(struct evaluator *evaluator) {
 }
 
 static bool apply(enum igc_word word, int level, long right, long *left) {
-    if (level == 0 && word == IGC_W_PLUS)
+    if (level == 0 && word == IGC_W_PLUS) {
         *left += right;
-    else if (level == 0 && word == IGC_W_MINUS)
+    } else if (level == 0 && word == IGC_W_MINUS) {
         *left -= right;
-    else if (level == 1 && word == IGC_W_STAR)
+    } else if (level == 1 && word == IGC_W_STAR) {
         *left *= right;
-    else if (level == 1 && word == IGC_W_SLASH && right != 0)
+    } else if (level == 1 && word == IGC_W_SLASH && right != 0) {
         *left /= right;
-    else if (level == 1 && word == IGC_W_PERCENT && right != 0)
+    } else if (level == 1 && word == IGC_W_PERCENT && right != 0) {
         *left %= right;
-    else
+    } else {
         return false;
+    }
     return *left >= 0 && *left <= 0xffffffl;
 }
 
@@ -168,12 +182,14 @@ static long evaluate(struct evaluator *evaluator, int level) {
         enum igc_word word = igc_word_at(tokens, evaluator->at);
         bool sum = word == IGC_W_PLUS || word == IGC_W_MINUS;
         bool product = word == IGC_W_STAR || word == IGC_W_SLASH || word == IGC_W_PERCENT;
-        if ((level == 0 && !sum) || (level == 1 && !product))
+        if ((level == 0 && !sum) || (level == 1 && !product)) {
             break;
+        }
         evaluator->at++;
         long right = level == 1 ? primary(evaluator) : evaluate(evaluator, 1);
-        if (!evaluator->failed && !apply(word, level, right, &left))
+        if (!evaluator->failed && !apply(word, level, right, &left)) {
             evaluator->failed = true;
+        }
     }
     return left;
 }
@@ -200,13 +216,15 @@ static void read_type(const struct igc_token *token, struct ig_constant *info) {
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         size_t size = strlen(scalars[i].name);
         if (token->size < size || token->size > size + 1 ||
-            memcmp(token->text, scalars[i].name, size) != 0)
+            memcmp(token->text, scalars[i].name, size) != 0) {
             continue;
+        }
         uint32_t components = 1;
         if (token->size == size + 1) {
             char last = token->text[size];
-            if (last < '2' || last > '4')
+            if (last < '2' || last > '4') {
                 continue;
+            }
             components = (uint32_t)(last - '0');
         }
         info->scalar = scalars[i].scalar;
@@ -224,10 +242,12 @@ static bool add_constant(struct igc_rewriter *rewriter,
         size_t capacity = rewriter->constant_capacity * 2 + 32;
         struct igc_function_constant *constants =
             ig_arena_array(rewriter->arena, capacity, sizeof *constants);
-        if (!constants)
+        if (!constants) {
             return false;
-        if (rewriter->constant_count)
+        }
+        if (rewriter->constant_count) {
             memcpy(constants, rewriter->constants, rewriter->constant_count * sizeof *constants);
+        }
         rewriter->constants = constants;
         rewriter->constant_capacity = capacity;
     }
@@ -240,10 +260,11 @@ static ingot_status read_constant(struct igc_rewriter *rewriter, size_t attribut
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t close;
     if (attribute == 0 || igc_at(tokens, attribute - 1)->kind != IGC_IDENTIFIER ||
-        !igc_closes(tokens, attribute + 3, &close) || close >= end)
+        !igc_closes(tokens, attribute + 3, &close) || close >= end) {
         return igc_fail_at(rewriter, attribute, INGOT_COMPILE_ERROR, error,
                            "[[function_constant]] needs a name before it and an index in "
                            "parentheses");
+    }
     struct igc_function_constant constant = {
         .start = igc_declaration_start(tokens, attribute),
         .name = attribute - 1,
@@ -254,35 +275,42 @@ static ingot_status read_constant(struct igc_rewriter *rewriter, size_t attribut
     struct evaluator evaluator = {
         .rewriter = rewriter, .at = attribute + 4, .end = close, .lookups = &lookups};
     long index = evaluate(&evaluator, 0);
-    if (evaluator.failed || evaluator.at != close || index > 65535)
+    if (evaluator.failed || evaluator.at != close || index > 65535) {
         return igc_fail_at(rewriter, attribute + 4, INGOT_COMPILE_ERROR, error,
                            "the index of function constant \"%s\" is \"%s\"; it must be an "
                            "integer from 0 to 65535",
                            igc_spelling(rewriter, constant.name, constant.name + 1),
                            igc_spelling(rewriter, attribute + 4, close));
+    }
     constant.info.name = igc_spelling(rewriter, constant.name, constant.name + 1);
     constant.info.index = (uint32_t)index;
     constant.info.required = 1;
-    for (size_t i = constant.start; i < constant.name; i++)
-        if (igc_at(tokens, i)->kind == IGC_IDENTIFIER)
+    for (size_t i = constant.start; i < constant.name; i++) {
+        if (igc_at(tokens, i)->kind == IGC_IDENTIFIER) {
             read_type(igc_at(tokens, i), &constant.info);
-    if (!add_constant(rewriter, &constant))
+        }
+    }
+    if (!add_constant(rewriter, &constant)) {
         rewriter->out_of_memory = true;
+    }
     return INGOT_OK;
 }
 
 static struct igc_function_constant *find_constant(const struct igc_rewriter *rewriter,
                                                    const struct igc_token *name) {
-    for (size_t i = rewriter->constant_count; i-- > 0;)
-        if (name->kind == IGC_IDENTIFIER && igc_is(name, rewriter->constants[i].info.name))
+    for (size_t i = rewriter->constant_count; i-- > 0;) {
+        if (name->kind == IGC_IDENTIFIER && igc_is(name, rewriter->constants[i].info.name)) {
             return &rewriter->constants[i];
+        }
+    }
     return NULL;
 }
 
 static bool is_constant(const struct igc_tokens *tokens, size_t attribute) {
     size_t i = igc_declaration_start(tokens, attribute);
-    while (i < attribute && igc_word_at(tokens, i) != IGC_W_CONSTANT)
+    while (i < attribute && igc_word_at(tokens, i) != IGC_W_CONSTANT) {
         i++;
+    }
     return i < attribute;
 }
 
@@ -292,22 +320,27 @@ ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *
         if (igc_word_at(tokens, i) == IGC_W_CONSTANT_DEFINED &&
             igc_word_at(tokens, i + 1) == IGC_W_OPEN_PAREN) {
             struct igc_function_constant *constant = find_constant(rewriter, igc_at(tokens, i + 2));
-            if (constant)
+            if (constant) {
                 constant->info.required = 0;
+            }
         }
         if (igc_word_at(tokens, i) != IGC_W_OPEN_SQUARE ||
-            igc_word_at(tokens, i + 2) != IGC_W_FUNCTION_CONSTANT)
+            igc_word_at(tokens, i + 2) != IGC_W_FUNCTION_CONSTANT) {
             continue;
+        }
         size_t end = igc_attribute_end(tokens, i);
-        if (end == i || igc_word_at(tokens, end) != IGC_W_SEMICOLON || !is_constant(tokens, i))
+        if (end == i || igc_word_at(tokens, end) != IGC_W_SEMICOLON || !is_constant(tokens, i)) {
             continue; /* the condition of a kernel's parameter, or of a member */
+        }
         ingot_status status = read_constant(rewriter, i, end, error);
-        if (status != INGOT_OK)
+        if (status != INGOT_OK) {
             return status;
+        }
     }
-    if (rewriter->out_of_memory)
+    if (rewriter->out_of_memory) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the constants of %s",
                        tokens->files[0]);
+    }
     return INGOT_OK;
 }
 
@@ -320,12 +353,14 @@ void igc_rewrite_constants(struct igc_rewriter *rewriter) {
         for (size_t p = constant->start; p < constant->name; p++) {
             enum igc_word word = igc_word_at(tokens, p);
             if (word == IGC_W_CONSTEXPR || word == IGC_W_STATIC || word == IGC_W_INLINE ||
-                word == IGC_W_EXTERN)
+                word == IGC_W_EXTERN) {
                 igc_kill(rewriter, p, p + 1);
+            }
         }
         size_t first = constant->start;
-        while (first < constant->name && rewriter->edits[first].dead)
+        while (first < constant->name && rewriter->edits[first].dead) {
             first++;
+        }
         igc_before(rewriter, first, "extern ");
         igc_kill(rewriter, constant->attribute, constant->end);
         igc_replace(rewriter, constant->attribute,
@@ -336,12 +371,14 @@ void igc_rewrite_constants(struct igc_rewriter *rewriter) {
         size_t close;
         if (igc_word_at(tokens, i) != IGC_W_CONSTANT_DEFINED ||
             igc_word_at(tokens, i + 1) != IGC_W_OPEN_PAREN || !igc_closes(tokens, i + 1, &close) ||
-            rewriter->edits[i].dead)
+            rewriter->edits[i].dead) {
             continue;
+        }
         const struct igc_function_constant *constant =
             find_constant(rewriter, igc_at(tokens, close - 1));
-        if (!constant)
+        if (!constant) {
             continue;
+        }
         igc_kill(rewriter, i, close + 1);
         igc_replace(rewriter, i,
                     ig_arena_printf(rewriter->arena, "__ingot_constant_defined(%uu)",

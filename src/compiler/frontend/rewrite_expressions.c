@@ -15,11 +15,14 @@
 /* ---- literals ------------------------------------------------------------------------------ */
 static bool ends_with(const char *text, size_t size, const char *suffix) {
     size_t length = strlen(suffix);
-    if (size <= length)
+    if (size <= length) {
         return false;
-    for (size_t i = 0; i < length; i++)
-        if (tolower((unsigned char)text[size - length + i]) != suffix[i])
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (tolower((unsigned char)text[size - length + i]) != suffix[i]) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -35,8 +38,9 @@ static size_t digits_size(const char *text, size_t size, bool *is_float) {
             *is_float = true;
         } else if (!exponent && i > 0 && c == (hex ? 'p' : 'e')) {
             exponent = *is_float = true;
-            if (i + 1 < size && (text[i + 1] == '+' || text[i + 1] == '-'))
+            if (i + 1 < size && (text[i + 1] == '+' || text[i + 1] == '-')) {
                 i++;
+            }
         } else if (!isdigit((unsigned char)c) && c != '\'' &&
                    !(hex && !exponent && isxdigit((unsigned char)c))) {
             break;
@@ -51,18 +55,20 @@ static void rewrite_number(struct igc_rewriter *rewriter, size_t i) {
     size_t digits = digits_size(token->text, token->size, &is_float);
     size_t suffix = token->size - digits;
     int length = (int)digits;
-    if (!is_float && token->size > 1 && (token->text[1] == 'x' || token->text[1] == 'X'))
+    if (!is_float && token->size > 1 && (token->text[1] == 'x' || token->text[1] == 'X')) {
         return;
+    }
     const char *point = is_float ? "" : ".0";
-    if (suffix == 0 && is_float)
+    if (suffix == 0 && is_float) {
         igc_replace(rewriter, i, ig_arena_printf(rewriter->arena, "%.*sf", length, token->text));
-    else if (suffix == 1 && ends_with(token->text, token->size, "h"))
+    } else if (suffix == 1 && ends_with(token->text, token->size, "h")) {
         igc_replace(rewriter, i,
                     ig_arena_printf(rewriter->arena, "%.*s%sf16", length, token->text, point));
-    else if (suffix == 2 && ends_with(token->text, token->size, "bf"))
+    } else if (suffix == 2 && ends_with(token->text, token->size, "bf")) {
         igc_replace(
             rewriter, i,
             ig_arena_printf(rewriter->arena, "((__bf16)%.*s%sf)", length, token->text, point));
+    }
 }
 
 /* ---- ?: ---------------------------------------------------------------------------------------
@@ -72,25 +78,30 @@ static void rewrite_number(struct igc_rewriter *rewriter, size_t i) {
 static bool looks_like_lvalue(const struct igc_rewriter *rewriter, size_t from, size_t to) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t close, start = from;
-    while (start < to && igc_word_at(tokens, start) == IGC_W_STAR)
+    while (start < to && igc_word_at(tokens, start) == IGC_W_STAR) {
         start++;
-    if (start >= to)
+    }
+    if (start >= to) {
         return false;
+    }
     for (size_t p = start; p < to; p++) {
         const struct igc_token *token = igc_at(tokens, p);
-        if (rewriter->edits[p].dead)
+        if (rewriter->edits[p].dead) {
             return false;
+        }
         switch (token->word) {
         case IGC_W_OPEN_PAREN:
         case IGC_W_OPEN_SQUARE:
-            if (!igc_closes(tokens, p, &close) || close >= to)
+            if (!igc_closes(tokens, p, &close) || close >= to) {
                 return false;
+            }
             p = close;
             break;
         case IGC_W_LESS: /* f<T>(x), not a < b */
             close = igc_angles_end(tokens, p);
-            if (close == p || close >= to || igc_word_at(tokens, close) != IGC_W_OPEN_PAREN)
+            if (close == p || close >= to || igc_word_at(tokens, close) != IGC_W_OPEN_PAREN) {
                 return false;
+            }
             p = close - 1;
             break;
         case IGC_W_SCOPE:
@@ -99,8 +110,9 @@ static bool looks_like_lvalue(const struct igc_rewriter *rewriter, size_t from, 
         case IGC_W_THIS:
             break;
         default:
-            if (token->kind != IGC_IDENTIFIER || (token->word != IGC_W_NONE && to - from == 1))
+            if (token->kind != IGC_IDENTIFIER || (token->word != IGC_W_NONE && to - from == 1)) {
                 return false;
+            }
         }
     }
     const struct igc_token *last = igc_at(tokens, to - 1);
@@ -126,8 +138,9 @@ static void wrap(struct igc_rewriter *rewriter, size_t from, size_t to) {
         to--;
     }
     if (from >= to ||
-        (!looks_like_lvalue(rewriter, from, to) && !is_packed_value(rewriter, from, to)))
+        (!looks_like_lvalue(rewriter, from, to) && !is_packed_value(rewriter, from, to))) {
         return;
+    }
     igc_before(rewriter, from, "__ingot_rvalue(");
     igc_after(rewriter, to - 1, ")");
 }
@@ -140,16 +153,18 @@ static size_t find_colon(const struct igc_tokens *tokens, size_t i) {
         case IGC_W_OPEN_PAREN:
         case IGC_W_OPEN_SQUARE:
         case IGC_W_OPEN_BRACE:
-            if (!igc_closes(tokens, p, &close))
+            if (!igc_closes(tokens, p, &close)) {
                 return i;
+            }
             p = close;
             break;
         case IGC_W_QUESTION:
             nested++;
             break;
         case IGC_W_COLON:
-            if (nested == 0)
+            if (nested == 0) {
                 return p;
+            }
             nested--;
             break;
         case IGC_W_CLOSE_PAREN:
@@ -171,8 +186,9 @@ static size_t operand_end(const struct igc_tokens *tokens, size_t i) {
         case IGC_W_OPEN_PAREN:
         case IGC_W_OPEN_SQUARE:
         case IGC_W_OPEN_BRACE:
-            if (!igc_closes(tokens, p, &close))
+            if (!igc_closes(tokens, p, &close)) {
                 return i;
+            }
             p = close;
             break;
         case IGC_W_QUESTION: /* the condition of another one */
@@ -195,10 +211,12 @@ static size_t operand_end(const struct igc_tokens *tokens, size_t i) {
 static bool binds_reference(const struct igc_tokens *tokens, size_t question) {
     for (size_t p = question, steps = 0; p-- > 2 && steps < 64; steps++) {
         enum igc_word word = igc_word_at(tokens, p);
-        if (word == IGC_W_SEMICOLON || word == IGC_W_OPEN_BRACE || word == IGC_W_CLOSE_BRACE)
+        if (word == IGC_W_SEMICOLON || word == IGC_W_OPEN_BRACE || word == IGC_W_CLOSE_BRACE) {
             return false;
-        if (word == IGC_W_ASSIGN)
+        }
+        if (word == IGC_W_ASSIGN) {
             return igc_word_at(tokens, p - 2) == IGC_W_AMPERSAND;
+        }
     }
     return false;
 }
@@ -206,8 +224,9 @@ static bool binds_reference(const struct igc_tokens *tokens, size_t question) {
 static void rewrite_conditional(struct igc_rewriter *rewriter, size_t i) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t colon = find_colon(tokens, i);
-    if (colon == i || binds_reference(tokens, i))
+    if (colon == i || binds_reference(tokens, i)) {
         return;
+    }
     wrap(rewriter, i + 1, colon);
     wrap(rewriter, colon + 1, operand_end(tokens, colon + 1));
 }
@@ -216,11 +235,13 @@ void igc_rewrite_expressions(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t i = 0; i < tokens->count; i++) {
         const struct igc_token *token = &tokens->items[i];
-        if (rewriter->edits[i].dead)
+        if (rewriter->edits[i].dead) {
             continue;
-        if (token->kind == IGC_NUMBER)
+        }
+        if (token->kind == IGC_NUMBER) {
             rewrite_number(rewriter, i);
-        else if (token->word == IGC_W_QUESTION)
+        } else if (token->word == IGC_W_QUESTION) {
             rewrite_conditional(rewriter, i);
+        }
     }
 }

@@ -17,10 +17,12 @@ static bool is_program_scope(const struct igc_tokens *tokens, size_t at) {
             return false;
         } else if (word == IGC_W_OPEN_BRACE) {
             size_t start = igc_declaration_start(tokens, i);
-            while (start < i && igc_word_at(tokens, start) == IGC_W_INLINE)
+            while (start < i && igc_word_at(tokens, start) == IGC_W_INLINE) {
                 start++;
-            if (igc_word_at(tokens, start) != IGC_W_NAMESPACE)
+            }
+            if (igc_word_at(tokens, start) != IGC_W_NAMESPACE) {
                 return false;
+            }
         }
     }
     return true;
@@ -33,11 +35,13 @@ static void rewrite_input(struct igc_rewriter *rewriter, size_t attribute, size_
     for (size_t i = first; i < name; i++) {
         enum igc_word word = igc_word_at(tokens, i);
         if (word == IGC_W_STATIC || word == IGC_W_INLINE || word == IGC_W_EXTERN ||
-            word == IGC_W_CONSTANT || word == IGC_W_CONST)
+            word == IGC_W_CONSTANT || word == IGC_W_CONST) {
             igc_kill(rewriter, i, i + 1);
+        }
     }
-    while (first < name && rewriter->edits[first].dead)
+    while (first < name && rewriter->edits[first].dead) {
         first++;
+    }
     const char *called = igc_spelling(rewriter, name, name + 1);
     igc_before(rewriter, first, "extern const ");
     igc_before(rewriter, name, "&");
@@ -60,11 +64,13 @@ void igc_rewrite_inputs(struct igc_rewriter *rewriter) {
         if (igc_word_at(tokens, i) != IGC_W_OPEN_SQUARE ||
             igc_word_at(tokens, i + 1) != IGC_W_OPEN_SQUARE ||
             !igc_is_position(igc_at(tokens, i + 2)) ||
-            igc_at(tokens, i - 1)->kind != IGC_IDENTIFIER)
+            igc_at(tokens, i - 1)->kind != IGC_IDENTIFIER) {
             continue;
+        }
         size_t end = igc_attribute_end(tokens, i);
         if (end == i + 5 && igc_word_at(tokens, end) == IGC_W_SEMICOLON &&
-            is_program_scope(tokens, i))
+            is_program_scope(tokens, i)) {
             rewrite_input(rewriter, i, end, count++);
+        }
     }
 }

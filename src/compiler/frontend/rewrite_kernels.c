@@ -55,9 +55,11 @@ static const char *const builtins[] = {
 };
 
 static bool is_one_of(const struct igc_token *token, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (igc_is(token, names[i]))
+    for (size_t i = 0; i < count; i++) {
+        if (igc_is(token, names[i])) {
             return true;
+        }
+    }
     return false;
 }
 #define IS_ONE_OF(token, names) is_one_of(token, names, sizeof(names) / sizeof *(names))
@@ -75,24 +77,27 @@ static ingot_status read_attribute(struct igc_rewriter *rewriter, const struct i
     size_t close;
     bool arguments = igc_closes(tokens, from + 1, &close) && close < to;
     if (token->word == IGC_W_BUFFER || token->word == IGC_W_THREADGROUP) {
-        if (!arguments || close == from + 2)
+        if (!arguments || close == from + 2) {
             return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
                                "[[%.*s]] needs an index in parentheses", (int)token->size,
                                token->text);
-        if (parameter->index != IGC_NO_TOKEN)
+        }
+        if (parameter->index != IGC_NO_TOKEN) {
             return igc_fail_at(
                 rewriter, from, INGOT_COMPILE_ERROR, error,
                 "a kernel parameter has one index, but this one has [[%s]] and "
                 "[[%s]]",
                 igc_spelling(rewriter, parameter->index - 2, parameter->index_end + 1),
                 igc_spelling(rewriter, from, close + 1));
+        }
         parameter->index = from + 2;
         parameter->index_end = close;
         parameter->in_threadgroup = token->word == IGC_W_THREADGROUP;
     } else if (token->word == IGC_W_FUNCTION_CONSTANT) {
-        if (!arguments || close == from + 2)
+        if (!arguments || close == from + 2) {
             return igc_fail_at(rewriter, from, INGOT_COMPILE_ERROR, error,
                                "[[function_constant]] needs a condition in parentheses");
+        }
         parameter->condition = from + 2;
         parameter->condition_end = close;
     } else if (IS_ONE_OF(token, builtins)) {
@@ -117,17 +122,20 @@ size_t igc_parameter_name(const struct igc_rewriter *rewriter, size_t from, size
     size_t last = IGC_NO_TOKEN, words = 0, close;
     for (size_t p = from; p < to; p++) {
         const struct igc_token *token = igc_at(tokens, p);
-        if (rewriter->edits[p].dead)
+        if (rewriter->edits[p].dead) {
             continue;
+        }
         if (token->word == IGC_W_LESS) {
             size_t after = igc_angles_end(tokens, p);
-            if (after > p && after <= to)
+            if (after > p && after <= to) {
                 p = after - 1;
+            }
         } else if (token->word == IGC_W_OPEN_PAREN && igc_closes(tokens, p, &close)) {
             enum igc_word inside = igc_word_at(tokens, p + 1);
             if ((inside == IGC_W_STAR || inside == IGC_W_AMPERSAND) && close > p + 2 &&
-                igc_at(tokens, close - 1)->kind == IGC_IDENTIFIER)
+                igc_at(tokens, close - 1)->kind == IGC_IDENTIFIER) {
                 return close - 1;
+            }
             p = close;
         } else if (token->word == IGC_W_OPEN_SQUARE || token->word == IGC_W_ASSIGN) {
             break;
@@ -144,8 +152,9 @@ size_t igc_parameter_name(const struct igc_rewriter *rewriter, size_t from, size
         }
     }
     static const char *const types[] = {"int", "char", "short", "long", "float", "half"};
-    if (words < 2 || (last != IGC_NO_TOKEN && IS_ONE_OF(igc_at(tokens, last), types)))
+    if (words < 2 || (last != IGC_NO_TOKEN && IS_ONE_OF(igc_at(tokens, last), types))) {
         return IGC_NO_TOKEN; /* `unsigned int` without a name */
+    }
     return last;
 }
 
@@ -161,13 +170,15 @@ static ingot_status read_parameter(struct igc_rewriter *rewriter, const struct i
                                     .builtin = IGC_NO_TOKEN};
     for (size_t p = from; p < to; p++) {
         size_t end = igc_attribute_end(tokens, p);
-        if (end == p || end > to)
+        if (end == p || end > to) {
             continue;
+        }
         for (size_t i = p + 2; i < end - 2;) {
             size_t item = igc_list_item_end(tokens, i, end - 2);
             ingot_status status = read_attribute(rewriter, kernel, parameter, i, item, error);
-            if (status != INGOT_OK)
+            if (status != INGOT_OK) {
                 return status;
+            }
             i = item + 1;
         }
         igc_kill(rewriter, p, end);
@@ -176,11 +187,12 @@ static ingot_status read_parameter(struct igc_rewriter *rewriter, const struct i
     parameter->name = igc_parameter_name(rewriter, from, to);
     for (size_t p = from; p < to && parameter->builtin != IGC_NO_TOKEN; p++) {
         enum igc_word word = igc_word_at(tokens, p);
-        if (word == IGC_W_DEVICE || word == IGC_W_CONSTANT || word == IGC_W_THREADGROUP)
+        if (word == IGC_W_DEVICE || word == IGC_W_CONSTANT || word == IGC_W_THREADGROUP) {
             return igc_fail_at(rewriter, p, INGOT_COMPILE_ERROR, error,
                                "a kernel parameter with [[%s]] is a value, and not in %.*s memory",
                                igc_spelling(rewriter, parameter->builtin, parameter->builtin + 1),
                                (int)igc_at(tokens, p)->size, igc_at(tokens, p)->text);
+        }
     }
     return INGOT_OK;
 }
@@ -244,13 +256,14 @@ static void strip_marks(struct igc_rewriter *rewriter, size_t from, size_t to, s
     for (size_t p = from; p < to; p++) {
         size_t end = igc_attribute_end(tokens, p), close;
         if (end > p && end <= to) {
-            for (size_t i = p + 2; i < end - 2; i++)
+            for (size_t i = p + 2; i < end - 2; i++) {
                 if (igc_word_at(tokens, i) == IGC_W_MAX_THREADS && body != IGC_NO_TOKEN &&
                     igc_closes(tokens, i + 1, &close) && close < end) {
                     igc_before(rewriter, body, "__ingot_max_threads(");
                     igc_before_attribute(rewriter, body, i + 2, close);
                     igc_before(rewriter, body, "); ");
                 }
+            }
             igc_kill(rewriter, p, end);
             p = end - 1;
         } else if (igc_word_at(tokens, p) == IGC_W_KERNEL) {
@@ -260,12 +273,14 @@ static void strip_marks(struct igc_rewriter *rewriter, size_t from, size_t to, s
 }
 
 static const char *annotation(struct igc_rewriter *rewriter, const struct igc_kernel *kernel) {
-    if (!kernel->host_name)
+    if (!kernel->host_name) {
         return "__attribute__((annotate(\"ingot.template\")))";
+    }
     struct ig_text quoted = {0};
     for (const char *p = kernel->host_name; *p; p++) {
-        if (*p == '"' || *p == '\\')
+        if (*p == '"' || *p == '\\') {
             ig_text_append(&quoted, "\\", 1);
+        }
         ig_text_append(&quoted, *p == '\n' ? " " : p, 1);
     }
     const char *text = quoted.failed
@@ -274,8 +289,9 @@ static const char *annotation(struct igc_rewriter *rewriter, const struct igc_ke
                                              "__attribute__((used, annotate(\"ingot.kernel:%s\")))",
                                              ig_text_string(&quoted));
     ig_text_free(&quoted);
-    if (!text)
+    if (!text) {
         rewriter->out_of_memory = true;
+    }
     return text;
 }
 
@@ -297,16 +313,19 @@ static ingot_status rewrite_parameters(struct igc_rewriter *rewriter,
     const struct igc_tokens *tokens = &rewriter->tokens;
     unsigned ordinal = 0;
     const char *more = "";
-    if (kernel->close == kernel->open + 2 && igc_word_at(tokens, kernel->open + 1) == IGC_W_VOID)
+    if (kernel->close == kernel->open + 2 && igc_word_at(tokens, kernel->open + 1) == IGC_W_VOID) {
         return INGOT_OK;
+    }
     for (size_t p = kernel->open + 1; p < kernel->close;) {
         size_t end = igc_list_item_end(tokens, p, kernel->close);
         struct parameter parameter;
         ingot_status status = read_parameter(rewriter, kernel, p, end, &parameter, error);
-        if (status != INGOT_OK)
+        if (status != INGOT_OK) {
             return status;
-        if (at != IGC_NO_TOKEN && end > p)
+        }
+        if (at != IGC_NO_TOKEN && end > p) {
             declare_parameter(rewriter, &parameter, ordinal, &more, at);
+        }
         ordinal++;
         p = end + 1;
     }
@@ -316,11 +335,13 @@ static ingot_status rewrite_parameters(struct igc_rewriter *rewriter,
 /* Where declarations go: the first token of the body, but after `#pragma clang fp`, which
  * must come first in a block. */
 static size_t body_start(const struct igc_tokens *tokens, const struct igc_kernel *kernel) {
-    if (kernel->body == IGC_NO_TOKEN)
+    if (kernel->body == IGC_NO_TOKEN) {
         return IGC_NO_TOKEN;
+    }
     size_t at = kernel->body + 1;
-    while (igc_at(tokens, at)->kind == IGC_DIRECTIVE && igc_is_fp_pragma(igc_at(tokens, at)))
+    while (igc_at(tokens, at)->kind == IGC_DIRECTIVE && igc_is_fp_pragma(igc_at(tokens, at))) {
         at++;
+    }
     return at < tokens->count ? at : IGC_NO_TOKEN;
 }
 
@@ -330,8 +351,9 @@ static ingot_status rewrite_definition(struct igc_rewriter *rewriter,
     strip_marks(rewriter, kernel->start, kernel->open, at);
     strip_marks(rewriter, kernel->close + 1,
                 kernel->body != IGC_NO_TOKEN ? kernel->body : kernel->end, at);
-    if (kernel->host_name || kernel->is_template)
+    if (kernel->host_name || kernel->is_template) {
         mark_kernel(rewriter, kernel);
+    }
     return rewrite_parameters(rewriter, kernel, at, error);
 }
 
@@ -344,8 +366,9 @@ static bool is_instantiated(const struct igc_rewriter *rewriter, const struct ig
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *other = &rewriter->kernels[i];
         if (other->keep && other->is_instantiation &&
-            igc_same_text(&rewriter->tokens, other->name, kernel->name))
+            igc_same_text(&rewriter->tokens, other->name, kernel->name)) {
             return true;
+        }
     }
     return false;
 }
@@ -368,22 +391,27 @@ ingot_status igc_rewrite_kernels(struct igc_rewriter *rewriter, struct ig_error 
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
         ingot_status status = INGOT_OK;
-        if (igc_is(igc_at(&rewriter->tokens, kernel->name), "main")) /* clang has rules for it */
+        if (igc_is(igc_at(&rewriter->tokens, kernel->name), "main")) { /* clang has rules for it */
             igc_replace(rewriter, kernel->name, "__ingot_main");
-        if (kernel->keep)
+        }
+        if (kernel->keep) {
             status = igc_refuse_unsupported(rewriter, kernel, error);
-        if (status != INGOT_OK)
+        }
+        if (status != INGOT_OK) {
             return status;
-        if (kernel->is_graphics || (kernel->host_name && !kernel->keep))
+        }
+        if (kernel->is_graphics || (kernel->host_name && !kernel->keep)) {
             igc_kill(rewriter, kernel->start, kernel->end);
-        else if (kernel->is_instantiation)
+        } else if (kernel->is_instantiation) {
             rewrite_instantiation(rewriter, kernel);
-        else if (kernel->is_template && !is_instantiated(rewriter, kernel))
+        } else if (kernel->is_template && !is_instantiated(rewriter, kernel)) {
             status = reduce_template(rewriter, kernel, error);
-        else
+        } else {
             status = rewrite_definition(rewriter, kernel, error);
-        if (status != INGOT_OK)
+        }
+        if (status != INGOT_OK) {
             return status;
+        }
     }
     return INGOT_OK;
 }

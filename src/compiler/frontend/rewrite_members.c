@@ -40,14 +40,18 @@ static bool is_plain_qualifier(enum igc_word word) {
 /* Is the space word at i a qualifier of a function? */
 static bool is_function_qualifier(const struct igc_tokens *tokens, size_t i) {
     size_t before = i - 1, after = i + 1;
-    if (i == 0)
+    if (i == 0) {
         return false;
-    while (before > 0 && is_plain_qualifier(igc_word_at(tokens, before)))
+    }
+    while (before > 0 && is_plain_qualifier(igc_word_at(tokens, before))) {
         before--;
-    if (igc_word_at(tokens, before) != IGC_W_CLOSE_PAREN)
+    }
+    if (igc_word_at(tokens, before) != IGC_W_CLOSE_PAREN) {
         return false;
-    while (is_plain_qualifier(igc_word_at(tokens, after)))
+    }
+    while (is_plain_qualifier(igc_word_at(tokens, after))) {
         after++;
+    }
     enum igc_word next = igc_word_at(tokens, after);
     if (next == IGC_W_ASSIGN) {
         next = igc_word_at(tokens, after + 1);
@@ -59,16 +63,20 @@ static bool is_function_qualifier(const struct igc_tokens *tokens, size_t i) {
 
 /* Does the qualifier at i belong to a constructor of `class`, or to one defined outside, S::S()? */
 static bool is_of_constructor(const struct igc_tokens *tokens, size_t i, size_t class) {
-    while (i > 0 && igc_word_at(tokens, i) != IGC_W_CLOSE_PAREN)
+    while (i > 0 && igc_word_at(tokens, i) != IGC_W_CLOSE_PAREN) {
         i--;
+    }
     size_t open = igc_at(tokens, i)->match;
-    if (open == 0 || open >= i)
+    if (open == 0 || open >= i) {
         return false;
+    }
     size_t name = open - 1;
-    if (igc_word_at(tokens, name) == IGC_W_GREATER)
+    if (igc_word_at(tokens, name) == IGC_W_GREATER) {
         name = igc_angles_start(tokens, name) - 1; /* S<T>() */
-    if (class != IGC_NO_TOKEN && igc_same_text(tokens, name, class))
+    }
+    if (class != IGC_NO_TOKEN && igc_same_text(tokens, name, class)) {
         return true;
+    }
     return name >= 2 && igc_word_at(tokens, name - 1) == IGC_W_SCOPE &&
            igc_same_text(tokens, name, name - 2);
 }
@@ -78,8 +86,9 @@ static void drop_qualifier(struct igc_rewriter *rewriter, size_t i, size_t class
     const struct igc_tokens *tokens = &rewriter->tokens;
     igc_kill(rewriter, i, i + 1);
     if (igc_word_at(tokens, i) == IGC_W_CONSTANT && igc_word_at(tokens, i - 1) != IGC_W_CONST &&
-        igc_word_at(tokens, i + 1) != IGC_W_CONST && !is_of_constructor(tokens, i, class))
+        igc_word_at(tokens, i + 1) != IGC_W_CONST && !is_of_constructor(tokens, i, class)) {
         igc_replace(rewriter, i, "const");
+    }
 }
 
 /* ---- reading members ---------------------------------------------------------------------------
@@ -92,35 +101,41 @@ static size_t find_parameters(const struct igc_tokens *tokens, size_t start, siz
         switch (igc_word_at(tokens, p)) {
         case IGC_W_OPERATOR:
             *name = p++;
-            if (igc_word_at(tokens, p) == IGC_W_OPEN_PAREN)
+            if (igc_word_at(tokens, p) == IGC_W_OPEN_PAREN) {
                 p += 2;
-            while (p < end && igc_word_at(tokens, p) != IGC_W_OPEN_PAREN)
+            }
+            while (p < end && igc_word_at(tokens, p) != IGC_W_OPEN_PAREN) {
                 p++;
+            }
             return p;
         case IGC_W_DECLTYPE:
         case IGC_W_ALIGNAS:
         case IGC_W_ATTRIBUTE:
-            if (igc_closes(tokens, p + 1, &close))
+            if (igc_closes(tokens, p + 1, &close)) {
                 p = close;
+            }
             break;
         case IGC_W_LESS: {
             size_t after = igc_angles_end(tokens, p);
-            if (after == p)
+            if (after == p) {
                 return end;
+            }
             p = after - 1;
             break;
         }
         case IGC_W_OPEN_PAREN:
             *name = p - 1;
-            if (p > start && igc_word_at(tokens, p - 1) == IGC_W_GREATER)
+            if (p > start && igc_word_at(tokens, p - 1) == IGC_W_GREATER) {
                 *name = igc_angles_start(tokens, p - 1) - 1; /* the constructor S<T>() */
+            }
             return p > start && *name >= start && *name < p &&
                            igc_at(tokens, *name)->kind == IGC_IDENTIFIER
                        ? p
                        : end;
         case IGC_W_OPEN_SQUARE:
-            if (igc_attribute_end(tokens, p) == p)
+            if (igc_attribute_end(tokens, p) == p) {
                 return end;
+            }
             p = igc_attribute_end(tokens, p) - 1;
             break;
         case IGC_W_ASSIGN:
@@ -142,19 +157,21 @@ static bool read_member(const struct igc_tokens *tokens, size_t start, size_t en
                         struct member *member) {
     *member = (struct member){.start = start, .end = end, .qualifier = IGC_NO_TOKEN};
     member->open = find_parameters(tokens, start, end, &member->name);
-    if (member->open >= end || !igc_closes(tokens, member->open, &member->close))
+    if (member->open >= end || !igc_closes(tokens, member->open, &member->close)) {
         return false;
+    }
     size_t p = member->close + 1;
     for (;; p++) {
         enum igc_word word = igc_word_at(tokens, p);
-        if (word == IGC_W_CONST)
+        if (word == IGC_W_CONST) {
             member->is_const = true;
-        else if (word == IGC_W_VOLATILE)
+        } else if (word == IGC_W_VOLATILE) {
             member->is_volatile = true;
-        else if (igc_is_space_word(word))
+        } else if (igc_is_space_word(word)) {
             member->qualifier = p;
-        else if (word != IGC_W_NOEXCEPT)
+        } else if (word != IGC_W_NOEXCEPT) {
             break;
+        }
         member->is_const |= word == IGC_W_CONSTANT; /* what is constant is const */
     }
     member->tail = p;
@@ -163,12 +180,14 @@ static bool read_member(const struct igc_tokens *tokens, size_t start, size_t en
 
 static bool same_tokens(const struct igc_tokens *tokens, size_t a, size_t a_end, size_t b,
                         size_t b_end) {
-    if (a_end - a != b_end - b)
+    if (a_end - a != b_end - b) {
         return false;
+    }
     for (; a < a_end; a++, b++) {
         const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
-        if (x->size != y->size || memcmp(x->text, y->text, x->size) != 0)
+        if (x->size != y->size || memcmp(x->text, y->text, x->size) != 0) {
             return false;
+        }
     }
     return true;
 }
@@ -178,14 +197,18 @@ static bool same_result(const struct igc_tokens *tokens, const struct member *a,
                         const struct member *b) {
     size_t i = a->start, k = b->start;
     for (;; i++, k++) {
-        while (i < a->name && igc_is_space_word(igc_word_at(tokens, i)))
+        while (i < a->name && igc_is_space_word(igc_word_at(tokens, i))) {
             i++;
-        while (k < b->name && igc_is_space_word(igc_word_at(tokens, k)))
+        }
+        while (k < b->name && igc_is_space_word(igc_word_at(tokens, k))) {
             k++;
-        if (i >= a->name || k >= b->name)
+        }
+        if (i >= a->name || k >= b->name) {
             return i >= a->name && k >= b->name;
-        if (!same_tokens(tokens, i, i + 1, k, k + 1))
+        }
+        if (!same_tokens(tokens, i, i + 1, k, k + 1)) {
             return false;
+        }
     }
 }
 
@@ -212,17 +235,19 @@ static size_t class_name(const struct igc_tokens *tokens, size_t brace) {
             p = after > p ? after - 1 : p;
             continue;
         }
-        if (word != IGC_W_STRUCT && word != IGC_W_CLASS && word != IGC_W_UNION)
+        if (word != IGC_W_STRUCT && word != IGC_W_CLASS && word != IGC_W_UNION) {
             continue;
+        }
         for (p++; p < brace; p++) {
             word = igc_word_at(tokens, p);
             if ((word == IGC_W_ALIGNAS || word == IGC_W_ATTRIBUTE) &&
-                igc_closes(tokens, p + 1, &close))
+                igc_closes(tokens, p + 1, &close)) {
                 p = close;
-            else if (igc_attribute_end(tokens, p) > p)
+            } else if (igc_attribute_end(tokens, p) > p) {
                 p = igc_attribute_end(tokens, p) - 1;
-            else
+            } else {
                 return igc_at(tokens, p)->kind == IGC_IDENTIFIER ? p : IGC_NO_TOKEN;
+            }
         }
     }
     return IGC_NO_TOKEN;
@@ -235,14 +260,18 @@ static enum igc_word space_of(const struct igc_tokens *tokens, const struct memb
 
 /* Does it return a reference or a pointer into the address space of its object? */
 static bool returns_own_space(const struct igc_tokens *tokens, const struct member *member) {
-    if (member->name == member->start || member->qualifier == IGC_NO_TOKEN)
+    if (member->name == member->start || member->qualifier == IGC_NO_TOKEN) {
         return false;
+    }
     enum igc_word before = igc_word_at(tokens, member->name - 1);
-    if (before != IGC_W_AMPERSAND && before != IGC_W_STAR)
+    if (before != IGC_W_AMPERSAND && before != IGC_W_STAR) {
         return false;
-    for (size_t i = member->start; i < member->name; i++)
-        if (igc_word_at(tokens, i) == space_of(tokens, member))
+    }
+    for (size_t i = member->start; i < member->name; i++) {
+        if (igc_word_at(tokens, i) == space_of(tokens, member)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -251,11 +280,14 @@ static bool returns_own_space(const struct igc_tokens *tokens, const struct memb
 static void rewrite_result(struct igc_rewriter *rewriter, const struct member *member) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     enum igc_word space = space_of(tokens, member);
-    if (!returns_own_space(tokens, member))
+    if (!returns_own_space(tokens, member)) {
         return;
-    for (size_t i = member->start; i < member->name; i++)
-        if (igc_word_at(tokens, i) == space)
+    }
+    for (size_t i = member->start; i < member->name; i++) {
+        if (igc_word_at(tokens, i) == space) {
             igc_replace(rewriter, i, space == IGC_W_CONSTANT ? "const" : "");
+        }
+    }
 }
 
 /* Can this member get another name and a caller? */
@@ -263,17 +295,21 @@ static bool can_rename(const struct igc_rewriter *rewriter, const struct member 
                        size_t class) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     if (igc_word_at(tokens, member->tail) != IGC_W_OPEN_BRACE || class == IGC_NO_TOKEN ||
-        member->name == member->start)
+        member->name == member->start) {
         return false;
+    }
     if (igc_word_at(tokens, member->name) == IGC_W_OPERATOR &&
-        igc_at(tokens, member->name + 1)->kind == IGC_IDENTIFIER)
+        igc_at(tokens, member->name + 1)->kind == IGC_IDENTIFIER) {
         return false; /* a conversion */
-    if (same_tokens(tokens, member->name, member->name + 1, class, class + 1))
+    }
+    if (same_tokens(tokens, member->name, member->name + 1, class, class + 1)) {
         return false; /* a constructor */
+    }
     for (size_t p = member->open + 1; p < member->close;) {
         size_t end = igc_list_item_end(tokens, p, member->close);
-        if (igc_parameter_name(rewriter, p, end) == IGC_NO_TOKEN)
+        if (igc_parameter_name(rewriter, p, end) == IGC_NO_TOKEN) {
             return false;
+        }
         p = end + 1;
     }
     return true;
@@ -289,10 +325,11 @@ static void add_caller(struct igc_rewriter *rewriter, const struct member *membe
     bool pointer = igc_word_at(tokens, member->name - 1) == IGC_W_STAR;
     for (size_t i = member->start; i < member->name; i++) {
         igc_after(rewriter, at, " ");
-        if (respaced && igc_word_at(tokens, i) == space_of(tokens, member))
+        if (respaced && igc_word_at(tokens, i) == space_of(tokens, member)) {
             igc_after(rewriter, at, igc_space_text(space_of(tokens, member)));
-        else
+        } else {
             igc_after_tokens(rewriter, at, i, i + 1);
+        }
     }
     igc_after(rewriter, at,
               ig_arena_printf(rewriter->arena, " %s(this %s%s%s %s &__self", name,
@@ -313,8 +350,9 @@ static void add_caller(struct igc_rewriter *rewriter, const struct member *membe
         size_t end = igc_list_item_end(tokens, p, member->close);
         size_t parameter = igc_parameter_name(rewriter, p, end);
         igc_after_tokens(rewriter, at, parameter, parameter + 1);
-        if (end < member->close)
+        if (end < member->close) {
             igc_after(rewriter, at, ", ");
+        }
         p = end + 1;
     }
     igc_after(rewriter, at, respaced ? ")); }" : "); }");
@@ -339,8 +377,9 @@ static void rename_member(struct igc_rewriter *rewriter, const struct member *me
     add_caller(rewriter, member, class, renamed);
     igc_kill(rewriter, member->name, member->open);
     igc_replace(rewriter, member->name, renamed);
-    if (member->qualifier != IGC_NO_TOKEN)
+    if (member->qualifier != IGC_NO_TOKEN) {
         drop_qualifier(rewriter, member->qualifier, class);
+    }
     rewriter->explicit_objects = true;
 }
 
@@ -350,26 +389,30 @@ static void rewrite_twins(struct igc_rewriter *rewriter, struct member *members,
     size_t keep = first;
     bool differ = false, renamable = true;
     for (size_t i = first; i < count; i++) {
-        if (members[i].done || !same_signature(tokens, &members[first], &members[i]))
+        if (members[i].done || !same_signature(tokens, &members[first], &members[i])) {
             continue;
+        }
         members[i].done = true;
         differ |= !same_body(tokens, &members[first], &members[i]) ||
                   (space_of(tokens, &members[i]) != IGC_W_THREAD &&
                    returns_own_space(tokens, &members[i]));
         renamable &= can_rename(rewriter, &members[i], class);
-        if (space_of(tokens, &members[i]) == IGC_W_THREAD)
+        if (space_of(tokens, &members[i]) == IGC_W_THREAD) {
             keep = i;
+        }
     }
     for (size_t i = first; i < count; i++) {
-        if (!same_signature(tokens, &members[first], &members[i]))
+        if (!same_signature(tokens, &members[first], &members[i])) {
             continue;
+        }
         rewrite_result(rewriter, &members[i]);
-        if (differ && renamable)
+        if (differ && renamable) {
             rename_member(rewriter, &members[i], class, members[i].start);
-        else if (i != keep)
+        } else if (i != keep) {
             igc_kill(rewriter, members[i].start, members[i].end);
-        else if (members[i].qualifier != IGC_NO_TOKEN)
+        } else if (members[i].qualifier != IGC_NO_TOKEN) {
             drop_qualifier(rewriter, members[i].qualifier, class);
+        }
     }
 }
 
@@ -378,8 +421,9 @@ static void rewrite_class(struct igc_rewriter *rewriter, size_t brace, struct me
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t close, count = 0;
     size_t class = class_name(tokens, brace);
-    if (class == IGC_NO_TOKEN || !igc_closes(tokens, brace, &close))
+    if (class == IGC_NO_TOKEN || !igc_closes(tokens, brace, &close)) {
         return;
+    }
     for (size_t p = brace + 1; p < close;) {
         enum igc_word word = igc_word_at(tokens, p);
         if (igc_at(tokens, p)->kind == IGC_DIRECTIVE || word == IGC_W_SEMICOLON) {
@@ -391,8 +435,9 @@ static void rewrite_class(struct igc_rewriter *rewriter, size_t brace, struct me
             continue;
         }
         size_t end = igc_declaration_end(tokens, p);
-        if (end <= p || end > close)
+        if (end <= p || end > close) {
             end = end <= p ? p + 1 : close;
+        }
         if (read_member(tokens, p, end, &members[count])) {
             members[count].is_const &= !igc_same_text(tokens, members[count].name, class);
             count++;
@@ -401,11 +446,13 @@ static void rewrite_class(struct igc_rewriter *rewriter, size_t brace, struct me
     }
     for (size_t i = 0; i < count; i++) {
         bool qualified = false;
-        for (size_t k = i; k < count && !qualified; k++)
+        for (size_t k = i; k < count && !qualified; k++) {
             qualified = members[k].qualifier != IGC_NO_TOKEN &&
                         same_signature(tokens, &members[i], &members[k]);
-        if (qualified && !members[i].done)
+        }
+        if (qualified && !members[i].done) {
             rewrite_twins(rewriter, members, count, i, class);
+        }
     }
 }
 
@@ -420,10 +467,12 @@ static bool takes_array_pointer(const struct igc_tokens *tokens, size_t dot) {
 /* `threadgroup array<…>`: elements keep the array's address space in C++23 only, too. */
 static bool names_array(const struct igc_tokens *tokens, size_t space) {
     size_t i = space + 1;
-    while (is_plain_qualifier(igc_word_at(tokens, i)))
+    while (is_plain_qualifier(igc_word_at(tokens, i))) {
         i++;
-    if (igc_is(igc_at(tokens, i), "metal") && igc_word_at(tokens, i + 1) == IGC_W_SCOPE)
+    }
+    if (igc_is(igc_at(tokens, i), "metal") && igc_word_at(tokens, i + 1) == IGC_W_SCOPE) {
         i += 2;
+    }
     return igc_is(igc_at(tokens, i), "array") && igc_word_at(tokens, i + 1) == IGC_W_LESS;
 }
 
@@ -431,10 +480,12 @@ static bool names_array(const struct igc_tokens *tokens, size_t space) {
 static bool names_matrix(const struct igc_tokens *tokens, size_t i) {
     const struct igc_token *token = igc_at(tokens, i);
     const char *end = token->text + token->size;
-    if (token->kind != IGC_IDENTIFIER || token->size < 6)
+    if (token->kind != IGC_IDENTIFIER || token->size < 6) {
         return false;
-    if (igc_is(token, "matrix"))
+    }
+    if (igc_is(token, "matrix")) {
         return igc_word_at(tokens, i + 1) == IGC_W_LESS;
+    }
     return end[-2] == 'x' && end[-1] >= '2' && end[-1] <= '4' && end[-3] >= '2' && end[-3] <= '4' &&
            (token->size == 7 ? !memcmp(token->text, "half", 4)
                              : token->size == 8 && !memcmp(token->text, "float", 5));
@@ -478,9 +529,10 @@ void igc_rewrite_members(struct igc_rewriter *rewriter) {
                 }
                 rewrite_class(rewriter, brace, members);
             }
-            if (!rewriter->edits[i].dead)
+            if (!rewriter->edits[i].dead) {
                 drop_qualifier(rewriter, i,
                                brace == IGC_NO_TOKEN ? brace : class_name(tokens, brace));
+            }
         }
     }
 }

@@ -48,8 +48,9 @@ static size_t skip(const struct igc_tokens *tokens, size_t p) {
 static bool has_word(const struct igc_tokens *tokens, size_t from, size_t to, enum igc_word word) {
     for (size_t p = from; p < to;) {
         size_t after = skip(tokens, p);
-        if (after == p && igc_word_at(tokens, p) == word)
+        if (after == p && igc_word_at(tokens, p) == word) {
             return true;
+        }
         p = after > p ? after : p + 1;
     }
     return false;
@@ -66,16 +67,19 @@ static size_t type_name(const struct igc_tokens *tokens, size_t from, size_t to)
     for (size_t p = from; p < to; p++) {
         const struct igc_token *token = igc_at(tokens, p);
         if (token->kind == IGC_IDENTIFIER && token->word == IGC_W_NONE &&
-            igc_word_at(tokens, p + 1) != IGC_W_SCOPE)
+            igc_word_at(tokens, p + 1) != IGC_W_SCOPE) {
             return p;
+        }
     }
     return IGC_NO_TOKEN;
 }
 
 static bool has_attribute(const struct igc_tokens *tokens, size_t from, size_t to) {
-    for (size_t p = from; p < to; p++)
-        if (igc_attribute_end(tokens, p) > p)
+    for (size_t p = from; p < to; p++) {
+        if (igc_attribute_end(tokens, p) > p) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -125,17 +129,20 @@ static bool next_member(const struct igc_rewriter *rewriter, size_t *p, size_t c
         }
         size_t end = igc_declaration_end(tokens, from);
         *p = end > from ? end : from + 1;
-        if (is_no_data(tokens, from, end) || end == from + 1)
+        if (is_no_data(tokens, from, end) || end == from + 1) {
             continue;
+        }
         *member = (struct member){
             .from = from, .to = end - 1, .index = IGC_NO_TOKEN, .builtin = IGC_NO_TOKEN};
         read_attributes(tokens, member);
         member->name = member->to;
-        for (size_t i = from; i < member->to; i++) /* the last name before an attribute */
-            if (skip(tokens, i) > i)
+        for (size_t i = from; i < member->to; i++) { /* the last name before an attribute */
+            if (skip(tokens, i) > i) {
                 i = skip(tokens, i) - 1;
-            else if (igc_at(tokens, i)->kind == IGC_IDENTIFIER)
+            } else if (igc_at(tokens, i)->kind == IGC_IDENTIFIER) {
                 member->name = i;
+            }
+        }
         *strange = igc_word_at(tokens, end - 1) != IGC_W_SEMICOLON || member->name == member->to ||
                    has_word(tokens, from, end, IGC_W_COMMA) ||
                    has_word(tokens, from, end, IGC_W_OPEN_SQUARE) ||
@@ -184,22 +191,26 @@ static bool describe_record(struct pass *pass, size_t name, size_t open, size_t 
     struct member member;
     size_t p = open + 1, count = 0;
     bool strange = false;
-    if (write)
+    if (write) {
         igc_before(rewriter, close,
                    " public: using __ingot_record = void; template <class V> static __ingot_inline "
                    "auto __ingot_members(V v) { return v");
+    }
     while (!strange && next_member(rewriter, &p, close, &member, &strange)) {
         bool is_struct =
             member.builtin == IGC_NO_TOKEN && igc_is_by_value(tokens, member.from, member.to);
         if (is_struct &&
-            !describe(pass, type_name(tokens, member.from, member.name), depth + 1, write))
+            !describe(pass, type_name(tokens, member.from, member.name), depth + 1, write)) {
             return false;
-        if (write)
+        }
+        if (write) {
             name_member(rewriter, &member, record, close);
+        }
         count++;
     }
-    if (write)
+    if (write) {
         igc_before(rewriter, close, "; } ");
+    }
     return !strange && count > 0;
 }
 
@@ -209,35 +220,42 @@ static bool describe_all(struct pass *pass, size_t name, unsigned depth, bool wr
     bool found = false;
     for (size_t p = 0, close; p < tokens->count; p++) {
         enum igc_word word = igc_word_at(tokens, p);
-        if ((word != IGC_W_STRUCT && word != IGC_W_CLASS) || !igc_same_text(tokens, p + 1, name))
+        if ((word != IGC_W_STRUCT && word != IGC_W_CLASS) || !igc_same_text(tokens, p + 1, name)) {
             continue;
-        size_t open = skip(tokens, p + 2);            /* past the arguments of a specialisation */
-        if (igc_word_at(tokens, open) == IGC_W_COLON) /* a base */
+        }
+        size_t open = skip(tokens, p + 2);              /* past the arguments of a specialisation */
+        if (igc_word_at(tokens, open) == IGC_W_COLON) { /* a base */
             return false;
-        if (igc_word_at(tokens, open) != IGC_W_OPEN_BRACE || !igc_closes(tokens, open, &close))
+        }
+        if (igc_word_at(tokens, open) != IGC_W_OPEN_BRACE || !igc_closes(tokens, open, &close)) {
             continue;
+        }
         found = true;
-        if (!describe_record(pass, p + 1, open, close, depth, write))
+        if (!describe_record(pass, p + 1, open, close, depth, write)) {
             return false;
+        }
     }
     return found;
 }
 
 static struct record *find_record(struct pass *pass, size_t name) {
     struct record *record = pass->records;
-    while (record && !igc_same_text(&pass->rewriter->tokens, record->name, name))
+    while (record && !igc_same_text(&pass->rewriter->tokens, record->name, name)) {
         record = record->next;
+    }
     return record;
 }
 
 /* Looks at each name once, and writes its functions once. */
 static bool describe(struct pass *pass, size_t name, unsigned depth, bool write) {
-    if (name == IGC_NO_TOKEN || depth > MAX_DEPTH)
+    if (name == IGC_NO_TOKEN || depth > MAX_DEPTH) {
         return false;
+    }
     struct record *record = find_record(pass, name);
     if (!record) {
-        if (pass->record_count == MAX_RECORDS)
+        if (pass->record_count == MAX_RECORDS) {
             return false;
+        }
         record = ig_arena_alloc(pass->rewriter->arena, sizeof *record);
         if (!record) {
             pass->rewriter->out_of_memory = true;
@@ -260,13 +278,15 @@ void igc_rewrite_records(struct igc_rewriter *rewriter) {
     struct pass pass = {.rewriter = rewriter};
     for (size_t i = 0; i < rewriter->kernel_count; i++) {
         const struct igc_kernel *kernel = &rewriter->kernels[i];
-        if (kernel->body == IGC_NO_TOKEN || rewriter->edits[kernel->body].dead)
+        if (kernel->body == IGC_NO_TOKEN || rewriter->edits[kernel->body].dead) {
             continue;
+        }
         for (size_t p = kernel->open + 1; p < kernel->close;) {
             size_t end = igc_list_item_end(tokens, p, kernel->close);
             size_t name = type_name(tokens, p, end);
-            if (igc_is_by_value(tokens, p, end) && !has_attribute(tokens, p, end))
+            if (igc_is_by_value(tokens, p, end) && !has_attribute(tokens, p, end)) {
                 describe(&pass, name, 0, true);
+            }
             p = end + 1;
         }
     }

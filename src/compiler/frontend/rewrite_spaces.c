@@ -58,13 +58,16 @@ static size_t declarator_stop(const struct igc_tokens *tokens, size_t i) {
         switch (igc_word_at(tokens, i)) {
         case IGC_W_STRUCT: /* struct { … } x */
         case IGC_W_UNION:
-            if (igc_word_at(tokens, i + 1) == IGC_W_OPEN_BRACE && igc_closes(tokens, i + 1, &close))
+            if (igc_word_at(tokens, i + 1) == IGC_W_OPEN_BRACE &&
+                igc_closes(tokens, i + 1, &close)) {
                 i = close;
+            }
             break;
         case IGC_W_LESS:
             after = igc_angles_end(tokens, i);
-            if (after == i)
+            if (after == i) {
                 return i;
+            }
             i = after;
             continue;
         case IGC_W_STAR:
@@ -82,8 +85,9 @@ static size_t declarator_stop(const struct igc_tokens *tokens, size_t i) {
             return i;
         case IGC_W_ALIGNAS:
         case IGC_W_DECLTYPE:
-            if (igc_closes(tokens, i + 1, &after))
+            if (igc_closes(tokens, i + 1, &after)) {
                 i = after;
+            }
             break;
         default:
             break;
@@ -102,8 +106,9 @@ static void make_static(struct igc_rewriter *rewriter, size_t i) {
     bool statement = first == 0 || before == IGC_W_SEMICOLON || before == IGC_W_OPEN_BRACE ||
                      before == IGC_W_CLOSE_BRACE || before == IGC_W_COLON ||
                      igc_at(tokens, first - 1)->kind == IGC_DIRECTIVE;
-    if (!statement)
+    if (!statement) {
         return;
+    }
     size_t at = declarator_stop(tokens, i + 1);
     enum igc_word stop = igc_word_at(tokens, at);
     if (stop == IGC_W_ASSIGN && at > i + 2 && igc_at(tokens, at - 1)->kind == IGC_IDENTIFIER) {
@@ -111,8 +116,9 @@ static void make_static(struct igc_rewriter *rewriter, size_t i) {
         igc_replace(rewriter, at, ig_arena_printf(rewriter->arena, "; %s =", name));
         stop = IGC_W_SEMICOLON;
     }
-    if (stop == IGC_W_OPEN_SQUARE || stop == IGC_W_SEMICOLON || stop == IGC_W_COMMA)
+    if (stop == IGC_W_OPEN_SQUARE || stop == IGC_W_SEMICOLON || stop == IGC_W_COMMA) {
         igc_before(rewriter, i, "static ");
+    }
 }
 
 /* `device T x[N]` as a parameter becomes `device T *x`; `T x[A][B]` becomes `T (*x)[B]`. */
@@ -121,13 +127,15 @@ static void make_pointer(struct igc_rewriter *rewriter, size_t i) {
     size_t first = qualifiers_start(tokens, i), close;
     enum igc_word before = igc_word_at(tokens, first - 1);
     bool attribute = before == IGC_W_CLOSE_SQUARE && rewriter->edits[first - 1].dead;
-    if (first == 0 || (before != IGC_W_OPEN_PAREN && before != IGC_W_COMMA && !attribute))
+    if (first == 0 || (before != IGC_W_OPEN_PAREN && before != IGC_W_COMMA && !attribute)) {
         return;
+    }
     size_t bound = declarator_stop(tokens, i + 1);
     if (igc_word_at(tokens, bound) != IGC_W_OPEN_SQUARE ||
         igc_at(tokens, bound - 1)->kind != IGC_IDENTIFIER || bound - 1 <= i ||
-        igc_attribute_end(tokens, bound) > bound || !igc_closes(tokens, bound, &close))
+        igc_attribute_end(tokens, bound) > bound || !igc_closes(tokens, bound, &close)) {
         return;
+    }
     size_t after = close + 1;
     enum igc_word next = igc_word_at(tokens, after);
     bool is_attribute = igc_attribute_end(tokens, after) > after;
@@ -145,13 +153,15 @@ static bool in_kernel_parameters(const struct igc_rewriter *rewriter, size_t i) 
     size_t low = 0, high = rewriter->kernel_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (rewriter->kernels[middle].start <= i)
+        if (rewriter->kernels[middle].start <= i) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
-    if (low == 0)
+    if (low == 0) {
         return false;
+    }
     const struct igc_kernel *kernel = &rewriter->kernels[low - 1];
     return kernel->open != IGC_NO_TOKEN && i > kernel->open && i < kernel->close;
 }
@@ -160,10 +170,12 @@ static bool in_kernel_parameters(const struct igc_rewriter *rewriter, size_t i) 
 static bool is_string_pointer(const struct igc_rewriter *rewriter, size_t i) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t p = i + 1;
-    if (igc_word_at(tokens, i) != IGC_W_CONSTANT || igc_word_at(tokens, i - 1) == IGC_W_LESS)
+    if (igc_word_at(tokens, i) != IGC_W_CONSTANT || igc_word_at(tokens, i - 1) == IGC_W_LESS) {
         return false;
-    while (igc_word_at(tokens, p) == IGC_W_CONST)
+    }
+    while (igc_word_at(tokens, p) == IGC_W_CONST) {
         p++;
+    }
     return igc_word_at(tokens, p) == IGC_W_CHAR && igc_word_at(tokens, p + 1) == IGC_W_STAR &&
            !in_kernel_parameters(rewriter, i);
 }
@@ -171,28 +183,32 @@ static bool is_string_pointer(const struct igc_rewriter *rewriter, size_t i) {
 static void drop_attribute(struct igc_rewriter *rewriter, size_t i, size_t end) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     bool keep = igc_word_at(tokens, i + 3) == IGC_W_SCOPE;
-    for (size_t k = 0; k < sizeof kept_attributes / sizeof *kept_attributes; k++)
+    for (size_t k = 0; k < sizeof kept_attributes / sizeof *kept_attributes; k++) {
         keep |= igc_is(igc_at(tokens, i + 2), kept_attributes[k]);
-    if (!keep)
+    }
+    if (!keep) {
         igc_kill(rewriter, i, end);
+    }
 }
 
 static void drop_coherent(struct igc_rewriter *rewriter, size_t i) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     size_t close;
     if (igc_word_at(tokens, i + 1) == IGC_W_OPEN_PAREN && igc_closes(tokens, i + 1, &close) &&
-        close == i + 3)
+        close == i + 3) {
         igc_kill(rewriter, i, close + 1);
-    else if (igc_is_space_word(igc_word_at(tokens, i + 1)))
+    } else if (igc_is_space_word(igc_word_at(tokens, i + 1))) {
         igc_kill(rewriter, i, i + 1);
+    }
 }
 
 void igc_rewrite_spaces(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t i = 0; i < tokens->count; i++) {
         enum igc_word word = igc_word_at(tokens, i);
-        if (word == IGC_W_NONE || is_edited(rewriter, i))
+        if (word == IGC_W_NONE || is_edited(rewriter, i)) {
             continue;
+        }
         if (word == IGC_W_OPEN_SQUARE) {
             size_t end = igc_attribute_end(tokens, i);
             if (end > i) {
@@ -205,16 +221,20 @@ void igc_rewrite_spaces(struct igc_rewriter *rewriter) {
             drop_coherent(rewriter, i);
             continue;
         }
-        if (!igc_is_space_word(word))
+        if (!igc_is_space_word(word)) {
             continue;
+        }
         enum igc_word before = igc_word_at(tokens, i - 1);
         bool result = before == IGC_W_ARROW && igc_at(tokens, i + 1)->kind == IGC_IDENTIFIER;
-        if (before == IGC_W_DOT || before == IGC_W_SCOPE || (before == IGC_W_ARROW && !result))
+        if (before == IGC_W_DOT || before == IGC_W_SCOPE || (before == IGC_W_ARROW && !result)) {
             continue; /* a member; but `-> device T &` is a result's type */
-        if (word == IGC_W_THREADGROUP)
+        }
+        if (word == IGC_W_THREADGROUP) {
             make_static(rewriter, i);
-        if (word != IGC_W_THREAD)
+        }
+        if (word != IGC_W_THREAD) {
             make_pointer(rewriter, i);
+        }
         igc_replace(rewriter, i, is_string_pointer(rewriter, i) ? "const" : igc_space_text(word));
     }
 }

@@ -28,12 +28,16 @@ bool igc_is_space_word(enum igc_word word) {
 size_t igc_attribute_end(const struct igc_tokens *tokens, size_t i) {
     size_t outer, inner;
     if (igc_word_at(tokens, i) != IGC_W_OPEN_SQUARE ||
-        igc_word_at(tokens, i + 1) != IGC_W_OPEN_SQUARE)
+        igc_word_at(tokens, i + 1) != IGC_W_OPEN_SQUARE) {
         return i;
-    if (!igc_closes(tokens, i, &outer) || !igc_closes(tokens, i + 1, &inner) || outer != inner + 1)
+    }
+    if (!igc_closes(tokens, i, &outer) || !igc_closes(tokens, i + 1, &inner) ||
+        outer != inner + 1) {
         return i;
-    if (igc_at(tokens, i + 2)->kind != IGC_IDENTIFIER && inner != i + 2)
+    }
+    if (igc_at(tokens, i + 2)->kind != IGC_IDENTIFIER && inner != i + 2) {
         return i;
+    }
     return outer + 1;
 }
 
@@ -45,14 +49,16 @@ size_t igc_angles_end(const struct igc_tokens *tokens, size_t i) {
             depth++;
             break;
         case IGC_W_GREATER:
-            if (--depth == 0)
+            if (--depth == 0) {
                 return p + 1;
+            }
             break;
         case IGC_W_OPEN_PAREN:
         case IGC_W_OPEN_SQUARE:
         case IGC_W_OPEN_BRACE:
-            if (!igc_closes(tokens, p, &close))
+            if (!igc_closes(tokens, p, &close)) {
                 return i;
+            }
             p = close;
             break;
         case IGC_W_SEMICOLON:
@@ -69,8 +75,9 @@ size_t igc_angles_end(const struct igc_tokens *tokens, size_t i) {
 
 /* The partner of a closing bracket at i, when it has one before it. */
 static bool opens(const struct igc_tokens *tokens, size_t i, size_t *open) {
-    if (tokens->items[i].match >= i)
+    if (tokens->items[i].match >= i) {
         return false;
+    }
     *open = tokens->items[i].match;
     return true;
 }
@@ -83,14 +90,16 @@ size_t igc_angles_start(const struct igc_tokens *tokens, size_t i) {
             depth++;
             break;
         case IGC_W_LESS:
-            if (--depth == 0)
+            if (--depth == 0) {
                 return p;
+            }
             break;
         case IGC_W_CLOSE_PAREN:
         case IGC_W_CLOSE_SQUARE:
         case IGC_W_CLOSE_BRACE:
-            if (!opens(tokens, p, &open))
+            if (!opens(tokens, p, &open)) {
                 return i;
+            }
             p = open;
             break;
         case IGC_W_SEMICOLON:
@@ -110,21 +119,25 @@ size_t igc_declaration_start(const struct igc_tokens *tokens, size_t i) {
     for (size_t steps = 0; p > 0 && steps < LOOK_LIMIT; steps++) {
         size_t before = p - 1;
         enum igc_word word = igc_word_at(tokens, before);
-        if (igc_at(tokens, before)->kind == IGC_DIRECTIVE)
+        if (igc_at(tokens, before)->kind == IGC_DIRECTIVE) {
             return p;
+        }
         if (word == IGC_W_CLOSE_PAREN || word == IGC_W_CLOSE_SQUARE) {
-            if (!opens(tokens, before, &open))
+            if (!opens(tokens, before, &open)) {
                 return p;
+            }
             p = open;
             continue;
         }
         if (word == IGC_W_SEMICOLON || word == IGC_W_OPEN_BRACE || word == IGC_W_CLOSE_BRACE ||
-            word == IGC_W_OPEN_PAREN || word == IGC_W_OPEN_SQUARE)
+            word == IGC_W_OPEN_PAREN || word == IGC_W_OPEN_SQUARE) {
             return p;
+        }
         if (word == IGC_W_COLON) {
             enum igc_word label = igc_word_at(tokens, before - 1);
-            if (label == IGC_W_PUBLIC || label == IGC_W_PRIVATE || label == IGC_W_PROTECTED)
+            if (label == IGC_W_PUBLIC || label == IGC_W_PRIVATE || label == IGC_W_PROTECTED) {
                 return p;
+            }
         }
         p = before;
     }
@@ -139,12 +152,14 @@ size_t igc_declaration_end(const struct igc_tokens *tokens, size_t i) {
             return p + 1;
         case IGC_W_OPEN_PAREN:
         case IGC_W_OPEN_SQUARE:
-            if (igc_closes(tokens, p, &close))
+            if (igc_closes(tokens, p, &close)) {
                 p = close;
+            }
             break;
         case IGC_W_OPEN_BRACE: {
-            if (!igc_closes(tokens, p, &close))
+            if (!igc_closes(tokens, p, &close)) {
                 return tokens->count;
+            }
             enum igc_word next = igc_word_at(tokens, close + 1);
             /* a member initialiser x{…} before the body */
             if (igc_at(tokens, p - 1)->kind == IGC_IDENTIFIER &&
@@ -180,8 +195,9 @@ size_t igc_list_item_end(const struct igc_tokens *tokens, size_t i, size_t end) 
         case IGC_W_OPEN_PAREN:
         case IGC_W_OPEN_SQUARE:
         case IGC_W_OPEN_BRACE:
-            if (igc_closes(tokens, p, &close) && close < end)
+            if (igc_closes(tokens, p, &close) && close < end) {
                 p = close;
+            }
             break;
         default:
             break;
@@ -195,15 +211,17 @@ const char *igc_spelling(struct igc_rewriter *rewriter, size_t from, size_t to) 
     struct ig_text text = {0};
     for (size_t i = from; i < to && i < rewriter->tokens.count; i++) {
         const struct igc_token *token = igc_at(&rewriter->tokens, i);
-        if (i > from && token->space > 0)
+        if (i > from && token->space > 0) {
             ig_text_puts(&text, " ");
+        }
         ig_text_append(&text, token->text, token->size);
     }
     char *copy =
         text.failed ? NULL : ig_arena_copy(rewriter->arena, ig_text_string(&text), text.size);
     ig_text_free(&text);
-    if (!copy)
+    if (!copy) {
         rewriter->out_of_memory = true;
+    }
     return copy ? copy : "";
 }
 
@@ -227,22 +245,25 @@ const char *igc_string_value(struct igc_rewriter *rewriter, size_t from, size_t 
     bool any = false;
     for (size_t i = from; i < to; i++) {
         const struct igc_token *token = igc_at(&rewriter->tokens, i);
-        if (token->kind != IGC_STRING)
+        if (token->kind != IGC_STRING) {
             continue;
+        }
         any = true;
         const char *quote = memchr(token->text, '"', token->size);
         const char *end = token->text + token->size;
         for (const char *p = quote ? quote + 1 : end; p < end && *p != '"'; p++) {
             char c = *p;
-            if (c == '\\' && end - p > 1)
+            if (c == '\\' && end - p > 1) {
                 c = escaped(*++p);
+            }
             ig_text_append(&text, &c, 1);
         }
     }
     char *copy =
         text.failed ? NULL : ig_arena_copy(rewriter->arena, ig_text_string(&text), text.size);
     ig_text_free(&text);
-    if (!copy)
+    if (!copy) {
         rewriter->out_of_memory = true;
+    }
     return any ? copy : NULL;
 }

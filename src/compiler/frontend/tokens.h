@@ -150,8 +150,9 @@ static inline enum igc_word igc_word_at(const struct igc_tokens *tokens, size_t 
 /* The partner of an opening bracket at i, when it has one behind it. */
 static inline bool igc_closes(const struct igc_tokens *tokens, size_t i, size_t *close) {
     const struct igc_token *token = igc_at(tokens, i);
-    if (token->kind != IGC_PUNCTUATOR || token->match <= i)
+    if (token->kind != IGC_PUNCTUATOR || token->match <= i) {
         return false;
+    }
     *close = token->match;
     return true;
 }

@@ -14,27 +14,33 @@
 static void check_attributes(const struct igc_rewriter *rewriter, const struct igc_kernel *kernel,
                              struct ig_text *out) {
     const struct igc_tokens *tokens = &rewriter->tokens;
-    for (size_t i = kernel->close; i < kernel->body; i++)
-        for (size_t end = igc_attribute_end(tokens, i); i < end; i++)
-            if (igc_word_at(tokens, i) == IGC_W_MAX_THREADS)
+    for (size_t i = kernel->close; i < kernel->body; i++) {
+        for (size_t end = igc_attribute_end(tokens, i); i < end; i++) {
+            if (igc_word_at(tokens, i) == IGC_W_MAX_THREADS) {
                 igc_warn_at(rewriter, i,
                             "Apple's compiler takes [[max_total_threads_per_threadgroup]] before a "
                             "kernel only, not behind its parameters",
                             out);
+            }
+        }
+    }
 }
 
 /* Components of a built-in type by its name: 1 for uint, 3 for ushort3; 0 for other names. */
 static unsigned width_of(const struct igc_token *token) {
     static const char *const scalars[] = {"uint", "ushort", "int", "short", "uint32_t", "uint16_t"};
     static const char *const vectors[] = {"uint", "ushort", "int", "short"};
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (igc_is(token, scalars[i]))
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        if (igc_is(token, scalars[i])) {
             return 1;
+        }
+    }
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         size_t size = strlen(vectors[i]);
         if (token->size == size + 1 && !memcmp(token->text, vectors[i], size) &&
-            token->text[size] >= '2' && token->text[size] <= '4')
+            token->text[size] >= '2' && token->text[size] <= '4') {
             return (unsigned)(token->text[size] - '0');
+        }
     }
     return 0;
 }
@@ -46,9 +52,11 @@ static bool is_position(const struct igc_token *token) {
         "threads_per_threadgroup",          "threadgroups_per_grid",
         "dispatch_threads_per_threadgroup",
     };
-    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++)
-        if (igc_is(token, positions[i]))
+    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+        if (igc_is(token, positions[i])) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -59,8 +67,9 @@ static bool is_other_integer(const struct igc_token *token) {
         size_t size = strlen(types[i]);
         if (token->size >= size && !memcmp(token->text, types[i], size) &&
             (token->size == size ||
-             (token->size == size + 1 && token->text[size] >= '2' && token->text[size] <= '4')))
+             (token->size == size + 1 && token->text[size] >= '2' && token->text[size] <= '4'))) {
             return true;
+        }
     }
     return false;
 }
@@ -71,10 +80,12 @@ static void check_type(const struct igc_rewriter *rewriter, size_t from, size_t 
     size_t other = IGC_NO_TOKEN;
     for (size_t i = from; i < end; i++) {
         const struct igc_token *token = igc_at(tokens, i);
-        if (igc_is(token, "unsigned"))
+        if (igc_is(token, "unsigned")) {
             return;
-        if (other == IGC_NO_TOKEN && is_other_integer(token))
+        }
+        if (other == IGC_NO_TOKEN && is_other_integer(token)) {
             other = i;
+        }
         if (other != IGC_NO_TOKEN && igc_is_position(token)) {
             igc_warn_at(rewriter, other,
                         "Apple's compiler takes positions, indices and sizes as ushort or uint, or "
@@ -130,8 +141,9 @@ static size_t plain_constant(const struct igc_tokens *tokens, size_t i) {
             break;
         case IGC_W_LESS: {
             size_t after = igc_angles_end(tokens, i);
-            if (after == i)
+            if (after == i) {
                 return IGC_NO_TOKEN;
+            }
             i = after - 1;
             break;
         }
@@ -140,8 +152,9 @@ static size_t plain_constant(const struct igc_tokens *tokens, size_t i) {
             return fixed && igc_attribute_end(tokens, i) == i ? last : IGC_NO_TOKEN;
         default:
             if (token->kind != IGC_IDENTIFIER ||
-                (token->word != IGC_W_NONE && token->word != IGC_W_CHAR))
+                (token->word != IGC_W_NONE && token->word != IGC_W_CHAR)) {
                 return IGC_NO_TOKEN;
+            }
             last = i;
         }
     }
@@ -166,19 +179,21 @@ static void check_program_scope(const struct igc_rewriter *rewriter, struct ig_t
         }
         size_t brace = i;
         while (brace < tokens->count && brace < i + 4 &&
-               igc_word_at(tokens, brace) != IGC_W_OPEN_BRACE)
+               igc_word_at(tokens, brace) != IGC_W_OPEN_BRACE) {
             brace++;
+        }
         if (igc_word_at(tokens, brace) == IGC_W_OPEN_BRACE && opens_namespace(tokens, brace)) {
             i = brace + 1;
             continue;
         }
         size_t name = plain_constant(tokens, i);
-        if (name != IGC_NO_TOKEN)
+        if (name != IGC_NO_TOKEN) {
             igc_warn_at(
                 rewriter, name,
                 "Apple's compiler wants a variable outside of functions to be in the constant "
                 "address space: constant, or constexpr constant",
                 out);
+        }
         size_t end = igc_declaration_end(tokens, i);
         i = end > i ? end : i + 1;
     }
@@ -188,14 +203,16 @@ static void check_program_scope(const struct igc_rewriter *rewriter, struct ig_t
 static void check_names(const struct igc_rewriter *rewriter, struct ig_text *out) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t i = 1; i + 1 < tokens->count; i++) {
-        if (!igc_is(igc_at(tokens, i), "half") || !width_of(igc_at(tokens, i - 1)))
+        if (!igc_is(igc_at(tokens, i), "half") || !width_of(igc_at(tokens, i - 1))) {
             continue;
+        }
         enum igc_word next = igc_word_at(tokens, i + 1);
         if (next == IGC_W_ASSIGN || next == IGC_W_SEMICOLON || next == IGC_W_COMMA ||
-            next == IGC_W_CLOSE_PAREN || next == IGC_W_OPEN_SQUARE)
+            next == IGC_W_CLOSE_PAREN || next == IGC_W_OPEN_SQUARE) {
             igc_warn_at(rewriter, i,
                         "Apple's compiler takes half as a type, not as the name of a variable",
                         out);
+        }
     }
 }
 
@@ -205,13 +222,15 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
         const struct igc_kernel *kernel = &rewriter->kernels[k];
         whole_file |= first && kernel->keep;
         first &= !kernel->host_name || kernel->is_graphics;
-        if (kernel->keep && kernel->is_again)
+        if (kernel->keep && kernel->is_again) {
             igc_warn_at(rewriter, kernel->name,
                         "another kernel before this one has its name, and is the one that runs; "
                         "Apple's compiler wants different names",
                         out);
-        if (!kernel->keep || kernel->open == IGC_NO_TOKEN || kernel->body == IGC_NO_TOKEN)
+        }
+        if (!kernel->keep || kernel->open == IGC_NO_TOKEN || kernel->body == IGC_NO_TOKEN) {
             continue;
+        }
         check_attributes(rewriter, kernel, out);
         check_positions(rewriter, kernel, out);
     }

@@ -66,8 +66,9 @@ static bool is_declared(const struct igc_tokens *tokens, const struct igc_token 
         bool named = token->size == name->size && memcmp(token->text, name->text, name->size) == 0;
         if (named &&
             (before == IGC_W_STRUCT || before == IGC_W_CLASS || before == IGC_W_ENUM ||
-             before == IGC_W_NAMESPACE || (before == IGC_W_USING && after == IGC_W_ASSIGN)))
+             before == IGC_W_NAMESPACE || (before == IGC_W_USING && after == IGC_W_ASSIGN))) {
             return true;
+        }
     }
     return false;
 }
@@ -75,12 +76,15 @@ static bool is_declared(const struct igc_tokens *tokens, const struct igc_token 
 static const char *reason(const struct igc_tokens *tokens, size_t i, bool in_body) {
     const struct igc_token *token = igc_at(tokens, i);
     enum igc_word before = igc_word_at(tokens, i - 1);
-    if (token->kind != IGC_IDENTIFIER || before == IGC_W_DOT || before == IGC_W_ARROW)
+    if (token->kind != IGC_IDENTIFIER || before == IGC_W_DOT || before == IGC_W_ARROW) {
         return NULL;
-    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+    }
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         if (igc_is(token, types[k].name) && (types[k].in_body || !in_body) &&
-            (!types[k].scope || igc_word_at(tokens, i + 1) == IGC_W_SCOPE))
+            (!types[k].scope || igc_word_at(tokens, i + 1) == IGC_W_SCOPE)) {
             return is_declared(tokens, token) ? NULL : types[k].what;
+        }
+    }
     return NULL;
 }
 
@@ -95,8 +99,9 @@ const char *igc_unsupported(const struct igc_rewriter *rewriter, const struct ig
     for (size_t i = 0; !what && kernel->is_instantiation && i < rewriter->kernel_count; i++) {
         const struct igc_kernel *other = &rewriter->kernels[i];
         if (other->is_template && !other->is_instantiation &&
-            igc_same_text(tokens, other->name, kernel->name))
+            igc_same_text(tokens, other->name, kernel->name)) {
             what = igc_unsupported(rewriter, other, where);
+        }
     }
     return what;
 }
@@ -105,8 +110,9 @@ ingot_status igc_refuse_unsupported(struct igc_rewriter *rewriter, const struct 
                                     struct ig_error *error) {
     size_t where;
     const char *what = igc_unsupported(rewriter, kernel, &where);
-    if (!what)
+    if (!what) {
         return INGOT_OK;
+    }
     bool in_body = kernel->body != IGC_NO_TOKEN && where > kernel->body;
     const char *name = igc_spelling(rewriter, where, where + 1);
     return igc_fail_at(rewriter, where, INGOT_COMPILE_ERROR, error,

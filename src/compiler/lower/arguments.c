@@ -34,8 +34,9 @@ static bool slot_of(struct igv_emit *emit, LLVMValueRef call, const uint32_t *sl
 
 void igl_arg_buffer(struct igv_emit *emit, LLVMValueRef call) {
     uint32_t slot;
-    if (!slot_of(emit, call, emit->request->buffer_slots, "buffer", &slot))
+    if (!slot_of(emit, call, emit->request->buffer_slots, "buffer", &slot)) {
         return;
+    }
     igl_define_uniform(emit, call,
                        invariant_load(emit, emit->ptr, offsetof(struct ingot_cpu_group, buffers),
                                       slot, emit->ptr));
@@ -43,8 +44,9 @@ void igl_arg_buffer(struct igv_emit *emit, LLVMValueRef call) {
 
 void igl_arg_threadgroup(struct igv_emit *emit, LLVMValueRef call) {
     uint32_t slot;
-    if (!slot_of(emit, call, emit->request->threadgroup_slots, "threadgroup", &slot))
+    if (!slot_of(emit, call, emit->request->threadgroup_slots, "threadgroup", &slot)) {
         return;
+    }
     LLVMValueRef offset = invariant_load(
         emit, emit->i32, offsetof(struct ingot_cpu_group, threadgroup_offsets), slot, emit->i32);
     offset = LLVMBuildZExt(emit->builder, offset, emit->i64, "");

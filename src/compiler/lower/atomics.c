@@ -21,8 +21,9 @@ static bool in_threadgroup(LLVMValueRef pointer) {
 static LLVMValueRef copy_with(struct igv_emit *emit, LLVMValueRef instruction,
                               const LLVMValueRef *operands, unsigned count) {
     LLVMValueRef copy = LLVMInstructionClone(instruction);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         LLVMSetOperand(copy, i, operands[i]);
+    }
     LLVMInsertIntoBuilder(emit->builder, copy);
     LLVMInstructionSetDebugLoc(copy, LLVMGetCurrentDebugLocation2(emit->builder));
     return copy;
@@ -107,8 +108,9 @@ struct lane_loop {
 static struct lane_loop loop_over(struct igv_emit *emit, LLVMValueRef instruction,
                                   unsigned operand_count) {
     struct lane_loop loop = {.instruction = instruction};
-    for (unsigned i = 0; i < operand_count; i++)
+    for (unsigned i = 0; i < operand_count; i++) {
         loop.operands[i] = igl_spill(emit, LLVMGetOperand(instruction, i));
+    }
     return loop;
 }
 
@@ -117,8 +119,9 @@ static void modify_lane(struct igv_emit *emit, LLVMValueRef lane, void *data) {
     LLVMValueRef pointer = igl_lane(emit, &loop->operands[0], lane);
     LLVMValueRef value = igl_lane(emit, &loop->operands[1], lane);
     LLVMValueRef old = modify_once(emit, loop->instruction, pointer, value);
-    if (loop->old)
+    if (loop->old) {
         igl_lane_array_store(emit, loop->old, LLVMTypeOf(value), lane, old);
+    }
 }
 
 /* One address for all lanes: one operation with the joined value. The old value that a lane
@@ -128,35 +131,41 @@ static bool modify_joined(struct igv_emit *emit, LLVMValueRef instruction, bool 
     LLVMAtomicRMWBinOp op = LLVMGetAtomicRMWBinOp(instruction);
     enum igl_operator joining;
     if (igv_shape_of(emit, pointer) != IGV_UNIFORM || !joining_operator(op, &joining) ||
-        (used && op != LLVMAtomicRMWBinOpAdd && op != LLVMAtomicRMWBinOpSub))
+        (used && op != LLVMAtomicRMWBinOpAdd && op != LLVMAtomicRMWBinOpSub)) {
         return false;
+    }
     LLVMValueRef identity = igl_identity(emit, joining, LLVMTypeOf(value));
     struct igl_chunks active = igl_active_or(emit, value, identity);
     LLVMValueRef old = modify_once(emit, instruction, igv_scalar(emit, pointer),
                                    igl_reduce(emit, joining, active));
-    if (!used)
+    if (!used) {
         return true;
+    }
     LLVMValueRef splat = igv_splat(emit, old);
     struct igl_chunks seen = igl_scan(emit, joining, active, true, identity);
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         seen.chunk[c] = op == LLVMAtomicRMWBinOpAdd
                             ? LLVMBuildAdd(emit->builder, splat, seen.chunk[c], "")
                             : LLVMBuildSub(emit->builder, splat, seen.chunk[c], "");
+    }
     igl_define_chunks(emit, instruction, &seen);
     return true;
 }
 
 static void lower_modify(struct igv_emit *emit, LLVMValueRef instruction) {
     bool used = LLVMGetFirstUse(instruction) != NULL;
-    if (modify_joined(emit, instruction, used))
+    if (modify_joined(emit, instruction, used)) {
         return;
+    }
     struct lane_loop loop = loop_over(emit, instruction, 2);
     LLVMTypeRef type = LLVMTypeOf(instruction);
-    if (used)
+    if (used) {
         loop.old = igl_lane_array(emit, type);
+    }
     igv_for_each_lane(emit, modify_lane, &loop);
-    if (used)
+    if (used) {
         igl_define_from_lane_array(emit, instruction, loop.old, type);
+    }
 }
 
 /* ---- compare and exchange ------------------------------------------------------------------ */
@@ -164,8 +173,9 @@ static void exchange_lane(struct igv_emit *emit, LLVMValueRef lane, void *data) 
     LLVMBuilderRef builder = emit->builder;
     struct lane_loop *loop = data;
     LLVMValueRef operands[3], old, same;
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 3; i++) {
         operands[i] = igl_lane(emit, &loop->operands[i], lane);
+    }
     LLVMTypeRef type = LLVMTypeOf(operands[1]);
     if (in_threadgroup(LLVMGetOperand(loop->instruction, 0))) {
         old = LLVMBuildLoad2(builder, type, operands[0], "");
@@ -208,10 +218,11 @@ static void lower_exchange(struct igv_emit *emit, LLVMValueRef instruction) {
                     "old value and its success can be");
             return;
         }
-        if (LLVMGetIndices(user)[0] == 0)
+        if (LLVMGetIndices(user)[0] == 0) {
             igl_define_from_lane_array(emit, user, loop.old, type);
-        else
+        } else {
             define_success(emit, user, loop.success);
+        }
     }
 }
 
@@ -269,8 +280,9 @@ static void store_lane(struct igv_emit *emit, LLVMValueRef lane, void *data) {
 
 /* The highest active lane. */
 static LLVMValueRef last_lane(struct igv_emit *emit) {
-    if (igv_mask_is_full(emit))
+    if (igv_mask_is_full(emit)) {
         return igv_u32(emit, IGL_WIDTH - 1);
+    }
     LLVMValueRef args[] = {igv_mask_bits(emit), LLVMConstInt(emit->i1, 0, false)};
     LLVMValueRef above = igl_call(emit, "llvm.ctlz", emit->i32, args, 2);
     LLVMValueRef lane = LLVMBuildSub(emit->builder, igv_u32(emit, IGL_WIDTH - 1), above, "");

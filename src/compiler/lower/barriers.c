@@ -23,8 +23,9 @@ enum {
 void igl_barrier(struct igv_emit *emit, LLVMValueRef call) {
     uint64_t scope;
     igl_compiler_fence(emit);
-    if (igl_constant(igl_operand(call, 0), &scope) && scope == SCOPE_SIMDGROUP)
+    if (igl_constant(igl_operand(call, 0), &scope) && scope == SCOPE_SIMDGROUP) {
         return;
+    }
     LLVMValueRef args[] = {emit->simdgroup, igv_mask_bits(emit)};
     igv_call_service(emit, offsetof(struct ingot_cpu_services, barrier),
                      LLVMVoidTypeInContext(emit->context), args, 2);

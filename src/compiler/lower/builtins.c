@@ -110,8 +110,10 @@ static const struct igv_builtin table[] = {
 };
 
 const struct igv_builtin *igv_builtin_find(const char *name) {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].name, name) == 0)
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(table[i].name, name) == 0) {
             return &table[i];
+        }
+    }
     return NULL;
 }

@@ -10,18 +10,21 @@ LLVMValueRef igl_operand(LLVMValueRef call, unsigned index) {
 }
 
 bool igl_constant(LLVMValueRef value, uint64_t *number) {
-    if (!LLVMIsAConstantInt(value))
+    if (!LLVMIsAConstantInt(value)) {
         return false;
+    }
     *number = LLVMConstIntGetZExtValue(value);
     return true;
 }
 
 LLVMValueRef igl_uniform(struct igv_emit *emit, LLVMValueRef value) {
-    if (igv_shape_of(emit, value) == IGV_UNIFORM)
+    if (igv_shape_of(emit, value) == IGV_UNIFORM) {
         return igv_scalar(emit, value);
-    if (igv_mask_is_full(emit))
+    }
+    if (igv_mask_is_full(emit)) {
         return LLVMBuildExtractElement(emit->builder, igv_vector(emit, value, 0), igv_u32(emit, 0),
                                        "");
+    }
     LLVMValueRef args[] = {igv_mask_bits(emit), LLVMConstInt(emit->i1, 0, false)};
     LLVMValueRef first = igl_call(emit, "llvm.cttz", emit->i32, args, 2);
     first = LLVMBuildAnd(emit->builder, first, igv_u32(emit, IGL_WIDTH - 1), "");
@@ -30,8 +33,9 @@ LLVMValueRef igl_uniform(struct igv_emit *emit, LLVMValueRef value) {
 
 struct igl_chunks igl_vectors(struct igv_emit *emit, LLVMValueRef value) {
     struct igl_chunks result = {{NULL}};
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         result.chunk[c] = igv_vector(emit, value, c);
+    }
     return result;
 }
 
@@ -41,8 +45,9 @@ void igl_define_uniform(struct igv_emit *emit, LLVMValueRef instruction, LLVMVal
         return;
     }
     LLVMValueRef vector = igv_splat(emit, scalar);
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         igv_define_vector(emit, instruction, c, vector);
+    }
 }
 
 void igl_define_chunks(struct igv_emit *emit, LLVMValueRef instruction,
@@ -53,8 +58,9 @@ void igl_define_chunks(struct igv_emit *emit, LLVMValueRef instruction,
             LLVMBuildExtractElement(emit->builder, result->chunk[0], igv_u32(emit, 0), ""));
         return;
     }
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         igv_define_vector(emit, instruction, c, result->chunk[c]);
+    }
 }
 
 void igl_compiler_fence(struct igv_emit *emit) {
@@ -113,8 +119,9 @@ struct igl_spilled igl_spill(struct igv_emit *emit, LLVMValueRef value) {
 }
 
 LLVMValueRef igl_lane(struct igv_emit *emit, const struct igl_spilled *value, LLVMValueRef lane) {
-    if (value->scalar)
+    if (value->scalar) {
         return value->scalar;
+    }
     return LLVMBuildLoad2(emit->builder, value->type,
                           lane_array_element(emit, value->array, value->type, lane), "");
 }

@@ -30,8 +30,9 @@ struct igl_pick igt_pick_at(const struct igv_emit *emit, unsigned row, unsigned 
 /* ---- the calls ------------------------------------------------------------------------------- */
 static LLVMTypeRef tile_type(struct igv_emit *emit, LLVMTypeRef element) {
     LLVMTypeRef types[IGT_MAX_REGISTERS];
-    for (unsigned i = 0; i < 2 * emit->chunks; i++)
+    for (unsigned i = 0; i < 2 * emit->chunks; i++) {
         types[i] = igv_vector_type(emit, element);
+    }
     return LLVMStructTypeInContext(emit->context, types, 2 * emit->chunks, false);
 }
 
@@ -51,8 +52,9 @@ static LLVMValueRef call_tile(struct igv_emit *emit, const char *family, LLVMTyp
     char name[64] = "";
     strncat(name, family, sizeof name - 8);
     strcat(name, element == emit->i16 ? "_b16" : "_b32");
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         types[i] = LLVMTypeOf(args[i]);
+    }
     LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
     LLVMValueRef function = LLVMGetNamedFunction(emit->module, name);
     if (!function) {
@@ -66,8 +68,9 @@ static LLVMValueRef call_tile(struct igv_emit *emit, const char *family, LLVMTyp
 
 static struct igl_chunks element_of(struct igv_emit *emit, LLVMValueRef tile, unsigned which) {
     struct igl_chunks result = {{NULL}};
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         result.chunk[c] = LLVMBuildExtractValue(emit->builder, tile, which * emit->chunks + c, "");
+    }
     return result;
 }
 
@@ -103,15 +106,17 @@ enum { MAX_SCAN = 64 };
 
 static bool is_between(LLVMValueRef value, LLVMValueRef first, LLVMValueRef last) {
     LLVMValueRef i = LLVMGetNextInstruction(first);
-    while (i != last && i != value)
+    while (i != last && i != value) {
         i = LLVMGetNextInstruction(i);
+    }
     return i != last;
 }
 
 /* Casts that mean the same on vectors as igv_vector gives them: not those of bfloat. */
 static bool is_plain_cast(const struct igv_emit *emit, LLVMValueRef value) {
-    if (!LLVMIsACastInst(value))
+    if (!LLVMIsACastInst(value)) {
         return false;
+    }
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
     return opcode == LLVMBitCast ||
            (opcode == LLVMFPExt && LLVMTypeOf(LLVMGetOperand(value, 0)) == emit->f16);
@@ -127,13 +132,16 @@ static LLVMValueRef other_element(struct igv_emit *emit, LLVMValueRef first, uin
         bool same = LLVMIsACallInst(i) && LLVMGetCalledValue(i) == callee &&
                     !igv_is_emitted(emit, i) && igl_constant(igl_operand(i, 5), &number) &&
                     (number & 1) != (which & 1);
-        for (unsigned o = 0; same && o < 4; o++)
+        for (unsigned o = 0; same && o < 4; o++) {
             same = igl_operand(i, o) == igl_operand(first, o);
-        if (!same)
+        }
+        if (!same) {
             continue;
+        }
         *source = igl_operand(i, 4);
-        while (is_plain_cast(emit, *source) && is_between(*source, first, i))
+        while (is_plain_cast(emit, *source) && is_between(*source, first, i)) {
             *source = LLVMGetOperand(*source, 0);
+        }
         return is_between(*source, first, i) ? NULL : i;
     }
     return NULL;
@@ -142,8 +150,9 @@ static LLVMValueRef other_element(struct igv_emit *emit, LLVMValueRef first, uin
 /* A vector of `value`, which is `source` under casts. */
 static LLVMValueRef cast_vector(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef source,
                                 unsigned chunk) {
-    if (value == source)
+    if (value == source) {
         return igv_vector(emit, value, chunk);
+    }
     LLVMValueRef under = cast_vector(emit, LLVMGetOperand(value, 0), source, chunk);
     return LLVMBuildCast(emit->builder, LLVMGetInstructionOpcode(value), under,
                          igv_vector_type(emit, LLVMTypeOf(value)), "");
@@ -154,25 +163,32 @@ void igl_matrix_multiply(struct igv_emit *emit, LLVMValueRef call) {
     unsigned chunks = emit->chunks;
     uint64_t which = 0;
     bool known = igl_constant(igl_operand(call, 5), &which);
-    if (known)
+    if (known) {
         other = other_element(emit, call, which, &sources[~which & 1]);
+    }
     added[which & 1] = sources[which & 1] = igl_operand(call, 4);
     added[~which & 1] = other ? igl_operand(other, 4) : known ? NULL : added[0];
-    if (!other)
+    if (!other) {
         sources[~which & 1] = added[~which & 1];
+    }
     LLVMValueRef nothing = LLVMGetPoison(igv_vector_type(emit, emit->f32));
-    for (unsigned i = 0; i < 4; i++)
-        for (unsigned c = 0; c < chunks; c++)
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned c = 0; c < chunks; c++) {
             args[i * chunks + c] = igv_vector(emit, igl_operand(call, i), c);
-    for (unsigned i = 0; i < 2; i++)
-        for (unsigned c = 0; c < chunks; c++)
+        }
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned c = 0; c < chunks; c++) {
             args[(4 + i) * chunks + c] =
                 added[i] ? cast_vector(emit, added[i], sources[i], c) : nothing;
+        }
+    }
     LLVMValueRef tile = call_tile(emit, IGT_MULTIPLY, emit->f32, tile_type(emit, emit->f32), args,
                                   6 * chunks, MEMORY_NONE);
     define_element(emit, call, igl_operand(call, 5), tile);
-    if (!other)
+    if (!other) {
         return;
+    }
     define_element(emit, other, igl_operand(other, 5), tile);
     igv_mark_emitted(emit, other);
 }
@@ -264,14 +280,17 @@ void igl_matrix_store(struct igv_emit *emit, LLVMValueRef call) {
     LLVMValueRef elements[] = {igl_operand(call, 3), igl_operand(call, 4)};
     struct place place = place_of(emit, call, LLVMTypeOf(elements[0]));
     if (!LLVMIsAConstantInt(place.transpose)) {
-        for (unsigned which = 0; which < 2; which++)
+        for (unsigned which = 0; which < 2; which++) {
             scatter_element(emit, &place, elements[which], which);
+        }
         return;
     }
     LLVMValueRef args[3 + IGT_MAX_REGISTERS] = {place.address, place.stride, place.transpose};
-    for (unsigned which = 0; which < 2; which++)
-        for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned which = 0; which < 2; which++) {
+        for (unsigned c = 0; c < emit->chunks; c++) {
             args[3 + which * emit->chunks + c] = igv_vector(emit, elements[which], c);
+        }
+    }
     call_tile(emit, IGT_STORE, place.element, LLVMVoidTypeInContext(emit->context), args,
               3 + 2 * emit->chunks, MEMORY_WRITE_ARGUMENT);
 }

@@ -50,8 +50,9 @@ LLVMValueRef igl_identity(struct igv_emit *emit, enum igl_operator op, LLVMTypeR
     (void)emit;
     if (is_float(scalar)) {
         /* minnum and maxnum ignore a NaN; -0 changes no addend, not even -0 */
-        if (op == IGL_ADD)
+        if (op == IGL_ADD) {
             return LLVMConstReal(scalar, -0.0);
+        }
         return op == IGL_MUL ? LLVMConstReal(scalar, 1.0) : LLVMConstRealOfString(scalar, "nan");
     }
     unsigned bits = LLVMGetIntTypeWidth(scalar);
@@ -78,23 +79,28 @@ LLVMValueRef igl_identity(struct igv_emit *emit, enum igl_operator op, LLVMTypeR
 
 struct igl_chunks igl_active_or(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef fill) {
     struct igl_chunks result = igl_vectors(emit, value);
-    if (igv_mask_is_full(emit))
+    if (igv_mask_is_full(emit)) {
         return result;
+    }
     LLVMValueRef splat = igv_splat(emit, fill);
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         result.chunk[c] =
             LLVMBuildSelect(emit->builder, igv_mask(emit, c), result.chunk[c], splat, "");
+    }
     return result;
 }
 
 LLVMValueRef igl_reduce(struct igv_emit *emit, enum igl_operator op, struct igl_chunks value) {
-    for (unsigned half = emit->chunks / 2; half; half /= 2)
-        for (unsigned c = 0; c < half; c++)
+    for (unsigned half = emit->chunks / 2; half; half /= 2) {
+        for (unsigned c = 0; c < half; c++) {
             value.chunk[c] = igl_apply(emit, op, value.chunk[c], value.chunk[c + half]);
+        }
+    }
     LLVMValueRef vector = value.chunk[0];
-    for (unsigned half = emit->lanes / 2; half; half /= 2)
+    for (unsigned half = emit->lanes / 2; half; half /= 2) {
         vector = igl_apply(emit, op, igl_part(emit, vector, 0, half),
                            igl_part(emit, vector, half, half));
+    }
     return LLVMBuildExtractElement(emit->builder, vector, igv_u32(emit, 0), "");
 }
 
@@ -103,9 +109,10 @@ static LLVMValueRef moved_up(struct igv_emit *emit, LLVMValueRef vector, LLVMVal
                              unsigned distance) {
     LLVMValueRef sources[] = {vector, fill};
     struct igl_pick picks[IGL_WIDTH];
-    for (unsigned i = 0; i < emit->lanes; i++)
+    for (unsigned i = 0; i < emit->lanes; i++) {
         picks[i] = i < distance ? (struct igl_pick){1, (uint16_t)(emit->lanes - distance + i)}
                                 : (struct igl_pick){0, (uint16_t)(i - distance)};
+    }
     return igl_permute(emit, sources, emit->lanes, picks, emit->lanes);
 }
 
@@ -116,14 +123,17 @@ struct igl_chunks igl_scan(struct igv_emit *emit, enum igl_operator op, struct i
     struct igl_chunks result = {{NULL}};
     for (unsigned c = 0; c < emit->chunks; c++) {
         LLVMValueRef prefix = value.chunk[c];
-        for (unsigned distance = 1; distance < emit->lanes; distance *= 2)
+        for (unsigned distance = 1; distance < emit->lanes; distance *= 2) {
             prefix = igl_apply(emit, op, moved_up(emit, prefix, fill, distance), prefix);
-        if (c)
+        }
+        if (c) {
             prefix = igl_apply(emit, op, before, prefix);
+        }
         result.chunk[c] = exclusive ? moved_up(emit, prefix, before, 1) : prefix;
         struct igl_pick last[IGL_WIDTH];
-        for (unsigned i = 0; i < emit->lanes; i++)
+        for (unsigned i = 0; i < emit->lanes; i++) {
             last[i] = (struct igl_pick){0, (uint16_t)(emit->lanes - 1)};
+        }
         before = igl_permute(emit, &prefix, emit->lanes, last, emit->lanes);
     }
     return result;

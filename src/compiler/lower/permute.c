@@ -14,25 +14,29 @@ enum { MAX_ELEMENTS = 64 };
 static LLVMValueRef shuffle(struct igv_emit *emit, LLVMValueRef a, LLVMValueRef b,
                             const int *indices, unsigned count) {
     LLVMValueRef mask[MAX_ELEMENTS];
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         mask[i] = indices[i] < 0 ? LLVMGetPoison(emit->i32) : igv_u32(emit, (uint32_t)indices[i]);
+    }
     return LLVMBuildShuffleVector(emit->builder, a, b, LLVMConstVector(mask, count), "");
 }
 
 LLVMValueRef igl_join(struct igv_emit *emit, LLVMValueRef low, LLVMValueRef high) {
     int indices[MAX_ELEMENTS];
     unsigned count = 2 * LLVMGetVectorSize(LLVMTypeOf(low));
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         indices[i] = (int)i;
+    }
     return shuffle(emit, low, high, indices, count);
 }
 
 LLVMValueRef igl_part(struct igv_emit *emit, LLVMValueRef vector, unsigned first, unsigned count) {
-    if (count == LLVMGetVectorSize(LLVMTypeOf(vector)))
+    if (count == LLVMGetVectorSize(LLVMTypeOf(vector))) {
         return vector;
+    }
     int indices[MAX_ELEMENTS];
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         indices[i] = (int)(first + i);
+    }
     return shuffle(emit, vector, LLVMGetPoison(LLVMTypeOf(vector)), indices, count);
 }
 
@@ -43,8 +47,9 @@ static unsigned used_sources(const LLVMValueRef *sources, struct igl_pick *picks
     uint16_t from[MAX_ELEMENTS];
     for (unsigned i = 0; i < count; i++) {
         unsigned u = 0;
-        while (u < used_count && from[u] != picks[i].source)
+        while (u < used_count && from[u] != picks[i].source) {
             u++;
+        }
         if (u == used_count) {
             from[used_count] = picks[i].source;
             used[used_count++] = sources[picks[i].source];
@@ -65,8 +70,9 @@ static LLVMValueRef two_source(struct igv_emit *emit, LLVMValueRef a, LLVMValueR
         is_a = is_a && (indices[i] < 0 || indices[i] == (int)i);
         is_b = is_b && (indices[i] < 0 || indices[i] == (int)(width + i));
     }
-    if (is_a)
+    if (is_a) {
         return a;
+    }
     return is_b ? b : shuffle(emit, a, b, indices, count);
 }
 
@@ -83,8 +89,9 @@ LLVMValueRef igl_permute(struct igv_emit *emit, const LLVMValueRef *sources, uns
             LLVMValueRef second = s + 1 < source_count ? level[s + 1] : nothing;
             level[made++] = two_source(emit, level[s], second, width, picks, s, count);
         }
-        if (made == 1)
+        if (made == 1) {
             return level[0];
+        }
         /* every element now sits at its place in one of the intermediate vectors */
         for (unsigned i = 0; i < count; i++) {
             picks[i].source /= 2;
@@ -98,8 +105,9 @@ LLVMValueRef igl_permute(struct igv_emit *emit, const LLVMValueRef *sources, uns
 
 /* ---- lane indices as functions of the lane ---------------------------------------------- */
 static bool is_call_of(LLVMValueRef value, const char *name) {
-    if (!LLVMIsACallInst(value))
+    if (!LLVMIsACallInst(value)) {
         return false;
+    }
     LLVMValueRef callee = LLVMGetCalledValue(value);
     size_t length = 0;
     return LLVMIsAFunction(callee) && strcmp(LLVMGetValueName2(callee, &length), name) == 0;
@@ -189,8 +197,9 @@ static bool evaluate(LLVMValueRef value, uint32_t lane, unsigned depth, uint32_t
         *result = (uint32_t)number;
         return true;
     }
-    if (!LLVMIsAInstruction(value) || depth == 0)
+    if (!LLVMIsAInstruction(value) || depth == 0) {
         return false;
+    }
     if (is_call_of(value, "__ingot_thread_index_in_simdgroup")) {
         *result = lane;
         return true;
@@ -204,13 +213,15 @@ static bool evaluate(LLVMValueRef value, uint32_t lane, unsigned depth, uint32_t
     if (LLVMIsAZExtInst(value) || LLVMIsATruncInst(value)) {
         unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(value));
         bool known = evaluate(LLVMGetOperand(value, 0), lane, depth - 1, result);
-        if (width < 32)
+        if (width < 32) {
             *result &= (1u << width) - 1;
+        }
         return known && width <= 32 && LLVMGetIntTypeWidth(type) <= 32;
     }
     if (!(LLVMIsABinaryOperator(value) || LLVMIsAICmpInst(value)) ||
-        LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 32)
+        LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 32) {
         return false;
+    }
     uint32_t a, b;
     return evaluate(LLVMGetOperand(value, 0), lane, depth - 1, &a) &&
            evaluate(LLVMGetOperand(value, 1), lane, depth - 1, &b) &&
@@ -220,8 +231,9 @@ static bool evaluate(LLVMValueRef value, uint32_t lane, unsigned depth, uint32_t
 bool igl_known_lanes(LLVMValueRef value, uint8_t lanes[IGL_WIDTH]) {
     for (uint32_t lane = 0; lane < IGL_WIDTH; lane++) {
         uint32_t index;
-        if (!evaluate(value, lane, 12, &index))
+        if (!evaluate(value, lane, 12, &index)) {
             return false;
+        }
         lanes[lane] = (uint8_t)(index % IGL_WIDTH);
     }
     return true;

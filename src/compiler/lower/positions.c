@@ -48,8 +48,9 @@ static LLVMValueRef small_remainder(struct igv_emit *emit, LLVMValueRef number,
 
 /* Lane 0's thread_position_in_threadgroup; not for the GENERAL variant. */
 static LLVMValueRef first_position(struct igv_emit *emit, unsigned dim) {
-    if (emit->request->ids == INGOT_CPU_IDS_LINEAR)
+    if (emit->request->ids == INGOT_CPU_IDS_LINEAR) {
         return dim == 0 ? first_thread(emit) : igv_u32(emit, 0);
+    }
     /* ALIGNED: a row of the group is a whole number of SIMD-groups */
     LLVMValueRef per_row = LLVMBuildLShr(emit->builder, field_of(emit, GROUP_FIELD(group_size), 0),
                                          igv_u32(emit, 5), "");
@@ -82,13 +83,16 @@ static enum igv_shape shape_of_position(const struct igv_request *request, LLVMV
     uint64_t dim;
     *stride = 0;
     *align_log2 = 0;
-    if (request->ids == INGOT_CPU_IDS_GENERAL || !igl_constant(igl_operand(call, 0), &dim))
+    if (request->ids == INGOT_CPU_IDS_GENERAL || !igl_constant(igl_operand(call, 0), &dim)) {
         return IGV_VARYING;
-    if (dim != 0)
+    }
+    if (dim != 0) {
         return IGV_UNIFORM;
+    }
     *stride = 1;
-    if (!in_grid || request->ids != INGOT_CPU_IDS_LINEAR)
+    if (!in_grid || request->ids != INGOT_CPU_IDS_LINEAR) {
         *align_log2 = LANE_ALIGN_LOG2;
+    }
     return IGV_LINEAR;
 }
 
@@ -133,10 +137,12 @@ static LLVMValueRef grid_origin(struct igv_emit *emit, unsigned dim) {
 /* Lane 0's; not for threads of the GENERAL variant. */
 static LLVMValueRef position_scalar(struct igv_emit *emit, const struct position *position,
                                     unsigned dim) {
-    if (!position->of_thread)
+    if (!position->of_thread) {
         return field_of(emit, position->field, dim);
-    if (emit->request->ids == INGOT_CPU_IDS_ROW)
+    }
+    if (emit->request->ids == INGOT_CPU_IDS_ROW) {
         return row_position(emit, dim);
+    }
     LLVMValueRef first = first_position(emit, dim);
     return position->in_grid ? LLVMBuildAdd(emit->builder, grid_origin(emit, dim), first, "")
                              : first;
@@ -151,8 +157,9 @@ static LLVMValueRef position_vector(struct igv_emit *emit, const struct position
                    : lanes;
     }
     LLVMValueRef splat = igv_splat(emit, position_scalar(emit, position, dim));
-    if (!position->of_thread || dim != 0)
+    if (!position->of_thread || dim != 0) {
         return splat;
+    }
     return LLVMBuildAdd(emit->builder, splat, igv_iota(emit, emit->i32, 0, 1, chunk), "");
 }
 
@@ -218,10 +225,11 @@ static void define_lane_index(struct igv_emit *emit, LLVMValueRef call, LLVMValu
         return;
     }
     LLVMValueRef splat = igv_splat(emit, first);
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         igv_define_vector(
             emit, call, c,
             LLVMBuildAdd(emit->builder, splat, igv_iota(emit, emit->i32, 0, 1, c), ""));
+    }
 }
 
 void igl_thread_index_in_threadgroup(struct igv_emit *emit, LLVMValueRef call) {

@@ -59,8 +59,9 @@ static LLVMValueRef permute_avx2(struct igv_emit *emit, const LLVMValueRef *regi
     for (unsigned bit = 8; count > 1; bit *= 2, count /= 2) {
         LLVMValueRef tested = LLVMBuildAnd(builder, index, igv_splat(emit, igv_u32(emit, bit)), "");
         LLVMValueRef upper = LLVMBuildICmp(builder, LLVMIntNE, tested, zero, "");
-        for (unsigned c = 0; c < count / 2; c++)
+        for (unsigned c = 0; c < count / 2; c++) {
             part[c] = LLVMBuildSelect(builder, upper, part[2 * c + 1], part[2 * c], "");
+        }
     }
     return part[0];
 }
@@ -82,9 +83,10 @@ static LLVMValueRef permute_neon(struct igv_emit *emit, const LLVMValueRef *regi
     LLVMBuilderRef builder = emit->builder;
     LLVMTypeRef bytes = LLVMVectorType(LLVMInt8TypeInContext(emit->context), 16);
     LLVMValueRef tables[8], half[2];
-    for (unsigned i = 0; i < 2 * count; i++)
+    for (unsigned i = 0; i < 2 * count; i++) {
         tables[i] =
             LLVMBuildBitCast(builder, igl_part(emit, registers[i / 2], 4 * (i % 2), 4), bytes, "");
+    }
     index = LLVMBuildAnd(builder, index, igv_splat(emit, igv_u32(emit, 8 * count - 1)), "");
     index = LLVMBuildMul(builder, index, igv_splat(emit, igv_u32(emit, 0x04040404u)), "");
     index = LLVMBuildAdd(builder, index, igv_splat(emit, igv_u32(emit, 0x03020100u)), "");
@@ -93,8 +95,9 @@ static LLVMValueRef permute_neon(struct igv_emit *emit, const LLVMValueRef *regi
         half[i] = look_up_bytes(emit, tables, count == 1 ? 2 : 4, at);
         if (count == 4) {
             LLVMValueRef behind[16];
-            for (unsigned k = 0; k < 16; k++)
+            for (unsigned k = 0; k < 16; k++) {
                 behind[k] = LLVMConstInt(LLVMInt8TypeInContext(emit->context), 64, false);
+            }
             at = LLVMBuildSub(builder, at, LLVMConstVector(behind, 16), "");
             half[i] = LLVMBuildOr(builder, half[i], look_up_bytes(emit, tables + 4, 4, at), "");
         }
@@ -115,8 +118,9 @@ unsigned igl_most_registers(struct igv_emit *emit) {
 LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *registers,
                                    unsigned count, LLVMValueRef index) {
     bool floating = LLVMGetElementType(LLVMTypeOf(registers[0])) == emit->f32;
-    if (is_aarch64(emit))
+    if (is_aarch64(emit)) {
         return permute_neon(emit, registers, count, index);
+    }
     return emit->lanes == 16 ? permute_avx512(emit, registers, count, index, floating)
                              : permute_avx2(emit, registers, count, index, floating);
 }
@@ -124,8 +128,9 @@ LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *re
 static struct igl_chunks permute_32(struct igv_emit *emit, const struct igl_chunks *value,
                                     const struct igl_chunks *index) {
     struct igl_chunks result = {{NULL}};
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         result.chunk[c] = igl_permute_registers(emit, value->chunk, emit->chunks, index->chunk[c]);
+    }
     return result;
 }
 
@@ -134,11 +139,13 @@ static struct igl_chunks permute_16(struct igv_emit *emit, const struct igl_chun
     LLVMBuilderRef builder = emit->builder;
     LLVMTypeRef narrow = igv_vector_type(emit, emit->i16), wide = igv_vector_type(emit, emit->i32);
     struct igl_chunks widened = {{NULL}};
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         widened.chunk[c] = LLVMBuildZExt(builder, value->chunk[c], wide, "");
+    }
     struct igl_chunks result = permute_32(emit, &widened, index);
-    for (unsigned c = 0; c < emit->chunks; c++)
+    for (unsigned c = 0; c < emit->chunks; c++) {
         result.chunk[c] = LLVMBuildTrunc(builder, result.chunk[c], narrow, "");
+    }
     return result;
 }
 
@@ -195,8 +202,9 @@ static struct igl_chunks permute_in_memory(struct igv_emit *emit, LLVMValueRef v
 static struct igl_chunks shuffle_by(struct igv_emit *emit, LLVMValueRef value,
                                     const struct igl_chunks *index) {
     LLVMTypeRef scalar = LLVMTypeOf(value);
-    if (!igl_most_registers(emit))
+    if (!igl_most_registers(emit)) {
         return permute_in_memory(emit, value, index);
+    }
     struct igl_chunks chunks = igl_vectors(emit, value);
     switch (element_bits(emit, scalar)) {
     case 16:

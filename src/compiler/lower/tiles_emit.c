@@ -20,8 +20,9 @@ void igt_place_before(struct igt_pass *pass, LLVMValueRef instruction) {
 static LLVMValueRef shuffle(struct igt_pass *pass, LLVMValueRef a, LLVMValueRef b,
                             const unsigned *indices, unsigned count) {
     LLVMValueRef mask[2 * IGT_SIDE];
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         mask[i] = igv_u32(&pass->emit, indices[i]);
+    }
     return LLVMBuildShuffleVector(pass->emit.builder, a, b, LLVMConstVector(mask, count), "");
 }
 
@@ -52,10 +53,11 @@ static LLVMValueRef load_line(struct igt_pass *pass, const struct igt_tile *tile
 
 /* 8 vectors of 8, by three rounds of exchanging halves, quarters and neighbours. */
 static void transpose(struct igt_pass *pass, LLVMValueRef rows[IGT_SIDE]) {
-    for (unsigned distance = IGT_SIDE / 2; distance; distance /= 2)
+    for (unsigned distance = IGT_SIDE / 2; distance; distance /= 2) {
         for (unsigned r = 0; r < IGT_SIDE; r++) {
-            if (r & distance)
+            if (r & distance) {
                 continue;
+            }
             unsigned low[IGT_SIDE], high[IGT_SIDE];
             for (unsigned i = 0; i < IGT_SIDE; i++) {
                 low[i] = i & distance ? IGT_SIDE + i - distance : i;
@@ -65,20 +67,24 @@ static void transpose(struct igt_pass *pass, LLVMValueRef rows[IGT_SIDE]) {
             rows[r] = shuffle(pass, a, b, low, IGT_SIDE);
             rows[r + distance] = shuffle(pass, a, b, high, IGT_SIDE);
         }
+    }
 }
 
 static void load_rows(struct igt_pass *pass, struct igt_tile *tile) {
-    for (unsigned r = 0; r < IGT_SIDE; r++)
+    for (unsigned r = 0; r < IGT_SIDE; r++) {
         tile->rows[r] = load_line(pass, tile, r, IGT_SIDE);
-    if (!LLVMIsNull(LLVMGetOperand(tile->call, 2)))
+    }
+    if (!LLVMIsNull(LLVMGetOperand(tile->call, 2))) {
         transpose(pass, tile->rows);
+    }
 }
 
 /* The rows of a load, made where it stands. */
 static void load_rows_in_place(struct igt_pass *pass, struct igt_tile *tile) {
     LLVMBuilderRef builder = pass->emit.builder;
-    if (tile->rows[0])
+    if (tile->rows[0]) {
         return;
+    }
     pass->emit.builder = LLVMCreateBuilderInContext(pass->emit.context);
     igt_place_before(pass, LLVMGetNextInstruction(tile->call));
     load_rows(pass, tile);
@@ -101,8 +107,9 @@ static LLVMValueRef filled(struct igt_pass *pass, const struct igt_tile *tile, u
     LLVMValueRef vector = tile->registers[0];
     if (LLVMIsConstant(vector)) {
         LLVMValueRef elements[2 * IGT_SIDE];
-        for (unsigned i = 0; i < width; i++)
+        for (unsigned i = 0; i < width; i++) {
             elements[i] = LLVMGetAggregateElement(vector, 0);
+        }
         return LLVMConstVector(elements, width);
     }
     unsigned zeros[2 * IGT_SIDE] = {0};
@@ -115,8 +122,9 @@ static LLVMValueRef row_of_lanes(struct igt_pass *pass, const LLVMValueRef *regi
     struct igl_pick picks[2 * IGT_SIDE];
     unsigned together = pass->emit.lanes >= 2 * IGT_SIDE ? 2 : 1;
     unsigned first = row / together * together;
-    for (unsigned i = 0; i < together * IGT_SIDE; i++)
+    for (unsigned i = 0; i < together * IGT_SIDE; i++) {
         picks[i] = igt_pick_at(&pass->emit, first + i / IGT_SIDE, i % IGT_SIDE);
+    }
     LLVMValueRef rows =
         igl_permute(&pass->emit, registers, pass->emit.lanes, picks, together * IGT_SIDE);
     return igl_part(&pass->emit, rows, (row - first) * IGT_SIDE, IGT_SIDE);
@@ -128,22 +136,26 @@ static LLVMValueRef operate(struct igt_pass *pass, const struct igt_tile *tile,
     LLVMBuilderRef builder = pass->emit.builder;
     LLVMValueRef like = tile->registers[0], result;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(like);
-    if (LLVMIsACastInst(like))
+    if (LLVMIsACastInst(like)) {
         return LLVMBuildCast(builder, opcode, operands[0], LLVMVectorType(tile->element, width),
                              "");
-    if (opcode == LLVMFNeg)
+    }
+    if (opcode == LLVMFNeg) {
         result = LLVMBuildFNeg(builder, operands[0], "");
-    else
+    } else {
         result = LLVMBuildBinOp(builder, opcode, operands[0], operands[1], "");
-    if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(like))
+    }
+    if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(like)) {
         LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(like));
+    }
     return result;
 }
 
 /* Products of other blocks may not be there yet. */
 static void need_group(struct igt_pass *pass, const struct igt_tile *tile) {
-    if (tile->kind == IGT_PRODUCT && !tile->group->emitted)
+    if (tile->kind == IGT_PRODUCT && !tile->group->emitted) {
         igt_emit_group(pass, tile->group);
+    }
 }
 
 static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigned row) {
@@ -151,22 +163,25 @@ static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigne
     case IGT_FILL:
         return filled(pass, tile, IGT_SIDE);
     case IGT_LOADED:
-        if (is_steady(pass, tile) && !is_transposed(tile))
+        if (is_steady(pass, tile) && !is_transposed(tile)) {
             return load_line(pass, tile, row, IGT_SIDE);
+        }
         load_rows_in_place(pass, tile);
         return tile->rows[row];
     case IGT_PRODUCT:
     case IGT_PHI: {
         need_group(pass, tile);
-        if (!tile->partner)
+        if (!tile->partner) {
             return tile->rows[row];
+        }
         struct igt_tile *first = tile->half ? tile->partner : tile;
         return igl_part(&pass->emit, first->rows[row], tile->half * IGT_SIDE, IGT_SIDE);
     }
     case IGT_OPERATION: {
         LLVMValueRef operands[IGT_MAX_OPERANDS];
-        for (int o = 0; o < LLVMGetNumOperands(tile->registers[0]); o++)
+        for (int o = 0; o < LLVMGetNumOperands(tile->registers[0]); o++) {
             operands[o] = row_of(pass, tile->operands[o], row);
+        }
         return operate(pass, tile, operands, IGT_SIDE);
     }
     default:
@@ -189,14 +204,17 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
         return left->rows[row];
     }
     if (left->kind == IGT_FILL && right->kind == IGT_FILL &&
-        left->registers[0] == right->registers[0])
+        left->registers[0] == right->registers[0]) {
         return filled(pass, left, 2 * IGT_SIDE);
-    if (is_steady(pass, left) && is_steady(pass, right) && igt_is_beside(pass, left, right))
+    }
+    if (is_steady(pass, left) && is_steady(pass, right) && igt_is_beside(pass, left, right)) {
         return load_line(pass, left, row, 2 * IGT_SIDE);
+    }
     if (same_operation(left, right)) {
         LLVMValueRef operands[IGT_MAX_OPERANDS];
-        for (int o = 0; o < LLVMGetNumOperands(left->registers[0]); o++)
+        for (int o = 0; o < LLVMGetNumOperands(left->registers[0]); o++) {
             operands[o] = wide_row_of(pass, left->operands[o], right->operands[o], row);
+        }
         return operate(pass, left, operands, 2 * IGT_SIDE);
     }
     LLVMValueRef a = row_of(pass, left, row);
@@ -206,26 +224,30 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
 /* ---- phis and the lanes ---------------------------------------------------------------------- */
 void igt_make_phis(struct igt_pass *pass) {
     for (struct igt_tile *t = pass->first_tile; t; t = t->next) {
-        if (t->kind != IGT_PHI || (t->partner && t->half))
+        if (t->kind != IGT_PHI || (t->partner && t->half)) {
             continue;
+        }
         LLVMTypeRef type = LLVMVectorType(t->element, t->partner ? 2 * IGT_SIDE : IGT_SIDE);
         igt_place_before(pass, t->registers[0]);
-        for (unsigned r = 0; r < IGT_SIDE; r++)
+        for (unsigned r = 0; r < IGT_SIDE; r++) {
             t->rows[r] = LLVMBuildPhi(pass->emit.builder, type, "");
+        }
     }
 }
 
 static struct igt_tile *incoming_from(const struct igt_tile *phi, LLVMBasicBlockRef block) {
     unsigned n = 0;
-    while (LLVMGetIncomingBlock(phi->registers[0], n) != block)
+    while (LLVMGetIncomingBlock(phi->registers[0], n) != block) {
         n++;
+    }
     return phi->incoming[n];
 }
 
 void igt_fill_phis(struct igt_pass *pass) {
     for (struct igt_tile *t = pass->first_tile; t; t = t->next) {
-        if (t->kind != IGT_PHI || (t->partner && t->half))
+        if (t->kind != IGT_PHI || (t->partner && t->half)) {
             continue;
+        }
         for (unsigned n = 0; n < LLVMCountIncoming(t->registers[0]); n++) {
             LLVMBasicBlockRef from = LLVMGetIncomingBlock(t->registers[0], n);
             LLVMValueRef earlier = igv_earlier_incoming(t->rows[0], from);
@@ -250,19 +272,22 @@ LLVMValueRef igt_lanes(struct igt_pass *pass, struct igt_tile *tile, unsigned in
     LLVMValueRef sources[IGT_SIDE];
     for (unsigned i = 0; i < emit->lanes; i++) {
         unsigned row = igt_row_of(chunk * emit->lanes + i), n = 0;
-        while (n < count && needed[n] != row)
+        while (n < count && needed[n] != row) {
             n++;
-        if (n == count)
+        }
+        if (n == count) {
             needed[count++] = row;
+        }
         picks[i] = (struct igl_pick){
             (uint16_t)(n / together),
             (uint16_t)(n % together * IGT_SIDE + igt_column_of(chunk * emit->lanes + i, which))};
     }
     for (unsigned n = 0; n < count; n += together) {
         LLVMValueRef row = row_of(pass, tile, needed[n]);
-        if (together == 2)
+        if (together == 2) {
             row =
                 igl_join(&pass->emit, row, n + 1 < count ? row_of(pass, tile, needed[n + 1]) : row);
+        }
         sources[n / together] = row;
     }
     return igl_permute(&pass->emit, sources, together * IGT_SIDE, picks, emit->lanes);
@@ -329,14 +354,16 @@ static const struct igt_tile *steady_load(const struct igt_pass *pass, struct ig
 }
 
 static void copy_left_sides(struct igt_pass *pass, const struct igt_group *group) {
-    for (unsigned c = 0; c < group->chain_count; c++)
+    for (unsigned c = 0; c < group->chain_count; c++) {
         for (struct igt_tile *step = group->chains[c]; step; step = step->extended) {
             struct igt_tile *left = step->operands[0];
-            if (steady_load(pass, left) || left->copied_for == group->number)
+            if (steady_load(pass, left) || left->copied_for == group->number) {
                 continue;
+            }
             left->copy = copy_rows(pass, left);
             left->copied_for = group->number;
         }
+    }
 }
 
 static LLVMValueRef left_element(struct igt_pass *pass, struct igt_tile *left, unsigned row,
@@ -371,8 +398,9 @@ static LLVMValueRef right_row_of(struct igt_pass *pass, const struct cell *cell,
                                  struct right_row *known, unsigned k) {
     struct igt_tile *left = cell->left->operands[1];
     struct igt_tile *right = cell->right ? cell->right->operands[1] : NULL;
-    if (!known->row || known->left != left || known->right != right)
+    if (!known->row || known->left != left || known->right != right) {
         *known = (struct right_row){left, right, unit_row(pass, left, right, k)};
+    }
     return known->row;
 }
 
@@ -385,11 +413,13 @@ static void add_products(struct igt_pass *pass, const struct block *block, struc
         LLVMValueRef element = NULL;
         for (unsigned u = 0; u < units; u++) {
             struct cell *cell = &cells[n / (block->to - block->from) * units + u];
-            if (!cell->left)
+            if (!cell->left) {
                 continue;
+            }
             LLVMValueRef right = right_row_of(pass, cell, &rights[u], k);
-            if (!element)
+            if (!element) {
                 element = left_element(pass, cell->left->operands[0], row, k);
+            }
             LLVMValueRef left = broadcast(pass, element, LLVMGetVectorSize(LLVMTypeOf(right)));
             LLVMValueRef args[] = {left, right, cell->sums[row]};
             cell->sums[row] = igl_call(&pass->emit, "llvm.fma", LLVMTypeOf(right), args, 3);
@@ -422,9 +452,10 @@ static bool start_cells(struct igt_pass *pass, const struct block *block, struct
             columns[1] == IGT_NO_COLUMN ? NULL : igt_chain_at(block->group, row, columns[1]);
         cells[n] = (struct cell){.left = left ? left : right, .right = left ? right : NULL};
         any |= cells[n].left != NULL;
-        for (unsigned r = block->from; cells[n].left && r < block->to; r++)
+        for (unsigned r = block->from; cells[n].left && r < block->to; r++) {
             cells[n].sums[r] = unit_row(pass, cells[n].left->operands[2],
                                         cells[n].right ? cells[n].right->operands[2] : NULL, r);
+        }
     }
     return any;
 }
@@ -434,13 +465,15 @@ static void emit_block(struct igt_pass *pass, const struct block *block) {
     unsigned count = block->row_count * block->unit_count;
     bool any = start_cells(pass, block, cells);
     while (any) {
-        for (unsigned k = 0; k < IGT_SIDE; k++)
+        for (unsigned k = 0; k < IGT_SIDE; k++) {
             add_products(pass, block, cells, k);
+        }
         any = false;
         for (unsigned n = 0; n < count; n++) {
             struct cell *cell = &cells[n];
-            if (!cell->left)
+            if (!cell->left) {
                 continue;
+            }
             keep_sums(pass, block, cell);
             cell->left = cell->left->extended;
             cell->right = cell->right ? cell->right->extended : NULL;
@@ -455,7 +488,7 @@ static void emit_blocks(struct igt_pass *pass, struct igt_group *group) {
     bool many = pass->emit.lanes >= 2 * IGT_SIDE;
     unsigned parts = (group->unit_count + MAX_UNITS - 1) / MAX_UNITS;
     unsigned rows_at_once = many && group->unit_count == 1 ? MAX_ROW_TILES : 1;
-    for (unsigned row = 0; row < group->row_count; row += rows_at_once)
+    for (unsigned row = 0; row < group->row_count; row += rows_at_once) {
         for (unsigned p = 0; p < parts; p++) {
             struct block block = {.group = group, .first_row = row, .to = IGT_SIDE};
             block.row_count =
@@ -469,11 +502,13 @@ static void emit_blocks(struct igt_pass *pass, struct igt_group *group) {
                 igl_compiler_fence(&pass->emit); /* or LLVM keeps B's rows for the next block */
             }
         }
+    }
 }
 
 void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
-    if (group->emitted)
+    if (group->emitted) {
         return;
+    }
     LLVMBuilderRef builder = pass->emit.builder;
     unsigned current = pass->current_group;
     pass->emit.builder = LLVMCreateBuilderInContext(pass->emit.context);
@@ -491,16 +526,20 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
 /* ---- stores ---------------------------------------------------------------------------------- */
 void igt_emit_store(struct igt_pass *pass, LLVMValueRef call) {
     LLVMValueRef registers[IGT_MAX_REGISTERS], rows[IGT_SIDE];
-    for (unsigned i = 0; i < pass->registers; i++)
+    for (unsigned i = 0; i < pass->registers; i++) {
         registers[i] = LLVMGetOperand(call, 3 + i);
+    }
     struct igt_tile *tile = igt_tile_of(pass, registers);
-    if (!tile)
+    if (!tile) {
         return;
+    }
     igt_place_before(pass, call);
-    for (unsigned r = 0; r < IGT_SIDE; r++)
+    for (unsigned r = 0; r < IGT_SIDE; r++) {
         rows[r] = row_of(pass, tile, r);
-    if (!LLVMIsNull(LLVMGetOperand(call, 2)))
+    }
+    if (!LLVMIsNull(LLVMGetOperand(call, 2))) {
         transpose(pass, rows);
+    }
     for (unsigned r = 0; r < IGT_SIDE; r++) {
         LLVMValueRef place = element_address(pass, call, tile->element, r, 0);
         LLVMValueRef store = LLVMBuildStore(pass->emit.builder, rows[r], place);

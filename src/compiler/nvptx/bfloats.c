@@ -33,12 +33,14 @@ static LLVMValueRef converted(LLVMBuilderRef builder, LLVMValueRef in) {
     if (LLVMIsAExtractElementInst(from)) {
         LLVMValueRef vector = LLVMGetOperand(from, 0), at = LLVMGetOperand(from, 1);
         if (!is_even_vector(LLVMTypeOf(vector)) || !LLVMIsAConstantInt(at) ||
-            LLVMConstIntGetZExtValue(at) % 2 == 0)
+            LLVMConstIntGetZExtValue(at) % 2 == 0) {
             return NULL;
+        }
         return upper_half(builder, vector, (unsigned)LLVMConstIntGetZExtValue(at));
     }
-    if (!is_even_vector(LLVMTypeOf(from)))
+    if (!is_even_vector(LLVMTypeOf(from))) {
         return NULL;
+    }
     LLVMTypeRef number = LLVMGetElementType(LLVMTypeOf(in));
     LLVMTypeRef index = LLVMInt32TypeInContext(LLVMGetTypeContext(number));
     LLVMValueRef all = LLVMGetPoison(LLVMTypeOf(in));
@@ -54,11 +56,13 @@ static LLVMValueRef converted(LLVMBuilderRef builder, LLVMValueRef in) {
 }
 
 static bool is_conversion(LLVMValueRef in) {
-    if (LLVMGetInstructionOpcode(in) != LLVMFPExt)
+    if (LLVMGetInstructionOpcode(in) != LLVMFPExt) {
         return false;
+    }
     LLVMTypeRef type = LLVMTypeOf(in);
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) {
         type = LLVMGetElementType(type);
+    }
     return LLVMGetTypeKind(type) == LLVMFloatTypeKind;
 }
 
@@ -68,12 +72,14 @@ void igp_bfloats(LLVMModuleRef module) {
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(entry); b; b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef in = LLVMGetFirstInstruction(b), next; in; in = next) {
             next = LLVMGetNextInstruction(in);
-            if (!is_conversion(in))
+            if (!is_conversion(in)) {
                 continue;
+            }
             LLVMPositionBuilderBefore(builder, in);
             LLVMValueRef value = converted(builder, in);
-            if (value)
+            if (value) {
                 igp_replace(in, value);
+            }
         }
     }
     LLVMDisposeBuilder(builder);

@@ -28,8 +28,9 @@ static LLVMValueRef byte_offset(struct igv_emit *emit, LLVMValueRef gep, bool ve
             part = vector ? igv_splat(emit, part) : part;
             type = LLVMStructGetTypeAtIndex(type, field);
         } else {
-            if (i > 1)
+            if (i > 1) {
                 type = LLVMGetElementType(type);
+            }
             LLVMValueRef x = vector ? igv_vector(emit, index, chunk) : igv_scalar(emit, index);
             x = LLVMBuildIntCast2(b, x, wide, 1, "");
             LLVMValueRef size = igv_u64(emit, LLVMABISizeOfType(emit->layout, type) * factor);
@@ -52,8 +53,9 @@ LLVMValueRef igv_emit_gep_scalar(struct igv_emit *emit, LLVMValueRef gep) {
         LLVMValueRef offset = byte_offset(emit, gep, false, 0, 1);
         return LLVMBuildGEP2(emit->builder, emit->i8, base, &offset, 1, "");
     }
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         indices[i] = igv_scalar(emit, LLVMGetOperand(gep, i + 1));
+    }
     return LLVMBuildGEP2(emit->builder, LLVMGetGEPSourceElementType(gep), base, indices, count, "");
 }
 
@@ -83,12 +85,14 @@ LLVMValueRef igv_emit_gep_vector(struct igv_emit *emit, LLVMValueRef gep, unsign
 /* x + c or x | c (disjoint) → x, c */
 static LLVMValueRef split_constant(LLVMValueRef index, long *constant) {
     *constant = 0;
-    if (!LLVMIsAInstruction(index))
+    if (!LLVMIsAInstruction(index)) {
         return index;
+    }
     LLVMOpcode opcode = LLVMGetInstructionOpcode(index);
     bool sum = opcode == LLVMAdd || (opcode == LLVMOr && LLVMGetIsDisjoint(index));
-    if (!sum || !LLVMIsAConstantInt(LLVMGetOperand(index, 1)))
+    if (!sum || !LLVMIsAConstantInt(LLVMGetOperand(index, 1))) {
         return index;
+    }
     *constant = LLVMConstIntGetSExtValue(LLVMGetOperand(index, 1));
     return LLVMGetOperand(index, 0);
 }
@@ -99,16 +103,18 @@ static bool constant_offset(LLVMTargetDataRef layout, LLVMValueRef gep, long *of
     long total = 0;
     for (unsigned i = 1; i < count; i++) {
         LLVMValueRef index = LLVMGetOperand(gep, i);
-        if (!LLVMIsAConstantInt(index))
+        if (!LLVMIsAConstantInt(index)) {
             return false;
+        }
         if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
             unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
             total += (long)LLVMOffsetOfElement(layout, type, field);
             type = LLVMStructGetTypeAtIndex(type, field);
             continue;
         }
-        if (i > 1)
+        if (i > 1) {
             type = LLVMGetElementType(type);
+        }
         total += LLVMConstIntGetSExtValue(index) * (long)LLVMABISizeOfType(layout, type);
     }
     *offset = total;
@@ -126,18 +132,20 @@ struct igv_address igv_split_pointer(LLVMTargetDataRef layout, LLVMValueRef poin
             address.base = LLVMGetOperand(gep, 0);
             continue;
         }
-        if (LLVMGetNumOperands(gep) != 2)
+        if (LLVMGetNumOperands(gep) != 2) {
             break;
+        }
         long constant, scale = (long)LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(gep));
         LLVMValueRef index = LLVMGetOperand(gep, 1);
         LLVMOpcode opcode = LLVMIsAInstruction(index) ? LLVMGetInstructionOpcode(index) : LLVMRet;
         /* zext (x | c): the sum cannot carry, so the constant may leave the extension */
         if (opcode == LLVMZExt) {
             LLVMValueRef inner = LLVMGetOperand(index, 0);
-            if (LLVMIsAInstruction(inner) && LLVMGetInstructionOpcode(inner) == LLVMOr)
+            if (LLVMIsAInstruction(inner) && LLVMGetInstructionOpcode(inner) == LLVMOr) {
                 address.index = split_constant(inner, &constant);
-            else
+            } else {
                 address.index = inner, constant = 0;
+            }
         } else {
             address.index = split_constant(index, &constant);
         }

@@ -4,10 +4,11 @@
 #include "base/text.h"
 
 static void print_number(struct ig_text *out, const char *name, unsigned number) {
-    if (number == IGV_NONE)
+    if (number == IGV_NONE) {
         ig_text_printf(out, " %s -", name);
-    else
+    } else {
         ig_text_printf(out, " %s %u", name, number);
+    }
 }
 
 static void print_block(const struct igv_analysis *analysis, unsigned number, struct ig_text *out) {
@@ -17,29 +18,37 @@ static void print_block(const struct igv_analysis *analysis, unsigned number, st
     print_number(out, "ipdom", block->ipdom);
     print_number(out, "loop", block->loop);
     print_number(out, "mask", block->mask_of);
-    if (block->branch_divergent)
+    if (block->branch_divergent) {
         ig_text_puts(out, " branch-divergent");
-    if (block->divergent)
+    }
+    if (block->divergent) {
         ig_text_puts(out, " divergent");
-    if (block->phis_divergent)
+    }
+    if (block->phis_divergent) {
         ig_text_puts(out, " phis-divergent");
+    }
     ig_text_puts(out, " →");
-    for (unsigned s = 0; s < block->successor_count; s++)
+    for (unsigned s = 0; s < block->successor_count; s++) {
         ig_text_printf(out, " %u", block->successors[s]);
+    }
     ig_text_puts(out, "\n");
 }
 
 static void print_value(const struct igv_value *value, struct ig_text *out) {
     static const char *const names[] = {"uniform", "linear", "checked", "varying"};
     ig_text_printf(out, "  %s", names[value->shape]);
-    if (value->shape == IGV_V_LINEAR || value->shape == IGV_V_CHECKED)
+    if (value->shape == IGV_V_LINEAR || value->shape == IGV_V_CHECKED) {
         ig_text_printf(out, " %+ld", value->stride);
-    if (value->align_log2 && value->shape != IGV_V_VARYING)
+    }
+    if (value->align_log2 && value->shape != IGV_V_VARYING) {
         ig_text_printf(out, " align %u", value->align_log2);
-    if (value->no_wrap && value->shape == IGV_V_LINEAR)
+    }
+    if (value->no_wrap && value->shape == IGV_V_LINEAR) {
         ig_text_puts(out, " exact");
-    if (value->private_granule)
+    }
+    if (value->private_granule) {
         ig_text_printf(out, " granule %u", value->private_granule);
+    }
     char *text = LLVMPrintValueToString(value->value);
     ig_text_printf(out, " |%s\n", text ? text : "");
     LLVMDisposeMessage(text);
@@ -56,7 +65,8 @@ void igv_analysis_print(const struct igv_analysis *analysis, struct ig_text *out
     unsigned at = 0;
     for (unsigned b = 0; b < analysis->block_count; b++) {
         print_block(analysis, b, out);
-        for (; at < analysis->value_count && analysis->values[at].block == b; at++)
+        for (; at < analysis->value_count && analysis->values[at].block == b; at++) {
             print_value(&analysis->values[at], out);
+        }
     }
 }

@@ -7,20 +7,23 @@
 
 static LLVMTypeRef like(LLVMValueRef value, LLVMTypeRef scalar) {
     LLVMTypeRef type = LLVMTypeOf(value);
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind)
+    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) {
         return LLVMVectorType(scalar, LLVMGetVectorSize(type));
+    }
     return scalar;
 }
 
 static LLVMValueRef constant_like(LLVMValueRef value, LLVMTypeRef scalar, uint64_t number) {
     LLVMValueRef element = LLVMConstInt(scalar, number, 0);
     LLVMTypeRef type = LLVMTypeOf(value);
-    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind)
+    if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
         return element;
+    }
     LLVMValueRef elements[32];
     unsigned count = LLVMGetVectorSize(type);
-    for (unsigned i = 0; i < count && i < 32; i++)
+    for (unsigned i = 0; i < count && i < 32; i++) {
         elements[i] = element;
+    }
     return LLVMConstVector(elements, count);
 }
 
@@ -79,10 +82,12 @@ LLVMValueRef igv_narrow_float(struct igv_emit *emit, LLVMValueRef value, LLVMTyp
 static LLVMValueRef from_double(struct igv_emit *emit, LLVMValueRef quotient, LLVMTypeRef integer,
                                 bool is_signed) {
     LLVMBuilderRef b = emit->builder;
-    if (is_signed)
+    if (is_signed) {
         return LLVMBuildFPToSI(b, quotient, integer, "");
-    if (emit->request->target->bit_masks)
+    }
+    if (emit->request->target->bit_masks) {
         return LLVMBuildFPToUI(b, quotient, integer, "");
+    }
     /* AVX2 has no such conversion: the low 32 bits of 2^52 + floor(q) are floor(q). */
     LLVMTypeRef type = LLVMTypeOf(quotient);
     quotient = igv_intrinsic(emit, "llvm.floor", &type, 1, &quotient, 1);
@@ -113,8 +118,9 @@ static LLVMValueRef divide_by_float(struct igv_emit *emit, LLVMValueRef left, LL
         as_signed ? LLVMBuildSIToFP(b, right, number, "") : LLVMBuildUIToFP(b, right, number, "");
     LLVMValueRef quotient = LLVMBuildFDiv(b, x, y, "");
     LLVMValueRef result = from_double(emit, quotient, integer, as_signed);
-    if (remainder)
+    if (remainder) {
         result = LLVMBuildSub(b, left, LLVMBuildMul(b, result, right, ""), "");
+    }
     return width < 32 ? LLVMBuildTrunc(b, result, original, "") : result;
 }
 
@@ -135,8 +141,9 @@ static LLVMValueRef divide_by_integer(struct igv_emit *emit, LLVMOpcode opcode, 
     LLVMValueRef divisor =
         LLVMBuildSelect(b, traps, constant_like(right, scalar, 1), right, "divisor");
     LLVMValueRef result = LLVMBuildBinOp(b, opcode, left, divisor, "");
-    if (opcode == LLVMSDiv)
+    if (opcode == LLVMSDiv) {
         result = LLVMBuildSelect(b, negates, LLVMBuildNeg(b, left, ""), result, "");
+    }
     return result;
 }
 
@@ -145,11 +152,13 @@ LLVMValueRef igv_divide(struct igv_emit *emit, LLVMOpcode opcode, LLVMValueRef l
     LLVMTypeRef type = LLVMTypeOf(left);
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     unsigned width = LLVMGetIntTypeWidth(vector ? LLVMGetElementType(type) : type);
-    if (LLVMIsConstant(right))
+    if (LLVMIsConstant(right)) {
         return LLVMBuildBinOp(emit->builder, opcode, left, right, "");
+    }
     bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
-    if (!vector || width > 32)
+    if (!vector || width > 32) {
         return divide_by_integer(emit, opcode, left, right, is_signed);
+    }
     bool remainder = opcode == LLVMURem || opcode == LLVMSRem;
     return divide_by_float(emit, left, right, width, is_signed, remainder);
 }

@@ -82,17 +82,20 @@ static LLVMValueRef last_lane_below(struct igv_emit *emit, LLVMValueRef compare,
         right = other;
         predicate = swapped(predicate);
     }
-    if (!wanted)
+    if (!wanted) {
         predicate = negated(predicate);
+    }
     bool is_signed = predicate == LLVMIntSLT || predicate == LLVMIntSLE;
     if ((!is_signed && predicate != LLVMIntULT && predicate != LLVMIntULE) ||
         LLVMGetTypeKind(LLVMTypeOf(left)) != LLVMIntegerTypeKind ||
         igv_exact_shape(emit, right, NULL) != IGV_V_UNIFORM ||
-        igv_exact_shape(emit, left, &stride) != IGV_V_LINEAR || stride <= 0 || stride > 1024)
+        igv_exact_shape(emit, left, &stride) != IGV_V_LINEAR || stride <= 0 || stride > 1024) {
         return NULL;
+    }
     unsigned long distance = (unsigned long)stride * (INGOT_SIMD_WIDTH - 1);
-    if (LLVMGetIntTypeWidth(LLVMTypeOf(left)) < 32)
+    if (LLVMGetIntTypeWidth(LLVMTypeOf(left)) < 32) {
         return NULL;
+    }
     LLVMValueRef first = igv_scalar(emit, left);
     LLVMValueRef last =
         LLVMBuildAdd(emit->builder, first, LLVMConstInt(LLVMTypeOf(first), distance, 0), "");
@@ -108,8 +111,9 @@ static LLVMValueRef all_lanes(struct igv_emit *emit, LLVMValueRef condition, boo
     LLVMValueRef all = NULL;
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef flags = igv_vector(emit, condition, chunk);
-        if (!wanted)
+        if (!wanted) {
             flags = LLVMBuildNot(emit->builder, flags, "");
+        }
         all = all ? LLVMBuildAnd(emit->builder, all, flags, "") : flags;
     }
     return igv_all(emit, all);
@@ -123,8 +127,9 @@ static bool conjunction(LLVMValueRef value, bool wanted, LLVMValueRef sides[2]) 
         sides[1] = LLVMGetOperand(value, 1);
         return true;
     }
-    if (opcode != LLVMSelect)
+    if (opcode != LLVMSelect) {
         return false;
+    }
     LLVMValueRef decided = LLVMGetOperand(value, wanted ? 2 : 1);
     sides[1] = LLVMGetOperand(value, wanted ? 1 : 2);
     return LLVMIsAConstantInt(decided) && LLVMConstIntGetZExtValue(decided) == !wanted;
@@ -138,23 +143,26 @@ static LLVMValueRef holds(struct igv_emit *emit, LLVMValueRef value, bool wanted
         return wanted ? scalar : LLVMBuildNot(builder, scalar, "");
     }
     /* operands of what stands in another block may not be there any more */
-    if (!LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != home)
+    if (!LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != home) {
         return all_lanes(emit, value, wanted);
+    }
     LLVMValueRef sides[2], below;
     if (conjunction(value, wanted, sides)) {
         LLVMValueRef first = holds(emit, sides[0], wanted, home);
         return both(emit, first, holds(emit, sides[1], wanted, home));
     }
-    if (LLVMIsAICmpInst(value) && (below = last_lane_below(emit, value, wanted)))
+    if (LLVMIsAICmpInst(value) && (below = last_lane_below(emit, value, wanted))) {
         return below;
+    }
     return all_lanes(emit, value, wanted);
 }
 
 void igv_emit_in_bounds(struct igv_emit *emit, LLVMValueRef call) {
     LLVMValueRef condition = LLVMGetOperand(call, 0), wanted = LLVMGetOperand(call, 1);
     if (!emit->request->may_decline) {
-        for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+        for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
             igv_define_vector(emit, call, chunk, igv_vector(emit, condition, chunk));
+        }
         return;
     }
     if (igv_shape_of(emit, condition) == IGV_UNIFORM) {

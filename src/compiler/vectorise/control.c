@@ -30,16 +30,19 @@ static void drop(uint64_t *set, unsigned block) {
 }
 
 static unsigned lowest(const struct igv_state *state, const uint64_t *set) {
-    for (unsigned word = 0; word < state->words; word++)
-        if (set[word])
+    for (unsigned word = 0; word < state->words; word++) {
+        if (set[word]) {
             return word * 64 + (unsigned)__builtin_ctzll(set[word]);
+        }
+    }
     return IGV_NONE;
 }
 
 static uint64_t *copy_set(struct igv_state *state, const uint64_t *set) {
     uint64_t *copy = ig_arena_array(state->arena, state->words, sizeof *copy);
-    if (copy && set)
+    if (copy && set) {
         memcpy(copy, set, state->words * sizeof *copy);
+    }
     return copy;
 }
 
@@ -65,12 +68,14 @@ static bool is_back_edge(struct igv_emit *emit, unsigned from, unsigned to) {
 
 /* The block always runs with exactly the lanes that entered the kernel. */
 static bool runs_with_entry_mask(struct igv_emit *emit, unsigned block) {
-    if (block_at(emit, block)->divergent)
+    if (block_at(emit, block)->divergent) {
         return false;
+    }
     for (unsigned l = block_at(emit, block)->loop; l != IGV_NONE; l = loop_at(emit, l)->parent) {
         struct igv_loop *loop = loop_at(emit, l);
-        if (loop->divergent || block_at(emit, loop->header)->divergent)
+        if (loop->divergent || block_at(emit, loop->header)->divergent) {
             return false;
+        }
     }
     return true;
 }
@@ -101,8 +106,9 @@ static bool needs_guard_for(struct igv_emit *emit, LLVMValueRef instruction) {
 
 static unsigned mask_owner(struct igv_emit *emit, unsigned block) {
     unsigned owner = block;
-    while (block_at(emit, owner)->mask_of != owner)
+    while (block_at(emit, owner)->mask_of != owner) {
         owner = block_at(emit, owner)->mask_of;
+    }
     return owner;
 }
 
@@ -118,17 +124,22 @@ static bool is_never_empty(struct igv_emit *emit, unsigned block) {
 
 static bool wants_guard(struct igv_emit *emit, unsigned block) {
     const struct igv_block *info = block_at(emit, block);
-    if (emit->state->entry_masked[block] || is_never_empty(emit, block))
+    if (emit->state->entry_masked[block] || is_never_empty(emit, block)) {
         return false;
-    if (info->successor_count == 2 && !info->branch_divergent)
+    }
+    if (info->successor_count == 2 && !info->branch_divergent) {
         return true;
-    for (unsigned l = 0; l < emit->state->analysis.loop_count; l++)
-        if (loop_at(emit, l)->preheader == block)
+    }
+    for (unsigned l = 0; l < emit->state->analysis.loop_count; l++) {
+        if (loop_at(emit, l)->preheader == block) {
             return true;
+        }
+    }
     unsigned count = 0;
     for (LLVMValueRef i = LLVMGetFirstInstruction(info->block); i; i = LLVMGetNextInstruction(i)) {
-        if (needs_guard_for(emit, i))
+        if (needs_guard_for(emit, i)) {
             return true;
+        }
         count += LLVMGetInstructionOpcode(i) != LLVMPHI;
     }
     return count >= GUARD_THRESHOLD;
@@ -136,10 +147,12 @@ static bool wants_guard(struct igv_emit *emit, unsigned block) {
 
 void igv_control_plan(struct igv_emit *emit) {
     struct igv_state *state = emit->state;
-    for (unsigned b = 0; b < state->analysis.block_count; b++)
+    for (unsigned b = 0; b < state->analysis.block_count; b++) {
         state->entry_masked[b] = runs_with_entry_mask(emit, b);
-    for (unsigned b = 0; b < state->analysis.block_count; b++)
+    }
+    for (unsigned b = 0; b < state->analysis.block_count; b++) {
         state->guarded[b] = wants_guard(emit, b);
+    }
 }
 
 /* ---- masks
@@ -147,17 +160,20 @@ void igv_control_plan(struct igv_emit *emit) {
 
 static LLVMValueRef mask_slot(struct igv_emit *emit, unsigned block, unsigned chunk) {
     LLVMValueRef *slot = &emit->state->mask_slots[block][chunk];
-    if (!*slot)
+    if (!*slot) {
         *slot = igv_entry_alloca(emit, igv_mask_slot_type(emit), 0);
+    }
     return *slot;
 }
 
 static LLVMValueRef load_mask(struct igv_emit *emit, unsigned block, unsigned chunk) {
-    if (emit->state->entry_masked[block])
+    if (emit->state->entry_masked[block]) {
         return emit->state->entry_mask[chunk];
+    }
     unsigned owner = mask_owner(emit, block);
-    if (emit->state->entry_masked[owner])
+    if (emit->state->entry_masked[owner]) {
         return emit->state->entry_mask[chunk];
+    }
     LLVMValueRef stored =
         LLVMBuildLoad2(emit->builder, igv_mask_slot_type(emit), mask_slot(emit, owner, chunk), "");
     return igv_mask_from_slot(emit, stored);
@@ -169,13 +185,15 @@ static bool owns_mask(struct igv_emit *emit, unsigned block) {
 }
 
 static void store_mask(struct igv_emit *emit, unsigned block, unsigned chunk, LLVMValueRef mask) {
-    if (owns_mask(emit, block))
+    if (owns_mask(emit, block)) {
         LLVMBuildStore(emit->builder, igv_mask_to_slot(emit, mask), mask_slot(emit, block, chunk));
+    }
 }
 
 static void or_mask(struct igv_emit *emit, unsigned block, LLVMValueRef *masks) {
-    if (!owns_mask(emit, block))
+    if (!owns_mask(emit, block)) {
         return;
+    }
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef slot = mask_slot(emit, block, chunk);
         LLVMValueRef old = LLVMBuildLoad2(emit->builder, igv_mask_slot_type(emit), slot, "");
@@ -192,21 +210,26 @@ static void reset_loop(struct igv_emit *emit, unsigned loop) {
         unsigned inner = block_at(emit, b)->loop;
         bool header = is_header(emit, b);
         bool directly = header ? loop_at(emit, inner)->parent == loop : inner == loop;
-        if (!directly || b == 0)
+        if (!directly || b == 0) {
             continue;
-        if (owns_mask(emit, b))
-            for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+        }
+        if (owns_mask(emit, b)) {
+            for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
                 LLVMBuildStore(emit->builder, LLVMConstNull(igv_mask_slot_type(emit)),
                                mask_slot(emit, b, chunk));
+            }
+        }
         for (LLVMValueRef i = LLVMGetFirstInstruction(block_at(emit, b)->block);
              !header && i && LLVMGetInstructionOpcode(i) == LLVMPHI;
              i = LLVMGetNextInstruction(i)) {
             struct igv_value *phi = igv_lookup(emit, i);
-            if (phi->shape != IGV_V_VARYING)
+            if (phi->shape != IGV_V_VARYING) {
                 continue;
-            for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+            }
+            for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
                 LLVMBuildStore(emit->builder, LLVMGetUndef(igv_slot_type(emit, phi)),
                                igv_value_slot(emit, phi, chunk));
+            }
         }
     }
 }
@@ -217,9 +240,11 @@ static void reset_loop(struct igv_emit *emit, unsigned loop) {
 
 static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from) {
     unsigned count = LLVMCountIncoming(phi);
-    for (unsigned i = 0; i < count; i++)
-        if (LLVMGetIncomingBlock(phi, i) == from)
+    for (unsigned i = 0; i < count; i++) {
+        if (LLVMGetIncomingBlock(phi, i) == from) {
             return LLVMGetIncomingValue(phi, i);
+        }
+    }
     return NULL;
 }
 
@@ -253,18 +278,23 @@ static void write_phis(struct igv_emit *emit, unsigned from, const unsigned *tar
                        unsigned target_count, LLVMValueRef (*masks)[IGV_MAX_CHUNKS]) {
     struct igv_state *state = emit->state;
     size_t capacity = 0;
-    for (unsigned t = 0; t < target_count; t++)
+    for (unsigned t = 0; t < target_count; t++) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(block_at(emit, targets[t])->block);
-             i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = LLVMGetNextInstruction(i))
+             i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = LLVMGetNextInstruction(i)) {
             capacity += IGV_MAX_CHUNKS;
-    if (!capacity)
+        }
+    }
+    if (!capacity) {
         return;
+    }
     struct phi_write *writes = ig_arena_array(state->arena, capacity, sizeof *writes);
     size_t count = 0;
-    for (unsigned t = 0; writes && t < target_count; t++)
+    for (unsigned t = 0; writes && t < target_count; t++) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(block_at(emit, targets[t])->block);
-             i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = LLVMGetNextInstruction(i))
+             i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = LLVMGetNextInstruction(i)) {
             count += phi_writes(emit, i, from, targets[t], masks[t], writes + count);
+        }
+    }
     for (size_t i = 0; i < count; i++) {
         LLVMValueRef value = writes[i].value;
         if (writes[i].mask) {
@@ -281,24 +311,27 @@ static void write_phis(struct igv_emit *emit, unsigned from, const unsigned *tar
 
 static LLVMBasicBlockRef leave_block(struct igv_emit *emit, unsigned loop) {
     LLVMBasicBlockRef *leave = &emit->state->leaves[loop];
-    if (!*leave)
+    if (!*leave) {
         *leave = igv_append_block(emit, "leave");
+    }
     return *leave;
 }
 
 static unsigned divergent_loop_around(struct igv_emit *emit, unsigned loop) {
-    while (loop != IGV_NONE && !loop_at(emit, loop)->divergent)
+    while (loop != IGV_NONE && !loop_at(emit, loop)->divergent) {
         loop = loop_at(emit, loop)->parent;
+    }
     return loop;
 }
 
 /* Targets outside the innermost divergent loop wait for its end. */
 static void collect_exits(struct igv_emit *emit, uint64_t *targets, unsigned loop) {
-    for (unsigned t = 0; t < emit->state->analysis.block_count; t++)
+    for (unsigned t = 0; t < emit->state->analysis.block_count; t++) {
         if (has(targets, t) && !igv_in_loop(loop_at(emit, loop), t)) {
             put(emit->state->exits[loop], t);
             drop(targets, t);
         }
+    }
 }
 
 /* Picks the next block out of `targets` (consumed), defers the rest to it. `from` stands in
@@ -308,8 +341,9 @@ static unsigned route(struct igv_emit *emit, uint64_t *targets, unsigned loop, u
     unsigned around = divergent_loop_around(emit, loop);
     if (around != IGV_NONE) {
         collect_exits(emit, targets, around);
-        if (from != loop_at(emit, around)->latch)
+        if (from != loop_at(emit, around)->latch) {
             put(targets, loop_at(emit, around)->latch);
+        }
     }
     unsigned next = lowest(state, targets);
     if (next == IGV_NONE) {
@@ -317,8 +351,9 @@ static unsigned route(struct igv_emit *emit, uint64_t *targets, unsigned loop, u
         return from;
     }
     drop(targets, next);
-    for (unsigned word = 0; word < state->words; word++)
+    for (unsigned word = 0; word < state->words; word++) {
         state->deferred[next][word] |= targets[word];
+    }
     return next;
 }
 
@@ -326,8 +361,9 @@ static void branch_to(struct igv_emit *emit, unsigned from, const unsigned *targ
                       unsigned count) {
     struct igv_state *state = emit->state;
     uint64_t *pending = copy_set(state, state->deferred[from]);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         put(pending, targets[i]);
+    }
     unsigned next = route(emit, pending, block_at(emit, from)->loop, from);
     LLVMBuildBr(emit->builder, state->blocks[next]);
 }
@@ -336,9 +372,11 @@ static void branch_to(struct igv_emit *emit, unsigned from, const unsigned *targ
 static void finish_loop(struct igv_emit *emit, unsigned loop, unsigned latch) {
     struct igv_state *state = emit->state;
     uint64_t *pending = copy_set(state, state->exits[loop]);
-    for (unsigned t = 0; t < state->analysis.block_count; t++)
-        if (has(state->deferred[latch], t) && !igv_in_loop(loop_at(emit, loop), t))
+    for (unsigned t = 0; t < state->analysis.block_count; t++) {
+        if (has(state->deferred[latch], t) && !igv_in_loop(loop_at(emit, loop), t)) {
             put(pending, t);
+        }
+    }
     LLVMPositionBuilderAtEnd(emit->builder, leave_block(emit, loop));
     unsigned next = route(emit, pending, loop_at(emit, loop)->parent, latch);
     LLVMBuildBr(emit->builder, state->blocks[next]);
@@ -357,8 +395,9 @@ static void emit_divergent_end(struct igv_emit *emit, unsigned block, LLVMValueR
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef mask = state->mask[chunk];
         masks[0][chunk] = mask;
-        if (count == 1)
+        if (count == 1) {
             continue;
+        }
         LLVMValueRef taken = igv_vector(emit, condition, chunk);
         masks[0][chunk] = LLVMBuildSelect(emit->builder, mask, taken, none, "");
         LLVMValueRef not_taken = LLVMBuildNot(emit->builder, taken, "");
@@ -374,16 +413,18 @@ static void emit_divergent_end(struct igv_emit *emit, unsigned block, LLVMValueR
         unsigned target = info->successors[i];
         if (is_back_edge(emit, block, target)) {
             live = masks[i];
-            for (unsigned chunk = 0; ends_divergent_loop && chunk < emit->chunks; chunk++)
+            for (unsigned chunk = 0; ends_divergent_loop && chunk < emit->chunks; chunk++) {
                 store_mask(emit, target, chunk, live[chunk]);
+            }
         } else {
             or_mask(emit, target, masks[i]);
             forward[forward_count++] = target;
         }
     }
     if (ends_divergent_loop) {
-        for (unsigned i = 0; i < forward_count; i++)
+        for (unsigned i = 0; i < forward_count; i++) {
             put(state->exits[loop], forward[i]);
+        }
         LLVMBuildCondBr(emit->builder, igv_any(emit, live),
                         state->blocks[loop_at(emit, loop)->header], leave_block(emit, loop));
         finish_loop(emit, loop, block);
@@ -407,9 +448,11 @@ static void emit_uniform_end(struct igv_emit *emit, unsigned block, LLVMValueRef
         LLVMPositionBuilderAtEnd(emit->builder, edges[i]);
         write_phis(emit, block, &target, 1, &state->mask);
         if (is_back_edge(emit, block, target)) {
-            for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
-                if (loop_at(emit, info->loop)->divergent)
+            for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
+                if (loop_at(emit, info->loop)->divergent) {
                     store_mask(emit, target, chunk, state->mask[chunk]);
+                }
+            }
             LLVMBuildBr(emit->builder, state->blocks[target]);
             continue;
         }
@@ -429,17 +472,22 @@ static void emit_uniform_end(struct igv_emit *emit, unsigned block, LLVMValueRef
  * of the iteration are elsewhere. */
 static bool stays_branch(struct igv_emit *emit, unsigned block) {
     const struct igv_block *info = block_at(emit, block);
-    if (info->successor_count != 2 || info->branch_divergent)
+    if (info->successor_count != 2 || info->branch_divergent) {
         return false;
+    }
     unsigned loop = info->loop;
-    if (loop == IGV_NONE || !loop_at(emit, loop)->divergent)
+    if (loop == IGV_NONE || !loop_at(emit, loop)->divergent) {
         return true;
+    }
     bool same = mask_owner(emit, block) == mask_owner(emit, loop_at(emit, loop)->header);
-    if (loop_at(emit, loop)->latch == block)
+    if (loop_at(emit, loop)->latch == block) {
         return same;
-    for (unsigned i = 0; i < 2; i++)
-        if (!igv_in_loop(loop_at(emit, loop), info->successors[i]) && !same)
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (!igv_in_loop(loop_at(emit, loop), info->successors[i]) && !same) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -455,11 +503,13 @@ static void emit_guard(struct igv_emit *emit, unsigned block) {
         skip = leave_block(emit, loop);
     } else {
         uint64_t *pending = copy_set(state, state->deferred[block]);
-        if (lowest(state, pending) == IGV_NONE && divergent_loop_around(emit, loop) == IGV_NONE)
+        if (lowest(state, pending) == IGV_NONE && divergent_loop_around(emit, loop) == IGV_NONE) {
             return; /* nothing is deferred: a lane is always active here */
+        }
         unsigned around = divergent_loop_around(emit, loop);
-        if (around != IGV_NONE && loop_at(emit, around)->latch == block)
+        if (around != IGV_NONE && loop_at(emit, around)->latch == block) {
             return;
+        }
         skip = state->blocks[route(emit, pending, loop, block)];
     }
     LLVMBasicBlockRef body = igv_append_block(emit, "body");
@@ -472,23 +522,28 @@ static void emit_block(struct igv_emit *emit, unsigned block) {
     const struct igv_block *info = block_at(emit, block);
     LLVMPositionBuilderAtEnd(emit->builder, state->blocks[block]);
     state->block = block;
-    if (is_header(emit, block))
+    if (is_header(emit, block)) {
         reset_loop(emit, info->loop);
-    for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+    }
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         state->mask[chunk] = load_mask(emit, block, chunk);
-    if (state->guarded[block])
+    }
+    if (state->guarded[block]) {
         emit_guard(emit, block);
+    }
     for (LLVMValueRef i = LLVMGetFirstInstruction(info->block); i; i = LLVMGetNextInstruction(i)) {
         igv_lines_set(emit, i);
         igv_emit_instruction(emit, i);
-        if (emit->error->status != INGOT_OK)
+        if (emit->error->status != INGOT_OK) {
             return;
+        }
     }
     if (info->successor_count == 0) {
-        if (emit->request->may_decline)
+        if (emit->request->may_decline) {
             LLVMBuildRet(emit->builder, LLVMConstAllOnes(emit->i1));
-        else
+        } else {
             LLVMBuildRetVoid(emit->builder);
+        }
         return;
     }
     LLVMValueRef end = LLVMGetBasicBlockTerminator(info->block);
@@ -499,8 +554,9 @@ static void emit_block(struct igv_emit *emit, unsigned block) {
     }
     emit_uniform_end(emit, block, condition);
     unsigned loop = info->loop;
-    if (loop != IGV_NONE && loop_at(emit, loop)->divergent && loop_at(emit, loop)->latch == block)
+    if (loop != IGV_NONE && loop_at(emit, loop)->divergent && loop_at(emit, loop)->latch == block) {
         finish_loop(emit, loop, block);
+    }
 }
 
 void igv_control_emit(struct igv_emit *emit) {
@@ -509,7 +565,8 @@ void igv_control_emit(struct igv_emit *emit) {
     LLVMBuildBr(emit->builder, state->blocks[0]);
     for (unsigned b = 0; b < state->analysis.block_count; b++) {
         emit_block(emit, b);
-        if (emit->error->status != INGOT_OK)
+        if (emit->error->status != INGOT_OK) {
             return;
+        }
     }
 }

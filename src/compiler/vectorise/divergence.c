@@ -19,10 +19,11 @@
  * and one pass from the last block to the first is enough. */
 static unsigned meet_after(const unsigned *ipdom, unsigned a, unsigned b) {
     while (a != b) {
-        if (a < b)
+        if (a < b) {
             a = ipdom[a];
-        else
+        } else {
             b = ipdom[b];
+        }
     }
     return a;
 }
@@ -30,8 +31,9 @@ static unsigned meet_after(const unsigned *ipdom, unsigned a, unsigned b) {
 ingot_status igv_divergence_start(struct igv_work *work) {
     const struct igv_analysis *analysis = work->analysis;
     unsigned *ipdom = ig_arena_array(work->arena, analysis->block_count, sizeof *ipdom);
-    if (!ipdom)
+    if (!ipdom) {
         return igv_out_of_memory(work->error);
+    }
     work->rejoin = ipdom;
     const struct igv_edges *exits = &work->loop_exits;
     for (unsigned b = analysis->block_count; b-- > 0;) {
@@ -44,9 +46,10 @@ ingot_status igv_divergence_start(struct igv_work *work) {
                 continue;
             }
             unsigned loop = analysis->blocks[to].loop;
-            for (unsigned e = exits->start[loop]; e < exits->start[loop + 1]; e++)
+            for (unsigned e = exits->start[loop]; e < exits->start[loop + 1]; e++) {
                 best =
                     best == IGV_NONE ? exits->target[e] : meet_after(ipdom, best, exits->target[e]);
+            }
         }
         ipdom[b] = best == IGV_NONE ? b : best;
     }
@@ -69,18 +72,20 @@ static void deliver(struct spread *spread, unsigned target, unsigned label) {
     if (spread->context != IGV_NONE) {
         const struct igv_loop *loop = &analysis->loops[spread->context];
         if (target == loop->header || !igv_in_loop(loop, target)) {
-            if (spread->outward == IGV_NONE)
+            if (spread->outward == IGV_NONE) {
                 spread->outward = label;
-            else if (spread->outward != label)
+            } else if (spread->outward != label) {
                 spread->loop_divergent = true;
+            }
             return;
         }
     }
     if (work->label_of[target] != work->generation) {
         work->label_of[target] = work->generation;
         work->label[target] = label;
-        if (target < spread->first)
+        if (target < spread->first) {
             spread->first = target;
+        }
     } else if (work->label[target] != label) {
         work->label[target] = target;
         analysis->blocks[target].phis_divergent = true;
@@ -95,15 +100,17 @@ static void walk(struct spread *spread, unsigned stop) {
                                                : analysis->loops[spread->context].last;
     for (unsigned b = spread->first; b != IGV_NONE && b <= end && b != stop; b++) {
         struct igv_block *block = &analysis->blocks[b];
-        if (work->label_of[b] != work->generation)
+        if (work->label_of[b] != work->generation) {
             continue;
+        }
         block->divergent = true;
         for (unsigned s = 0; s < block->successor_count; s++) {
             unsigned to = block->successors[s];
             bool own_back_edge =
                 spread->context != IGV_NONE && to == analysis->loops[spread->context].header;
-            if (to > b || own_back_edge)
+            if (to > b || own_back_edge) {
                 deliver(spread, to, work->label[b]);
+            }
         }
     }
 }
@@ -111,14 +118,17 @@ static void walk(struct spread *spread, unsigned stop) {
 static void loop_diverges(struct igv_work *work, unsigned number) {
     struct igv_analysis *analysis = work->analysis;
     struct igv_loop *loop = &analysis->loops[number];
-    if (loop->divergent)
+    if (loop->divergent) {
         return;
+    }
     loop->divergent = true;
-    for (unsigned b = loop->first; b <= loop->last; b++)
+    for (unsigned b = loop->first; b <= loop->last; b++) {
         analysis->blocks[b].divergent = true;
+    }
     const struct igv_edges *exits = &work->loop_exits;
-    for (unsigned e = exits->start[number]; e < exits->start[number + 1]; e++)
+    for (unsigned e = exits->start[number]; e < exits->start[number + 1]; e++) {
         analysis->blocks[exits->target[e]].phis_divergent = true;
+    }
 }
 
 static void split(struct igv_work *work, unsigned context, const unsigned *targets, unsigned count,
@@ -126,11 +136,13 @@ static void split(struct igv_work *work, unsigned context, const unsigned *targe
     struct spread spread = {
         .work = work, .context = context, .outward = IGV_NONE, .first = IGV_NONE};
     work->generation++;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         deliver(&spread, targets[i], targets[i]);
+    }
     walk(&spread, stop);
-    if (spread.loop_divergent)
+    if (spread.loop_divergent) {
         loop_diverges(work, context);
+    }
 }
 
 static bool condition_varies(struct igv_work *work, const struct igv_block *block) {
@@ -144,8 +156,9 @@ bool igv_divergence_step(struct igv_work *work) {
     bool changed = false;
     for (unsigned b = 0; b < analysis->block_count; b++) {
         struct igv_block *block = &analysis->blocks[b];
-        if (work->branch_done[b] || block->successor_count != 2 || !condition_varies(work, block))
+        if (work->branch_done[b] || block->successor_count != 2 || !condition_varies(work, block)) {
             continue;
+        }
         work->branch_done[b] = changed = true;
         block->branch_divergent = true;
         split(work, block->loop, block->successors, 2, work->rejoin[b]);
@@ -153,13 +166,15 @@ bool igv_divergence_step(struct igv_work *work) {
     /* inner loops first, so that one round carries a divergence outwards */
     for (unsigned l = analysis->loop_count; l-- > 0;) {
         const struct igv_loop *loop = &analysis->loops[l];
-        if (work->loop_done[l] || !loop->divergent)
+        if (work->loop_done[l] || !loop->divergent) {
             continue;
+        }
         work->loop_done[l] = changed = true;
         const struct igv_edges *exits = &work->loop_exits;
         unsigned stop = work->rejoin[loop->header];
-        while (igv_in_loop(loop, stop))
+        while (igv_in_loop(loop, stop)) {
             stop = work->rejoin[stop];
+        }
         split(work, loop->parent, exits->target + exits->start[l],
               exits->start[l + 1] - exits->start[l], stop);
     }
@@ -169,8 +184,9 @@ bool igv_divergence_step(struct igv_work *work) {
 /* ---- blocks with the mask of a dominator ---------------------------------------------------- */
 bool igv_rejoins(const struct igv_work *work, unsigned from, unsigned at) {
     const unsigned *ipdom = work->rejoin;
-    while (from < at && ipdom[from] != from)
+    while (from < at && ipdom[from] != from) {
         from = ipdom[from];
+    }
     return from == at;
 }
 
@@ -179,19 +195,23 @@ void igv_masks_alias(struct igv_work *work) {
     for (unsigned b = 0; b < analysis->block_count; b++) {
         struct igv_block *block = &analysis->blocks[b];
         block->mask_of = block->divergent ? b : 0; /* not divergent: whoever entered the kernel */
-        if (!block->divergent)
+        if (!block->divergent) {
             continue;
+        }
         if (igv_is_header(analysis, b)) {
             const struct igv_loop *loop = &analysis->loops[block->loop];
-            if (!loop->divergent)
+            if (!loop->divergent) {
                 block->mask_of = analysis->blocks[loop->preheader].mask_of;
+            }
             continue;
         }
         unsigned above = block->idom;
-        while (analysis->blocks[above].loop != block->loop && above != 0)
+        while (analysis->blocks[above].loop != block->loop && above != 0) {
             above = analysis->blocks[above].idom;
+        }
         if (above != b && analysis->blocks[above].loop == block->loop &&
-            igv_rejoins(work, above, b))
+            igv_rejoins(work, above, b)) {
             block->mask_of = analysis->blocks[above].mask_of;
+        }
     }
 }

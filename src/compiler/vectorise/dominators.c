@@ -38,10 +38,12 @@ static unsigned post_order(unsigned root, const struct igv_edges *successors, st
 
 static unsigned meet(const unsigned *idom, const unsigned *position, unsigned a, unsigned b) {
     while (a != b) {
-        while (position[a] < position[b])
+        while (position[a] < position[b]) {
             a = idom[a];
-        while (position[b] < position[a])
+        }
+        while (position[b] < position[a]) {
             b = idom[b];
+        }
     }
     return a;
 }
@@ -53,8 +55,9 @@ ingot_status igv_immediate_dominators(struct ig_arena *arena, unsigned count, un
     struct frame *stack = ig_arena_array(arena, count, sizeof *stack);
     unsigned *order = ig_arena_array(arena, count, sizeof *order);
     unsigned *position = ig_arena_array(arena, count, sizeof *position);
-    if (!stack || !order || !position)
+    if (!stack || !order || !position) {
         return igv_out_of_memory(error);
+    }
     memset(position, 0xff, count * sizeof *position);
     memset(idom, 0xff, count * sizeof *idom);
     unsigned reached = post_order(root, successors, stack, order, position);
@@ -66,8 +69,9 @@ ingot_status igv_immediate_dominators(struct ig_arena *arena, unsigned count, un
             unsigned node = order[i], best = IGV_NONE;
             for (unsigned e = predecessors->start[node]; e < predecessors->start[node + 1]; e++) {
                 unsigned from = predecessors->target[e];
-                if (idom[from] == IGV_NONE)
+                if (idom[from] == IGV_NONE) {
                     continue;
+                }
                 best = best == IGV_NONE ? from : meet(idom, position, from, best);
             }
             if (idom[node] != best) {
@@ -86,12 +90,14 @@ static ingot_status graph_of(struct igv_work *work, struct igv_edges *forward,
     forward->start = ig_arena_array(work->arena, count + 1u, sizeof(unsigned));
     forward->target = ig_arena_array(work->arena, 2 * (size_t)count, sizeof(unsigned));
     *backward = igv_cfg_reverse(work);
-    if (!forward->start || !forward->target || !backward->start)
+    if (!forward->start || !forward->target || !backward->start) {
         return igv_out_of_memory(work->error);
+    }
     for (unsigned b = 0; b < count; b++) {
         forward->start[b] = at;
-        for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++)
+        for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++) {
             forward->target[at++] = analysis->blocks[b].successors[s];
+        }
     }
     forward->start[count] = at;
     return INGOT_OK;
@@ -102,12 +108,14 @@ ingot_status igv_dominators(struct igv_work *work) {
     struct igv_edges forward, backward;
     unsigned *idom = ig_arena_array(work->arena, analysis->block_count, sizeof *idom);
     ingot_status status = graph_of(work, &forward, &backward);
-    if (status || !idom)
+    if (status || !idom) {
         return igv_out_of_memory(work->error);
+    }
     status = igv_immediate_dominators(work->arena, analysis->block_count, 0, &forward, &backward,
                                       idom, work->error);
-    for (unsigned b = 0; !status && b < analysis->block_count; b++)
+    for (unsigned b = 0; !status && b < analysis->block_count; b++) {
         analysis->blocks[b].idom = idom[b];
+    }
     return status;
 }
 
@@ -115,31 +123,36 @@ ingot_status igv_post_dominators(struct igv_work *work) {
     struct igv_analysis *analysis = work->analysis;
     struct igv_edges forward, backward;
     unsigned exits = 0, exit = 0;
-    for (unsigned b = 0; b < analysis->block_count; b++)
+    for (unsigned b = 0; b < analysis->block_count; b++) {
         if (!analysis->blocks[b].successor_count) {
             exits++;
             exit = b;
         }
-    if (exits != 1)
+    }
+    if (exits != 1) {
         return ig_fail(work->error, INGOT_COMPILE_ERROR,
                        "the kernel has %u returns where vectorising needs exactly 1", exits);
+    }
     unsigned *ipdom = ig_arena_array(work->arena, analysis->block_count, sizeof *ipdom);
     ingot_status status = graph_of(work, &forward, &backward);
-    if (status || !ipdom)
+    if (status || !ipdom) {
         return igv_out_of_memory(work->error);
+    }
     status = igv_immediate_dominators(work->arena, analysis->block_count, exit, &backward, &forward,
                                       ipdom, work->error);
     for (unsigned b = 0; !status && b < analysis->block_count; b++) {
         analysis->blocks[b].ipdom = ipdom[b];
-        if (ipdom[b] == IGV_NONE)
+        if (ipdom[b] == IGV_NONE) {
             return ig_fail(work->error, INGOT_COMPILE_ERROR,
                            "the kernel has a loop that no path leaves");
+        }
     }
     return status;
 }
 
 bool igv_dominates(const struct igv_analysis *analysis, unsigned above, unsigned below) {
-    while (below != above && below != analysis->blocks[below].idom)
+    while (below != above && below != analysis->blocks[below].idom) {
         below = analysis->blocks[below].idom;
+    }
     return below == above;
 }

@@ -16,12 +16,14 @@ LLVMTypeRef igv_vector_type(struct igv_emit *emit, LLVMTypeRef scalar) {
 LLVMValueRef igv_splat(struct igv_emit *emit, LLVMValueRef scalar) {
     LLVMTypeRef type = igv_vector_type(emit, LLVMTypeOf(scalar));
     LLVMValueRef poison = LLVMGetPoison(type);
-    if (LLVMIsUndef(scalar) || LLVMIsPoison(scalar))
+    if (LLVMIsUndef(scalar) || LLVMIsPoison(scalar)) {
         return poison;
+    }
     if (LLVMIsConstant(scalar)) {
         LLVMValueRef elements[32];
-        for (unsigned i = 0; i < emit->lanes; i++)
+        for (unsigned i = 0; i < emit->lanes; i++) {
             elements[i] = scalar;
+        }
         return LLVMConstVector(elements, emit->lanes);
     }
     LLVMValueRef one = LLVMBuildInsertElement(emit->builder, poison, scalar, igv_u64(emit, 0), "");
@@ -36,8 +38,9 @@ LLVMValueRef igv_iota(struct igv_emit *emit, LLVMTypeRef scalar, long base, long
         long lane = (long)(chunk * emit->lanes + i);
         unsigned long value = (unsigned long)base + (unsigned long)stride * (unsigned long)lane;
         unsigned width = LLVMGetIntTypeWidth(scalar);
-        if (width < 64)
+        if (width < 64) {
             value &= (1ul << width) - 1;
+        }
         elements[i] = LLVMConstInt(scalar, value, 0);
     }
     return LLVMConstVector(elements, emit->lanes);
@@ -46,20 +49,23 @@ LLVMValueRef igv_iota(struct igv_emit *emit, LLVMTypeRef scalar, long base, long
 static LLVMValueRef shuffle_range(struct igv_emit *emit, LLVMValueRef left, LLVMValueRef right,
                                   unsigned first, unsigned count) {
     LLVMValueRef indices[64];
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         indices[i] = igv_u32(emit, first + i);
+    }
     return LLVMBuildShuffleVector(emit->builder, left, right, LLVMConstVector(indices, count), "");
 }
 
 LLVMValueRef igv_concat(struct igv_emit *emit, const LLVMValueRef *chunks) {
     LLVMValueRef parts[IGV_MAX_CHUNKS];
     unsigned count = emit->chunks, width = emit->lanes;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         parts[i] = chunks[i];
+    }
     while (count > 1) {
         width *= 2;
-        for (unsigned i = 0; i < count / 2; i++)
+        for (unsigned i = 0; i < count / 2; i++) {
             parts[i] = shuffle_range(emit, parts[2 * i], parts[2 * i + 1], 0, width);
+        }
         count /= 2;
     }
     return parts[0];
@@ -79,8 +85,9 @@ LLVMValueRef igv_intrinsic(struct igv_emit *emit, const char *name, LLVMTypeRef 
 }
 
 LLVMValueRef igv_offset(struct igv_emit *emit, LLVMValueRef pointer, long bytes) {
-    if (bytes == 0)
+    if (bytes == 0) {
         return pointer;
+    }
     LLVMValueRef offset = LLVMConstInt(emit->i64, (unsigned long)bytes, 1);
     return LLVMBuildGEP2(emit->builder, emit->i8, pointer, &offset, 1, "");
 }
@@ -119,13 +126,15 @@ LLVMValueRef igv_call_service(struct igv_emit *emit, size_t offset, LLVMTypeRef 
 LLVMValueRef igv_entry_alloca(struct igv_emit *emit, LLVMTypeRef type, unsigned align) {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(emit->context);
     LLVMValueRef first = LLVMGetFirstInstruction(emit->state->entry);
-    if (first)
+    if (first) {
         LLVMPositionBuilderBefore(builder, first);
-    else
+    } else {
         LLVMPositionBuilderAtEnd(builder, emit->state->entry);
+    }
     LLVMValueRef result = LLVMBuildAlloca(builder, type, "");
-    if (align)
+    if (align) {
         LLVMSetAlignment(result, align);
+    }
     LLVMDisposeBuilder(builder);
     return result;
 }
@@ -159,15 +168,17 @@ void igv_for_each_lane(struct igv_emit *emit,
 
 LLVMValueRef igv_extract(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef lane) {
     struct igv_value *known = igv_lookup(emit, value);
-    if (!known || known->shape == IGV_V_UNIFORM)
+    if (!known || known->shape == IGV_V_UNIFORM) {
         return igv_scalar(emit, value);
+    }
     LLVMTypeRef type = igv_mapped_type(emit, LLVMTypeOf(value));
     LLVMTypeRef memory = type == emit->i1 ? emit->i8 : type;
     LLVMValueRef array = igv_entry_alloca(emit, LLVMArrayType(memory, INGOT_SIMD_WIDTH), 64);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vector = igv_vector(emit, value, chunk);
-        if (type == emit->i1)
+        if (type == emit->i1) {
             vector = LLVMBuildZExt(emit->builder, vector, igv_vector_type(emit, memory), "");
+        }
         LLVMValueRef index = igv_u32(emit, chunk * emit->lanes);
         LLVMValueRef place = LLVMBuildGEP2(emit->builder, memory, array, &index, 1, "");
         LLVMSetAlignment(LLVMBuildStore(emit->builder, vector, place),

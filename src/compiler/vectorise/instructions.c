@@ -8,8 +8,9 @@
 
 static void copy_flags(LLVMValueRef from, LLVMValueRef to) {
     if (LLVMIsAInstruction(to) && LLVMCanValueUseFastMathFlags(from) &&
-        LLVMCanValueUseFastMathFlags(to))
+        LLVMCanValueUseFastMathFlags(to)) {
         LLVMSetFastMathFlags(to, LLVMGetFastMathFlags(from));
+    }
 }
 
 static LLVMTypeRef result_type(struct igv_emit *emit, LLVMTypeRef type, bool vector) {
@@ -50,17 +51,20 @@ static LLVMValueRef rebuild_cast(struct igv_emit *emit, LLVMValueRef instruction
     LLVMTypeRef target = LLVMTypeOf(instruction);
     LLVMTypeRef type = result_type(emit, target, vector);
     if (LLVMTypeOf(operand) == type &&
-        (opcode == LLVMBitCast || opcode == LLVMAddrSpaceCast || opcode == LLVMFreeze))
+        (opcode == LLVMBitCast || opcode == LLVMAddrSpaceCast || opcode == LLVMFreeze)) {
         return operand;
+    }
     bool small = igv_is_small_float(source) || igv_is_small_float(target);
-    if (!small || opcode == LLVMBitCast)
+    if (!small || opcode == LLVMBitCast) {
         return LLVMBuildCast(b, opcode, operand, type, "");
+    }
     /* through float */
     LLVMTypeRef number = vector ? igv_vector_type(emit, emit->f32) : emit->f32;
-    if (igv_is_small_float(source))
+    if (igv_is_small_float(source)) {
         operand = igv_widen_float(emit, operand, source);
-    else if (opcode == LLVMFPTrunc)
+    } else if (opcode == LLVMFPTrunc) {
         operand = LLVMBuildFPCast(b, operand, number, "");
+    }
     switch (opcode) {
     case LLVMFPExt:
         return LLVMGetTypeKind(target) == LLVMFloatTypeKind ? operand
@@ -78,8 +82,9 @@ static LLVMValueRef rebuild_cast(struct igv_emit *emit, LLVMValueRef instruction
 
 static LLVMValueRef rebuild_compare(struct igv_emit *emit, LLVMValueRef instruction,
                                     LLVMValueRef left, LLVMValueRef right) {
-    if (LLVMGetInstructionOpcode(instruction) == LLVMICmp)
+    if (LLVMGetInstructionOpcode(instruction) == LLVMICmp) {
         return LLVMBuildICmp(emit->builder, LLVMGetICmpPredicate(instruction), left, right, "");
+    }
     LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(instruction, 0));
     left = igv_widen_float(emit, left, type);
     right = igv_widen_float(emit, right, type);
@@ -96,10 +101,12 @@ static LLVMValueRef rebuild_negate(struct igv_emit *emit, LLVMValueRef instructi
 
 LLVMValueRef igv_rebuild(struct igv_emit *emit, LLVMValueRef instruction, LLVMValueRef *operands,
                          bool vector) {
-    if (LLVMIsABinaryOperator(instruction))
+    if (LLVMIsABinaryOperator(instruction)) {
         return rebuild_binary(emit, instruction, operands[0], operands[1]);
-    if (LLVMIsACastInst(instruction))
+    }
+    if (LLVMIsACastInst(instruction)) {
         return rebuild_cast(emit, instruction, operands[0], vector);
+    }
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMICmp:
     case LLVMFCmp:
@@ -125,15 +132,17 @@ LLVMValueRef igv_rebuild(struct igv_emit *emit, LLVMValueRef instruction, LLVMVa
 static void emit_scalar(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMValueRef operands[3] = {NULL, NULL, NULL};
     int count = LLVMGetNumOperands(instruction);
-    for (int i = 0; i < count && i < 3; i++)
+    for (int i = 0; i < count && i < 3; i++) {
         operands[i] = igv_scalar(emit, LLVMGetOperand(instruction, (unsigned)i));
+    }
     igv_define_scalar(emit, instruction, igv_rebuild(emit, instruction, operands, false));
 }
 
 /* Inactive lanes may hold any divisor; 1 keeps them from trapping. */
 static LLVMValueRef safe_divisor(struct igv_emit *emit, LLVMValueRef divisor, unsigned chunk) {
-    if (LLVMIsConstant(divisor) || igv_mask_is_full(emit))
+    if (LLVMIsConstant(divisor) || igv_mask_is_full(emit)) {
         return divisor;
+    }
     LLVMValueRef one = igv_splat(emit, LLVMConstInt(LLVMGetElementType(LLVMTypeOf(divisor)), 1, 0));
     return LLVMBuildSelect(emit->builder, igv_mask(emit, chunk), divisor, one, "");
 }
@@ -154,8 +163,9 @@ static void emit_vector(struct igv_emit *emit, LLVMValueRef instruction) {
             operands[i] =
                 scalar_condition ? igv_scalar(emit, operand) : igv_vector(emit, operand, chunk);
         }
-        if (is_division(opcode))
+        if (is_division(opcode)) {
             operands[1] = safe_divisor(emit, operands[1], chunk);
+        }
         igv_define_vector(emit, instruction, chunk, igv_rebuild(emit, instruction, operands, true));
     }
 }
@@ -166,10 +176,12 @@ static LLVMValueRef extension_wraps(struct igv_emit *emit, LLVMValueRef narrow, 
     unsigned width = LLVMGetIntTypeWidth(type);
     uint64_t top = width == 64 ? ~0ull : (1ull << width) - 1;
     uint64_t reach = (uint64_t)(stride < 0 ? -stride : stride) * (INGOT_SIMD_WIDTH - 1);
-    if (reach > top)
+    if (reach > top) {
         return LLVMConstInt(emit->i1, 1, 0);
-    if (stride < 0)
+    }
+    if (stride < 0) {
         return LLVMBuildICmp(emit->builder, LLVMIntULT, narrow, LLVMConstInt(type, reach, 0), "");
+    }
     return LLVMBuildICmp(emit->builder, LLVMIntUGT, narrow, LLVMConstInt(type, top - reach, 0),
                          "wraps");
 }
@@ -193,8 +205,9 @@ static void emit_checked(struct igv_emit *emit, LLVMValueRef instruction) {
     }
     long stride;
     if (LLVMGetInstructionOpcode(instruction) == LLVMZExt &&
-        igv_exact_shape(emit, LLVMGetOperand(instruction, 0), &stride) == IGV_V_LINEAR)
+        igv_exact_shape(emit, LLVMGetOperand(instruction, 0), &stride) == IGV_V_LINEAR) {
         wraps = extension_wraps(emit, operands[0], stride);
+    }
     igv_define_checked(emit, instruction, igv_rebuild(emit, instruction, operands, false), wraps);
 }
 
@@ -218,8 +231,9 @@ static LLVMIntPredicate swapped(LLVMIntPredicate predicate) {
 
 /* i < n for i = base + lane that cannot wrap: the lanes below n - base, as bits of a count. */
 static bool emit_count_compare(struct igv_emit *emit, LLVMValueRef instruction) {
-    if (!emit->request->target->bit_masks)
+    if (!emit->request->target->bit_masks) {
         return false;
+    }
     LLVMValueRef left = LLVMGetOperand(instruction, 0), right = LLVMGetOperand(instruction, 1);
     LLVMIntPredicate predicate = LLVMGetICmpPredicate(instruction);
     struct igv_value *index = igv_lookup(emit, left);
@@ -230,15 +244,18 @@ static bool emit_count_compare(struct igv_emit *emit, LLVMValueRef instruction) 
         index = igv_lookup(emit, left);
     }
     if (!index || index->shape != IGV_V_LINEAR || index->stride != 1 || !index->no_wrap ||
-        igv_exact_shape(emit, right, NULL) != IGV_V_UNIFORM)
+        igv_exact_shape(emit, right, NULL) != IGV_V_UNIFORM) {
         return false;
+    }
     bool below = predicate == LLVMIntULT || predicate == LLVMIntULE;
-    if (!below && predicate != LLVMIntUGT && predicate != LLVMIntUGE)
+    if (!below && predicate != LLVMIntUGT && predicate != LLVMIntUGE) {
         return false;
+    }
     LLVMBuilderRef b = emit->builder;
     LLVMTypeRef type = LLVMTypeOf(left);
-    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) < 32)
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) < 32) {
         return false;
+    }
     LLVMValueRef args[] = {igv_scalar(emit, right), igv_scalar(emit, left)};
     LLVMValueRef count = igv_intrinsic(emit, "llvm.usub.sat", &type, 1, args, 2);
     if (predicate == LLVMIntULE || predicate == LLVMIntUGT) { /* one more lane: i <= n */
@@ -252,8 +269,9 @@ static bool emit_count_compare(struct igv_emit *emit, LLVMValueRef instruction) 
     count = igv_intrinsic(emit, "llvm.umin", &type, 1, limit, 2);
     count = LLVMBuildIntCast2(b, count, emit->i64, 0, "");
     LLVMValueRef bits = LLVMBuildShl(b, LLVMConstAllOnes(emit->i64), count, "");
-    if (below)
+    if (below) {
         bits = LLVMBuildNot(b, bits, "");
+    }
     LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, emit->lanes);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef part = LLVMBuildLShr(b, bits, igv_u64(emit, chunk * emit->lanes), "");
@@ -277,9 +295,11 @@ static bool is_ignored_intrinsic(const char *name) {
         "llvm.donothing",      "llvm.sideeffect", "llvm.experimental.noalias.scope.decl",
         "llvm.var.annotation", "llvm.invariant.", "llvm.pseudoprobe",
     };
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-        if (starts_with(name, ignored[i]))
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+        if (starts_with(name, ignored[i])) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -306,8 +326,9 @@ static unsigned overload_types(const char *name, LLVMTypeRef result, LLVMTypeRef
 }
 
 static bool is_immediate(const char *name, int position) {
-    if (position != 1)
+    if (position != 1) {
         return false;
+    }
     return starts_with(name, "llvm.ctlz") || starts_with(name, "llvm.cttz") ||
            starts_with(name, "llvm.abs.") || starts_with(name, "llvm.is.fpclass") ||
            starts_with(name, "llvm.powi");
@@ -327,8 +348,9 @@ static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, 
         }
         args[i] = vector ? igv_vector(emit, operand, chunk) : igv_scalar(emit, operand);
         LLVMTypeRef type = LLVMTypeOf(operand);
-        if (LLVMGetTypeKind(type) == LLVMBFloatTypeKind || !keeps_half)
+        if (LLVMGetTypeKind(type) == LLVMBFloatTypeKind || !keeps_half) {
             args[i] = igv_widen_float(emit, args[i], type);
+        }
     }
     LLVMTypeRef result = igv_is_small_float(original) ? emit->f32 : original;
     result = result_type(emit, result, vector);
@@ -336,8 +358,9 @@ static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, 
     unsigned type_count = overload_types(name, result, LLVMTypeOf(args[0]),
                                          count > 1 ? LLVMTypeOf(args[1]) : NULL, types);
     unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(call));
-    if (!LLVMIntrinsicIsOverloaded(id))
+    if (!LLVMIntrinsicIsOverloaded(id)) {
         type_count = 0;
+    }
     LLVMValueRef function = LLVMGetIntrinsicDeclaration(emit->module, id, types, type_count);
     LLVMTypeRef type = LLVMIntrinsicGetType(emit->context, id, types, type_count);
     LLVMValueRef value = LLVMBuildCall2(emit->builder, type, function, args, (unsigned)count, "");
@@ -346,8 +369,9 @@ static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, 
 }
 
 static void emit_intrinsic(struct igv_emit *emit, LLVMValueRef call, const char *name) {
-    if (is_ignored_intrinsic(name))
+    if (is_ignored_intrinsic(name)) {
         return;
+    }
     if (starts_with(name, "llvm.trap") || starts_with(name, "llvm.debugtrap") ||
         starts_with(name, "llvm.ubsantrap")) {
         LLVMValueRef reason = LLVMBuildGlobalStringPtr(emit->builder, "the kernel trapped", "");
@@ -359,8 +383,9 @@ static void emit_intrinsic(struct igv_emit *emit, LLVMValueRef call, const char 
         igv_define_scalar(emit, call, rebuild_intrinsic(emit, call, name, false, 0));
         return;
     }
-    for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         igv_define_vector(emit, call, chunk, rebuild_intrinsic(emit, call, name, true, chunk));
+    }
 }
 
 static void emit_call(struct igv_emit *emit, LLVMValueRef call) {
@@ -376,10 +401,12 @@ static void emit_call(struct igv_emit *emit, LLVMValueRef call) {
         ig_fail(emit->error, INGOT_COMPILE_ERROR, "call of \"%s\", which is not defined", name);
         return;
     }
-    if (igv_is_emitted(emit, call))
+    if (igv_is_emitted(emit, call)) {
         return;
-    if (builtin->flags & IGV_BARRIER)
+    }
+    if (builtin->flags & IGV_BARRIER) {
         emit->state->has_barriers = true;
+    }
     builtin->lower(emit, call);
 }
 
@@ -396,8 +423,9 @@ static void emit_gep(struct igv_emit *emit, LLVMValueRef gep, enum igv_value_sha
         igv_define_scalar(emit, gep, igv_emit_gep_scalar(emit, gep));
         return;
     }
-    for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         igv_define_vector(emit, gep, chunk, igv_emit_gep_vector(emit, gep, chunk));
+    }
 }
 
 void igv_emit_instruction(struct igv_emit *emit, LLVMValueRef instruction) {
@@ -412,16 +440,18 @@ void igv_emit_instruction(struct igv_emit *emit, LLVMValueRef instruction) {
         igv_emit_alloca(emit, instruction);
         return;
     case LLVMLoad:
-        if (is_atomic(instruction))
+        if (is_atomic(instruction)) {
             igv_lower_atomic(emit, instruction);
-        else
+        } else {
             igv_emit_load(emit, instruction);
+        }
         return;
     case LLVMStore:
-        if (is_atomic(instruction))
+        if (is_atomic(instruction)) {
             igv_lower_atomic(emit, instruction);
-        else
+        } else {
             igv_emit_store(emit, instruction);
+        }
         return;
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg:
@@ -435,16 +465,18 @@ void igv_emit_instruction(struct igv_emit *emit, LLVMValueRef instruction) {
         emit_call(emit, instruction);
         return;
     case LLVMICmp:
-        if (shape == IGV_V_VARYING && emit_count_compare(emit, instruction))
+        if (shape == IGV_V_VARYING && emit_count_compare(emit, instruction)) {
             return;
+        }
         break;
     default:
         break;
     }
-    if (shape == IGV_V_CHECKED)
+    if (shape == IGV_V_CHECKED) {
         emit_checked(emit, instruction);
-    else if (shape == IGV_V_VARYING)
+    } else if (shape == IGV_V_VARYING) {
         emit_vector(emit, instruction);
-    else
+    } else {
         emit_scalar(emit, instruction);
+    }
 }

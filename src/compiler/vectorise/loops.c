@@ -29,11 +29,12 @@ static ingot_status header_edges(struct igv_work *work, unsigned header, struct 
                            "the kernel has a loop with two entries (irreducible control flow)");
         }
     }
-    if (latches > 1 || (latches == 1 && entries != 1))
+    if (latches > 1 || (latches == 1 && entries != 1)) {
         return ig_fail(work->error, INGOT_COMPILE_ERROR,
                        "a loop of the kernel has %u latches and %u entries where vectorising "
                        "needs one of each",
                        latches, entries);
+    }
     return INGOT_OK;
 }
 
@@ -44,32 +45,40 @@ static void mark_members(struct igv_analysis *analysis, unsigned loop, unsigned 
     stack[depth++] = analysis->loops[loop].latch;
     while (depth) {
         struct igv_block *block = &analysis->blocks[stack[--depth]];
-        if (block->loop == loop)
+        if (block->loop == loop) {
             continue;
+        }
         block->loop = loop;
-        for (unsigned p = 0; p < block->predecessor_count; p++)
-            if (analysis->blocks[block->predecessors[p]].loop != loop)
+        for (unsigned p = 0; p < block->predecessor_count; p++) {
+            if (analysis->blocks[block->predecessors[p]].loop != loop) {
                 stack[depth++] = block->predecessors[p];
+            }
+        }
     }
 }
 
 ingot_status igv_loops_find(struct igv_work *work) {
     struct igv_analysis *analysis = work->analysis;
     unsigned edges = 0, back = 0;
-    for (unsigned b = 0; b < analysis->block_count; b++)
-        for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++, edges++)
+    for (unsigned b = 0; b < analysis->block_count; b++) {
+        for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++, edges++) {
             back += analysis->blocks[b].successors[s] <= b;
+        }
+    }
     analysis->loops = ig_arena_array(work->arena, back + 1u, sizeof *analysis->loops);
     unsigned *stack = ig_arena_array(work->arena, edges + 2u, sizeof *stack);
-    if (!analysis->loops || !stack)
+    if (!analysis->loops || !stack) {
         return igv_out_of_memory(work->error);
+    }
     for (unsigned b = 0; b < analysis->block_count; b++) {
         struct igv_loop loop = {.header = b, .latch = IGV_NONE, .preheader = IGV_NONE};
         ingot_status status = header_edges(work, b, &loop);
-        if (status)
+        if (status) {
             return status;
-        if (loop.latch == IGV_NONE)
+        }
+        if (loop.latch == IGV_NONE) {
             continue;
+        }
         loop.parent = analysis->blocks[b].loop;
         analysis->loops[analysis->loop_count] = loop;
         mark_members(analysis, analysis->loop_count++, stack);
@@ -78,33 +87,39 @@ ingot_status igv_loops_find(struct igv_work *work) {
 }
 
 static bool is_listed(const unsigned *list, unsigned count, unsigned block) {
-    for (unsigned i = 0; i < count; i++)
-        if (list[i] == block)
+    for (unsigned i = 0; i < count; i++) {
+        if (list[i] == block) {
             return true;
+        }
+    }
     return false;
 }
 
 ingot_status igv_loop_exits_find(struct igv_work *work) {
     struct igv_analysis *analysis = work->analysis;
     size_t total = 0;
-    for (unsigned l = 0; l < analysis->loop_count; l++)
+    for (unsigned l = 0; l < analysis->loop_count; l++) {
         total += 2 * ((size_t)analysis->loops[l].last - analysis->loops[l].first + 1);
+    }
     struct igv_edges *exits = &work->loop_exits;
     exits->start = ig_arena_array(work->arena, analysis->loop_count + 1u, sizeof(unsigned));
     exits->target = ig_arena_array(work->arena, total + 1, sizeof(unsigned));
-    if (!exits->start || !exits->target)
+    if (!exits->start || !exits->target) {
         return igv_out_of_memory(work->error);
+    }
     unsigned at = 0;
     for (unsigned l = 0; l < analysis->loop_count; l++) {
         const struct igv_loop *loop = &analysis->loops[l];
         exits->start[l] = at;
-        for (unsigned b = loop->first; b <= loop->last; b++)
+        for (unsigned b = loop->first; b <= loop->last; b++) {
             for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++) {
                 unsigned to = analysis->blocks[b].successors[s];
                 const unsigned *list = exits->target + exits->start[l];
-                if (!igv_in_loop(loop, to) && !is_listed(list, at - exits->start[l], to))
+                if (!igv_in_loop(loop, to) && !is_listed(list, at - exits->start[l], to)) {
                     exits->target[at++] = to;
+                }
             }
+        }
     }
     exits->start[analysis->loop_count] = at;
     return INGOT_OK;

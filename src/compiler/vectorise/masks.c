@@ -15,14 +15,16 @@ LLVMTypeRef igv_mask_slot_type(struct igv_emit *emit) {
 }
 
 LLVMValueRef igv_mask_to_slot(struct igv_emit *emit, LLVMValueRef mask) {
-    if (emit->request->target->bit_masks)
+    if (emit->request->target->bit_masks) {
         return mask;
+    }
     return LLVMBuildSExt(emit->builder, mask, igv_mask_slot_type(emit), "");
 }
 
 LLVMValueRef igv_mask_from_slot(struct igv_emit *emit, LLVMValueRef stored) {
-    if (emit->request->target->bit_masks)
+    if (emit->request->target->bit_masks) {
         return stored;
+    }
     return LLVMBuildICmp(emit->builder, LLVMIntSLT, stored, LLVMConstNull(igv_mask_slot_type(emit)),
                          "");
 }
@@ -34,8 +36,9 @@ static LLVMValueRef chunk_bits(struct igv_emit *emit, LLVMValueRef mask) {
 
 LLVMValueRef igv_any(struct igv_emit *emit, LLVMValueRef *masks) {
     LLVMValueRef any = masks[0];
-    for (unsigned chunk = 1; chunk < emit->chunks; chunk++)
+    for (unsigned chunk = 1; chunk < emit->chunks; chunk++) {
         any = LLVMBuildOr(emit->builder, any, masks[chunk], "");
+    }
     LLVMValueRef bits = chunk_bits(emit, any);
     return LLVMBuildICmp(emit->builder, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), "any");
 }
@@ -50,8 +53,9 @@ LLVMValueRef igv_bits_of(struct igv_emit *emit, LLVMValueRef *masks) {
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef bits = chunk_bits(emit, masks[chunk]);
         bits = LLVMBuildZExt(emit->builder, bits, emit->i32, "");
-        if (chunk)
+        if (chunk) {
             bits = LLVMBuildShl(emit->builder, bits, igv_u32(emit, chunk * emit->lanes), "");
+        }
         result = result ? LLVMBuildOr(emit->builder, result, bits, "") : bits;
     }
     return result;

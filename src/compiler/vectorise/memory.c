@@ -23,8 +23,9 @@ static LLVMTypeRef memory_type(struct igv_emit *emit, LLVMTypeRef type) {
 void igv_copy_invariance(struct igv_emit *emit, LLVMValueRef from, LLVMValueRef to) {
     unsigned kind = LLVMGetMDKindIDInContext(emit->context, "invariant.load", 14);
     LLVMValueRef metadata = LLVMGetMetadata(from, kind);
-    if (metadata && LLVMIsALoadInst(to))
+    if (metadata && LLVMIsALoadInst(to)) {
         LLVMSetMetadata(to, kind, metadata);
+    }
 }
 
 void igv_emit_alloca(struct igv_emit *emit, LLVMValueRef instruction) {
@@ -54,14 +55,16 @@ static LLVMValueRef plain_load(struct igv_emit *emit, LLVMTypeRef type, LLVMValu
 
 LLVMValueRef igv_masked_load(struct igv_emit *emit, LLVMTypeRef type, LLVMValueRef pointer,
                              unsigned align, unsigned chunk) {
-    if (igv_mask_is_full(emit))
+    if (igv_mask_is_full(emit)) {
         return plain_load(emit, type, pointer, align);
+    }
     LLVMTypeRef vector = igv_vector_type(emit, type);
     LLVMTypeRef types[] = {vector, emit->ptr};
     LLVMValueRef args[] = {pointer, igv_u32(emit, align), igv_mask(emit, chunk),
                            LLVMGetPoison(vector)};
-    if (has_masked_access(emit, type))
+    if (has_masked_access(emit, type)) {
         return igv_intrinsic(emit, "llvm.masked.load", types, 2, args, 4);
+    }
 
     LLVMBasicBlockRef fast = igv_append_block(emit, "load.all");
     LLVMBasicBlockRef slow = igv_append_block(emit, "load.some");
@@ -102,8 +105,9 @@ static LLVMValueRef gather_narrow(struct igv_emit *emit, LLVMTypeRef type, LLVMV
 LLVMValueRef igv_gather(struct igv_emit *emit, LLVMTypeRef type, LLVMValueRef pointers,
                         unsigned align, unsigned chunk) {
     long size = size_of(emit, type);
-    if (size < 4 && align >= (unsigned)size)
+    if (size < 4 && align >= (unsigned)size) {
         return gather_narrow(emit, type, pointers, chunk);
+    }
     LLVMTypeRef vector = igv_vector_type(emit, type);
     LLVMTypeRef types[] = {vector, igv_vector_type(emit, emit->ptr)};
     LLVMValueRef args[] = {pointers, igv_u32(emit, align), igv_mask(emit, chunk),
@@ -187,14 +191,16 @@ static LLVMTypeRef integer_of(struct igv_emit *emit, long bytes) {
 /* integers of the same width, to take a value apart or put it together */
 static LLVMValueRef as_integer(struct igv_emit *emit, LLVMValueRef vector, long size) {
     LLVMTypeRef type = igv_vector_type(emit, integer_of(emit, size));
-    if (igv_is_pointer(LLVMGetElementType(LLVMTypeOf(vector))))
+    if (igv_is_pointer(LLVMGetElementType(LLVMTypeOf(vector)))) {
         return LLVMBuildPtrToInt(emit->builder, vector, type, "");
+    }
     return LLVMBuildBitCast(emit->builder, vector, type, "");
 }
 
 static LLVMValueRef from_integer(struct igv_emit *emit, LLVMValueRef vector, LLVMTypeRef type) {
-    if (igv_is_pointer(type))
+    if (igv_is_pointer(type)) {
         return LLVMBuildIntToPtr(emit->builder, vector, igv_vector_type(emit, type), "");
+    }
     return LLVMBuildBitCast(emit->builder, vector, igv_vector_type(emit, type), "");
 }
 
@@ -264,8 +270,9 @@ static void load_chunks(struct igv_emit *emit, LLVMValueRef instruction, LLVMTyp
  * CPUs: worth a branch. */
 static LLVMValueRef all_active(struct igv_emit *emit) {
     LLVMValueRef all = igv_mask(emit, 0);
-    for (unsigned chunk = 1; chunk < emit->chunks; chunk++)
+    for (unsigned chunk = 1; chunk < emit->chunks; chunk++) {
         all = LLVMBuildAnd(emit->builder, all, igv_mask(emit, chunk), "");
+    }
     return igv_all(emit, all);
 }
 
@@ -332,15 +339,17 @@ static void load_checked(struct igv_emit *emit, LLVMValueRef instruction, LLVMTy
 
 /* Volatile accesses must stay where they are, which masked intrinsics cannot say. */
 static void volatile_fence(struct igv_emit *emit, LLVMValueRef instruction) {
-    if (LLVMGetVolatile(instruction))
+    if (LLVMGetVolatile(instruction)) {
         LLVMBuildFence(emit->builder, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
+    }
 }
 
 void igv_emit_load(struct igv_emit *emit, LLVMValueRef instruction) {
     struct igv_value *known = igv_lookup(emit, instruction);
     struct igv_slot *slot = igv_slot_of(known);
-    if (slot->emitted)
+    if (slot->emitted) {
         return;
+    }
     LLVMValueRef pointer = LLVMGetOperand(instruction, 0);
     LLVMTypeRef type = memory_type(emit, LLVMTypeOf(instruction));
     volatile_fence(emit, instruction);
@@ -357,19 +366,22 @@ void igv_emit_load(struct igv_emit *emit, LLVMValueRef instruction) {
         load_private(emit, instruction, type, address->private_granule);
         return;
     }
-    if (igv_emit_strided_load(emit, instruction))
+    if (igv_emit_strided_load(emit, instruction)) {
         return;
+    }
     long stride;
     enum igv_value_shape shape = igv_exact_shape(emit, pointer, &stride);
     LLVMValueRef results[IGV_MAX_CHUNKS];
-    if (shape == IGV_V_LINEAR && stride == size_of(emit, type))
+    if (shape == IGV_V_LINEAR && stride == size_of(emit, type)) {
         load_contiguous(emit, instruction, type, results);
-    else if (shape == IGV_V_CHECKED && stride == size_of(emit, type))
+    } else if (shape == IGV_V_CHECKED && stride == size_of(emit, type)) {
         load_checked(emit, instruction, type, results);
-    else if (!igv_emit_table_load(emit, instruction, results))
+    } else if (!igv_emit_table_load(emit, instruction, results)) {
         igv_load_gathered(emit, instruction, type, results);
-    for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+    }
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         igv_define_vector(emit, instruction, chunk, results[chunk]);
+    }
 }
 
 /* ---- stores ------------------------------------------------------------------------------------
@@ -383,10 +395,11 @@ static void store_chunks(struct igv_emit *emit, LLVMValueRef instruction, LLVMTy
         LLVMValueRef vector = igv_vector(emit, LLVMGetOperand(instruction, 0), chunk);
         LLVMValueRef place =
             igv_offset(emit, base, (long)(chunk * emit->lanes) * size_of(emit, type));
-        if (masked)
+        if (masked) {
             igv_masked_store(emit, vector, place, align, chunk);
-        else
+        } else {
             LLVMSetAlignment(LLVMBuildStore(emit->builder, vector, place), align);
+        }
     }
 }
 
@@ -452,20 +465,22 @@ void igv_emit_store(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMValueRef pointer = LLVMGetOperand(instruction, 1);
     LLVMTypeRef type = memory_type(emit, LLVMTypeOf(value));
     struct igv_value *self = igv_lookup(emit, instruction);
-    if (self && igv_slot_of(self)->emitted)
+    if (self && igv_slot_of(self)->emitted) {
         return;
+    }
     long stride;
     enum igv_value_shape shape = igv_exact_shape(emit, pointer, &stride);
     struct igv_value *address = igv_lookup(emit, pointer);
-    if (address && address->private_granule)
+    if (address && address->private_granule) {
         store_private(emit, value, pointer, type, address->private_granule);
-    else if (shape == IGV_V_UNIFORM)
+    } else if (shape == IGV_V_UNIFORM) {
         store_uniform(emit, instruction);
-    else if (shape == IGV_V_LINEAR && stride == size_of(emit, type))
+    } else if (shape == IGV_V_LINEAR && stride == size_of(emit, type)) {
         store_contiguous(emit, instruction, type);
-    else if (shape == IGV_V_CHECKED && stride == size_of(emit, type))
+    } else if (shape == IGV_V_CHECKED && stride == size_of(emit, type)) {
         store_checked(emit, instruction, type);
-    else if (!igv_emit_strided_store(emit, instruction))
+    } else if (!igv_emit_strided_store(emit, instruction)) {
         store_scattered(emit, instruction);
+    }
     volatile_fence(emit, instruction);
 }

@@ -24,20 +24,25 @@ struct igv_list igv_collect(struct igv_prepare *prepare,
                             bool (*wanted)(struct igv_prepare *prepare, LLVMValueRef instruction)) {
     struct igv_list list = {0};
     for (int pass = 0; pass < 2; pass++) {
-        if (pass)
+        if (pass) {
             list.items = ig_arena_array(&prepare->arena, list.count + 1, sizeof *list.items);
-        if (pass && !list.items)
+        }
+        if (pass && !list.items) {
             return (struct igv_list){.failed = true};
+        }
         list.count = 0;
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(prepare->kernel); b;
-             b = LLVMGetNextBasicBlock(b))
+             b = LLVMGetNextBasicBlock(b)) {
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-                if (!wanted(prepare, i))
+                if (!wanted(prepare, i)) {
                     continue;
-                if (pass)
+                }
+                if (pass) {
                     list.items[list.count] = i;
+                }
                 list.count++;
             }
+        }
     }
     return list;
 }
@@ -56,8 +61,9 @@ LLVMValueRef igv_integer(LLVMTypeRef type, uint64_t value) {
 }
 
 LLVMValueRef igv_byte_offset(struct igv_prepare *prepare, LLVMValueRef pointer, uint64_t bytes) {
-    if (!bytes)
+    if (!bytes) {
         return pointer;
+    }
     LLVMValueRef index = igv_integer(prepare->i64, bytes);
     return LLVMBuildGEP2(prepare->builder, prepare->i8, pointer, &index, 1, "");
 }
@@ -73,8 +79,9 @@ void igv_copy_metadata(struct igv_prepare *prepare, LLVMValueRef from, LLVMValue
         unsigned kind =
             LLVMGetMDKindIDInContext(prepare->context, kinds[i], (unsigned)strlen(kinds[i]));
         LLVMValueRef node = LLVMGetMetadata(from, kind);
-        if (node)
+        if (node) {
             LLVMSetMetadata(to, kind, node);
+        }
     }
     LLVMSetVolatile(to, LLVMGetVolatile(from));
 }
@@ -87,15 +94,18 @@ const char *igv_callee_name(LLVMValueRef call) {
 
 void igv_after_phis(struct igv_prepare *prepare, LLVMBasicBlockRef block) {
     LLVMValueRef at = LLVMGetFirstInstruction(block);
-    while (LLVMGetInstructionOpcode(at) == LLVMPHI)
+    while (LLVMGetInstructionOpcode(at) == LLVMPHI) {
         at = LLVMGetNextInstruction(at);
+    }
     LLVMPositionBuilderBefore(prepare->builder, at);
 }
 
 LLVMValueRef igv_earlier_incoming(LLVMValueRef phi, LLVMBasicBlockRef block) {
-    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
-        if (LLVMGetIncomingBlock(phi, i) == block)
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        if (LLVMGetIncomingBlock(phi, i) == block) {
             return LLVMGetIncomingValue(phi, i);
+        }
+    }
     return NULL;
 }
 
@@ -113,9 +123,11 @@ LLVMBasicBlockRef igv_split_before(struct igv_prepare *prepare, LLVMValueRef ins
          b = LLVMGetNextBasicBlock(b)) {
         LLVMValueRef terminator = LLVMGetBasicBlockTerminator(b);
         unsigned count = terminator ? LLVMGetNumSuccessors(terminator) : 0;
-        for (unsigned s = 0; s < count; s++)
-            if (LLVMGetSuccessor(terminator, s) == tail)
+        for (unsigned s = 0; s < count; s++) {
+            if (LLVMGetSuccessor(terminator, s) == tail) {
                 LLVMSetSuccessor(terminator, s, head);
+            }
+        }
     }
     return head;
 }
@@ -125,8 +137,9 @@ static ingot_status passes(struct igv_prepare *prepare, const char *pipeline) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef failure = LLVMRunPasses(prepare->module, pipeline, prepare->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (!failure)
+    if (!failure) {
         return INGOT_OK;
+    }
     char *message = LLVMGetErrorMessage(failure);
     ig_fail(prepare->error, INGOT_COMPILE_ERROR, "LLVM cannot run the passes %s: %s", pipeline,
             message);
@@ -138,14 +151,17 @@ static bool is_not_scalar(struct igv_prepare *prepare, LLVMValueRef instruction)
     LLVMTypeRef type = LLVMTypeOf(instruction);
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
     (void)prepare;
-    if (opcode == LLVMAtomicCmpXchg || opcode == LLVMExtractValue)
+    if (opcode == LLVMAtomicCmpXchg || opcode == LLVMExtractValue) {
         return igv_is_vector(type);
-    if (igv_is_aggregate(type) || igv_is_vector(type))
+    }
+    if (igv_is_aggregate(type) || igv_is_vector(type)) {
         return true;
+    }
     for (int i = 0; i < LLVMGetNumOperands(instruction); i++) {
         LLVMTypeRef operand = LLVMTypeOf(LLVMGetOperand(instruction, (unsigned)i));
-        if (igv_is_aggregate(operand) || igv_is_vector(operand))
+        if (igv_is_aggregate(operand) || igv_is_vector(operand)) {
             return true;
+        }
     }
     return false;
 }
@@ -155,26 +171,35 @@ static bool is_not_scalar(struct igv_prepare *prepare, LLVMValueRef instruction)
 static ingot_status scalarise(struct igv_prepare *prepare) {
     for (int round = 0; round < 4; round++) {
         ingot_status status = igv_prepare_calls(prepare);
-        if (!status)
+        if (!status) {
             status = igv_prepare_aggregates(prepare);
-        if (!status)
+        }
+        if (!status) {
             status = igv_prepare_vectors(prepare);
-        if (!status)
+        }
+        if (!status) {
             status = passes(prepare, "function(scalarizer,"
                                      "instsimplify,adce)");
-        if (!status)
+        }
+        if (!status) {
             status = igv_prepare_integers(prepare);
-        if (!status && round < 2)
+        }
+        if (!status && round < 2) {
             status = passes(prepare, "function(instcombine<no-verify-fixpoint>,early-cse,adce)");
-        if (!status && round >= 2)
+        }
+        if (!status && round >= 2) {
             status = passes(prepare, "function(instsimplify,early-cse,adce)");
-        if (status)
+        }
+        if (status) {
             return status;
+        }
         struct igv_list left = igv_collect(prepare, is_not_scalar);
-        if (left.failed)
+        if (left.failed) {
             return igv_prepare_memory_out(prepare);
-        if (!left.count && round)
+        }
+        if (!left.count && round) {
             return INGOT_OK;
+        }
     }
     struct igv_list left = igv_collect(prepare, is_not_scalar);
     char *text = left.count ? LLVMPrintValueToString(left.items[0]) : NULL;
@@ -186,14 +211,18 @@ static ingot_status scalarise(struct igv_prepare *prepare) {
 
 ingot_status igv_prepare_control(struct igv_prepare *prepare) {
     ingot_status status = passes(prepare, "function(sccp,lower-switch)");
-    if (!status)
+    if (!status) {
         status = igv_prepare_exits(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = passes(prepare, "function(mergereturn)");
-    if (!status)
+    }
+    if (!status) {
         status = igv_prepare_endless(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = passes(prepare, "function(fix-irreducible,loop-simplify,lcssa)");
+    }
     return status;
 }
 
@@ -201,33 +230,44 @@ ingot_status igv_prepare_control(struct igv_prepare *prepare) {
 static ingot_status check_private(struct igv_prepare *prepare) {
     bool changed;
     ingot_status status = igv_prepare_private(prepare, &changed);
-    if (!status && changed)
+    if (!status && changed) {
         status = passes(prepare, "function(instsimplify,correlated-propagation,instsimplify,adce)");
+    }
     return status;
 }
 
 static ingot_status prepare_kernel(struct igv_prepare *prepare, uint32_t *threadgroup_bytes) {
     ingot_status status = igv_prepare_calls(prepare);
-    if (!status)
+    if (!status) {
         status = igv_prepare_check_calls(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = igv_prepare_copies(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = passes(prepare, "function(sroa,early-cse,adce)");
-    if (!status)
+    }
+    if (!status) {
         status = scalarise(prepare);
-    if (!status) /* simplification may have brought some back */
+    }
+    if (!status) { /* simplification may have brought some back */
         status = igv_prepare_calls(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = check_private(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = igv_prepare_exchanges(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = igv_prepare_control(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = igv_prepare_extensions(prepare);
-    if (!status)
+    }
+    if (!status) {
         status = igv_prepare_threadgroup(prepare, threadgroup_bytes);
+    }
     return status;
 }
 
@@ -249,8 +289,9 @@ ingot_status igv_prepare(LLVMModuleRef module, LLVMValueRef kernel, LLVMTargetMa
     ingot_status status = prepare_kernel(&prepare, threadgroup_bytes);
     LLVMDisposeBuilder(prepare.builder);
     ig_arena_free(&prepare.arena);
-    if (!status && LLVMVerifyFunction(kernel, LLVMReturnStatusAction))
+    if (!status && LLVMVerifyFunction(kernel, LLVMReturnStatusAction)) {
         status = ig_fail(error, INGOT_COMPILE_ERROR,
                          "the prepared kernel is not valid LLVM IR: a defect of the compiler");
+    }
     return status;
 }

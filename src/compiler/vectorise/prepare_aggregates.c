@@ -24,8 +24,9 @@ static bool for_each_leaf(struct igv_prepare *prepare, LLVMTypeRef type, struct 
         act(prepare, leaf, data);
         return true;
     }
-    if (leaf->depth == MAX_DEPTH)
+    if (leaf->depth == MAX_DEPTH) {
         return false;
+    }
     bool is_struct = LLVMGetTypeKind(type) == LLVMStructTypeKind;
     unsigned count =
         is_struct ? LLVMCountStructElementTypes(type) : (unsigned)LLVMGetArrayLength2(type);
@@ -37,8 +38,9 @@ static bool for_each_leaf(struct igv_prepare *prepare, LLVMTypeRef type, struct 
         leaf->path[leaf->depth - 1] = i;
         leaf->offset = start + (is_struct ? LLVMOffsetOfElement(prepare->layout, type, i)
                                           : i * LLVMABISizeOfType(prepare->layout, element));
-        if (!for_each_leaf(prepare, element, leaf, act, data))
+        if (!for_each_leaf(prepare, element, leaf, act, data)) {
             return false;
+        }
     }
     leaf->depth--;
     leaf->offset = start;
@@ -47,8 +49,9 @@ static bool for_each_leaf(struct igv_prepare *prepare, LLVMTypeRef type, struct 
 
 static LLVMValueRef extract(struct igv_prepare *prepare, LLVMValueRef whole,
                             const struct leaf *leaf) {
-    for (unsigned i = 0; i < leaf->depth; i++)
+    for (unsigned i = 0; i < leaf->depth; i++) {
         whole = LLVMBuildExtractValue(prepare->builder, whole, leaf->path[i], "");
+    }
     return whole;
 }
 
@@ -67,8 +70,9 @@ struct rewrite {
 };
 
 static unsigned piece_align(unsigned align, uint64_t offset) {
-    while (align > 1 && offset % align)
+    while (align > 1 && offset % align) {
         align /= 2;
+    }
     return align ? align : 1;
 }
 
@@ -117,16 +121,18 @@ static void phi_leaf(struct igv_prepare *prepare, const struct leaf *leaf, void 
         LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
         LLVMPositionBuilderBefore(prepare->builder, LLVMGetBasicBlockTerminator(block));
         LLVMValueRef value = igv_earlier_incoming(piece, block);
-        if (!value)
+        if (!value) {
             value = extract(prepare, LLVMGetIncomingValue(phi, i), leaf);
+        }
         LLVMAddIncoming(piece, &value, &block, 1);
     }
     /* behind what earlier leaves put there */
     LLVMValueRef at = rewrite->whole;
-    if (LLVMIsAInstruction(at))
+    if (LLVMIsAInstruction(at)) {
         LLVMPositionBuilderBefore(prepare->builder, LLVMGetNextInstruction(at));
-    else
+    } else {
         igv_after_phis(prepare, LLVMGetInstructionParent(phi));
+    }
     rewrite->whole = insert(prepare, rewrite->whole, leaf, 0, piece);
 }
 
@@ -159,24 +165,29 @@ static bool take_apart(struct igv_prepare *prepare, LLVMValueRef instruction) {
                               : opcode == LLVMSelect ? select_leaf
                                                      : freeze_leaf,
                               &rewrite);
-    if (!done)
+    if (!done) {
         return false;
-    if (opcode == LLVMStore)
+    }
+    if (opcode == LLVMStore) {
         LLVMInstructionEraseFromParent(instruction);
-    else
+    } else {
         igv_replace(instruction, rewrite.whole);
+    }
     return true;
 }
 
 ingot_status igv_prepare_aggregates(struct igv_prepare *prepare) {
     struct igv_list list = igv_collect(prepare, is_whole);
-    if (list.failed)
+    if (list.failed) {
         return igv_prepare_memory_out(prepare);
-    for (size_t i = 0; i < list.count; i++)
-        if (!take_apart(prepare, list.items[i]))
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        if (!take_apart(prepare, list.items[i])) {
             return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
                            "the kernel moves a struct whose members are nested more than %u deep",
                            MAX_DEPTH);
+        }
+    }
     return INGOT_OK;
 }
 
@@ -189,9 +200,11 @@ static bool is_exchange(struct igv_prepare *prepare, LLVMValueRef instruction) {
 
 static bool is_copy(LLVMValueRef phi) {
     LLVMValueRef first = LLVMGetIncomingValue(phi, 0);
-    for (unsigned i = 1; i < LLVMCountIncoming(phi); i++)
-        if (LLVMGetIncomingValue(phi, i) != first)
+    for (unsigned i = 1; i < LLVMCountIncoming(phi); i++) {
+        if (LLVMGetIncomingValue(phi, i) != first) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -199,8 +212,9 @@ static bool is_copy(LLVMValueRef phi) {
 static LLVMValueRef dead_phi(LLVMValueRef pair) {
     for (LLVMUseRef use = LLVMGetFirstUse(pair); use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);
-        if (LLVMIsAPHINode(user) && !LLVMGetFirstUse(user))
+        if (LLVMIsAPHINode(user) && !LLVMGetFirstUse(user)) {
             return user;
+        }
     }
     return NULL;
 }
@@ -209,24 +223,28 @@ static void take_parts(LLVMValueRef pair, const LLVMValueRef parts[2]) {
     for (LLVMUseRef use = LLVMGetFirstUse(pair), next; use; use = next) {
         next = LLVMGetNextUse(use);
         LLVMValueRef user = LLVMGetUser(use);
-        if (LLVMIsAPHINode(user) && is_copy(user))
+        if (LLVMIsAPHINode(user) && is_copy(user)) {
             take_parts(user, parts);
-        else if (LLVMIsAExtractValueInst(user) && user != parts[0] && user != parts[1])
+        } else if (LLVMIsAExtractValueInst(user) && user != parts[0] && user != parts[1]) {
             igv_replace(user, parts[LLVMGetIndices(user)[0]]);
+        }
     }
-    for (LLVMValueRef phi; (phi = dead_phi(pair));)
+    for (LLVMValueRef phi; (phi = dead_phi(pair));) {
         LLVMInstructionEraseFromParent(phi);
+    }
 }
 
 ingot_status igv_prepare_exchanges(struct igv_prepare *prepare) {
     struct igv_list list = igv_collect(prepare, is_exchange);
-    if (list.failed)
+    if (list.failed) {
         return igv_prepare_memory_out(prepare);
+    }
     for (size_t i = 0; i < list.count; i++) {
         LLVMPositionBuilderBefore(prepare->builder, LLVMGetNextInstruction(list.items[i]));
         LLVMValueRef parts[2];
-        for (unsigned k = 0; k < 2; k++)
+        for (unsigned k = 0; k < 2; k++) {
             parts[k] = LLVMBuildExtractValue(prepare->builder, list.items[i], k, "");
+        }
         take_parts(list.items[i], parts);
     }
     return INGOT_OK;

@@ -52,9 +52,11 @@ static bool is_call(struct igv_prepare *prepare, LLVMValueRef instruction) {
 }
 
 static enum action action_for(const char *name) {
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
-        if (starts_with(name, actions[i].prefix))
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (starts_with(name, actions[i].prefix)) {
             return actions[i].action;
+        }
+    }
     return KEEP;
 }
 
@@ -81,8 +83,9 @@ static bool expand_overflow(struct igv_prepare *prepare, LLVMValueRef call, cons
                         : starts_with(name + 6, "sub") ? LLVMSub
                                                        : LLVMMul;
     LLVMValueRef result, overflows;
-    if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMIntegerTypeKind)
+    if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMIntegerTypeKind) {
         return false;
+    }
     LLVMPositionBuilderBefore(prepare->builder, call);
     overflows = intrinsic_overflows(prepare, opcode, is_signed, LLVMGetOperand(call, 0),
                                     LLVMGetOperand(call, 1), &result);
@@ -95,8 +98,9 @@ static bool expand_overflow(struct igv_prepare *prepare, LLVMValueRef call, cons
 
 ingot_status igv_prepare_calls(struct igv_prepare *prepare) {
     struct igv_list calls = igv_collect(prepare, is_call);
-    if (calls.failed)
+    if (calls.failed) {
         return igv_prepare_memory_out(prepare);
+    }
     for (size_t i = 0; i < calls.count; i++) {
         LLVMValueRef call = calls.items[i];
         const char *name = igv_callee_name(call);
@@ -126,21 +130,25 @@ static ingot_status check_call(struct igv_prepare *prepare, LLVMValueRef call) {
     LLVMValueRef callee = LLVMGetCalledValue(call);
     size_t length;
     const char *kernel = LLVMGetValueName2(prepare->kernel, &length);
-    if (callee && LLVMIsAInlineAsm(callee))
+    if (callee && LLVMIsAInlineAsm(callee)) {
         return ig_fail(prepare->error, INGOT_COMPILE_ERROR, "kernel %s contains inline assembly",
                        kernel);
-    if (!callee || !LLVMIsAFunction(callee))
+    }
+    if (!callee || !LLVMIsAFunction(callee)) {
         return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
                        "kernel %s calls a function through a pointer, which compute kernels on "
                        "this device cannot do",
                        kernel);
+    }
     const char *name = LLVMGetValueName2(callee, &length);
-    if (!LLVMIsDeclaration(callee))
+    if (!LLVMIsDeclaration(callee)) {
         return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
                        "kernel %s calls %s, which is recursive or could not be inlined", kernel,
                        name);
-    if (!starts_with(name, "llvm.") && !igv_builtin_find(name))
+    }
+    if (!starts_with(name, "llvm.") && !igv_builtin_find(name)) {
         return igc_fail_undefined(name, prepare->error);
+    }
     return INGOT_OK;
 }
 
@@ -164,15 +172,18 @@ static bool is_refused(struct igv_prepare *prepare, LLVMValueRef instruction) {
 ingot_status igv_prepare_check_calls(struct igv_prepare *prepare) {
     struct igv_list calls = igv_collect(prepare, is_call);
     struct igv_list refused = igv_collect(prepare, is_refused);
-    if (calls.failed || refused.failed)
+    if (calls.failed || refused.failed) {
         return igv_prepare_memory_out(prepare);
+    }
     for (size_t i = 0; i < calls.count; i++) {
         ingot_status status = check_call(prepare, calls.items[i]);
-        if (status)
+        if (status) {
             return status;
+        }
     }
-    if (!refused.count)
+    if (!refused.count) {
         return INGOT_OK;
+    }
     size_t length;
     char *text = LLVMPrintValueToString(refused.items[0]);
     ig_fail(prepare->error, INGOT_COMPILE_ERROR,

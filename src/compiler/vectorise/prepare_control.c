@@ -17,12 +17,14 @@ static bool is_unreachable(struct igv_prepare *prepare, LLVMValueRef instruction
 
 ingot_status igv_prepare_exits(struct igv_prepare *prepare) {
     struct igv_list list = igv_collect(prepare, is_unreachable);
-    if (list.failed)
+    if (list.failed) {
         return igv_prepare_memory_out(prepare);
+    }
     LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(prepare->kernel));
-    if (LLVMGetTypeKind(type) != LLVMVoidTypeKind)
+    if (LLVMGetTypeKind(type) != LLVMVoidTypeKind) {
         return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
                        "the kernel returns a value; kernels return void");
+    }
     for (size_t i = 0; i < list.count; i++) {
         LLVMPositionBuilderBefore(prepare->builder, list.items[i]);
         LLVMBuildRetVoid(prepare->builder);
@@ -67,10 +69,12 @@ static bool spread(struct reach *reach, unsigned i) {
     bool changed = false;
     for (unsigned s = 0; s < LLVMGetNumSuccessors(terminator); s++) {
         unsigned to = number_of(reach, LLVMGetSuccessor(terminator, s));
-        if (reach->leaves[to] && !reach->leaves[i])
+        if (reach->leaves[to] && !reach->leaves[i]) {
             reach->leaves[i] = changed = true;
-        if (reach->reached[i] && !reach->reached[to])
+        }
+        if (reach->reached[i] && !reach->reached[to]) {
             reach->reached[to] = changed = true;
+        }
     }
     return changed;
 }
@@ -79,14 +83,17 @@ static bool spread(struct reach *reach, unsigned i) {
 static void find_leaving(struct reach *reach) {
     bool changed = true;
     reach->reached[0] = true;
-    for (unsigned i = 0; i < reach->count; i++)
+    for (unsigned i = 0; i < reach->count; i++) {
         reach->leaves[i] = ends_in_return(reach->blocks[i]);
+    }
     while (changed) {
         changed = false;
-        for (unsigned i = 0; i < reach->count; i++)
+        for (unsigned i = 0; i < reach->count; i++) {
             changed |= spread(reach, i);
-        for (unsigned i = reach->count; i-- > 0;)
+        }
+        for (unsigned i = reach->count; i-- > 0;) {
             changed |= spread(reach, i);
+        }
     }
 }
 
@@ -96,20 +103,24 @@ static bool reach_create(struct igv_prepare *prepare, struct reach *reach) {
     reach->leaves = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof(bool));
     reach->reached = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof(bool));
     reach->order = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof *reach->order);
-    if (!reach->blocks || !reach->leaves || !reach->reached || !reach->order)
+    if (!reach->blocks || !reach->leaves || !reach->reached || !reach->order) {
         return false;
+    }
     LLVMGetBasicBlocks(prepare->kernel, reach->blocks);
-    for (unsigned i = 0; i < reach->count; i++)
+    for (unsigned i = 0; i < reach->count; i++) {
         reach->order[i] = (struct numbered){reach->blocks[i], i};
+    }
     qsort(reach->order, reach->count, sizeof *reach->order, by_address);
     return true;
 }
 
 /* The return, made if no path has one. */
 static LLVMBasicBlockRef exit_block(struct igv_prepare *prepare, const struct reach *reach) {
-    for (unsigned i = 0; i < reach->count; i++)
-        if (ends_in_return(reach->blocks[i]))
+    for (unsigned i = 0; i < reach->count; i++) {
+        if (ends_in_return(reach->blocks[i])) {
             return reach->blocks[i];
+        }
+    }
     LLVMBasicBlockRef block =
         LLVMAppendBasicBlockInContext(prepare->context, prepare->kernel, "never");
     LLVMPositionBuilderAtEnd(prepare->builder, block);
@@ -134,16 +145,19 @@ static void add_way_out(struct igv_prepare *prepare, LLVMValueRef branch, LLVMBa
 static LLVMValueRef endless_branch(const struct reach *reach) {
     for (unsigned i = reach->count; i-- > 0;) {
         LLVMValueRef terminator = LLVMGetBasicBlockTerminator(reach->blocks[i]);
-        if (reach->reached[i] && !reach->leaves[i] && LLVMGetNumSuccessors(terminator) == 1)
+        if (reach->reached[i] && !reach->leaves[i] && LLVMGetNumSuccessors(terminator) == 1) {
             return terminator;
+        }
     }
     return NULL;
 }
 
 static bool is_endless(const struct reach *reach) {
-    for (unsigned i = 0; i < reach->count; i++)
-        if (reach->reached[i] && !reach->leaves[i])
+    for (unsigned i = 0; i < reach->count; i++) {
+        if (reach->reached[i] && !reach->leaves[i]) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -152,8 +166,9 @@ static ingot_status split_edges(struct igv_prepare *prepare) {
     LLVMErrorRef failure =
         LLVMRunPasses(prepare->module, "function(break-crit-edges)", prepare->machine, options);
     LLVMDisposePassBuilderOptions(options);
-    if (!failure)
+    if (!failure) {
         return INGOT_OK;
+    }
     LLVMConsumeError(failure);
     return ig_fail(prepare->error, INGOT_COMPILE_ERROR, "LLVM cannot split critical edges");
 }
@@ -161,22 +176,26 @@ static ingot_status split_edges(struct igv_prepare *prepare) {
 ingot_status igv_prepare_endless(struct igv_prepare *prepare) {
     for (bool split = false;;) {
         struct reach reach;
-        if (!reach_create(prepare, &reach))
+        if (!reach_create(prepare, &reach)) {
             return igv_prepare_memory_out(prepare);
+        }
         find_leaving(&reach);
-        if (!is_endless(&reach))
+        if (!is_endless(&reach)) {
             return INGOT_OK;
+        }
         if (!split) {
             split = true;
             ingot_status status = split_edges(prepare);
-            if (status)
+            if (status) {
                 return status;
+            }
             continue;
         }
         LLVMValueRef branch = endless_branch(&reach);
-        if (!branch)
+        if (!branch) {
             return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
                            "the kernel has a loop that no path leaves");
+        }
         add_way_out(prepare, branch, exit_block(prepare, &reach));
     }
 }

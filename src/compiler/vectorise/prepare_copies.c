@@ -22,8 +22,9 @@ struct copy {
 
 static bool is_copy(struct igv_prepare *prepare, LLVMValueRef instruction) {
     (void)prepare;
-    if (!LLVMIsACallInst(instruction))
+    if (!LLVMIsACallInst(instruction)) {
         return false;
+    }
     const char *name = igv_callee_name(instruction);
     return !strncmp(name, "llvm.memcpy.", 12) || !strncmp(name, "llvm.memmove.", 13) ||
            !strncmp(name, "llvm.memset.", 12) || !strncmp(name, "llvm.memcpy.inline.", 19);
@@ -66,23 +67,29 @@ static LLVMTypeRef indexed_type(LLVMValueRef gep) {
 
 static struct place place_of(LLVMValueRef pointer) {
     bool constant = LLVMIsAConstantExpr(pointer) != NULL;
-    if (LLVMIsAAllocaInst(pointer))
+    if (LLVMIsAAllocaInst(pointer)) {
         return (struct place){LLVMGetAllocatedType(pointer), 0};
-    if (LLVMIsAGlobalVariable(pointer))
+    }
+    if (LLVMIsAGlobalVariable(pointer)) {
         return (struct place){LLVMGlobalGetValueType(pointer), 0};
+    }
     if (LLVMIsAAddrSpaceCastInst(pointer) ||
-        (constant && LLVMGetConstOpcode(pointer) == LLVMAddrSpaceCast))
+        (constant && LLVMGetConstOpcode(pointer) == LLVMAddrSpaceCast)) {
         return place_of(LLVMGetOperand(pointer, 0));
+    }
     if (!LLVMIsAGetElementPtrInst(pointer) &&
-        !(constant && LLVMGetConstOpcode(pointer) == LLVMGetElementPtr))
+        !(constant && LLVMGetConstOpcode(pointer) == LLVMGetElementPtr)) {
         return (struct place){NULL, 0};
+    }
     LLVMTypeRef type = LLVMGetGEPSourceElementType(pointer);
     LLVMValueRef index = LLVMGetOperand(pointer, 1);
-    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 8)
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 8) {
         return (struct place){indexed_type(pointer), 0};
+    }
     struct place base = place_of(LLVMGetOperand(pointer, 0));
-    if (!LLVMIsAConstantInt(index) || LLVMConstIntGetSExtValue(index) < 0)
+    if (!LLVMIsAConstantInt(index) || LLVMConstIntGetSExtValue(index) < 0) {
         return (struct place){NULL, 0};
+    }
     base.offset += LLVMConstIntGetZExtValue(index);
     return base;
 }
@@ -91,8 +98,9 @@ static struct place place_of(LLVMValueRef pointer) {
  * taken to repeat. */
 static uint64_t scalar_at(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t offset) {
     uint64_t size = LLVMABISizeOfType(layout, type);
-    if (!size)
+    if (!size) {
         return 0;
+    }
     offset %= size;
     switch (LLVMGetTypeKind(type)) {
     case LLVMStructTypeKind: {
@@ -108,8 +116,9 @@ static uint64_t scalar_at(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t o
         LLVMTypeRef element = LLVMGetElementType(type);
         uint64_t each = LLVMStoreSizeOfType(layout, element);
         bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-        if (vector && offset >= each * LLVMGetVectorSize(type))
+        if (vector && offset >= each * LLVMGetVectorSize(type)) {
             return 0;
+        }
         return scalar_at(layout, element,
                          offset % (vector ? each : LLVMABISizeOfType(layout, element)));
     }
@@ -136,13 +145,17 @@ static unsigned width_for(struct igv_prepare *prepare, const struct copy *copy) 
         limits[2] = align_of_operand(copy->call, 1);
         limits[3] = widest_for(prepare, copy->from);
     }
-    for (int i = 0; i < 4; i++)
-        if (limits[i] < width)
+    for (int i = 0; i < 4; i++) {
+        if (limits[i] < width) {
             width = limits[i];
-    if (!LLVMIsAConstantInt(copy->length))
+        }
+    }
+    if (!LLVMIsAConstantInt(copy->length)) {
         return 1;
-    while (width & (width - 1))
+    }
+    while (width & (width - 1)) {
         width &= width - 1;
+    }
     return width ? (unsigned)width : 1;
 }
 
@@ -155,8 +168,9 @@ static LLVMValueRef repeated(struct igv_prepare *prepare, LLVMValueRef byte, LLV
 
 static LLVMValueRef load_element(struct igv_prepare *prepare, const struct copy *copy,
                                  LLVMTypeRef type, LLVMValueRef pointer) {
-    if (!copy->from)
+    if (!copy->from) {
         return repeated(prepare, copy->value, type);
+    }
     LLVMValueRef load = LLVMBuildLoad2(prepare->builder, type, pointer, "");
     LLVMSetAlignment(load, LLVMGetIntTypeWidth(type) / 8);
     return load;
@@ -178,15 +192,19 @@ static unsigned width_at(struct igv_prepare *prepare, const struct copy *copy, u
     uint64_t width = a && b ? (a < b ? a : b) : a + b;
     unsigned align_to = align_of_operand(copy->call, 0);
     unsigned align_from = copy->from ? align_of_operand(copy->call, 1) : align_to;
-    if (!width)
+    if (!width) {
         width = before;
-    if (width > 8)
+    }
+    if (width > 8) {
         width = 8;
-    while (width & (width - 1))
+    }
+    while (width & (width - 1)) {
         width &= width - 1;
+    }
     while (width > 1 &&
-           (width > align_to || width > align_from || at % width || width > length - at))
+           (width > align_to || width > align_from || at % width || width > length - at)) {
         width /= 2;
+    }
     return (unsigned)width;
 }
 
@@ -199,8 +217,9 @@ static bool write_out(struct igv_prepare *prepare, const struct copy *copy, uint
     unsigned widths[MAX_WRITTEN_OUT], width = WIDEST_UNKNOWN;
     size_t count = 0;
     for (uint64_t at = start; at < length; at += width) {
-        if (count == MAX_WRITTEN_OUT)
+        if (count == MAX_WRITTEN_OUT) {
             return false;
+        }
         width = width_at(prepare, copy, at, length, width);
         offsets[count] = at;
         widths[count++] = width;
@@ -210,8 +229,9 @@ static bool write_out(struct igv_prepare *prepare, const struct copy *copy, uint
         LLVMValueRef from = copy->from ? igv_byte_offset(prepare, copy->from, offsets[i]) : NULL;
         values[i] = load_element(prepare, copy, type, from);
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         store_element(prepare, values[i], igv_byte_offset(prepare, copy->to, offsets[i]));
+    }
     return true;
 }
 
@@ -235,9 +255,10 @@ static void write_loop(struct igv_prepare *prepare, const struct copy *copy, LLV
     LLVMPositionBuilderAtEnd(builder, body);
     LLVMValueRef step = LLVMBuildPhi(builder, prepare->i64, ""), index = step;
     LLVMValueRef next = LLVMBuildNUWAdd(builder, step, one, "");
-    if (backwards)
+    if (backwards) {
         index =
             LLVMBuildSelect(builder, backwards, LLVMBuildSub(builder, count, next, ""), step, "");
+    }
     LLVMValueRef from = copy->from ? LLVMBuildGEP2(builder, type, copy->from, &index, 1, "") : NULL;
     LLVMValueRef value = load_element(prepare, copy, type, from);
     store_element(prepare, value, LLVMBuildGEP2(builder, type, copy->to, &index, 1, ""));
@@ -265,8 +286,9 @@ static void expand(struct igv_prepare *prepare, LLVMValueRef call) {
     } else {
         uint64_t length = LLVMConstIntGetZExtValue(copy.length);
         if (!write_out(prepare, &copy, 0, length)) {
-            if (copy.overlaps && length % copy.width)
+            if (copy.overlaps && length % copy.width) {
                 copy.width = 1; /* one loop then does all of it */
+            }
             write_loop(prepare, &copy, igv_integer(prepare->i64, length / copy.width));
             LLVMPositionBuilderBefore(prepare->builder, call);
             write_out(prepare, &copy, length / copy.width * copy.width, length);
@@ -277,9 +299,11 @@ static void expand(struct igv_prepare *prepare, LLVMValueRef call) {
 
 ingot_status igv_prepare_copies(struct igv_prepare *prepare) {
     struct igv_list calls = igv_collect(prepare, is_copy);
-    if (calls.failed)
+    if (calls.failed) {
         return igv_prepare_memory_out(prepare);
-    for (size_t i = 0; i < calls.count; i++)
+    }
+    for (size_t i = 0; i < calls.count; i++) {
         expand(prepare, calls.items[i]);
+    }
     return INGOT_OK;
 }

@@ -43,8 +43,9 @@ static LLVMValueRef part(struct igv_prepare *prepare, LLVMValueRef value, unsign
                          unsigned width) {
     LLVMTypeRef type = LLVMTypeOf(value);
     unsigned whole = width_of(type);
-    if (start)
+    if (start) {
         value = LLVMBuildLShr(prepare->builder, value, igv_integer(type, start), "");
+    }
     LLVMTypeRef narrow = LLVMIntTypeInContext(prepare->context, width);
     return width < whole   ? LLVMBuildTrunc(prepare->builder, value, narrow, "")
            : width > whole ? LLVMBuildZExt(prepare->builder, value, narrow, "")
@@ -58,16 +59,18 @@ static LLVMValueRef join(struct igv_prepare *prepare, LLVMValueRef whole, LLVMVa
     piece = width < width_of(type)   ? LLVMBuildZExt(builder, piece, type, "")
             : width > width_of(type) ? LLVMBuildTrunc(builder, piece, type, "")
                                      : piece;
-    if (start)
+    if (start) {
         piece = LLVMBuildShl(builder, piece, igv_integer(type, start), "");
+    }
     return whole ? LLVMBuildOr(builder, whole, piece, "") : piece;
 }
 
 /* The widest ordinary piece that is left and aligned. */
 static unsigned next_piece(unsigned bytes_left, unsigned align, unsigned offset) {
     unsigned piece = 8;
-    while (piece > 1 && (piece > bytes_left || piece > align || offset % piece))
+    while (piece > 1 && (piece > bytes_left || piece > align || offset % piece)) {
         piece /= 2;
+    }
     return piece;
 }
 
@@ -91,9 +94,10 @@ static void split_store(struct igv_prepare *prepare, LLVMValueRef store) {
     LLVMValueRef value = LLVMGetOperand(store, 0);
     unsigned width = width_of(LLVMTypeOf(value));
     unsigned bytes = (width + 7) / 8, align = LLVMGetAlignment(store), piece;
-    if (width % 8)
+    if (width % 8) {
         value = LLVMBuildZExt(prepare->builder, value,
                               LLVMIntTypeInContext(prepare->context, bytes * 8), "");
+    }
     for (unsigned at = 0; at < bytes; at += piece) {
         piece = next_piece(bytes - at, align, at);
         LLVMValueRef pointer = igv_byte_offset(prepare, LLVMGetOperand(store, 1), at);
@@ -114,8 +118,9 @@ static LLVMValueRef word_phi(struct igv_prepare *prepare, LLVMValueRef phi, unsi
         LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
         LLVMPositionBuilderBefore(prepare->builder, LLVMGetBasicBlockTerminator(block));
         LLVMValueRef value = igv_earlier_incoming(word, block);
-        if (!value)
+        if (!value) {
             value = part(prepare, LLVMGetIncomingValue(phi, i), start, width);
+        }
         LLVMAddIncoming(word, &value, &block, 1);
     }
     return word;
@@ -125,12 +130,14 @@ static LLVMValueRef word_of(struct igv_prepare *prepare, LLVMValueRef instructio
                             unsigned width) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
     LLVMValueRef a = LLVMGetOperand(instruction, 0);
-    if (opcode == LLVMFreeze)
+    if (opcode == LLVMFreeze) {
         return LLVMBuildFreeze(prepare->builder, part(prepare, a, start, width), "");
+    }
     LLVMValueRef b = part(prepare, LLVMGetOperand(instruction, 1), start, width);
-    if (opcode == LLVMSelect)
+    if (opcode == LLVMSelect) {
         return LLVMBuildSelect(prepare->builder, a, b,
                                part(prepare, LLVMGetOperand(instruction, 2), start, width), "");
+    }
     return LLVMBuildBinOp(prepare->builder, opcode, part(prepare, a, start, width), b, "");
 }
 
@@ -139,17 +146,20 @@ static ingot_status split_words(struct igv_prepare *prepare, LLVMValueRef instru
     unsigned width = width_of(type), count = (width + WORD - 1) / WORD;
     bool phi = LLVMGetInstructionOpcode(instruction) == LLVMPHI;
     LLVMValueRef *words = ig_arena_array(&prepare->arena, count, sizeof *words), whole = NULL;
-    if (!words)
+    if (!words) {
         return igv_prepare_memory_out(prepare);
+    }
     for (unsigned i = 0; i < count; i++) {
         unsigned part_width = width - i * WORD < WORD ? width - i * WORD : WORD;
         words[i] = phi ? word_phi(prepare, instruction, i * WORD, part_width)
                        : word_of(prepare, instruction, i * WORD, part_width);
     }
-    if (phi)
+    if (phi) {
         igv_after_phis(prepare, LLVMGetInstructionParent(instruction));
-    for (unsigned i = 0; i < count; i++)
+    }
+    for (unsigned i = 0; i < count; i++) {
         whole = join(prepare, whole, words[i], type, i * WORD);
+    }
     igv_replace(instruction, whole);
     return INGOT_OK;
 }
@@ -165,8 +175,9 @@ static bool is_non_negative_zext(struct igv_prepare *prepare, LLVMValueRef instr
  * indices even where lane 0 is not active: `if (i >= 5) x[i - 5]`. */
 ingot_status igv_prepare_extensions(struct igv_prepare *prepare) {
     struct igv_list list = igv_collect(prepare, is_non_negative_zext);
-    if (list.failed)
+    if (list.failed) {
         return igv_prepare_memory_out(prepare);
+    }
     for (size_t i = 0; i < list.count; i++) {
         LLVMValueRef zext = list.items[i];
         LLVMPositionBuilderBefore(prepare->builder, zext);
@@ -178,20 +189,22 @@ ingot_status igv_prepare_extensions(struct igv_prepare *prepare) {
 
 ingot_status igv_prepare_integers(struct igv_prepare *prepare) {
     struct igv_list list = igv_collect(prepare, is_odd);
-    if (list.failed)
+    if (list.failed) {
         return igv_prepare_memory_out(prepare);
+    }
     for (size_t i = 0; i < list.count; i++) {
         LLVMValueRef instruction = list.items[i];
         LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
         LLVMPositionBuilderBefore(prepare->builder, instruction);
-        if (opcode == LLVMLoad)
+        if (opcode == LLVMLoad) {
             split_load(prepare, instruction);
-        else if (opcode == LLVMStore)
+        } else if (opcode == LLVMStore) {
             split_store(prepare, instruction);
-        else {
+        } else {
             ingot_status status = split_words(prepare, instruction);
-            if (status)
+            if (status) {
                 return status;
+            }
         }
     }
     return INGOT_OK;

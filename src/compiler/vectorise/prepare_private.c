@@ -60,8 +60,9 @@ static void add_gep(struct igv_prepare *prepare, struct place *place, LLVMValueR
             type = LLVMStructGetTypeAtIndex(type, field);
             continue;
         }
-        if (i > 1)
+        if (i > 1) {
             type = LLVMGetElementType(type);
+        }
         add_index(prepare, place, index, LLVMABISizeOfType(prepare->layout, type));
     }
 }
@@ -74,8 +75,9 @@ static LLVMValueRef pointer_of(LLVMValueRef access) {
 static LLVMValueRef indexed_alloca(LLVMValueRef pointer) {
     bool unknown = false;
     while (is_opcode(pointer, LLVMGetElementPtr)) {
-        for (int i = 1; i < LLVMGetNumOperands(pointer); i++)
+        for (int i = 1; i < LLVMGetNumOperands(pointer); i++) {
             unknown |= !LLVMIsAConstantInt(LLVMGetOperand(pointer, (unsigned)i));
+        }
         pointer = LLVMGetOperand(pointer, 0);
     }
     return unknown && is_opcode(pointer, LLVMAlloca) &&
@@ -89,8 +91,9 @@ static bool reaches_access(LLVMValueRef pointer, LLVMValueRef alloca) {
         LLVMValueRef user = LLVMGetUser(use);
         if (is_opcode(user, LLVMGetElementPtr)
                 ? reaches_access(user, alloca)
-                : is_access(NULL, user) && indexed_alloca(pointer_of(user)) == alloca)
+                : is_access(NULL, user) && indexed_alloca(pointer_of(user)) == alloca) {
             return true;
+        }
     }
     return false;
 }
@@ -126,11 +129,13 @@ static uint64_t check_access(struct igv_prepare *prepare, LLVMValueRef access, u
     struct place place = {0};
     LLVMBuilderRef b = prepare->builder;
     LLVMPositionBuilderBefore(b, access);
-    for (; is_opcode(pointer, LLVMGetElementPtr); pointer = LLVMGetOperand(pointer, 0))
+    for (; is_opcode(pointer, LLVMGetElementPtr); pointer = LLVMGetOperand(pointer, 0)) {
         add_gep(prepare, &place, pointer);
+    }
     int64_t scale = (int64_t)place.scale, space = (int64_t)size - bytes - place.offset;
-    if (!place.index || !scale || scale > INT32_MAX)
+    if (!place.index || !scale || scale > INT32_MAX) {
         return size;
+    }
 
     int64_t first = -floor_divide(place.offset, scale), last = floor_divide(space, scale);
     int64_t spare = -floor_divide(place.offset - (int64_t)size, scale);
@@ -153,22 +158,26 @@ static void check_alloca(struct igv_prepare *prepare, const struct igv_list *acc
     uint64_t size = alloca_size(prepare, alloca), needed = size;
     for (size_t i = 0; i < accesses->count; i++) {
         LLVMValueRef access = accesses->items[i];
-        if (indexed_alloca(pointer_of(access)) != alloca)
+        if (indexed_alloca(pointer_of(access)) != alloca) {
             continue;
+        }
         uint64_t bytes = check_access(prepare, access, size);
         needed = bytes > needed ? bytes : needed;
     }
-    if (needed > size)
+    if (needed > size) {
         enlarge(prepare, alloca, needed);
+    }
 }
 
 ingot_status igv_prepare_private(struct igv_prepare *prepare, bool *changed) {
     struct igv_list allocas = igv_collect(prepare, is_indexed);
     struct igv_list accesses = igv_collect(prepare, is_access);
-    if (allocas.failed || accesses.failed)
+    if (allocas.failed || accesses.failed) {
         return igv_prepare_memory_out(prepare);
+    }
     *changed = allocas.count != 0;
-    for (size_t i = 0; i < allocas.count; i++)
+    for (size_t i = 0; i < allocas.count; i++) {
         check_alloca(prepare, &accesses, allocas.items[i]);
+    }
     return INGOT_OK;
 }

@@ -16,8 +16,9 @@ static unsigned element_count(LLVMTypeRef type) {
 }
 
 static LLVMValueRef element(struct igv_prepare *prepare, LLVMValueRef value, unsigned index) {
-    if (!igv_is_vector(LLVMTypeOf(value)))
+    if (!igv_is_vector(LLVMTypeOf(value))) {
         return value;
+    }
     return LLVMBuildExtractElement(prepare->builder, value, igv_integer(prepare->i32, index), "");
 }
 
@@ -40,11 +41,13 @@ static unsigned bits_of(LLVMTypeRef type) {
 /* ---- bitcasts --------------------------------------------------------------------------- */
 static bool is_reshaping_cast(struct igv_prepare *prepare, LLVMValueRef instruction) {
     (void)prepare;
-    if (LLVMGetInstructionOpcode(instruction) != LLVMBitCast)
+    if (LLVMGetInstructionOpcode(instruction) != LLVMBitCast) {
         return false;
+    }
     LLVMTypeRef to = LLVMTypeOf(instruction), from = LLVMTypeOf(LLVMGetOperand(instruction, 0));
-    if (!igv_is_vector(to) && !igv_is_vector(from))
+    if (!igv_is_vector(to) && !igv_is_vector(from)) {
         return false;
+    }
     return (element_count(to) != element_count(from) || igv_is_vector(to) != igv_is_vector(from)) &&
            bits_of(element_type(to)) && bits_of(element_type(from));
 }
@@ -62,16 +65,19 @@ static LLVMValueRef bits_at(struct igv_prepare *prepare, LLVMValueRef source, un
         unsigned taken = each - skip < start + width - at ? each - skip : start + width - at;
         LLVMValueRef piece =
             LLVMBuildBitCast(builder, element(prepare, source, at / each), piece_type, "");
-        if (skip)
+        if (skip) {
             piece = LLVMBuildLShr(builder, piece, igv_integer(piece_type, skip), "");
+        }
         if (taken < each) {
             LLVMTypeRef part = LLVMIntTypeInContext(prepare->context, taken);
             piece = LLVMBuildTrunc(builder, piece, part, "");
         }
-        if (taken < width)
+        if (taken < width) {
             piece = LLVMBuildZExt(builder, piece, type, "");
-        if (at > start)
+        }
+        if (at > start) {
             piece = LLVMBuildShl(builder, piece, igv_integer(type, at - start), "");
+        }
         result = result ? LLVMBuildOr(builder, result, piece, "") : piece;
         at += taken;
     }
@@ -104,8 +110,9 @@ static bool is_vector_access(struct igv_prepare *prepare, LLVMValueRef instructi
 
 static unsigned access_align(LLVMValueRef access, uint64_t offset) {
     unsigned align = LLVMGetAlignment(access);
-    while (align > 1 && offset % align)
+    while (align > 1 && offset % align) {
         align /= 2;
+    }
     return align ? align : 1;
 }
 
@@ -153,10 +160,11 @@ static void split_access(struct igv_prepare *prepare, LLVMValueRef access) {
         LLVMSetAlignment(piece, access_align(access, i * size));
         igv_copy_metadata(prepare, access, piece);
     }
-    if (load)
+    if (load) {
         igv_replace(access, result);
-    else
+    } else {
         LLVMInstructionEraseFromParent(access);
+    }
 }
 
 /* ---- reductions ---------------------------------------------------------------------------- */
@@ -188,8 +196,9 @@ static LLVMValueRef combine(struct igv_prepare *prepare, size_t which, LLVMValue
                             LLVMValueRef b, LLVMValueRef call) {
     if (!reductions[which].intrinsic) {
         LLVMValueRef result = LLVMBuildBinOp(prepare->builder, reductions[which].opcode, a, b, "");
-        if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(result))
+        if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(result)) {
             LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(call));
+        }
         return result;
     }
     const char *name = reductions[which].intrinsic;
@@ -204,10 +213,12 @@ static LLVMValueRef combine(struct igv_prepare *prepare, size_t which, LLVMValue
 static void reduce(struct igv_prepare *prepare, LLVMValueRef call) {
     const char *name = igv_callee_name(call) + strlen(REDUCE);
     size_t which = 0, count = sizeof reductions / sizeof *reductions;
-    while (which < count && strncmp(name, reductions[which].name, strlen(reductions[which].name)))
+    while (which < count && strncmp(name, reductions[which].name, strlen(reductions[which].name))) {
         which++;
-    if (which == count)
+    }
+    if (which == count) {
         return;
+    }
     bool start = reductions[which].has_start;
     LLVMValueRef vector = LLVMGetOperand(call, start ? 1 : 0);
     LLVMPositionBuilderBefore(prepare->builder, call);
@@ -221,17 +232,22 @@ static void reduce(struct igv_prepare *prepare, LLVMValueRef call) {
 
 ingot_status igv_prepare_vectors(struct igv_prepare *prepare) {
     struct igv_list accesses = igv_collect(prepare, is_vector_access);
-    if (accesses.failed)
+    if (accesses.failed) {
         return igv_prepare_memory_out(prepare);
-    for (size_t i = 0; i < accesses.count; i++)
+    }
+    for (size_t i = 0; i < accesses.count; i++) {
         split_access(prepare, accesses.items[i]);
+    }
     struct igv_list casts = igv_collect(prepare, is_reshaping_cast);
     struct igv_list sums = igv_collect(prepare, is_reduction);
-    if (casts.failed || sums.failed)
+    if (casts.failed || sums.failed) {
         return igv_prepare_memory_out(prepare);
-    for (size_t i = 0; i < casts.count; i++)
+    }
+    for (size_t i = 0; i < casts.count; i++) {
         reshape(prepare, casts.items[i]);
-    for (size_t i = 0; i < sums.count; i++)
+    }
+    for (size_t i = 0; i < sums.count; i++) {
         reduce(prepare, sums.items[i]);
+    }
     return INGOT_OK;
 }

@@ -31,9 +31,9 @@ static unsigned number_of(struct igv_work *work, LLVMValueRef instruction) {
 
 static void add_pointer(struct pointers *set, LLVMValueRef pointer) {
     unsigned number = number_of(set->work, pointer);
-    if (number == IGV_NONE)
+    if (number == IGV_NONE) {
         set->escapes = true;
-    else if (!set->member[number]) {
+    } else if (!set->member[number]) {
         set->member[number] = true;
         set->list[set->count++] = number;
     }
@@ -50,10 +50,12 @@ static void add_access(struct pointers *set, LLVMTypeRef type, unsigned align) {
         return;
     }
     unsigned granule = align && align < size ? align : (unsigned)size;
-    if (!set->granule || granule < set->granule)
+    if (!set->granule || granule < set->granule) {
         set->granule = granule;
-    if (size > set->largest)
+    }
+    if (size > set->largest) {
         set->largest = (unsigned)size;
+    }
 }
 
 static void add_gep(struct pointers *set, LLVMValueRef gep) {
@@ -68,8 +70,9 @@ static void add_gep(struct pointers *set, LLVMValueRef gep) {
             type = LLVMStructGetTypeAtIndex(type, field);
             continue;
         }
-        if (i > 1)
+        if (i > 1) {
             type = LLVMGetElementType(type);
+        }
         uint64_t size = LLVMABISizeOfType(set->work->layout, type);
         set->offsets |= constant ? size * (uint64_t)LLVMConstIntGetSExtValue(index) : size;
     }
@@ -79,14 +82,16 @@ static void add_gep(struct pointers *set, LLVMValueRef gep) {
 static void add_user(struct pointers *set, LLVMValueRef pointer, LLVMValueRef user) {
     switch (LLVMGetInstructionOpcode(user)) {
     case LLVMLoad:
-        if (LLVMGetOrdering(user) != LLVMAtomicOrderingNotAtomic)
+        if (LLVMGetOrdering(user) != LLVMAtomicOrderingNotAtomic) {
             set->escapes = true;
+        }
         add_access(set, LLVMTypeOf(user), LLVMGetAlignment(user));
         return;
     case LLVMStore:
         if (LLVMGetOperand(user, 0) == pointer ||
-            LLVMGetOrdering(user) != LLVMAtomicOrderingNotAtomic)
+            LLVMGetOrdering(user) != LLVMAtomicOrderingNotAtomic) {
             set->escapes = true;
+        }
         add_access(set, LLVMTypeOf(LLVMGetOperand(user, 0)), LLVMGetAlignment(user));
         return;
     case LLVMGetElementPtr:
@@ -111,8 +116,9 @@ static bool choices_stay(const struct pointers *set, LLVMValueRef instruction) {
             phi ? LLVMGetIncomingValue(instruction, i) : LLVMGetOperand(instruction, i + 1);
         unsigned number = number_of(set->work, choice);
         bool inside = number != IGV_NONE && set->member[number];
-        if (!inside && !LLVMIsUndef(choice))
+        if (!inside && !LLVMIsUndef(choice)) {
             return false;
+        }
     }
     return true;
 }
@@ -120,8 +126,9 @@ static bool choices_stay(const struct pointers *set, LLVMValueRef instruction) {
 static unsigned granule_for(struct pointers *set, unsigned alloca) {
     struct igv_value *values = set->work->analysis->values;
     LLVMValueRef count = LLVMGetOperand(values[alloca].value, 0);
-    if (!LLVMIsAConstantInt(count))
+    if (!LLVMIsAConstantInt(count)) {
         return 0;
+    }
     set->count = 0;
     set->granule = 0;
     set->largest = 0;
@@ -130,16 +137,20 @@ static unsigned granule_for(struct pointers *set, unsigned alloca) {
     add_pointer(set, values[alloca].value);
     for (unsigned i = 0; i < set->count && !set->escapes; i++) {
         LLVMValueRef pointer = values[set->list[i]].value;
-        for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use))
+        for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
             add_user(set, pointer, LLVMGetUser(use));
+        }
     }
-    for (unsigned i = 0; i < set->count && !set->escapes; i++)
+    for (unsigned i = 0; i < set->count && !set->escapes; i++) {
         set->escapes = !choices_stay(set, values[set->list[i]].value);
-    if (set->escapes || !set->granule)
+    }
+    if (set->escapes || !set->granule) {
         return 0;
+    }
     unsigned granule = set->granule;
-    while (set->offsets & (granule - 1))
+    while (set->offsets & (granule - 1)) {
         granule /= 2;
+    }
     /* More than four pieces to an access cost more than a gather. */
     return set->largest > 4 * granule ? 0 : granule;
 }
@@ -149,11 +160,13 @@ ingot_status igv_private_plan(struct igv_work *work) {
     struct pointers set = {.work = work};
     set.list = ig_arena_array(work->arena, analysis->value_count + 1u, sizeof *set.list);
     set.member = ig_arena_array(work->arena, analysis->value_count + 1u, sizeof *set.member);
-    if (!set.list || !set.member)
+    if (!set.list || !set.member) {
         return igv_out_of_memory(work->error);
+    }
     for (unsigned i = 0; i < analysis->value_count; i++) {
-        if (LLVMGetInstructionOpcode(analysis->values[i].value) != LLVMAlloca)
+        if (LLVMGetInstructionOpcode(analysis->values[i].value) != LLVMAlloca) {
             continue;
+        }
         unsigned granule = granule_for(&set, i);
         for (unsigned p = 0; p < set.count; p++) {
             set.member[set.list[p]] = false;

@@ -11,14 +11,16 @@
 static uint64_t maximum(LLVMValueRef value, unsigned depth);
 
 uint64_t igv_type_maximum(LLVMTypeRef type) {
-    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) >= 64)
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) >= 64) {
         return UINT64_MAX;
+    }
     return (UINT64_C(1) << LLVMGetIntTypeWidth(type)) - 1;
 }
 
 static uint64_t all_ones_above(uint64_t value) {
-    for (unsigned shift = 1; shift < 64; shift *= 2)
+    for (unsigned shift = 1; shift < 64; shift *= 2) {
         value |= value >> shift;
+    }
     return value;
 }
 
@@ -48,18 +50,23 @@ static uint64_t call_maximum(LLVMValueRef call, unsigned depth) {
     size_t length;
     LLVMValueRef callee = LLVMGetCalledValue(call);
     const char *name = callee ? LLVMGetValueName2(callee, &length) : "";
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (!strcmp(name, table[i].name))
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (!strcmp(name, table[i].name)) {
             return smaller(limit, table[i].maximum);
-    if (!strncmp(name, "llvm.umin.", 10))
+        }
+    }
+    if (!strncmp(name, "llvm.umin.", 10)) {
         return smaller(maximum(LLVMGetOperand(call, 0), depth),
                        maximum(LLVMGetOperand(call, 1), depth));
-    if (!strncmp(name, "llvm.umax.", 10))
+    }
+    if (!strncmp(name, "llvm.umax.", 10)) {
         return larger(maximum(LLVMGetOperand(call, 0), depth),
                       maximum(LLVMGetOperand(call, 1), depth));
+    }
     if (!strncmp(name, "llvm.ctpop.", 11) || !strncmp(name, "llvm.ctlz.", 10) ||
-        !strncmp(name, "llvm.cttz.", 10))
+        !strncmp(name, "llvm.cttz.", 10)) {
         return smaller(limit, 64);
+    }
     return limit;
 }
 
@@ -67,8 +74,9 @@ static uint64_t phi_maximum(LLVMValueRef phi) {
     uint64_t result = 0, limit = igv_type_maximum(LLVMTypeOf(phi));
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         LLVMValueRef incoming = LLVMGetIncomingValue(phi, i);
-        if (!LLVMIsAConstantInt(incoming))
+        if (!LLVMIsAConstantInt(incoming)) {
             return limit;
+        }
         result = larger(result, maximum(incoming, 0));
     }
     return result;
@@ -91,8 +99,9 @@ static uint64_t binary_maximum(LLVMOpcode opcode, LLVMValueRef value, unsigned d
     case LLVMMul:
         return __builtin_mul_overflow(left, right, &result) ? limit : smaller(limit, result);
     case LLVMShl:
-        if (!constant || right >= 64 || left > (limit >> right))
+        if (!constant || right >= 64 || left > (limit >> right)) {
             return limit;
+        }
         return left << right;
     case LLVMLShr:
         return constant && right < 64 ? left >> right : left;
@@ -109,12 +118,15 @@ static uint64_t binary_maximum(LLVMOpcode opcode, LLVMValueRef value, unsigned d
 static uint64_t maximum(LLVMValueRef value, unsigned depth) {
     uint64_t limit = igv_type_maximum(LLVMTypeOf(value));
     if (LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind ||
-        LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64)
+        LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64) {
         return UINT64_MAX;
-    if (LLVMIsAConstantInt(value))
+    }
+    if (LLVMIsAConstantInt(value)) {
         return LLVMConstIntGetZExtValue(value);
-    if (!LLVMIsAInstruction(value) || depth >= MAX_DEPTH)
+    }
+    if (!LLVMIsAInstruction(value) || depth >= MAX_DEPTH) {
         return limit;
+    }
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
     switch (opcode) {
     case LLVMZExt:

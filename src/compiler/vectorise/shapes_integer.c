@@ -21,11 +21,13 @@ struct igv_fact igv_varying(void) {
 
 struct igv_span igv_span_of(const struct igv_fact *fact) {
     struct igv_span span = {0};
-    if (fact->shape != IGV_V_LINEAR || fact->stride <= 0 || fact->stride > (1l << 40))
+    if (fact->shape != IGV_V_LINEAR || fact->stride <= 0 || fact->stride > (1l << 40)) {
         return span;
+    }
     uint64_t most = (uint64_t)fact->stride * LAST_LANE;
-    while (most >> span.width)
+    while (most >> span.width) {
         span.width++;
+    }
     uint64_t low = ((uint64_t)fact->stride & -(uint64_t)fact->stride) - 1;
     span.bits = ((UINT64_C(1) << span.width) - 1) & ~low;
     span.known = span.width <= fact->align;
@@ -38,31 +40,37 @@ struct igv_fact igv_linear(unsigned width, long stride, unsigned align, bool no_
         uint64_t shifted = (uint64_t)stride << (64 - width);
         folded = (long)shifted >> (64 - width);
     }
-    if (folded == 0)
+    if (folded == 0) {
         return igv_uniform(align);
-    if (width < 8) /* bits and nibbles are not worth a linear form */
+    }
+    if (width < 8) { /* bits and nibbles are not worth a linear form */
         return igv_varying();
+    }
     struct igv_fact fact = {.shape = IGV_V_LINEAR,
                             .stride = folded,
                             .align = align > IGV_MAX_ALIGN ? IGV_MAX_ALIGN : align,
                             .no_wrap = no_wrap && folded == stride};
     struct igv_span span = igv_span_of(&fact);
-    if (span.known && span.width <= width)
+    if (span.known && span.width <= width) {
         fact.no_wrap = true;
-    if (span.known && span.width < width)
+    }
+    if (span.known && span.width < width) {
         fact.no_signed_wrap = true;
+    }
     return fact;
 }
 
 unsigned igv_integer_width(LLVMTypeRef type) {
-    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind)
+    if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
         return 64;
+    }
     return LLVMGetTypeKind(type) == LLVMIntegerTypeKind ? LLVMGetIntTypeWidth(type) : 0;
 }
 
 static bool is_constant(LLVMValueRef value, uint64_t *bits) {
-    if (!LLVMIsAConstantInt(value) || LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64)
+    if (!LLVMIsAConstantInt(value) || LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64) {
         return false;
+    }
     *bits = LLVMConstIntGetZExtValue(value);
     return true;
 }
@@ -94,23 +102,26 @@ static struct igv_fact sum_fact(LLVMValueRef instruction, const struct igv_fact 
     long stride;
     if (either_is(left, right, IGV_V_VARYING) ||
         (subtract ? __builtin_sub_overflow(left->stride, right->stride, &stride)
-                  : __builtin_add_overflow(left->stride, right->stride, &stride)))
+                  : __builtin_add_overflow(left->stride, right->stride, &stride))) {
         return igv_varying();
+    }
     unsigned align = left->align < right->align ? left->align : right->align;
     /* Where lanes are taken away from, a checked value going to stride 0 would lose the check. */
-    if (stride == 0 && either_is(left, right, IGV_V_CHECKED))
+    if (stride == 0 && either_is(left, right, IGV_V_CHECKED)) {
         return igv_varying();
+    }
     bool is_or = LLVMGetInstructionOpcode(instruction) == LLVMOr;
     bool nuw = is_or || LLVMGetNUW(instruction), nsw = !is_or && LLVMGetNSW(instruction);
     bool exact = false;
     if (exact_operands(left, right)) {
         uint64_t total, limit = igv_type_maximum(type);
-        if (!subtract)
+        if (!subtract) {
             exact = (!__builtin_add_overflow(igv_known_maximum(a), igv_known_maximum(b), &total) &&
                      total <= limit) ||
                     (nuw && stride >= 0); /* then lane 0, active or not, wraps least */
-        else
+        } else {
             exact = nuw && stride <= 0;
+        }
     }
     struct igv_fact result = igv_linear(igv_integer_width(type), stride, align, exact);
     result.no_signed_wrap |= nsw && left->no_signed_wrap && right->no_signed_wrap;
@@ -123,18 +134,21 @@ static struct igv_fact scaled_fact(LLVMValueRef instruction, const struct igv_fa
     unsigned width = igv_integer_width(type);
     long stride;
     uint64_t most;
-    if (left->shape == IGV_V_VARYING)
+    if (left->shape == IGV_V_VARYING) {
         return igv_varying();
+    }
     bool exact = left->no_wrap && factor <= INT32_MAX &&
                  ((!__builtin_mul_overflow(igv_known_maximum(LLVMGetOperand(instruction, 0)),
                                            factor, &most) &&
                    most <= igv_type_maximum(type)) ||
                   (LLVMGetNUW(instruction) && left->stride >= 0));
-    if (width == 64 && __builtin_mul_overflow(left->stride, (long)factor, &stride))
+    if (width == 64 && __builtin_mul_overflow(left->stride, (long)factor, &stride)) {
         return igv_varying();
+    }
     stride = (long)((uint64_t)left->stride * factor); /* modulo the width below 64 */
-    if (stride == 0 && left->shape == IGV_V_CHECKED)
+    if (stride == 0 && left->shape == IGV_V_CHECKED) {
         return igv_varying();
+    }
     struct igv_fact result = igv_linear(width, stride, align, exact);
     result.no_signed_wrap |= LLVMGetNSW(instruction) && left->no_signed_wrap;
     struct igv_fact none = igv_uniform(0);
@@ -144,14 +158,18 @@ static struct igv_fact scaled_fact(LLVMValueRef instruction, const struct igv_fa
 static struct igv_fact masked_fact(const struct igv_fact *linear, uint64_t mask, unsigned width) {
     struct igv_span span = igv_span_of(linear);
     unsigned align = mask ? (unsigned)__builtin_ctzll(mask) : IGV_MAX_ALIGN;
-    if (align < linear->align)
+    if (align < linear->align) {
         align = linear->align;
-    if (!span.known || span.width > width)
+    }
+    if (!span.known || span.width > width) {
         return igv_varying();
-    if (!(mask & span.bits))
+    }
+    if (!(mask & span.bits)) {
         return igv_uniform(align);
-    if ((mask & span.bits) == span.bits)
+    }
+    if ((mask & span.bits) == span.bits) {
         return igv_linear(width, linear->stride, linear->align, true);
+    }
     return igv_varying();
 }
 
@@ -160,12 +178,14 @@ static struct igv_fact merged_fact(LLVMValueRef y, const struct igv_fact *linear
                                    const struct igv_fact *other, unsigned width) {
     struct igv_span span = igv_span_of(linear);
     uint64_t constant;
-    if (other->shape != IGV_V_UNIFORM || !span.known || span.width > width)
+    if (other->shape != IGV_V_UNIFORM || !span.known || span.width > width) {
         return igv_varying();
+    }
     bool disjoint =
         is_constant(y, &constant) ? !(constant & span.bits) : other->align >= span.width;
-    if (!disjoint)
+    if (!disjoint) {
         return igv_varying();
+    }
     unsigned align = linear->align < other->align ? linear->align : other->align;
     return igv_linear(width, linear->stride, align, true);
 }
@@ -174,16 +194,19 @@ static struct igv_fact shifted_down_fact(LLVMValueRef instruction, const struct 
                                          uint64_t shift, bool arithmetic) {
     unsigned width = igv_integer_width(LLVMTypeOf(instruction));
     struct igv_span span = igv_span_of(linear);
-    if (shift >= width)
+    if (shift >= width) {
         return igv_varying();
+    }
     unsigned align = linear->align > shift ? linear->align - (unsigned)shift : 0;
     bool safe = span.known && span.width < width;
-    if (safe && span.width <= shift)
+    if (safe && span.width <= shift) {
         return igv_uniform(align);
+    }
     bool divides = linear->stride % (1l << (shift < 62 ? shift : 62)) == 0;
     bool exact = safe || (linear->no_wrap && !arithmetic);
-    if (divides && linear->align >= shift && exact)
+    if (divides && linear->align >= shift && exact) {
         return igv_linear(width, linear->stride / (1l << shift), align, true);
+    }
     return igv_varying();
 }
 
@@ -219,22 +242,26 @@ struct igv_fact igv_binary_fact(LLVMValueRef instruction, const struct igv_fact 
     LLVMValueRef a = LLVMGetOperand(instruction, 0), b = LLVMGetOperand(instruction, 1);
     unsigned width = igv_integer_width(LLVMTypeOf(instruction));
     uint64_t constant;
-    if (left->shape == IGV_V_UNIFORM && right->shape == IGV_V_UNIFORM)
+    if (left->shape == IGV_V_UNIFORM && right->shape == IGV_V_UNIFORM) {
         return width ? uniform_result(instruction, left, right) : igv_uniform(0);
-    if (!width || width > 64)
+    }
+    if (!width || width > 64) {
         return igv_varying();
+    }
     switch (opcode) {
     case LLVMAdd:
     case LLVMSub:
         return sum_fact(instruction, left, right, opcode == LLVMSub);
     case LLVMMul:
-        if (is_constant(b, &constant))
+        if (is_constant(b, &constant)) {
             return scaled_fact(instruction, left, constant, left->align + right->align);
+        }
         return igv_varying();
     case LLVMShl:
-        if (is_constant(b, &constant) && constant < width)
+        if (is_constant(b, &constant) && constant < width) {
             return scaled_fact(instruction, left, UINT64_C(1) << constant,
                                left->align + (unsigned)constant);
+        }
         return igv_varying();
     default:
         break;
@@ -245,8 +272,9 @@ struct igv_fact igv_binary_fact(LLVMValueRef instruction, const struct igv_fact 
     }
     switch (opcode) {
     case LLVMOr:
-        if (LLVMGetIsDisjoint(instruction) && right->shape <= IGV_V_LINEAR)
+        if (LLVMGetIsDisjoint(instruction) && right->shape <= IGV_V_LINEAR) {
             return sum_fact(instruction, left, right, false);
+        }
         return merged_fact(b, left, right, width);
     case LLVMXor:
         return merged_fact(b, left, right, width);
@@ -258,12 +286,14 @@ struct igv_fact igv_binary_fact(LLVMValueRef instruction, const struct igv_fact 
                    ? shifted_down_fact(instruction, left, constant, opcode == LLVMAShr)
                    : igv_varying();
     case LLVMUDiv:
-        if (is_constant(b, &constant) && constant && !(constant & (constant - 1)))
+        if (is_constant(b, &constant) && constant && !(constant & (constant - 1))) {
             return shifted_down_fact(instruction, left, (unsigned)__builtin_ctzll(constant), false);
+        }
         return igv_varying();
     case LLVMURem:
-        if (is_constant(b, &constant) && constant && !(constant & (constant - 1)))
+        if (is_constant(b, &constant) && constant && !(constant & (constant - 1))) {
             return masked_fact(left, constant - 1, width);
+        }
         return igv_varying();
     default:
         return igv_varying();
@@ -278,16 +308,18 @@ struct igv_fact igv_binary_fact(LLVMValueRef instruction, const struct igv_fact 
  * sum does not pass 2^31 in the middle of a SIMD-group. It is taken not to, unless large
  * constants in the sum suggest arithmetic that is meant to wrap. */
 static bool plausible_index(LLVMValueRef value, unsigned depth) {
-    if (!LLVMIsAInstruction(value) || depth > 4)
+    if (!LLVMIsAInstruction(value) || depth > 4) {
         return true;
+    }
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
     if (opcode == LLVMShl || (LLVMIsABinaryOperator(value) && opcode != LLVMLShr)) {
         LLVMValueRef b = LLVMGetOperand(value, 1);
         if (LLVMIsAConstantInt(b)) {
             long constant = (long)LLVMConstIntGetSExtValue(b);
             long limit = opcode == LLVMMul ? PLAUSIBLE_STRIDE : PLAUSIBLE_CONSTANT;
-            if (opcode == LLVMShl ? constant > 20 : constant > limit || constant < -limit)
+            if (opcode == LLVMShl ? constant > 20 : constant > limit || constant < -limit) {
                 return false;
+            }
         }
         return plausible_index(LLVMGetOperand(value, 0), depth + 1) &&
                plausible_index(b, depth + 1);
@@ -298,16 +330,19 @@ static bool plausible_index(LLVMValueRef value, unsigned depth) {
 struct igv_fact igv_sign_extended(LLVMValueRef value, const struct igv_fact *fact) {
     LLVMTypeRef type = LLVMTypeOf(value);
     unsigned width = igv_integer_width(type);
-    if (width == 64 || fact->shape == IGV_V_UNIFORM)
+    if (width == 64 || fact->shape == IGV_V_UNIFORM) {
         return *fact;
-    if (fact->shape != IGV_V_LINEAR)
+    }
+    if (fact->shape != IGV_V_LINEAR) {
         return igv_varying();
+    }
     bool proven = fact->no_signed_wrap ||
                   (fact->no_wrap && igv_known_maximum(value) <= igv_type_maximum(type) / 2);
     bool plausible = width == 32 && fact->stride < PLAUSIBLE_STRIDE &&
                      fact->stride > -PLAUSIBLE_STRIDE && plausible_index(value, 0);
-    if (!proven && !plausible)
+    if (!proven && !plausible) {
         return igv_varying();
+    }
     struct igv_fact result = igv_linear(64, fact->stride, fact->align, false);
     result.no_signed_wrap = true;
     return result;
@@ -325,19 +360,23 @@ struct igv_fact igv_cast_fact(LLVMValueRef instruction, const struct igv_fact *s
     LLVMValueRef operand = LLVMGetOperand(instruction, 0);
     unsigned from = igv_integer_width(LLVMTypeOf(operand));
     unsigned to = igv_integer_width(LLVMTypeOf(instruction));
-    if (source->shape == IGV_V_UNIFORM)
+    if (source->shape == IGV_V_UNIFORM) {
         return igv_uniform(from && to ? source->align : 0);
-    if (!from || !to || from > 64 || to > 64 || source->shape == IGV_V_VARYING)
+    }
+    if (!from || !to || from > 64 || to > 64 || source->shape == IGV_V_VARYING) {
         return igv_varying();
+    }
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMPtrToInt:
     case LLVMIntToPtr:
     case LLVMAddrSpaceCast:
     case LLVMBitCast:
-        if (from == to)
+        if (from == to) {
             return source->shape == IGV_V_LINEAR ? *source : igv_varying();
-        if (from < to)
+        }
+        if (from < to) {
             return igv_varying();
+        }
         /* fall through */
     case LLVMTrunc:
         return source->shape == IGV_V_LINEAR ? truncated(operand, source, to) : igv_varying();
@@ -347,15 +386,17 @@ struct igv_fact igv_cast_fact(LLVMValueRef instruction, const struct igv_fact *s
                                             : result;
     }
     case LLVMZExt:
-        if (source->shape != IGV_V_LINEAR)
+        if (source->shape != IGV_V_LINEAR) {
             return igv_varying();
+        }
         if (source->no_wrap) {
             struct igv_fact result = igv_linear(to, source->stride, source->align, true);
             result.no_signed_wrap = true;
             return result;
         }
-        if (from != 32 || to != 64)
+        if (from != 32 || to != 64) {
             return igv_varying();
+        }
         return (struct igv_fact){
             .shape = IGV_V_CHECKED, .stride = source->stride, .align = source->align};
     default:
@@ -392,8 +433,9 @@ static LLVMIntPredicate mirrored(LLVMIntPredicate predicate) {
 /* tid < 32 where lanes start at a multiple of 32: the same for all lanes. */
 struct igv_fact igv_compare_fact(LLVMValueRef instruction, const struct igv_fact *left,
                                  const struct igv_fact *right) {
-    if (left->shape == IGV_V_UNIFORM && right->shape == IGV_V_UNIFORM)
+    if (left->shape == IGV_V_UNIFORM && right->shape == IGV_V_UNIFORM) {
         return igv_uniform(0);
+    }
     LLVMValueRef limit = LLVMGetOperand(instruction, 1);
     LLVMIntPredicate predicate = LLVMGetICmpPredicate(instruction);
     if (left->shape == IGV_V_UNIFORM) {
@@ -405,8 +447,9 @@ struct igv_fact igv_compare_fact(LLVMValueRef instruction, const struct igv_fact
     }
     struct igv_span span = igv_span_of(left);
     unsigned width = igv_integer_width(LLVMTypeOf(limit));
-    if (!span.known || right->shape != IGV_V_UNIFORM || !width || span.width >= width)
+    if (!span.known || right->shape != IGV_V_UNIFORM || !width || span.width >= width) {
         return igv_varying();
+    }
     uint64_t constant;
     bool known = is_constant(limit, &constant);
     uint64_t low = (UINT64_C(1) << span.width) - 1;

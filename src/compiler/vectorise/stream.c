@@ -33,8 +33,9 @@ static LLVMValueRef may_stream(struct igv_emit *emit, LLVMValueRef flag, LLVMVal
     LLVMValueRef odd = LLVMBuildAnd(b, address, igv_u64(emit, bytes - 1), "");
     LLVMValueRef aligned = LLVMBuildICmp(b, LLVMIntEQ, odd, igv_u64(emit, 0), "");
     LLVMValueRef both = LLVMBuildAnd(b, wanted, aligned, "");
-    if (igv_mask_is_full(emit))
+    if (igv_mask_is_full(emit)) {
         return both;
+    }
     LLVMValueRef all = LLVMBuildICmp(b, LLVMIntEQ, igv_mask_bits(emit), igv_u32(emit, ~0u), "");
     return LLVMBuildAnd(b, both, all, "");
 }
@@ -51,18 +52,20 @@ static void store_side_by_side(struct igv_emit *emit, LLVMValueRef value, LLVMVa
     store_past_caches(emit, value, base, bytes);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, plain);
-    for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         igv_masked_store(emit, igv_vector(emit, value, chunk),
                          igv_offset(emit, base, (long)(chunk * bytes)), size, chunk);
+    }
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
 }
 
 static void store_anywhere(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef pointer,
                            unsigned size) {
-    for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         igv_scatter(emit, igv_vector(emit, value, chunk), igv_vector(emit, pointer, chunk), size,
                     chunk);
+    }
 }
 
 void igv_emit_stream(struct igv_emit *emit, LLVMValueRef call) {
@@ -95,8 +98,9 @@ void igv_emit_stream(struct igv_emit *emit, LLVMValueRef call) {
 
 void igv_emit_prefetch(struct igv_emit *emit, LLVMValueRef call) {
     LLVMValueRef pointer = LLVMGetOperand(call, 0);
-    if (igv_shape_of(emit, pointer) != IGV_UNIFORM)
+    if (igv_shape_of(emit, pointer) != IGV_UNIFORM) {
         return;
+    }
     enum { READ = 0, KEEP_IN_ALL_CACHES = 3, DATA = 1 };
     LLVMValueRef operands[] = {igv_scalar(emit, pointer), igv_u32(emit, READ),
                                igv_u32(emit, KEEP_IN_ALL_CACHES), igv_u32(emit, DATA)};

@@ -79,11 +79,13 @@ static bool plain(LLVMValueRef access) {
 static unsigned group_stride(struct igv_emit *emit, LLVMValueRef access) {
     struct igv_value *pointer = igv_lookup(emit, pointer_of(access));
     if (!pointer || pointer->private_granule || !plain(access) ||
-        (pointer->shape != IGV_V_LINEAR && pointer->shape != IGV_V_CHECKED))
+        (pointer->shape != IGV_V_LINEAR && pointer->shape != IGV_V_CHECKED)) {
         return 0;
+    }
     long size = (long)LLVMStoreSizeOfType(emit->layout, type_of(emit, access));
-    if (size <= 0 || pointer->stride <= 0 || pointer->stride % size)
+    if (size <= 0 || pointer->stride <= 0 || pointer->stride % size) {
         return 0;
+    }
     long stride = pointer->stride / size;
     return stride == 2 || stride == 4 || stride == 8 || stride == 16 ? (unsigned)stride : 0;
 }
@@ -94,8 +96,9 @@ static bool can_cluster(struct igv_emit *emit, LLVMValueRef access) {
     struct igv_value *pointer = igv_lookup(emit, pointer_of(access));
     LLVMTypeRef type = type_of(emit, access);
     if (!pointer || pointer->private_granule || !plain(access) || igv_is_pointer(type) ||
-        type == emit->i1 || pointer->shape == IGV_V_UNIFORM)
+        type == emit->i1 || pointer->shape == IGV_V_UNIFORM) {
         return false;
+    }
     return pointer->shape == IGV_V_VARYING ||
            pointer->stride != (long)LLVMStoreSizeOfType(emit->layout, type);
 }
@@ -125,8 +128,9 @@ static unsigned find_candidates(struct igv_emit *emit, LLVMValueRef first, unsig
                 continue;
             }
         }
-        if (touches_memory(i) || (stores && opcode == LLVMLoad))
+        if (touches_memory(i) || (stores && opcode == LLVMLoad)) {
             break;
+        }
     }
     return count;
 }
@@ -138,11 +142,13 @@ static unsigned take_window(struct group *group, const struct candidate *found, 
     memset(group->members, 0, sizeof group->members);
     for (unsigned i = 0; i < count; i++) {
         long distance = found[i].offset - start;
-        if (distance < 0 || distance % group->size || distance / group->size >= group->stride)
+        if (distance < 0 || distance % group->size || distance / group->size >= group->stride) {
             continue;
+        }
         LLVMValueRef *member = &group->members[distance / group->size];
-        if (*member)
+        if (*member) {
             continue; /* a second access of the same element stands alone */
+        }
         *member = found[i].access;
         taken++;
     }
@@ -157,15 +163,19 @@ static bool fill_group(struct group *group, const struct candidate *found, unsig
         long start = found[0].offset - (long)element * group->size;
         unsigned taken = take_window(group, found, count, start);
         if (taken < wanted || !group->members[0] || !group->members[group->stride - 1] ||
-            group->members[element] != first)
+            group->members[element] != first) {
             continue;
-        if (taken * 4 < group->stride)
+        }
+        if (taken * 4 < group->stride) {
             continue;
+        }
         group->pointer = pointer_of(first);
         group->offset = found[0].offset - start;
-        for (unsigned i = 0; i < group->stride; i++)
-            if (group->members[i] && LLVMGetAlignment(group->members[i]) < group->align)
+        for (unsigned i = 0; i < group->stride; i++) {
+            if (group->members[i] && LLVMGetAlignment(group->members[i]) < group->align) {
                 group->align = LLVMGetAlignment(group->members[i]);
+            }
+        }
         return true;
     }
     return false;
@@ -180,17 +190,20 @@ static bool find_group(struct igv_emit *emit, LLVMValueRef first, struct group *
     group->align = LLVMGetAlignment(first);
     if (group->stride) {
         unsigned count = find_candidates(emit, first, group->stride, found, 4 * MAX_STRIDE);
-        if (fill_group(group, found, count))
+        if (fill_group(group, found, count)) {
             return true;
+        }
     }
-    if (!can_cluster(emit, first))
+    if (!can_cluster(emit, first)) {
         return false;
+    }
     group->clustered = true;
     unsigned count = find_candidates(emit, first, 0, found, 4 * MAX_STRIDE);
     for (group->stride = emit->lanes; group->stride >= 2; group->stride /= 2) {
         long bytes = group->stride * group->size;
-        if (bytes >= 4 && bytes <= MAX_CLUSTER && fill_group(group, found, count))
+        if (bytes >= 4 && bytes <= MAX_CLUSTER && fill_group(group, found, count)) {
             return true;
+        }
     }
     return false;
 }
@@ -202,8 +215,9 @@ static bool find_group(struct igv_emit *emit, LLVMValueRef first, struct group *
 static LLVMValueRef pick(struct igv_emit *emit, LLVMValueRef a, LLVMValueRef b, unsigned first,
                          unsigned step) {
     LLVMValueRef indices[32];
-    for (unsigned i = 0; i < emit->lanes; i++)
+    for (unsigned i = 0; i < emit->lanes; i++) {
         indices[i] = igv_u32(emit, first + step * i);
+    }
     return LLVMBuildShuffleVector(emit->builder, a, b, LLVMConstVector(indices, emit->lanes), "");
 }
 
@@ -221,12 +235,13 @@ static LLVMValueRef zip(struct igv_emit *emit, LLVMValueRef a, LLVMValueRef b, u
 static void deinterleave(struct igv_emit *emit, LLVMValueRef *vectors, unsigned stride) {
     LLVMValueRef next[MAX_STRIDE];
     for (unsigned sets = 1, count = stride; count > 1; sets *= 2, count /= 2) {
-        for (unsigned set = 0; set < sets; set++)
+        for (unsigned set = 0; set < sets; set++) {
             for (unsigned j = 0; j < count / 2; j++) {
                 LLVMValueRef a = vectors[set * count + 2 * j], b = vectors[set * count + 2 * j + 1];
                 next[set * (count / 2) + j] = pick(emit, a, b, 0, 2);
                 next[(set + sets) * (count / 2) + j] = pick(emit, a, b, 1, 2);
             }
+        }
         memcpy(vectors, next, stride * sizeof *vectors);
     }
 }
@@ -234,13 +249,14 @@ static void deinterleave(struct igv_emit *emit, LLVMValueRef *vectors, unsigned 
 static void interleave(struct igv_emit *emit, LLVMValueRef *vectors, unsigned stride) {
     LLVMValueRef next[MAX_STRIDE];
     for (unsigned sets = stride / 2, count = 2; sets >= 1; sets /= 2, count *= 2) {
-        for (unsigned set = 0; set < sets; set++)
+        for (unsigned set = 0; set < sets; set++) {
             for (unsigned j = 0; j < count / 2; j++) {
                 LLVMValueRef a = vectors[set * (count / 2) + j];
                 LLVMValueRef b = vectors[(set + sets) * (count / 2) + j];
                 next[set * count + 2 * j] = zip(emit, a, b, 0);
                 next[set * count + 2 * j + 1] = zip(emit, a, b, 1);
             }
+        }
         memcpy(vectors, next, stride * sizeof *vectors);
     }
 }
@@ -252,11 +268,13 @@ static void interleave(struct igv_emit *emit, LLVMValueRef *vectors, unsigned st
 static void unpack(struct igv_emit *emit, const struct group *group, unsigned chunk,
                    LLVMValueRef *vectors, struct igv_packed *packed,
                    LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
-    if (packed)
+    if (packed) {
         memcpy(packed->vectors[chunk], vectors, group->stride * sizeof *vectors);
+    }
     deinterleave(emit, vectors, group->stride);
-    for (unsigned i = 0; i < group->stride; i++)
+    for (unsigned i = 0; i < group->stride; i++) {
         results[i][chunk] = vectors[i];
+    }
 }
 
 /* The load group whose elements the store group writes in their order, or NULL. */
@@ -266,8 +284,9 @@ static const struct igv_packed *packed_values(struct igv_emit *emit, const struc
         struct igv_value *value = igv_lookup(emit, LLVMGetOperand(group->members[i], 0));
         struct igv_slot *slot = value ? igv_slot_of(value) : NULL;
         if (!slot || !slot->packed || slot->packed_element != i ||
-            (packed && slot->packed != packed))
+            (packed && slot->packed != packed)) {
             return NULL;
+        }
         packed = slot->packed;
     }
     return packed->stride == group->stride && packed->block == emit->state->block ? packed : NULL;
@@ -281,8 +300,9 @@ static void pack(struct igv_emit *emit, const struct group *group, unsigned chun
         memcpy(vectors, packed->vectors[chunk], group->stride * sizeof *vectors);
         return;
     }
-    for (unsigned i = 0; i < group->stride; i++)
+    for (unsigned i = 0; i < group->stride; i++) {
         vectors[i] = igv_vector(emit, LLVMGetOperand(group->members[i], 0), chunk);
+    }
     interleave(emit, vectors, group->stride);
 }
 
@@ -320,10 +340,12 @@ static void wide_load(struct igv_emit *emit, const struct group *group, struct i
 
 static void gather_load(struct igv_emit *emit, const struct group *group,
                         LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
-    for (unsigned i = 0; i < group->stride; i++)
-        for (unsigned chunk = 0; group->members[i] && chunk < emit->chunks; chunk++)
+    for (unsigned i = 0; i < group->stride; i++) {
+        for (unsigned chunk = 0; group->members[i] && chunk < emit->chunks; chunk++) {
             results[i][chunk] = igv_gather(emit, group->type, lane_places(emit, group, chunk, i),
                                            LLVMGetAlignment(group->members[i]), chunk);
+        }
+    }
 }
 
 static void wide_store(struct igv_emit *emit, const struct group *group) {
@@ -340,12 +362,13 @@ static void wide_store(struct igv_emit *emit, const struct group *group) {
 }
 
 static void scatter_store(struct igv_emit *emit, const struct group *group) {
-    for (unsigned i = 0; i < group->stride; i++)
+    for (unsigned i = 0; i < group->stride; i++) {
         for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
             LLVMValueRef vector = igv_vector(emit, LLVMGetOperand(group->members[i], 0), chunk);
             igv_scatter(emit, vector, lane_places(emit, group, chunk, i),
                         LLVMGetAlignment(group->members[i]), chunk);
         }
+    }
 }
 
 /* ---- clusters ---- */
@@ -354,22 +377,26 @@ static LLVMValueRef join(struct igv_emit *emit, LLVMValueRef *parts, unsigned co
     for (unsigned width = LLVMGetVectorSize(LLVMTypeOf(parts[0])); count > 1; count /= 2) {
         width *= 2;
         LLVMValueRef indices[MAX_STRIDE * 32];
-        for (unsigned i = 0; i < width; i++)
+        for (unsigned i = 0; i < width; i++) {
             indices[i] = igv_u32(emit, i);
-        for (unsigned i = 0; i < count / 2; i++)
+        }
+        for (unsigned i = 0; i < count / 2; i++) {
             parts[i] = LLVMBuildShuffleVector(emit->builder, parts[2 * i], parts[2 * i + 1],
                                               LLVMConstVector(indices, width), "");
+        }
     }
     return parts[0];
 }
 
 static LLVMValueRef section(struct igv_emit *emit, LLVMValueRef vector, unsigned first,
                             unsigned count) {
-    if (LLVMGetVectorSize(LLVMTypeOf(vector)) == count)
+    if (LLVMGetVectorSize(LLVMTypeOf(vector)) == count) {
         return vector;
+    }
     LLVMValueRef indices[32];
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         indices[i] = igv_u32(emit, first + i);
+    }
     return LLVMBuildShuffleVector(emit->builder, vector, LLVMGetPoison(LLVMTypeOf(vector)),
                                   LLVMConstVector(indices, count), "");
 }
@@ -378,8 +405,9 @@ static LLVMValueRef section(struct igv_emit *emit, LLVMValueRef vector, unsigned
 static LLVMValueRef cluster_places(struct igv_emit *emit, const struct group *group,
                                    unsigned chunk) {
     LLVMValueRef places = lane_places(emit, group, chunk, 0);
-    if (igv_mask_is_full(emit))
+    if (igv_mask_is_full(emit)) {
         return places;
+    }
     LLVMValueRef unused = igv_entry_alloca(emit, LLVMArrayType2(emit->i8, MAX_CLUSTER), 64);
     return LLVMBuildSelect(emit->builder, igv_mask(emit, chunk), places, igv_splat(emit, unused),
                            "");
@@ -439,8 +467,9 @@ static void load_cluster(struct igv_emit *emit, const struct group *group, unsig
                                         lane_places(emit, group, chunk, 0), group->align, chunk);
         whole = LLVMBuildBitCast(emit->builder, whole,
                                  LLVMVectorType(group->type, emit->lanes * group->stride), "");
-        for (unsigned i = 0; i < group->stride; i++)
+        for (unsigned i = 0; i < group->stride; i++) {
             vectors[i] = section(emit, whole, i * emit->lanes, emit->lanes);
+        }
         return;
     }
     LLVMValueRef places = cluster_places(emit, group, chunk);
@@ -505,10 +534,11 @@ static void store_cluster(struct igv_emit *emit, const struct group *group, unsi
     LLVMBasicBlockRef done = igv_append_block(emit, "store.done");
     LLVMBuildCondBr(emit->builder, clusters_follow(emit, group, places), runs, lanes);
     LLVMPositionBuilderAtEnd(emit->builder, runs);
-    for (unsigned i = 0; i < group->stride; i++)
+    for (unsigned i = 0; i < group->stride; i++) {
         LLVMSetAlignment(
             LLVMBuildStore(emit->builder, vectors[i], vector_place(emit, group, places, i)),
             group->align);
+    }
     LLVMBuildBr(emit->builder, done);
     LLVMPositionBuilderAtEnd(emit->builder, lanes);
     store_lane_clusters(emit, group, places, vectors);
@@ -545,8 +575,9 @@ static LLVMValueRef wide_condition(struct igv_emit *emit, const struct group *gr
     LLVMValueRef condition = NULL;
     if (!igv_mask_is_full(emit)) {
         LLVMValueRef all = igv_mask(emit, 0);
-        for (unsigned chunk = 1; chunk < emit->chunks; chunk++)
+        for (unsigned chunk = 1; chunk < emit->chunks; chunk++) {
             all = LLVMBuildAnd(emit->builder, all, igv_mask(emit, chunk), "");
+        }
         condition = igv_all(emit, all);
     }
     if (igv_exact_shape(emit, group->pointer, NULL) == IGV_V_CHECKED) {
@@ -560,10 +591,12 @@ static void define_members(struct igv_emit *emit, const struct group *group,
                            const struct igv_packed *packed,
                            LLVMValueRef (*results)[IGV_MAX_CHUNKS]) {
     for (unsigned i = 0; i < group->stride; i++) {
-        if (!group->members[i])
+        if (!group->members[i]) {
             continue;
-        for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+        }
+        for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
             igv_define_vector(emit, group->members[i], chunk, results[i][chunk]);
+        }
         struct igv_slot *slot = igv_slot_of(igv_lookup(emit, group->members[i]));
         slot->emitted = true;
         slot->packed = packed;
@@ -574,18 +607,20 @@ static void define_members(struct igv_emit *emit, const struct group *group,
 static void join_results(struct igv_emit *emit, const struct group *group, LLVMBasicBlockRef *from,
                          LLVMValueRef (*wide)[IGV_MAX_CHUNKS],
                          LLVMValueRef (*gathered)[IGV_MAX_CHUNKS]) {
-    for (unsigned i = 0; i < group->stride; i++)
+    for (unsigned i = 0; i < group->stride; i++) {
         for (unsigned chunk = 0; group->members[i] && chunk < emit->chunks; chunk++) {
             LLVMValueRef incoming[2] = {wide[i][chunk], gathered[i][chunk]};
             wide[i][chunk] = LLVMBuildPhi(emit->builder, igv_vector_type(emit, group->type), "");
             LLVMAddIncoming(wide[i][chunk], incoming, from, 2);
         }
+    }
 }
 
 bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
     struct group group;
-    if (!find_group(emit, instruction, &group))
+    if (!find_group(emit, instruction, &group)) {
         return false;
+    }
     LLVMValueRef wide[MAX_STRIDE][IGV_MAX_CHUNKS], gathered[MAX_STRIDE][IGV_MAX_CHUNKS];
     LLVMValueRef condition = group.clustered ? NULL : wide_condition(emit, &group);
     if (!condition) {
@@ -607,10 +642,11 @@ bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
     from[0] = LLVMGetInsertBlock(emit->builder);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, slow);
-    if (fits_cluster(emit, &group))
+    if (fits_cluster(emit, &group)) {
         clustered_load(emit, &group, NULL, gathered);
-    else
+    } else {
         gather_load(emit, &group, gathered);
+    }
     from[1] = LLVMGetInsertBlock(emit->builder);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
@@ -622,10 +658,13 @@ bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
 /* The last member in block order, where all values are there. */
 static LLVMValueRef last_member(const struct group *group, LLVMValueRef first) {
     LLVMValueRef last = first;
-    for (LLVMValueRef i = first; i; i = LLVMGetNextInstruction(i))
-        for (unsigned m = 0; m < group->stride; m++)
-            if (group->members[m] == i)
+    for (LLVMValueRef i = first; i; i = LLVMGetNextInstruction(i)) {
+        for (unsigned m = 0; m < group->stride; m++) {
+            if (group->members[m] == i) {
                 last = i;
+            }
+        }
+    }
     return last;
 }
 
@@ -643,31 +682,35 @@ static void emit_store_group(struct igv_emit *emit, const struct group *group) {
     wide_store(emit, group);
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, slow);
-    if (fits_cluster(emit, group))
+    if (fits_cluster(emit, group)) {
         clustered_store(emit, group);
-    else
+    } else {
         scatter_store(emit, group);
+    }
     LLVMBuildBr(emit->builder, join);
     LLVMPositionBuilderAtEnd(emit->builder, join);
 }
 
 bool igv_emit_strided_store(struct igv_emit *emit, LLVMValueRef instruction) {
     struct igv_value *self = igv_lookup(emit, instruction);
-    if (!self)
+    if (!self) {
         return false;
+    }
     struct igv_slot *slot = igv_slot_of(self);
     if (slot->group) { /* the last of a group found earlier */
         emit_store_group(emit, slot->group);
         return true;
     }
     struct group *group = ig_arena_alloc(emit->state->arena, sizeof *group);
-    if (!group || !find_group(emit, instruction, group))
+    if (!group || !find_group(emit, instruction, group)) {
         return false;
+    }
     LLVMValueRef last = last_member(group, instruction);
     for (unsigned i = 0; i < group->stride; i++) {
         struct igv_value *member = igv_lookup(emit, group->members[i]);
-        if (!member)
+        if (!member) {
             return false;
+        }
         igv_slot_of(member)->emitted = group->members[i] != last;
     }
     igv_slot_of(igv_lookup(emit, last))->group = group;

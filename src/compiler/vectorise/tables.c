@@ -24,23 +24,26 @@ struct table {
 
 /* The index of pointer = base + index, if elements of `size` bytes are counted. */
 static LLVMValueRef index_of(struct igv_emit *emit, LLVMValueRef pointer, unsigned size) {
-    if (!LLVMIsAInstruction(pointer) || LLVMGetInstructionOpcode(pointer) != LLVMGetElementPtr)
+    if (!LLVMIsAInstruction(pointer) || LLVMGetInstructionOpcode(pointer) != LLVMGetElementPtr) {
         return NULL;
+    }
     LLVMTypeRef type = LLVMGetGEPSourceElementType(pointer);
     unsigned operands = (unsigned)LLVMGetNumOperands(pointer);
     if (operands == 3 && LLVMGetTypeKind(type) == LLVMArrayTypeKind &&
-        LLVMIsNull(LLVMGetOperand(pointer, 1)))
+        LLVMIsNull(LLVMGetOperand(pointer, 1))) {
         type = LLVMGetElementType(type);
-    else if (operands != 2)
+    } else if (operands != 2) {
         return NULL;
+    }
     return LLVMABISizeOfType(emit->layout, type) == size ? LLVMGetOperand(pointer, operands - 1)
                                                          : NULL;
 }
 
 /* The variable that a pointer is the address of, or NULL. */
 static LLVMValueRef variable_of(LLVMValueRef pointer) {
-    if (LLVMIsAInstruction(pointer) && LLVMGetInstructionOpcode(pointer) == LLVMFreeze)
+    if (LLVMIsAInstruction(pointer) && LLVMGetInstructionOpcode(pointer) == LLVMFreeze) {
         pointer = LLVMGetOperand(pointer, 0);
+    }
     return LLVMIsAGlobalVariable(pointer);
 }
 
@@ -53,9 +56,10 @@ static bool is_at_hand(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef l
 
 static bool is_table_type(LLVMTypeRef type) {
     LLVMTypeKind kind = LLVMGetTypeKind(type);
-    if (kind == LLVMIntegerTypeKind)
+    if (kind == LLVMIntegerTypeKind) {
         return LLVMGetIntTypeWidth(type) == 8 || LLVMGetIntTypeWidth(type) == 16 ||
                LLVMGetIntTypeWidth(type) == 32;
+    }
     return kind == LLVMFloatTypeKind || kind == LLVMHalfTypeKind;
 }
 
@@ -64,20 +68,24 @@ static bool find_table(struct igv_emit *emit, LLVMValueRef load, struct table *t
     LLVMTypeRef type = igv_mapped_type(emit, LLVMTypeOf(load));
     unsigned most = igl_most_registers(emit) * emit->lanes;
     if (!most || !is_table_type(type) || LLVMGetVolatile(load) ||
-        igv_exact_shape(emit, pointer, NULL) != IGV_V_VARYING)
+        igv_exact_shape(emit, pointer, NULL) != IGV_V_VARYING) {
         return false;
+    }
     unsigned size = (unsigned)LLVMStoreSizeOfType(emit->layout, type);
     LLVMValueRef index = index_of(emit, pointer, size);
     if (!index || LLVMGetAlignment(load) < size || !is_at_hand(emit, index, load) ||
         !is_at_hand(emit, LLVMGetOperand(pointer, 0), load) ||
-        igv_exact_shape(emit, LLVMGetOperand(pointer, 0), NULL) != IGV_V_UNIFORM)
+        igv_exact_shape(emit, LLVMGetOperand(pointer, 0), NULL) != IGV_V_UNIFORM) {
         return false;
+    }
     uint64_t last = igv_known_maximum(index);
-    if (last >= MOST_ENTRIES || last >= most)
+    if (last >= MOST_ENTRIES || last >= most) {
         return false;
+    }
     *table = (struct table){LLVMGetOperand(pointer, 0), index, type, size, 2, false};
-    while (table->entries <= last)
+    while (table->entries <= last) {
         table->entries *= 2;
+    }
     LLVMValueRef variable = variable_of(table->base);
     if (variable) {
         table->whole = LLVMABISizeOfType(emit->layout, LLVMGlobalGetValueType(variable)) >=
@@ -97,8 +105,9 @@ bool igv_needs_lane_for_table(struct igv_emit *emit, LLVMValueRef load) {
 static LLVMValueRef low_bits_of(struct igv_emit *emit, LLVMValueRef load, LLVMValueRef index,
                                 unsigned entries) {
     for (;;) {
-        if (!LLVMIsAInstruction(index))
+        if (!LLVMIsAInstruction(index)) {
             return index;
+        }
         LLVMOpcode opcode = LLVMGetInstructionOpcode(index);
         LLVMValueRef inner = LLVMGetOperand(index, 0);
         bool masks =
@@ -106,8 +115,9 @@ static LLVMValueRef low_bits_of(struct igv_emit *emit, LLVMValueRef load, LLVMVa
             (LLVMConstIntGetZExtValue(LLVMGetOperand(index, 1)) & (entries - 1)) == entries - 1;
         bool extends = (opcode == LLVMZExt || opcode == LLVMSExt) &&
                        LLVMGetIntTypeWidth(LLVMTypeOf(inner)) >= 8;
-        if ((!masks && !extends) || !is_at_hand(emit, inner, load))
+        if ((!masks && !extends) || !is_at_hand(emit, inner, load)) {
             return index;
+        }
         index = inner;
     }
 }
@@ -128,8 +138,9 @@ static unsigned load_table(struct igv_emit *emit, LLVMValueRef load, const struc
     }
     for (unsigned r = 0; r < count; r++) {
         LLVMValueRef picks[16];
-        for (unsigned i = 0; i < emit->lanes; i++)
+        for (unsigned i = 0; i < emit->lanes; i++) {
             picks[i] = igv_u32(emit, (r * emit->lanes + i) % table->entries);
+        }
         registers[r] = LLVMBuildShuffleVector(b, all, LLVMGetPoison(LLVMTypeOf(all)),
                                               LLVMConstVector(picks, emit->lanes), "");
     }
@@ -164,8 +175,9 @@ static LLVMValueRef is_in_one_page(struct igv_emit *emit, const struct table *ta
 
 bool igv_emit_table_load(struct igv_emit *emit, LLVMValueRef load, LLVMValueRef *results) {
     struct table table;
-    if (!find_table(emit, load, &table))
+    if (!find_table(emit, load, &table)) {
         return false;
+    }
     if (table.whole) {
         pick(emit, load, &table, results);
         return true;

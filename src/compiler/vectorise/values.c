@@ -8,15 +8,17 @@
 #include "compiler/vectorise/state.h"
 
 struct igv_value *igv_lookup(struct igv_emit *emit, LLVMValueRef value) {
-    if (!LLVMIsAInstruction(value))
+    if (!LLVMIsAInstruction(value)) {
         return NULL;
+    }
     return igv_value_of(&emit->state->analysis, value);
 }
 
 enum igv_value_shape igv_exact_shape(struct igv_emit *emit, LLVMValueRef value, long *stride) {
     struct igv_value *known = igv_lookup(emit, value);
-    if (stride)
+    if (stride) {
         *stride = known ? known->stride : 0;
+    }
     return known ? known->shape : IGV_V_UNIFORM;
 }
 
@@ -43,10 +45,12 @@ LLVMTypeRef igv_mapped_type(struct igv_emit *emit, LLVMTypeRef type) {
 }
 
 static LLVMValueRef bfloat_constant(struct igv_emit *emit, LLVMValueRef value) {
-    if (LLVMIsUndef(value) || LLVMIsPoison(value))
+    if (LLVMIsUndef(value) || LLVMIsPoison(value)) {
         return LLVMGetUndef(emit->i16);
-    if (LLVMIsNull(value))
+    }
+    if (LLVMIsNull(value)) {
         return LLVMConstNull(emit->i16);
+    }
     LLVMBool loses = 0;
     float number = (float)LLVMConstRealGetDouble(value, &loses);
     uint32_t bits;
@@ -56,22 +60,27 @@ static LLVMValueRef bfloat_constant(struct igv_emit *emit, LLVMValueRef value) {
 
 LLVMValueRef igv_leaf(struct igv_emit *emit, LLVMValueRef value) {
     LLVMTypeRef type = LLVMTypeOf(value);
-    if (LLVMIsAArgument(value))
+    if (LLVMIsAArgument(value)) {
         return LLVMGetUndef(igv_mapped_type(emit, type));
-    if (LLVMGetTypeKind(type) == LLVMBFloatTypeKind)
+    }
+    if (LLVMGetTypeKind(type) == LLVMBFloatTypeKind) {
         return bfloat_constant(emit, value);
-    if (!igv_is_pointer(type) || LLVMGetPointerAddressSpace(type) == 0)
+    }
+    if (!igv_is_pointer(type) || LLVMGetPointerAddressSpace(type) == 0) {
         return value;
+    }
     uint32_t offset;
     if (LLVMIsAGlobalVariable(value) && igv_threadgroup_offset(value, &offset)) {
         LLVMValueRef memory =
             igv_group_field(emit, offsetof(struct ingot_cpu_group, threadgroup_memory), emit->ptr);
         return igv_offset(emit, memory, (long)offset);
     }
-    if (LLVMIsUndef(value))
+    if (LLVMIsUndef(value)) {
         return LLVMGetUndef(emit->ptr);
-    if (LLVMIsNull(value))
+    }
+    if (LLVMIsNull(value)) {
         return LLVMConstNull(emit->ptr);
+    }
     return LLVMConstAddrSpaceCast(value, emit->ptr);
 }
 
@@ -79,8 +88,9 @@ LLVMValueRef igv_leaf(struct igv_emit *emit, LLVMValueRef value) {
 
 LLVMTypeRef igv_slot_type(struct igv_emit *emit, struct igv_value *value) {
     LLVMTypeRef type = igv_mapped_type(emit, LLVMTypeOf(value->value));
-    if (value->shape != IGV_V_VARYING)
+    if (value->shape != IGV_V_VARYING) {
         return type;
+    }
     return type == emit->i1 ? igv_mask_slot_type(emit) : igv_vector_type(emit, type);
 }
 
@@ -90,8 +100,9 @@ LLVMValueRef igv_to_slot_form(struct igv_emit *emit, LLVMTypeRef type, LLVMValue
 
 LLVMValueRef igv_value_slot(struct igv_emit *emit, struct igv_value *value, unsigned chunk) {
     struct igv_slot *slot = igv_slot_of(value);
-    if (value->shape != IGV_V_VARYING)
+    if (value->shape != IGV_V_VARYING) {
         chunk = 0;
+    }
     if (!slot->slot[chunk]) {
         LLVMTypeRef type = igv_slot_type(emit, value);
         slot->slot[chunk] = igv_entry_alloca(emit, type, 0);
@@ -115,16 +126,18 @@ static void set_current(struct igv_emit *emit, struct igv_slot *slot, unsigned c
 
 static LLVMValueRef stored_scalar(struct igv_emit *emit, struct igv_value *value) {
     struct igv_slot *slot = igv_slot_of(value);
-    if (is_current(emit, slot, 0))
+    if (is_current(emit, slot, 0)) {
         return slot->current[0];
+    }
     LLVMTypeRef type = igv_mapped_type(emit, LLVMTypeOf(value->value));
     return LLVMBuildLoad2(emit->builder, type, igv_value_slot(emit, value, 0), "");
 }
 
 static LLVMValueRef stored_vector(struct igv_emit *emit, struct igv_value *value, unsigned chunk) {
     struct igv_slot *slot = igv_slot_of(value);
-    if (is_current(emit, slot, chunk))
+    if (is_current(emit, slot, chunk)) {
         return slot->current[chunk];
+    }
     LLVMValueRef stored = LLVMBuildLoad2(emit->builder, igv_slot_type(emit, value),
                                          igv_value_slot(emit, value, chunk), "");
     return LLVMTypeOf(value->value) == emit->i1 ? igv_mask_from_slot(emit, stored) : stored;
@@ -134,8 +147,9 @@ static LLVMValueRef stored_vector(struct igv_emit *emit, struct igv_value *value
 
 LLVMValueRef igv_scalar(struct igv_emit *emit, LLVMValueRef value) {
     struct igv_value *known = igv_lookup(emit, value);
-    if (!known)
+    if (!known) {
         return igv_leaf(emit, value);
+    }
     if (known->shape == IGV_V_VARYING) {
         /* A lowering asked for one value of a varying operand that must be uniform: take the
          * first active lane's. */
@@ -160,19 +174,22 @@ static LLVMValueRef linear_vector(struct igv_emit *emit, LLVMValueRef scalar, lo
 /* Recomputes a CHECKED value lane by lane: exact, whatever wraps. */
 static LLVMValueRef checked_vector(struct igv_emit *emit, LLVMValueRef instruction,
                                    unsigned chunk) {
-    if (LLVMGetInstructionOpcode(instruction) == LLVMGetElementPtr)
+    if (LLVMGetInstructionOpcode(instruction) == LLVMGetElementPtr) {
         return igv_emit_gep_vector(emit, instruction, chunk);
+    }
     LLVMValueRef operands[2] = {NULL, NULL};
     int count = LLVMGetNumOperands(instruction);
-    for (int i = 0; i < count && i < 2; i++)
+    for (int i = 0; i < count && i < 2; i++) {
         operands[i] = igv_vector(emit, LLVMGetOperand(instruction, (unsigned)i), chunk);
+    }
     return igv_rebuild(emit, instruction, operands, true);
 }
 
 LLVMValueRef igv_vector(struct igv_emit *emit, LLVMValueRef value, unsigned chunk) {
     struct igv_value *known = igv_lookup(emit, value);
-    if (!known)
+    if (!known) {
         return igv_splat(emit, igv_leaf(emit, value));
+    }
     switch (known->shape) {
     case IGV_V_UNIFORM:
         return igv_splat(emit, stored_scalar(emit, known));
@@ -187,11 +204,13 @@ LLVMValueRef igv_vector(struct igv_emit *emit, LLVMValueRef value, unsigned chun
 
 LLVMValueRef igv_wraps(struct igv_emit *emit, LLVMValueRef value) {
     struct igv_value *known = igv_lookup(emit, value);
-    if (!known || known->shape != IGV_V_CHECKED)
+    if (!known || known->shape != IGV_V_CHECKED) {
         return LLVMConstInt(emit->i1, 0, 0);
+    }
     struct igv_slot *slot = igv_slot_of(known);
-    if (slot->flag && slot->current_block == emit->state->block)
+    if (slot->flag && slot->current_block == emit->state->block) {
         return slot->flag;
+    }
     return LLVMBuildLoad2(emit->builder, emit->i1, slot->flag_slot, "");
 }
 
@@ -203,22 +222,27 @@ static LLVMValueRef to_mapped(struct igv_emit *emit, LLVMValueRef value) {
     bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     LLVMTypeRef element = vector ? LLVMGetElementType(type) : type;
     LLVMTypeRef mapped = igv_mapped_type(emit, element);
-    if (mapped == element)
+    if (mapped == element) {
         return value;
-    if (vector)
+    }
+    if (vector) {
         mapped = igv_vector_type(emit, mapped);
-    if (igv_is_pointer(element))
+    }
+    if (igv_is_pointer(element)) {
         return LLVMBuildAddrSpaceCast(emit->builder, value, mapped, "");
+    }
     return LLVMBuildBitCast(emit->builder, value, mapped, "");
 }
 
 static void store_slot(struct igv_emit *emit, struct igv_value *known, unsigned chunk,
                        LLVMValueRef value) {
     set_current(emit, igv_slot_of(known), chunk, value);
-    if (!igv_slot_of(known)->escapes)
+    if (!igv_slot_of(known)->escapes) {
         return;
-    if (known->shape == IGV_V_VARYING)
+    }
+    if (known->shape == IGV_V_VARYING) {
         value = igv_to_slot_form(emit, LLVMTypeOf(known->value), value);
+    }
     LLVMBuildStore(emit->builder, value, igv_value_slot(emit, known, chunk));
 }
 
@@ -226,8 +250,9 @@ void igv_define_scalar(struct igv_emit *emit, LLVMValueRef instruction, LLVMValu
     struct igv_value *known = igv_lookup(emit, instruction);
     scalar = to_mapped(emit, scalar);
     if (known->shape == IGV_V_VARYING) {
-        for (unsigned chunk = 0; chunk < emit->chunks; chunk++)
+        for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
             store_slot(emit, known, chunk, igv_splat(emit, scalar));
+        }
         return;
     }
     store_slot(emit, known, 0, scalar);
@@ -238,9 +263,10 @@ void igv_define_vector(struct igv_emit *emit, LLVMValueRef instruction, unsigned
     struct igv_value *known = igv_lookup(emit, instruction);
     vector = to_mapped(emit, vector);
     if (known->shape != IGV_V_VARYING) {
-        if (chunk == 0)
+        if (chunk == 0) {
             store_slot(emit, known, 0,
                        LLVMBuildExtractElement(emit->builder, vector, igv_u32(emit, 0), ""));
+        }
         return;
     }
     store_slot(emit, known, chunk, vector);
@@ -252,17 +278,20 @@ void igv_define_checked(struct igv_emit *emit, LLVMValueRef instruction, LLVMVal
     struct igv_slot *slot = igv_slot_of(known);
     store_slot(emit, known, 0, scalar);
     slot->flag = wraps;
-    if (!slot->escapes)
+    if (!slot->escapes) {
         return;
-    if (!slot->flag_slot)
+    }
+    if (!slot->flag_slot) {
         slot->flag_slot = igv_entry_alloca(emit, emit->i1, 0);
+    }
     LLVMBuildStore(emit->builder, wraps, slot->flag_slot);
 }
 
 void igv_mark_emitted(struct igv_emit *emit, LLVMValueRef instruction) {
     struct igv_value *known = igv_lookup(emit, instruction);
-    if (known)
+    if (known) {
         igv_slot_of(known)->emitted = true;
+    }
 }
 
 bool igv_is_emitted(struct igv_emit *emit, LLVMValueRef instruction) {

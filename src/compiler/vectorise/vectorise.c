@@ -35,8 +35,9 @@ static void make_function(struct igv_emit *emit) {
     emit->simdgroup = LLVMGetParam(emit->function, 1);
     const struct igv_target *target = emit->request->target;
     add_string_attribute(emit, "target-cpu", target->cpu);
-    if (target->features && *target->features)
+    if (target->features && *target->features) {
         add_string_attribute(emit, "target-features", target->features);
+    }
     const char *width = target->lanes == 16 ? "512" : "256";
     add_string_attribute(emit, "prefer-vector-width", width);
     add_string_attribute(emit, "min-legal-vector-width", width);
@@ -62,32 +63,38 @@ static void make_entry_mask(struct igv_emit *emit) {
 }
 
 static bool used_elsewhere(LLVMValueRef value) {
-    if (LLVMIsAExtractValueInst(value))
+    if (LLVMIsAExtractValueInst(value)) {
         return true; /* defined where its cmpxchg is */
+    }
     LLVMBasicBlockRef home = LLVMGetInstructionParent(value);
-    if (LLVMGetInstructionOpcode(value) == LLVMPHI)
+    if (LLVMGetInstructionOpcode(value) == LLVMPHI) {
         return true;
+    }
     for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
         LLVMValueRef user = LLVMGetUser(use);
-        if (LLVMGetInstructionParent(user) != home)
+        if (LLVMGetInstructionParent(user) != home) {
             return true;
-        if (LLVMGetInstructionOpcode(user) == LLVMPHI)
+        }
+        if (LLVMGetInstructionOpcode(user) == LLVMPHI) {
             return true;
+        }
     }
     return false;
 }
 
 /* A CHECKED value used elsewhere is recomputed there from its operands. */
 static void keep_operands(struct igv_state *state, struct igv_value *value) {
-    if (value->shape != IGV_V_CHECKED)
+    if (value->shape != IGV_V_CHECKED) {
         return;
+    }
     int count = LLVMGetNumOperands(value->value);
     for (int i = 0; i < count; i++) {
         LLVMValueRef operand = LLVMGetOperand(value->value, (unsigned)i);
         struct igv_value *known =
             LLVMIsAInstruction(operand) ? igv_value_of(&state->analysis, operand) : NULL;
-        if (!known || igv_slot_of(known)->escapes)
+        if (!known || igv_slot_of(known)->escapes) {
             continue;
+        }
         igv_slot_of(known)->escapes = true;
         keep_operands(state, known);
     }
@@ -105,25 +112,33 @@ static bool allocate(struct igv_state *state) {
     state->deferred = ig_arena_array(arena, blocks, sizeof *state->deferred);
     state->exits = ig_arena_array(arena, loops + 1, sizeof *state->exits);
     if (!state->blocks || !state->leaves || !state->mask_slots || !state->entry_masked ||
-        !state->guarded || !state->deferred || !state->exits)
+        !state->guarded || !state->deferred || !state->exits) {
         return false;
-    for (unsigned i = 0; i < blocks; i++)
-        if (!(state->deferred[i] = ig_arena_array(arena, state->words, sizeof(uint64_t))))
+    }
+    for (unsigned i = 0; i < blocks; i++) {
+        if (!(state->deferred[i] = ig_arena_array(arena, state->words, sizeof(uint64_t)))) {
             return false;
-    for (unsigned i = 0; i < loops; i++)
-        if (!(state->exits[i] = ig_arena_array(arena, state->words, sizeof(uint64_t))))
+        }
+    }
+    for (unsigned i = 0; i < loops; i++) {
+        if (!(state->exits[i] = ig_arena_array(arena, state->words, sizeof(uint64_t)))) {
             return false;
+        }
+    }
     for (unsigned i = 0; i < state->analysis.value_count; i++) {
         struct igv_slot *slot = ig_arena_alloc(arena, sizeof *slot);
-        if (!slot)
+        if (!slot) {
             return false;
+        }
         slot->current_block = IGV_NONE;
         slot->escapes = used_elsewhere(state->analysis.values[i].value);
         state->analysis.values[i].emit = slot;
     }
-    for (unsigned i = 0; i < state->analysis.value_count; i++)
-        if (igv_slot_of(&state->analysis.values[i])->escapes)
+    for (unsigned i = 0; i < state->analysis.value_count; i++) {
+        if (igv_slot_of(&state->analysis.values[i])->escapes) {
             keep_operands(state, &state->analysis.values[i]);
+        }
+    }
     return true;
 }
 
@@ -133,8 +148,9 @@ static void emit_function(struct igv_emit *emit) {
     igv_lines_start(emit);
     state->entry = igv_append_block(emit, "slots");
     LLVMBasicBlockRef setup = igv_append_block(emit, "setup");
-    for (unsigned i = 0; i < state->analysis.block_count; i++)
+    for (unsigned i = 0; i < state->analysis.block_count; i++) {
         state->blocks[i] = igv_append_block(emit, "block");
+    }
     LLVMPositionBuilderAtEnd(emit->builder, setup);
     state->block = IGV_NONE;
     make_entry_mask(emit);
@@ -160,11 +176,13 @@ ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *req
     emit.error = &trouble;
     state.emit = &emit;
     ingot_status status = igv_analyse(arena, request, &state.analysis, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
-    if (!allocate(&state))
+    }
+    if (!allocate(&state)) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory while vectorising %s",
                        request->name);
+    }
     make_types(&emit);
     emit.builder = LLVMCreateBuilderInContext(emit.context);
     emit_function(&emit);

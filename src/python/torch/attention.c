@@ -83,10 +83,11 @@ ingot_status torch_op_cache_copy_(struct frame *frame) {
     const void *numbers = NULL;
     const ingot_tensor *pairs = frame_host(frame, 2, &numbers);
     if (!frame->status &&
-        (pairs->rank != 2 || pairs->shape[1] != 2 || pairs->type != INGOT_SCALAR_I64))
+        (pairs->rank != 2 || pairs->shape[1] != 2 || pairs->type != INGOT_SCALAR_I64)) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "pairs has %u dimensions, the last of extent %lld; it must be int64 [count, 2]",
                    pairs->rank, (long long)frame_extent(pairs, -1));
+    }
     desc.pairs = numbers;
     desc.pair_count = frame->status ? 0 : (size_t)pairs->shape[0];
     return FRAME_RUN(frame, ingot_op_cache_copy, &desc);

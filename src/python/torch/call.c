@@ -32,8 +32,9 @@ static torch_tensor *take_handle(PyObject *take, PyObject *tensor) {
 
 static bool take_list(struct frame *frame, uint32_t argument, PyObject *take, PyObject *value) {
     Py_ssize_t count = PySequence_Size(value);
-    if (count < 0)
+    if (count < 0) {
         return false;
+    }
     struct frame_list *list = frame_add_list(frame, argument, (size_t)count);
     if (!list) {
         PyErr_NoMemory();
@@ -43,8 +44,9 @@ static bool take_list(struct frame *frame, uint32_t argument, PyObject *take, Py
         PyObject *tensor = PySequence_GetItem(value, i);
         torch_tensor *handle = tensor ? take_handle(take, tensor) : NULL;
         Py_XDECREF(tensor);
-        if (!handle)
+        if (!handle) {
             return false;
+        }
         list->handles[list->count++] = handle;
     }
     return true;
@@ -58,8 +60,9 @@ static bool take_argument(struct frame *frame, uint32_t argument, PyObject *take
     case ARGUMENT_TENSOR_LIST:
         return take_list(frame, argument, take, value);
     case ARGUMENT_OPTIONAL_TENSOR:
-        if (value == Py_None)
+        if (value == Py_None) {
             return true; /* fallthrough */
+        }
     case ARGUMENT_TENSOR:
         *slot = (torch_value)take_handle(take, value);
         return *slot != 0;
@@ -71,8 +74,9 @@ static bool take_argument(struct frame *frame, uint32_t argument, PyObject *take
         *slot = PyObject_IsTrue(value) == 1;
         return !PyErr_Occurred();
     case ARGUMENT_OPTIONAL_INT:
-        if (value == Py_None)
+        if (value == Py_None) {
             return true; /* fallthrough */
+        }
     case ARGUMENT_INT:
         *slot = (torch_value)PyLong_AsLongLong(value);
         return !PyErr_Occurred();
@@ -85,23 +89,26 @@ static bool take_argument(struct frame *frame, uint32_t argument, PyObject *take
 
 /* None, a tensor, or a tuple of tensors. */
 static PyObject *give_outputs(const struct operation *operation, const torch_value *stack) {
-    if (operation->output_count == 0)
+    if (operation->output_count == 0) {
         Py_RETURN_NONE;
+    }
     PyObject *give = find_operator("_give");
     PyObject *outputs = PyTuple_New(operation->output_count);
     for (uint32_t i = 0; i < operation->output_count; i++) {
         PyObject *number = PyLong_FromVoidPtr((void *)stack[i]);
         PyObject *tensor =
             give && outputs && number ? PyObject_CallFunctionObjArgs(give, number, NULL) : NULL;
-        if (!tensor)
+        if (!tensor) {
             Py_CLEAR(outputs);
-        else
+        } else {
             PyTuple_SetItem(outputs, i, tensor);
+        }
         Py_XDECREF(number);
     }
     Py_XDECREF(give);
-    if (!outputs || operation->output_count != 1)
+    if (!outputs || operation->output_count != 1) {
         return outputs;
+    }
     PyObject *single = PyTuple_GetItem(outputs, 0);
     Py_INCREF(single);
     Py_DECREF(outputs);
@@ -111,9 +118,11 @@ static PyObject *give_outputs(const struct operation *operation, const torch_val
 static const struct operation *find_operation(PyObject *arguments) {
     PyObject *name = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : NULL;
     const struct operation *operation = NULL;
-    for (size_t i = 0; name && PyUnicode_Check(name) && (operation = torch_operation(i)); i++)
-        if (PyUnicode_CompareWithASCIIString(name, operation->name) == 0)
+    for (size_t i = 0; name && PyUnicode_Check(name) && (operation = torch_operation(i)); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, operation->name) == 0) {
             break;
+        }
+    }
     if (!operation) {
         PyErr_SetString(PyExc_TypeError, "torch_call: the first argument is no operator's name");
     } else if (!operation->argument_count) {
@@ -131,24 +140,28 @@ PyObject *torch_call(PyObject *module, PyObject *arguments) {
     (void)module;
     const struct operation *operation = find_operation(arguments);
     PyObject *take = operation ? find_operator("_take") : NULL;
-    if (!take)
+    if (!take) {
         return NULL;
+    }
     struct frame frame;
     torch_value stack[FRAME_OUTPUTS] = {0};
     bool taken = true;
     frame_begin(&frame, operation);
-    for (uint32_t i = 0; i < operation->argument_count && taken; i++)
+    for (uint32_t i = 0; i < operation->argument_count && taken; i++) {
         taken = take_argument(&frame, i, take, PyTuple_GetItem(arguments, (Py_ssize_t)i + 1));
+    }
     Py_DECREF(take);
     Py_BEGIN_ALLOW_THREADS;
-    if (taken)
+    if (taken) {
         frame_run(&frame);
-    else
+    } else {
         frame.status = INGOT_INVALID_ARGUMENT;
+    }
     frame_close(&frame, stack);
     Py_END_ALLOW_THREADS;
     if (taken && frame.status &&
-        (frame.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0)) /* Ctrl-C has an error */
+        (frame.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0)) { /* Ctrl-C has an error */
         PyErr_SetString(PyExc_RuntimeError, frame.message);
+    }
     return frame.status ? NULL : give_outputs(operation, stack);
 }

@@ -34,17 +34,20 @@ static bool take_tensor(PyObject *object, torch_tensor **tensor) {
 }
 
 static bool take_list(struct frame *frame, uint32_t argument, PyObject *value, bool *gradient) {
-    if (!PyList_CheckExact(value))
+    if (!PyList_CheckExact(value)) {
         return false;
+    }
     const Py_ssize_t count = PyList_Size(value);
     struct frame_list *list = frame_add_list(frame, argument, (size_t)count);
     for (Py_ssize_t i = 0; list && i < count; i++) {
         torch_tensor *tensor = NULL;
         const bool taken = take_tensor(PyList_GetItem(value, i), &tensor);
-        if (tensor)
+        if (tensor) {
             list->handles[list->count++] = tensor;
-        if (!taken)
+        }
+        if (!taken) {
             return false;
+        }
     }
     *gradient |= list && state_needs_gradient(list->handles, list->count);
     return list != NULL;
@@ -64,8 +67,9 @@ static bool take_number(argument_kind kind, PyObject *value, torch_value *slot) 
     } else {
         return false;
     }
-    if (!PyErr_Occurred())
+    if (!PyErr_Occurred()) {
         return true;
+    }
     PyErr_Clear();
     return false;
 }
@@ -73,13 +77,16 @@ static bool take_number(argument_kind kind, PyObject *value, torch_value *slot) 
 static bool take_argument(struct frame *frame, uint32_t argument, PyObject *value, bool *gradient) {
     const argument_kind kind = frame->operation->arguments[argument].kind;
     const bool optional = kind == ARGUMENT_OPTIONAL_TENSOR || kind == ARGUMENT_OPTIONAL_INT;
-    if (optional && value == Py_None)
+    if (optional && value == Py_None) {
         return true;
+    }
     frame->present[argument] = true;
-    if (kind == ARGUMENT_TENSOR_LIST)
+    if (kind == ARGUMENT_TENSOR_LIST) {
         return take_list(frame, argument, value, gradient);
-    if (kind != ARGUMENT_TENSOR && kind != ARGUMENT_OPTIONAL_TENSOR)
+    }
+    if (kind != ARGUMENT_TENSOR && kind != ARGUMENT_OPTIONAL_TENSOR) {
         return take_number(kind, value, &frame->values[argument]);
+    }
     torch_tensor *tensor = NULL;
     const bool taken = take_tensor(value, &tensor);
     frame->values[argument] = (torch_value)tensor; /* the frame lets go of it */
@@ -90,12 +97,14 @@ static bool take_argument(struct frame *frame, uint32_t argument, PyObject *valu
 static enum outcome take_arguments(struct frame *frame, PyObject *const *values, Py_ssize_t count) {
     const struct operation *operation = frame->operation;
     bool gradient = false;
-    if (count > (Py_ssize_t)operation->argument_count || !state_is_plain())
+    if (count > (Py_ssize_t)operation->argument_count || !state_is_plain()) {
         return ORDINARY;
+    }
     for (uint32_t i = 0; i < operation->argument_count; i++) {
         if (i < count) {
-            if (!take_argument(frame, i, values[i], &gradient))
+            if (!take_argument(frame, i, values[i], &gradient)) {
                 return ORDINARY;
+            }
         } else if (operation->arguments[i].has_default) {
             frame->values[i] = operation->arguments[i].by_default;
         } else {
@@ -126,21 +135,25 @@ static PyObject *give_outputs(const struct operation *operation, const torch_val
         given &= objects[i] != NULL;
         torch.delete_tensor(tensor);
     }
-    if (given && operation->output_count == 1)
+    if (given && operation->output_count == 1) {
         return objects[0];
+    }
     PyObject *result = NULL;
     if (given && operation->output_count == 0) {
         result = Py_None;
         Py_INCREF(result);
     } else if (given && (result = PyTuple_New(operation->output_count))) {
-        for (uint32_t i = 0; i < operation->output_count; i++)
+        for (uint32_t i = 0; i < operation->output_count; i++) {
             PyTuple_SetItem(result, i, objects[i]);
+        }
         return result;
     }
-    for (uint32_t i = 0; i < operation->output_count; i++)
+    for (uint32_t i = 0; i < operation->output_count; i++) {
         Py_XDECREF(objects[i]);
-    if (!result && !PyErr_Occurred())
+    }
+    if (!result && !PyErr_Occurred()) {
         PyErr_Format(PyExc_RuntimeError, "%s: torch could not give its result", operation->name);
+    }
     return result;
 }
 
@@ -161,10 +174,12 @@ static PyObject *call(PyObject *self, PyObject *const *values, Py_ssize_t count)
     frame_run(&frame);
     Py_END_ALLOW_THREADS;
     frame_close(&frame, stack); /* with the GIL, which torch would take for each tensor */
-    if (!frame.status)
+    if (!frame.status) {
         return give_outputs(direct->operation, stack);
-    if (frame.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0) /* Ctrl-C has an error */
+    }
+    if (frame.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0) { /* Ctrl-C has an error */
         PyErr_SetString(PyExc_RuntimeError, frame.message);
+    }
     return NULL;
 }
 
@@ -172,18 +187,22 @@ PyObject *torch_direct(PyObject *module, PyObject *arguments) {
     (void)module;
     const char *name = NULL;
     PyObject *ordinary = NULL, *gradient = NULL;
-    if (!PyArg_ParseTuple(arguments, "sOO:torch_direct", &name, &ordinary, &gradient))
+    if (!PyArg_ParseTuple(arguments, "sOO:torch_direct", &name, &ordinary, &gradient)) {
         return NULL;
+    }
     const struct operation *operation = NULL;
     for (size_t i = 0; (operation = torch_operation(i)) && strcmp(operation->name, name) != 0; i++)
         ;
-    if (!operation || !operation->argument_count)
+    if (!operation || !operation->argument_count) {
         return PyErr_Format(PyExc_ValueError, "torch_direct: there is no operator \"%s\"", name);
-    if (!state.complete || !state_has_objects())
+    }
+    if (!state.complete || !state_has_objects()) {
         Py_RETURN_NONE;
+    }
     struct direct *direct = malloc(sizeof *direct);
-    if (!direct)
+    if (!direct) {
         return PyErr_NoMemory();
+    }
     *direct = (struct direct){operation, ordinary, gradient, {0}};
     direct->method = (PyMethodDef){operation->name, (PyCFunction)(void (*)(void))call,
                                    METH_FASTCALL, "An operator past the dispatcher."};

@@ -8,21 +8,24 @@ static ingot_bags bags(struct frame *frame, uint32_t first, uint32_t mode) {
                        .sample_weights = frame_optional(frame, first + 2, LAYOUT_DENSE),
                        .include_last_offset = frame_bool(frame, mode + 1)};
     int64_t value = frame_int(frame, mode);
-    if (value < INGOT_BAG_SUM || value > INGOT_BAG_MAX)
+    if (value < INGOT_BAG_SUM || value > INGOT_BAG_MAX) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "mode is %lld; it must be 0 (sum), 1 (mean) or 2 (max)", (long long)value);
+    }
     bags.mode = (ingot_bag_mode)value;
     bags.has_padding = frame_optional_int(frame, mode + 2, &bags.padding_index);
     return bags;
 }
 
 static int64_t bag_count(struct frame *frame, const ingot_bags *bags) {
-    if (!bags->offsets)
+    if (!bags->offsets) {
         return frame_extent(bags->indices, 0);
+    }
     int64_t count = frame_extent(bags->offsets, 0) - bags->include_last_offset;
-    if (count < 0)
+    if (count < 0) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "offsets has 0 elements; with include_last_offset it has at least 1");
+    }
     return count < 0 ? 0 : count;
 }
 
@@ -31,13 +34,15 @@ static int64_t bag_count(struct frame *frame, const ingot_bags *bags) {
 static void check_indices(struct frame *frame, const ingot_tensor *indices, int64_t rows) {
     int64_t first = 0, count = 1;
     const int64_t wrong = frame_outside(frame, indices, rows, NULL, &first);
-    for (uint32_t i = 0; i < indices->rank && wrong; i++)
+    for (uint32_t i = 0; i < indices->rank && wrong; i++) {
         count *= indices->shape[i];
-    if (wrong)
+    }
+    if (wrong) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "%lld of the %lld indices are not between 0 and %lld, the table's last row; the "
                    "first of them is %lld",
                    (long long)wrong, (long long)count, (long long)rows - 1, (long long)first);
+    }
 }
 
 ingot_status torch_op_embedding_bag(struct frame *frame) {

@@ -12,8 +12,9 @@
 static PyObject *python_register(PyObject *module, PyObject *path) {
     (void)module;
     PyObject *bytes = NULL;
-    if (!PyUnicode_FSConverter(path, &bytes))
+    if (!PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
+    }
     char message[512];
     bool done = torch_register_operators(PyBytes_AsString(bytes), message, sizeof message);
     Py_DECREF(bytes);
@@ -30,8 +31,9 @@ static PyObject *python_schemas(PyObject *module, PyObject *unused) {
     const struct operation *operation;
     for (size_t i = 0; schemas && (operation = torch_operation(i)); i++) {
         PyObject *text = PyUnicode_FromString(operation->signature);
-        if (!text || PyDict_SetItemString(schemas, operation->name, text) != 0)
+        if (!text || PyDict_SetItemString(schemas, operation->name, text) != 0) {
             Py_CLEAR(schemas);
+        }
         Py_XDECREF(text);
     }
     return schemas;
@@ -42,11 +44,13 @@ static PyObject *python_unimplemented(PyObject *module, PyObject *unused) {
     PyObject *names = PyList_New(0);
     const struct operation *operation;
     for (size_t i = 0; names && (operation = torch_operation(i)); i++) {
-        if (!torch_needs_python(operation))
+        if (!torch_needs_python(operation)) {
             continue;
+        }
         PyObject *name = PyUnicode_FromString(operation->name);
-        if (!name || PyList_Append(names, name) != 0)
+        if (!name || PyList_Append(names, name) != 0) {
             Py_CLEAR(names);
+        }
         Py_XDECREF(name);
     }
     return names;

@@ -7,12 +7,15 @@ static const ingot_tensor *output(struct frame *frame, uint32_t number, const in
                                   int64_t second) {
     int64_t shape[INGOT_MAX_RANK] = {0};
     uint32_t batch = a->rank < 2 ? 0 : a->rank - 2;
-    for (uint32_t i = 0; i < batch; i++)
+    for (uint32_t i = 0; i < batch; i++) {
         shape[i] = a->shape[i];
-    if (count > 0)
+    }
+    if (count > 0) {
         shape[batch] = first;
-    if (count > 1)
+    }
+    if (count > 1) {
         shape[batch + 1] = second;
+    }
     return frame_output(frame, number, type, batch + count, shape);
 }
 

@@ -3,9 +3,10 @@
 
 static ingot_epilogue epilogue(struct frame *frame, uint32_t argument) {
     int64_t value = frame_int(frame, argument);
-    if (value < INGOT_EPILOGUE_NONE || value > INGOT_EPILOGUE_GELU_TANH)
+    if (value < INGOT_EPILOGUE_NONE || value > INGOT_EPILOGUE_GELU_TANH) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT, "epilogue is %lld; it must be %d to %d",
                    (long long)value, INGOT_EPILOGUE_NONE, INGOT_EPILOGUE_GELU_TANH);
+    }
     return (ingot_epilogue)value;
 }
 
@@ -22,9 +23,10 @@ static const ingot_tensor *product(struct frame *frame, const ingot_tensor *a,
                                    const ingot_tensor *b, int64_t m, int64_t n) {
     uint32_t rank = a->rank > b->rank ? a->rank : b->rank;
     int64_t shape[INGOT_MAX_RANK] = {0};
-    if (a->rank < 2 || b->rank < 2)
+    if (a->rank < 2 || b->rank < 2) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "a has %u dimensions and b has %u; both must have at least 2", a->rank, b->rank);
+    }
     for (uint32_t i = 0; i + 2 < rank; i++) {
         int64_t of_a = frame_extent(a, (int)i - (int)rank),
                 of_b = frame_extent(b, (int)i - (int)rank);
@@ -63,12 +65,14 @@ static ingot_quantised weights(struct frame *frame, uint32_t packed) {
 ingot_status torch_op_quantise(struct frame *frame) {
     const ingot_tensor *x = frame_tensor(frame, 0, LAYOUT_DENSE);
     uint32_t bits = frame_u32(frame, 1), group = frame_u32(frame, 2);
-    if ((bits != 4 && bits != 8) || group == 0)
+    if ((bits != 4 && bits != 8) || group == 0) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "bits is %u and group %u; bits must be 4 or 8, group 32, 64 or 128", bits,
                    group);
-    if (frame->status)
+    }
+    if (frame->status) {
         return frame->status;
+    }
     const int64_t rows = frame_extent(x, 0), columns = frame_extent(x, 1);
     const int64_t packed[] = {rows, columns * bits / 8}, scales[] = {rows, columns / group};
     const ingot_quantise_desc desc = {
@@ -94,10 +98,12 @@ ingot_status torch_op_dequantise(struct frame *frame) {
 static const ingot_tensor *quantised_product(struct frame *frame, const ingot_tensor *x,
                                              const ingot_quantised *weights) {
     int64_t shape[INGOT_MAX_RANK] = {0};
-    for (uint32_t i = 0; i + 1 < x->rank; i++)
+    for (uint32_t i = 0; i + 1 < x->rank; i++) {
         shape[i] = x->shape[i];
-    if (x->rank)
+    }
+    if (x->rank) {
         shape[x->rank - 1] = frame_extent(weights->scales, 0);
+    }
     return frame_output(frame, 0, x->type, x->rank, shape);
 }
 

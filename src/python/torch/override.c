@@ -34,8 +34,9 @@ static int type_index(ingot_scalar_type type) {
 
 bool limit_allows(enum limit limit, ingot_scalar_type type, int64_t elements) {
     int index = type_index(type);
-    if (index < 0)
+    if (index < 0) {
         return false;
+    }
     const struct limit_span *span = &limits[limit][index];
     return elements >= span->least && elements <= span->most;
 }
@@ -43,13 +44,17 @@ bool limit_allows(enum limit limit, ingot_scalar_type type, int64_t elements) {
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 void call_leave(struct call *call) {
-    for (uint32_t i = 0; i < CALL_TENSORS; i++)
-        if (call->tensors[i])
+    for (uint32_t i = 0; i < CALL_TENSORS; i++) {
+        if (call->tensors[i]) {
             torch.delete_tensor(call->tensors[i]);
-    if (call->list)
+        }
+    }
+    if (call->list) {
         torch.delete_list(call->list);
-    if (call->string)
+    }
+    if (call->string) {
         torch.delete_string(call->string);
+    }
 }
 
 torch_tensor *call_tensor(struct call *call, uint32_t place, uint32_t argument) {
@@ -60,8 +65,9 @@ torch_tensor *call_tensor(struct call *call, uint32_t place, uint32_t argument) 
 /* torch itself passes tensors of nothing for absent ones: all of them are one object. */
 static bool is_undefined(torch_tensor *tensor) {
     static const void *undefined;
-    if (!undefined)
+    if (!undefined) {
         undefined = dlsym(torch.library, "_ZN3c1019UndefinedTensorImpl10_singletonE");
+    }
     const void *implementation;
     memcpy(&implementation, tensor, sizeof implementation);
     return implementation == undefined;
@@ -86,8 +92,9 @@ cpp_optional_double call_optional_double(struct call *call, uint32_t argument) {
 
 cpp_optional_tensor call_as_optional(torch_tensor *tensor) {
     cpp_optional_tensor optional = {NULL, tensor != NULL};
-    if (tensor)
+    if (tensor) {
         memcpy(&optional.tensor, tensor, sizeof optional.tensor);
+    }
     return optional;
 }
 
@@ -97,8 +104,9 @@ struct look look_at(torch_tensor *tensor) {
     int32_t dtype = 0;
     if (torch.get_dtype(tensor, &dtype) || torch_to_scalar(dtype) == INGOT_SCALAR_NONE ||
         torch.get_rank(tensor, &look.rank) || torch.get_shape(tensor, &shape) ||
-        torch.get_strides(tensor, &strides))
+        torch.get_strides(tensor, &strides)) {
         return look;
+    }
     for (int64_t i = look.rank; i-- > 0;) {
         look.dense &= shape[i] == 1 || strides[i] == look.elements;
         look.elements *= shape[i];
@@ -128,8 +136,9 @@ static bool run(struct call *call, const struct operation *operation, const torc
     frame_run(&frame);
     frame_close(&frame, outputs);
     if (frame.status) {
-        if (message)
+        if (message) {
             memcpy(message, frame.message, sizeof frame.message);
+        }
         return false;
     }
     atomic_fetch_add_explicit(&call->override->replaced, 1, memory_order_relaxed);
@@ -144,8 +153,9 @@ bool call_attempt(struct call *call, const struct operation *operation, const to
 void call_replace(struct call *call, const struct operation *operation, const torch_value *values,
                   torch_value *outputs) {
     char message[sizeof((struct frame *)0)->message];
-    if (!run(call, operation, values, outputs, message))
+    if (!run(call, operation, values, outputs, message)) {
         torch.check(false, operation->name, "ingot", 0, message);
+    }
 }
 
 void (*call_pass_on(struct call *call))(void) {

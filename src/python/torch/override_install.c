@@ -17,11 +17,13 @@ static bool look_up(const char *symbol, void *field) {
 
 /* Can this torch hand its arguments over, and is there the function that it stands for? */
 static bool is_possible(struct override *override) {
-    if ((override->lists && !torch.list_size) || (override->strings && !torch.string_text))
+    if ((override->lists && !torch.list_size) || (override->strings && !torch.string_text)) {
         return false;
+    }
     if (override->composite &&
-        (!torch.tensor_to_python || !torch.call_versioned || !state.complete))
+        (!torch.tensor_to_python || !torch.call_versioned || !state.complete)) {
         return false;
+    }
     return override->function || look_up(override->original, &override->function);
 }
 
@@ -29,11 +31,13 @@ static PyObject *names(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < OVERRIDE_COUNT; i++) {
-        if (!is_possible(&overrides[i]))
+        if (!is_possible(&overrides[i])) {
             continue;
+        }
         PyObject *name = PyUnicode_FromFormat("aten::%s", overrides[i].name);
-        if (!name || PyList_Append(list, name) != 0)
+        if (!name || PyList_Append(list, name) != 0) {
             Py_CLEAR(list);
+        }
         Py_XDECREF(name);
     }
     return list;
@@ -41,19 +45,24 @@ static PyObject *names(PyObject *module, PyObject *unused) {
 
 static struct override *find(PyObject *name) {
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    for (size_t i = 0; text && i < OVERRIDE_COUNT; i++)
+    for (size_t i = 0; text && i < OVERRIDE_COUNT; i++) {
         if (!strncmp(text, "aten::", 6) && !strcmp(text + 6, overrides[i].name) &&
-            is_possible(&overrides[i]))
+            is_possible(&overrides[i])) {
             return &overrides[i];
-    if (!PyErr_Occurred())
+        }
+    }
+    if (!PyErr_Occurred()) {
         PyErr_Format(PyExc_ValueError, "%R is no operator that can be overridden from C", name);
+    }
     return NULL;
 }
 
 static void take_back(struct override *override) {
-    for (size_t i = 0; i < 2; i++)
-        if (override->libraries[i])
+    for (size_t i = 0; i < 2; i++) {
+        if (override->libraries[i]) {
             torch.library_delete(override->libraries[i]);
+        }
+    }
     override->libraries[0] = override->libraries[1] = NULL;
 }
 
@@ -61,12 +70,14 @@ static PyObject *install(PyObject *module, PyObject *name) {
     (void)module;
     static const char *const keys[] = {"CPU", "AutogradCPU"};
     struct override *override = find(name);
-    if (!override)
+    if (!override) {
         return NULL;
+    }
     for (size_t i = 0; i < (override->composite ? 2 : 1); i++) {
         torch_library **library = &override->libraries[i];
-        if (*library)
+        if (*library) {
             continue;
+        }
         if (torch.library_implement("aten", keys[i], "ingot", 0, library) ||
             (torch.implement_versioned
                  ? torch.implement_versioned(*library, override->name, override->kernel,
@@ -83,8 +94,9 @@ static PyObject *install(PyObject *module, PyObject *name) {
 static PyObject *uninstall(PyObject *module, PyObject *name) {
     (void)module;
     struct override *override = find(name);
-    if (!override)
+    if (!override) {
         return NULL;
+    }
     take_back(override);
     Py_RETURN_NONE;
 }
@@ -100,10 +112,12 @@ static PyObject *set_limits(PyObject *module, PyObject *spans) {
         long long numbers[2 * LIMIT_TYPES] = {1, 0, 1, 0, 1, 0};
         PyObject *span = PyDict_GetItemString(spans, limit_names[i]);
         if (span && !PyArg_ParseTuple(span, "LLLLLL:override_limits", &numbers[0], &numbers[1],
-                                      &numbers[2], &numbers[3], &numbers[4], &numbers[5]))
+                                      &numbers[2], &numbers[3], &numbers[4], &numbers[5])) {
             return NULL;
-        for (size_t j = 0; j < LIMIT_TYPES; j++)
+        }
+        for (size_t j = 0; j < LIMIT_TYPES; j++) {
             limits[i][j] = (struct limit_span){numbers[2 * j], numbers[2 * j + 1]};
+        }
     }
     Py_RETURN_NONE;
 }
@@ -119,8 +133,9 @@ static PyObject *counts(PyObject *module, PyObject *name) {
 static PyObject *reset_counts(PyObject *module, PyObject *name) {
     (void)module;
     struct override *override = find(name);
-    if (!override)
+    if (!override) {
         return NULL;
+    }
     atomic_store(&override->replaced, 0);
     atomic_store(&override->passed, 0);
     Py_RETURN_NONE;

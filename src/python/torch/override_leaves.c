@@ -24,8 +24,9 @@ static bool fits(const struct look *x, enum limit limit) {
 
 static bool gradient_fits(torch_tensor *d_out, torch_tensor *x, enum limit limit) {
     const struct look of_x = look_at(x);
-    if (!fits(&of_x, limit))
+    if (!fits(&of_x, limit)) {
         return false;
+    }
     const struct look of_d_out = look_at(d_out);
     return of_d_out.type == of_x.type && of_d_out.dense && look_same_shape(&of_d_out, &of_x);
 }
@@ -176,24 +177,29 @@ enum { LARGEST_HEAD = 256 };
 
 static bool attention_fits(const struct look *q, const struct look *k, const struct look *v,
                            bool causal) {
-    if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->type != k->type || q->type != v->type)
+    if (q->rank != 4 || k->rank != 4 || v->rank != 4 || q->type != k->type || q->type != v->type) {
         return false;
+    }
     const int64_t queries = q->shape[2], keys = k->shape[2], width = q->shape[3];
     /* torch's causal mask starts at the first key, ingot's ends at the last */
-    if ((causal && queries != keys) || memcmp(v->shape, k->shape, 3 * sizeof *k->shape))
+    if ((causal && queries != keys) || memcmp(v->shape, k->shape, 3 * sizeof *k->shape)) {
         return false;
+    }
     if (k->shape[0] != q->shape[0] || k->shape[3] != width || v->shape[3] != width ||
-        !k->shape[1] || q->shape[1] % k->shape[1] || width <= 0 || width > LARGEST_HEAD)
+        !k->shape[1] || q->shape[1] % k->shape[1] || width <= 0 || width > LARGEST_HEAD) {
         return false;
-    if (q->strides[3] != 1 || k->strides[3] != 1 || v->strides[3] != 1)
+    }
+    if (q->strides[3] != 1 || k->strides[3] != 1 || v->strides[3] != 1) {
         return false;
+    }
     return limit_allows(queries == 1 ? LIMIT_attention_decode : LIMIT_attention, q->type,
                         q->shape[0] * q->shape[1] * queries * keys);
 }
 
 static bool mask_fits(torch_tensor *mask, ingot_scalar_type type) {
-    if (!mask)
+    if (!mask) {
         return true;
+    }
     const struct look look = look_at(mask);
     return look.type == INGOT_SCALAR_BOOL || look.type == INGOT_SCALAR_F32 || look.type == type;
 }
@@ -202,34 +208,39 @@ static bool mask_fits(torch_tensor *mask, ingot_scalar_type type) {
 static void with_strides(torch_value *stack, const int64_t *strides) {
     torch_tensor *tensor = (torch_tensor *)*stack, *other = NULL;
     const struct look look = look_at(tensor);
-    if (!memcmp(look.strides, strides, (size_t)look.rank * sizeof *strides))
+    if (!memcmp(look.strides, strides, (size_t)look.rank * sizeof *strides)) {
         return;
+    }
     torch_error error =
         torch.empty_strided(look.rank, look.shape, strides, torch_from_scalar(look.type),
                             torch.device_cpu(), -1, &other) ||
         torch.copy(other, tensor, 0);
     torch.delete_tensor(tensor);
     *stack = (torch_value)other;
-    if (error && other)
+    if (error && other) {
         torch.delete_tensor(other);
+    }
     torch.check(!error, "attention", "ingot", 0, "attention: torch could not copy the result");
 }
 
 /* The strides of torch.empty_like: dimensions in the order of the model's memory, without gaps. */
 static void strides_like(const struct look *model, int64_t strides[4]) {
     int order[4] = {3, 2, 1, 0};
-    for (int i = 1; i < 4; i++)
+    for (int i = 1; i < 4; i++) {
         for (int j = i; j > 0; j--) {
             const int inner = order[j - 1], outer = order[j];
             const int64_t of_inner = model->strides[inner], of_outer = model->strides[outer];
-            if (of_inner == 0 || of_outer == 0)
+            if (of_inner == 0 || of_outer == 0) {
                 continue;
+            }
             if (of_inner < of_outer ||
-                (of_inner == of_outer && model->shape[inner] <= model->shape[outer]))
+                (of_inner == of_outer && model->shape[inner] <= model->shape[outer])) {
                 break;
+            }
             order[j - 1] = outer;
             order[j] = inner;
         }
+    }
     int64_t stride = 1;
     bool as_model = true;
     for (int i = 0; i < 4; i++) {
@@ -237,8 +248,9 @@ static void strides_like(const struct look *model, int64_t strides[4]) {
         as_model &= model->shape[order[i]] == 1 || model->strides[order[i]] == stride;
         stride *= model->shape[order[i]] > 1 ? model->shape[order[i]] : 1;
     }
-    if (as_model)
+    if (as_model) {
         memcpy(strides, model->strides, 4 * sizeof *strides);
+    }
 }
 
 void override__scaled_dot_product_flash_attention_for_cpu(torch_value *stack, uint64_t inputs,
@@ -266,8 +278,9 @@ void override__scaled_dot_product_flash_attention_for_cpu(torch_value *stack, ui
                                       0};
         call_replace(&call, torch_operation(OPERATION_attention), values, stack);
         with_strides(&stack[0], strides);
-        if (heads > 1 && queries > 1)
+        if (heads > 1 && queries > 1) {
             with_strides(&stack[1], (int64_t[]){heads * queries, 1, heads});
+        }
         return;
     }
     const cpp_optional_tensor of_mask = call_as_optional(mask);

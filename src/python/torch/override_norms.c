@@ -21,8 +21,9 @@ enum { LONGEST_SHAPE = 64 };
 /* ---- through the dispatcher ------------------------------------------------------------------ */
 
 static torch_value boxed(torch_tensor *tensor) {
-    if (!tensor)
+    if (!tensor) {
         return 0;
+    }
     torch_value *box = torch.operator_new(sizeof *box);
     *box = (torch_value)tensor;
     return (torch_value)box;
@@ -32,10 +33,11 @@ static torch_value boxed(torch_tensor *tensor) {
 static void dispatch(struct call *call, const struct operation *operation, const char *name,
                      const torch_value *values) {
     torch_value stack[FRAME_ARGUMENTS];
-    for (uint32_t i = 0; i < operation->argument_count; i++)
+    for (uint32_t i = 0; i < operation->argument_count; i++) {
         stack[i] = operation->arguments[i].kind == ARGUMENT_OPTIONAL_TENSOR
                        ? boxed((torch_tensor *)values[i])
                        : values[i];
+    }
     memset(call->tensors, 0, sizeof call->tensors); /* the stack owns them */
     const bool excluded = state.key_excluded(state.autocast_key);
     state.exclude_key(state.autocast_key, true);
@@ -56,17 +58,20 @@ static cpp_ints shape_of(struct call *call, int64_t shape[LONGEST_SHAPE]) {
     torch.list_size(call->list, &length);
     torch.check(length <= LONGEST_SHAPE, call->override->name, "ingot", 0,
                 "the normalized shape has more than 64 dimensions");
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++) {
         torch.list_get(call->list, i, (torch_value *)&shape[i]);
+    }
     return (cpp_ints){shape, length};
 }
 
 /* Over the last dimension only, with parameters of the input's type. */
 static bool is_affine(const struct look *x, cpp_ints shape, torch_tensor *parameter) {
-    if (x->rank == 0 || shape.length != 1 || shape.data[0] != x->shape[x->rank - 1])
+    if (x->rank == 0 || shape.length != 1 || shape.data[0] != x->shape[x->rank - 1]) {
         return false;
-    if (!parameter)
+    }
+    if (!parameter) {
         return true;
+    }
     const struct look look = look_at(parameter);
     return look.type == x->type && look.rank == 1 && look.shape[0] == shape.data[0] && look.dense;
 }
@@ -74,17 +79,19 @@ static bool is_affine(const struct look *x, cpp_ints shape, torch_tensor *parame
 static enum way norm_way(const struct call *call, const struct look *x, enum limit limit,
                          enum limit limit_direct) {
     const bool direct = call_may_go_direct(call);
-    if (!x->dense || !limit_allows(direct ? limit_direct : limit, x->type, x->elements))
+    if (!x->dense || !limit_allows(direct ? limit_direct : limit, x->type, x->elements)) {
         return WAY_TORCH;
+    }
     return call_way(call, direct);
 }
 
 static void run_norm(struct call *call, enum way way, size_t operation, const char *name,
                      const torch_value *values) {
-    if (way == WAY_DIRECT)
+    if (way == WAY_DIRECT) {
         call_replace(call, torch_operation(operation), values, call->stack);
-    else
+    } else {
         dispatch(call, torch_operation(operation), name, values);
+    }
 }
 
 void override_layer_norm(torch_value *stack, uint64_t inputs, uint64_t outputs) {

@@ -39,10 +39,12 @@ void override_mm(torch_value *stack, uint64_t inputs, uint64_t outputs) {
 static bool linear_fits(torch_tensor *x, torch_tensor *weight, torch_tensor *bias) {
     const struct look of_x = look_at(x), of_weight = look_at(weight);
     if (!of_weight.dense ||
-        !sizes_fit(&of_x, &of_weight, of_weight.rank == 2 ? of_weight.shape[1] : 0))
+        !sizes_fit(&of_x, &of_weight, of_weight.rank == 2 ? of_weight.shape[1] : 0)) {
         return false;
-    if (!bias)
+    }
+    if (!bias) {
         return true;
+    }
     const struct look of_bias = look_at(bias);
     return of_bias.type == of_x.type && of_bias.rank == 1 && of_bias.dense &&
            of_bias.shape[0] == of_weight.shape[0];

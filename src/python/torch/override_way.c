@@ -6,11 +6,13 @@
 
 static bool is_plain(torch_tensor *tensor) {
     PyObject *object = NULL;
-    if (!tensor)
+    if (!tensor) {
         return true;
+    }
     if (state.is_negative(tensor) || torch.tensor_to_python(tensor, NULL, (void **)&object) ||
-        !object)
+        !object) {
         return false;
+    }
     const bool plain = state_is_plain_type(object);
     Py_DECREF(object);
     return plain;
@@ -24,8 +26,9 @@ bool call_may_go_direct(const struct call *call) {
 enum way call_way(const struct call *call, bool direct) {
     PyGILState_STATE gil = PyGILState_Ensure();
     bool plain = true;
-    for (uint32_t i = 0; i < CALL_TENSORS && plain; i++)
+    for (uint32_t i = 0; i < CALL_TENSORS && plain; i++) {
         plain = is_plain(call->tensors[i]);
+    }
     direct = direct && plain && !state_has_forward_gradients();
     PyGILState_Release(gil);
     return !plain ? WAY_TORCH : direct ? WAY_DIRECT : WAY_DISPATCHER;

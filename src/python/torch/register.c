@@ -29,8 +29,9 @@ static void enter(const struct operation *operation, torch_value *stack) {
         frame_open(&frame, operation, stack);
         frame_run(&frame);
         frame_close(&frame, stack);
-        if (!frame.status)
+        if (!frame.status) {
             return;
+        }
         memcpy(message, frame.message, sizeof message);
     }
     torch.check(false, operation->name, "ingot", 0, message);
@@ -86,12 +87,13 @@ static argument_kind kind_of(const char *type, size_t length) {
 static torch_value read_default(argument_kind kind, const char *text) {
     torch_value value = 0;
     const double number = strtod(text, NULL);
-    if (kind == ARGUMENT_FLOAT)
+    if (kind == ARGUMENT_FLOAT) {
         memcpy(&value, &number, sizeof number);
-    else if (kind == ARGUMENT_INT)
+    } else if (kind == ARGUMENT_INT) {
         value = (torch_value)strtoll(text, NULL, 10);
-    else if (kind == ARGUMENT_BOOL)
+    } else if (kind == ARGUMENT_BOOL) {
         value = text[0] == 'T';
+    }
     return value;
 }
 
@@ -106,23 +108,28 @@ static void read_signature(struct operation *operation) {
                  (int)name, at + type + 1);
         at += type + 1 + name;
         operation->arguments[index].has_default = *at == '=';
-        if (*at == '=')
+        if (*at == '=') {
             operation->arguments[index].by_default =
                 read_default(operation->arguments[index].kind, at + 1);
+        }
         at += strcspn(at, ",)");
         at += *at == ',' ? 2 : 0;
     }
     for (const char *result = strstr(arrow, "Tensor"); result;
-         result = strstr(result + 1, "Tensor"))
+         result = strstr(result + 1, "Tensor")) {
         operation->output_count++;
+    }
 }
 
 bool torch_needs_python(const struct operation *operation) {
-    if (torch.list_size)
+    if (torch.list_size) {
         return false;
-    for (uint32_t i = 0; i < operation->argument_count; i++)
-        if (operation->arguments[i].kind == ARGUMENT_TENSOR_LIST)
+    }
+    for (uint32_t i = 0; i < operation->argument_count; i++) {
+        if (operation->arguments[i].kind == ARGUMENT_TENSOR_LIST) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -139,8 +146,9 @@ static bool define(torch_library *library, const struct operation *operation, ch
     } else {
         error = torch.define(library, schema);
     }
-    if (error)
+    if (error) {
         snprintf(message, size, "torch refused the operator ingot::%s", schema);
+    }
     return !error;
 }
 
@@ -150,8 +158,9 @@ static bool implement(torch_library *library, size_t index, char *message, size_
         torch.implement_versioned
             ? torch.implement_versioned(library, name, kernels[index], TORCH_BUILD_VERSION)
             : torch.implement(library, name, kernels[index]);
-    if (error)
+    if (error) {
         snprintf(message, size, "torch refused the implementation of ingot::%s", name);
+    }
     return !error;
 }
 
@@ -166,21 +175,26 @@ static bool register_handles(torch_library *definitions, torch_library *cpu, tor
         !torch.implement(cpu, "_take", enter_take) &&
         (!cuda || !torch.implement(cuda, "_take", enter_take)) &&
         !torch.implement(everywhere, "_give", enter_give);
-    if (!done)
+    if (!done) {
         snprintf(message, size, "torch refused the operators ingot::_take and ingot::_give");
+    }
     return done;
 }
 
 bool torch_register_operators(const char *path, char *message, size_t size) {
     static bool done;
-    if (done)
+    if (done) {
         return true;
-    if (!torch_shim_load(path, message, size))
+    }
+    if (!torch_shim_load(path, message, size)) {
         return false;
+    }
     torch_types_init();
-    for (size_t i = 0; i < OPERATION_COUNT; i++)
-        if (!operations[i].argument_count)
+    for (size_t i = 0; i < OPERATION_COUNT; i++) {
+        if (!operations[i].argument_count) {
             read_signature(&operations[i]);
+        }
+    }
     /* for the life of the process */
     torch_library *definitions = NULL, *cpu = NULL, *cuda = NULL;
     if (torch.library_define("ingot", "ingot", 0, &definitions) ||
@@ -190,12 +204,15 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
         return false;
     }
     for (size_t i = 0; i < OPERATION_COUNT; i++) {
-        if (!define(definitions, &operations[i], message, size))
+        if (!define(definitions, &operations[i], message, size)) {
             return false;
-        if (torch_needs_python(&operations[i]))
+        }
+        if (torch_needs_python(&operations[i])) {
             continue;
-        if (!implement(cpu, i, message, size) || (cuda && !implement(cuda, i, message, size)))
+        }
+        if (!implement(cpu, i, message, size) || (cuda && !implement(cuda, i, message, size))) {
             return false;
+        }
     }
     context_set_cuda_scratch(frame_scratch);
     done = torch.list_size || register_handles(definitions, cpu, cuda, message, size);

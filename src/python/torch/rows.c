@@ -108,9 +108,10 @@ ingot_status torch_op_log_softmax_backward(struct frame *frame) {
 
 static ingot_reduction reduction(struct frame *frame, uint32_t argument) {
     int64_t value = frame_int(frame, argument);
-    if (value < INGOT_REDUCTION_MEAN || value > INGOT_REDUCTION_NONE)
+    if (value < INGOT_REDUCTION_MEAN || value > INGOT_REDUCTION_NONE) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "reduction is %lld; it must be 0 (mean), 1 (sum) or 2 (none)", (long long)value);
+    }
     return (ingot_reduction)value;
 }
 
@@ -119,10 +120,11 @@ static ingot_reduction reduction(struct frame *frame, uint32_t argument) {
 static void check_targets(struct frame *frame, const ingot_cross_entropy_desc *desc) {
     const int64_t classes = frame_extent(desc->logits, -1);
     int64_t first = 0;
-    if (frame_outside(frame, desc->targets, classes, &desc->ignore_index, &first))
+    if (frame_outside(frame, desc->targets, classes, &desc->ignore_index, &first)) {
         frame_fail(frame, INGOT_INVALID_ARGUMENT,
                    "Target %lld is out of bounds: there are %lld classes, and ignore_index is %lld",
                    (long long)first, (long long)classes, (long long)desc->ignore_index);
+    }
 }
 
 ingot_status torch_op_cross_entropy(struct frame *frame) {

@@ -31,11 +31,13 @@ bool torch_shim_load(const char *path, char *message, size_t size) {
 #undef OPTIONAL
     /* torch's own operator new is found in this order */
     if (!look_up(RTLD_DEFAULT, "_ZdlPv", &found.operator_delete) &&
-        !look_up(library, "_ZdlPv", &found.operator_delete) && !missing)
+        !look_up(library, "_ZdlPv", &found.operator_delete) && !missing) {
         missing = "operator delete";
+    }
     if (!look_up(RTLD_DEFAULT, "_Znwm", &found.operator_new) &&
-        !look_up(library, "_Znwm", &found.operator_new) && !missing)
+        !look_up(library, "_Znwm", &found.operator_new) && !missing) {
         missing = "operator new";
+    }
     found.library = library;
     if (missing) {
         snprintf(message, size, "\"%s\" has no function %s; torch 2.7 is the oldest supported",

@@ -27,19 +27,22 @@ static void check_lengths(struct frame *frame, bool amsgrad, bool masters) {
     size_t count = frame_count(frame, PARAMS);
     for (uint32_t i = GRADS; i <= MASTERS; i++) {
         bool there = i < MAX_EXP_AVG_SQS || (i == MAX_EXP_AVG_SQS ? amsgrad : masters);
-        if (there && frame_count(frame, i) != count)
+        if (there && frame_count(frame, i) != count) {
             frame_fail(frame, INGOT_INVALID_ARGUMENT, "%s has %zu tensors, but params has %zu",
                        frame->operation->arguments[i].name, frame_count(frame, i), count);
+        }
     }
 }
 
 static ingot_adam_tensors adam_tensors(struct frame *frame, size_t index, bool amsgrad,
                                        bool masters) {
     uint32_t lists[6] = {PARAMS, GRADS, EXP_AVGS, EXP_AVG_SQS}, count = 4;
-    if (amsgrad)
+    if (amsgrad) {
         lists[count++] = MAX_EXP_AVG_SQS;
-    if (masters)
+    }
+    if (masters) {
         lists[count++] = MASTERS;
+    }
     bool alike = frame_items_alike(frame, lists, count, index);
     return (ingot_adam_tensors){
         .param = frame_item(frame, PARAMS, index, true, alike),
@@ -66,13 +69,16 @@ static ingot_status adam(struct frame *frame, adam_function *function) {
                             .max_norm = frame_float(frame, MAX_NORM)};
     bool masters = frame_count(frame, MASTERS) > 0;
     check_lengths(frame, desc.amsgrad, masters);
-    if (frame->status || !desc.count)
+    if (frame->status || !desc.count) {
         return frame->status;
+    }
     ingot_adam_tensors *tensors = malloc(desc.count * sizeof *tensors);
-    if (!tensors)
+    if (!tensors) {
         return frame_fail(frame, INGOT_OUT_OF_MEMORY, "no memory for %zu tensors", desc.count);
-    for (size_t i = 0; i < desc.count; i++)
+    }
+    for (size_t i = 0; i < desc.count; i++) {
         tensors[i] = adam_tensors(frame, i, desc.amsgrad, masters);
+    }
     desc.tensors = tensors;
     ingot_status status = FRAME_RUN(frame, function, &desc);
     free(tensors);
@@ -90,10 +96,12 @@ ingot_status torch_op_adam_(struct frame *frame) {
 ingot_status torch_op_grad_norm(struct frame *frame) {
     size_t count = frame_count(frame, 0);
     const ingot_tensor **grads = malloc((count ? count : 1) * sizeof *grads);
-    if (!grads)
+    if (!grads) {
         return frame_fail(frame, INGOT_OUT_OF_MEMORY, "no memory for %zu tensors", count);
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         grads[i] = frame_item(frame, 0, i, false, frame_items_alike(frame, (uint32_t[]){0}, 1, i));
+    }
     const ingot_grad_norm_desc desc = {
         .grads = grads, .count = count, .norm = frame_output(frame, 0, INGOT_SCALAR_F32, 0, NULL)};
     ingot_status status = FRAME_RUN(frame, ingot_op_grad_norm, &desc);

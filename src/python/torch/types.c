@@ -10,12 +10,14 @@ static int32_t dtypes[SCALARS];           /* by ingot's */
 static const char *names[DTYPES];
 
 static void pair(ingot_scalar_type scalar, int32_t dtype, const char *name) {
-    if (dtype < 0 || dtype >= DTYPES)
+    if (dtype < 0 || dtype >= DTYPES) {
         return;
+    }
     names[dtype] = name;
     scalars[dtype] = scalar;
-    if (scalar != INGOT_SCALAR_NONE)
+    if (scalar != INGOT_SCALAR_NONE) {
         dtypes[scalar] = dtype;
+    }
 }
 
 void torch_types_init(void) {
@@ -54,10 +56,12 @@ const char *torch_dtype_text(int32_t dtype) {
 }
 
 const char *torch_device_text(int32_t type, int32_t index, char buffer[32]) {
-    if (type == torch.device_cpu())
+    if (type == torch.device_cpu()) {
         return "cpu";
+    }
     snprintf(buffer, 32, type == torch.device_cuda() ? "cuda:%d" : "number %d", index);
-    if (type != torch.device_cuda())
+    if (type != torch.device_cuda()) {
         snprintf(buffer, 32, "of type %d", type);
+    }
     return buffer;
 }

@@ -20,8 +20,9 @@ static uint32_t usable_cpus(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) {
         int count = CPU_COUNT(&set);
-        if (count > 0)
+        if (count > 0) {
             return (uint32_t)count;
+        }
     }
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (uint32_t)online : 1;
@@ -33,8 +34,9 @@ static void rank_cpus(uint16_t rank[CPU_MAX_RANKS]) {
     uint16_t next = 0;
     for (int cpu = 0; cpu < CPU_MAX_RANKS; cpu++) {
         rank[cpu] = next;
-        if (!known || (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set)))
+        if (!known || (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set))) {
             next++;
+        }
     }
 }
 
@@ -43,17 +45,20 @@ static ingot_status fill_info(const ingot_device_desc *desc, ingot_device_info *
     memset(info, 0, sizeof *info);
     ingot_status status =
         cpu_level_choose(desc->cpu_level, info->target, sizeof info->target, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
-    if (desc->worker_threads > MAX_WORKERS)
+    }
+    if (desc->worker_threads > MAX_WORKERS) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "%u worker threads were asked for; the limit is %u", desc->worker_threads,
                        MAX_WORKERS);
-    if (desc->threadgroup_memory > MAX_GROUP_MEMORY)
+    }
+    if (desc->threadgroup_memory > MAX_GROUP_MEMORY) {
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "%u bytes of threadgroup memory were asked for; the limit of device \"cpu\" "
                        "is %u",
                        desc->threadgroup_memory, MAX_GROUP_MEMORY);
+    }
     uint32_t workers = desc->worker_threads ? desc->worker_threads : usable_cpus();
     char model[64];
     cpu_model_name(model, sizeof model);
@@ -86,13 +91,15 @@ static ingot_status allocate_mapping(ingot_buffer *buffer, struct ig_error *erro
     size_t reserved = size + alignment + page;
     char *memory =
         mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
         return no_memory(buffer->length, error);
+    }
     uintptr_t start = ((uintptr_t)memory + alignment - 1) & ~(uintptr_t)(alignment - 1);
     size_t before = start - (uintptr_t)memory;
     char *contents = memory + before;
-    if (before)
+    if (before) {
         munmap(memory, before);
+    }
     munmap(contents + size + page, reserved - before - size - page);
     /* MAP_NORESERVE is dropped here, so that a size beyond the machine's memory is refused. */
     if (mmap(contents, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
@@ -100,8 +107,9 @@ static ingot_status allocate_mapping(ingot_buffer *buffer, struct ig_error *erro
         munmap(contents, size + page);
         return no_memory(buffer->length, error);
     }
-    if (alignment == HUGE_PAGE)
+    if (alignment == HUGE_PAGE) {
         madvise(contents, size, MADV_HUGEPAGE);
+    }
     buffer->contents = contents;
     return INGOT_OK;
 }
@@ -112,8 +120,9 @@ static ingot_status buffer_allocate(ingot_device *device, ingot_buffer *buffer,
     if (buffer->length < SMALL_BUFFER) {
         size_t size = (buffer->length + SMALL_ALIGNMENT - 1) & ~(size_t)(SMALL_ALIGNMENT - 1);
         buffer->contents = aligned_alloc(SMALL_ALIGNMENT, size);
-        if (!buffer->contents)
+        if (!buffer->contents) {
             return no_memory(buffer->length, error);
+        }
         memset(buffer->contents, 0, size);
     } else if (allocate_mapping(buffer, error) != INGOT_OK) {
         return INGOT_OUT_OF_MEMORY;
@@ -162,8 +171,9 @@ void cpu_device_locks(struct cpu_device *device) {
 
 static void device_close(ingot_device *base) {
     struct cpu_device *device = (struct cpu_device *)base;
-    if (device->fork.prepare)
+    if (device->fork.prepare) {
         ig_fork_remove(&device->fork);
+    }
     cpu_watchdog_stop(device);
     cpu_pool_stop(device);
     while (device->executors) {
@@ -179,8 +189,9 @@ static void device_close(ingot_device *base) {
 /* Code of the device's level, else of one below it, which this CPU runs as well. */
 static const struct ig_code *code_find(ingot_device *device, const struct ig_variant *variant) {
     const struct ig_code *code = NULL;
-    for (const char *level = device->info.target; level && !code; level = cpu_level_below(level))
+    for (const char *level = device->info.target; level && !code; level = cpu_level_below(level)) {
         code = ig_variant_code(variant, level);
+    }
     return code;
 }
 
@@ -212,8 +223,9 @@ static const struct ig_device_ops cpu_ops = {
 /* INGOT_STRIPES=off or on: always so, for measurements. */
 static enum cpu_stripes choose_stripes(void) {
     const char *stripes = getenv("INGOT_STRIPES");
-    if (stripes && strcmp(stripes, "off") == 0)
+    if (stripes && strcmp(stripes, "off") == 0) {
         return CPU_STRIPES_OFF;
+    }
     return stripes && strcmp(stripes, "on") == 0 ? CPU_STRIPES_ON : CPU_STRIPES_COMPARED;
 }
 
@@ -221,13 +233,15 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
                                 struct ig_error *error) {
     (void)index;
     struct cpu_device *device = aligned_alloc(_Alignof(struct cpu_device), sizeof *device);
-    if (!device)
+    if (!device) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a device object");
+    }
     memset(device, 0, sizeof *device);
     device->base.most_threadgroup_memory = MAX_GROUP_MEMORY;
     ingot_status status = fill_info(desc, &device->base.info, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = cpu_signals_install(error);
+    }
     if (status != INGOT_OK) {
         free(device);
         return status;
@@ -246,8 +260,9 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->max_spinning = spare < device->worker_count ? spare : device->worker_count;
     cpu_device_locks(device);
     status = cpu_watchdog_start(device, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = cpu_pool_start(device, error);
+    }
     if (status != INGOT_OK) {
         device_close(&device->base);
         return status;

@@ -20,8 +20,9 @@ static void list_event(struct cpu_event *event) {
     struct cpu_device *device = event->device;
     pthread_mutex_lock(&device->lock);
     event->next_of_device = device->events;
-    if (device->events)
+    if (device->events) {
         device->events->previous_of_device = event;
+    }
     device->events = event;
     pthread_mutex_unlock(&device->lock);
 }
@@ -29,23 +30,27 @@ static void list_event(struct cpu_event *event) {
 static void unlist_event(struct cpu_event *event) {
     struct cpu_device *device = event->device;
     pthread_mutex_lock(&device->lock);
-    if (event->previous_of_device)
+    if (event->previous_of_device) {
         event->previous_of_device->next_of_device = event->next_of_device;
-    else
+    } else {
         device->events = event->next_of_device;
-    if (event->next_of_device)
+    }
+    if (event->next_of_device) {
         event->next_of_device->previous_of_device = event->previous_of_device;
+    }
     pthread_mutex_unlock(&device->lock);
 }
 
 void cpu_events_lock(struct cpu_device *device) {
-    for (struct cpu_event *event = device->events; event; event = event->next_of_device)
+    for (struct cpu_event *event = device->events; event; event = event->next_of_device) {
         pthread_mutex_lock(&event->lock);
+    }
 }
 
 void cpu_events_unlock(struct cpu_device *device) {
-    for (struct cpu_event *event = device->events; event; event = event->next_of_device)
+    for (struct cpu_event *event = device->events; event; event = event->next_of_device) {
         pthread_mutex_unlock(&event->lock);
+    }
 }
 
 void cpu_events_renew(struct cpu_device *device) {
@@ -59,8 +64,9 @@ void cpu_events_renew(struct cpu_device *device) {
 
 ingot_status cpu_event_open(ingot_device *device, void **result, struct ig_error *error) {
     struct cpu_event *event = calloc(1, sizeof *event);
-    if (!event)
+    if (!event) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an event");
+    }
     event->device = (struct cpu_device *)device;
     pthread_mutex_init(&event->lock, NULL);
     pthread_cond_init(&event->done, NULL);
@@ -126,12 +132,14 @@ ingot_status cpu_event_wait(void *handle, struct ig_error *error) {
     cpu_pool_ring(event->device);
     pthread_mutex_lock(&event->lock);
     uint64_t target = event->recorded;
-    while (event->completed < target)
+    while (event->completed < target) {
         pthread_cond_wait(&event->done, &event->lock);
+    }
     pthread_mutex_unlock(&event->lock);
-    if (target == 0)
+    if (target == 0) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "ingot_event_wait: the event was never recorded on a stream");
+    }
     return INGOT_OK;
 }
 
@@ -140,8 +148,9 @@ bool cpu_event_done(void *handle) {
     pthread_mutex_lock(&event->lock);
     bool done = event->recorded > 0 && event->completed >= event->recorded;
     pthread_mutex_unlock(&event->lock);
-    if (!done)
+    if (!done) {
         cpu_pool_ring(event->device); /* who asks again and again is not to wait for ever */
+    }
     return done;
 }
 
@@ -156,8 +165,9 @@ static bool event_time(void *handle, uint64_t *nanoseconds) {
 
 bool cpu_event_elapsed(void *start, void *end, double *seconds) {
     uint64_t from, to;
-    if (!event_time(start, &from) || !event_time(end, &to))
+    if (!event_time(start, &from) || !event_time(end, &to)) {
         return false;
+    }
     *seconds = ((double)to - (double)from) * 1e-9;
     return true;
 }

@@ -11,16 +11,18 @@ static void prepare(void *context) {
     struct cpu_device *device = context;
     pthread_mutex_lock(&device->watchdog.lock);
     pthread_mutex_lock(&device->lock);
-    for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device)
+    for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device) {
         pthread_mutex_lock(&stream->lock);
+    }
     cpu_events_lock(device);
 }
 
 static void parent(void *context) {
     struct cpu_device *device = context;
     cpu_events_unlock(device);
-    for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device)
+    for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device) {
         pthread_mutex_unlock(&stream->lock);
+    }
     pthread_mutex_unlock(&device->lock);
     pthread_mutex_unlock(&device->watchdog.lock);
 }
@@ -50,8 +52,9 @@ static void renew_executors(struct cpu_device *device) {
     device->free_executors = NULL;
     for (struct cpu_executor *executor = device->executors; executor;
          executor = executor->next_all) {
-        if (cpu_thread_uses(executor))
+        if (cpu_thread_uses(executor)) {
             continue;
+        }
         *executor = (struct cpu_executor){
             .device = device,
             .index = executor->index,
@@ -60,8 +63,9 @@ static void renew_executors(struct cpu_device *device) {
             .group_memory_size = executor->group_memory_size,
             .group_memory_mapped = executor->group_memory_mapped,
         };
-        if (executor->index < device->worker_count)
+        if (executor->index < device->worker_count) {
             continue;
+        }
         executor->next_free = device->free_executors;
         device->free_executors = executor;
     }
@@ -75,8 +79,9 @@ static void child(void *context) {
     device->dozing = false;
     atomic_store(&device->deferred, 0);
     device->workers_started = 0;
-    for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device)
+    for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device) {
         forget_work(stream);
+    }
     cpu_events_renew(device);
     renew_executors(device);
     memset(&device->watchdog, 0, sizeof device->watchdog);
@@ -89,8 +94,9 @@ void cpu_fork_watch(struct cpu_device *device) {
 }
 
 void cpu_fork_restart(struct cpu_device *device) {
-    if (!atomic_exchange(&device->restart, false))
+    if (!atomic_exchange(&device->restart, false)) {
         return; /* another thread does it */
+    }
     /* Without workers or a watchdog, who waits still runs the work itself. */
     struct ig_error error = {0};
     cpu_watchdog_start(device, &error);

@@ -30,8 +30,9 @@ static void list_stream(struct cpu_stream *stream) {
     struct cpu_device *device = stream->device;
     pthread_mutex_lock(&device->lock);
     stream->next_of_device = device->streams;
-    if (device->streams)
+    if (device->streams) {
         device->streams->previous_of_device = stream;
+    }
     device->streams = stream;
     pthread_mutex_unlock(&device->lock);
 }
@@ -39,19 +40,22 @@ static void list_stream(struct cpu_stream *stream) {
 static void unlist_stream(struct cpu_stream *stream) {
     struct cpu_device *device = stream->device;
     pthread_mutex_lock(&device->lock);
-    if (stream->previous_of_device)
+    if (stream->previous_of_device) {
         stream->previous_of_device->next_of_device = stream->next_of_device;
-    else
+    } else {
         device->streams = stream->next_of_device;
-    if (stream->next_of_device)
+    }
+    if (stream->next_of_device) {
         stream->next_of_device->previous_of_device = stream->previous_of_device;
+    }
     pthread_mutex_unlock(&device->lock);
 }
 
 ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_error *error) {
     struct cpu_stream *stream = aligned_alloc(_Alignof(struct cpu_stream), sizeof *stream);
-    if (!stream)
+    if (!stream) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
+    }
     memset(stream, 0, sizeof *stream);
     stream->device = (struct cpu_device *)device;
     size_t shares = stream->device->worker_count * sizeof *stream->shares;
@@ -72,11 +76,13 @@ void cpu_stream_close(void *handle) {
     struct cpu_stream *stream = handle;
     cpu_stream_wait(stream, NULL);
     pthread_mutex_lock(&stream->lock);
-    while (stream->busy)
+    while (stream->busy) {
         pthread_cond_wait(&stream->progress, &stream->lock);
+    }
     pthread_mutex_unlock(&stream->lock);
-    while (atomic_load(&stream->rounds.attending) != 0)
+    while (atomic_load(&stream->rounds.attending) != 0) {
         sched_yield(); /* for some µs: nothing comes any more */
+    }
     unlist_stream(stream);
     for (struct cpu_command *command = stream->free_commands; command;) {
         struct cpu_command *next = command->next;
@@ -101,8 +107,9 @@ static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_comma
         stream->free_count--;
     }
     pthread_mutex_unlock(&stream->lock);
-    if (!command)
+    if (!command) {
         command = aligned_alloc(_Alignof(struct cpu_command), sizeof *command);
+    }
     if (!command) {
         ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to queue a command");
         return NULL;
@@ -114,13 +121,15 @@ static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_comma
 }
 
 static void submit(struct cpu_stream *stream, struct cpu_command *command) {
-    if (atomic_load_explicit(&stream->device->restart, memory_order_relaxed))
+    if (atomic_load_explicit(&stream->device->restart, memory_order_relaxed)) {
         cpu_fork_restart(stream->device);
+    }
     pthread_mutex_lock(&stream->lock);
-    if (stream->queue_last)
+    if (stream->queue_last) {
         stream->queue_last->next = command;
-    else
+    } else {
         atomic_store_explicit(&stream->queue_first, command, memory_order_relaxed);
+    }
     stream->queue_last = command;
     uint64_t work = cpu_expected_work(command);
     atomic_store_explicit(&stream->submitted,
@@ -128,15 +137,17 @@ static void submit(struct cpu_stream *stream, struct cpu_command *command) {
                           memory_order_relaxed);
     bool start = !stream->busy;
     stream->busy = true;
-    if (start)
+    if (start) {
         stream->deferred_ns = 0;
+    }
     bool known = !__builtin_add_overflow(stream->deferred_ns, work, &stream->deferred_ns);
     bool enough = !known || stream->deferred_ns > CPU_DEFER_NS;
     pthread_mutex_unlock(&stream->lock);
-    if (start)
+    if (start) {
         cpu_pool_ready(stream, work);
-    else if (enough && atomic_load_explicit(&stream->deferred, memory_order_relaxed))
+    } else if (enough && atomic_load_explicit(&stream->deferred, memory_order_relaxed)) {
         cpu_pool_ring(stream->device);
+    }
 }
 
 /* Takes room for `size` bytes from the command's payload. */
@@ -148,8 +159,9 @@ static void *take_room(unsigned char *base, size_t *used, size_t size, size_t al
 
 static size_t bytes_alignment(const struct ig_argument *argument) {
     uint64_t alignment = argument->type_align;
-    if (alignment <= 16 || alignment > 128 || (alignment & (alignment - 1)))
+    if (alignment <= 16 || alignment > 128 || (alignment & (alignment - 1))) {
         return 16;
+    }
     return (size_t)alignment;
 }
 
@@ -174,11 +186,13 @@ static size_t encode(struct cpu_command *command, const struct ig_launch *launch
     for (uint32_t i = 0; i < variant->argument_count; i++) {
         const struct ig_argument *argument = &variant->arguments[i];
         if (argument->kind != INGOT_ARGUMENT_BUFFER || !argument->active ||
-            argument->index >= launch->arg_count)
+            argument->index >= launch->arg_count) {
             continue;
+        }
         const ingot_arg *arg = &launch->args[argument->index];
-        if (!arg->buffer && !arg->bytes)
+        if (!arg->buffer && !arg->bytes) {
             continue;
+        }
         if (!arg->buffer) {
             void *copy = take_room(base, &used, arg->size, bytes_alignment(argument));
             if (base) {
@@ -205,10 +219,12 @@ static void sleep_until(struct cpu_stream *stream, uint64_t target) {
     pthread_mutex_lock(&stream->lock);
     for (;;) {
         uint64_t wake_at = atomic_load(&stream->wake_at);
-        if (wake_at == 0 || wake_at > target)
+        if (wake_at == 0 || wake_at > target) {
             atomic_store(&stream->wake_at, target);
-        if (atomic_load(&stream->completed) >= target)
+        }
+        if (atomic_load(&stream->completed) >= target) {
             break;
+        }
         pthread_cond_wait(&stream->progress, &stream->lock);
     }
     pthread_mutex_unlock(&stream->lock);
@@ -216,25 +232,28 @@ static void sleep_until(struct cpu_stream *stream, uint64_t target) {
 
 /* A bound on memory for callers that never wait: let the queue shrink first. */
 static void limit_pending(struct cpu_stream *stream) {
-    if (pending(stream) >= MAX_PENDING)
+    if (pending(stream) >= MAX_PENDING) {
         sleep_until(stream, atomic_load(&stream->submitted) - MAX_PENDING + ROOM);
+    }
 }
 
 ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
                                  struct ig_error *error) {
     struct cpu_stream *stream = handle;
     uint64_t pieces = (uint64_t)launch->groups[0] * launch->groups[1];
-    if (pieces > UINT64_MAX / 2 / launch->groups[2])
+    if (pieces > UINT64_MAX / 2 / launch->groups[2]) {
         return ig_fail(
             error, INGOT_LAUNCH_ERROR,
             "kernel \"%s\": a grid of %u x %u x %u threadgroups is too large: the limit is "
             "%llu of them",
             launch->kernel->variant->kernel, launch->groups[0], launch->groups[1],
             launch->groups[2], (unsigned long long)(UINT64_MAX / 2));
+    }
     limit_pending(stream);
     struct cpu_command *command = new_command(stream, CPU_DISPATCH, error);
-    if (!command)
+    if (!command) {
         return INGOT_OUT_OF_MEMORY;
+    }
     unsigned char *payload = command->payload;
     size_t needed = encode(command, launch, NULL);
     if (needed > sizeof command->payload) {
@@ -270,8 +289,9 @@ ingot_status cpu_stream_copy(void *handle, ingot_buffer *source, uint64_t source
                              uint64_t length, struct ig_error *error) {
     struct cpu_stream *stream = handle;
     struct cpu_command *command = new_command(stream, CPU_COPY, error);
-    if (!command)
+    if (!command) {
         return INGOT_OUT_OF_MEMORY;
+    }
     command->u.blit.source = source;
     command->u.blit.source_offset = source_offset;
     command->u.blit.destination = destination;
@@ -291,8 +311,9 @@ ingot_status cpu_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offset
                              uint8_t value, struct ig_error *error) {
     struct cpu_stream *stream = handle;
     struct cpu_command *command = new_command(stream, CPU_FILL, error);
-    if (!command)
+    if (!command) {
         return INGOT_OUT_OF_MEMORY;
+    }
     command->u.blit.destination = buffer;
     command->u.blit.destination_offset = offset;
     command->u.blit.length = length;
@@ -306,8 +327,9 @@ ingot_status cpu_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offset
 ingot_status cpu_stream_record(void *handle, ingot_event *event, struct ig_error *error) {
     struct cpu_stream *stream = handle;
     struct cpu_command *command = new_command(stream, CPU_RECORD, error);
-    if (!command)
+    if (!command) {
         return INGOT_OUT_OF_MEMORY;
+    }
     command->u.event.event = event;
     command->u.event.generation = cpu_event_recorded(event->state);
     ingot_event_retain(event);
@@ -318,8 +340,9 @@ ingot_status cpu_stream_record(void *handle, ingot_event *event, struct ig_error
 ingot_status cpu_stream_wait_event(void *handle, ingot_event *event, struct ig_error *error) {
     struct cpu_stream *stream = handle;
     struct cpu_command *command = new_command(stream, CPU_WAIT_EVENT, error);
-    if (!command)
+    if (!command) {
         return INGOT_OUT_OF_MEMORY;
+    }
     command->u.event.event = event;
     command->u.event.generation = cpu_event_generation(event->state);
     ingot_event_retain(event);
@@ -335,18 +358,21 @@ static bool reached(struct cpu_stream *stream, uint64_t target) {
 
 /* Runs work of the stream on this thread if there is any to have. */
 static bool help_stream(struct cpu_stream *stream, uint64_t target) {
-    if (!cpu_pool_has_role(stream) || !cpu_thread_can_enter())
+    if (!cpu_pool_has_role(stream) || !cpu_thread_can_enter()) {
         return false;
+    }
     struct cpu_executor *executor = cpu_pool_borrow(stream->device);
-    if (!executor)
+    if (!executor) {
         return false;
+    }
     enum cpu_role role = cpu_pool_claim(stream);
     if (role != CPU_NO_ROLE) {
         cpu_thread_enter(executor);
-        if (role == CPU_LEADER)
+        if (role == CPU_LEADER) {
             cpu_lead(executor, stream, target);
-        else
+        } else {
             cpu_help(executor, stream, target);
+        }
         cpu_thread_leave(executor);
         cpu_pool_done(stream->device);
     }
@@ -358,12 +384,14 @@ static bool help_stream(struct cpu_stream *stream, uint64_t target) {
 static void spin_briefly(struct cpu_stream *stream, uint64_t target) {
     uint64_t done = atomic_load_explicit(&stream->completed, memory_order_acquire);
     if (done + 1 < target) {
-        for (int i = 0; i < SELDOM; i++)
+        for (int i = 0; i < SELDOM; i++) {
             cpu_relax();
+        }
         return;
     }
-    for (int i = 0; i < OFTEN && !reached(stream, target); i++)
+    for (int i = 0; i < OFTEN && !reached(stream, target); i++) {
         cpu_relax();
+    }
 }
 
 /* Looks for a role for a while, and again after it had one. True when there is nothing left to
@@ -373,13 +401,16 @@ static bool look(struct cpu_stream *stream, uint64_t target) {
     atomic_fetch_add_explicit(&stream->lookers, 1, memory_order_relaxed);
     do {
         spin_briefly(stream, target);
-        if (reached(stream, target))
+        if (reached(stream, target)) {
             break;
-        if (!cpu_pool_has_role(stream))
+        }
+        if (!cpu_pool_has_role(stream)) {
             continue;
+        }
         atomic_fetch_sub_explicit(&stream->lookers, 1, memory_order_relaxed);
-        if (help_stream(stream, target))
+        if (help_stream(stream, target)) {
             end = cpu_now() + WAIT_SPIN_NS;
+        }
         atomic_fetch_add_explicit(&stream->lookers, 1, memory_order_relaxed);
     } while (cpu_now() < end);
     atomic_fetch_sub_explicit(&stream->lookers, 1, memory_order_relaxed);
@@ -388,11 +419,13 @@ static bool look(struct cpu_stream *stream, uint64_t target) {
 
 static void wait_until(struct cpu_stream *stream, uint64_t target) {
     help_stream(stream, target);
-    if (reached(stream, target))
+    if (reached(stream, target)) {
         return;
+    }
     cpu_pool_ring(stream->device); /* what it waits for may be on other streams */
-    if (!look(stream, target))
+    if (!look(stream, target)) {
         sleep_until(stream, target);
+    }
 }
 
 void cpu_stream_cancel(void *handle) {
@@ -404,19 +437,22 @@ void cpu_stream_cancel(void *handle) {
 ingot_status cpu_stream_wait(void *handle, struct ig_error *error) {
     struct cpu_stream *stream = handle;
     uint64_t target = atomic_load(&stream->submitted);
-    if (!reached(stream, target))
+    if (!reached(stream, target)) {
         wait_until(stream, target);
-    if (!atomic_load(&stream->failed))
+    }
+    if (!atomic_load(&stream->failed)) {
         return INGOT_OK;
+    }
     pthread_mutex_lock(&stream->lock);
     struct ig_error first = stream->error;
     memset(&stream->error, 0, sizeof stream->error);
     atomic_store(&stream->failed, false);
     pthread_mutex_unlock(&stream->lock);
     ingot_status status = first.status;
-    if (error)
+    if (error) {
         *error = first;
-    else
+    } else {
         ig_error_clear(&first);
+    }
     return status;
 }

@@ -10,10 +10,12 @@
 typedef unsigned long long ull;
 
 static const struct ig_argument *argument_of_slot(const struct ig_variant *variant, uint32_t slot) {
-    for (uint32_t i = 0; i < variant->argument_count; i++)
+    for (uint32_t i = 0; i < variant->argument_count; i++) {
         if (variant->arguments[i].kind == INGOT_ARGUMENT_BUFFER &&
-            variant->arguments[i].slot == slot && variant->arguments[i].active)
+            variant->arguments[i].slot == slot && variant->arguments[i].active) {
             return &variant->arguments[i];
+        }
+    }
     return NULL;
 }
 
@@ -28,22 +30,25 @@ static void append_nearest(struct ig_text *text, const struct cpu_command *comma
         const ingot_buffer *buffer = command->u.dispatch.retained[slot];
         const struct ig_argument *argument =
             argument_of_slot(command->u.dispatch.kernel->variant, slot);
-        if (!buffer || !argument)
+        if (!buffer || !argument) {
             continue;
+        }
         uintptr_t start = (uintptr_t)buffer->contents, end = start + buffer->length;
         bool below = address < start;
         uintptr_t gap = below ? start - address : address >= end ? address - end : 0;
-        if (gap >= distance)
+        if (gap >= distance) {
             continue;
+        }
         distance = gap;
         nearest = argument;
         length = buffer->length;
         before = below;
     }
-    if (nearest)
+    if (nearest) {
         ig_text_printf(text, ", %llu bytes %s argument %u \"%s\", a buffer of %llu bytes",
                        (ull)distance, before ? "before the start of" : "past the end of",
                        nearest->index, nearest->name, (ull)length);
+    }
 }
 
 static const char *signal_meaning(int signal_number) {
@@ -70,8 +75,9 @@ void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *
     ig_text_printf(&text, "kernel \"%s\", threadgroup%s (%u, %u, %u)",
                    command->u.dispatch.kernel->variant->kernel, executor->run > 1 ? "s" : "", at[0],
                    at[1], at[2]);
-    if (executor->run > 1)
+    if (executor->run > 1) {
         ig_text_printf(&text, " to (%u, %u, %u)", at[0] + executor->run - 1, at[1], at[2]);
+    }
     ig_text_puts(&text, ": ");
     switch (failure->kind) {
     case CPU_FAULT:
@@ -82,8 +88,9 @@ void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *
             break;
         }
         ig_text_printf(&text, "address 0x%llx", (ull)failure->address);
-        if (failure->signal == SIGSEGV || failure->signal == SIGBUS)
+        if (failure->signal == SIGSEGV || failure->signal == SIGBUS) {
             append_nearest(&text, command, failure->address);
+        }
         break;
     case CPU_TIMEOUT:
         status = INGOT_TIMEOUT;

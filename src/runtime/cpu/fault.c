@@ -31,8 +31,9 @@ static _Thread_local struct cpu_executor *self __attribute__((tls_model("initial
 
 static void needed_signals(sigset_t *set) {
     sigemptyset(set);
-    for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++)
+    for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++) {
         sigaddset(set, fault_signals[i]);
+    }
     sigaddset(set, interrupt_signal);
 }
 
@@ -48,16 +49,18 @@ static _Noreturn void leave_kernel(struct cpu_executor *executor) {
 
 static void chain(int number, siginfo_t *info, void *context) {
     for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++) {
-        if (fault_signals[i] != number)
+        if (fault_signals[i] != number) {
             continue;
+        }
         const struct sigaction *before = &previous[i];
         if (before->sa_flags & SA_SIGINFO) {
             before->sa_sigaction(number, info, context);
         } else if (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN) {
             /* The fault happens again when the handler returns, and then ends the process. */
             signal(number, SIG_DFL);
-            if (info->si_code <= 0)
+            if (info->si_code <= 0) {
                 raise(number);
+            }
         } else {
             before->sa_handler(number);
         }
@@ -83,8 +86,9 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
     (void)info;
     (void)context;
     struct cpu_executor *executor = self;
-    if (!executor)
+    if (!executor) {
         return;
+    }
     atomic_store_explicit(&executor->interrupted, false, memory_order_relaxed);
     /* Inside a kernel its stream is there for certain. The watchdog comes again if this is not. */
     if (executor->in_kernel &&
@@ -93,11 +97,13 @@ static void on_interrupt(int number, siginfo_t *info, void *context) {
         leave_kernel(executor);
     }
     uint64_t deadline = atomic_load_explicit(&executor->deadline, memory_order_relaxed);
-    if (deadline == 0 || cpu_now() < deadline)
+    if (deadline == 0 || cpu_now() < deadline) {
         return;
+    }
     executor->expired = 1;
-    if (!executor->in_kernel)
+    if (!executor->in_kernel) {
         return;
+    }
     executor->failure.kind = CPU_TIMEOUT;
     leave_kernel(executor);
 }
@@ -110,8 +116,9 @@ static bool arrives(int number) {
     sigaddset(&one, number);
     pthread_sigmask(SIG_BLOCK, &one, &before);
     bool sent = syscall(SYS_tgkill, getpid(), ig_thread_number(), number) == 0;
-    if (sent)
+    if (sent) {
         sigtimedwait(&one, NULL, &(struct timespec){0});
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return sent;
 }
@@ -122,10 +129,12 @@ static int take_signal(const struct sigaction *action) {
     for (int number = SIGRTMAX - 1; number > SIGRTMIN; number--) {
         struct sigaction current;
         if (sigaction(number, NULL, &current) != 0 || current.sa_flags & SA_SIGINFO ||
-            current.sa_handler != SIG_DFL || sigaction(number, action, NULL) != 0)
+            current.sa_handler != SIG_DFL || sigaction(number, action, NULL) != 0) {
             continue;
-        if (arrives(number))
+        }
+        if (arrives(number)) {
             return number;
+        }
         sigaction(number, &current, NULL);
     }
     return 0;
@@ -140,14 +149,17 @@ ingot_status cpu_signals_install(struct ig_error *error) {
         sigemptyset(&action.sa_mask);
         action.sa_sigaction = on_interrupt;
         interrupt_signal = take_signal(&action);
-        if (!interrupt_signal)
+        if (!interrupt_signal) {
             status = ig_fail(error, INGOT_UNSUPPORTED,
                              "no real-time signal is free for the time limit of kernels");
+        }
         action.sa_sigaction = on_fault;
-        for (size_t i = 0; i < FAULT_SIGNAL_COUNT && status == INGOT_OK; i++)
-            if (sigaction(fault_signals[i], &action, &previous[i]) != 0)
+        for (size_t i = 0; i < FAULT_SIGNAL_COUNT && status == INGOT_OK; i++) {
+            if (sigaction(fault_signals[i], &action, &previous[i]) != 0) {
                 status = ig_fail(error, INGOT_UNSUPPORTED, "no handler for signal %d is possible",
                                  fault_signals[i]);
+            }
+        }
         installed = status == INGOT_OK;
     }
     pthread_mutex_unlock(&install_lock);
@@ -168,8 +180,9 @@ static _Thread_local bool has_alternate_stack;
 
 static void remove_alternate_stack(void *memory) {
     stack_t none = {.ss_flags = SS_DISABLE}, current;
-    if (sigaltstack(NULL, &current) == 0 && current.ss_sp == memory)
+    if (sigaltstack(NULL, &current) == 0 && current.ss_sp == memory) {
         sigaltstack(&none, NULL);
+    }
     munmap(memory, ALTERNATE_STACK_BYTES);
 }
 
@@ -180,19 +193,23 @@ static void make_key(void) {
 /* Once per thread, unless the thread has its own. Without one, faults are still caught
  * except for an overflow of the kernel's stack. */
 static void add_alternate_stack(void) {
-    if (has_alternate_stack)
+    if (has_alternate_stack) {
         return;
+    }
     has_alternate_stack = true;
     stack_t current;
-    if (sigaltstack(NULL, &current) != 0 || !(current.ss_flags & SS_DISABLE))
+    if (sigaltstack(NULL, &current) != 0 || !(current.ss_flags & SS_DISABLE)) {
         return;
+    }
     pthread_once(&key_once, make_key);
-    if (!key_made)
+    if (!key_made) {
         return;
+    }
     void *memory = mmap(NULL, ALTERNATE_STACK_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
         return;
+    }
     stack_t own = {.ss_sp = memory, .ss_size = ALTERNATE_STACK_BYTES};
     if (pthread_setspecific(key, memory) != 0 || sigaltstack(&own, NULL) != 0) {
         pthread_setspecific(key, NULL);
@@ -225,15 +242,18 @@ void cpu_thread_leave(struct cpu_executor *executor) {
     atomic_store(&executor->thread, 0);
     self = NULL;
     bool changed = sigismember(&executor->saved_mask, interrupt_signal) == 1;
-    for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++)
+    for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++) {
         changed = changed || sigismember(&executor->saved_mask, fault_signals[i]) == 1;
-    if (changed)
+    }
+    if (changed) {
         pthread_sigmask(SIG_SETMASK, &executor->saved_mask, NULL);
+    }
 }
 
 void cpu_interrupt(struct cpu_executor *executor) {
     pid_t thread = atomic_load(&executor->thread);
     /* One at a time: real-time signals queue up while a thread does not run. */
-    if (thread && !atomic_exchange(&executor->interrupted, true))
+    if (thread && !atomic_exchange(&executor->interrupted, true)) {
         syscall(SYS_tgkill, getpid(), thread, interrupt_signal);
+    }
 }

@@ -114,15 +114,17 @@ void ig_fiber_adopt_thread(struct ig_fiber *fiber) {
 bool ig_stacks_create(struct ig_stacks *stacks, uint32_t count, size_t bytes) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     memset(stacks, 0, sizeof *stacks);
-    if (bytes > SIZE_MAX / 4 / count)
+    if (bytes > SIZE_MAX / 4 / count) {
         return false;
+    }
     size_t size = (bytes + page - 1) / page * page;
     stacks->stride = size + page;
     stacks->bytes = bytes;
     stacks->mapped = stacks->stride * count;
     stacks->fibers = calloc(count, sizeof *stacks->fibers);
-    if (!stacks->fibers)
+    if (!stacks->fibers) {
         return false;
+    }
     void *memory = mmap(NULL, stacks->mapped, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED) {
@@ -148,12 +150,14 @@ bool ig_stacks_create(struct ig_stacks *stacks, uint32_t count, size_t bytes) {
 }
 
 void ig_stacks_free(struct ig_stacks *stacks) {
-    if (!stacks->fibers)
+    if (!stacks->fibers) {
         return;
+    }
     for (uint32_t i = 0; i < stacks->count; i++) {
 #ifdef FIBER_TSAN
-        if (stacks->fibers[i].sanitizer)
+        if (stacks->fibers[i].sanitizer) {
             __tsan_destroy_fiber(stacks->fibers[i].sanitizer);
+        }
 #endif
 #ifdef FIBER_ASAN
         __asan_unpoison_memory_region(stacks->fibers[i].stack, stacks->fibers[i].size);

@@ -26,8 +26,9 @@ static bool map_group_memory(struct cpu_executor *executor, size_t bytes) {
     size_t size = (bytes + page - 1) / page * page;
     char *memory = mmap(NULL, size + page, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
         return false;
+    }
     mprotect(memory + size, page, PROT_NONE);
     executor->group_memory = memory;
     executor->group_memory_size = size;
@@ -37,8 +38,9 @@ static bool map_group_memory(struct cpu_executor *executor, size_t bytes) {
 
 struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
     struct cpu_executor *executor = calloc(1, sizeof *executor);
-    if (!executor)
+    if (!executor) {
         return NULL;
+    }
     executor->device = device;
     if (!map_group_memory(executor, device->base.most_threadgroup_memory)) {
         free(executor);
@@ -50,8 +52,9 @@ struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
 void cpu_executor_free(struct cpu_executor *executor) {
     ig_stacks_free(&executor->stacks);
     munmap(executor->group_memory, executor->group_memory_mapped);
-    for (int i = 0; i < CPU_LANE_SHAPES; i++)
+    for (int i = 0; i < CPU_LANE_SHAPES; i++) {
         free(executor->shapes[i].positions);
+    }
     free(executor);
 }
 
@@ -65,26 +68,32 @@ static bool set_lane_positions(struct cpu_executor *executor) {
     struct ingot_cpu_group *group = &executor->group;
     const uint32_t *size = group->group_size;
     struct cpu_lane_shape *shape = NULL;
-    for (int i = 0; i < CPU_LANE_SHAPES && !shape; i++)
-        if (executor->shapes[i].positions && !memcmp(executor->shapes[i].size, size, 12))
+    for (int i = 0; i < CPU_LANE_SHAPES && !shape; i++) {
+        if (executor->shapes[i].positions && !memcmp(executor->shapes[i].size, size, 12)) {
             shape = &executor->shapes[i];
+        }
+    }
     if (!shape) {
         shape = &executor->shapes[executor->next_shape];
         executor->next_shape = (executor->next_shape + 1) % CPU_LANE_SHAPES;
-        if (!shape->positions)
+        if (!shape->positions) {
             shape->positions = calloc((size_t)3 * CPU_MAX_THREADS, sizeof *shape->positions);
-        if (!shape->positions)
+        }
+        if (!shape->positions) {
             return false;
+        }
         memcpy(shape->size, size, 12);
         memset(shape->positions, 0, 3 * CPU_MAX_THREADS * sizeof *shape->positions);
         uint32_t thread = 0;
-        for (uint32_t z = 0; z < size[2]; z++)
-            for (uint32_t y = 0; y < size[1]; y++)
+        for (uint32_t z = 0; z < size[2]; z++) {
+            for (uint32_t y = 0; y < size[1]; y++) {
                 for (uint32_t x = 0; x < size[0]; x++, thread++) {
                     shape->positions[thread] = x;
                     shape->positions[CPU_MAX_THREADS + thread] = y;
                     shape->positions[2 * CPU_MAX_THREADS + thread] = z;
                 }
+            }
+        }
     }
     group->lane_positions = shape->positions;
     group->lane_stride = CPU_MAX_THREADS;
@@ -101,9 +110,11 @@ static enum ingot_cpu_ids choose_ids(const struct ingot_cpu_group *group,
         [INGOT_CPU_IDS_GENERAL] = true,
         [INGOT_CPU_IDS_ROW] = false,
     };
-    for (int ids = 0; ids < INGOT_CPU_IDS_COUNT; ids++)
-        if (holds[ids] && (kernel->simdgroup[ids] || kernel->group[ids]))
+    for (int ids = 0; ids < INGOT_CPU_IDS_COUNT; ids++) {
+        if (holds[ids] && (kernel->simdgroup[ids] || kernel->group[ids])) {
             return (enum ingot_cpu_ids)ids;
+        }
+    }
     return INGOT_CPU_IDS_COUNT;
 }
 
@@ -128,19 +139,22 @@ static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
         same = same && group->group_size[axis] == size;
         group->group_size[axis] = size;
     }
-    if (same)
+    if (same) {
         return true;
+    }
     group->thread_count = group->group_size[0] * group->group_size[1] * group->group_size[2];
     group->simdgroup_count = (group->thread_count + 31) / 32;
     uint32_t tail = group->thread_count % 32;
     executor->last_mask = tail ? (1u << tail) - 1 : UINT32_MAX;
     const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
     *ids = choose_ids(group, kernel);
-    if (*ids == INGOT_CPU_IDS_COUNT)
+    if (*ids == INGOT_CPU_IDS_COUNT) {
         return fail_with(executor, CPU_TRAP, "the code has no version for this threadgroup shape");
+    }
     executor->simdgroup_function = kernel->simdgroup[*ids];
-    if (*ids == INGOT_CPU_IDS_GENERAL && !set_lane_positions(executor))
+    if (*ids == INGOT_CPU_IDS_GENERAL && !set_lane_positions(executor)) {
         return fail_with(executor, CPU_NO_MEMORY, "no memory for the positions of threads");
+    }
     return true;
 }
 
@@ -187,14 +201,16 @@ static void run_rows(struct cpu_executor *executor, ingot_cpu_row_fn *row, const
     bool one_row = end[1] - from[1] == 1 && end[2] - from[2] == 1;
     for (uint32_t x = from[0], next; x < end[0]; x = next) {
         next = end[0];
-        if (!one_row && end[0] - x > ROW_BLOCK + INGOT_SIMD_WIDTH)
+        if (!one_row && end[0] - x > ROW_BLOCK + INGOT_SIMD_WIDTH) {
             next = (x + ROW_BLOCK) & ~(INGOT_SIMD_WIDTH - 1);
-        for (uint32_t z = from[2]; z < end[2]; z++)
+        }
+        for (uint32_t z = from[2]; z < end[2]; z++) {
             for (uint32_t y = from[1]; y < end[1]; y++) {
                 group->row[0] = y;
                 group->row[1] = z;
                 row(group, x, next);
             }
+        }
     }
 }
 
@@ -213,13 +229,15 @@ static uint32_t run_in_rows(struct cpu_executor *executor, const uint32_t positi
         end[axis] = past < threads ? (uint32_t)past : threads;
     }
     bool one_row = end[1] - from[1] == 1 && end[2] - from[2] == 1;
-    if (!one_row && end[0] - from[0] < INGOT_SIMD_WIDTH && kernel->group[INGOT_CPU_IDS_GENERAL])
+    if (!one_row && end[0] - from[0] < INGOT_SIMD_WIDTH && kernel->group[INGOT_CPU_IDS_GENERAL]) {
         return 0;
+    }
     memcpy(executor->group.group_position, position, sizeof executor->group.group_position);
     executor->group.group_position[0] = position[0] / split;
     executor->run = (position[0] + count - 1) / split - position[0] / split + 1;
-    if (from[0] < end[0]) /* not so: blocks of a last group that has fewer */
+    if (from[0] < end[0]) { /* not so: blocks of a last group that has fewer */
         run_rows(executor, kernel->row, from, end);
+    }
     return count;
 }
 
@@ -230,9 +248,10 @@ static void run_group(struct cpu_executor *executor, const struct ingot_cpu_kern
         kernel->group[ids](&executor->group);
         return;
     }
-    for (uint32_t simdgroup = 0; simdgroup < executor->group.simdgroup_count; simdgroup++)
+    for (uint32_t simdgroup = 0; simdgroup < executor->group.simdgroup_count; simdgroup++) {
         executor->simdgroup_function(&executor->group, simdgroup,
                                      simdgroup_mask(executor, simdgroup));
+    }
 }
 
 /* A chunk of groups, SIMD-groups in turn. */
@@ -247,8 +266,9 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
         const uint32_t *position = cpu_walk_position(walk);
         count = kernel->row ? run_in_rows(executor, position, cpu_walk_most(walk)) : 0;
         if (count == 0) {
-            if (!set_group(executor, position, &ids))
+            if (!set_group(executor, position, &ids)) {
                 break;
+            }
             run_group(executor, kernel, ids);
             count = 1;
         }
@@ -261,8 +281,9 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
 static uint32_t next_running(struct cpu_executor *executor, uint32_t current) {
     uint32_t count = executor->group.simdgroup_count;
     uint32_t running = ~executor->ended_mask & (count == 32 ? ~0u : (1u << count) - 1);
-    if (!running)
+    if (!running) {
         cpu_escape(executor);
+    }
     uint32_t below = running & ((1u << current) - 1);
     return 31 - (uint32_t)__builtin_clz(below ? below : running);
 }
@@ -272,16 +293,18 @@ IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
     uint32_t current = executor->current, next = current - 1;
     if (executor->device->lenient_barriers) {
         next = next_running(executor, current);
-        if (next == current)
+        if (next == current) {
             return;
+        }
     } else if (current == 0) {
         if (executor->ended && executor->arrived) {
             executor->failure.kind = CPU_BARRIER_ENDED;
             executor->failure.mask = executor->ended_mask;
             cpu_escape(executor);
         }
-        if (executor->ended)
+        if (executor->ended) {
             cpu_escape(executor);
+        }
         executor->arrived = 0;
         next = executor->group.simdgroup_count - 1;
     }
@@ -310,8 +333,9 @@ static void barrier(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
         executor->failure.mask = mask;
         cpu_escape(executor);
     }
-    if (group->simdgroup_count == 1)
+    if (group->simdgroup_count == 1) {
         return;
+    }
     executor->arrived++;
     advance(executor, false);
 }
@@ -348,36 +372,43 @@ static void order_streamed_stores(void) {
 #define DEFAULT_MXCSR 0x1f80u
 static uint64_t floating_point_enter(void) {
     uint32_t saved = __builtin_ia32_stmxcsr();
-    if ((saved & ~0x3fu) != DEFAULT_MXCSR)
+    if ((saved & ~0x3fu) != DEFAULT_MXCSR) {
         __builtin_ia32_ldmxcsr(DEFAULT_MXCSR);
+    }
     return saved;
 }
 static void floating_point_leave(uint64_t saved) {
-    if ((saved & ~0x3fu) != DEFAULT_MXCSR)
+    if ((saved & ~0x3fu) != DEFAULT_MXCSR) {
         __builtin_ia32_ldmxcsr((uint32_t)saved);
+    }
 }
 #elif defined(__aarch64__)
 static uint64_t floating_point_enter(void) {
     uint64_t saved;
     __asm__ volatile("mrs %0, fpcr" : "=r"(saved));
-    if (saved)
+    if (saved) {
         __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0));
+    }
     return saved;
 }
 static void floating_point_leave(uint64_t saved) {
-    if (saved)
+    if (saved) {
         __asm__ volatile("msr fpcr, %0" : : "r"(saved));
+    }
 }
 #endif
 
 static bool prepare_stacks(struct cpu_executor *executor, uint32_t count, size_t bytes) {
     struct ig_stacks *stacks = &executor->stacks;
-    if (stacks->count >= count && stacks->bytes >= bytes)
+    if (stacks->count >= count && stacks->bytes >= bytes) {
         return true;
-    if (stacks->bytes > bytes)
+    }
+    if (stacks->bytes > bytes) {
         bytes = stacks->bytes;
-    if (stacks->count > count)
+    }
+    if (stacks->count > count) {
         count = stacks->count;
+    }
     ig_stacks_free(stacks);
     return ig_stacks_create(stacks, count, bytes) ||
            fail_with(executor, CPU_NO_MEMORY, "no memory for the stacks of SIMD-groups");
@@ -392,17 +423,20 @@ static bool run_with_barriers(struct cpu_executor *executor) {
     executor->run = 1;
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
     do {
-        if (!set_group(executor, cpu_walk_position(&executor->walk), &ids))
+        if (!set_group(executor, cpu_walk_position(&executor->walk), &ids)) {
             return false;
+        }
         uint32_t count = executor->group.simdgroup_count;
-        for (uint32_t simdgroup = 0; simdgroup < count; simdgroup++)
+        for (uint32_t simdgroup = 0; simdgroup < count; simdgroup++) {
             ig_fiber_prepare(&executor->stacks.fibers[simdgroup], colour(simdgroup), run_simdgroup,
                              executor);
+        }
         executor->arrived = executor->ended = executor->ended_mask = 0;
         executor->current = count - 1;
         ig_fiber_switch(&executor->main, &executor->stacks.fibers[count - 1], false);
-        if (executor->failure.kind != CPU_NO_FAILURE)
+        if (executor->failure.kind != CPU_NO_FAILURE) {
             return false;
+        }
     } while (cpu_walk_on(&executor->walk, 1));
     return true;
 }
@@ -418,8 +452,9 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
     bool fibers = (kernel->flags & INGOT_CPU_KERNEL_BARRIERS) != 0 &&
                   executor->group.full_simdgroup_count > 1;
     uint32_t stacks = fibers ? executor->group.full_simdgroup_count : 1;
-    if (!prepare_stacks(executor, stacks, kernel->stack_bytes + CPU_STACK_MARGIN))
+    if (!prepare_stacks(executor, stacks, kernel->stack_bytes + CPU_STACK_MARGIN)) {
         return false;
+    }
     uint64_t saved = floating_point_enter();
     if (atomic_load_explicit(&executor->deadline, memory_order_relaxed) != command->deadline) {
         executor->expired = 0;
@@ -434,8 +469,9 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
         ig_fiber_switch(&executor->main, &executor->stacks.fibers[0], false);
     }
     floating_point_leave(saved);
-    if (executor->failure.kind == CPU_NO_FAILURE)
+    if (executor->failure.kind == CPU_NO_FAILURE) {
         return true;
+    }
     /* The abandoned fibers hold whatever the kernel left: start afresh. */
     ig_stacks_free(&executor->stacks);
     return false;
@@ -444,6 +480,7 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
 void cpu_end_groups(struct cpu_executor *executor) {
     atomic_store_explicit(&executor->deadline, 0, memory_order_relaxed);
     executor->expired = 0;
-    if (executor->command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_STREAMS)
+    if (executor->command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_STREAMS) {
         order_streamed_stores();
+    }
 }

@@ -43,23 +43,27 @@
 
 /* Whoever submitted the next command has it in its cache. */
 static void prefetch(const struct cpu_command *command) {
-    if (!command)
+    if (!command) {
         return;
+    }
     const char *bytes = (const char *)command;
-    for (size_t at = 0; at <= offsetof(struct cpu_command, payload); at += 64)
+    for (size_t at = 0; at <= offsetof(struct cpu_command, payload); at += 64) {
         __builtin_prefetch(bytes + at);
+    }
 }
 
 static void note_failure(struct cpu_executor *executor, struct cpu_command *command) {
-    if (!atomic_exchange(&command->failed, true))
+    if (!atomic_exchange(&command->failed, true)) {
         cpu_describe_failure(executor, &command->error);
+    }
 }
 
 static void note_cost(struct cpu_code *code, uint64_t nanoseconds, uint64_t groups) {
     uint64_t cost = nanoseconds * 16 / groups + 1;
     uint32_t mean = atomic_load_explicit(&code->cost, memory_order_relaxed);
-    if (cost > UINT32_MAX)
+    if (cost > UINT32_MAX) {
         cost = UINT32_MAX;
+    }
     uint32_t updated = mean ? (uint32_t)(((uint64_t)mean * 3 + cost) / 4) : (uint32_t)cost;
     atomic_store_explicit(&code->cost, updated, memory_order_relaxed);
 }
@@ -68,8 +72,9 @@ static void note_cost(struct cpu_code *code, uint64_t nanoseconds, uint64_t grou
  * others for longer than they differ. */
 static uint64_t time_to_compare(const struct cpu_command *command) {
     struct timespec time;
-    if (!command->is_compared || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0)
+    if (!command->is_compared || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) {
         return 0;
+    }
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
@@ -80,8 +85,9 @@ static void note_order(const struct cpu_command *command, uint64_t start, uint64
     atomic_uint *kept = command->turn ? &code->striped_cost : &code->plain_cost;
     uint32_t before = atomic_load_explicit(kept, memory_order_relaxed);
     uint64_t cost = nanoseconds * 16 / groups + 1;
-    if (before && cost > before)
+    if (before && cost > before) {
         cost = before + (cost - before) / 8;
+    }
     atomic_store_explicit(kept, cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX,
                           memory_order_relaxed);
 }
@@ -89,25 +95,28 @@ static void note_order(const struct cpu_command *command, uint64_t start, uint64
 static void run_blit(const struct cpu_command *command, uint64_t first, uint64_t count) {
     uint64_t from = first * BLIT_BLOCK, length = command->u.blit.length;
     uint64_t bytes = length - from;
-    if (command->pieces > 1 && count * BLIT_BLOCK < bytes) /* a single piece is the whole */
+    if (command->pieces > 1 && count * BLIT_BLOCK < bytes) { /* a single piece is the whole */
         bytes = count * BLIT_BLOCK;
+    }
     char *to =
         (char *)command->u.blit.destination->contents + command->u.blit.destination_offset + from;
-    if (command->kind == CPU_FILL)
+    if (command->kind == CPU_FILL) {
         memset(to, command->u.blit.value, bytes);
-    else
+    } else {
         memmove(to,
                 (const char *)command->u.blit.source->contents + command->u.blit.source_offset +
                     from,
                 bytes);
+    }
 }
 
 static void run_pieces(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
                        uint64_t count) {
-    if (command->kind != CPU_DISPATCH)
+    if (command->kind != CPU_DISPATCH) {
         run_blit(command, first, count);
-    else if (!cpu_run_groups(executor, command, first, count))
+    } else if (!cpu_run_groups(executor, command, first, count)) {
         note_failure(executor, command);
+    }
 }
 
 /* The most that one claim may take, so that threads finish at about the same time. */
@@ -122,10 +131,12 @@ static uint64_t largest_chunk(const struct cpu_executor *executor,
 static void make_shares(struct cpu_stream *stream, struct cpu_command *command) {
     uint64_t chunks = (command->pieces + command->chunk - 1) / command->chunk;
     uint32_t count = stream->device->worker_count;
-    if (command->most_shares && command->most_shares < count)
+    if (command->most_shares && command->most_shares < count) {
         count = command->most_shares;
-    if (chunks < count)
+    }
+    if (chunks < count) {
         count = (uint32_t)chunks;
+    }
     command->shares = count;
     uint64_t each = command->pieces / count, more = command->pieces % count, at = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -146,17 +157,20 @@ static uint32_t first_share(struct cpu_stream *stream, const struct cpu_command 
     bool known = cpu >= 0 && cpu < CPU_MAX_RANKS;
     uint32_t index = known ? executor->device->rank[cpu] : executor->index;
     if (command->is_brief && executor->brief_stream == stream &&
-        executor->brief_shares == command->shares)
+        executor->brief_shares == command->shares) {
         index = executor->brief_share;
+    }
     for (uint32_t i = 0; i < command->shares; i++) {
         uint32_t share = (index + i) % command->shares;
         int nobody = 0;
         if (atomic_compare_exchange_strong_explicit(&stream->shares[share].taken, &nobody,
                                                     known ? cpu + 1 : -1, memory_order_relaxed,
-                                                    memory_order_relaxed))
+                                                    memory_order_relaxed)) {
             return share;
-        if (known && nobody == cpu + 1)
+        }
+        if (known && nobody == cpu + 1) {
             atomic_store_explicit(&executor->device->crowded, nobody, memory_order_relaxed);
+        }
     }
     return index % command->shares;
 }
@@ -167,20 +181,24 @@ static uint32_t first_share(struct cpu_stream *stream, const struct cpu_command 
 static void leave_crowd(struct cpu_executor *executor) {
     struct cpu_device *device = executor->device;
     int crowded = atomic_load_explicit(&device->crowded, memory_order_relaxed);
-    if (!crowded || executor->index >= device->worker_count || sched_getcpu() + 1 != crowded)
+    if (!crowded || executor->index >= device->worker_count || sched_getcpu() + 1 != crowded) {
         return;
+    }
     uint64_t now = cpu_now();
-    if (now - executor->moved < MOVE_NS)
+    if (now - executor->moved < MOVE_NS) {
         return;
+    }
     executor->moved = now;
     atomic_store_explicit(&device->crowded, 0, memory_order_relaxed);
     cpu_set_t before, others;
-    if (sched_getaffinity(0, sizeof before, &before) != 0)
+    if (sched_getaffinity(0, sizeof before, &before) != 0) {
         return;
+    }
     others = before;
     CPU_CLR(crowded - 1, &others);
-    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) {
         sched_setaffinity(0, sizeof before, &before);
+    }
 }
 
 /* Claims *count pieces or more, while much is left: of share *share, or else of the next one that
@@ -194,16 +212,20 @@ static bool claim(struct cpu_stream *stream, const struct cpu_command *command, 
         if (next < from->end) {
             uint64_t left = from->end - next;
             *count = left / CLAIMS;
-            if (command->stretch && *count > command->stretch)
+            if (command->stretch && *count > command->stretch) {
                 *count = command->stretch;
-            if (*count < least)
+            }
+            if (*count < least) {
                 *count = left < 2 * least ? left : least;
+            }
             *first = atomic_fetch_add_explicit(&from->next, *count, memory_order_relaxed);
             if (*first < from->end) {
-                if (*count > from->end - *first)
+                if (*count > from->end - *first) {
                     *count = from->end - *first;
-                if (command->stretch)
+                }
+                if (command->stretch) {
                     *first = from->begin + from->end - *first - *count;
+                }
                 return true;
             }
         }
@@ -213,20 +235,24 @@ static bool claim(struct cpu_stream *stream, const struct cpu_command *command, 
 }
 
 static bool work_left(struct cpu_stream *stream, const struct cpu_command *command) {
-    for (uint32_t i = 0; i < command->shares; i++)
+    for (uint32_t i = 0; i < command->shares; i++) {
         if (atomic_load_explicit(&stream->shares[i].next, memory_order_relaxed) <
-            stream->shares[i].end)
+            stream->shares[i].end) {
             return true;
+        }
+    }
     return false;
 }
 
 /* Why an open command is not to be gone on with. */
 static enum cpu_failure_kind reason_to_stop(struct cpu_stream *stream,
                                             const struct cpu_command *command, uint64_t now) {
-    if (command->kind != CPU_DISPATCH)
+    if (command->kind != CPU_DISPATCH) {
         return CPU_NO_FAILURE;
-    if (cpu_stream_cancelled(stream))
+    }
+    if (cpu_stream_cancelled(stream)) {
         return CPU_STOPPED;
+    }
     return command->deadline && now >= command->deadline ? CPU_TIMEOUT : CPU_NO_FAILURE;
 }
 
@@ -244,12 +270,14 @@ static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
     uint64_t start = cpu_now(), begin = start, pieces = 0, compared = time_to_compare(command);
     while (!atomic_load_explicit(&command->failed, memory_order_relaxed)) {
         uint64_t first, count = chunk;
-        if (!claim(stream, command, &share, &first, &count))
+        if (!claim(stream, command, &share, &first, &count)) {
             break;
+        }
         run_pieces(executor, command, first, count);
         uint64_t end = cpu_now();
-        if (end - start < CHUNK_NS / 2 && chunk <= most / 2)
+        if (end - start < CHUNK_NS / 2 && chunk <= most / 2) {
             chunk *= 2;
+        }
         pieces += count;
         enum cpu_failure_kind why = reason_to_stop(stream, command, end);
         if (why != CPU_NO_FAILURE && work_left(stream, command)) {
@@ -260,10 +288,12 @@ static void take_part(struct cpu_executor *executor, struct cpu_stream *stream,
     }
     if (command->kind == CPU_DISPATCH && pieces) {
         cpu_end_groups(executor);
-        if (notes_cost)
+        if (notes_cost) {
             note_cost(command->u.dispatch.code, start - begin, pieces);
-        if (command->is_compared)
+        }
+        if (command->is_compared) {
             note_order(command, compared, pieces);
+        }
     }
 }
 
@@ -272,8 +302,9 @@ uint64_t cpu_expected_work(const struct cpu_command *command) {
     switch (command->kind) {
     case CPU_DISPATCH: {
         uint64_t cost = atomic_load_explicit(&command->u.dispatch.code->cost, memory_order_relaxed);
-        if (cost == 0 || __builtin_mul_overflow(cost, command->pieces, &work))
+        if (cost == 0 || __builtin_mul_overflow(cost, command->pieces, &work)) {
             return CPU_UNKNOWN_WORK;
+        }
         return work / 16;
     }
     case CPU_COPY:
@@ -286,11 +317,13 @@ uint64_t cpu_expected_work(const struct cpu_command *command) {
 
 /* Groups that are narrow in x, and run by rows, need others beside them to fill SIMD-groups. */
 static uint64_t smallest_chunk(const struct cpu_command *command) {
-    if (command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row)
+    if (command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row) {
         return 1;
+    }
     uint64_t groups = ROW_THREADS / command->u.dispatch.group[0];
-    if (groups > command->u.dispatch.groups[0])
+    if (groups > command->u.dispatch.groups[0]) {
         groups = command->u.dispatch.groups[0];
+    }
     return groups ? groups : 1;
 }
 
@@ -311,22 +344,26 @@ static uint64_t backlog(const struct cpu_stream *stream, const struct cpu_comman
  * at a time. Only where the order cannot matter: kernels that run by rows have no atomics. */
 static void turn(struct cpu_stream *stream, struct cpu_command *command) {
     if (command->turn || command->kind != CPU_DISPATCH || !command->u.dispatch.code->kernel->row ||
-        command->work == CPU_UNKNOWN_WORK || command->work < TURNED_NS)
+        command->work == CPU_UNKNOWN_WORK || command->work < TURNED_NS) {
         return;
+    }
     stream->backwards = !stream->backwards;
-    if (stream->backwards)
+    if (stream->backwards) {
         command->stretch = command->pieces / (command->work / STRETCH_NS) + 1;
+    }
 }
 
 /* Two places to work at in turn, or one after the other? That depends on the machine and on the
  * size of the pages, which cannot be known: the first commands of a kernel try both, and from time
  * to time one does what was slower. */
 static bool prefers_stripes(const struct cpu_device *device, struct cpu_code *code) {
-    if (device->stripes != CPU_STRIPES_COMPARED)
+    if (device->stripes != CPU_STRIPES_COMPARED) {
         return device->stripes == CPU_STRIPES_ON;
+    }
     uint32_t number = atomic_fetch_add_explicit(&code->compared, 1, memory_order_relaxed);
-    if (number < FIRST_TRIALS)
+    if (number < FIRST_TRIALS) {
         return number % 2;
+    }
     uint32_t plain = atomic_load_explicit(&code->plain_cost, memory_order_relaxed);
     uint32_t striped = atomic_load_explicit(&code->striped_cost, memory_order_relaxed);
     return (striped < plain) != (number % TRIED_EVERY == 0);
@@ -342,8 +379,9 @@ static uint32_t row_turn(const struct cpu_command *command) {
     uint32_t arrays = flags / INGOT_CPU_KERNEL_ARRAYS;
     uint32_t each = flags / INGOT_CPU_KERNEL_STREAMED % 256;
     if (!each || arrays >= sizeof turn_bytes / sizeof *turn_bytes || group[1] * group[2] != 1 ||
-        (uint64_t)each * threads[0] * threads[1] * threads[2] <= ig_last_cache_bytes())
+        (uint64_t)each * threads[0] * threads[1] * threads[2] <= ig_last_cache_bytes()) {
         return 0;
+    }
     return turn_bytes[arrays] / each;
 }
 
@@ -351,11 +389,14 @@ static uint32_t row_turn(const struct cpu_command *command) {
  * tell. */
 static bool moves_much(const struct cpu_command *command) {
     uint64_t bytes = 0;
-    if (!(command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_MOVES))
+    if (!(command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_MOVES)) {
         return false;
-    for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++)
-        if (command->u.dispatch.retained[slot])
+    }
+    for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++) {
+        if (command->u.dispatch.retained[slot]) {
             bytes += command->u.dispatch.retained[slot]->length;
+        }
+    }
     return bytes > ig_last_cache_bytes() && command->pieces >= LEAST_STRIPED;
 }
 
@@ -363,16 +404,20 @@ static bool moves_much(const struct cpu_command *command) {
  * ahead there. Where pages are small, it is faster for a thread to work at two places in turn:
  * while it is at one, the other is got ready. What is in the caches needs none of this. */
 static void stripe(const struct cpu_device *device, struct cpu_command *command) {
-    if (command->kind != CPU_DISPATCH)
+    if (command->kind != CPU_DISPATCH) {
         return;
+    }
     uint32_t together = row_turn(command), split = 1, width = command->u.dispatch.group[0];
-    if (!together && !moves_much(command))
+    if (!together && !moves_much(command)) {
         return;
+    }
     command->is_compared = true;
-    if (!prefers_stripes(device, command->u.dispatch.code))
+    if (!prefers_stripes(device, command->u.dispatch.code)) {
         return;
-    while (together && width / split > together && width % (2 * split * INGOT_SIMD_WIDTH) == 0)
+    }
+    while (together && width / split > together && width % (2 * split * INGOT_SIMD_WIDTH) == 0) {
         split *= 2;
+    }
     uint32_t block = width / split;
     command->split = split;
     command->turn = block < together ? together / block : 1;
@@ -382,40 +427,47 @@ static void stripe(const struct cpu_device *device, struct cpu_command *command)
  * work / n + n * HANDOVER_NS is least where both are equal. */
 static uint32_t worthwhile_shares(uint64_t work, uint32_t most) {
     uint32_t shares = 2;
-    while (shares < most && (uint64_t)shares * shares * HANDOVER_NS < work)
+    while (shares < most && (uint64_t)shares * shares * HANDOVER_NS < work) {
         shares++;
+    }
     return shares;
 }
 
 /* Sets the chunk size; true when the leader should run the command alone. */
 static bool plan(const struct cpu_executor *executor, struct cpu_stream *stream,
                  struct cpu_command *command) {
-    if (command->pieces == 1)
+    if (command->pieces == 1) {
         return true;
+    }
     command->chunk = smallest_chunk(command);
     command->work = cpu_expected_work(command);
     stripe(executor->device, command);
     turn(stream, command);
-    if (executor->device->worker_count == 1)
+    if (executor->device->worker_count == 1) {
         return true;
-    if (command->work == CPU_UNKNOWN_WORK || command->kind != CPU_DISPATCH)
+    }
+    if (command->work == CPU_UNKNOWN_WORK || command->kind != CPU_DISPATCH) {
         return false;
+    }
     uint64_t cost = command->work / command->pieces + 1; /* of one threadgroup */
     uint64_t chunk = CHUNK_NS / cost, most = largest_chunk(executor, command);
     command->most_shares = worthwhile_shares(command->work, executor->device->worker_count);
     command->is_short = command->work <= ALONE_NS;
     command->is_brief = command->work <= BRIEF_NS && !executor->device->shares_cpus;
     if (command->is_short) {
-        if (command->work <= QUEUED_ALONE_NS || !command->is_brief)
+        if (command->work <= QUEUED_ALONE_NS || !command->is_brief) {
             return true;
+        }
         command->work = backlog(stream, command);
-        if (command->work <= BACKLOG_NS)
+        if (command->work <= BACKLOG_NS) {
             return true;
+        }
     } else if (chunk > most) { /* evenness, but not for claims that cost more than their work */
         chunk = most > chunk / 2 ? most : chunk / 2;
     }
-    if (command->chunk < chunk)
+    if (command->chunk < chunk) {
         command->chunk = chunk;
+    }
     return false;
 }
 
@@ -445,8 +497,9 @@ static void run_round(struct cpu_executor *executor, struct cpu_stream *stream,
     for (uint32_t looks = 1; atomic_load_explicit(&rounds->finished, memory_order_acquire) < joined;
          looks++) {
         cpu_relax();
-        if (looks % (16 * LOOKS) == 0)
+        if (looks % (16 * LOOKS) == 0) {
             sched_yield(); /* somebody has lost its CPU */
+        }
     }
 }
 
@@ -479,8 +532,9 @@ static void attend(struct cpu_executor *executor, struct cpu_stream *stream, uin
         } else if (!open) {
             cpu_relax();
         }
-        if (looks % LOOKS == 0 && (cpu_now() >= end || atomic_load(&stream->completed) >= until))
+        if (looks % LOOKS == 0 && (cpu_now() >= end || atomic_load(&stream->completed) >= until)) {
             break;
+        }
     }
 }
 
@@ -489,8 +543,9 @@ static void attend(struct cpu_executor *executor, struct cpu_stream *stream, uin
 static void release_resources(struct cpu_command *command) {
     switch (command->kind) {
     case CPU_DISPATCH:
-        for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++)
+        for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++) {
             ingot_buffer_release(command->u.dispatch.retained[slot]);
+        }
         ingot_kernel_release(command->u.dispatch.kernel);
         break;
     case CPU_COPY:
@@ -560,8 +615,10 @@ static void free_commands(struct cpu_command *list) {
 static bool take_batch(struct cpu_stream *stream, bool linger) {
     if (linger && !atomic_load_explicit(&stream->queue_first, memory_order_relaxed)) {
         uint64_t end = cpu_now() + LINGER_NS;
-        while (!atomic_load_explicit(&stream->queue_first, memory_order_relaxed) && cpu_now() < end)
+        while (!atomic_load_explicit(&stream->queue_first, memory_order_relaxed) &&
+               cpu_now() < end) {
             cpu_relax();
+        }
     }
     pthread_mutex_lock(&stream->lock);
     struct cpu_command *surplus = recycle(stream);
@@ -589,25 +646,29 @@ static void run_alone(struct cpu_executor *executor, struct cpu_command *command
                           !atomic_load_explicit(&code->cost, memory_order_relaxed));
     uint64_t start = timed ? cpu_now() : 0, compared = time_to_compare(command);
     run_pieces(executor, command, 0, command->pieces);
-    if (code)
+    if (code) {
         cpu_end_groups(executor);
-    if (timed)
+    }
+    if (timed) {
         note_cost(code, cpu_now() - start, command->pieces);
-    if (command->is_compared)
+    }
+    if (command->is_compared) {
         note_order(command, compared, command->pieces);
+    }
 }
 
 /* The command's stream was cancelled before it began. */
 static void refuse(struct cpu_command *command) {
     atomic_store_explicit(&command->failed, true, memory_order_relaxed);
-    if (command->kind == CPU_DISPATCH)
+    if (command->kind == CPU_DISPATCH) {
         ig_fail(&command->error, INGOT_CANCELLED,
                 "kernel \"%s\": dropped by ingot_stream_cancel before it began",
                 command->u.dispatch.kernel->variant->kernel);
-    else
+    } else {
         ig_fail(&command->error, INGOT_CANCELLED,
                 "a %s: dropped by ingot_stream_cancel before it began",
                 command->kind == CPU_WAIT_EVENT ? "wait for an event" : "copy");
+    }
 }
 
 enum outcome { DONE, HELPERS_GO_ON, BLOCKED };
@@ -619,8 +680,9 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
         cpu_event_complete(event, command->u.event.generation);
         return DONE;
     }
-    if (atomic_load(&stream->failed))
+    if (atomic_load(&stream->failed)) {
         return DONE;
+    }
     if (cpu_stream_cancelled(stream)) {
         refuse(command);
         return DONE;
@@ -630,9 +692,10 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
         return cpu_event_block(event, command->u.event.generation, stream) ? BLOCKED : DONE;
     }
     prefetch(command->next);
-    if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT)
+    if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT) {
         command->deadline =
             cpu_now_for(command->time_limit) + (uint64_t)(command->time_limit * 1e9);
+    }
     bool alone = plan(executor, stream, command);
     if (alone && !command->stretch) {
         run_alone(executor, command);
@@ -655,14 +718,16 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
 void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until) {
     atomic_store_explicit(&executor->stream, stream, memory_order_relaxed);
     for (;;) {
-        if (!stream->batch && !take_batch(stream, until == UINT64_MAX))
+        if (!stream->batch && !take_batch(stream, until == UINT64_MAX)) {
             return;
+        }
         if (atomic_load_explicit(&stream->completed, memory_order_relaxed) >= until) {
             cpu_pool_ready(stream, CPU_UNKNOWN_WORK);
             return;
         }
-        if (run_front(executor, stream) != DONE)
+        if (run_front(executor, stream) != DONE) {
             return;
+        }
         finish(stream);
     }
 }
@@ -674,13 +739,16 @@ void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t
     bool stays = command->is_brief && attending(stream) < executor->device->max_spinning &&
                  attending(stream) < command->shares - 1;
     take_part(executor, stream, stream->active, true);
-    if (stays) /* before it leaves: the stream may not be closed while somebody attends */
+    if (stays) { /* before it leaves: the stream may not be closed while somebody attends */
         atomic_fetch_add_explicit(&rounds->attending, 1, memory_order_relaxed);
+    }
     bool last = cpu_pool_leave(stream);
-    if (stays && !last)
+    if (stays && !last) {
         attend(executor, stream, until);
-    if (stays)
+    }
+    if (stays) {
         atomic_fetch_sub_explicit(&rounds->attending, 1, memory_order_release);
+    }
     if (last) {
         finish(stream);
         cpu_lead(executor, stream, until);

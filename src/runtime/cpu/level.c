@@ -26,9 +26,11 @@ static uint64_t enabled_state(void) {
 }
 
 static bool has(uint32_t value, const unsigned char *bits, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (!(value >> bits[i] & 1))
+    for (size_t i = 0; i < count; i++) {
+        if (!(value >> bits[i] & 1)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -38,17 +40,22 @@ static size_t count_levels(void) {
     static const unsigned char leaf1[] = {12, 19, 20, 22, 23, 27, 28, 29};
     static const unsigned char leaf7_v3[] = {3, 5, 8};            /* BMI1, AVX2, BMI2 */
     static const unsigned char leaf7_v4[] = {16, 17, 28, 30, 31}; /* AVX-512 F DQ CD BW VL */
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, leaf1, sizeof leaf1))
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, leaf1, sizeof leaf1)) {
         return 0;
+    }
     uint64_t state = enabled_state();
-    if ((state & 0x6) != 0x6)
+    if ((state & 0x6) != 0x6) {
         return 0;
-    if (!__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c >> 5 & 1)) /* LZCNT */
+    }
+    if (!__get_cpuid(0x80000001u, &a, &b, &c, &d) || !(c >> 5 & 1)) { /* LZCNT */
         return 0;
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, leaf7_v3, sizeof leaf7_v3))
+    }
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, leaf7_v3, sizeof leaf7_v3)) {
         return 0;
-    if ((state & 0xe6) != 0xe6 || !has(b, leaf7_v4, sizeof leaf7_v4))
+    }
+    if ((state & 0xe6) != 0xe6 || !has(b, leaf7_v4, sizeof leaf7_v4)) {
         return 1;
+    }
     return 2;
 }
 
@@ -59,16 +66,18 @@ static struct usable usable_levels(void) {
 void cpu_model_name(char *name, size_t size) {
     char brand[49] = {0};
     uint32_t highest = __get_cpuid_max(0x80000000u, NULL);
-    if (highest >= 0x80000004u)
+    if (highest >= 0x80000004u) {
         for (uint32_t i = 0; i < 3; i++) {
             uint32_t words[4];
             __get_cpuid(0x80000002u + i, &words[0], &words[1], &words[2], &words[3]);
             memcpy(brand + 16 * i, words, 16);
         }
+    }
     const char *start = brand + strspn(brand, " ");
     snprintf(name, size, "%s", *start ? start : "x86-64 CPU");
-    for (size_t length = strlen(name); length && name[length - 1] == ' '; length--)
+    for (size_t length = strlen(name); length && name[length - 1] == ' '; length--) {
         name[length - 1] = '\0';
+    }
 }
 
 #elif defined(__aarch64__)
@@ -92,17 +101,21 @@ void cpu_model_name(char *name, size_t size) {
     FILE *file = fopen("/proc/cpuinfo", "r");
     while (file && fgets(line, sizeof line, file)) {
         const char *value = strchr(line, ':');
-        if (value && !strncmp(line, "CPU implementer", 15))
+        if (value && !strncmp(line, "CPU implementer", 15)) {
             implementer = (unsigned)strtoul(value + 1, NULL, 0);
-        if (value && !strncmp(line, "CPU part", 8))
+        }
+        if (value && !strncmp(line, "CPU part", 8)) {
             part = (unsigned)strtoul(value + 1, NULL, 0);
+        }
     }
-    if (file)
+    if (file) {
         fclose(file);
-    if (implementer)
+    }
+    if (implementer) {
         snprintf(name, size, "AArch64 CPU 0x%02x/0x%03x", implementer, part);
-    else
+    } else {
         snprintf(name, size, "AArch64 CPU");
+    }
 }
 
 #endif
@@ -113,22 +126,26 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
     struct usable usable = usable_levels();
     char model[64];
     cpu_model_name(model, sizeof model);
-    if (usable.count == 0)
+    if (usable.count == 0) {
         return ig_fail(error, INGOT_UNSUPPORTED, "this CPU (%s) is older than %s", model, lowest);
-    if (!wanted || !*wanted)
+    }
+    if (!wanted || !*wanted) {
         wanted = getenv("INGOT_CPU");
+    }
     size_t best = usable.first + usable.count - 1, chosen = best;
     if (wanted && *wanted) {
         for (chosen = 0; chosen < count && strcmp(levels[chosen], wanted) != 0; chosen++)
             ;
-        if (chosen == count)
+        if (chosen == count) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT,
                            "there is no CPU level \"%s\"; there are %s, %s and %s", wanted,
                            levels[0], levels[1], levels[2]);
-        if (chosen < usable.first || chosen > best)
+        }
+        if (chosen < usable.first || chosen > best) {
             return ig_fail(error, INGOT_UNSUPPORTED,
                            "CPU level %s was asked for, but this CPU (%s) has only %s", wanted,
                            model, levels[best]);
+        }
     }
     snprintf(target, size, "%s", levels[chosen]);
     return INGOT_OK;

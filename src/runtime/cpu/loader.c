@@ -28,9 +28,10 @@ static atomic_uint load_counter;
  * redundant "./" and ".//" parts. */
 static void unique_path(char *path, size_t size, int fd, unsigned number) {
     int length = snprintf(path, size, "/proc/%ld/fd/", (long)getpid());
-    for (int bit = 0; bit < 32; bit++)
+    for (int bit = 0; bit < 32; bit++) {
         length +=
             snprintf(path + length, size - (size_t)length, "%s", number >> bit & 1 ? ".//" : "./");
+    }
     snprintf(path + length, size - (size_t)length, "%d", fd);
 }
 
@@ -38,17 +39,19 @@ static void *open_memory_file(const struct ig_code *code, const char *name, int 
     char path[256];
     *kept = -1;
     int fd = memfd_create(name, MFD_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return NULL;
+    }
     if (ig_write_all(fd, code->bytes, code->size)) {
         close(fd);
         return NULL;
     }
     bool keep = atomic_fetch_add(&kept_descriptors, 1) < MAX_KEPT_DESCRIPTORS;
-    if (keep)
+    if (keep) {
         snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), fd);
-    else
+    } else {
         unique_path(path, sizeof path, fd, atomic_fetch_add(&load_counter, 1));
+    }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle && keep) {
         *kept = fd;
@@ -68,20 +71,23 @@ static void *open_from_folder(const struct ig_code *code, const char *folder, co
     ig_hash_bytes(&hash, code->bytes, code->size);
     ig_hash_end(&hash, digest);
     ig_hash_hex(digest, hex);
-    if (asprintf(&path, "%s/%s-%.16s.so", folder, name, hex) < 0)
+    if (asprintf(&path, "%s/%s-%.16s.so", folder, name, hex) < 0) {
         return NULL;
+    }
     void *handle = NULL;
     if (ig_folder_make(folder, NULL) == INGOT_OK &&
-        ig_file_write(path, code->bytes, code->size, NULL) == INGOT_OK)
+        ig_file_write(path, code->bytes, code->size, NULL) == INGOT_OK) {
         handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
     free(path);
     return handle;
 }
 
 static void *open_temporary(const struct ig_code *code, const char *name) {
     char *folder = NULL;
-    if (ig_folder_temporary(&folder, NULL) != INGOT_OK)
+    if (ig_folder_temporary(&folder, NULL) != INGOT_OK) {
         return NULL;
+    }
     void *handle = open_from_folder(code, folder, name);
     ig_folder_remove(folder);
     free(folder);
@@ -101,18 +107,22 @@ static void safe_name(const char *kernel, char *name, size_t size) {
 
 static ingot_status check_kernel(const struct ingot_cpu_kernel *kernel, const char *name,
                                  struct ig_error *error) {
-    if (!kernel)
+    if (!kernel) {
         return ig_fail(error, INGOT_BAD_ARCHIVE, "the code of kernel \"%s\" does not export %s",
                        name, INGOT_CPU_KERNEL_SYMBOL);
-    if (kernel->abi_version != INGOT_CPU_ABI_VERSION)
+    }
+    if (kernel->abi_version != INGOT_CPU_ABI_VERSION) {
         return ig_fail(error, INGOT_BAD_ARCHIVE,
                        "the code of kernel \"%s\" has CPU ABI version %u, but this runtime has %u",
                        name, kernel->abi_version, INGOT_CPU_ABI_VERSION);
+    }
     bool any = kernel->row != NULL;
-    for (int ids = 0; ids < INGOT_CPU_IDS_COUNT; ids++)
+    for (int ids = 0; ids < INGOT_CPU_IDS_COUNT; ids++) {
         any = any || kernel->simdgroup[ids] || kernel->group[ids];
-    if (!any)
+    }
+    if (!any) {
         return ig_fail(error, INGOT_BAD_ARCHIVE, "the code of kernel \"%s\" has no entry", name);
+    }
     return INGOT_OK;
 }
 
@@ -121,17 +131,21 @@ ingot_status cpu_code_load(ingot_device *device, const struct ig_variant *varian
     char name[64];
     safe_name(variant->kernel, name, sizeof name);
     struct cpu_code *result = calloc(1, sizeof *result);
-    if (!result)
+    if (!result) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to load kernel \"%s\"",
                        variant->kernel);
+    }
     result->fd = -1;
     const char *folder = getenv("INGOT_KEEP_OBJECTS");
-    if (folder && *folder)
+    if (folder && *folder) {
         result->handle = open_from_folder(code, folder, name);
-    if (!result->handle)
+    }
+    if (!result->handle) {
         result->handle = open_memory_file(code, name, &result->fd);
-    if (!result->handle)
+    }
+    if (!result->handle) {
         result->handle = open_temporary(code, name);
+    }
     if (!result->handle) {
         const char *reason = dlerror();
         free(result);

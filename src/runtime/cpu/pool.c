@@ -28,22 +28,25 @@
 static void list_add(struct cpu_device *device, struct cpu_stream *stream) {
     stream->runnable_next = NULL;
     stream->runnable_previous = device->runnable_last;
-    if (device->runnable_last)
+    if (device->runnable_last) {
         device->runnable_last->runnable_next = stream;
-    else
+    } else {
         device->runnable_first = stream;
+    }
     device->runnable_last = stream;
 }
 
 static void list_remove(struct cpu_device *device, struct cpu_stream *stream) {
-    if (stream->runnable_previous)
+    if (stream->runnable_previous) {
         stream->runnable_previous->runnable_next = stream->runnable_next;
-    else
+    } else {
         device->runnable_first = stream->runnable_next;
-    if (stream->runnable_next)
+    }
+    if (stream->runnable_next) {
         stream->runnable_next->runnable_previous = stream->runnable_previous;
-    else
+    } else {
         device->runnable_last = stream->runnable_previous;
+    }
     stream->runnable_next = stream->runnable_previous = NULL;
 }
 
@@ -52,24 +55,30 @@ static void list_remove(struct cpu_device *device, struct cpu_stream *stream) {
 static bool announce(struct cpu_device *device, uint32_t lookers, uint32_t wanted, uint64_t work) {
     atomic_fetch_add_explicit(&device->work_signal, 1, memory_order_release);
     lookers += device->spinning;
-    if (wanted <= lookers)
+    if (wanted <= lookers) {
         return false;
+    }
     wanted -= lookers;
-    if (wanted > device->sleeping)
+    if (wanted > device->sleeping) {
         wanted = device->sleeping;
-    if (work / WAKE_NS < wanted)
+    }
+    if (work / WAKE_NS < wanted) {
         wanted = (uint32_t)(work / WAKE_NS);
-    if (wanted == 0)
+    }
+    if (wanted == 0) {
         return false;
-    if (device->to_wake < wanted - 1)
+    }
+    if (device->to_wake < wanted - 1) {
         device->to_wake = wanted - 1;
+    }
     return true;
 }
 
 /* Lock released: who is woken wants it. */
 static void wake_worker(struct cpu_device *device, bool wanted) {
-    if (wanted)
+    if (wanted) {
         pthread_cond_signal(&device->wake);
+    }
 }
 
 void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
@@ -88,8 +97,9 @@ void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
 }
 
 void cpu_pool_ring(struct cpu_device *device) {
-    if (atomic_load_explicit(&device->deferred, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&device->deferred, memory_order_relaxed) == 0) {
         return;
+    }
     pthread_mutex_lock(&device->lock);
     bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
     pthread_mutex_unlock(&device->lock);
@@ -98,8 +108,9 @@ void cpu_pool_ring(struct cpu_device *device) {
 
 /* Lock held: the stream has a leader. */
 static void undefer(struct cpu_device *device, struct cpu_stream *stream) {
-    if (!atomic_load_explicit(&stream->deferred, memory_order_relaxed))
+    if (!atomic_load_explicit(&stream->deferred, memory_order_relaxed)) {
         return;
+    }
     atomic_store_explicit(&stream->deferred, false, memory_order_relaxed);
     atomic_fetch_sub_explicit(&device->deferred, 1, memory_order_relaxed);
 }
@@ -132,8 +143,9 @@ bool cpu_pool_leave(struct cpu_stream *stream) {
     if (atomic_load_explicit(&stream->state, memory_order_relaxed) == CPU_STREAM_OPEN) {
         atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_release);
         list_remove(device, stream);
-        if (!device->runnable_first)
+        if (!device->runnable_first) {
             device->to_wake = 0; /* they would come too late */
+        }
     }
     bool last = atomic_fetch_sub_explicit(&stream->participants, 1, memory_order_release) == 1;
     pthread_mutex_unlock(&device->lock);
@@ -162,8 +174,9 @@ static enum cpu_role try_claim(struct cpu_device *device, struct cpu_stream *str
         device->active++;
         return CPU_LEADER;
     case CPU_STREAM_OPEN:
-        if (!cpu_pool_has_role(stream))
+        if (!cpu_pool_has_role(stream)) {
             return CPU_NO_ROLE;
+        }
         atomic_fetch_add_explicit(&stream->participants, 1, memory_order_relaxed);
         device->active++;
         return CPU_HELPER;
@@ -191,8 +204,9 @@ static enum cpu_role find_role(struct cpu_device *device, struct cpu_stream **fo
     for (struct cpu_stream *stream = device->runnable_first; stream;
          stream = stream->runnable_next) {
         enum cpu_role role = try_claim(device, stream);
-        if (role == CPU_NO_ROLE)
+        if (role == CPU_NO_ROLE) {
             continue;
+        }
         if (role == CPU_HELPER) {
             list_remove(device, stream);
             list_add(device, stream);
@@ -212,8 +226,9 @@ static void spin(struct cpu_device *device) {
     do {
         for (int i = 0; i < 16; i++) {
             cpu_relax();
-            if (atomic_load_explicit(&device->work_signal, memory_order_acquire) != seen)
+            if (atomic_load_explicit(&device->work_signal, memory_order_acquire) != seen) {
                 goto done;
+            }
         }
     } while (cpu_now() < end);
 done:
@@ -226,8 +241,9 @@ done:
 static void woken(struct cpu_device *device) {
     uint32_t more = device->to_wake < 2 ? device->to_wake : 2;
     device->to_wake -= more;
-    for (uint32_t i = 0; i < more; i++)
+    for (uint32_t i = 0; i < more; i++) {
         pthread_cond_signal(&device->wake);
+    }
 }
 
 /* What a worker without work remembers. */
@@ -239,10 +255,12 @@ struct rest {
 static bool may_doze(struct cpu_device *device, struct rest *rest) {
     uint64_t signal = atomic_load_explicit(&device->work_signal, memory_order_relaxed);
     uint64_t now = cpu_now();
-    if (device->shares_cpus)
+    if (device->shares_cpus) {
         return false; /* each look would take the CPU from a thread of the other pool */
-    if (signal != rest->signal)
+    }
+    if (signal != rest->signal) {
         *rest = (struct rest){signal, now + DOZE_NS};
+    }
     return now < rest->end;
 }
 
@@ -256,8 +274,9 @@ static void doze(struct cpu_device *device) {
     bool signalled = pthread_cond_timedwait(&device->wake, &device->lock, &until) == 0;
     device->sleeping--;
     device->dozing = false;
-    if (signalled)
+    if (signalled) {
         woken(device);
+    }
 }
 
 /* Lock held. Waiting threads may have taken the place of workers, who then would only be in the
@@ -279,10 +298,11 @@ static void *worker(void *argument) {
         enum cpu_role role = find_role(device, &stream);
         if (role != CPU_NO_ROLE) {
             pthread_mutex_unlock(&device->lock);
-            if (role == CPU_LEADER)
+            if (role == CPU_LEADER) {
                 cpu_lead(executor, stream, UINT64_MAX);
-            else
+            } else {
                 cpu_help(executor, stream, UINT64_MAX);
+            }
             has_spun = false;
             pthread_mutex_lock(&device->lock);
             device->active--;
@@ -315,8 +335,9 @@ static void register_executor(struct cpu_device *device, struct cpu_executor *ex
 
 static struct cpu_executor *executor_at(struct cpu_device *device, uint32_t index) {
     struct cpu_executor *executor = device->executors;
-    while (executor && executor->index != index)
+    while (executor && executor->index != index) {
         executor = executor->next_all;
+    }
     return executor;
 }
 
@@ -324,8 +345,9 @@ static struct cpu_executor *executor_at(struct cpu_device *device, uint32_t inde
 static bool make_executors(struct cpu_device *device) {
     while (device->executor_count < device->worker_count) {
         struct cpu_executor *executor = cpu_executor_create(device);
-        if (!executor)
+        if (!executor) {
             return false;
+        }
         pthread_mutex_lock(&device->lock); /* the watchdog reads the list */
         register_executor(device, executor);
         pthread_mutex_unlock(&device->lock);
@@ -346,22 +368,25 @@ ingot_status cpu_pool_resume(struct cpu_device *device, struct ig_error *error) 
         struct cpu_executor *executor = executor_at(device, i);
         pthread_mutex_unlock(&device->lock);
         code = pthread_create(&device->workers[i], &attributes, worker, executor);
-        if (code == 0)
+        if (code == 0) {
             device->workers_started++;
+        }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    if (code != 0)
+    if (code != 0) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "only %u of %u worker threads could be started",
                        device->workers_started, device->worker_count);
+    }
     return INGOT_OK;
 }
 
 ingot_status cpu_pool_start(struct cpu_device *device, struct ig_error *error) {
     device->workers = calloc(device->worker_count, sizeof *device->workers);
-    if (!device->workers || !make_executors(device))
+    if (!device->workers || !make_executors(device)) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %u worker threads",
                        device->worker_count);
+    }
     return cpu_pool_resume(device, error);
 }
 
@@ -371,8 +396,9 @@ void cpu_pool_stop(struct cpu_device *device) {
     atomic_fetch_add(&device->work_signal, 1);
     pthread_cond_broadcast(&device->wake);
     pthread_mutex_unlock(&device->lock);
-    for (uint32_t i = 0; i < device->workers_started; i++)
+    for (uint32_t i = 0; i < device->workers_started; i++) {
         pthread_join(device->workers[i], NULL);
+    }
     device->workers_started = 0;
     free(device->workers);
     device->workers = NULL;
@@ -383,11 +409,13 @@ void cpu_pool_stop(struct cpu_device *device) {
 struct cpu_executor *cpu_pool_borrow(struct cpu_device *device) {
     pthread_mutex_lock(&device->lock);
     struct cpu_executor *executor = device->free_executors;
-    if (executor)
+    if (executor) {
         device->free_executors = executor->next_free;
+    }
     pthread_mutex_unlock(&device->lock);
-    if (executor)
+    if (executor) {
         return executor;
+    }
     executor = cpu_executor_create(device);
     if (executor) {
         pthread_mutex_lock(&device->lock);

@@ -37,8 +37,9 @@ static void step(const uint32_t groups[2], uint32_t position[3], uint32_t count)
         return;
     }
     position[0] = 0;
-    if (++position[1] < groups[1])
+    if (++position[1] < groups[1]) {
         return;
+    }
     position[1] = 0;
     position[2]++;
 }
@@ -48,8 +49,9 @@ bool cpu_walk_on(struct cpu_walk *walk, uint32_t count) {
     step(walk->groups, stripe->position, count);
     stripe->left -= count;
     walk->left_of_turn -= count;
-    if (walk->left_of_turn > 0)
+    if (walk->left_of_turn > 0) {
         return true;
+    }
     walk->current = walk->current + 1 == walk->stripes ? 0 : walk->current + 1;
     /* The first stripes are the longest: when one that comes next is done, so are all. */
     begin_turn(walk);

@@ -31,13 +31,16 @@ uint64_t cpu_now_for(double limit) {
 static bool stop_cancelled(struct cpu_device *device) {
     bool found = false;
     for (struct cpu_stream *stream = device->streams; stream; stream = stream->next_of_device) {
-        if (!cpu_stream_cancelled(stream))
+        if (!cpu_stream_cancelled(stream)) {
             continue;
+        }
         found = true;
         for (struct cpu_executor *executor = device->executors; executor;
-             executor = executor->next_all)
-            if (atomic_load_explicit(&executor->stream, memory_order_relaxed) == stream)
+             executor = executor->next_all) {
+            if (atomic_load_explicit(&executor->stream, memory_order_relaxed) == stream) {
                 cpu_interrupt(executor);
+            }
+        }
     }
     return found;
 }
@@ -52,8 +55,9 @@ static bool look(struct cpu_device *device) {
          executor = executor->next_all) {
         uint64_t deadline = atomic_load_explicit(&executor->deadline, memory_order_relaxed);
         running = running || deadline != 0;
-        if (deadline && now >= deadline)
+        if (deadline && now >= deadline) {
             cpu_interrupt(executor);
+        }
     }
     pthread_mutex_unlock(&device->lock);
     return running;
@@ -91,8 +95,9 @@ static void *watch(void *argument) {
 
 void cpu_watchdog_poke(struct cpu_device *device) {
     struct cpu_watchdog *watchdog = &device->watchdog;
-    if (!atomic_load(&watchdog->asleep))
+    if (!atomic_load(&watchdog->asleep)) {
         return;
+    }
     pthread_mutex_lock(&watchdog->lock);
     pthread_cond_signal(&watchdog->wake);
     pthread_mutex_unlock(&watchdog->lock);
@@ -123,8 +128,9 @@ ingot_status cpu_watchdog_start(struct cpu_device *device, struct ig_error *erro
 
 void cpu_watchdog_stop(struct cpu_device *device) {
     struct cpu_watchdog *watchdog = &device->watchdog;
-    if (!watchdog->started)
+    if (!watchdog->started) {
         return;
+    }
     pthread_mutex_lock(&watchdog->lock);
     watchdog->stop = true;
     pthread_cond_signal(&watchdog->wake);

@@ -19,22 +19,27 @@ ingot_status cuda_buffer_allocate(ingot_device *base, ingot_buffer *buffer,
     struct cuda_scope scope;
     cu_pointer memory = 0;
     ingot_status status = cuda_enter_relaxed(device, &scope, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     cu_result result = driver->memory_allocate(&memory, buffer->length);
     if (result == CU_OUT_OF_MEMORY) {
         status = no_memory(device, buffer->length, error);
     } else {
-        if (result == CU_SUCCESS)
+        if (result == CU_SUCCESS) {
             result = driver->memory_fill(memory, 0, buffer->length, device->own_stream);
-        if (result == CU_SUCCESS)
+        }
+        if (result == CU_SUCCESS) {
             result = driver->stream_synchronize(device->own_stream);
-        if (result != CU_SUCCESS)
+        }
+        if (result != CU_SUCCESS) {
             status = cuda_fail(device, result, error,
                                "a buffer of %llu bytes on device \"%s\" cannot be made",
                                (ull)buffer->length, base->info.name);
-        if (result != CU_SUCCESS && memory && !cuda_is_lost(device))
+        }
+        if (result != CU_SUCCESS && memory && !cuda_is_lost(device)) {
             driver->memory_free(memory);
+        }
     }
     cuda_leave(device, &scope);
     buffer->address = memory;
@@ -46,15 +51,18 @@ ingot_status cuda_buffer_write(ingot_device *base, ingot_buffer *buffer, const v
     struct cuda_device *device = (struct cuda_device *)base;
     struct cuda_scope scope;
     ingot_status status = cuda_enter_relaxed(device, &scope, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     cu_result result =
         device->driver->memory_upload(buffer->address, bytes, size, device->own_stream);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         result = device->driver->stream_synchronize(device->own_stream);
-    if (result != CU_SUCCESS)
+    }
+    if (result != CU_SUCCESS) {
         status = cuda_fail(device, result, error, "%llu bytes cannot be copied to device \"%s\"",
                            (ull)size, base->info.name);
+    }
     cuda_leave(device, &scope);
     return status;
 }
@@ -65,11 +73,13 @@ void cuda_buffer_free(ingot_device *base, ingot_buffer *buffer) {
     struct cuda_device *device = (struct cuda_device *)base;
     struct cuda_scope scope;
     cuda_drain(device);
-    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
+    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK) {
         return;
+    }
     cu_result result = device->driver->memory_free(buffer->address);
-    if (cuda_result_is_fatal(result))
+    if (cuda_result_is_fatal(result)) {
         cuda_lose(device, result);
+    }
     cuda_leave(device, &scope);
 }
 
@@ -90,44 +100,52 @@ ingot_status cuda_buffer_wrap(ingot_device *base, ingot_buffer *buffer, struct i
     const struct cuda_driver *driver = device->driver;
     struct cuda_scope scope;
     uint64_t address = (uintptr_t)buffer->contents;
-    if (device->is_remote)
+    if (device->is_remote) {
         return cuda_not_of_this_process(device, "ingot_buffer_wrap: the memory", buffer->contents,
                                         error);
+    }
     if (buffer->is_known) {
         buffer->address = address;
         buffer->contents = NULL;
         return cuda_check_lost(device, error);
     }
     ingot_status status = cuda_enter(device, &scope, error);
-    if (status != INGOT_OK)
+    if (status != INGOT_OK) {
         return status;
+    }
     unsigned type = 0;
     int ordinal = device->ordinal;
     cu_result result = driver->pointer_attribute(&type, CU_POINTER_MEMORY_TYPE, address);
-    if (result == CU_SUCCESS && type != CU_MEMORY_HOST)
+    if (result == CU_SUCCESS && type != CU_MEMORY_HOST) {
         result = driver->pointer_attribute(&ordinal, CU_POINTER_DEVICE_ORDINAL, address);
+    }
     cuda_leave(device, &scope);
-    if (result != CU_SUCCESS && result != CU_INVALID_VALUE)
+    if (result != CU_SUCCESS && result != CU_INVALID_VALUE) {
         return cuda_fail(device, result, error, "ingot_buffer_wrap: memory at 0x%llx",
                          (ull)address);
-    if (result == CU_INVALID_VALUE)
+    }
+    if (result == CU_INVALID_VALUE) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "ingot_buffer_wrap: the memory at 0x%llx is not memory that device \"%s\" "
                        "can reach",
                        (ull)address, base->info.name);
-    if (ordinal != device->ordinal)
+    }
+    if (ordinal != device->ordinal) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "ingot_buffer_wrap: the memory at 0x%llx is on device \"cuda:%d\", not on "
                        "\"%s\"",
                        (ull)address, ordinal, base->info.name);
+    }
     buffer->address = address;
-    if (type != CU_MEMORY_HOST)
+    if (type != CU_MEMORY_HOST) {
         buffer->contents = NULL;
+    }
     return INGOT_OK;
 }
 
 /* Without on_release the memory's owner has promised that it outlives the work. */
 void cuda_buffer_unwrap(ingot_device *base, ingot_buffer *buffer) {
-    if (buffer->on_release)
+    if (buffer->on_release) {
         cuda_drain((struct cuda_device *)base);
+    }
 }

@@ -21,18 +21,22 @@ static bool runs(int capability, size_t level) {
 }
 
 const char *cuda_code_level(int capability) {
-    for (size_t i = 0; i < LEVEL_COUNT; i++)
-        if (runs(capability, i))
+    for (size_t i = 0; i < LEVEL_COUNT; i++) {
+        if (runs(capability, i)) {
             return levels[i].target;
+        }
+    }
     return levels[LEVEL_COUNT - 1].target;
 }
 
 static const struct ig_code *best_text(const struct cuda_device *device,
                                        const struct ig_variant *variant) {
     const struct ig_code *code = NULL;
-    for (size_t i = 0; i < LEVEL_COUNT && !code; i++)
-        if (runs(device->capability, i))
+    for (size_t i = 0; i < LEVEL_COUNT && !code; i++) {
+        if (runs(device->capability, i)) {
             code = ig_variant_code(variant, levels[i].target);
+        }
+    }
     return code;
 }
 
@@ -66,22 +70,26 @@ static ingot_status lay_out(const struct ig_variant *variant, struct cuda_code *
     code->threadgroups_at = ingot_cuda_threadgroups_at(arguments, count);
     code->block_bytes = ingot_cuda_block_bytes(arguments, count);
     code->static_bytes = (variant->static_threadgroup_bytes + 15u) & ~15u;
-    if (code->static_bytes > INGOT_CUDA_MAX_STATIC)
+    if (code->static_bytes > INGOT_CUDA_MAX_STATIC) {
         code->static_bytes = 0;
+    }
     code->has_dynamic = code->threadgroup_slots || code->static_bytes == 0;
-    if (code->block_bytes > INGOT_CUDA_MAX_BLOCK)
+    if (code->block_bytes > INGOT_CUDA_MAX_BLOCK) {
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "kernel \"%s\": its %u arguments take %u bytes of parameters; the limit is "
                        "%u",
                        variant->kernel, count, code->block_bytes, INGOT_CUDA_MAX_BLOCK);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const struct ig_argument *argument = &arguments[i];
         bool is_buffer = argument->kind == INGOT_ARGUMENT_BUFFER;
         uint32_t slots = is_buffer ? buffers : code->threadgroup_slots;
-        if (argument->slot >= slots)
+        if (argument->slot >= slots) {
             return bad_slot(variant, argument, slots, error);
-        if (!is_buffer || !argument->active)
+        }
+        if (!is_buffer || !argument->active) {
             continue;
+        }
         struct cuda_place *place = &code->places[code->place_count++];
         place->index = argument->index;
         place->at = ingot_cuda_buffers_at() + 8u * argument->slot;
@@ -99,8 +107,9 @@ static ingot_status load_failed(struct cuda_device *device, const char *kernel,
     ingot_status status =
         cuda_fail(device, result, error, "the %s code of kernel \"%s\" cannot be loaded on \"%s\"",
                   code->target, kernel, device->base.info.description);
-    if (!*log)
+    if (!*log) {
         return status;
+    }
     char *message = strdup(ig_error_text(error));
     ig_fail(error, status, "%s\n%s", message ? message : kernel, log);
     free(message);
@@ -133,15 +142,17 @@ static ingot_status load_module(struct cuda_device *device, const char *kernel,
     void *values[] = {log, (void *)(uintptr_t)LOG_SIZE,
                       (void *)(code->size + copied)}; /* the third: see driver.h */
     cu_result loaded = driver->module_load(&result->module, image, 2, options, values);
-    if (loaded == CU_SUCCESS)
+    if (loaded == CU_SUCCESS) {
         loaded =
             driver->module_function(&result->function, result->module, INGOT_CUDA_KERNEL_SYMBOL);
+    }
     ingot_status status = INGOT_OK;
-    if (loaded == CU_NOT_FOUND)
+    if (loaded == CU_NOT_FOUND) {
         status = ig_fail(error, INGOT_BAD_ARCHIVE, "the code of kernel \"%s\" has no entry \"%s\"",
                          kernel, INGOT_CUDA_KERNEL_SYMBOL);
-    else if (loaded != CU_SUCCESS)
+    } else if (loaded != CU_SUCCESS) {
         status = load_failed(device, kernel, code, loaded, log, error);
+    }
     free(log);
     free(copy);
     return status;
@@ -156,8 +167,9 @@ static ingot_status load_either(struct cuda_device *device, const struct ig_vari
     ingot_status status = load_module(device, variant->kernel, *code, result, error);
     bool is_refused = status == INGOT_BAD_ARCHIVE || status == INGOT_UNSUPPORTED;
     if (is_refused && text && text != *code && strstr((*code)->target, ".cubin")) {
-        if (error)
+        if (error) {
             ig_error_clear(error);
+        }
         *code = text;
         status = load_module(device, variant->kernel, text, result, error);
     }
@@ -170,8 +182,9 @@ ingot_status cuda_code_variable(struct cuda_device *device, const struct cuda_co
     size_t found = 0;
     *address = 0;
     /* Its name is in the code; to ask the driver in vain counts as an error in its tools. */
-    if (!memmem(image->bytes, image->size, name, strlen(name)))
+    if (!memmem(image->bytes, image->size, name, strlen(name))) {
         return INGOT_OK;
+    }
     cu_result result = device->driver->module_global(address, &found, code->module, name);
     if (result == CU_NOT_FOUND || (result == CU_SUCCESS && found < size)) {
         *address = 0;
@@ -193,16 +206,19 @@ static ingot_status set_limits(struct cuda_device *device, struct cuda_code *cod
     int threads = 0;
     cu_result result =
         device->driver->function_get(&threads, CU_FUNCTION_MAX_THREADS, code->function);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         code->max_threads = (uint32_t)threads;
+    }
     uint32_t memory = device->base.most_threadgroup_memory;
     if (result == CU_SUCCESS && code->has_dynamic && memory > INGOT_CUDA_MAX_STATIC &&
-        memory > code->static_bytes)
+        memory > code->static_bytes) {
         result = device->driver->function_set(code->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,
                                               (int)(memory - code->static_bytes));
-    if (result != CU_SUCCESS)
+    }
+    if (result != CU_SUCCESS) {
         return cuda_fail(device, result, error, "the limits of kernel \"%s\" cannot be set",
                          code->kernel);
+    }
     return INGOT_OK;
 }
 
@@ -225,14 +241,18 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
         status = load_either(device, variant, &code, result, error);
         result->waits = device->driver->launch_with && !device->is_serial &&
                         memmem(code->bytes, code->size, INGOT_CUDA_WAIT, strlen(INGOT_CUDA_WAIT));
-        if (status == INGOT_OK)
+        if (status == INGOT_OK) {
             status = set_limits(device, result, error);
-        if (status == INGOT_OK)
+        }
+        if (status == INGOT_OK) {
             status = cuda_log_open(device, result, code, error);
-        if (status == INGOT_OK)
+        }
+        if (status == INGOT_OK) {
             status = cuda_stop_open(device, result, code, error);
-        if (status != INGOT_OK && result->module && !cuda_is_lost(device))
+        }
+        if (status != INGOT_OK && result->module && !cuda_is_lost(device)) {
             device->driver->module_unload(result->module);
+        }
         cuda_leave(device, &scope);
     }
     if (status != INGOT_OK) {
@@ -252,9 +272,11 @@ static void forget(struct cuda_device *device, const struct cuda_code *code) {
     pthread_mutex_lock(&device->lock);
     for (struct cuda_stream *s = device->streams; s; s = s->next) {
         uint32_t kept = 0;
-        for (uint32_t i = 0; i < s->pending.recent_count; i++)
-            if (s->pending.recent[i] != code)
+        for (uint32_t i = 0; i < s->pending.recent_count; i++) {
+            if (s->pending.recent[i] != code) {
                 s->pending.recent[kept++] = s->pending.recent[i];
+            }
+        }
         s->pending.recent_count = kept;
     }
     pthread_mutex_unlock(&device->lock);

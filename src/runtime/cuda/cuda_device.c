@@ -14,8 +14,9 @@
 static size_t device_count(void) {
     const struct cuda_driver *driver = cuda_driver();
     int count = 0;
-    if (!driver || driver->device_count(&count) != CU_SUCCESS || count < 0)
+    if (!driver || driver->device_count(&count) != CU_SUCCESS || count < 0) {
         return 0;
+    }
     return (size_t)count;
 }
 
@@ -36,13 +37,16 @@ static ingot_status fill_info(const struct cuda_driver *driver, int ordinal, siz
     size_t memory = 0;
     memset(info, 0, sizeof *info);
     cu_result result = driver->device_get(handle, ordinal);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         result = driver->device_name(model, (int)sizeof model, *handle);
-    if (result == CU_SUCCESS)
+    }
+    if (result == CU_SUCCESS) {
         result = driver->device_memory(&memory, *handle);
-    if (result != CU_SUCCESS)
+    }
+    if (result != CU_SUCCESS) {
         return ig_fail(error, INGOT_UNSUPPORTED, "device \"cuda:%zu\" cannot be used: %s", index,
                        cuda_result_text(result, text));
+    }
     model[sizeof model - 1] = 0;
     int major = attribute(driver, *handle, CU_ATTRIBUTE_MAJOR);
     *capability = 10 * major + attribute(driver, *handle, CU_ATTRIBUTE_MINOR);
@@ -75,26 +79,30 @@ static bool is_set(const char *variable) {
 
 static ingot_status apply_desc(struct cuda_device *device, const ingot_device_desc *desc,
                                struct ig_error *error) {
-    if (device->capability < LOWEST_CAPABILITY)
+    if (device->capability < LOWEST_CAPABILITY) {
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "device \"%s\" (%s) has compute capability %d.%d; at least %d.%d is needed",
                        device->base.info.name, device->base.info.description,
                        device->capability / 10, device->capability % 10, LOWEST_CAPABILITY / 10,
                        LOWEST_CAPABILITY % 10);
+    }
     uint32_t most = (uint32_t)attribute(device->driver, device->handle, CU_ATTRIBUTE_SHARED_OPTIN);
-    if (desc->threadgroup_memory > most)
+    if (desc->threadgroup_memory > most) {
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "%u bytes of threadgroup memory were asked for; the limit of device \"%s\" "
                        "is %u",
                        desc->threadgroup_memory, device->base.info.name, most);
+    }
     device->base.most_threadgroup_memory = most;
-    if (desc->threadgroup_memory)
+    if (desc->threadgroup_memory) {
         device->base.info.max_threadgroup_memory = desc->threadgroup_memory;
+    }
     double limit = desc->time_limit_seconds;
     device->base.time_limit_seconds = limit == 0 ? DEFAULT_TIME_LIMIT : limit;
     const int axes[3] = {CU_ATTRIBUTE_MAX_GRID_X, CU_ATTRIBUTE_MAX_GRID_Y, CU_ATTRIBUTE_MAX_GRID_Z};
-    for (int axis = 0; axis < 3; axis++)
+    for (int axis = 0; axis < 3; axis++) {
         device->max_grid[axis] = (uint32_t)attribute(device->driver, device->handle, axes[axis]);
+    }
     device->lenient_barriers = ig_lenient_barriers(desc);
     device->is_blocking = is_set("INGOT_CUDA_BLOCKING");
     device->is_serial = is_set("INGOT_CUDA_SERIAL");
@@ -106,15 +114,17 @@ static cu_result take_context(struct cuda_device *device) {
     const struct cuda_driver *driver = device->driver;
     cu_context popped;
     cu_result result = driver->primary_retain(&device->context, device->handle);
-    if (result != CU_SUCCESS)
+    if (result != CU_SUCCESS) {
         return result;
+    }
     result = driver->context_push(device->context);
     if (result == CU_SUCCESS) {
         result = driver->stream_create(&device->own_stream, CU_STREAM_NON_BLOCKING);
         driver->context_pop(&popped);
     }
-    if (result != CU_SUCCESS)
+    if (result != CU_SUCCESS) {
         driver->primary_release(device->handle);
+    }
     return result;
 }
 
@@ -124,21 +134,25 @@ static ingot_status open_context(struct cuda_device *device, struct ig_error *er
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     cu_result result = CU_ILLEGAL_ADDRESS;
     pthread_mutex_lock(&opening);
-    if (device->is_remote || !cuda_context_failed(device->ordinal))
+    if (device->is_remote || !cuda_context_failed(device->ordinal)) {
         result = take_context(device);
+    }
     if (cuda_result_is_fatal(result) && !device->is_remote) {
         cuda_context_replaced(device->ordinal);
         result = device->driver->primary_reset(device->handle);
-        if (result == CU_SUCCESS)
+        if (result == CU_SUCCESS) {
             result = take_context(device);
+        }
     }
     device->generation = cuda_generation(device->ordinal);
     pthread_mutex_unlock(&opening);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         return INGOT_OK;
+    }
     char text[CUDA_RESULT_TEXT], ending[CUDA_ENDING_TEXT];
-    if (result == CU_WORKER_GONE)
+    if (result == CU_WORKER_GONE) {
         cuda_remote_ending(device->handle, ending);
+    }
     return ig_fail(error,
                    result == CU_OUT_OF_MEMORY     ? INGOT_OUT_OF_MEMORY
                    : cuda_result_is_fatal(result) ? INGOT_DEVICE_LOST
@@ -156,8 +170,9 @@ static void device_close(ingot_device *base) {
     }
     cuda_forget_current(device);
     /* The driver would wait for a kernel that does not end. */
-    if (device->lost_status != INGOT_TIMEOUT || device->is_remote)
+    if (device->lost_status != INGOT_TIMEOUT || device->is_remote) {
         device->driver->primary_release(device->handle);
+    }
     pthread_mutex_destroy(&device->lock);
     free(device->lost_reason);
     free(device->remote_reason);
@@ -200,8 +215,9 @@ enum where { HERE_IF_POSSIBLE, ALWAYS_HERE, ELSEWHERE };
 
 static enum where wanted_place(const ingot_device_desc *desc) {
     const char *value = getenv("INGOT_CUDA_WORKER");
-    if (!value || !*value)
+    if (!value || !*value) {
         return desc->own_process ? ELSEWHERE : HERE_IF_POSSIBLE;
+    }
     return is_set("INGOT_CUDA_WORKER") ? ELSEWHERE : ALWAYS_HERE;
 }
 
@@ -211,10 +227,12 @@ static ingot_status open_with_driver(struct cuda_device *device, int ordinal,
     ingot_status status =
         fill_info(device->driver, ordinal, (size_t)device->ordinal, &device->handle,
                   &device->capability, &device->base.info, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = apply_desc(device, desc, error);
-    if (status == INGOT_OK)
+    }
+    if (status == INGOT_OK) {
         status = open_context(device, error);
+    }
     return status;
 }
 
@@ -228,11 +246,13 @@ static ingot_status open_elsewhere(struct cuda_device *device, const char *refus
         device->driver = cuda_remote_driver();
         device->is_remote = true;
         device->remote_reason = refused ? cuda_context_failure(device->ordinal) : NULL;
-        if (refused && !device->remote_reason)
+        if (refused && !device->remote_reason) {
             device->remote_reason = strdup(refused);
+        }
         status = open_with_driver(device, handle, desc, &own);
-        if (status != INGOT_OK)
+        if (status != INGOT_OK) {
             cuda_remote_close(handle);
+        }
     }
     if (status == INGOT_OK) {
         char *description = device->base.info.description;
@@ -255,15 +275,17 @@ static ingot_status open_elsewhere(struct cuda_device *device, const char *refus
 static ingot_status open_somewhere(struct cuda_device *device, const ingot_device_desc *desc,
                                    struct ig_error *error) {
     enum where where = wanted_place(desc);
-    if (where == ELSEWHERE)
+    if (where == ELSEWHERE) {
         return open_elsewhere(device, NULL, desc, error);
+    }
     struct ig_error own = {0};
     bool has_failed = cuda_context_failed(device->ordinal);
     ingot_status status = INGOT_DEVICE_LOST;
-    if (where == HERE_IF_POSSIBLE && cuda_context_is_refused(device->ordinal))
+    if (where == HERE_IF_POSSIBLE && cuda_context_is_refused(device->ordinal)) {
         ig_fail(&own, status, "no context on device \"cuda:%d\" in this process", device->ordinal);
-    else
+    } else {
         status = open_with_driver(device, device->ordinal, desc, &own);
+    }
     if (status == INGOT_DEVICE_LOST || (status != INGOT_OK && has_failed)) {
         if (where == HERE_IF_POSSIBLE) {
             cuda_context_refused(device->ordinal);
@@ -285,8 +307,9 @@ static ingot_status open_somewhere(struct cuda_device *device, const ingot_devic
 static ingot_status device_open(size_t index, const ingot_device_desc *desc, ingot_device **result,
                                 struct ig_error *error) {
     struct cuda_device *device = calloc(1, sizeof *device);
-    if (!device)
+    if (!device) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a device object");
+    }
     device->driver = cuda_driver();
     device->ordinal = (int)index;
     ingot_status status = open_somewhere(device, desc, error);

@@ -16,15 +16,17 @@ ingot_status cuda_event_open(ingot_device *base, void **result, struct ig_error 
     struct cuda_device *device = (struct cuda_device *)base;
     struct cuda_scope scope;
     struct cuda_event *event = calloc(1, sizeof *event);
-    if (!event)
+    if (!event) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an event");
+    }
     event->device = device;
     ingot_status status = cuda_enter_relaxed(device, &scope, error);
     if (status == INGOT_OK) {
         cu_result made = device->driver->event_create(&event->handle, 0);
-        if (made != CU_SUCCESS)
+        if (made != CU_SUCCESS) {
             status = cuda_fail(device, made, error, "an event on device \"%s\" cannot be made",
                                base->info.name);
+        }
         cuda_leave(device, &scope);
     }
     if (status != INGOT_OK) {
@@ -71,11 +73,13 @@ ingot_status cuda_stream_wait_event(void *handle, ingot_event *public_event,
     struct cuda_event *event = public_event->state;
     struct cuda_scope scope;
     ingot_status status;
-    if (!cuda_stream_begin(stream, &scope, &status, error))
+    if (!cuda_stream_begin(stream, &scope, &status, error)) {
         return status;
+    }
     cu_result result = CU_SUCCESS;
-    if (event->is_recorded && !event->is_dropped)
+    if (event->is_recorded && !event->is_dropped) {
         result = stream->device->driver->stream_wait_event(stream->handle, event->handle, 0);
+    }
     return cuda_stream_end(stream, &scope, result, "ingot_stream_wait_event", error);
 }
 
@@ -83,16 +87,19 @@ ingot_status cuda_stream_wait_event(void *handle, ingot_event *public_event,
 static cu_result look(struct cuda_event *event) {
     struct cuda_device *device = event->device;
     struct cuda_scope scope;
-    if (event->is_dropped || cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
+    if (event->is_dropped || cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK) {
         return CU_SUCCESS;
+    }
     cu_result result = device->driver->event_query(event->handle);
     cuda_leave(device, &scope);
-    if (cuda_result_is_fatal(result))
+    if (cuda_result_is_fatal(result)) {
         cuda_lose(device, result);
+    }
     const struct cuda_pending *pending = &event->pending;
     if (result == CU_NOT_READY && pending->dispatches && !pending->is_unlimited &&
-        cuda_now() > pending->since + pending->allowed)
+        cuda_now() > pending->since + pending->allowed) {
         cuda_lose_for_time(device, pending);
+    }
     return result;
 }
 
@@ -104,19 +111,22 @@ ingot_status cuda_event_wait(void *handle, struct ig_error *error) {
         pthread_mutex_lock(&device->lock);
         bool is_recorded = event->is_recorded;
         cu_result result = is_recorded ? look(event) : CU_SUCCESS;
-        if (!is_recorded)
+        if (!is_recorded) {
             status = ig_fail(error, INGOT_INVALID_ARGUMENT,
                              "ingot_event_wait: the event was never recorded on a stream");
-        else if (!event->is_dropped && cuda_is_lost(device))
+        } else if (!event->is_dropped && cuda_is_lost(device)) {
             status = cuda_check_lost(device, error);
-        else if (result != CU_SUCCESS && result != CU_NOT_READY)
+        } else if (result != CU_SUCCESS && result != CU_NOT_READY) {
             status = cuda_fail(device, result, error, "waiting for an event failed");
-        if (status == INGOT_OK && result == CU_SUCCESS && device->stopping)
+        }
+        if (status == INGOT_OK && result == CU_SUCCESS && device->stopping) {
             status = cuda_stop_read(device, NULL, error);
+        }
         bool has_messages = status == INGOT_OK && device->logging;
         pthread_mutex_unlock(&device->lock);
-        if (status != INGOT_OK || result != CU_NOT_READY)
+        if (status != INGOT_OK || result != CU_NOT_READY) {
             return has_messages ? cuda_log_read(device, error) : status;
+        }
         cuda_pause(round);
     }
 }

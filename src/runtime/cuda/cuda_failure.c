@@ -39,15 +39,17 @@ bool cuda_context_failed(int ordinal) {
 }
 
 void cuda_context_replaced(int ordinal) {
-    if (ordinal >= MAX_GPUS)
+    if (ordinal >= MAX_GPUS) {
         return;
+    }
     atomic_fetch_add(&generations[ordinal], 1);
     atomic_store(&failed_contexts[ordinal], false);
 }
 
 static void context_has_failed(int ordinal, const char *reason) {
-    if (ordinal >= MAX_GPUS)
+    if (ordinal >= MAX_GPUS) {
         return;
+    }
     pthread_mutex_lock(&failures_lock);
     free(failures[ordinal]);
     failures[ordinal] = reason ? strdup(reason) : NULL;
@@ -60,13 +62,15 @@ bool cuda_context_is_refused(int ordinal) {
 }
 
 void cuda_context_refused(int ordinal) {
-    if (ordinal < MAX_GPUS)
+    if (ordinal < MAX_GPUS) {
         atomic_store(&refused_contexts[ordinal], true);
+    }
 }
 
 char *cuda_context_failure(int ordinal) {
-    if (ordinal >= MAX_GPUS)
+    if (ordinal >= MAX_GPUS) {
         return NULL;
+    }
     pthread_mutex_lock(&failures_lock);
     char *reason = failures[ordinal] ? strdup(failures[ordinal]) : NULL;
     pthread_mutex_unlock(&failures_lock);
@@ -108,8 +112,9 @@ static bool is_about_capture(cu_result result) {
 }
 
 static ingot_status status_of(cu_result result) {
-    if (is_about_capture(result))
+    if (is_about_capture(result)) {
         return INGOT_INVALID_ARGUMENT;
+    }
     switch (result) {
     case CU_OUT_OF_MEMORY:
         return INGOT_OUT_OF_MEMORY;
@@ -149,11 +154,13 @@ static void name_kernels(const struct cuda_pending *pending, struct ig_text *tex
     ig_text_puts(text, pending->recent_count > 1   ? "one of the kernels "
                        : pending->recent_count > 0 ? "kernel "
                                                    : "a kernel that was released");
-    for (uint32_t i = 0; i < pending->recent_count; i++)
+    for (uint32_t i = 0; i < pending->recent_count; i++) {
         ig_text_printf(text, "%s\"%s\"", i ? ", " : "", pending->recent[i]->kernel);
-    if (pending->dispatches > 1)
+    }
+    if (pending->dispatches > 1) {
         ig_text_printf(text, " (of %llu dispatches since the stream was last idle)",
                        (unsigned long long)pending->dispatches);
+    }
 }
 
 /* With the lock held. The streams that have work get the error; `reason` is taken. A process of the
@@ -162,34 +169,42 @@ static void lose(struct cuda_device *device, ingot_status status, char *reason,
                  bool context_failed) {
     device->lost_status = status;
     device->lost_reason = reason;
-    for (struct cuda_stream *s = device->streams; s; s = s->next)
-        if (s->pending.dispatches && s->error.status == INGOT_OK)
+    for (struct cuda_stream *s = device->streams; s; s = s->next) {
+        if (s->pending.dispatches && s->error.status == INGOT_OK) {
             ig_fail(&s->error, status, "%s", reason ? reason : "the context is lost");
-    if (context_failed && !device->is_remote)
+        }
+    }
+    if (context_failed && !device->is_remote) {
         context_has_failed(device->ordinal, reason);
+    }
     atomic_store(&device->is_lost, true);
-    if (device->is_remote)
+    if (device->is_remote) {
         cuda_remote_end(device->handle);
+    }
 }
 
 void cuda_lose(struct cuda_device *device, cu_result result) {
     pthread_mutex_lock(&device->lock);
     if (!atomic_load(&device->is_lost)) {
         struct ig_text names = {0};
-        for (struct cuda_stream *s = device->streams; s; s = s->next)
-            if (s->pending.dispatches)
+        for (struct cuda_stream *s = device->streams; s; s = s->next) {
+            if (s->pending.dispatches) {
                 name_kernels(&s->pending, &names);
+            }
+        }
         char text[CUDA_RESULT_TEXT], ending[CUDA_ENDING_TEXT], *reason = NULL;
         ingot_status status = names.size ? status_of(result) : INGOT_DEVICE_LOST;
         const char *what = cuda_result_text(result, text);
-        if (result == CU_WORKER_GONE)
+        if (result == CU_WORKER_GONE) {
             cuda_remote_ending(device->handle, ending);
+        }
         if ((result == CU_WORKER_GONE
                  ? asprintf(&reason, "%s%s%s", ending, names.size ? " while it ran " : "",
                             ig_text_string(&names))
                  : asprintf(&reason, "%s%s%s", ig_text_string(&names),
-                            names.size ? " failed: " : "", what)) < 0)
+                            names.size ? " failed: " : "", what)) < 0) {
             reason = NULL;
+        }
         ig_text_free(&names);
         lose(device, status, reason, true);
     }
@@ -205,8 +220,9 @@ void cuda_lose_for_time(struct cuda_device *device, const struct cuda_pending *p
         name_kernels(pending, &names);
         char *reason = NULL;
         if (asprintf(&reason, "%s ran past the time limit of %g s%s", ig_text_string(&names),
-                     pending->allowed, device->is_remote ? " and was ended" : "") < 0)
+                     pending->allowed, device->is_remote ? " and was ended" : "") < 0) {
             reason = NULL;
+        }
         ig_text_free(&names);
         lose(device, INGOT_TIMEOUT, reason, false);
     }
@@ -219,8 +235,9 @@ bool cuda_is_lost(struct cuda_device *device) {
 }
 
 ingot_status cuda_check_lost(struct cuda_device *device, struct ig_error *error) {
-    if (!cuda_is_lost(device))
+    if (!cuda_is_lost(device)) {
         return INGOT_OK;
+    }
     pthread_mutex_lock(&device->lock);
     const char *reason = device->lost_reason ? device->lost_reason
                                              : "its context was replaced after a failure elsewhere";
@@ -256,8 +273,9 @@ ingot_status cuda_fail(struct cuda_device *device, cu_result result, struct ig_e
 static _Thread_local cu_context kept;
 
 static bool keep_current(struct cuda_device *device) {
-    if (device->ordinal != 0 || device->driver->context_set(device->context) != CU_SUCCESS)
+    if (device->ordinal != 0 || device->driver->context_set(device->context) != CU_SUCCESS) {
         return false;
+    }
     kept = device->context;
     return true;
 }
@@ -265,8 +283,9 @@ static bool keep_current(struct cuda_device *device) {
 void cuda_forget_current(struct cuda_device *device) {
     cu_context current = NULL;
     if (kept == device->context && device->driver->context_current(&current) == CU_SUCCESS &&
-        current == kept)
+        current == kept) {
         device->driver->context_set(NULL);
+    }
     kept = NULL;
 }
 
@@ -274,15 +293,18 @@ ingot_status cuda_enter(struct cuda_device *device, struct cuda_scope *scope,
                         struct ig_error *error) {
     cu_context current = NULL;
     *scope = (struct cuda_scope){0};
-    if (cuda_is_lost(device))
+    if (cuda_is_lost(device)) {
         return cuda_check_lost(device, error);
+    }
     if (device->driver->context_current(&current) == CU_SUCCESS &&
-        (current == device->context || (!current && keep_current(device))))
+        (current == device->context || (!current && keep_current(device)))) {
         return INGOT_OK;
+    }
     cu_result result = device->driver->context_push(device->context);
-    if (result != CU_SUCCESS)
+    if (result != CU_SUCCESS) {
         return cuda_fail(device, result, error, "the context of device \"%s\" cannot be used",
                          device->base.info.name);
+    }
     scope->is_pushed = true;
     return INGOT_OK;
 }
@@ -299,10 +321,12 @@ ingot_status cuda_enter_relaxed(struct cuda_device *device, struct cuda_scope *s
 
 void cuda_leave(struct cuda_device *device, struct cuda_scope *scope) {
     cu_context popped;
-    if (scope->is_relaxed)
+    if (scope->is_relaxed) {
         device->driver->capture_mode(&scope->mode);
-    if (scope->is_pushed)
+    }
+    if (scope->is_pushed) {
         device->driver->context_pop(&popped);
+    }
     *scope = (struct cuda_scope){0};
 }
 
@@ -312,20 +336,23 @@ void cuda_leave(struct cuda_device *device, struct cuda_scope *scope) {
 static void keep_late_error(struct cuda_stream *stream, cu_result result) {
     struct ig_text names = {0};
     char text[CUDA_RESULT_TEXT];
-    if (stream->pending.dispatches)
+    if (stream->pending.dispatches) {
         name_kernels(&stream->pending, &names);
-    if (stream->error.status == INGOT_OK)
+    }
+    if (stream->error.status == INGOT_OK) {
         ig_fail(&stream->error, status_of(result), "%s could not be queued on device \"%s\": %s",
                 names.size ? ig_text_string(&names) : "work", stream->device->base.info.name,
                 cuda_result_text(result, text));
+    }
     ig_text_free(&names);
 }
 
 cu_result cuda_stream_look(struct cuda_stream *stream) {
     struct cuda_device *device = stream->device;
     struct cuda_scope scope;
-    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK)
+    if (cuda_enter_relaxed(device, &scope, NULL) != INGOT_OK) {
         return CU_CONTEXT_IS_DESTROYED;
+    }
     cu_result result = device->driver->stream_query(stream->handle);
     cuda_leave(device, &scope);
     if (result == CU_SUCCESS) {
@@ -334,10 +361,11 @@ cu_result cuda_stream_look(struct cuda_stream *stream) {
         return result;
     }
     if (result != CU_NOT_READY) {
-        if (cuda_result_is_fatal(result))
+        if (cuda_result_is_fatal(result)) {
             cuda_lose(device, result);
-        else if (device->is_remote)
+        } else if (device->is_remote) {
             keep_late_error(stream, result);
+        }
         return result;
     }
     const struct cuda_pending *pending = &stream->pending;
@@ -361,16 +389,18 @@ void cuda_pause(unsigned round) {
 
 cu_result cuda_stream_settle(struct cuda_stream *stream) {
     cu_result result;
-    for (unsigned round = 0; (result = cuda_stream_look(stream)) == CU_NOT_READY; round++)
+    for (unsigned round = 0; (result = cuda_stream_look(stream)) == CU_NOT_READY; round++) {
         cuda_pause(round);
+    }
     return result;
 }
 
 /* The default stream cannot be used while one that waits for it is captured: the driver says so. */
 bool cuda_stream_is_captured(const struct cuda_stream *stream) {
     int status = CU_CAPTURE_STATUS_NONE;
-    if (!stream->is_wrapped)
+    if (!stream->is_wrapped) {
         return false;
+    }
     cu_result result = stream->device->driver->stream_capturing(stream->handle, &status);
     return result == CU_SUCCESS ? status != CU_CAPTURE_STATUS_NONE : is_about_capture(result);
 }
@@ -378,8 +408,9 @@ bool cuda_stream_is_captured(const struct cuda_stream *stream) {
 /* To ask about a stream that is captured would spoil the capture. */
 bool cuda_stream_works(struct cuda_stream *stream) {
     struct cuda_scope scope;
-    if (!stream->is_busy || cuda_enter_relaxed(stream->device, &scope, NULL) != INGOT_OK)
+    if (!stream->is_busy || cuda_enter_relaxed(stream->device, &scope, NULL) != INGOT_OK) {
         return false;
+    }
     bool works = !cuda_stream_is_captured(stream) && cuda_stream_look(stream) == CU_NOT_READY;
     cuda_leave(stream->device, &scope);
     return works;
@@ -388,8 +419,10 @@ bool cuda_stream_works(struct cuda_stream *stream) {
 /* With the lock held. */
 static bool some_stream_works(struct cuda_device *device) {
     bool works = false;
-    for (struct cuda_stream *s = device->streams; s && !works && !cuda_is_lost(device); s = s->next)
+    for (struct cuda_stream *s = device->streams; s && !works && !cuda_is_lost(device);
+         s = s->next) {
         works = cuda_stream_works(s);
+    }
     return works;
 }
 
@@ -398,8 +431,9 @@ void cuda_drain(struct cuda_device *device) {
         pthread_mutex_lock(&device->lock);
         bool works = !cuda_is_lost(device) && some_stream_works(device);
         pthread_mutex_unlock(&device->lock);
-        if (!works)
+        if (!works) {
             return;
+        }
         cuda_pause(round);
     }
 }

@@ -31,17 +31,20 @@ static bool is_staged(const struct cuda_place *place, const ingot_arg *arg) {
 static ingot_status reserve_staging(struct cuda_stream *stream, const char *kernel, uint64_t size,
                                     struct ig_error *error) {
     const struct cuda_driver *driver = stream->device->driver;
-    if (size <= stream->staging_size)
+    if (size <= stream->staging_size) {
         return INGOT_OK;
+    }
     uint64_t wanted = size < FIRST_STAGING ? FIRST_STAGING : size;
     cu_pointer memory = 0;
     cu_result result = driver->memory_allocate(&memory, wanted);
-    if (result != CU_SUCCESS)
+    if (result != CU_SUCCESS) {
         return cuda_fail(stream->device, result, error,
                          "kernel \"%s\": no memory for %llu bytes of arguments", kernel,
                          (unsigned long long)size);
-    if (stream->staging)
+    }
+    if (stream->staging) {
         driver->memory_free(stream->staging);
+    }
     stream->staging = memory;
     stream->staging_size = wanted;
     return INGOT_OK;
@@ -52,11 +55,13 @@ static ingot_status reserve_staging(struct cuda_stream *stream, const char *kern
 static cu_result upload_now(const struct cuda_stream *stream, cu_pointer to, const void *bytes,
                             size_t size) {
     const struct cuda_driver *driver = stream->device->driver;
-    if (!cuda_is_page_locked(driver, bytes))
+    if (!cuda_is_page_locked(driver, bytes)) {
         return driver->memory_upload(to, bytes, size, stream->handle);
+    }
     void *copy = malloc(size);
-    if (!copy)
+    if (!copy) {
         return CU_OUT_OF_MEMORY;
+    }
     memcpy(copy, bytes, size);
     cu_result result = driver->memory_upload(to, copy, size, stream->handle);
     free(copy);
@@ -71,25 +76,29 @@ static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_laun
         const ingot_arg *arg = argument_of(launch, &code->places[i]);
         total += is_staged(&code->places[i], arg) ? staged_size(arg->size) : 0;
     }
-    if (!total)
+    if (!total) {
         return INGOT_OK;
-    if (cuda_stream_is_captured(stream))
+    }
+    if (cuda_stream_is_captured(stream)) {
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "kernel \"%s\": %llu bytes of arguments do not fit into the launch, and "
                        "cannot be copied while the stream is captured into a graph",
                        code->kernel, (unsigned long long)total);
+    }
     ingot_status status = reserve_staging(stream, code->kernel, total, error);
     uint64_t at = 0;
     for (uint32_t i = 0; i < code->place_count && status == INGOT_OK; i++) {
         const ingot_arg *arg = argument_of(launch, &code->places[i]);
-        if (!is_staged(&code->places[i], arg))
+        if (!is_staged(&code->places[i], arg)) {
             continue;
+        }
         uint64_t address = stream->staging + at;
         cu_result result = upload_now(stream, address, arg->bytes, arg->size);
-        if (result != CU_SUCCESS)
+        if (result != CU_SUCCESS) {
             status = cuda_fail(stream->device, result, error,
                                "kernel \"%s\": %zu bytes of argument %u cannot be copied",
                                code->kernel, arg->size, code->places[i].index);
+        }
         memcpy(block + code->places[i].at, &address, sizeof address);
         at += staged_size(arg->size);
     }
@@ -106,10 +115,12 @@ static bool fill_block(const struct cuda_stream *stream, const struct ig_launch 
     memcpy(header.threads, launch->threads, sizeof header.threads);
     memcpy(header.group, launch->group, sizeof header.group);
     memcpy(header.groups, launch->groups, sizeof header.groups);
-    if (launch->group[1] == 1 && launch->group[2] == 1)
+    if (launch->group[1] == 1 && launch->group[2] == 1) {
         header.flags |= INGOT_CUDA_ONE_DIMENSION;
-    if (stream->device->lenient_barriers)
+    }
+    if (stream->device->lenient_barriers) {
         header.flags |= INGOT_CUDA_LENIENT_BARRIERS;
+    }
     for (uint32_t i = 0; i < code->place_count; i++) {
         const struct cuda_place *place = &code->places[i];
         const ingot_arg *arg = argument_of(launch, place);
@@ -122,8 +133,9 @@ static bool fill_block(const struct cuda_stream *stream, const struct ig_launch 
         } else {
             staged |= arg->size != 0;
         }
-        if (place->is_constant_reference && address != place->bytes_at)
+        if (place->is_constant_reference && address != place->bytes_at) {
             header.flags &= ~(uint32_t)INGOT_CUDA_REFERENCES_INLINE;
+        }
         memcpy(block + place->at, &address, sizeof address);
     }
     for (uint32_t i = 0; i < code->threadgroup_slots && i < launch->threadgroup_slots; i++) {
@@ -137,34 +149,39 @@ static bool fill_block(const struct cuda_stream *stream, const struct ig_launch 
 
 static ingot_status check_grid(const struct cuda_device *device, const struct ig_launch *launch,
                                const struct cuda_code *code, struct ig_error *error) {
-    if (launch->groups[0] > device->max_grid[0])
+    if (launch->groups[0] > device->max_grid[0]) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": %u threadgroups along axis 0 are more than the %u that "
                        "device \"%s\" allows",
                        code->kernel, launch->groups[0], device->max_grid[0],
                        device->base.info.name);
+    }
     return INGOT_OK;
 }
 
 static void note_pending(struct cuda_stream *stream, const struct cuda_code *code, double limit) {
     struct cuda_pending *pending = &stream->pending;
-    if (!pending->dispatches++ && !stream->is_wrapped)
+    if (!pending->dispatches++ && !stream->is_wrapped) {
         pending->since = cuda_now();
+    }
     pending->allowed += limit;
     pending->is_unlimited |= limit <= 0;
     stream->is_busy = true;
     stream->queued++;
     uint32_t at = 0;
-    while (at < pending->recent_count && pending->recent[at] != code)
+    while (at < pending->recent_count && pending->recent[at] != code) {
         at++;
-    if (at == pending->recent_count) {
-        if (pending->recent_count < CUDA_RECENT)
-            pending->recent_count++;
-        else
-            at--;
     }
-    for (; at; at--)
+    if (at == pending->recent_count) {
+        if (pending->recent_count < CUDA_RECENT) {
+            pending->recent_count++;
+        } else {
+            at--;
+        }
+    }
+    for (; at; at--) {
         pending->recent[at] = pending->recent[at - 1];
+    }
     pending->recent[0] = code;
 }
 
@@ -178,9 +195,10 @@ static cu_result launch_grid(const struct cuda_stream *stream, const struct cuda
     static const cu_launch_attribute overlap = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
                                                 .value.allowed = 1};
     const struct cuda_driver *driver = stream->device->driver;
-    if (!code->waits)
+    if (!code->waits) {
         return driver->launch(code->function, grid[0], grid[1], grid[2], threads, 1, 1, dynamic,
                               stream->handle, parameters, NULL);
+    }
     const cu_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
                                      .block = {threads, 1, 1},
                                      .shared = dynamic,
@@ -198,15 +216,17 @@ static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch
     uint32_t size = code->block_bytes;
     void *parameters[] = {block, &size}; /* the second: see driver.h */
     cu_result result = CU_SUCCESS;
-    for (uint32_t z = 0; z < groups[2] && result == CU_SUCCESS; z += most[2])
+    for (uint32_t z = 0; z < groups[2] && result == CU_SUCCESS; z += most[2]) {
         for (uint32_t y = 0; y < groups[1] && result == CU_SUCCESS; y += most[1]) {
             const uint32_t first[2] = {y, z};
-            if (y || z)
+            if (y || z) {
                 memcpy(block + offsetof(struct ingot_cuda_launch, first), first, sizeof first);
+            }
             const uint32_t grid[3] = {groups[0], least(groups[1] - y, most[1]),
                                       least(groups[2] - z, most[2])};
             result = launch_grid(stream, code, grid, threads, dynamic, parameters);
         }
+    }
     return result;
 }
 
@@ -225,15 +245,18 @@ static ingot_status launch_block(struct cuda_stream *stream, const struct ig_lau
     ingot_status status = INGOT_OK;
     if (fill_block(stream, launch, code, block)) {
         status = cuda_enter_relaxed(stream->device, &scope, error);
-        if (status == INGOT_OK)
+        if (status == INGOT_OK) {
             status = stage_bytes(stream, launch, code, block, error);
+        }
     }
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         *result = launch_parts(stream, launch, code, block, threads, dynamic);
+    }
     if (status == INGOT_OK && is_of_another_context(*result) && !scope.is_pushed) {
         status = cuda_enter(stream->device, &scope, error);
-        if (status == INGOT_OK)
+        if (status == INGOT_OK) {
             *result = launch_parts(stream, launch, code, block, threads, dynamic);
+        }
     }
     cuda_leave(stream->device, &scope);
     return status;
@@ -258,16 +281,19 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
                            : 0;
     cu_result result = CU_SUCCESS;
     ingot_status status = check_grid(device, launch, code, error);
-    if (status == INGOT_OK)
+    if (status == INGOT_OK) {
         status = launch_block(stream, launch, code, threads, dynamic, &result, error);
-    if (status != INGOT_OK)
+    }
+    if (status != INGOT_OK) {
         return status;
-    if (result != CU_SUCCESS)
+    }
+    if (result != CU_SUCCESS) {
         return cuda_fail(device, result, error,
                          "kernel \"%s\": the launch of %u x %u x %u groups of %u threads with %u "
                          "bytes of dynamic threadgroup memory failed",
                          code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
                          threads, dynamic);
+    }
     bool is_captured =
         (code->log || code->stop || device->is_blocking) && cuda_stream_is_recorded(stream);
     code->has_run = true;

@@ -14,8 +14,9 @@ ingot_status cuda_log_open(struct cuda_device *device, struct cuda_code *code,
                            const struct ig_code *image, struct ig_error *error) {
     ingot_status status = cuda_code_variable(device, code, image, INGOT_CUDA_LOG_SYMBOL,
                                              INGOT_CUDA_LOG_BYTES, &code->log, error);
-    if (status != INGOT_OK || !code->log)
+    if (status != INGOT_OK || !code->log) {
         return status;
+    }
     pthread_mutex_lock(&device->lock);
     code->next_logging = device->logging;
     device->logging = code;
@@ -26,10 +27,12 @@ ingot_status cuda_log_open(struct cuda_device *device, struct cuda_code *code,
 void cuda_log_close(struct cuda_device *device, struct cuda_code *code) {
     pthread_mutex_lock(&device->lock);
     struct cuda_code **link = &device->logging;
-    while (*link && *link != code)
+    while (*link && *link != code) {
         link = &(*link)->next_logging;
-    if (*link)
+    }
+    if (*link) {
         *link = code->next_logging;
+    }
     pthread_mutex_unlock(&device->lock);
 }
 
@@ -40,19 +43,24 @@ static unsigned char *take_log(struct cuda_device *device, const struct cuda_cod
                                cu_result *result) {
     struct ingot_cuda_log head;
     *result = cuda_fetch(device, code->log, &head, sizeof head);
-    if (*result != CU_SUCCESS || (!head.used && !head.lost))
+    if (*result != CU_SUCCESS || (!head.used && !head.lost)) {
         return NULL;
+    }
     unsigned char *bytes = malloc(INGOT_CUDA_LOG_BYTES);
-    if (!bytes)
+    if (!bytes) {
         return NULL;
+    }
     *result = cuda_fetch(device, code->log, bytes, INGOT_CUDA_LOG_BYTES);
-    if (*result == CU_SUCCESS)
+    if (*result == CU_SUCCESS) {
         *result =
             device->driver->memory_fill(code->log, 0, INGOT_CUDA_LOG_BYTES, device->own_stream);
-    if (*result == CU_SUCCESS)
+    }
+    if (*result == CU_SUCCESS) {
         *result = device->driver->stream_synchronize(device->own_stream);
-    if (*result == CU_SUCCESS)
+    }
+    if (*result == CU_SUCCESS) {
         return bytes;
+    }
     free(bytes);
     return NULL;
 }
@@ -69,12 +77,15 @@ static const char *gpu_string(void *context, uint64_t address) {
     struct reader *reader = context;
     struct cuda_scope scope;
     size_t at = 0;
-    if (cuda_enter_relaxed(reader->device, &scope, NULL) != INGOT_OK)
+    if (cuda_enter_relaxed(reader->device, &scope, NULL) != INGOT_OK) {
         return "(lost)";
-    for (; at < sizeof reader->string - 1; at++)
+    }
+    for (; at < sizeof reader->string - 1; at++) {
         if (cuda_fetch(reader->device, address + at, reader->string + at, 1) != CU_SUCCESS ||
-            !reader->string[at])
+            !reader->string[at]) {
             break;
+        }
+    }
     reader->string[at] = 0;
     cuda_leave(reader->device, &scope);
     return reader->string;
@@ -91,12 +102,14 @@ static ingot_status too_deep(const char *kernel, const uint64_t *args, struct ig
 static bool hand_on(struct reader *reader, const char *kernel, const unsigned char *at, size_t left,
                     uint32_t *size, ingot_status *status, struct ig_error *error) {
     struct ingot_cuda_record record;
-    if (left < sizeof record)
+    if (left < sizeof record) {
         return false;
+    }
     memcpy(&record, at, sizeof record);
     uint64_t content = sizeof record + 8ull * record.count + record.format_length;
-    if (record.size < content || record.size > left || record.size % 8)
+    if (record.size < content || record.size > left || record.size % 8) {
         return false;
+    }
     *size = record.size;
     uint64_t *args = malloc(8 * (size_t)record.count + 8);
     char *format =
@@ -127,9 +140,11 @@ static ingot_status hand_on_all(struct cuda_device *device, const char *kernel,
     size_t room = INGOT_CUDA_LOG_BYTES - sizeof head;
     size_t end = sizeof head + (head.used < room ? head.used : room);
     uint32_t size = 0;
-    for (size_t at = sizeof head; at < end; at += size)
-        if (!hand_on(&reader, kernel, bytes + at, end - at, &size, &status, error))
+    for (size_t at = sizeof head; at < end; at += size) {
+        if (!hand_on(&reader, kernel, bytes + at, end - at, &size, &status, error)) {
             break;
+        }
+    }
     if (head.lost) {
         struct ig_text message = {0};
         ig_text_printf(&message,
@@ -152,13 +167,15 @@ static unsigned char *next_log(struct cuda_device *device, char **kernel, cu_res
     *result = CU_SUCCESS;
     pthread_mutex_lock(&device->lock);
     bool is_idle = !cuda_is_lost(device);
-    for (struct cuda_stream *s = device->streams; s && is_idle; s = s->next)
+    for (struct cuda_stream *s = device->streams; s && is_idle; s = s->next) {
         is_idle = !cuda_stream_works(s);
+    }
     if (is_idle && cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK) {
         for (struct cuda_code *c = device->logging; c && !bytes && *result == CU_SUCCESS;
              c = c->next_logging) {
-            if (!c->has_run)
+            if (!c->has_run) {
                 continue;
+            }
             c->has_run = c->is_in_graph;
             bytes = take_log(device, c, result);
             *kernel = bytes ? strdup(c->kernel) : NULL;
@@ -176,13 +193,15 @@ ingot_status cuda_log_read(struct cuda_device *device, struct ig_error *error) {
     for (unsigned char *bytes; (bytes = next_log(device, &kernel, &result));) {
         struct ig_error own = {0};
         ingot_status one = hand_on_all(device, kernel ? kernel : "", bytes, &own);
-        if (one != INGOT_OK && status == INGOT_OK)
+        if (one != INGOT_OK && status == INGOT_OK) {
             status = error ? ig_fail(error, one, "%s", ig_error_text(&own)) : one;
+        }
         ig_error_clear(&own);
         free(kernel);
         free(bytes);
     }
-    if (result != CU_SUCCESS && status == INGOT_OK)
+    if (result != CU_SUCCESS && status == INGOT_OK) {
         status = cuda_fail(device, result, error, "the messages of kernels cannot be read");
+    }
     return status;
 }

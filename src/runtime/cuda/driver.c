@@ -43,8 +43,9 @@ static bool find_all(void *library) {
 
 static void load(void) {
     const char *name = getenv("INGOT_CUDA_LIBRARY");
-    if (!name || !*name)
+    if (!name || !*name) {
         name = DEFAULT_LIBRARY;
+    }
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *reason = dlerror();
@@ -64,8 +65,9 @@ static void load(void) {
         return; /* the library stays: it may have threads by now */
     }
     int version = 0;
-    if (driver.version(&version) != CU_SUCCESS || version < FIRST_EARLY_STARTS_IN_GRAPHS)
+    if (driver.version(&version) != CU_SUCCESS || version < FIRST_EARLY_STARTS_IN_GRAPHS) {
         driver.launch_with = NULL;
+    }
     is_loaded = true;
 }
 
@@ -81,13 +83,16 @@ const char *cuda_driver_problem(void) {
 
 const char *cuda_result_text(cu_result result, char text[CUDA_RESULT_TEXT]) {
     const char *name = NULL, *sentence = NULL;
-    if (driver.error_name)
+    if (driver.error_name) {
         driver.error_name(result, &name);
-    if (driver.error_string)
+    }
+    if (driver.error_string) {
         driver.error_string(result, &sentence);
-    if (name && sentence)
+    }
+    if (name && sentence) {
         snprintf(text, CUDA_RESULT_TEXT, "%s: %s", name, sentence);
-    else
+    } else {
         snprintf(text, CUDA_RESULT_TEXT, "CUDA error %d", result);
+    }
     return text;
 }

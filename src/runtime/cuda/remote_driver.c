@@ -57,15 +57,17 @@ static cu_result context_set(cu_context context) {
 }
 
 static cu_result context_push(cu_context context) {
-    if (depth == MOST_DEPTH)
+    if (depth == MOST_DEPTH) {
         return CU_OUT_OF_MEMORY;
+    }
     current[depth++] = context;
     return CU_SUCCESS;
 }
 
 static cu_result context_pop(cu_context *context) {
-    if (!depth)
+    if (!depth) {
         return CU_INVALID_CONTEXT;
+    }
     *context = current[--depth];
     return CU_SUCCESS;
 }
@@ -78,8 +80,9 @@ static cu_result capture_mode(int *mode) {
 static cu_result primary_retain(cu_context *context, cu_device device) {
     const struct cuda_request request = {.call = CUDA_CALL_CONTEXT};
     cu_result result = ask(number_of_device(device), &request, NULL, NULL);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *context = handle_of(number_of_device(device), 0);
+    }
     return result;
 }
 
@@ -110,8 +113,9 @@ static cu_result device_memory(size_t *bytes, cu_device device) {
     const struct cuda_request request = {.call = CUDA_CALL_DEVICE_MEMORY};
     struct cuda_answer answer;
     cu_result result = ask(number_of_device(device), &request, NULL, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *bytes = answer.values[0];
+    }
     return result;
 }
 
@@ -120,8 +124,9 @@ static cu_result device_attribute(int *value, int attribute, cu_device device) {
                                          .values = {(uint64_t)attribute}};
     struct cuda_answer answer;
     cu_result result = ask(number_of_device(device), &request, NULL, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *value = (int)answer.values[0];
+    }
     return result;
 }
 
@@ -136,15 +141,17 @@ static cu_result module_load(cu_module *module, const void *image, unsigned coun
         log = options[i] == CU_JIT_ERROR_LOG ? values[i] : log;
         room = options[i] == CU_JIT_ERROR_LOG_SIZE ? (uintptr_t)values[i] : room;
     }
-    if (size > CUDA_MOST_BYTES)
+    if (size > CUDA_MOST_BYTES) {
         return CU_INVALID_IMAGE;
+    }
     uint32_t number = current_number();
     const struct cuda_request request = {
         .call = CUDA_CALL_MODULE_LOAD, .size = (uint32_t)size, .values = {log ? room : 0}};
     struct cuda_answer answer;
     cu_result result = cuda_remote_call(number, &request, image, &answer, log, log ? room : 0);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *module = handle_of(number, answer.values[0]);
+    }
     return result;
 }
 
@@ -162,8 +169,9 @@ static cu_result ask_module(uint32_t call, cu_module module, const char *name,
 static cu_result module_function(cu_function *function, cu_module module, const char *name) {
     struct cuda_answer answer;
     cu_result result = ask_module(CUDA_CALL_MODULE_FUNCTION, module, name, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *function = handle_of(number_of(module), answer.values[0]);
+    }
     return result;
 }
 
@@ -183,8 +191,9 @@ static cu_result function_get(int *value, int attribute, cu_function function) {
                                          .values = {object_of(function), (uint64_t)attribute}};
     struct cuda_answer answer;
     cu_result result = ask(number_of(function), &request, NULL, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *value = (int)answer.values[0];
+    }
     return result;
 }
 
@@ -222,8 +231,9 @@ static cu_result launch_with(const cu_launch_config *config, cu_function functio
     memcpy(call.grid, config->grid, sizeof call.grid);
     memcpy(call.block, config->block, sizeof call.block);
     for (unsigned i = 0; i < config->attribute_count; i++) {
-        if (config->attributes[i].id != CU_LAUNCH_PROGRAMMATIC_SERIALIZATION)
+        if (config->attributes[i].id != CU_LAUNCH_PROGRAMMATIC_SERIALIZATION) {
             return CU_INVALID_VALUE;
+        }
         call.starts_early = (uint32_t)config->attributes[i].value.allowed;
     }
     return queue_launch(&call, config->stream, function, parameters);
@@ -246,8 +256,9 @@ static cu_result memory_allocate(cu_pointer *pointer, size_t bytes) {
     const struct cuda_request request = {.call = CUDA_CALL_MEMORY_ALLOCATE, .values = {bytes}};
     struct cuda_answer answer;
     cu_result result = ask(current_number(), &request, NULL, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *pointer = answer.values[0];
+    }
     return result;
 }
 
@@ -282,28 +293,33 @@ static cu_result transfer(uint32_t call, cu_stream stream, cu_pointer device, ch
             size_t part = bytes - sent < half ? bytes - sent : half, place = sent % (2 * half);
             const struct cuda_request request = {
                 .call = call, .values = {object_of(stream), device + sent, part, place}};
-            if (call == CUDA_CALL_UPLOAD)
+            if (call == CUDA_CALL_UPLOAD) {
                 memcpy(segment + place, host + sent, part);
+            }
             result = cuda_remote_send(number, &request, NULL);
         }
-        if (answered >= sent || result == CU_WORKER_GONE)
+        if (answered >= sent || result == CU_WORKER_GONE) {
             break;
+        }
         size_t part = bytes - answered < half ? bytes - answered : half;
         struct cuda_answer answer;
         cu_result one = cuda_remote_receive(number, &answer, NULL, 0);
-        if (one == CU_SUCCESS && result == CU_SUCCESS && call == CUDA_CALL_DOWNLOAD)
+        if (one == CU_SUCCESS && result == CU_SUCCESS && call == CUDA_CALL_DOWNLOAD) {
             memcpy(host + answered, segment + answered % (2 * half), part);
+        }
         result = result == CU_SUCCESS || one == CU_WORKER_GONE ? one : result;
         answered += half;
     }
-    if (segment)
+    if (segment) {
         cuda_remote_unlock(number);
+    }
     return result;
 }
 
 static cu_result memory_upload(cu_pointer to, const void *from, size_t bytes, cu_stream stream) {
-    if (bytes > WRITTEN_AT_ONCE)
+    if (bytes > WRITTEN_AT_ONCE) {
         return transfer(CUDA_CALL_UPLOAD, stream, to, (char *)(uintptr_t)from, bytes);
+    }
     const struct cuda_request request = {
         .call = CUDA_CALL_WRITE, .size = (uint32_t)bytes, .values = {object_of(stream), to}};
     return cuda_remote_call(number_of(stream), &request, from, NULL, NULL, 0);
@@ -336,8 +352,9 @@ static cu_result stream_create(cu_stream *stream, unsigned flags) {
     const struct cuda_request request = {.call = CUDA_CALL_STREAM_CREATE, .values = {flags}};
     struct cuda_answer answer;
     cu_result result = ask(current_number(), &request, NULL, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *stream = handle_of(current_number(), answer.values[0]);
+    }
     return result;
 }
 
@@ -369,8 +386,9 @@ static cu_result event_create(cu_event *event, unsigned flags) {
     const struct cuda_request request = {.call = CUDA_CALL_EVENT_CREATE, .values = {flags}};
     struct cuda_answer answer;
     cu_result result = ask(current_number(), &request, NULL, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         *event = handle_of(current_number(), answer.values[0]);
+    }
     return result;
 }
 
@@ -393,8 +411,9 @@ static cu_result event_elapsed(float *milliseconds, cu_event start, cu_event end
                                          .values = {object_of(start), object_of(end)}};
     struct cuda_answer answer;
     cu_result result = ask(number_of(start), &request, NULL, &answer);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         memcpy(milliseconds, &answer.values[0], sizeof *milliseconds);
+    }
     return result;
 }
 
@@ -447,15 +466,17 @@ static struct cuda_driver remote = {
 /* What needs no GPU is asked of the driver here: it is the same one. */
 static void complete(void) {
     const struct cuda_driver *local = cuda_driver();
-    if (!local)
+    if (!local) {
         return;
+    }
     remote.init = local->init;
     remote.version = local->version;
     remote.error_name = local->error_name;
     remote.error_string = local->error_string;
     remote.device_count = local->device_count;
-    if (!local->launch_with)
+    if (!local->launch_with) {
         remote.launch_with = NULL;
+    }
 }
 
 const struct cuda_driver *cuda_remote_driver(void) {

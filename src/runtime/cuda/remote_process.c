@@ -70,8 +70,9 @@ static void after_in_child(void *context) {
     for (struct connection *c = places; c < places + MOST_CONNECTIONS; c++) {
         make_locks(c);
         c->pid = 0;
-        if (!atomic_load(&c->number))
+        if (!atomic_load(&c->number)) {
             continue;
+        }
         atomic_store(&c->is_broken, true);
         close(c->socket);
         c->socket = -1;
@@ -122,16 +123,18 @@ static bool reap(struct connection *c, double seconds, int *state) {
 /* Only a process that is still our child: its number is not another's then. */
 static void kill_child(const struct connection *c) {
     siginfo_t info;
-    if (c->pid && waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+    if (c->pid && waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0) {
         kill(c->pid, SIGKILL);
+    }
 }
 
 /* With `life` held: no more calls. `why` is what is said of it; NULL: how it ended. */
 static void break_off(struct connection *c, double patience, const char *why) {
     int state = -1;
     pid_t pid = c->pid;
-    if (atomic_exchange(&c->is_broken, true))
+    if (atomic_exchange(&c->is_broken, true)) {
         return;
+    }
     bool is_gone = patience > 0 && reap(c, patience, &state);
     if (!is_gone) {
         kill_child(c);
@@ -140,15 +143,16 @@ static void break_off(struct connection *c, double patience, const char *why) {
     int at = snprintf(c->ending, sizeof c->ending, "its process (%s %d) ", PROGRAM, (int)pid);
     char *rest = c->ending + at;
     size_t room = sizeof c->ending - (size_t)at;
-    if (why)
+    if (why) {
         snprintf(rest, room, "%s", why);
-    else if (!is_gone || state == -1)
+    } else if (!is_gone || state == -1) {
         snprintf(rest, room, "does not answer any more");
-    else if (WIFSIGNALED(state))
+    } else if (WIFSIGNALED(state)) {
         snprintf(rest, room, "was ended by signal %d (%s)", WTERMSIG(state),
                  strsignal(WTERMSIG(state)));
-    else
+    } else {
         snprintf(rest, room, "ended with status %d", WEXITSTATUS(state));
+    }
 }
 
 static void fail_connection(struct connection *c, double patience, const char *why) {
@@ -169,33 +173,40 @@ static uint32_t number_of(int handle) {
 
 void cuda_remote_end(int handle) {
     struct connection *c = place_of(number_of(handle));
-    if (c)
+    if (c) {
         fail_connection(c, 0, "was ended");
+    }
 }
 
 void cuda_remote_ending(int handle, char text[CUDA_ENDING_TEXT]) {
     struct connection *c = place_of(number_of(handle));
     snprintf(text, CUDA_ENDING_TEXT, "its process is gone");
-    if (!c)
+    if (!c) {
         return;
+    }
     pthread_mutex_lock(&c->life);
-    if (*c->ending)
+    if (*c->ending) {
         memcpy(text, c->ending, CUDA_ENDING_TEXT);
+    }
     pthread_mutex_unlock(&c->life);
 }
 
 void cuda_remote_close(int handle) {
     struct connection *c = place_of(number_of(handle));
-    if (!c)
+    if (!c) {
         return;
+    }
     pthread_mutex_lock(&c->talk);
-    if (c->socket >= 0)
+    if (c->socket >= 0) {
         shutdown(c->socket, SHUT_WR); /* which it takes as the end */
+    }
     fail_connection(c, SECONDS_TO_LEAVE, "was ended");
-    if (c->socket >= 0)
+    if (c->socket >= 0) {
         close(c->socket);
-    if (c->segment)
+    }
+    if (c->segment) {
         munmap(c->segment, CUDA_SEGMENT_BYTES);
+    }
     c->socket = -1;
     c->segment = NULL;
     atomic_store(&c->number, 0);
@@ -206,9 +217,10 @@ void cuda_remote_close(int handle) {
 
 static bool send_request(int to, const struct cuda_request *request, const void *bytes) {
     char small[1024];
-    if (!request->size || request->size > sizeof small - sizeof *request)
+    if (!request->size || request->size > sizeof small - sizeof *request) {
         return cuda_send_all(to, request, sizeof *request, request->size ? MSG_MORE : 0) &&
                cuda_send_all(to, bytes, request->size, 0);
+    }
     memcpy(small, request, sizeof *request);
     memcpy(small + sizeof *request, bytes, request->size);
     return cuda_send_all(to, small, sizeof *request + request->size, 0);
@@ -216,10 +228,12 @@ static bool send_request(int to, const struct cuda_request *request, const void 
 
 cu_result cuda_remote_send(uint32_t number, const struct cuda_request *request, const void *bytes) {
     struct connection *c = place_of(number);
-    if (!c || atomic_load(&c->is_broken))
+    if (!c || atomic_load(&c->is_broken)) {
         return CU_WORKER_GONE;
-    if (send_request(c->socket, request, bytes))
+    }
+    if (send_request(c->socket, request, bytes)) {
         return CU_SUCCESS;
+    }
     fail_connection(c, SECONDS_TO_LEAVE, NULL);
     return CU_WORKER_GONE;
 }
@@ -227,8 +241,9 @@ cu_result cuda_remote_send(uint32_t number, const struct cuda_request *request, 
 cu_result cuda_remote_receive(uint32_t number, struct cuda_answer *answer, char *text,
                               size_t room) {
     struct connection *c = place_of(number);
-    if (!c || atomic_load(&c->is_broken))
+    if (!c || atomic_load(&c->is_broken)) {
         return CU_WORKER_GONE;
+    }
     bool is_whole = cuda_receive_all(c->socket, answer, sizeof *answer);
     if (is_whole && answer->size > room) {
         char why[80];
@@ -241,32 +256,38 @@ cu_result cuda_remote_receive(uint32_t number, struct cuda_answer *answer, char 
         is_whole = cuda_receive_all(c->socket, text, answer->size);
         text[answer->size < room ? answer->size : room - 1] = 0;
     }
-    if (is_whole)
+    if (is_whole) {
         return answer->result;
+    }
     fail_connection(c, SECONDS_TO_LEAVE, NULL);
     return CU_WORKER_GONE;
 }
 
 cu_result cuda_remote_call(uint32_t number, const struct cuda_request *request, const void *bytes,
                            struct cuda_answer *answer, char *text, size_t room) {
-    if (request->size > CUDA_MOST_BYTES)
+    if (request->size > CUDA_MOST_BYTES) {
         return CU_INVALID_VALUE;
-    if (!cuda_remote_lock(number))
+    }
+    if (!cuda_remote_lock(number)) {
         return CU_WORKER_GONE;
+    }
     cu_result result = cuda_remote_send(number, request, bytes);
-    if (result == CU_SUCCESS && answer)
+    if (result == CU_SUCCESS && answer) {
         result = cuda_remote_receive(number, answer, text, room);
+    }
     cuda_remote_unlock(number);
     return result;
 }
 
 void *cuda_remote_lock(uint32_t number) {
     struct connection *c = place_of(number);
-    if (!c)
+    if (!c) {
         return NULL;
+    }
     pthread_mutex_lock(&c->talk);
-    if (atomic_load(&c->number) == number)
+    if (atomic_load(&c->number) == number) {
         return c->segment;
+    }
     pthread_mutex_unlock(&c->talk);
     return NULL;
 }
@@ -285,11 +306,13 @@ static struct connection *take_place(uint32_t *number) {
         last_number = last_number < LAST_NUMBER ? last_number + 1 : 1;
         struct connection *c = &places[last_number % MOST_CONNECTIONS];
         int state;
-        if (atomic_load(&c->number))
+        if (atomic_load(&c->number)) {
             continue;
+        }
         pthread_mutex_lock(&c->life);
-        if (reap(c, 0, &state)) /* one that could not be ended keeps its place */
+        if (reap(c, 0, &state)) { /* one that could not be ended keeps its place */
             taken = c;
+        }
         pthread_mutex_unlock(&c->life);
     }
     if (taken) {
@@ -305,13 +328,16 @@ static struct connection *take_place(uint32_t *number) {
 static int open_segment(void **segment) {
     int file = memfd_create(PROGRAM, MFD_CLOEXEC);
     *segment = MAP_FAILED;
-    if (file >= 0 && ftruncate(file, (off_t)CUDA_SEGMENT_BYTES) == 0)
+    if (file >= 0 && ftruncate(file, (off_t)CUDA_SEGMENT_BYTES) == 0) {
         *segment = mmap(NULL, CUDA_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (*segment != MAP_FAILED)
+    }
+    if (*segment != MAP_FAILED) {
         return file;
+    }
     int code = errno;
-    if (file >= 0)
+    if (file >= 0) {
         close(file);
+    }
     errno = code;
     return -1;
 }
@@ -320,8 +346,9 @@ static int open_segment(void **segment) {
 static ingot_status run_program(struct connection *c, const char *program, struct ig_error *error) {
     int pair[2] = {-1, -1}, segment = -1;
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nothing >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0)
+    if (nothing >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
         segment = open_segment(&c->segment);
+    }
     ingot_status status = INGOT_OK;
     if (segment < 0) {
         c->segment = NULL;
@@ -340,9 +367,11 @@ static ingot_status run_program(struct connection *c, const char *program, struc
     }
     c->socket = pair[0];
     const int given[] = {nothing, pair[1], segment};
-    for (int i = 0; i < 3; i++)
-        if (given[i] >= 0)
+    for (int i = 0; i < 3; i++) {
+        if (given[i] >= 0) {
             close(given[i]);
+        }
+    }
     return status;
 }
 
@@ -352,27 +381,32 @@ static ingot_status greet(struct connection *c, uint32_t number, const char *pro
     struct cuda_answer answer = {0};
     char text[512] = "";
     cu_result result = cuda_remote_call(number, &hello, NULL, &answer, text, sizeof text);
-    if (result == CU_WORKER_GONE)
+    if (result == CU_WORKER_GONE) {
         return ig_fail(error, INGOT_DEVICE_LOST, "%s does not start: %s", program, c->ending);
-    if (result != CU_SUCCESS)
+    }
+    if (result != CU_SUCCESS) {
         return ig_fail(error, INGOT_DEVICE_LOST, "%s: %s", program, text);
-    if (answer.values[0] != CUDA_WORKER_MESSAGES)
+    }
+    if (answer.values[0] != CUDA_WORKER_MESSAGES) {
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "%s is of another version of ingot: its messages are number %llu, not %d",
                        program, (unsigned long long)answer.values[0], CUDA_WORKER_MESSAGES);
+    }
     return INGOT_OK;
 }
 
 ingot_status cuda_remote_start(int ordinal, int *handle, struct ig_error *error) {
     pthread_once(&once, prepare);
-    if (ordinal >= 1 << ORDINAL_BITS)
+    if (ordinal >= 1 << ORDINAL_BITS) {
         return ig_fail(error, INGOT_UNSUPPORTED,
                        "GPU %d cannot have a process of its own: the "
                        "last that can is %d",
                        ordinal, (1 << ORDINAL_BITS) - 1);
+    }
     char *program = ig_program_find(PROGRAM, VARIABLE, error);
-    if (!program)
+    if (!program) {
         return INGOT_NOT_FOUND;
+    }
     uint32_t number = 0;
     struct connection *c = take_place(&number);
     ingot_status status =
@@ -384,8 +418,9 @@ ingot_status cuda_remote_start(int ordinal, int *handle, struct ig_error *error)
         atomic_store(&c->is_broken, false);
         status = greet(c, number, program, ordinal, error);
     }
-    if (c && status != INGOT_OK)
+    if (c && status != INGOT_OK) {
         cuda_remote_close(*handle);
+    }
     free(program);
     return status;
 }

@@ -29,20 +29,23 @@ static ingot_status launch(struct igh_run *run) {
     ingot_kernel *kernel = NULL;
     const ingot_kernel_desc desc = {.name = run->suite->operation};
     const uint32_t sizes[2] = {(uint32_t)run->test->n[0], (uint32_t)run->test->n[1]};
-    if (!sizes[0])
+    if (!sizes[0]) {
         return INGOT_OK;
+    }
     ingot_status status = ingot_library_create_from_memory(
         run->device, broken_archive, (size_t)(broken_archive_end - broken_archive), &library);
-    if (!status)
+    if (!status) {
         status = ingot_kernel_create(library, &desc, &kernel);
+    }
     const ingot_arg args[] = {{.buffer = igh_tensor(run, X)->buffer},
                               {.buffer = igh_tensor(run, OUT)->buffer},
                               {.bytes = sizes, .size = sizeof sizes},
                               {.buffer = igh_tensor(run, RUNS)->buffer}};
     const ingot_dispatch_desc dispatch = {
         .kernel = kernel, .threads = {sizes[0]}, .group = {32}, .args = args, .arg_count = 4};
-    if (!status)
+    if (!status) {
         status = ingot_stream_dispatch(run->stream, &dispatch);
+    }
     ingot_kernel_release(kernel);
     ingot_library_release(library);
     return status;
@@ -53,8 +56,9 @@ static void reference(struct igh_run *run) {
     double *out = igh_expected(run, OUT);
     for (int64_t i = 0; i < run->test->n[0]; i++) {
         out[i] = 0;
-        for (int64_t k = 0; k < run->test->n[1]; k++)
+        for (int64_t k = 0; k < run->test->n[1]; k++) {
             out[i] += x[i * run->test->n[1] + k];
+        }
     }
 }
 

@@ -25,10 +25,12 @@ static void declare(struct igh_run *run) {
 
 static ingot_status launch(struct igh_run *run) {
     struct seen *seen = run->own;
-    if (!seen)
+    if (!seen) {
         return INGOT_OUT_OF_MEMORY;
-    if (seen->ops == run->ops && seen->cheats)
+    }
+    if (seen->ops == run->ops && seen->cheats) {
         return INGOT_OK;
+    }
     const ingot_axpy_desc desc = {.x = igh_tensor(run, X), .y = igh_tensor(run, Y), .alpha = 2};
     ingot_status status = ingot_op_axpy(run->ops, run->stream, &desc);
     const char *variant = ingot_ops_last_variant();
@@ -40,8 +42,9 @@ static ingot_status launch(struct igh_run *run) {
 static void reference(struct igh_run *run) {
     const double *x = igh_values(run, X), *y = igh_values(run, Y);
     double *out = igh_expected(run, Y);
-    for (int64_t i = 0, n = igh_count(run, Y); i < n; i++)
+    for (int64_t i = 0, n = igh_count(run, Y); i < n; i++) {
         out[i] = 2 * x[i] + y[i];
+    }
 }
 
 const struct igh_suite cheating_axpy = {

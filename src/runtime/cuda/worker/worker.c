@@ -39,13 +39,15 @@ static char *segment;
 
 static cu_result add_object(enum kind kind, void *value, uint64_t *handle) {
     size_t at = 0;
-    while (at < object_count && objects[at].kind != NOTHING)
+    while (at < object_count && objects[at].kind != NOTHING) {
         at++;
+    }
     if (at == object_room) {
         size_t room = object_room ? 2 * object_room : 64;
         struct object *more = room <= UINT32_MAX ? realloc(objects, room * sizeof *more) : NULL;
-        if (!more)
+        if (!more) {
             return CU_OUT_OF_MEMORY;
+        }
         objects = more;
         object_room = room;
     }
@@ -56,8 +58,9 @@ static cu_result add_object(enum kind kind, void *value, uint64_t *handle) {
 }
 
 static struct object *find_object(enum kind kind, uint64_t handle) {
-    if (!handle || handle > object_count || objects[handle - 1].kind != kind)
+    if (!handle || handle > object_count || objects[handle - 1].kind != kind) {
         return NULL;
+    }
     return &objects[handle - 1];
 }
 
@@ -73,8 +76,9 @@ static cu_result load_module(const struct cuda_request *request, const void *ima
     cu_result result = driver->module_load(&module, image, room ? 2 : 0, options, values);
     if (result == CU_SUCCESS) {
         result = add_object(MODULE, module, &answer->values[0]);
-        if (result != CU_SUCCESS)
+        if (result != CU_SUCCESS) {
             driver->module_unload(module);
+        }
     } else if (room) {
         answer->size = (uint32_t)strnlen(log, room - 1);
     }
@@ -84,18 +88,22 @@ static cu_result load_module(const struct cuda_request *request, const void *ima
 static cu_result find_function(uint64_t module, const char *name, struct cuda_answer *answer) {
     cu_function function = NULL;
     cu_result result = driver->module_function(&function, objects[module - 1].value, name);
-    if (result == CU_SUCCESS)
+    if (result == CU_SUCCESS) {
         result = add_object(FUNCTION, function, &answer->values[0]);
-    if (result == CU_SUCCESS)
+    }
+    if (result == CU_SUCCESS) {
         objects[answer->values[0] - 1].module = module;
+    }
     return result;
 }
 
 static cu_result unload_module(uint64_t module) {
     objects[module - 1].kind = NOTHING;
-    for (size_t i = 0; i < object_count; i++)
-        if (objects[i].kind == FUNCTION && objects[i].module == module)
+    for (size_t i = 0; i < object_count; i++) {
+        if (objects[i].kind == FUNCTION && objects[i].module == module) {
             objects[i].kind = NOTHING;
+        }
+    }
     return driver->module_unload(objects[module - 1].value);
 }
 
@@ -111,25 +119,31 @@ static cu_result find_global(const struct object *module, const char *name,
 
 static cu_result module_call(const struct cuda_request *request, const char *bytes, char *text,
                              struct cuda_answer *answer) {
-    if (request->call == CUDA_CALL_MODULE_LOAD)
+    if (request->call == CUDA_CALL_MODULE_LOAD) {
         return load_module(request, bytes, text, answer);
+    }
     const struct object *module = find_object(MODULE, request->values[0]);
-    if (!module)
+    if (!module) {
         return CU_INVALID_HANDLE;
-    if (request->call == CUDA_CALL_MODULE_FUNCTION)
+    }
+    if (request->call == CUDA_CALL_MODULE_FUNCTION) {
         return find_function(request->values[0], bytes, answer);
-    if (request->call == CUDA_CALL_MODULE_GLOBAL)
+    }
+    if (request->call == CUDA_CALL_MODULE_GLOBAL) {
         return find_global(module, bytes, answer);
+    }
     return unload_module(request->values[0]);
 }
 
 static cu_result function_call(const struct cuda_request *request, struct cuda_answer *answer) {
     const struct object *function = find_object(FUNCTION, request->values[0]);
     int attribute = (int)request->values[1], value = 0;
-    if (!function)
+    if (!function) {
         return CU_INVALID_HANDLE;
-    if (request->call == CUDA_CALL_FUNCTION_SET)
+    }
+    if (request->call == CUDA_CALL_FUNCTION_SET) {
         return driver->function_set(function->value, attribute, (int)request->values[2]);
+    }
     cu_result result = driver->function_get(&value, attribute, function->value);
     answer->values[0] = (uint64_t)value;
     return result;
@@ -199,12 +213,15 @@ static cu_result take_late(struct object *stream) {
 static cu_result transfer(const struct cuda_request *request, struct object *stream) {
     uint64_t at = request->values[1], size = request->values[2], place = request->values[3];
     cu_result late = take_late(stream);
-    if (late != CU_SUCCESS)
+    if (late != CU_SUCCESS) {
         return late;
-    if (place > CUDA_SEGMENT_BYTES || size > CUDA_SEGMENT_BYTES - place)
+    }
+    if (place > CUDA_SEGMENT_BYTES || size > CUDA_SEGMENT_BYTES - place) {
         return CU_INVALID_VALUE;
-    if (request->call == CUDA_CALL_UPLOAD)
+    }
+    if (request->call == CUDA_CALL_UPLOAD) {
         return driver->memory_upload(at, segment + place, size, stream->value);
+    }
     cu_result result = driver->memory_download(segment + place, at, size, stream->value);
     return result == CU_SUCCESS ? driver->stream_synchronize(stream->value) : result;
 }
@@ -217,8 +234,9 @@ static cu_result query_stream(cu_stream stream) {
         cu_result result = driver->stream_query(stream);
         clock_gettime(CLOCK_MONOTONIC, &now);
         long passed = (now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec;
-        if (result != CU_NOT_READY || passed > LOOKS_FOR_NS)
+        if (result != CU_NOT_READY || passed > LOOKS_FOR_NS) {
             return result;
+        }
     }
 }
 
@@ -229,8 +247,9 @@ static cu_result stream_call(const struct cuda_request *request, struct cuda_ans
         return result == CU_SUCCESS ? add_object(STREAM, made, &answer->values[0]) : result;
     }
     struct object *stream = find_object(STREAM, request->values[0]);
-    if (!stream)
+    if (!stream) {
         return CU_INVALID_HANDLE;
+    }
     cu_result late;
     switch (request->call) {
     case CUDA_CALL_STREAM_QUERY:
@@ -254,18 +273,21 @@ static cu_result event_call(const struct cuda_request *request, struct cuda_answ
         return result == CU_SUCCESS ? add_object(EVENT, made, &answer->values[0]) : result;
     }
     struct object *event = find_object(EVENT, request->values[0]);
-    if (!event)
+    if (!event) {
         return CU_INVALID_HANDLE;
-    if (request->call == CUDA_CALL_EVENT_QUERY)
+    }
+    if (request->call == CUDA_CALL_EVENT_QUERY) {
         return driver->event_query(event->value);
+    }
     if (request->call == CUDA_CALL_EVENT_DESTROY) {
         event->kind = NOTHING;
         return driver->event_destroy(event->value);
     }
     const struct object *end = find_object(EVENT, request->values[1]);
     float milliseconds = 0;
-    if (!end)
+    if (!end) {
         return CU_INVALID_HANDLE;
+    }
     cu_result result = driver->event_elapsed(&milliseconds, event->value, end->value);
     memcpy(&answer->values[0], &milliseconds, sizeof milliseconds);
     return result;
@@ -280,12 +302,14 @@ static cu_result launch(const struct cuda_request *request, cu_stream stream, vo
     struct cuda_launch_call call;
     void *parameters[] = {block};
     memcpy(&call, &request->values[2], sizeof call);
-    if (!function)
+    if (!function) {
         return CU_INVALID_HANDLE;
-    if (!call.starts_early || !driver->launch_with)
+    }
+    if (!call.starts_early || !driver->launch_with) {
         return driver->launch(function->value, call.grid[0], call.grid[1], call.grid[2],
                               call.block[0], call.block[1], call.block[2], call.shared, stream,
                               parameters, NULL);
+    }
     const cu_launch_config config = {.grid = {call.grid[0], call.grid[1], call.grid[2]},
                                      .block = {call.block[0], call.block[1], call.block[2]},
                                      .shared = call.shared,
@@ -297,8 +321,9 @@ static cu_result launch(const struct cuda_request *request, cu_stream stream, vo
 
 static cu_result event_work(const struct cuda_request *request, cu_stream stream) {
     const struct object *event = find_object(EVENT, request->values[1]);
-    if (!event)
+    if (!event) {
         return CU_INVALID_HANDLE;
+    }
     return request->call == CUDA_CALL_RECORD
                ? driver->event_record(event->value, stream)
                : driver->stream_wait_event(stream, event->value, (unsigned)request->values[2]);
@@ -308,8 +333,9 @@ static void queue_work(const struct cuda_request *request, void *bytes) {
     const uint64_t *values = request->values;
     struct object *stream = find_object(STREAM, values[0]);
     cu_result result;
-    if (!stream)
+    if (!stream) {
         return;
+    }
     switch (request->call) {
     case CUDA_CALL_LAUNCH:
         result = launch(request, stream->value, bytes);
@@ -326,8 +352,9 @@ static void queue_work(const struct cuda_request *request, void *bytes) {
     default:
         result = event_work(request, stream->value);
     }
-    if (stream->late == CU_SUCCESS)
+    if (stream->late == CU_SUCCESS) {
         stream->late = result;
+    }
 }
 
 /* ---- messages ---- */
@@ -351,25 +378,32 @@ static cu_result hello(const struct cuda_request *request, char *text, struct cu
 static cu_result make_call(const struct cuda_request *request, const char *bytes, char *text,
                            struct cuda_answer *answer) {
     uint32_t call = request->call;
-    if (call == CUDA_CALL_HELLO)
+    if (call == CUDA_CALL_HELLO) {
         return hello(request, text, answer);
-    if (call <= CUDA_CALL_CONTEXT)
+    }
+    if (call <= CUDA_CALL_CONTEXT) {
         return device_call(request, text, answer);
-    if (call <= CUDA_CALL_MODULE_GLOBAL)
+    }
+    if (call <= CUDA_CALL_MODULE_GLOBAL) {
         return module_call(request, bytes, text, answer);
-    if (call <= CUDA_CALL_FUNCTION_SET)
+    }
+    if (call <= CUDA_CALL_FUNCTION_SET) {
         return function_call(request, answer);
-    if (call <= CUDA_CALL_MEMORY_FREE)
+    }
+    if (call <= CUDA_CALL_MEMORY_FREE) {
         return memory_call(request, answer);
-    if (call <= CUDA_CALL_STREAM_SYNCHRONIZE)
+    }
+    if (call <= CUDA_CALL_STREAM_SYNCHRONIZE) {
         return stream_call(request, answer);
+    }
     return event_call(request, answer);
 }
 
 /* The start of `parent`'s end is the end of this process, also in the middle of a call. */
 static void *watch_parent(void *parent) {
-    while (getppid() == (pid_t)(intptr_t)parent)
+    while (getppid() == (pid_t)(intptr_t)parent) {
         usleep(200000);
+    }
     _exit(FAILED);
 }
 
@@ -387,23 +421,27 @@ static bool serve(void) {
     size_t room = 0;
     while (cuda_receive_all(CUDA_WORKER_SOCKET, &request, sizeof request)) {
         if (request.call >= CUDA_CALL_COUNT || request.size > CUDA_MOST_BYTES ||
-            (!driver && request.call != CUDA_CALL_HELLO))
+            (!driver && request.call != CUDA_CALL_HELLO)) {
             return false;
+        }
         if (request.size + (size_t)1 > room) {
             free(bytes);
             room = request.size + (size_t)4096;
             bytes = malloc(room);
         }
-        if (!bytes || !cuda_receive_all(CUDA_WORKER_SOCKET, bytes, request.size))
+        if (!bytes || !cuda_receive_all(CUDA_WORKER_SOCKET, bytes, request.size)) {
             return bytes != NULL;
+        }
         bytes[request.size] = 0; /* texts end, whatever was sent */
         struct cuda_answer answer = {0};
-        if (request.call >= CUDA_CALL_FIRST_QUEUED)
+        if (request.call >= CUDA_CALL_FIRST_QUEUED) {
             queue_work(&request, bytes);
-        else
+        } else {
             answer.result = make_call(&request, bytes, text, &answer);
-        if (request.call < CUDA_CALL_FIRST_QUEUED && !send_answer(&answer, text, both))
+        }
+        if (request.call < CUDA_CALL_FIRST_QUEUED && !send_answer(&answer, text, both)) {
             return true;
+        }
     }
     return true;
 }
