@@ -1,6 +1,6 @@
 /* The arguments of a call: memory is bound where it lies, numbers are copied. */
-#include "call.h"
-#include "context.h"
+#include "python/call.h"
+#include "python/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* ingot.cache: what the cache of compiled kernels holds, and making it smaller. */
-#include "objects.h"
+#include "python/objects.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #ifndef INGOT_PYTHON_CALL_H
 #define INGOT_PYTHON_CALL_H
 
-#include "memory.h"
-#include "values.h"
+#include "python/memory.h"
+#include "python/values.h"
 
 #define MAX_ARGUMENTS 64
 #define MAX_GROUPS    32

@@ -2,7 +2,7 @@
  * The devices that Python's side works on, opened on first use; a stream per thread on the CPU, and
  * one for each stream of another library on GPUs.
  */
-#include "context.h"
+#include "python/context.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

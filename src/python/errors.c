@@ -1,5 +1,5 @@
 /* Exceptions: ingot.Error and how a status becomes one. */
-#include "objects.h"
+#include "python/objects.h"
 
 #include <stdarg.h>
 

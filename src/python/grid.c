@@ -2,7 +2,7 @@
  * The grid of a call, by torch's rules: threads are counted in threads, their number is that of
  * the first tensor's elements unless given; a group is as large as may be along x unless given.
  */
-#include "call.h"
+#include "python/call.h"
 
 /* A whole number that fits 32 bits; numbers of NumPy and 0-dim tensors count too. */
 static bool extent_from(PyObject *value, const char *kernel, const char *what, uint32_t *result) {

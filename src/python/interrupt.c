@@ -6,7 +6,7 @@
  * thread. That thread takes the GIL, sees whether the signal is going to raise KeyboardInterrupt,
  * and cancels the stream. With another handler, which may as well go on, the kernel is left alone.
  */
-#include "interrupt.h"
+#include "python/interrupt.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #ifndef INGOT_PYTHON_INTERRUPT_H
 #define INGOT_PYTHON_INTERRUPT_H
 
-#include "python.h"
+#include "python/python.h"
 
 #include "ingot/ingot.h"
 

@@ -2,9 +2,9 @@
  * ingot.Kernel: a kernel of a library, with torch's call and properties. It is compiled on its
  * first use, so that kernels that need function constants can be specialised first.
  */
-#include "call.h"
-#include "context.h"
-#include "interrupt.h"
+#include "python/call.h"
+#include "python/context.h"
+#include "python/interrupt.h"
 
 #include <math.h>
 #include <stdlib.h>

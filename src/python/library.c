@@ -3,9 +3,9 @@
  * kernels and nothing else, and a name that is none raises RuntimeError, as in torch; names with
  * two underscores raise AttributeError, since copy, pickle and inspect ask for such.
  */
-#include "objects.h"
+#include "python/objects.h"
 
-#include "context.h"
+#include "python/context.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * Memory of arrays that are no torch tensors: by __array_struct__ (NumPy, the quickest), by
  * __array_interface__, or by DLPack. Nothing is copied; what was asked for the memory keeps it.
  */
-#include "memory.h"
+#include "python/memory.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef INGOT_PYTHON_MEMORY_H
 #define INGOT_PYTHON_MEMORY_H
 
-#include "values.h"
+#include "python/values.h"
 
 struct memory {
     char *pointer;   /* of the first element; NULL for none */

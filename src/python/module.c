@@ -1,11 +1,11 @@
 /* The extension module ingot._C: Python's stable ABI of 3.10. */
-#include "python.h"
+#include "python/python.h"
 
-#include "call.h"
-#include "context.h"
-#include "interrupt.h"
-#include "mps.h"
-#include "torch/torch.h"
+#include "python/call.h"
+#include "python/context.h"
+#include "python/interrupt.h"
+#include "python/mps.h"
+#include "python/torch/torch.h"
 
 /* Waits for queued work; its error is raised. */
 static PyObject *synchronize(PyObject *module, PyObject *nothing) {

@@ -7,7 +7,7 @@
  * methods do nothing. The slots used have been the same since torch 2.7, and what they answer is
  * checked before anything is changed.
  */
-#include "mps.h"
+#include "python/mps.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

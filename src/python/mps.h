@@ -2,7 +2,7 @@
 #ifndef INGOT_PYTHON_MPS_H
 #define INGOT_PYTHON_MPS_H
 
-#include "python.h"
+#include "python/python.h"
 
 int mps_add_to_module(PyObject *module); /* 0, or -1 with a Python exception */
 

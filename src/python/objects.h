@@ -5,7 +5,7 @@
 #ifndef INGOT_PYTHON_OBJECTS_H
 #define INGOT_PYTHON_OBJECTS_H
 
-#include "python.h"
+#include "python/python.h"
 
 #include "ingot/ingot.h"
 

@@ -3,7 +3,7 @@
  * held; the interpreter drops it at its next opportunity, with the GIL. Workers never wait for the
  * GIL: who holds it may be waiting for them.
  */
-#include "call.h"
+#include "python/call.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * What kernels report through TORCH_REPORT_ERROR of torch's c10/metal/error.h: messages in a
  * buffer that all of them share, read when the host synchronises. The layout is that header's.
  */
-#include "objects.h"
+#include "python/objects.h"
 
-#include "context.h"
+#include "python/context.h"
 
 #include <string.h>
 

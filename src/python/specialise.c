@@ -1,5 +1,5 @@
 /* Values of function constants: from Python's to the bytes of each constant's own type. */
-#include "values.h"
+#include "python/values.h"
 
 #include <stdio.h>
 

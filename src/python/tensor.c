@@ -4,9 +4,9 @@
  * those functions points to such an address. Tensors on mps are those of ingot.mps, which
  * lie in host memory. Where a torch lacks one of them, DLPack serves.
  */
-#include "memory.h"
+#include "python/memory.h"
 
-#include "context.h"
+#include "python/context.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

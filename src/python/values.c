@@ -6,7 +6,7 @@
  *  - several ints for narrower integers, a float for an integer and an int for a float would be
  *    garbage, and are refused with both types named.
  */
-#include "values.h"
+#include "python/values.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef INGOT_PYTHON_VALUES_H
 #define INGOT_PYTHON_VALUES_H
 
-#include "objects.h"
+#include "python/objects.h"
 
 struct number {
     bool is_integer;

@@ -1,7 +1,7 @@
 /* Attention, its gradients, the paged cache, and rotary positions. */
 #include <stdlib.h>
 
-#include "operators.h"
+#include "python/torch/operators.h"
 
 /* [B, Hq, S, Dv]: q's shape with the values' width. */
 static const ingot_tensor *attention_output(struct frame *frame, const ingot_tensor *q,

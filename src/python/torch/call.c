@@ -3,13 +3,13 @@
  * operator with lists is implemented there by a Python function that comes here. Tensors pass as
  * handles, by the operators _take and _give (register.c).
  */
-#include "python.h"
+#include "python/python.h"
 
-#include "call.h"
+#include "python/torch/call.h"
 
 #include <string.h>
 
-#include "register.h"
+#include "python/torch/register.h"
 
 /* torch.ops.ingot.NAME; NULL with a Python error. */
 static PyObject *find_operator(const char *name) {

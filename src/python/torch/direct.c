@@ -4,15 +4,15 @@
  * What needs a gradient goes to the function that writes it down; all else goes the ordinary way,
  * which also has the messages for wrong arguments.
  */
-#include "python.h"
+#include "python/python.h"
 
-#include "direct.h"
+#include "python/torch/direct.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "register.h"
-#include "state.h"
+#include "python/torch/register.h"
+#include "python/torch/state.h"
 
 struct direct { /* for the life of the process */
     const struct operation *operation;

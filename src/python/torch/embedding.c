@@ -1,5 +1,5 @@
 /* Bags of embeddings. */
-#include "operators.h"
+#include "python/torch/operators.h"
 
 /* The arguments from `first` on: indices, offsets, sample_weights; mode and the rest at `mode`. */
 static ingot_bags bags(struct frame *frame, uint32_t first, uint32_t mode) {

@@ -1,7 +1,7 @@
 /* Calls of operators: arguments, outputs, and what is held until the call is done. */
-#include "interrupt.h"
+#include "python/interrupt.h"
 
-#include "frame.h"
+#include "python/torch/frame.h"
 
 #include <float.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "types.h"
+#include "python/torch/types.h"
 
 static const ingot_tensor nothing = {.type = INGOT_SCALAR_F32};
 

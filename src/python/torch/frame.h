@@ -7,8 +7,8 @@
 #ifndef INGOT_PYTHON_TORCH_FRAME_H
 #define INGOT_PYTHON_TORCH_FRAME_H
 
-#include "context.h"
-#include "shim.h"
+#include "python/context.h"
+#include "python/torch/shim.h"
 
 enum { FRAME_ARGUMENTS = 16, FRAME_OUTPUTS = 3, FRAME_TENSORS = 16, FRAME_LISTS = 6 };
 

@@ -1,13 +1,13 @@
 /* What Python sees of the operators: ingot._C.torch_register, torch_schemas and torch_call. */
-#include "python.h"
+#include "python/python.h"
 
-#include "torch/torch.h"
+#include "python/torch/torch.h"
 
-#include "call.h"
-#include "direct.h"
-#include "override_functions.h"
-#include "register.h"
-#include "state.h"
+#include "python/torch/call.h"
+#include "python/torch/direct.h"
+#include "python/torch/override_functions.h"
+#include "python/torch/register.h"
+#include "python/torch/state.h"
 
 static PyObject *python_register(PyObject *module, PyObject *path) {
     (void)module;

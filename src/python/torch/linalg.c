@@ -1,5 +1,5 @@
 /* Linear algebra and spectral decompositions, over batches of matrices. */
-#include "operators.h"
+#include "python/torch/operators.h"
 
 /* An output of the batch of `a`, with `count` dimensions more. */
 static const ingot_tensor *output(struct frame *frame, uint32_t number, const ingot_tensor *a,

@@ -1,5 +1,5 @@
 /* Products of matrices, plain and with quantised weights. */
-#include "operators.h"
+#include "python/torch/operators.h"
 
 static ingot_epilogue epilogue(struct frame *frame, uint32_t argument) {
     int64_t value = frame_int(frame, argument);

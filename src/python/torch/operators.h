@@ -2,10 +2,10 @@
 #ifndef INGOT_PYTHON_TORCH_OPERATORS_H
 #define INGOT_PYTHON_TORCH_OPERATORS_H
 
-#include "frame.h"
+#include "python/torch/frame.h"
 
 #define SCHEMA(name, signature) ingot_status torch_op_##name(struct frame *);
-#include "schemas.def"
+#include "python/torch/schemas.def"
 #undef SCHEMA
 
 #endif

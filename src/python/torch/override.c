@@ -1,11 +1,11 @@
 /* What the overrides in C share: their table, limits, and the life of a call. */
-#include "override.h"
+#include "python/torch/override.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#include "override_limits.h"
-#include "types.h"
+#include "python/torch/override_limits.h"
+#include "python/torch/types.h"
 
 #define OVERRIDE(name, original, composite, lists, strings)                                        \
     {#name, original, override_##name, composite, lists, strings, NULL, {NULL, NULL}, 0, 0},

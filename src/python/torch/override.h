@@ -13,8 +13,8 @@
 
 #include <stdatomic.h>
 
-#include "frame.h"
-#include "shim.h"
+#include "python/torch/frame.h"
+#include "python/torch/shim.h"
 
 /* ---- torch's types, as C functions pass them ---------------------------------------------------
  */

@@ -2,9 +2,9 @@
  * Overrides of embedding_bag: sums and means. torch raises for bags and indices that are wrong;
  * bags are looked at here, and where ingot's operator refuses the indices, torch is to say so.
  */
-#include "override.h"
-#include "register.h"
-#include "types.h"
+#include "python/torch/override.h"
+#include "python/torch/register.h"
+#include "python/torch/types.h"
 
 typedef cpp_result bag_function(torch_tensor *, torch_tensor *, torch_tensor *, bool, int64_t, bool,
                                 const cpp_optional_tensor *, bool, int64_t);

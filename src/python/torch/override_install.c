@@ -1,13 +1,13 @@
 /* What Python sees of the overrides in C: installing them, taking them back, limits and counts. */
-#include "python.h"
+#include "python/python.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-#include "override.h"
-#include "override_functions.h"
-#include "override_limits.h"
-#include "state.h"
+#include "python/torch/override.h"
+#include "python/torch/override_functions.h"
+#include "python/torch/override_limits.h"
+#include "python/torch/state.h"
 
 static bool look_up(const char *symbol, void *field) {
     void *address = torch.library ? dlsym(torch.library, symbol) : NULL;

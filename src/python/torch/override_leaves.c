@@ -1,7 +1,7 @@
 /* Overrides of operators that have a CPU kernel in torch: activations, softmax and attention. */
-#include "override.h"
-#include "register.h"
-#include "types.h"
+#include "python/torch/override.h"
+#include "python/torch/register.h"
+#include "python/torch/types.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef INGOT_PYTHON_TORCH_OVERRIDE_LIMITS_H
 #define INGOT_PYTHON_TORCH_OVERRIDE_LIMITS_H
 
-#include "override.h"
+#include "python/torch/override.h"
 
 enum { LIMIT_TYPES = 3 }; /* float32, float16, bfloat16 */
 

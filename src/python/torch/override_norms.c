@@ -3,11 +3,11 @@
  * Without a gradient to ask for, ingot's operator is run at once; else it is called through the
  * dispatcher, which has its gradient. Tensors that are no plain ones are left to torch.
  */
-#include "python.h"
+#include "python/python.h"
 
-#include "override_way.h"
-#include "register.h"
-#include "state.h"
+#include "python/torch/override_way.h"
+#include "python/torch/register.h"
+#include "python/torch/state.h"
 
 #include <string.h>
 

@@ -2,10 +2,10 @@
  * Overrides of products of few rows with a large matrix, as in decoding: mm, and linear where there
  * is no gradient to ask for. (With one, torch's composition comes to mm.)
  */
-#include "python.h"
+#include "python/python.h"
 
-#include "override_way.h"
-#include "register.h"
+#include "python/torch/override_way.h"
+#include "python/torch/register.h"
 
 typedef cpp_result mm_function(torch_tensor *, torch_tensor *);
 typedef cpp_result linear_function(torch_tensor *, torch_tensor *, const cpp_optional_tensor *);

@@ -1,8 +1,8 @@
 /* Tensors that are no plain ones are left to torch, and forward gradients to the dispatcher. */
-#include "python.h"
+#include "python/python.h"
 
-#include "override_way.h"
-#include "state.h"
+#include "python/torch/override_way.h"
+#include "python/torch/state.h"
 
 static bool is_plain(torch_tensor *tensor) {
     PyObject *object = NULL;

@@ -2,7 +2,7 @@
 #ifndef INGOT_PYTHON_TORCH_OVERRIDE_WAY_H
 #define INGOT_PYTHON_TORCH_OVERRIDE_WAY_H
 
-#include "override.h"
+#include "python/torch/override.h"
 
 /* torch's composition; ingot's operator with its gradient; ingot's operator at once */
 enum way { WAY_TORCH, WAY_DISPATCHER, WAY_DIRECT };

@@ -1,5 +1,5 @@
 /* fill, axpy, convert and the activations. */
-#include "operators.h"
+#include "python/torch/operators.h"
 
 enum { ALIGNED = LAYOUT_DENSE | ELEMENTS, STRIPES = LAYOUT_ROWS | ELEMENTS };
 

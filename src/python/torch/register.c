@@ -5,18 +5,18 @@
  * An error in an operator becomes a C++ exception that torch throws for us (aoti_torch_check); it
  * passes through `enter` and the function of the operator, which hold nothing by then.
  */
-#include "register.h"
+#include "python/torch/register.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "operators.h"
-#include "types.h"
+#include "python/torch/operators.h"
+#include "python/torch/types.h"
 
 #define SCHEMA(name, signature) {#name, signature, torch_op_##name, 0, 0, {{0}}},
 static struct operation operations[OPERATION_COUNT] = {
-#include "schemas.def"
+#include "python/torch/schemas.def"
 };
 #undef SCHEMA
 
@@ -42,12 +42,12 @@ static void enter(const struct operation *operation, torch_value *stack) {
         (void)inputs, (void)outputs;                                                               \
         enter(&operations[OPERATION_##name], stack);                                               \
     }
-#include "schemas.def"
+#include "python/torch/schemas.def"
 #undef SCHEMA
 
 #define SCHEMA(name, signature) enter_##name,
 static torch_kernel *const kernels[OPERATION_COUNT] = {
-#include "schemas.def"
+#include "python/torch/schemas.def"
 };
 #undef SCHEMA
 

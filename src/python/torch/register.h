@@ -2,11 +2,11 @@
 #ifndef INGOT_PYTHON_TORCH_REGISTER_H
 #define INGOT_PYTHON_TORCH_REGISTER_H
 
-#include "frame.h"
+#include "python/torch/frame.h"
 
 #define SCHEMA(name, signature) OPERATION_##name,
 enum {
-#include "schemas.def"
+#include "python/torch/schemas.def"
     OPERATION_COUNT
 };
 #undef SCHEMA

@@ -1,5 +1,5 @@
 /* Norms, softmax and cross entropy. */
-#include "operators.h"
+#include "python/torch/operators.h"
 
 ingot_status torch_op_rms_norm(struct frame *frame) {
     const ingot_tensor *x = frame_tensor(frame, 0, LAYOUT_ROWS);

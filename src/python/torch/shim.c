@@ -1,5 +1,5 @@
 /* Looks up torch's C functions in the library that Python has loaded. */
-#include "shim.h"
+#include "python/torch/shim.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

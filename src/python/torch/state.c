@@ -1,7 +1,7 @@
 /* The state that direct calls and overrides ask for. */
-#include "python.h"
+#include "python/python.h"
 
-#include "state.h"
+#include "python/torch/state.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef INGOT_PYTHON_TORCH_STATE_H
 #define INGOT_PYTHON_TORCH_STATE_H
 
-#include "shim.h"
+#include "python/torch/shim.h"
 
 /* F(result, field, symbol, parameters); keys are numbers of c10::DispatchKey */
 #define TORCH_STATE(F)                                                                             \

@@ -1,5 +1,5 @@
 /* Optimisers over lists of tensors, and the norm of their gradients. */
-#include "operators.h"
+#include "python/torch/operators.h"
 
 #include <stdlib.h>
 

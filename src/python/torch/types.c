@@ -1,5 +1,5 @@
 /* torch's numbers of types and devices, asked for once, against ingot's. */
-#include "types.h"
+#include "python/torch/types.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 
 #include "ingot/ops.h"
 
-#include "shim.h"
+#include "python/torch/shim.h"
 
 void torch_types_init(void); /* after torch_shim_load */
 /* INGOT_SCALAR_NONE for types that ingot does not compute with. */
