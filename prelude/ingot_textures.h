@@ -133,7 +133,7 @@ struct mesh_grid_properties {
     void set_threadgroups_per_grid(vec<uint, 3>) const;
 };
 
-/* ---- ray tracing: a kernel that uses it is refused (frontend/unsupported.c) ---- */
+/* ---- ray tracing: a kernel that uses it is refused (frontend/msl/unsupported.c) ---- */
 namespace raytracing {
 struct ray {
     vec<float, 3> origin, direction;

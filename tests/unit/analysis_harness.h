@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "compiler/vectorise/analysis.h"
+#include "compiler/analysis/analysis.h"
 
 /* What most kernels below need. */
 #define DECLARATIONS                                                                               \

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "check.h"
+#include "compiler/cpu/vectorise/emit.h"
 #include "compiler/driver/driver.h"
-#include "compiler/vectorise/emit.h"
 
 enum { LANES = 32, BUFFER_BYTES = 4096 };
 

@@ -5,9 +5,9 @@
 
 #include "check.h"
 #include "compiler/frontend/frontend.h"
-#include "compiler/frontend/macros.h"
-#include "compiler/frontend/message_words.h"
-#include "compiler/frontend/tokens.h"
+#include "compiler/frontend/msl/macros.h"
+#include "compiler/frontend/msl/message_words.h"
+#include "compiler/frontend/msl/tokens.h"
 
 #define DEVICE      "__attribute__((opencl_global))"
 #define THREADGROUP "__attribute__((opencl_local))"

@@ -6,8 +6,8 @@
 #define INGOT_COMPILER_DRIVER_H
 
 #include "base/text.h"
+#include "compiler/cpu/vectorise/vectorise.h"
 #include "compiler/frontend/frontend.h"
-#include "compiler/vectorise/vectorise.h"
 
 /* ---- targets.c ------------------------------------------------------------------------ */
 /* The CPU and GPU levels that ingotc can make code for; NULL-terminated names. */

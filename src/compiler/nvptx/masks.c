@@ -14,9 +14,9 @@
  */
 #include <string.h>
 
+#include "compiler/analysis/analysis_internal.h"
+#include "compiler/cpu/prepare/prepare.h"
 #include "compiler/nvptx/nvptx.h"
-#include "compiler/vectorise/analysis_internal.h"
-#include "compiler/vectorise/prepare.h"
 
 static const char structure_passes[] =
     "function(lower-switch,fix-irreducible,unify-loop-exits,structurizecfg)";

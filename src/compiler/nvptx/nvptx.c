@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/frontend/message_words.h"
+#include "compiler/cpu/prepare/prepare.h"
+#include "compiler/frontend/msl/message_words.h"
 #include "compiler/nvptx/nvptx.h"
-#include "compiler/vectorise/prepare.h"
 
 #define SIMPLIFYCFG "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>"
 

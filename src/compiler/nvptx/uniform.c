@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/cpu/prepare/prepare.h"
 #include "compiler/nvptx/nvptx.h"
-#include "compiler/vectorise/prepare.h"
 
 /* ---- a set of pointers ---- */
 struct set {

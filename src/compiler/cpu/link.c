@@ -1,0 +1,173 @@
+/*
+ * Makes the shared object that the runtime loads, by running LLVM's linker, and checks that it
+ * needs nothing but the few functions of libc that compilers call on their own.
+ */
+#include <elf.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/process.h"
+#include "compiler/driver/driver.h"
+#include "compiler/frontend/msl/message_words.h"
+
+#ifndef INGOT_LLVM_BINDIR
+#define INGOT_LLVM_BINDIR ""
+#endif
+
+/* The first of these that is in a folder of PATH, or beside the LLVM ingotc was built with. */
+static const char *find_linker(struct ig_arena *arena) {
+    static const char *const names[] = {"ld.lld-19", "ld.lld-20", "ld.lld-21", "ld.lld"};
+    const char *named = getenv("INGOT_LLD"), *path = getenv("PATH");
+    if (named && *named) {
+        return named;
+    }
+    const char *folders = ig_arena_printf(arena, "%s:%s", path ? path : "", INGOT_LLVM_BINDIR);
+    for (size_t i = 0; folders && i < sizeof names / sizeof *names; i++) {
+        for (const char *p = folders; *p;) {
+            size_t length = strcspn(p, ":");
+            if (length) {
+                const char *program = ig_arena_printf(arena, "%.*s/%s", (int)length, p, names[i]);
+                if (program && !access(program, X_OK)) {
+                    return program;
+                }
+            }
+            p += length + (p[length] == ':');
+        }
+    }
+    return NULL;
+}
+
+/* The name of an undefined symbol, in a table of this type, that libc is not known to have; NULL if
+ * there is none. The file is the linker's or LLVM's, but its bounds are checked all the same. */
+static const char *find_undefined(const char *bytes, size_t size, uint32_t table) {
+    static const char *const allowed[] = {"", "memcpy", "memmove", "memset",
+                                          "_GLOBAL_OFFSET_TABLE_"};
+    Elf64_Ehdr header;
+    if (size < sizeof header) {
+        return "(no ELF header)";
+    }
+    memcpy(&header, bytes, sizeof header);
+    for (unsigned i = 0; i < header.e_shnum; i++) {
+        Elf64_Shdr symbols, names;
+        uint64_t at = header.e_shoff + (uint64_t)i * sizeof symbols;
+        if (at > size || size - at < sizeof symbols) {
+            return "(section table outside of the file)";
+        }
+        memcpy(&symbols, bytes + at, sizeof symbols);
+        uint64_t names_at = header.e_shoff + (uint64_t)symbols.sh_link * sizeof names;
+        if (symbols.sh_type != table || names_at > size || size - names_at < sizeof names) {
+            continue;
+        }
+        memcpy(&names, bytes + names_at, sizeof names);
+        for (uint64_t k = 0; k < symbols.sh_size / sizeof(Elf64_Sym); k++) {
+            Elf64_Sym symbol;
+            uint64_t place = symbols.sh_offset + k * sizeof symbol;
+            if (place > size || size - place < sizeof symbol) {
+                return "(symbol outside of the file)";
+            }
+            memcpy(&symbol, bytes + place, sizeof symbol);
+            uint64_t name_at = names.sh_offset + symbol.st_name;
+            if (symbol.st_shndx != SHN_UNDEF || name_at >= size) {
+                continue;
+            }
+            const char *name = bytes + name_at; /* the file ends in a NUL after its last byte */
+            bool known = false;
+            for (size_t a = 0; a < sizeof allowed / sizeof *allowed; a++) {
+                known |= !strcmp(name, allowed[a]);
+            }
+            if (!known) {
+                return name;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* It writes through a mapping of the file: on a full disk that is a SIGBUS, or LLVM's own end. */
+static ingot_status linker_failed(const char *linker, const char *out,
+                                  const struct ig_process_result *result, struct ig_error *error) {
+    const char *said = ig_text_string(&result->errors);
+    if (result->signal == SIGBUS || strstr(said, "IO failure on output stream")) {
+        return ig_fail(error, INGOT_IO_ERROR, "%s cannot write %s: no space left on the disk",
+                       linker, out);
+    }
+    return ig_fail(error, INGOT_INTERNAL_ERROR, "%s failed (status %d, signal %d%s): %s", linker,
+                   result->exit_code, result->signal, result->timed_out ? ", out of time" : "",
+                   said);
+}
+
+static ingot_status run_linker(struct ig_arena *arena, const char *linker, const char *folder,
+                               const void *object, size_t object_size, const void **shared,
+                               size_t *shared_size, struct ig_error *error) {
+    const char *in = ig_arena_printf(arena, "%s/kernel.o", folder);
+    const char *out = ig_arena_printf(arena, "%s/kernel.so", folder);
+    if (!in || !out) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the linker's command line");
+    }
+    ingot_status status = ig_file_write(in, object, object_size, error);
+    if (status) {
+        return status;
+    }
+    const char *arguments[] = {
+        linker, "-shared", "--threads=1", "--build-id=none", "-z", "noexecstack",
+        "-z",   "now",     "--Bsymbolic", "--no-rosegment",  in,   "-o",
+        out,    NULL};
+    struct ig_process_result result;
+    status = ig_process_run(&(struct ig_process){.arguments = arguments, .seconds = 120}, &result,
+                            error);
+    if (status) {
+        error->status = INGOT_NO_COMPILER;
+        return INGOT_NO_COMPILER;
+    }
+    if (result.exit_code || result.signal || result.timed_out) {
+        status = linker_failed(linker, out, &result, error);
+    }
+    ig_process_result_free(&result);
+    char *bytes = NULL;
+    if (!status) {
+        status = ig_file_read(out, 0, &bytes, shared_size, error);
+    }
+    if (status) {
+        return status;
+    }
+    *shared = ig_arena_copy(arena, bytes, *shared_size);
+    free(bytes);
+    const char *undefined = *shared ? find_undefined(*shared, *shared_size, SHT_DYNSYM) : NULL;
+    if (!*shared) {
+        status =
+            ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of code", *shared_size);
+    } else if (undefined) {
+        status = igc_fail_undefined(undefined, error);
+    }
+    return status;
+}
+
+ingot_status igc_check_object(const void *object, size_t size, struct ig_error *error) {
+    const char *undefined = find_undefined(object, size, SHT_SYMTAB);
+    return undefined ? igc_fail_undefined(undefined, error) : INGOT_OK;
+}
+
+ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_size,
+                      const void **shared, size_t *shared_size, struct ig_error *error) {
+    double start = igc_time_now();
+    const char *linker = find_linker(arena);
+    if (!linker) {
+        return ig_fail(error, INGOT_NO_COMPILER,
+                       "LLVM's linker was not found: install lld-19 (ld.lld-19 in PATH), or set "
+                       "INGOT_LLD to where it is");
+    }
+    char *folder = NULL;
+    ingot_status status = ig_folder_temporary(&folder, error);
+    if (status) {
+        return status;
+    }
+    status = run_linker(arena, linker, folder, object, object_size, shared, shared_size, error);
+    ig_folder_remove(folder);
+    free(folder);
+    igc_time_add("link", igc_time_now() - start);
+    return status;
+}

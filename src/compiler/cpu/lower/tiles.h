@@ -1,0 +1,115 @@
+/*
+ * simdgroup_matrix between the vectoriser and machine code.
+ *
+ * matrix.c leaves a tile's loads, stores and multiply-adds as calls of the functions below, on the
+ * registers that hold the lanes' elements: element 0 of all chunks, then element 1. Once the
+ * vectoriser's slots are gone, tiles.c finds the tiles (which registers travel together), and
+ * tiles_emit.c gives them rows instead of lanes and makes code of the calls.
+ */
+#ifndef INGOT_COMPILER_TILES_H
+#define INGOT_COMPILER_TILES_H
+
+#include "base/arena.h"
+#include "compiler/cpu/lower/lower.h"
+
+enum {
+    IGT_SIDE = 8,          /* rows and columns of a tile */
+    IGT_MAX_REGISTERS = 8, /* of a tile: two per chunk */
+    IGT_MAX_MEMBERS = 256, /* multiply-adds that are emitted together */
+    IGT_MAX_OPERANDS = 3,
+};
+
+/* {registers} load(address, stride in elements, is transposed); elements are integers.
+ * {registers} multiply(registers of A, of B, of C).
+ * store(address, stride, is transposed, registers). */
+#define IGT_LOAD     "__ingot_tile_load"
+#define IGT_MULTIPLY "__ingot_tile_multiply"
+#define IGT_STORE    "__ingot_tile_store"
+
+/* ---- matrix.c: where the elements are -------------------------------------------------------- */
+/* Lane bits b4…b0 hold row 4·b4 + 2·b2 + b1 and columns 4·b3 + 2·b0 + {0, 1}. */
+unsigned igt_row_of(unsigned lane);
+unsigned igt_column_of(unsigned lane, unsigned which);
+/* The register and element of it that hold M[row][column]. */
+struct igl_pick igt_pick_at(const struct igv_emit *emit, unsigned row, unsigned column);
+
+/* ---- tiles.c --------------------------------------------------------------------------------- */
+enum igt_kind {
+    IGT_LANES,     /* registers of which nothing is known */
+    IGT_FILL,      /* one number everywhere */
+    IGT_PHI,       /* as many phis of one block as there are registers */
+    IGT_LOADED,    /* what a load gives */
+    IGT_PRODUCT,   /* what a multiply-add gives */
+    IGT_OPERATION, /* the same operation on every register of other tiles */
+};
+
+struct igt_group;
+
+struct igt_tile {
+    enum igt_kind kind;
+    LLVMValueRef registers[IGT_MAX_REGISTERS]; /* none of loads and products */
+    LLVMTypeRef element;
+    LLVMValueRef call;                           /* of a load or product */
+    struct igt_tile *operands[IGT_MAX_OPERANDS]; /* A, B, C of a product; of an operation */
+    struct igt_tile **incoming;                  /* of a phi */
+    struct igt_tile *partner; /* the tile beside this one: rows of both share vectors */
+    unsigned half;            /* which half of them is this one's; the first tile keeps `rows` */
+    LLVMValueRef rows[IGT_SIDE];
+    struct igt_group *group;   /* of a product */
+    struct igt_tile *extended; /* of a product: the member of its group that adds to it */
+    unsigned steady_for;       /* of a load: the group at which memory still holds the tile */
+    LLVMValueRef copy;         /* on the stack, made for the group `copied_for` */
+    unsigned copied_for;
+    struct igt_tile *hash_next, *next;
+};
+
+/* Products of one block that are emitted together, behind the last of them. */
+struct igt_group {
+    unsigned number; /* from 1 */
+    bool emitted;
+    LLVMValueRef after; /* the instruction behind the last call */
+    LLVMValueRef last;  /* what was emitted for it last */
+    unsigned chain_count, row_count, unit_count;
+    struct igt_tile **chains; /* the first product of each; `extended` leads on */
+    unsigned *rows;           /* of a chain: which left sides it has … */
+    unsigned *columns;        /* … and which right sides */
+    unsigned (*units)[2];     /* columns that share vectors; IGT_NO_COLUMN: only one */
+    struct igt_group *next;
+};
+#define IGT_NO_COLUMN (~0u)
+
+enum { IGT_BUCKETS = 1024 };
+
+struct igt_pass {
+    struct igv_emit emit;
+    struct ig_arena arena;
+    unsigned registers;
+    bool failed; /* memory ran out */
+    struct igt_tile *buckets[IGT_BUCKETS];
+    struct igt_tile *first_tile, **last_tile;
+    struct igt_group *first_group, **last_group;
+    unsigned group_count;
+    unsigned current_group; /* the number of the one being emitted, or 0 */
+};
+
+/* The tile in these registers. NULL only when memory ran out. */
+struct igt_tile *igt_tile_of(struct igt_pass *pass, const LLVMValueRef *registers);
+struct igt_tile *igt_tile_of_call(struct igt_pass *pass, LLVMValueRef call);
+bool igt_is_call_of(LLVMValueRef instruction, const char *name);
+/* The chain in row and column of the group, or NULL. */
+struct igt_tile *igt_chain_at(const struct igt_group *group, unsigned row, unsigned column);
+/* Does `right` lie beside `left` in memory, row by row? */
+bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right);
+/* A load under casts that change nothing. */
+struct igt_tile *igt_loaded(struct igt_tile *tile);
+
+/* ---- tiles_emit.c ---------------------------------------------------------------------------- */
+void igt_place_before(struct igt_pass *pass, LLVMValueRef instruction);
+void igt_make_phis(struct igt_pass *pass);
+void igt_fill_phis(struct igt_pass *pass);
+void igt_emit_group(struct igt_pass *pass, struct igt_group *group);
+void igt_emit_store(struct igt_pass *pass, LLVMValueRef call);
+/* A register of the tile, in the lanes' layout. */
+LLVMValueRef igt_lanes(struct igt_pass *pass, struct igt_tile *tile, unsigned index);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * Private arrays: an access at an index that is not known goes to a spare place behind the array
+ * when the index is out of range, so that it harms nothing else.
+ *
+ * Programs do this, and get away with it on GPUs: threads past the end of a row that run a loop
+ * from a negative start, and whose results nobody uses.
+ *
+ * Requires: scalars only. Provides: no access through getelementptr alone leaves its alloca.
+ * Does not: check pointers that a phi or a select chose.
+ */
+#include "compiler/cpu/prepare/prepare.h"
+
+/* alloca + offset + the sum of index * scale */
+struct place {
+    LLVMValueRef alloca, index; /* index: i64, or NULL if the offset is all */
+    uint64_t scale;
+    int64_t offset;
+};
+
+static bool is_access(struct igv_prepare *prepare, LLVMValueRef instruction) {
+    (void)prepare;
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+    return opcode == LLVMLoad || opcode == LLVMStore;
+}
+
+static bool is_opcode(LLVMValueRef value, LLVMOpcode opcode) {
+    return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
+}
+
+static void add_index(struct igv_prepare *prepare, struct place *place, LLVMValueRef index,
+                      uint64_t size) {
+    LLVMBuilderRef b = prepare->builder;
+    if (LLVMIsAConstantInt(index)) {
+        place->offset += LLVMConstIntGetSExtValue(index) * (int64_t)size;
+        return;
+    }
+    index = LLVMBuildIntCast2(b, index, prepare->i64, true, "");
+    if (!place->index) {
+        place->index = index;
+        place->scale = size;
+        return;
+    }
+    uint64_t common = size | place->scale;
+    common &= ~common + 1; /* the greatest power of two in both */
+    LLVMValueRef one = igv_integer(prepare->i64, place->scale / common);
+    LLVMValueRef two = igv_integer(prepare->i64, size / common);
+    place->index = LLVMBuildAdd(b, LLVMBuildMul(b, place->index, one, ""),
+                                LLVMBuildMul(b, index, two, ""), "");
+    place->scale = common;
+}
+
+static void add_gep(struct igv_prepare *prepare, struct place *place, LLVMValueRef gep) {
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    unsigned count = (unsigned)LLVMGetNumOperands(gep);
+    for (unsigned i = 1; i < count; i++) {
+        LLVMValueRef index = LLVMGetOperand(gep, i);
+        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+            unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
+            place->offset += (int64_t)LLVMOffsetOfElement(prepare->layout, type, field);
+            type = LLVMStructGetTypeAtIndex(type, field);
+            continue;
+        }
+        if (i > 1) {
+            type = LLVMGetElementType(type);
+        }
+        add_index(prepare, place, index, LLVMABISizeOfType(prepare->layout, type));
+    }
+}
+
+static LLVMValueRef pointer_of(LLVMValueRef access) {
+    return LLVMGetOperand(access, LLVMGetInstructionOpcode(access) == LLVMLoad ? 0 : 1);
+}
+
+/* The alloca that the address lies in by getelementptr with unknown indices, or NULL. */
+static LLVMValueRef indexed_alloca(LLVMValueRef pointer) {
+    bool unknown = false;
+    while (is_opcode(pointer, LLVMGetElementPtr)) {
+        for (int i = 1; i < LLVMGetNumOperands(pointer); i++) {
+            unknown |= !LLVMIsAConstantInt(LLVMGetOperand(pointer, (unsigned)i));
+        }
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+    return unknown && is_opcode(pointer, LLVMAlloca) &&
+                   LLVMIsAConstantInt(LLVMGetOperand(pointer, 0))
+               ? pointer
+               : NULL;
+}
+
+static bool reaches_access(LLVMValueRef pointer, LLVMValueRef alloca) {
+    for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (is_opcode(user, LLVMGetElementPtr)
+                ? reaches_access(user, alloca)
+                : is_access(NULL, user) && indexed_alloca(pointer_of(user)) == alloca) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_indexed(struct igv_prepare *prepare, LLVMValueRef instruction) {
+    (void)prepare;
+    return is_opcode(instruction, LLVMAlloca) && reaches_access(instruction, instruction);
+}
+
+static uint64_t alloca_size(struct igv_prepare *prepare, LLVMValueRef alloca) {
+    return LLVMConstIntGetZExtValue(LLVMGetOperand(alloca, 0)) *
+           LLVMABISizeOfType(prepare->layout, LLVMGetAllocatedType(alloca));
+}
+
+static void enlarge(struct igv_prepare *prepare, LLVMValueRef alloca, uint64_t bytes) {
+    LLVMPositionBuilderBefore(prepare->builder, alloca);
+    LLVMValueRef larger = LLVMBuildAlloca(prepare->builder, LLVMArrayType2(prepare->i8, bytes), "");
+    LLVMSetAlignment(larger, LLVMGetAlignment(alloca));
+    igv_replace(alloca, larger);
+}
+
+static int64_t floor_divide(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+/* Gives the access its checked address; returns how many bytes the alloca must have. */
+static uint64_t check_access(struct igv_prepare *prepare, LLVMValueRef access, uint64_t size) {
+    bool load = LLVMGetInstructionOpcode(access) == LLVMLoad;
+    unsigned operand = load ? 0 : 1;
+    LLVMValueRef pointer = LLVMGetOperand(access, operand);
+    LLVMTypeRef type = LLVMTypeOf(load ? access : LLVMGetOperand(access, 0));
+    int64_t bytes = (int64_t)LLVMStoreSizeOfType(prepare->layout, type);
+    struct place place = {0};
+    LLVMBuilderRef b = prepare->builder;
+    LLVMPositionBuilderBefore(b, access);
+    for (; is_opcode(pointer, LLVMGetElementPtr); pointer = LLVMGetOperand(pointer, 0)) {
+        add_gep(prepare, &place, pointer);
+    }
+    int64_t scale = (int64_t)place.scale, space = (int64_t)size - bytes - place.offset;
+    if (!place.index || !scale || scale > INT32_MAX) {
+        return size;
+    }
+
+    int64_t first = -floor_divide(place.offset, scale), last = floor_divide(space, scale);
+    int64_t spare = -floor_divide(place.offset - (int64_t)size, scale);
+    LLVMValueRef from =
+        LLVMBuildSub(b, place.index, igv_integer(prepare->i64, (uint64_t)first), "");
+    LLVMValueRef valid =
+        last < first ? LLVMConstNull(prepare->i1)
+                     : LLVMBuildICmp(b, LLVMIntULE, from,
+                                     igv_integer(prepare->i64, (uint64_t)(last - first)), "");
+    LLVMValueRef index =
+        LLVMBuildSelect(b, valid, place.index, igv_integer(prepare->i64, (uint64_t)spare), "");
+    LLVMTypeRef element = LLVMArrayType2(prepare->i8, place.scale);
+    LLVMValueRef start = igv_byte_offset(prepare, pointer, (uint64_t)place.offset);
+    LLVMSetOperand(access, operand, LLVMBuildGEP2(b, element, start, &index, 1, ""));
+    return (uint64_t)(place.offset + spare * scale + bytes);
+}
+
+static void check_alloca(struct igv_prepare *prepare, const struct igv_list *accesses,
+                         LLVMValueRef alloca) {
+    uint64_t size = alloca_size(prepare, alloca), needed = size;
+    for (size_t i = 0; i < accesses->count; i++) {
+        LLVMValueRef access = accesses->items[i];
+        if (indexed_alloca(pointer_of(access)) != alloca) {
+            continue;
+        }
+        uint64_t bytes = check_access(prepare, access, size);
+        needed = bytes > needed ? bytes : needed;
+    }
+    if (needed > size) {
+        enlarge(prepare, alloca, needed);
+    }
+}
+
+ingot_status igv_prepare_private(struct igv_prepare *prepare, bool *changed) {
+    struct igv_list allocas = igv_collect(prepare, is_indexed);
+    struct igv_list accesses = igv_collect(prepare, is_access);
+    if (allocas.failed || accesses.failed) {
+        return igv_prepare_memory_out(prepare);
+    }
+    *changed = allocas.count != 0;
+    for (size_t i = 0; i < allocas.count; i++) {
+        check_alloca(prepare, &accesses, allocas.items[i]);
+    }
+    return INGOT_OK;
+}

@@ -1,0 +1,253 @@
+/*
+ * The operations on vectors that LLVM's scalarizer leaves: loads and stores, bitcasts that
+ * change the number of elements, and reductions. All are written with extractelement and
+ * insertelement, which the scalarizer knows.
+ */
+#include "compiler/cpu/prepare/prepare.h"
+
+#include <string.h>
+
+static LLVMTypeRef element_type(LLVMTypeRef type) {
+    return igv_is_vector(type) ? LLVMGetElementType(type) : type;
+}
+
+static unsigned element_count(LLVMTypeRef type) {
+    return igv_is_vector(type) ? LLVMGetVectorSize(type) : 1;
+}
+
+static LLVMValueRef element(struct igv_prepare *prepare, LLVMValueRef value, unsigned index) {
+    if (!igv_is_vector(LLVMTypeOf(value))) {
+        return value;
+    }
+    return LLVMBuildExtractElement(prepare->builder, value, igv_integer(prepare->i32, index), "");
+}
+
+static unsigned bits_of(LLVMTypeRef type) {
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMIntegerTypeKind:
+        return LLVMGetIntTypeWidth(type);
+    case LLVMHalfTypeKind:
+    case LLVMBFloatTypeKind:
+        return 16;
+    case LLVMFloatTypeKind:
+        return 32;
+    case LLVMDoubleTypeKind:
+        return 64;
+    default:
+        return 0;
+    }
+}
+
+/* ---- bitcasts --------------------------------------------------------------------------- */
+static bool is_reshaping_cast(struct igv_prepare *prepare, LLVMValueRef instruction) {
+    (void)prepare;
+    if (LLVMGetInstructionOpcode(instruction) != LLVMBitCast) {
+        return false;
+    }
+    LLVMTypeRef to = LLVMTypeOf(instruction), from = LLVMTypeOf(LLVMGetOperand(instruction, 0));
+    if (!igv_is_vector(to) && !igv_is_vector(from)) {
+        return false;
+    }
+    return (element_count(to) != element_count(from) || igv_is_vector(to) != igv_is_vector(from)) &&
+           bits_of(element_type(to)) && bits_of(element_type(from));
+}
+
+/* Bits [start, start + width) of the source as an integer of that width. */
+static LLVMValueRef bits_at(struct igv_prepare *prepare, LLVMValueRef source, unsigned start,
+                            unsigned width) {
+    LLVMBuilderRef builder = prepare->builder;
+    unsigned each = bits_of(element_type(LLVMTypeOf(source)));
+    LLVMTypeRef piece_type = LLVMIntTypeInContext(prepare->context, each);
+    LLVMTypeRef type = LLVMIntTypeInContext(prepare->context, width);
+    LLVMValueRef result = NULL;
+    for (unsigned at = start; at < start + width;) {
+        unsigned skip = at % each;
+        unsigned taken = each - skip < start + width - at ? each - skip : start + width - at;
+        LLVMValueRef piece =
+            LLVMBuildBitCast(builder, element(prepare, source, at / each), piece_type, "");
+        if (skip) {
+            piece = LLVMBuildLShr(builder, piece, igv_integer(piece_type, skip), "");
+        }
+        if (taken < each) {
+            LLVMTypeRef part = LLVMIntTypeInContext(prepare->context, taken);
+            piece = LLVMBuildTrunc(builder, piece, part, "");
+        }
+        if (taken < width) {
+            piece = LLVMBuildZExt(builder, piece, type, "");
+        }
+        if (at > start) {
+            piece = LLVMBuildShl(builder, piece, igv_integer(type, at - start), "");
+        }
+        result = result ? LLVMBuildOr(builder, result, piece, "") : piece;
+        at += taken;
+    }
+    return result;
+}
+
+static void reshape(struct igv_prepare *prepare, LLVMValueRef cast) {
+    LLVMTypeRef to = LLVMTypeOf(cast), type = element_type(to);
+    LLVMValueRef source = LLVMGetOperand(cast, 0);
+    unsigned count = element_count(to), width = bits_of(type);
+    LLVMPositionBuilderBefore(prepare->builder, cast);
+    LLVMValueRef result = LLVMGetPoison(to);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef piece = LLVMBuildBitCast(prepare->builder,
+                                              bits_at(prepare, source, i * width, width), type, "");
+        result = igv_is_vector(to) ? LLVMBuildInsertElement(prepare->builder, result, piece,
+                                                            igv_integer(prepare->i32, i), "")
+                                   : piece;
+    }
+    igv_replace(cast, result);
+}
+
+/* ---- loads and stores ------------------------------------------------------------------------ */
+static bool is_vector_access(struct igv_prepare *prepare, LLVMValueRef instruction) {
+    (void)prepare;
+    LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+    return (opcode == LLVMLoad && igv_is_vector(LLVMTypeOf(instruction))) ||
+           (opcode == LLVMStore && igv_is_vector(LLVMTypeOf(LLVMGetOperand(instruction, 0))));
+}
+
+static unsigned access_align(LLVMValueRef access, uint64_t offset) {
+    unsigned align = LLVMGetAlignment(access);
+    while (align > 1 && offset % align) {
+        align /= 2;
+    }
+    return align ? align : 1;
+}
+
+/* Elements that do not fill bytes are packed in memory: the access is one of a whole integer,
+ * which prepare_integers.c and the next round take apart. */
+static void pack_access(struct igv_prepare *prepare, LLVMValueRef access, LLVMTypeRef type) {
+    LLVMBuilderRef builder = prepare->builder;
+    unsigned bits = bits_of(element_type(type)) * element_count(type);
+    LLVMTypeRef packed = LLVMIntTypeInContext(prepare->context, bits);
+    LLVMValueRef done;
+    if (LLVMIsALoadInst(access)) {
+        done = LLVMBuildLoad2(builder, packed, LLVMGetOperand(access, 0), "");
+        LLVMSetAlignment(done, access_align(access, 0));
+        igv_replace(access, LLVMBuildBitCast(builder, done, type, ""));
+        return;
+    }
+    LLVMValueRef value = LLVMBuildBitCast(builder, LLVMGetOperand(access, 0), packed, "");
+    done = LLVMBuildStore(builder, value, LLVMGetOperand(access, 1));
+    LLVMSetAlignment(done, access_align(access, 0));
+    LLVMInstructionEraseFromParent(access);
+}
+
+static void split_access(struct igv_prepare *prepare, LLVMValueRef access) {
+    LLVMBuilderRef builder = prepare->builder;
+    bool load = LLVMIsALoadInst(access) != NULL;
+    LLVMValueRef value = load ? NULL : LLVMGetOperand(access, 0);
+    LLVMValueRef pointer = LLVMGetOperand(access, load ? 0 : 1);
+    LLVMTypeRef type = LLVMTypeOf(load ? access : value);
+    LLVMPositionBuilderBefore(builder, access);
+    if (bits_of(element_type(type)) % 8) {
+        pack_access(prepare, access, type);
+        return;
+    }
+    uint64_t size = LLVMStoreSizeOfType(prepare->layout, element_type(type));
+    LLVMValueRef result = LLVMGetPoison(type);
+    for (unsigned i = 0; i < element_count(type); i++) {
+        LLVMValueRef address = igv_byte_offset(prepare, pointer, i * size), piece;
+        if (load) {
+            piece = LLVMBuildLoad2(builder, element_type(type), address, "");
+            result =
+                LLVMBuildInsertElement(builder, result, piece, igv_integer(prepare->i32, i), "");
+        } else {
+            piece = LLVMBuildStore(builder, element(prepare, value, i), address);
+        }
+        LLVMSetAlignment(piece, access_align(access, i * size));
+        igv_copy_metadata(prepare, access, piece);
+    }
+    if (load) {
+        igv_replace(access, result);
+    } else {
+        LLVMInstructionEraseFromParent(access);
+    }
+}
+
+/* ---- reductions ---------------------------------------------------------------------------- */
+static const struct {
+    const char *name;
+    LLVMOpcode opcode;     /* or 0: */
+    const char *intrinsic; /* of two operands */
+    bool has_start;
+} reductions[] = {
+    {"fadd.", LLVMFAdd, NULL, true},         {"fmul.", LLVMFMul, NULL, true},
+    {"add.", LLVMAdd, NULL, false},          {"mul.", LLVMMul, NULL, false},
+    {"and.", LLVMAnd, NULL, false},          {"or.", LLVMOr, NULL, false},
+    {"xor.", LLVMXor, NULL, false},          {"smax.", 0, "llvm.smax", false},
+    {"smin.", 0, "llvm.smin", false},        {"umax.", 0, "llvm.umax", false},
+    {"umin.", 0, "llvm.umin", false},        {"fmax.", 0, "llvm.maxnum", false},
+    {"fmin.", 0, "llvm.minnum", false},      {"fmaximum.", 0, "llvm.maximum", false},
+    {"fminimum.", 0, "llvm.minimum", false},
+};
+
+#define REDUCE "llvm.vector.reduce."
+
+static bool is_reduction(struct igv_prepare *prepare, LLVMValueRef instruction) {
+    (void)prepare;
+    return LLVMIsACallInst(instruction) &&
+           !strncmp(igv_callee_name(instruction), REDUCE, strlen(REDUCE));
+}
+
+static LLVMValueRef combine(struct igv_prepare *prepare, size_t which, LLVMValueRef a,
+                            LLVMValueRef b, LLVMValueRef call) {
+    if (!reductions[which].intrinsic) {
+        LLVMValueRef result = LLVMBuildBinOp(prepare->builder, reductions[which].opcode, a, b, "");
+        if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(result)) {
+            LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(call));
+        }
+        return result;
+    }
+    const char *name = reductions[which].intrinsic;
+    LLVMTypeRef type = LLVMTypeOf(a);
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(prepare->module, id, &type, 1);
+    LLVMValueRef operands[2] = {a, b};
+    return LLVMBuildCall2(prepare->builder, LLVMIntrinsicGetType(prepare->context, id, &type, 1),
+                          function, operands, 2, "");
+}
+
+static void reduce(struct igv_prepare *prepare, LLVMValueRef call) {
+    const char *name = igv_callee_name(call) + strlen(REDUCE);
+    size_t which = 0, count = sizeof reductions / sizeof *reductions;
+    while (which < count && strncmp(name, reductions[which].name, strlen(reductions[which].name))) {
+        which++;
+    }
+    if (which == count) {
+        return;
+    }
+    bool start = reductions[which].has_start;
+    LLVMValueRef vector = LLVMGetOperand(call, start ? 1 : 0);
+    LLVMPositionBuilderBefore(prepare->builder, call);
+    LLVMValueRef result = start ? LLVMGetOperand(call, 0) : NULL;
+    for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(vector)); i++) {
+        LLVMValueRef next = element(prepare, vector, i);
+        result = result ? combine(prepare, which, result, next, call) : next;
+    }
+    igv_replace(call, result);
+}
+
+ingot_status igv_prepare_vectors(struct igv_prepare *prepare) {
+    struct igv_list accesses = igv_collect(prepare, is_vector_access);
+    if (accesses.failed) {
+        return igv_prepare_memory_out(prepare);
+    }
+    for (size_t i = 0; i < accesses.count; i++) {
+        split_access(prepare, accesses.items[i]);
+    }
+    struct igv_list casts = igv_collect(prepare, is_reshaping_cast);
+    struct igv_list sums = igv_collect(prepare, is_reduction);
+    if (casts.failed || sums.failed) {
+        return igv_prepare_memory_out(prepare);
+    }
+    for (size_t i = 0; i < casts.count; i++) {
+        reshape(prepare, casts.items[i]);
+    }
+    for (size_t i = 0; i < sums.count; i++) {
+        reduce(prepare, sums.items[i]);
+    }
+    return INGOT_OK;
+}

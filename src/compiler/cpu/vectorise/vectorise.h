@@ -1,0 +1,65 @@
+/*
+ * The vectoriser: one scalar kernel function in, one function that runs 32 lanes out.
+ *
+ * Requires: everything inlined; no vectors, aggregates, memcpy or switches left (prepare.c);
+ * reducible loops in loop-simplify and LCSSA form; one return. Provides a function of type
+ * ingot_cpu_simdgroup_fn. The scalar function is left in place for the next variant.
+ * Does not: optimise what it emits (cpu/codegen.c does), or know any clang or archive.
+ */
+#ifndef INGOT_COMPILER_VECTORISE_H
+#define INGOT_COMPILER_VECTORISE_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "base/arena.h"
+#include "base/cpu_abi.h"
+#include "base/error.h"
+
+struct igv_target {
+    const char *name; /* "x86-64-v4" */
+    const char *cpu;  /* LLVM's name for it */
+    const char *features;
+    const char *triple;
+    unsigned lanes;  /* per chunk: 16 with AVX-512, 8 otherwise */
+    unsigned chunks; /* 32 / lanes */
+    bool bit_masks;  /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
+    bool is_x86;     /* masked accesses have instructions, half only conversions */
+    bool is_gpu;     /* an NVIDIA level: not vectorised, lanes and chunks are 0 */
+};
+
+struct igv_request {
+    LLVMModuleRef module;
+    LLVMValueRef kernel; /* scalar, prepared */
+    LLVMTargetMachineRef machine;
+    const struct igv_target *target;
+    enum ingot_cpu_ids ids;
+    bool full_mask;   /* a version for mask == ~0u: assume all 32 lanes at entry */
+    bool may_decline; /* with full_mask: the function is of type i1 (ptr, i32, i32), and returns
+                         false, having done nothing, if a lane fails an __ingot_in_bounds */
+    const uint32_t *buffer_slots;      /* parameter ordinal → slot in buffers */
+    const uint32_t *threadgroup_slots; /* parameter ordinal → slot in threadgroup_offsets */
+    const char *name;                  /* of the new function */
+    LLVMMetadataRef description;       /* its DISubprogram, for line tables; or NULL */
+};
+
+struct igv_result {
+    LLVMValueRef function;
+    bool has_barriers, streams; /* streams: it may store past the caches */
+    uint32_t stack_bytes;       /* of private arrays and slots: an estimate from above */
+};
+
+/* Turns a just-optimised scalar kernel into the form required above; also assigns static
+ * threadgroup variables their offsets (*threadgroup_bytes). Reports what cannot be run on a
+ * CPU (an indirect call, recursion that survived) as INGOT_COMPILE_ERROR. */
+ingot_status igv_prepare(LLVMModuleRef module, LLVMValueRef kernel, LLVMTargetMachineRef machine,
+                         uint32_t *threadgroup_bytes, struct ig_error *error);
+ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *request,
+                           struct igv_result *result, struct ig_error *error);
+/* Makes code of the simdgroup_matrix calls that igv_vectorise left in the module's functions; slots
+ * become SSA values on the way. In compiler/lower/tiles.c. */
+ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                             const struct igv_target *target, struct ig_error *error);
+
+#endif

@@ -1,0 +1,447 @@
+/*
+ * clang as a child process: finding it, precompiling the prelude, compiling.
+ *
+ * The prelude's precompiled header is kept in the cache under a name made of the hash of
+ * clang's identity (path, size, time), the flags and every file of the prelude, so it is
+ * never stale. One that clang refuses is built again; when none can be written the prelude
+ * is included as text, which only costs time.
+ */
+#include "compiler/frontend/msl/clang.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cache.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "compiler/frontend/msl/mixed_operands.h"
+
+enum {
+    MAX_ARGUMENTS = 96,
+    PCH_RECIPE = 3, /* counts changes of build_pch */
+};
+
+static const char *const language_flags[] = {
+    "-triple",
+    "x86_64-linux-gnu",
+    "-aux-triple",
+    "x86_64-linux-gnu",
+    "-fsycl-is-device",
+    "-ffake-address-space-map",
+    "-fdeclspec",
+    "-ffloat16-excess-precision=none",
+    "-fbfloat16-excess-precision=none",
+    "-cl-single-precision-constant",
+    "-O2",
+    "-disable-llvm-passes",
+    "-fno-builtin",
+    "-fno-rtti",
+    "-ffp-contract=off",
+    "-fno-finite-loops",
+    "-fgnuc-version=4.2.1",
+    "-Wno-everything", /* but what is almost always a mistake */
+    "-Wreturn-type",
+    "-Wuninitialized",
+    "-Wsometimes-uninitialized",
+    "-Wdivision-by-zero",
+    "-Wshift-count-overflow",
+    "-Wshift-count-negative",
+    "-Wtautological-constant-compare",
+    "-Wtautological-unsigned-zero-compare",
+    "-Wtautological-overlap-compare",
+    "-Wparentheses",
+    "-Wconstant-conversion",
+    "-Wliteral-conversion",
+    "-Wliteral-range",
+    "-Wunused-comparison",
+    "-Wunused-value",
+    "-Warray-bounds",
+    "-Wself-assign",
+    "-Wno-self-assign-overloaded", /* vectors, in macros that may do nothing */
+    "-Wno-c++11-narrowing",
+    "-Wno-invalid-constexpr",
+    "-fno-caret-diagnostics",
+    "-fno-diagnostics-use-presumed-location",
+    "-fno-elide-type",
+    "-fshow-overloads=best",
+    "-ferror-limit",
+    "20",
+    "-nostdsysteminc",
+    "-nobuiltininc",
+    "-x",
+    "c++",
+};
+
+struct arguments {
+    const char *items[MAX_ARGUMENTS];
+    size_t count;
+};
+
+static void add(struct arguments *arguments, const char *item) {
+    if (arguments->count + 1 < MAX_ARGUMENTS) {
+        arguments->items[arguments->count++] = item;
+    }
+}
+
+static void begin(struct arguments *arguments, const struct igc_options *options, bool cxx23) {
+    *arguments = (struct arguments){0};
+    add(arguments, options->clang);
+    add(arguments, "-cc1");
+    for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++) {
+        add(arguments, language_flags[i]);
+    }
+    add(arguments, cxx23 ? "-std=c++23" : "-std=c++17");
+    add(arguments, "-I");
+    add(arguments, options->prelude_dir);
+}
+
+/* ---- finding clang ----------------------------------------------------------------------------
+ */
+static const char *in_path(struct ig_arena *arena, const char *name) {
+    const char *path = getenv("PATH");
+    if (strchr(name, '/')) {
+        return access(name, X_OK) == 0 ? ig_arena_string(arena, name) : NULL;
+    }
+    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
+        size_t size = strcspn(p, ":");
+        char *full = ig_arena_printf(arena, "%.*s/%s", (int)size, p, name);
+        struct stat info;
+        if (full && size > 0 && stat(full, &info) == 0 && S_ISREG(info.st_mode) &&
+            access(full, X_OK) == 0) {
+            return full;
+        }
+        p += size;
+        p += *p == ':';
+    }
+    return NULL;
+}
+
+/* The major version that `program --version` prints; 0 when it prints none. */
+static unsigned clang_version(const char *program) {
+    const char *const arguments[] = {program, "--version", NULL};
+    struct ig_process process = {.arguments = arguments, .seconds = 20};
+    struct ig_process_result result = {0};
+    struct ig_error error = {0};
+    unsigned version = 0;
+    if (ig_process_run(&process, &result, &error) == INGOT_OK) {
+        const char *found = strstr(ig_text_string(&result.output), "clang version ");
+        if (found) {
+            version = (unsigned)strtoul(found + strlen("clang version "), NULL, 10);
+        }
+        ig_process_result_free(&result);
+    }
+    ig_error_clear(&error);
+    return version;
+}
+
+ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct ig_error *error) {
+    static const char *const names[] = {
+        "clang-19",
+        "clang-20",
+        "clang-21",
+        "/usr/lib/llvm-19/bin/clang",
+        "/usr/lib/llvm-20/bin/clang",
+        "/usr/lib/llvm-21/bin/clang",
+        "/opt/homebrew/opt/llvm@19/bin/clang",
+    };
+    const char *chosen = getenv("INGOT_CLANG");
+    if (chosen && *chosen) {
+        *clang = in_path(arena, chosen);
+        if (!*clang) {
+            return ig_fail(error, INGOT_NO_COMPILER,
+                           "$INGOT_CLANG is \"%s\", which is not a program that can be run",
+                           chosen);
+        }
+        unsigned version = clang_version(*clang);
+        if (version < 19 || version > 21) {
+            return ig_fail(error, INGOT_NO_COMPILER,
+                           "$INGOT_CLANG is \"%s\", of major version %u; 19, 20 or 21 is needed",
+                           chosen, version);
+        }
+        return INGOT_OK;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        *clang = in_path(arena, names[i]);
+        if (*clang) {
+            return INGOT_OK;
+        }
+    }
+    *clang = in_path(arena, "clang");
+    unsigned version = *clang ? clang_version(*clang) : 0;
+    if (version >= 19 && version <= 21) {
+        return INGOT_OK;
+    }
+    if (*clang) {
+        return ig_fail(error, INGOT_NO_COMPILER,
+                       "compiling Metal source needs clang 19, 20 or 21; %s is of version %u. "
+                       "Install clang-19 (apt-get install clang-19) or set $INGOT_CLANG",
+                       *clang, version);
+    }
+    return ig_fail(error, INGOT_NO_COMPILER,
+                   "compiling Metal source needs clang 19, 20 or 21, and none is in $PATH. "
+                   "Install clang-19 (apt-get install clang-19) or set $INGOT_CLANG");
+}
+
+ingot_status igc_clang_broken(const struct igc_options *options,
+                              const struct ig_process_result *result, const char *step,
+                              struct ig_error *error) {
+    if (result->timed_out) {
+        return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s took too long on %s and was stopped",
+                       options->clang, step, options->source_name);
+    }
+    if (result->signal) {
+        return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s was ended by signal %d on %s",
+                       options->clang, step, result->signal, options->source_name);
+    }
+    const char *messages = ig_text_string(&result->errors);
+    return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s failed with status %d on %s: %.2000s",
+                   options->clang, step, result->exit_code, options->source_name, messages);
+}
+
+/* ---- the prelude's precompiled header -----------------------------------------------------------
+ */
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Adds every file of the folder (not of folders within, which hold only empty files). */
+static bool hash_prelude(const char *folder, struct ig_hash *hash) {
+    enum { LIMIT = 256 };
+    char *names[LIMIT];
+    size_t count = 0;
+    bool ok = true;
+    DIR *listing = opendir(folder);
+    if (!listing) {
+        return false;
+    }
+    for (struct dirent *entry; (entry = readdir(listing)) && count < LIMIT;) {
+        if (strncmp(entry->d_name, "ingot_", 6) == 0 && (names[count] = strdup(entry->d_name))) {
+            count++;
+        }
+    }
+    closedir(listing);
+    qsort(names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++) {
+        char *path, *bytes;
+        size_t size;
+        if (asprintf(&path, "%s/%s", folder, names[i]) < 0) {
+            path = NULL;
+        }
+        struct ig_error ignored = {0};
+        if (path && ig_file_read(path, 0, &bytes, &size, &ignored) == INGOT_OK) {
+            ig_hash_string(hash, names[i]);
+            ig_hash_u64(hash, size);
+            ig_hash_bytes(hash, bytes, size);
+            free(bytes);
+        } else {
+            ok = false;
+        }
+        ig_error_clear(&ignored);
+        free(path);
+        free(names[i]);
+    }
+    return ok && count > 0;
+}
+
+static const char *pch_path(struct ig_arena *arena, const struct igc_options *options, bool cxx23) {
+    struct ig_hash hash;
+    struct stat info;
+    uint8_t digest[32];
+    char hex[65];
+    if (!options->cache_dir || !*options->cache_dir || stat(options->clang, &info) != 0) {
+        return NULL;
+    }
+    ig_hash_begin(&hash);
+    ig_hash_string(&hash, options->clang);
+    ig_hash_u64(&hash, (uint64_t)info.st_size);
+    ig_hash_u64(&hash, (uint64_t)info.st_mtime);
+    ig_hash_string(&hash, options->prelude_dir);
+    ig_hash_u64(&hash, cxx23);
+    ig_hash_u64(&hash, PCH_RECIPE);
+    for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++) {
+        ig_hash_string(&hash, language_flags[i]);
+    }
+    if (!hash_prelude(options->prelude_dir, &hash)) {
+        return NULL;
+    }
+    ig_hash_end(&hash, digest);
+    ig_hash_hex(digest, hex);
+    const char *installed =
+        ig_arena_printf(arena, "%s/pch/prelude-%.24s.pch", options->prelude_dir, hex);
+    if (installed && access(installed, R_OK) == 0) {
+        return installed;
+    }
+    const char *kept =
+        ig_arena_printf(arena, "%s/prelude/prelude-%.24s.pch", options->cache_dir, hex);
+    if (kept) {
+        ig_cache_used(kept);
+    }
+    return kept;
+}
+
+static void count_pch(const char *cache, const char *path) {
+    struct stat info;
+    uint64_t limit;
+    if (!stat(path, &info) && ig_cache_limit(&limit, NULL) == INGOT_OK) {
+        ig_cache_kept(cache, (uint64_t)info.st_size, limit);
+    }
+}
+
+/* Builds the header at `path`; false when it cannot be had, for whatever reason. */
+static bool build_pch(struct ig_arena *arena, const struct igc_options *options, bool cxx23,
+                      const char *path) {
+    struct arguments arguments;
+    struct ig_error ignored = {0};
+    struct ig_process_result result = {0};
+    bool ok = false;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now); /* containers may have the same process numbers */
+    const char *temporary =
+        ig_arena_printf(arena, "%s.%ld-%lx.new", path, (long)getpid(), now.tv_nsec);
+    const char *header = ig_arena_printf(arena, "%s/ingot_prelude.h", options->prelude_dir);
+    const char *folder = ig_arena_printf(arena, "%s/prelude", options->cache_dir);
+    if (!temporary || !header || !folder || ig_folder_make(folder, &ignored) != INGOT_OK) {
+        ig_error_clear(&ignored);
+        return false;
+    }
+    begin(&arguments, options, cxx23);
+    add(&arguments, "-emit-pch");
+    add(&arguments, "-fpch-instantiate-templates"); /* or every compilation does it again */
+    add(&arguments, "-fno-pch-timestamp");
+    add(&arguments, "-fno-temp-file"); /* another name than this one might stay */
+    add(&arguments, "-o");
+    add(&arguments, temporary);
+    add(&arguments, header);
+    struct ig_process process = {.arguments = arguments.items, .seconds = 120};
+    if (ig_process_run(&process, &result, &ignored) == INGOT_OK) {
+        ok = !result.timed_out && !result.signal && result.exit_code == 0 &&
+             rename(temporary, path) == 0;
+        ig_process_result_free(&result);
+    }
+    if (ok) {
+        count_pch(options->cache_dir, path);
+    } else {
+        unlink(temporary);
+    }
+    ig_error_clear(&ignored);
+    return ok;
+}
+
+/* ---- compiling
+ * -------------------------------------------------------------------------------------- */
+static ingot_status run_compiler(struct ig_arena *arena, const struct igc_options *options,
+                                 const char *cpp, size_t size, bool cxx23, const char *pch,
+                                 bool as_text, struct ig_process_result *result,
+                                 struct ig_error *error) {
+    struct arguments arguments;
+    const char *slash = strrchr(options->source_name, '/');
+    begin(&arguments, options, cxx23);
+    if (pch) {
+        add(&arguments, "-include-pch");
+        add(&arguments, pch);
+    } else {
+        add(&arguments, "-include");
+        add(&arguments, ig_arena_printf(arena, "%s/ingot_prelude.h", options->prelude_dir));
+    }
+    add(&arguments, "-main-file-name");
+    add(&arguments, slash ? slash + 1 : options->source_name);
+    add(&arguments, "-debug-info-kind=line-tables-only");
+    add(&arguments, "-dwarf-version=5");
+    add(&arguments, as_text ? "-emit-llvm" : "-emit-llvm-bc");
+    if (as_text) {
+        add(&arguments, "-disable-llvm-verifier");
+    }
+    add(&arguments, "-o");
+    add(&arguments, "-");
+    add(&arguments, "-");
+    for (size_t i = 0; i < arguments.count; i++) {
+        if (!arguments.items[i]) {
+            return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to run clang");
+        }
+    }
+    struct ig_process process = {.arguments = arguments.items,
+                                 .input = cpp,
+                                 .input_size = size,
+                                 .seconds = 300,
+                                 .memory = (size_t)8 << 30};
+    return ig_process_run(&process, result, error);
+}
+
+/* Is the header damaged, or has another process removed it in the meantime? */
+static bool blames_pch(const struct ig_process_result *result, const char *pch, bool fresh) {
+    const char *messages = ig_text_string(&result->errors);
+    bool damaged = strstr(messages, "PCH file") || strstr(messages, "precompiled header") ||
+                   strstr(messages, "AST file") || result->signal;
+    return result->exit_code != 0 && ((damaged && !fresh) || access(pch, R_OK) != 0);
+}
+
+/* clang's verifier refused its module: look for mixed half and bfloat. *messages stays NULL
+ * when that was not it. */
+static ingot_status explain_broken(struct ig_arena *arena, const struct igc_options *options,
+                                   const char *cpp, size_t size, bool cxx23, const char *pch,
+                                   const char **messages, struct ig_error *error) {
+    struct ig_process_result run = {0};
+    struct ig_text text = {0};
+    ingot_status status = run_compiler(arena, options, cpp, size, cxx23, pch, true, &run, error);
+    if (status != INGOT_OK) {
+        return status;
+    }
+    igc_find_mixed_operands(ig_text_string(&run.output), &text);
+    if (text.size > 0) {
+        *messages = ig_arena_copy(arena, ig_text_string(&text), text.size);
+    }
+    ig_text_free(&text);
+    ig_process_result_free(&run);
+    return INGOT_OK;
+}
+
+ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options *options,
+                               const char *cpp, size_t size, bool cxx23,
+                               struct igc_clang_result *result, struct ig_error *error) {
+    struct ig_process_result run = {0};
+    const char *pch = pch_path(arena, options, cxx23);
+    bool fresh = false;
+    *result = (struct igc_clang_result){0};
+    if (pch && access(pch, R_OK) != 0) {
+        fresh = build_pch(arena, options, cxx23, pch);
+        pch = fresh ? pch : NULL;
+    }
+    ingot_status status = run_compiler(arena, options, cpp, size, cxx23, pch, false, &run, error);
+    if (status == INGOT_OK && pch && blames_pch(&run, pch, fresh)) {
+        ig_process_result_free(&run);
+        run = (struct ig_process_result){0};
+        unlink(pch);
+        pch = !fresh && build_pch(arena, options, cxx23, pch) ? pch : NULL;
+        status = run_compiler(arena, options, cpp, size, cxx23, pch, false, &run, error);
+    }
+    if (status == INGOT_OK && strstr(ig_text_string(&run.errors), "Broken module found")) {
+        status = explain_broken(arena, options, cpp, size, cxx23, pch, &result->messages, error);
+        if (status != INGOT_OK || result->messages) {
+            result->user_places = true;
+            ig_process_result_free(&run);
+            return status;
+        }
+    }
+    if (status != INGOT_OK) {
+        return status;
+    }
+    result->ok = !run.timed_out && !run.signal && run.exit_code == 0;
+    bool explained = strstr(ig_text_string(&run.errors), "error: ") != NULL;
+    if (!result->ok && (run.timed_out || run.signal || !explained)) {
+        status = igc_clang_broken(options, &run, "-cc1", error);
+    } else {
+        result->bitcode = ig_arena_copy(arena, ig_text_string(&run.output), run.output.size);
+        result->bitcode_size = run.output.size;
+        result->messages = ig_arena_string(arena, ig_text_string(&run.errors));
+        if (!result->bitcode || !result->messages) {
+            status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the result of clang");
+        }
+    }
+    ig_process_result_free(&run);
+    return status;
+}

@@ -1,0 +1,107 @@
+/*
+ * Where kernels and their parameters stand in the source, for what only the driver finds out:
+ * messages of a kernel's arguments and limits.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/frontend/frontend.h"
+#include "compiler/frontend/msl/rewriter.h"
+
+static bool same_text(const struct igc_tokens *tokens, size_t a, size_t b) {
+    const struct igc_token *x = igc_at(tokens, a), *y = igc_at(tokens, b);
+    return x->size == y->size && memcmp(x->text, y->text, x->size) == 0;
+}
+
+/* The name in the kernel's list of parameters: the last such word of one of them, outside of its
+ * attributes. */
+static size_t parameter_of(const struct igc_tokens *tokens, const struct igc_kernel *kernel,
+                           const char *name) {
+    if (kernel->open == IGC_NO_TOKEN) {
+        return IGC_NO_TOKEN;
+    }
+    for (size_t p = kernel->open + 1, found = IGC_NO_TOKEN; p < kernel->close; p++) {
+        size_t end = igc_list_item_end(tokens, p, kernel->close);
+        for (; p < end; p++) {
+            size_t after = igc_attribute_end(tokens, p);
+            if (after > p) {
+                p = after - 1;
+            } else if (igc_is(igc_at(tokens, p), name)) {
+                found = p;
+            }
+        }
+        if (found != IGC_NO_TOKEN) {
+            return found;
+        }
+    }
+    return IGC_NO_TOKEN;
+}
+
+/* Of an instantiation the template has the names. */
+static size_t find_place(const struct igc_rewriter *rewriter, const char *name,
+                         const char *parameter) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    const struct igc_kernel *kernel = NULL;
+    for (size_t i = 0; i < rewriter->kernel_count && !kernel; i++) {
+        if (rewriter->kernels[i].host_name && !strcmp(rewriter->kernels[i].host_name, name)) {
+            kernel = &rewriter->kernels[i];
+        }
+    }
+    if (!kernel || !parameter) {
+        return kernel ? kernel->name : IGC_NO_TOKEN;
+    }
+    size_t place =
+        kernel->is_instantiation ? IGC_NO_TOKEN : parameter_of(tokens, kernel, parameter);
+    for (size_t i = 0; i < rewriter->kernel_count && place == IGC_NO_TOKEN; i++) {
+        const struct igc_kernel *other = &rewriter->kernels[i];
+        if (other->is_template && same_text(tokens, other->name, kernel->name)) {
+            place = parameter_of(tokens, other, parameter);
+        }
+    }
+    return place == IGC_NO_TOKEN ? kernel->name : place;
+}
+
+static size_t place_in(const struct igc_source *source, const char *kernel, const char *parameter) {
+    return source && source->rewriter ? find_place(source->rewriter, kernel, parameter)
+                                      : IGC_NO_TOKEN;
+}
+
+static char *print(const char *format, va_list arguments) {
+    char *message;
+    return vasprintf(&message, format, arguments) < 0 ? NULL : message;
+}
+
+ingot_status igc_source_refuse(const struct igc_source *source, const char *kernel,
+                               const char *parameter, struct ig_error *error, const char *format,
+                               ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *message = print(format, arguments);
+    va_end(arguments);
+    size_t place = place_in(source, kernel, parameter);
+    ingot_status status =
+        !message ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for an error message")
+        : place == IGC_NO_TOKEN
+            ? ig_fail(error, INGOT_COMPILE_ERROR, "%s", message)
+            : igc_fail_at(source->rewriter, place, INGOT_COMPILE_ERROR, error, "%s", message);
+    free(message);
+    return status;
+}
+
+void igc_source_warn(const struct igc_source *source, const char *kernel, const char *parameter,
+                     struct ig_text *out, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *message = print(format, arguments);
+    va_end(arguments);
+    size_t place = place_in(source, kernel, parameter);
+    if (message && place != IGC_NO_TOKEN) {
+        igc_warn_at(source->rewriter, place, message, out);
+    } else if (message) {
+        ig_text_printf(out, "warning: %s\n", message);
+    }
+    out->failed |= !message;
+    free(message);
+}

@@ -1,0 +1,497 @@
+/*
+ * Code in the body of a loop that leads out of it, as `if (c) { x = simd_sum(y); break; }`, runs
+ * in the iteration in which a lane gets there, together with the lanes that get there with it.
+ * In LLVM's terms such a block is not part of the loop, and lanes that leave in different
+ * iterations would run it together, afterwards. So blocks whose operations depend on the active
+ * lanes, and atomics, on which other lanes may wait, get an edge back to the loop's head that is
+ * never taken: its condition is the built-in __ingot_never.
+ *
+ * igc_pin_loop_exits requires clang's own blocks in clang's order, which is that of the source:
+ * a loop's body stands between its head and its last block. igc_release_loop_exits takes the
+ * edges away that are not needed once all is inlined and cleanups are resolved.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/cpu/vectorise/emit.h"
+#include "compiler/driver/driver.h"
+
+static const char never_name[] = "__ingot_never";
+
+static ingot_status no_memory(struct ig_error *error) {
+    return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the loops of a kernel");
+}
+
+/* ---- a function's blocks by number ---- */
+
+struct graph {
+    LLVMBasicBlockRef *blocks; /* in layout order */
+    unsigned count;
+    unsigned *last;    /* of a loop's head: the last block of its body; 0 otherwise */
+    unsigned *sorted;  /* block numbers by address */
+    unsigned *visited; /* generation; and the work list behind it */
+    unsigned *list;
+    unsigned generation;
+};
+
+static int compare_blocks(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t)**(const LLVMBasicBlockRef *const *)a;
+    uintptr_t y = (uintptr_t)**(const LLVMBasicBlockRef *const *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void graph_free(struct graph *graph) {
+    free(graph->blocks);
+    free(graph->last);
+    free(graph->sorted);
+    free(graph->visited);
+    free(graph->list);
+}
+
+static bool graph_create(struct graph *graph, LLVMValueRef function) {
+    *graph = (struct graph){.count = LLVMCountBasicBlocks(function)};
+    size_t count = graph->count;
+    graph->blocks = calloc(count, sizeof *graph->blocks);
+    graph->last = calloc(count, sizeof *graph->last);
+    graph->sorted = calloc(count, sizeof *graph->sorted);
+    graph->visited = calloc(count, sizeof *graph->visited);
+    graph->list = calloc(count, sizeof *graph->list);
+    LLVMBasicBlockRef **places = calloc(count, sizeof *places);
+    bool ok =
+        graph->blocks && graph->last && graph->sorted && graph->visited && graph->list && places;
+    if (ok) {
+        LLVMGetBasicBlocks(function, graph->blocks);
+        for (size_t i = 0; i < count; i++) {
+            places[i] = &graph->blocks[i];
+        }
+        qsort(places, count, sizeof *places, compare_blocks);
+        for (size_t i = 0; i < count; i++) {
+            graph->sorted[i] = (unsigned)(places[i] - graph->blocks);
+        }
+    } else {
+        graph_free(graph);
+    }
+    free(places);
+    return ok;
+}
+
+static unsigned number_of(const struct graph *graph, LLVMBasicBlockRef block) {
+    unsigned low = 0, high = graph->count;
+    while (high - low > 1) {
+        unsigned middle = low + (high - low) / 2;
+        if ((uintptr_t)graph->blocks[graph->sorted[middle]] <= (uintptr_t)block) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return graph->sorted[low];
+}
+
+static unsigned successor(const struct graph *graph, unsigned block, unsigned which) {
+    LLVMValueRef terminator = LLVMGetBasicBlockTerminator(graph->blocks[block]);
+    return number_of(graph, LLVMGetSuccessor(terminator, which));
+}
+
+static unsigned successor_count(const struct graph *graph, unsigned block) {
+    LLVMValueRef terminator = LLVMGetBasicBlockTerminator(graph->blocks[block]);
+    return terminator ? LLVMGetNumSuccessors(terminator) : 0;
+}
+
+/* ---- what depends on the active lanes ---- */
+
+static const char *callee_name(LLVMValueRef call) {
+    size_t length;
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    return callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
+}
+
+static bool is_atomic(LLVMValueRef instruction) {
+    switch (LLVMGetInstructionOpcode(instruction)) {
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+        return true;
+    case LLVMLoad:
+    case LLVMStore:
+        return LLVMGetOrdering(instruction) != LLVMAtomicOrderingNotAtomic;
+    default:
+        return false;
+    }
+}
+
+struct functions {
+    LLVMValueRef *items; /* those whose calls depend on the active lanes */
+    size_t count, capacity;
+};
+
+static bool functions_have(const struct functions *set, LLVMValueRef function) {
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i] == function) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool functions_add(struct functions *set, LLVMValueRef function) {
+    if (functions_have(set, function)) {
+        return true;
+    }
+    if (set->count == set->capacity) {
+        size_t capacity = set->capacity ? set->capacity * 2 : 32;
+        LLVMValueRef *items = realloc(set->items, capacity * sizeof *items);
+        if (!items) {
+            return false;
+        }
+        set->items = items;
+        set->capacity = capacity;
+    }
+    set->items[set->count++] = function;
+    return true;
+}
+
+static bool has_atomics(LLVMValueRef function) {
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
+            if (is_atomic(in)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The built-ins that look at the mask, functions with atomics, and all that call them. */
+static bool find_functions(LLVMModuleRef module, struct functions *set) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        const char *name = LLVMGetValueName2(f, &length);
+        const struct igv_builtin *builtin = LLVMIsDeclaration(f) ? igv_builtin_find(name) : NULL;
+        bool looks = builtin && builtin->flags & IGV_USES_MASK && !(builtin->flags & IGV_BARRIER);
+        if ((looks || has_atomics(f)) && !functions_add(set, f)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        for (LLVMUseRef use = LLVMGetFirstUse(set->items[i]); use; use = LLVMGetNextUse(use)) {
+            LLVMValueRef user = LLVMGetUser(use);
+            if (LLVMIsACallInst(user) &&
+                !functions_add(set, LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool depends_on_lanes(const struct functions *set, LLVMBasicBlockRef block) {
+    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+        if (is_atomic(in) || (LLVMIsACallInst(in) && functions_have(set, LLVMGetCalledValue(in)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the bodies of loops ---- */
+
+/* The names that clang gives to what stands behind a loop. */
+static bool stands_behind_loop(LLVMBasicBlockRef block) {
+    static const char *const names[] = {"for.end", "while.end", "do.end", "for.cond.cleanup"};
+    const char *name = LLVMGetBasicBlockName(block);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strncmp(name, names[i], strlen(names[i]))) {
+            return true;
+        }
+    }
+    return !*name;
+}
+
+/* A body that ends in `break` may go on for a block after the last one that leads back. */
+static void extend_body(const struct graph *graph, unsigned head) {
+    unsigned last = graph->last[head], tail = last + 1;
+    if (tail + 1 >= graph->count || successor_count(graph, tail) != 1 ||
+        stands_behind_loop(graph->blocks[tail])) {
+        return;
+    }
+    for (unsigned b = 0; b < graph->count; b++) {
+        for (unsigned s = 0; s < successor_count(graph, b); s++) {
+            if (successor(graph, b, s) == tail && (b < head || b > last)) {
+                return;
+            }
+        }
+    }
+    graph->last[head] = tail;
+}
+
+static bool find_bodies(struct graph *graph) {
+    bool any = false;
+    for (unsigned b = 0; b < graph->count; b++) {
+        for (unsigned s = 0; s < successor_count(graph, b); s++) {
+            unsigned to = successor(graph, b, s);
+            if (to <= b && to) {
+                graph->last[to] = b;
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+/* The innermost loop around the block whose head comes before `before`; 0: none. */
+static unsigned head_around(const struct graph *graph, unsigned block, unsigned before) {
+    for (unsigned head = before; head-- > 0;) {
+        if (graph->last[head] >= block && graph->last[head]) {
+            return head;
+        }
+    }
+    return 0;
+}
+
+/* ---- the edges ---- */
+
+static LLVMValueRef never_function(LLVMModuleRef module) {
+    LLVMValueRef function = LLVMGetNamedFunction(module, never_name);
+    if (function) {
+        return function;
+    }
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMTypeRef type = LLVMFunctionType(LLVMInt1TypeInContext(context), NULL, 0, false);
+    function = LLVMAddFunction(module, never_name, type);
+    static const struct {
+        const char *name;
+        uint64_t value;
+    } attributes[] = {
+        {"nounwind", 0}, {"willreturn", 0}, {"memory", 3u << 2 /* a state of its own */}};
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        unsigned kind =
+            LLVMGetEnumAttributeKindForName(attributes[i].name, strlen(attributes[i].name));
+        LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                                LLVMCreateEnumAttribute(context, kind, attributes[i].value));
+    }
+    return function;
+}
+
+/* The block keeps its end alone, since phis name it; the rest moves to a new block before it. */
+static void add_edge(LLVMModuleRef module, const struct graph *graph, unsigned block,
+                     unsigned head) {
+    LLVMBasicBlockRef tail = graph->blocks[block], target = graph->blocks[head];
+    LLVMContextRef context = LLVMGetModuleContext(module);
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(tail), never = never_function(module);
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
+    LLVMBasicBlockRef front = LLVMInsertBasicBlockInContext(context, tail, "");
+    LLVMPositionBuilderAtEnd(builder, front);
+    for (LLVMValueRef in; (in = LLVMGetFirstInstruction(tail)) != end;) {
+        LLVMInstructionRemoveFromParent(in);
+        LLVMInsertIntoBuilder(builder, in);
+    }
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(LLVMGetBasicBlockParent(tail)); b;
+         b = LLVMGetNextBasicBlock(b)) {
+        LLVMValueRef terminator = LLVMGetBasicBlockTerminator(b);
+        unsigned count = terminator ? LLVMGetNumSuccessors(terminator) : 0;
+        for (unsigned s = 0; s < count; s++) {
+            if (LLVMGetSuccessor(terminator, s) == tail) {
+                LLVMSetSuccessor(terminator, s, front);
+            }
+        }
+    }
+    if (target == tail) { /* the head itself */
+        target = front;
+    }
+    LLVMValueRef call = LLVMBuildCall2(builder, LLVMGlobalGetValueType(never), never, NULL, 0, "");
+    LLVMBuildCondBr(builder, call, target, tail);
+    LLVMDisposeBuilder(builder);
+}
+
+struct pins {
+    struct pin {
+        unsigned block, head;
+    } *items;
+    size_t count, capacity;
+};
+
+static bool pins_add(struct pins *pins, unsigned block, unsigned head) {
+    if (pins->count == pins->capacity) {
+        size_t capacity = pins->capacity ? pins->capacity * 2 : 32;
+        struct pin *items = realloc(pins->items, capacity * sizeof *items);
+        if (!items) {
+            return false;
+        }
+        pins->items = items;
+        pins->capacity = capacity;
+    }
+    pins->items[pins->count++] = (struct pin){block, head};
+    return true;
+}
+
+/* Whether the block leads back to the head in the body of its loop. Clang's blocks of cleanups may
+ * lead anywhere. */
+static bool leads_back(struct graph *graph, unsigned block, unsigned head) {
+    unsigned count = 0, mark = ++graph->generation;
+    graph->visited[block] = mark;
+    graph->list[count++] = block;
+    while (count) {
+        unsigned at = graph->list[--count];
+        if (!strncmp(LLVMGetBasicBlockName(graph->blocks[at]), "cleanup", 7)) {
+            continue;
+        }
+        for (unsigned s = 0; s < successor_count(graph, at); s++) {
+            unsigned next = successor(graph, at, s);
+            if (next == head) {
+                return true;
+            }
+            if (next > head && next <= graph->last[head] && graph->visited[next] != mark) {
+                graph->visited[next] = mark;
+                graph->list[count++] = next;
+            }
+        }
+    }
+    return false;
+}
+
+/* The innermost loop of every block that depends on the lanes; and since a loop may be before the
+ * `break` of one around it as a whole, those around it that it does not lead back to. From the
+ * end: the head of a loop stays what it is until its own turn, its last. */
+static bool find_pins(struct graph *graph, const struct functions *set, struct pins *pins) {
+    for (unsigned b = graph->count; b-- > 1;) {
+        if (!depends_on_lanes(set, graph->blocks[b])) {
+            continue;
+        }
+        unsigned innermost = head_around(graph, b, b + 1);
+        for (unsigned head = innermost; head; head = head_around(graph, b, head)) {
+            LLVMValueRef first = LLVMGetFirstInstruction(graph->blocks[head]);
+            bool wanted = head == innermost || !leads_back(graph, b, head);
+            if (wanted && first && LLVMGetInstructionOpcode(first) != LLVMPHI &&
+                !pins_add(pins, b, head)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static ingot_status pin_function(LLVMModuleRef module, LLVMValueRef function,
+                                 const struct functions *set, struct ig_error *error) {
+    struct graph graph;
+    struct pins pins = {0};
+    bool ok = true;
+    if (!graph_create(&graph, function)) {
+        return no_memory(error);
+    }
+    if (find_bodies(&graph)) {
+        for (unsigned head = 1; head < graph.count; head++) {
+            if (graph.last[head]) {
+                extend_body(&graph, head);
+            }
+        }
+        ok = find_pins(&graph, set, &pins);
+        for (size_t i = 0; ok && i < pins.count; i++) {
+            add_edge(module, &graph, pins.items[i].block, pins.items[i].head);
+        }
+        free(pins.items);
+    }
+    graph_free(&graph);
+    return ok ? INGOT_OK : no_memory(error);
+}
+
+ingot_status igc_pin_loop_exits(LLVMModuleRef module, struct ig_error *error) {
+    struct functions set = {0};
+    ingot_status status = find_functions(module, &set) ? INGOT_OK : no_memory(error);
+    for (size_t i = 0; i < set.count && !status; i++) {
+        if (!LLVMIsDeclaration(set.items[i])) {
+            status = pin_function(module, set.items[i], &set, error);
+        }
+    }
+    free(set.items);
+    return status;
+}
+
+/* ---- afterwards ---- */
+
+static bool is_never(LLVMValueRef value) {
+    return LLVMIsACallInst(value) && !strcmp(callee_name(value), never_name);
+}
+
+/* Clang sends several ways through one block of cleanups, which then tells them apart by a phi of
+ * constants. Such a block is going to be split up: what passes through it now need not. */
+static bool tells_ways_apart(LLVMBasicBlockRef block) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+    if (LLVMGetNumSuccessors(end) < 2) {
+        return false;
+    }
+    LLVMValueRef value =
+        LLVMGetInstructionOpcode(end) == LLVMBr ? LLVMGetCondition(end) : LLVMGetOperand(end, 0);
+    if (LLVMIsAICmpInst(value)) {
+        value = LLVMGetOperand(value, 0);
+    }
+    return LLVMIsAPHINode(value) && LLVMGetInstructionParent(value) == block;
+}
+
+static bool is_pin(LLVMValueRef end) {
+    return LLVMGetNumSuccessors(end) == 2 && LLVMGetInstructionOpcode(end) == LLVMBr &&
+           is_never(LLVMGetCondition(end));
+}
+
+/* Walks from `from`, without the edges that are never taken, up to `to` and to what an earlier
+ * walk has marked with `barred`. Returns whether `to` was reached. */
+static bool walk(struct graph *graph, unsigned from, unsigned to, unsigned barred) {
+    unsigned count = 0, mark = ++graph->generation;
+    bool reached = false;
+    graph->visited[from] = mark;
+    graph->list[count++] = from;
+    while (count) {
+        unsigned block = graph->list[--count];
+        LLVMBasicBlockRef place = graph->blocks[block];
+        if (barred && tells_ways_apart(place)) {
+            continue;
+        }
+        unsigned successors = successor_count(graph, block);
+        for (unsigned s = successors && is_pin(LLVMGetBasicBlockTerminator(place)); s < successors;
+             s++) {
+            unsigned next = successor(graph, block, s);
+            reached = reached || next == to;
+            if (next != to && graph->visited[next] != mark &&
+                (!barred || graph->visited[next] != barred)) {
+                graph->visited[next] = mark;
+                graph->list[count++] = next;
+            }
+        }
+    }
+    return reached;
+}
+
+/* Whether the loop of `head` holds `block` without the edge that is never taken: the block leads
+ * back to the head, and does so inside of what only the head leads to. */
+static bool is_in_loop(struct graph *graph, unsigned block, unsigned head) {
+    if (block == head || !head) {
+        return true;
+    }
+    walk(graph, 0, head, 0);
+    return walk(graph, block, head, graph->generation);
+}
+
+ingot_status igc_release_loop_exits(LLVMModuleRef module, LLVMValueRef kernel,
+                                    struct ig_error *error) {
+    LLVMValueRef never = LLVMGetNamedFunction(module, never_name);
+    struct graph graph;
+    if (!never || !LLVMGetFirstUse(never)) {
+        return INGOT_OK;
+    }
+    if (!graph_create(&graph, kernel)) {
+        return no_memory(error);
+    }
+    LLVMValueRef no = LLVMConstInt(LLVMInt1TypeInContext(LLVMGetModuleContext(module)), 0, false);
+    for (unsigned b = 0; b < graph.count; b++) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(graph.blocks[b]);
+        if (!end || !is_pin(end)) {
+            continue;
+        }
+        LLVMValueRef condition = LLVMGetCondition(end);
+        if (is_in_loop(&graph, b, successor(&graph, b, 0))) {
+            LLVMReplaceAllUsesWith(condition, no);
+            LLVMInstructionEraseFromParent(condition);
+        }
+    }
+    graph_free(&graph);
+    return INGOT_OK;
+}
