@@ -61,8 +61,9 @@ static bool take_argument(struct frame *frame, uint32_t argument, PyObject *take
         return take_list(frame, argument, take, value);
     case ARGUMENT_OPTIONAL_TENSOR:
         if (value == Py_None) {
-            return true; /* fallthrough */
+            return true;
         }
+        /* fallthrough */
     case ARGUMENT_TENSOR:
         *slot = (torch_value)take_handle(take, value);
         return *slot != 0;
@@ -75,8 +76,9 @@ static bool take_argument(struct frame *frame, uint32_t argument, PyObject *take
         return !PyErr_Occurred();
     case ARGUMENT_OPTIONAL_INT:
         if (value == Py_None) {
-            return true; /* fallthrough */
+            return true;
         }
+        /* fallthrough */
     case ARGUMENT_INT:
         *slot = (torch_value)PyLong_AsLongLong(value);
         return !PyErr_Occurred();
