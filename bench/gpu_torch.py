@@ -23,6 +23,7 @@ from collections.abc import Callable
 
 import torch
 
+from fair_process import settle_torch
 from gpu_torch_cases import Case, Maker, all_cases
 
 CACHE_BYTES = 256 << 20  # what the inputs of a round exceed
@@ -183,6 +184,7 @@ def parse_options() -> argparse.Namespace:
 def main() -> int:
     """Prints the table, and writes it where --json says."""
     options = parse_options()
+    settle_torch()
     if not options.cpu and not torch.cuda.is_available():
         print("gpu_torch.py: torch finds no CUDA device on this machine", file=sys.stderr)
         return 1

@@ -26,7 +26,7 @@ import subprocess
 import sys
 import time
 
-from fair_process import MALLOC
+from fair_process import MALLOC, settle_torch
 from torch_cases import OPERATIONS, Backward, Case
 
 
@@ -65,6 +65,7 @@ def with_torch(options):
               "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     if python != sys.executable or any(os.environ.get(k) != v for k, v in wanted.items()):
         os.execve(python, [python, os.path.abspath(__file__), *sys.argv[1:]], {**os.environ, **wanted})
+    settle_torch()
 
 
 # ---- rows of ingot -----------------------------------------------------------------------------

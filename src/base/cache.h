@@ -2,8 +2,8 @@
  * The cache folder: how much it may hold, what lies in it, and keeping it below its limit.
  *
  * It holds ab/HEX.ingot (compiled kernels), prelude/prelude-HEX.pch (precompiled headers), their
- * temporary files and `ledger`. Nothing else there is ever touched. A file's time of modification
- * is when it was last used.
+ * temporary files, `ledger` and `torch-probe` (python/ingot/_onednn.py). Nothing else there is ever
+ * touched. A file's time of modification is when it was last used.
  */
 #ifndef INGOT_BASE_CACHE_H
 #define INGOT_BASE_CACHE_H

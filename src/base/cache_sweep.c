@@ -272,6 +272,7 @@ static void remove_folders(DIR *root) {
         }
     }
     unlinkat(dirfd(root), IG_CACHE_LEDGER, 0);
+    unlinkat(dirfd(root), IG_CACHE_TORCH_PROBE, 0);
 }
 
 ingot_status ig_cache_sweep(const char *folder, uint64_t limit, uint64_t target, bool all_temporary,

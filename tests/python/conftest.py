@@ -10,6 +10,9 @@ import sys
 
 import pytest
 
+from ingot import _onednn
+
+TORCH_IS_LIMITED = _onednn.settle()  # before a test file imports torch, or starts a process that does
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 LONGEST = ("test_wheel.py", "test_examples.py", "test_compile.py", "test_mps.py", "test_guides.py")
 
@@ -54,7 +57,7 @@ def pytest_report_header() -> list[str]:
         lines.append(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
     except ImportError:
         lines.append("no torch: tests that need it are skipped")
-    return lines
+    return lines + ([TORCH_IS_LIMITED] if TORCH_IS_LIMITED else [])
 
 
 @pytest.fixture(scope="session")

@@ -152,8 +152,10 @@ static void test_least_recently_used(void) {
     for (unsigned i = 1; i < 10; i++) {
         CHECK(is_there(kernel(i % 3, i, path)) == (i >= 7));
     }
+    CHECK(put(in_cache("torch-probe", path), 66, 'x'));
     CHECK(!ig_cache_trim(cache, 0, &removed, &left, NULL));
     CHECK(removed.all_files == 4 && !left.all_files);
+    CHECK(!is_there(in_cache("torch-probe", path)));
     CHECK(is_there(cache) && !is_there(in_cache("00", path)) &&
           !is_there(in_cache("ledger", path)));
 }

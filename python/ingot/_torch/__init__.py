@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 
+from ingot import _onednn
+
 _lock = threading.Lock()
 _loaded = False
 _failure: Exception | None = None
@@ -26,6 +28,7 @@ def load() -> None:
             return
         if _failure is not None:  # half of the operators may be there, and no operator can be registered twice
             raise _failure
+        _onednn.settle()
         try:
             import torch  # noqa: F401
         except ImportError as error:

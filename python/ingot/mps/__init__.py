@@ -13,6 +13,8 @@ import threading
 from contextlib import contextmanager
 from typing import Any, Iterator
 
+from ingot import _onednn
+
 __all__ = ["disable", "emulate", "enable", "is_enabled"]
 
 _lock = threading.RLock()
@@ -31,6 +33,7 @@ def enable() -> None:
     one per device, in the first one).
     """
     global _state
+    _onednn.settle()
     try:
         import torch
     except ModuleNotFoundError as error:
