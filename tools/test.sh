@@ -170,7 +170,7 @@ step() { # step FUNCTION DESCRIPTION
 
 steps=(
     "build_normal:gcc, warnings are errors"
-    "layers:the dependency rule, the tables of docs/language.md, docs/ops.md"
+    "layers:the dependency rule, the tables of docs/guide/reference/language.md, docs/guide/reference/operations.md"
     "format:clang-format"
     "tests:unit, MSL and operations at each CPU level, command line"
     "venv:a virtual environment with torch, NumPy and pytest"

@@ -8,7 +8,7 @@
  *
  * Every fallible function returns an ingot_status. On failure ingot_error_message()
  * gives, for the calling thread, a sentence that names what was wrong, where, and both
- * values. See docs/ownership.md, docs/errors.md and docs/threads.md.
+ * values. See docs/guide/ownership.md, docs/guide/errors.md and docs/guide/threads.md.
  */
 #ifndef INGOT_INGOT_H
 #define INGOT_INGOT_H

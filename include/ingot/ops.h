@@ -1,7 +1,6 @@
 /*
  * ingot's operations: norms, softmax, attention, matmul, optimisers, linear algebra and the
- * rest, as calls on tensors. See docs/ops.md for the list and docs/ops-guide.md for how they are
- * built.
+ * rest, as calls on tensors. docs/guide/operations.md shows how to call them.
  *
  * An `ingot_ops` belongs to one device and holds the kernels, compiled ahead of time, and the
  * launch policy. Each operation takes it, a stream of the same device, and a descriptor whose

@@ -1,4 +1,4 @@
-"""`ingot …` and `python -m ingot …`: the command of docs/cli.md, as it lies in the package."""
+"""`ingot …` and `python -m ingot …`: the command of docs/guide/reference/commands.md, as it lies in the package."""
 import os
 import sys
 

@@ -1,7 +1,7 @@
 """`metal_kernel`: MLX's custom Metal kernels on NumPy arrays and torch tensors.
 
 The call behaves as mx.fast.metal_kernel does: the source is a kernel's body, and the signature
-is generated from the arrays of each call. docs/metal-kernel.md lists what differs.
+is generated from the arrays of each call. docs/guide/mlx.md lists what differs.
 """
 
 from __future__ import annotations

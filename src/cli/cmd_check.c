@@ -249,7 +249,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     bool no_code = false;
     const struct cli_option options[] = {
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &kernels},
-        {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &check.as_json},
+        {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &check.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "do not name the kernels that passed", &check.quiet},
         {"target", 0, CLI_LIST, "LEVEL",
          "x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90 or sm_90a (this machine's); may be repeated",

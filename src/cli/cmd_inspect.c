@@ -293,7 +293,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     struct cli_source_options source = {0};
     struct cli_list kernels = {0}, constants = {0}, targets = {0}, files = {0};
     const struct cli_option options[] = {
-        {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &as_json},
+        {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &as_json},
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &kernels},
         {"names", 0, CLI_FLAG, NULL, "only the names of the kernels; compiles nothing",
          &names_only},

@@ -1,4 +1,5 @@
-/* `ingot ops`: the operations that this library has; also what docs/ops.md is made by. */
+/* `ingot ops`: the operations that this library has; also makes the table of operations in
+ * docs/guide/reference. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,15 +106,14 @@ static void markdown_operation(struct ig_text *out, const ingot_ops_info *info) 
 }
 
 static const char markdown_head[] =
-    "# The operations\n\n"
-    "Made by `ingot ops --markdown`; `make format` brings it up to date. The calls, their "
-    "descriptors and\n"
-    "what each tensor is stand in the headers of [include/ingot/ops](../include/ingot/ops); how\n"
-    "operations are built and how launch policies work in [ops-guide.md](ops-guide.md). "
-    "Arithmetic\n"
-    "and sums are float32 unless said otherwise. A knob is a number of the launch policy that "
-    "changes\n"
-    "the speed and not the result; ² marks powers of two.\n";
+    "# Operations: the table\n\n"
+    "`ingot ops --markdown` prints this page; `make format` brings it up to date.\n"
+    "[Operations](../operations.md) shows how to call them and how a launch policy sets knobs. The "
+    "headers of\n"
+    "[include/ingot/ops](../../../include/ingot/ops) describe each call and its tensors.\n\n"
+    "Arithmetic and sums are float32 unless said otherwise. A knob is a number of the launch "
+    "policy: it\n"
+    "changes the speed and not the result. ² marks powers of two.\n";
 
 static const char markdown_columns[] = "\n| operation | what it does | types | limits | variants "
                                        "by | knobs |\n|---|---|---|---|---|---|\n";
@@ -231,7 +231,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     bool as_json = false, as_markdown = false;
     const struct cli_option options[] = {
         {"json", 0, CLI_FLAG, NULL, "print JSON", &as_json},
-        {"markdown", 0, CLI_FLAG, NULL, "print docs/ops.md", &as_markdown},
+        {"markdown", 0, CLI_FLAG, NULL, "print the table as Markdown", &as_markdown},
         {0},
     };
     struct cli_list names = {0};

@@ -449,7 +449,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"emit-c", 0, CLI_FLAG, NULL, "also write LIB.c and LIB.h with the archive's bytes",
          &pack.emit_c},
         {"no-source", 0, CLI_FLAG, NULL, "leave the source out of the archive", &pack.no_source},
-        {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &pack.as_json},
+        {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &pack.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "print nothing but errors", &pack.quiet},
         CLI_SOURCE_OPTIONS(pack.source),
         {0},

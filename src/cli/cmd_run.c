@@ -484,7 +484,7 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
          &run.time_limit},
         {"time", 0, CLI_FLAG, NULL, "run again, and show how long the device took", &run.timed},
         {"repeat", 0, CLI_COUNT, "N", "how often --time runs it (1)", &run.repeat},
-        {"json", 0, CLI_FLAG, NULL, "print JSON (docs/cli.md describes it)", &run.as_json},
+        {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &run.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "print nothing but errors", &run.quiet},
         CLI_SOURCE_OPTIONS(run.source),
         {0},

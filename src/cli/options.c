@@ -39,6 +39,7 @@ int cli_usage_error(const struct cli_command *command, const char *format, ...) 
     return CLI_USAGE;
 }
 
+/* Two spaces or more stand before the help: tools/command-docs reads this. */
 static void print_option(FILE *out, const struct cli_option *option) {
     char left[64], letter[8] = "    ";
     if (option->letter) {
@@ -46,7 +47,7 @@ static void print_option(FILE *out, const struct cli_option *option) {
     }
     snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->value_name ? " " : "",
              option->value_name ? option->value_name : "");
-    fprintf(out, "  %-30s %s\n", left, option->help);
+    fprintf(out, "  %-29s  %s\n", left, option->help);
 }
 
 static void print_command_help(const struct cli_command *command,

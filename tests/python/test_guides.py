@@ -1,4 +1,6 @@
-"""The Python of README.md, docs/python.md and docs/guides/*.md runs, a process for each page; links lead somewhere."""
+"""The Python of README.md and docs/guide/**/*.md runs, a process for each page.
+
+A block behind a comment `<!-- not run: REASON -->` is left out. tests/docs runs the shell blocks of the same pages."""
 import os
 import pathlib
 import re
@@ -9,21 +11,21 @@ import pytest
 
 pytest.importorskip("torch")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "python.md", *sorted(ROOT.glob("docs/guides/*.md"))]
-LINKED = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guide/**/*.md"))]
+BLOCK = re.compile(r"^(?P<skip><!-- not run: [^\n]+ -->\n)?```python[^\n]*\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def code(page: pathlib.Path) -> str:
-    """All Python blocks of a page, each on the lines it has there."""
+    """All Python blocks of a page that are to run, each on the lines it has there."""
     text, lines = page.read_text(), []
     for match in BLOCK.finditer(text):
-        lines += [""] * (text.count("\n", 0, match.start(1)) - len(lines))
-        lines += match.group(1).splitlines()
+        if not match["skip"]:
+            lines += [""] * (text.count("\n", 0, match.start("code")) - len(lines))
+            lines += match["code"].splitlines()
     return "\n".join(lines) + "\n"
 
 
-WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
+WITH_CODE = [page for page in PAGES if code(page).strip()]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
@@ -38,7 +40,13 @@ def test_code_of_guide(page: pathlib.Path, tmp_path: pathlib.Path) -> None:
     assert done.returncode == 0, f"{page.name}:\n{done.stdout}"
 
 
+def test_pages_that_must_have_code_have_it() -> None:
+    have = {page.stem for page in WITH_CODE}
+    assert have >= {"README", "python", "ci", "debugging", "models", "torch-compile", "porting-from-cuda", "mlx", "overrides", "mps"}
+
+
 def test_links_of_the_documents_lead_somewhere() -> None:
-    bad = [f"{page.name}: {target}" for page in LINKED for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())
+    linked = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    bad = [f"{page.name}: {target}" for page in linked for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())
            if not (page.parent / target).exists()]
     assert not bad

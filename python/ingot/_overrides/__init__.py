@@ -1,7 +1,7 @@
 """Overrides: torch's own operators carried out by ingot.
 
 enable_overrides() routes operators such as F.silu, softmax and torch.linalg.qr on CPU tensors to
-ingot's kernels; disable_overrides() restores torch's exactly. See docs/overrides.md.
+ingot's kernels; disable_overrides() restores torch's exactly. See docs/guide/overrides.md.
 """
 
 from __future__ import annotations

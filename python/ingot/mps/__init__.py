@@ -5,7 +5,7 @@
     x = torch.arange(8., device="mps")     # host memory; every operator runs on the CPU
     lib = torch.mps.compile_shader(source) # ingot compiles and runs the kernel
 
-`pytest --ingot-mps` does the same for a test suite. docs/mps.md says what is and is not emulated.
+`pytest --ingot-mps` does the same for a test suite. docs/guide/mps.md says what is and is not emulated.
 """
 from __future__ import annotations
 
