@@ -13,7 +13,7 @@ export INGOT_POLICY="" NO_COLOR=1
 check "ops" 0 "quick start" "axpy" "y = alpha * x + y" "block 128 to 65536, powers of two" -- "$ingot" ops
 check "ops, one" 0 "axpy" "!rms_norm" -- "$ingot" ops axpy
 check "ops, JSON" 0 '"name": "axpy"' '"power_of_two": true' -- "$ingot" ops axpy --json
-check "ops, Markdown" 0 "# The operations" '| `axpy` |' -- "$ingot" ops --markdown
+check "ops, Markdown" 0 "# Operations: the table" '| `axpy` |' -- "$ingot" ops --markdown
 check "ops, unknown" 2 'there is no operation "axpo"' -- "$ingot" ops axpo
 
 quick=(--case "=1M" --type f32 --time 0.01 --device cpu)
