@@ -81,8 +81,9 @@ typedef struct ingot_device_info {
     uint32_t max_threadgroup_memory; /* bytes, static and dynamic together */
     uint32_t compute_units;          /* worker threads or multiprocessors */
     uint64_t max_buffer_length;
-    uint32_t min_offset_alignment; /* of a buffer argument, in bytes */
-    bool unified_memory;           /* ingot_buffer_contents works */
+    uint32_t min_offset_alignment;     /* of a buffer argument, in bytes */
+    bool unified_memory;               /* ingot_buffer_contents works */
+    uint32_t threads_per_compute_unit; /* that a launch should have to keep all of them busy */
 } ingot_device_info;
 
 typedef struct ingot_device_desc {

@@ -1,6 +1,5 @@
 /* add_rms_norm on the host. Its backward is rms_norm's, with the gradient of the sum added. */
 #include "add_rms_norm/add_rms_norm_args.h"
-#include "ops/stream.h"
 #include "rms_norm/rms_norm_backward.h"
 
 static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8)};
@@ -64,7 +63,7 @@ ingot_status ingot_op_add_rms_norm(ingot_ops *ops, ingot_stream *stream,
     }
 
     igo_matrix_policy(&call, &matrix);
-    args.past_caches = igo_past_caches(&call, desc->out);
+    args.past_caches = igo_stores_past_caches(&call, desc->out);
     const ingot_scalar_type type = desc->x->type;
     struct igo_launch launch = {0};
     const uint32_t keep = igo_matrix_keep(&call, &matrix, (const uint32_t[]){4, 8}, 2);

@@ -1,8 +1,6 @@
 /* eigh on the host: one launch, a SIMD-group per matrix, up to 64 x 64, by Jacobi or by tridiagonal
  * form and QL; the latter in many launches for larger ones. Batches go in parts whose scratch
  * memory stays moderate. */
-#include <string.h>
-
 #include "convert/convert.h"
 #include "convert/matrices.h"
 #include "eigh/eigh_args.h"
@@ -96,7 +94,7 @@ static void small(struct igo_call *call, const struct plan *plan) {
                                                        : plan->quick ? QUICK
                                                                      : PLAIN][n > 32];
     uint64_t most =
-        kernel->scratch ? igo_part_bytes(call) / (4 * kernel->scratch) : (uint64_t)1 << 24;
+        kernel->scratch ? igo_batch_scratch_bytes(call) / (4 * kernel->scratch) : (uint64_t)1 << 24;
     most = most / plan->simd * plan->simd;
     ingot_buffer *work = NULL;
     if (kernel->scratch) {
@@ -217,7 +215,7 @@ static void large(struct igo_call *call, const struct plan *plan) {
                    turns = args.vectors ? 2 * (uint64_t)args.rotations : 2,
                    sweeps = args.vectors ? 2 * (uint64_t)args.sweeps : 2,
                    each = 4 * (state + work + q + turns + sweeps);
-    uint64_t most = each < igo_part_bytes(call) ? igo_part_bytes(call) / each : 1;
+    uint64_t most = each < igo_batch_scratch_bytes(call) ? igo_batch_scratch_bytes(call) / each : 1;
     most = most < plan->count ? most : plan->count;
     struct scratch s = {floats(call, most * state), floats(call, most * work),
                         floats(call, most * q), floats(call, most * turns),
@@ -246,8 +244,8 @@ void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_ten
         .vectors = *vectors,
         .has_vectors = true,
         .rows = knobs[KNOB_ROWS].fallback,
-        .quick = strcmp(igo_device_kind(call), "cpu") != 0,
-        .whole = strcmp(igo_device_kind(call), "cpu") ? WHOLE : 0,
+        .quick = igo_has_fast_reciprocal_root(call),
+        .whole = igo_has_concurrent_simdgroups(call) ? WHOLE : 0,
     };
     if (!call->failed) {
         large(call, &plan);

@@ -1,8 +1,6 @@
 /* What the host code of eigh and svd shares. */
 #include "eigh/spectrum.h"
 
-#include <string.h>
-
 #include "convert/matrices.h"
 
 bool igo_spectrum(struct igo_call *call, const char *name, const ingot_tensor *t,
@@ -21,8 +19,4 @@ bool igo_spectrum(struct igo_call *call, const char *name, const ingot_tensor *t
     igo_extent(call, name, t, -1, extent, meaning);
     igo_distinct(call, name, t);
     return igo_no_overlap(call, name, t, "a", a, false);
-}
-
-uint64_t igo_part_bytes(const struct igo_call *call) {
-    return strcmp(igo_device_kind(call), "cpu") ? (uint64_t)128 << 20 : (uint64_t)8 << 20;
 }

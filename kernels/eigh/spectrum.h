@@ -9,10 +9,6 @@
 bool igo_spectrum(struct igo_call *call, const char *name, const ingot_tensor *t,
                   const ingot_tensor *a, int64_t extent, const char *meaning);
 
-/* Bytes of scratch memory that a part of a batch may take, unless one matrix takes more: enough to
- * fill the device, and on the CPU not more than its caches hold. */
-uint64_t igo_part_bytes(const struct igo_call *call);
-
 /* The steps of eigh as part of another operation's call: `count` dense float32 matrices of n by n,
  * with n > 64, whose lower triangle is read. All tensors are the caller's own. */
 void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_tensor *a,

@@ -1,7 +1,6 @@
 /* embedding_bag and its backward on the host. */
 #include "embedding_bag/embedding_bag_args.h"
 #include "ops/line.h"
-#include "ops/stream.h"
 
 enum { KNOB_SIMD, KNOB_AHEAD, KNOB_OWNERS = 1, KNOB_GATHER };
 #define SIMD_KNOB                                                                                  \
@@ -280,7 +279,7 @@ static void add_up_shares(struct igo_call *call, struct backward *b) {
                   4 * igo_device_info(call)->compute_units);
     ingot_buffer *ends = igo_scratch(call, (uint64_t)args.rows * 4);
     ingot_buffer *places = igo_scratch(call, args.entries * 4);
-    args.past_caches = igo_past_caches(call, b->desc->d_table);
+    args.past_caches = igo_stores_past_caches(call, b->desc->d_table);
     igo_launch_buffer(&launch, ends, 0);
     igo_launch_buffer(&launch, places, 0);
     igo_launch_tensor(&launch, b->desc->d_table, NULL);

@@ -2,7 +2,6 @@
  * in one, dweight and dbias in one each. */
 #include "layer_norm/layer_norm_args.h"
 #include "ops/rows.h"
-#include "ops/stream.h"
 
 static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
 static const ingot_ops_knob backward_knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_PARTS};
@@ -77,7 +76,7 @@ ingot_status ingot_op_layer_norm(ingot_ops *ops, ingot_stream *stream,
     }
 
     igo_matrix_policy(&call, &matrix);
-    args.past_caches = igo_past_caches(&call, desc->out);
+    args.past_caches = igo_stores_past_caches(&call, desc->out);
     const ingot_scalar_type type = desc->x->type;
     const ingot_tensor *affine = desc->weight ? desc->weight : desc->bias;
     struct igo_launch launch = {0};
@@ -187,7 +186,7 @@ ingot_status ingot_op_layer_norm_backward(ingot_ops *ops, ingot_stream *stream,
         parts = igo_matrix_parts(&call, &matrix);
     }
     args.part = parts.rows;
-    args.past_caches = igo_past_caches(&call, desc->dx);
+    args.past_caches = igo_stores_past_caches(&call, desc->dx);
     ingot_tensor sums[2];
     for (int i = 0; i < 2; i++) {
         sums[i] = igo_parts_begin(&call, &parts, gradients[i]);

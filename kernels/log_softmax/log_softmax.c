@@ -1,7 +1,6 @@
 /* log_softmax on the host. */
 #include "log_softmax/log_softmax_args.h"
 #include "ops/rows.h"
-#include "ops/stream.h"
 
 static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8)};
 
@@ -45,7 +44,7 @@ ingot_status ingot_op_log_softmax(ingot_ops *ops, ingot_stream *stream,
 
     args.rows = matrix.rows;
     args.columns = matrix.columns;
-    args.past_caches = igo_past_caches(&call, desc->out);
+    args.past_caches = igo_stores_past_caches(&call, desc->out);
     igo_matrix_policy(&call, &matrix);
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "log_softmax_%s_k%u", igo_type_name(desc->x->type),
@@ -79,7 +78,7 @@ ingot_status ingot_op_log_softmax_backward(ingot_ops *ops, ingot_stream *stream,
 
     args.rows = matrix.rows;
     args.columns = matrix.columns;
-    args.past_caches = igo_past_caches(&call, desc->dx);
+    args.past_caches = igo_stores_past_caches(&call, desc->dx);
     igo_matrix_policy(&call, &matrix);
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "log_softmax_backward_%s", igo_type_name(desc->y->type));

@@ -3,7 +3,6 @@
  * them, find the rows, launch a block of a row per SIMD-group. Dense tensors are one long row.
  */
 #include "ops/line.h"
-#include "ops/stream.h"
 #include "pointwise/pointwise_args.h"
 
 enum operation {
@@ -152,7 +151,7 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
     }
     args.block = igo_knob(call, IGO_LINE_BLOCK);
     args.blocks = (args.row + args.block - 1) / args.block;
-    args.past_caches = igo_past_caches(call, parts[count - 1].tensor);
+    args.past_caches = igo_stores_past_caches(call, parts[count - 1].tensor);
     const uint32_t element = (uint32_t)ig_scalar_size(type);
     args.eights = element == 2 && all_aligned(parts, count, args.rows, 16);
 

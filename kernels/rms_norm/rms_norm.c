@@ -1,5 +1,4 @@
 /* rms_norm on the host. */
-#include "ops/stream.h"
 #include "rms_norm/rms_norm_args.h"
 #include "rms_norm/rms_norm_backward.h"
 
@@ -55,7 +54,7 @@ ingot_status ingot_op_rms_norm(ingot_ops *ops, ingot_stream *stream,
     igo_matrix_policy(&call, &matrix);
     args.rows = matrix.rows;
     args.columns = matrix.columns;
-    args.past_caches = igo_past_caches(&call, desc->out);
+    args.past_caches = igo_stores_past_caches(&call, desc->out);
     const ingot_scalar_type type = desc->x->type;
     struct igo_launch launch = {0};
     const uint32_t keep = igo_matrix_keep(&call, &matrix, (const uint32_t[]){4, 8}, 2);

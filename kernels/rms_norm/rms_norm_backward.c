@@ -2,7 +2,6 @@
  */
 #include "rms_norm/rms_norm_backward.h"
 
-#include "ops/stream.h"
 #include "rms_norm/rms_norm_args.h"
 
 const ingot_ops_knob rms_norm_backward_knobs[RMS_NORM_BACKWARD_KNOBS] = {IGO_ROW_KNOBS,
@@ -76,7 +75,7 @@ void rms_norm_backward_run(struct igo_call *call, const struct rms_norm_backward
         parts = igo_matrix_parts(call, &matrix);
     }
     args.part = parts.rows;
-    args.past_caches = igo_past_caches(call, b->dx);
+    args.past_caches = igo_stores_past_caches(call, b->dx);
     ingot_tensor partial = igo_parts_begin(call, &parts, b->dweight);
     launch_rows(call, b, &matrix, &args, parts.count, &partial);
     igo_parts_end(call, &igo_library_rms_norm, &partial, b->dweight);

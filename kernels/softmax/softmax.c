@@ -3,7 +3,6 @@
 
 #include "base/scalar.h"
 #include "ops/rows.h"
-#include "ops/stream.h"
 #include "softmax/softmax_args.h"
 
 static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(64)};
@@ -148,7 +147,7 @@ ingot_status ingot_op_softmax(ingot_ops *ops, ingot_stream *stream,
     }
 
     igo_matrix_policy(&call, &matrix);
-    args.past_caches = igo_past_caches(&call, desc->out);
+    args.past_caches = igo_stores_past_caches(&call, desc->out);
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "softmax_%s_%s_k%u", igo_type_name(desc->x->type),
                       desc->mask ? igo_type_name(desc->mask->type) : "none",
@@ -184,7 +183,7 @@ ingot_status ingot_op_softmax_backward(ingot_ops *ops, ingot_stream *stream,
 
     args.rows = matrix.rows;
     args.columns = matrix.columns;
-    args.past_caches = igo_past_caches(&call, desc->dx);
+    args.past_caches = igo_stores_past_caches(&call, desc->dx);
     igo_matrix_policy(&call, &matrix);
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "softmax_backward_%s", igo_type_name(desc->y->type));

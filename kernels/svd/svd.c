@@ -71,7 +71,7 @@ static void small(struct igo_call *call, const struct svd_plan *plan) {
     args.per_group = simd;
     uint64_t most = (uint64_t)1 << 24;
     if (kernel.scratch) {
-        most = igo_part_bytes(call) / (4 * kernel.scratch) / simd * simd;
+        most = igo_batch_scratch_bytes(call) / (4 * kernel.scratch) / simd * simd;
     }
     most = most ? most : 1;
     most = most < plan->count ? most : plan->count;

@@ -83,7 +83,8 @@ void svd_large(struct igo_call *call, const struct svd_plan *plan) {
     for (size_t i = 0; i < SCRATCH_TENSORS; i++) {
         each += 4 * sizes[i];
     }
-    uint64_t most = each < 2 * igo_part_bytes(call) ? 2 * igo_part_bytes(call) / each : 1;
+    uint64_t most =
+        each < 2 * igo_batch_scratch_bytes(call) ? 2 * igo_batch_scratch_bytes(call) / each : 1;
     most = most < plan->count ? most : plan->count;
     /* What tiles of four rows and 64 columns read past the end. */
     const uint64_t beyond = 4 * (uint64_t)args.columns_row + 64;

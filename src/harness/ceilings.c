@@ -117,8 +117,7 @@ static ingot_status measure_fma(struct probe *probe, struct igh_ceilings *ceilin
     static const uint32_t sums[] = {2, 3, 6, 12};
     ingot_device_info info;
     ingot_device_get_info(probe->device, &info);
-    bool is_cpu = !strncmp(info.name, "cpu", 3);
-    uint32_t threads = info.compute_units * FMA_GROUP * (is_cpu ? 4 : 64);
+    uint32_t threads = info.compute_units * info.threads_per_compute_unit;
     ingot_status status = INGOT_OK;
     for (size_t i = 0; i < sizeof sums / sizeof *sums && !status; i++) {
         status = measure_sums(probe, sums[i], threads, ceilings);

@@ -88,25 +88,6 @@ ingot_status igo_end(struct igo_call *call) {
     return INGOT_OK;
 }
 
-const ingot_device_info *igo_device_info(const struct igo_call *call) {
-    return &call->ops->info;
-}
-
-uint32_t igo_threadgroup_memory(const struct igo_call *call) {
-    return call->stream->device->most_threadgroup_memory;
-}
-
-const char *igo_device_kind(const struct igo_call *call) {
-    static const char *const kinds[] = {"cpu", "cuda", "metal"};
-    size_t length = strcspn(call->ops->info.name, ":");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strlen(kinds[i]) == length && !strncmp(kinds[i], call->ops->info.name, length)) {
-            return kinds[i];
-        }
-    }
-    return "unknown";
-}
-
 /* ---- shape classes ---- */
 
 static void class_append(struct igo_class *c, const char *text, size_t size) {
@@ -197,7 +178,8 @@ static const struct igo_choice *make_choice(ingot_ops *ops, const struct ingot_o
     }
     c->operation = operation;
     snprintf(c->subject, sizeof c->subject, "%s", subject);
-    igo_policy_resolve(&ops->policy, &ops->info, operation, subject, c->knobs);
+    const struct igo_policy_device device = {ops->device->kind, ops->info.target};
+    igo_policy_resolve(&ops->policy, &device, operation, subject, c->knobs);
     int at = snprintf(c->key, sizeof c->key, "%s/%s", operation->name, subject);
     for (size_t k = 0; k < operation->knob_count && at > 0 && (size_t)at < sizeof c->key; k++) {
         at += snprintf(c->key + at, sizeof c->key - (size_t)at, "%c%s%u", k ? '.' : '/',

@@ -4,9 +4,10 @@
  * nothing, so host code reads straight down and returns igo_end(&call).
  *
  *     struct igo_call call;
- *     igo_begin(&call, ops, stream, &operations[RMS_NORM], desc);
- *     igo_tensor(&call, "x", desc->x, IGO_FLOATS, 1, 8);
+ *     igo_begin(&call, ops, stream, &igo_library_rms_norm, &operations[RMS_NORM], desc);
+ *     igo_tensor(&call, "x", desc->x, IGO_FLOATS, 1, INGOT_MAX_RANK);
  *     …
+ *     igo_dispatch(&call, &launch);
  *     return igo_end(&call);
  */
 #ifndef INGOT_OPS_CALL_H
@@ -197,10 +198,20 @@ ingot_tensor igo_scratch_tensor(struct igo_call *call, ingot_scalar_type type, u
 /* Bytes of a tensor filled with `value`, or copied, by the stream's blits; dense tensors only. */
 bool igo_blit_fill(struct igo_call *call, const ingot_tensor *tensor, uint8_t value);
 bool igo_blit_copy(struct igo_call *call, const ingot_tensor *from, const ingot_tensor *to);
-/* The device's limits and kind: "cpu", "cuda", "metal". */
+
+/* ---- the device: what it can do, whatever its name is (runtime/device.h, ig_capabilities) ---- */
+
 const ingot_device_info *igo_device_info(const struct igo_call *call);
-const char *igo_device_kind(const struct igo_call *call);
 /* Bytes of threadgroup memory that a launch may use: on GPUs more than the info says to users. */
 uint32_t igo_threadgroup_memory(const struct igo_call *call);
+/* Scratch memory for the part of a batch that one launch should work on. */
+uint64_t igo_batch_scratch_bytes(const struct igo_call *call);
+/* Do the SIMD-groups of a threadgroup run at the same time, or take turns on a core? */
+bool igo_has_concurrent_simdgroups(const struct igo_call *call);
+/* Is the hardware's approximate reciprocal root worth a correction step after it? */
+bool igo_has_fast_reciprocal_root(const struct igo_call *call);
+/* Is this result to be stored past the caches (kernels/common/nontemporal.h)? So where the device
+ * can, and the result does not fit into its last cache: nobody would find it there. */
+bool igo_stores_past_caches(const struct igo_call *call, const ingot_tensor *result);
 
 #endif

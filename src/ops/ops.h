@@ -47,8 +47,13 @@ struct igo_policy {
 ingot_status igo_policy_add(struct igo_policy *policy, const char *name, const char *text,
                             struct ig_error *error);
 void igo_policy_free(struct igo_policy *policy);
+/* What a rule's device is compared with. */
+struct igo_policy_device {
+    const struct ig_device_kind *kind;
+    const char *target;
+};
 /* values[] gets the fallbacks, then what the rules say. `subject` is "type/class". */
-void igo_policy_resolve(const struct igo_policy *policy, const ingot_device_info *device,
+void igo_policy_resolve(const struct igo_policy *policy, const struct igo_policy_device *device,
                         const struct ingot_ops_info *operation, const char *subject,
                         uint32_t *values);
 /* Does "bf16/row4096" match "bf16/row<=8192"? Exposed for tests. */

@@ -71,22 +71,21 @@ bool igo_policy_matches(const char *pattern, const char *subject) {
     return true;
 }
 
-/* The level, or the one of which it is a card's own ("sm_90a": "sm_90"). */
-static bool target_matches(const char *pattern, const char *target) {
-    const size_t length = strlen(pattern);
-    return !strncmp(pattern, target, length) && (!target[length] || !strcmp(target + length, "a"));
+static bool level_holds(const struct igo_policy_device *device, const char *level) {
+    return device->kind->level_holds ? device->kind->level_holds(level, device->target)
+                                     : !strcmp(level, device->target);
 }
 
-static bool device_matches(const char *pattern, const ingot_device_info *device) {
-    size_t kind = strcspn(device->name, ":"), size = strcspn(pattern, ":");
+static bool device_matches(const char *pattern, const struct igo_policy_device *device) {
+    size_t size = strcspn(pattern, ":");
     if (!strcmp(pattern, "*")) {
         return true;
     }
-    return size == kind && !strncmp(pattern, device->name, kind) &&
-           (!pattern[size] || target_matches(pattern + size + 1, device->target));
+    return size == strlen(device->kind->name) && !strncmp(pattern, device->kind->name, size) &&
+           (!pattern[size] || level_holds(device, pattern + size + 1));
 }
 
-void igo_policy_resolve(const struct igo_policy *policy, const ingot_device_info *device,
+void igo_policy_resolve(const struct igo_policy *policy, const struct igo_policy_device *device,
                         const struct ingot_ops_info *operation, const char *subject,
                         uint32_t *values) {
     for (size_t k = 0; k < operation->knob_count; k++) {

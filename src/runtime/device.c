@@ -1,17 +1,14 @@
-/* The table of device kinds; opening and describing devices by name. */
+/* Opening and describing devices by name. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/objects.h"
 
-static const struct ig_device_kind *const kinds[] = {&ig_cpu_device_kind, &ig_cuda_device_kind};
-#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
-
 size_t ingot_device_count(void) {
     size_t count = 0;
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        count += kinds[i]->count();
+    for (size_t i = 0; i < ig_device_kind_count; i++) {
+        count += ig_device_kinds[i]->count();
     }
     return count;
 }
@@ -21,11 +18,11 @@ ingot_status ingot_device_describe(size_t index, ingot_device_info *info) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_device_describe: info is NULL");
     }
     size_t first = 0;
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        size_t count = kinds[i]->count();
+    for (size_t i = 0; i < ig_device_kind_count; i++) {
+        size_t count = ig_device_kinds[i]->count();
         if (index - first < count) {
             struct ig_error error = {0};
-            kinds[i]->describe(index - first, info, &error);
+            ig_device_kinds[i]->describe(index - first, info, &error);
             return ig_api_result(&error);
         }
         first += count;
@@ -48,12 +45,24 @@ static const struct ig_device_kind *find_kind(const char *name, size_t *index) {
         }
         *index = value;
     }
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        if (strlen(kinds[i]->name) == length && !memcmp(kinds[i]->name, name, length)) {
-            return kinds[i];
+    for (size_t i = 0; i < ig_device_kind_count; i++) {
+        if (strlen(ig_device_kinds[i]->name) == length &&
+            !memcmp(ig_device_kinds[i]->name, name, length)) {
+            return ig_device_kinds[i];
         }
     }
     return NULL;
+}
+
+static ingot_status no_such_kind(const char *name) {
+    struct ig_text known = {0};
+    for (size_t i = 0; i < ig_device_kind_count; i++) {
+        ig_text_printf(&known, "%s%s", i ? ", " : "", ig_device_kinds[i]->name);
+    }
+    ig_api_fail(INGOT_NOT_FOUND, "there is no device called \"%s\"; this build has: %s", name,
+                ig_text_string(&known));
+    ig_text_free(&known);
+    return INGOT_NOT_FOUND;
 }
 
 ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
@@ -67,13 +76,12 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
         chosen = getenv("INGOT_DEVICE");
     }
     if (!chosen || !*chosen) {
-        chosen = "cpu";
+        chosen = ig_device_kinds[0]->name;
     }
     size_t index;
     const struct ig_device_kind *kind = find_kind(chosen, &index);
     if (!kind) {
-        return ig_api_fail(INGOT_NOT_FOUND,
-                           "there is no device called \"%s\"; this build has: cpu, cuda", chosen);
+        return no_such_kind(chosen);
     }
     struct ig_error error = {0};
     size_t count = kind->count();
@@ -88,7 +96,9 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                            chosen, count, kind->name);
     }
     const ingot_device_desc defaults = INGOT_DEVICE_DESC_INIT;
-    kind->open(index, desc ? desc : &defaults, device, &error);
+    if (kind->open(index, desc ? desc : &defaults, device, &error) == INGOT_OK) {
+        (*device)->kind = kind;
+    }
     return ig_api_result(&error);
 }
 

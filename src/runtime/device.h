@@ -95,19 +95,45 @@ struct ig_device_ops {
     bool (*event_elapsed)(void *start, void *end, double *seconds);
 };
 
+/* What a device can do, beyond the limits that users see (ingot_device_info). The host code of the
+ * operations chooses by this (ops/call.h), never by a device's name. `open` fills it in; the zero
+ * value is a device without any of it. */
+struct ig_capabilities {
+    /* Bytes of threadgroup memory that ingot's own kernels may use: no less than info says. */
+    uint32_t max_threadgroup_memory;
+    /* Stores can go past the caches. Then a result of more than cache_bytes is to be stored so:
+     * nobody would find it in a cache. */
+    bool has_nontemporal_stores;
+    uint64_t cache_bytes;
+    /* Scratch memory, in bytes, for the part of a batch that one launch works on: enough to keep
+     * all compute units busy, and not more than caches hold where that is what matters. */
+    uint64_t batch_scratch_bytes;
+    /* SIMD-groups of a threadgroup run at the same time: one threadgroup is faster than one
+     * SIMD-group. False: they take turns on a core. */
+    bool has_concurrent_simdgroups;
+    /* The hardware's approximate reciprocal root is worth a correction step after it. */
+    bool has_fast_reciprocal_root;
+};
+
 /* Devices embed this as their first member. */
 struct ingot_device {
     atomic_uint references;
+    const struct ig_device_kind *kind; /* set by ingot_device_open, all else by the device */
     const struct ig_device_ops *ops;
     ingot_device_info info;
+    struct ig_capabilities capabilities;
     double time_limit_seconds; /* the default of dispatches; < 0: none */
-    /* Threadgroup memory that ingot's own kernels may use: no less than info says. */
-    uint32_t most_threadgroup_memory;
 };
 
-/* One entry per kind of device; device.c holds the table. */
+/* One entry per kind of device; device_kinds.c holds the table. */
 struct ig_device_kind {
-    const char *name; /* "cpu": devices are "cpu" or "cpu:N" */
+    const char *name; /* "cpu": devices are "cpu" or "cpu:N"; policies and variants say it too */
+    /* Of the contract between code and device: archives in the cache of another one are not used.
+     */
+    uint32_t abi_version;
+    /* Does what a policy says of code level `level` hold for a device of level `target`? NULL: only
+     * where they are the same. */
+    bool (*level_holds)(const char *level, const char *target);
     size_t (*count)(void);
     /* Why the count is 0; NULL where that cannot be. */
     void (*absence)(struct ig_error *error);
@@ -124,7 +150,8 @@ bool ig_lenient_barriers(const ingot_device_desc *desc);
 void ig_say_lanes_missing(struct ig_text *text, uint32_t simdgroup, uint32_t came, uint32_t all);
 void ig_say_simdgroups_ended(struct ig_text *text, uint32_t came, uint32_t all);
 
-extern const struct ig_device_kind ig_cpu_device_kind;
-extern const struct ig_device_kind ig_cuda_device_kind;
+/* ---- device_kinds.c: every kind that this build has; the first is the default ---- */
+extern const struct ig_device_kind *const ig_device_kinds[];
+extern const size_t ig_device_kind_count;
 
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu_abi.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "runtime/objects.h"
@@ -73,7 +72,7 @@ static void variant_key(const ingot_library *library, const struct ig_compiler *
     ig_hash_begin(&hash);
     ig_hash_string(&hash, "kernel");
     ig_hash_u64(&hash, IG_ARCHIVE_VERSION);
-    ig_hash_u64(&hash, INGOT_CPU_ABI_VERSION);
+    ig_hash_u64(&hash, library->device->kind->abi_version);
     ig_hash_string(&hash, compiler->identity);
     ig_hash_string(&hash, library->blob->archive.source_name);
     ig_hash_string(&hash, library->blob->archive.options);

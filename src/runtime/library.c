@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu_abi.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -32,6 +31,13 @@ static ingot_status library_from_blob(ingot_device *device, struct ig_blob *blob
 
 /* ---- from source ---- */
 
+struct source {
+    const char *text;
+    size_t length;
+    const char *name;
+    const char *own_folder; /* where its includes are looked for first; or NULL */
+};
+
 struct argument_list {
     const char **items;
     size_t count, capacity;
@@ -48,15 +54,15 @@ static void add_argument(struct argument_list *list, const char *argument) {
 }
 
 static void add_source_arguments(struct argument_list *list, const ingot_source_desc *desc,
-                                 const char *name, const char *own_folder, const char *target) {
+                                 const struct source *source, const char *target) {
     add_argument(list, "--jit");
     add_argument(list, "--name");
-    add_argument(list, name);
+    add_argument(list, source->name);
     add_argument(list, "--target");
     add_argument(list, target);
-    if (own_folder) {
+    if (source->own_folder) {
         add_argument(list, "--include");
-        add_argument(list, own_folder);
+        add_argument(list, source->own_folder);
     }
     for (size_t i = 0; i < desc->include_dir_count; i++) {
         add_argument(list, "--include");
@@ -109,27 +115,28 @@ static ingot_status check_source_desc(const ingot_source_desc *desc, struct ig_e
     return INGOT_OK;
 }
 
-static void source_key(const struct ig_compiler *compiler, const char *source, size_t length,
-                       const struct argument_list *list, char hex[65]) {
+static void source_key(const ingot_device *device, const struct ig_compiler *compiler,
+                       const struct source *source, const struct argument_list *list,
+                       char hex[65]) {
     struct ig_hash hash;
     ig_hash_begin(&hash);
     ig_hash_string(&hash, "library");
     ig_hash_u64(&hash, IG_ARCHIVE_VERSION);
-    ig_hash_u64(&hash, INGOT_CPU_ABI_VERSION);
+    ig_hash_u64(&hash, device->kind->abi_version);
     ig_hash_string(&hash, compiler->identity);
     ig_hash_u64(&hash, list->count);
     for (size_t i = 0; i < list->count; i++) {
         ig_hash_string(&hash, list->items[i]);
     }
-    ig_hash_u64(&hash, length);
-    ig_hash_bytes(&hash, source, length);
+    ig_hash_u64(&hash, source->length);
+    ig_hash_bytes(&hash, source->text, source->length);
     ig_cache_key_hex(&hash, hex);
 }
 
 /* Memo, disk cache, compiler, in that order. */
-static ingot_status source_to_blob(const char *source, size_t length, bool no_cache,
-                                   const struct argument_list *list, struct ig_blob **blob,
-                                   struct ig_error *error) {
+static ingot_status source_to_blob(const ingot_device *device, const struct source *source,
+                                   bool no_cache, const struct argument_list *list,
+                                   struct ig_blob **blob, struct ig_error *error) {
     struct ig_compiler compiler;
     char hex[65];
     ingot_status status = ig_compiler_find(&compiler, error);
@@ -137,14 +144,15 @@ static ingot_status source_to_blob(const char *source, size_t length, bool no_ca
         return status;
     }
     *blob = NULL;
-    source_key(&compiler, source, length, list, hex);
+    source_key(device, &compiler, source, list, hex);
     if (!no_cache) {
         status = ig_cache_find(hex, blob, error);
     }
     if (status == INGOT_OK && !*blob) {
         char *bytes = NULL;
         size_t size = 0;
-        status = ig_compiler_run(&compiler, source, length, list->items, &bytes, &size, error);
+        status = ig_compiler_run(&compiler, source->text, source->length, list->items, &bytes,
+                                 &size, error);
         if (status == INGOT_OK) {
             status = ig_blob_create(bytes, size, blob, error);
         }
@@ -157,8 +165,7 @@ static ingot_status source_to_blob(const char *source, size_t length, bool no_ca
 }
 
 static ingot_status compile_source(ingot_device *device, const ingot_source_desc *desc,
-                                   const char *source, size_t length, const char *name,
-                                   const char *own_folder, ingot_library **result,
+                                   const struct source *source, ingot_library **result,
                                    struct ig_error *error) {
     ingot_status status = check_source_desc(desc, error);
     if (status != INGOT_OK) {
@@ -169,13 +176,13 @@ static ingot_status compile_source(ingot_device *device, const ingot_source_desc
     list.capacity = 16 + 2 * (desc->include_dir_count + desc->define_count);
     list.items = ig_arena_array(&arena, list.capacity, sizeof *list.items);
     if (list.items) {
-        add_source_arguments(&list, desc, name, own_folder, device->info.target);
+        add_source_arguments(&list, desc, source, device->info.target);
     }
     struct ig_blob *blob = NULL;
     if (!list.items || list.failed) {
-        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to compile \"%s\"", name);
+        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to compile \"%s\"", source->name);
     } else {
-        status = source_to_blob(source, length, desc->no_cache, &list, &blob, error);
+        status = source_to_blob(device, source, desc->no_cache, &list, &blob, error);
     }
     if (status == INGOT_OK) {
         status = library_from_blob(device, blob, desc->no_cache, result, error);
@@ -197,10 +204,13 @@ ingot_status ingot_library_create_from_source(ingot_device *device, const ingot_
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "ingot_library_create_from_source: desc->source is NULL");
     }
-    size_t length = desc->length ? desc->length : strlen(desc->source);
-    const char *name = desc->name && *desc->name ? desc->name : DEFAULT_NAME;
+    const struct source source = {
+        .text = desc->source,
+        .length = desc->length ? desc->length : strlen(desc->source),
+        .name = desc->name && *desc->name ? desc->name : DEFAULT_NAME,
+    };
     struct ig_error error = {0};
-    compile_source(device, desc, desc->source, length, name, NULL, library, &error);
+    compile_source(device, desc, &source, library, &error);
     return ig_api_result(&error);
 }
 
@@ -217,21 +227,21 @@ ingot_status ingot_library_create_from_source_file(ingot_device *device, const c
     *library = NULL;
     const ingot_source_desc defaults = INGOT_SOURCE_DESC_INIT;
     struct ig_error error = {0};
-    char *source = NULL;
+    char *text = NULL;
     size_t length = 0;
-    if (ig_file_read(path, MAX_SOURCE, &source, &length, &error) != INGOT_OK) {
+    if (ig_file_read(path, MAX_SOURCE, &text, &length, &error) != INGOT_OK) {
         return ig_api_result(&error);
     }
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
     if (folder) {
-        compile_source(device, desc ? desc : &defaults, source, length, path, folder, library,
-                       &error);
+        const struct source source = {text, length, path, folder};
+        compile_source(device, desc ? desc : &defaults, &source, library, &error);
     } else {
         ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory to compile \"%s\"", path);
     }
     free(folder);
-    free(source);
+    free(text);
     return ig_api_result(&error);
 }
 

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct igo_policy policy = {0};
     struct ig_error error = {0};
     if (!igo_policy_add(&policy, "fuzz", text, &error)) {
-        static const ingot_device_info device = {.name = "cpu", .target = "x86-64-v4"};
+        const struct igo_policy_device device = {ig_device_kinds[0], "x86-64-v4"};
         uint32_t values[IGO_MAX_KNOBS];
         igo_policy_resolve(&policy, &device, igo_operation_find("axpy", 4), "f32/n4096", values);
     }

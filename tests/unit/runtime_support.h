@@ -45,17 +45,6 @@ static const char test_prologue[] =
     "*\n"
     "  g->full_group_size[2] + g->lane_positions[2 * g->lane_stride + s * 32 + lane]; }\n";
 
-/* The folder src/ of the tree this test was built from; malloc'ed. */
-static inline char *test_source_folder(void) {
-    const char *file = __FILE__;
-    const char *end = strstr(file, "tests/unit/");
-    char *path = NULL;
-    if (asprintf(&path, "%.*ssrc", end ? (int)(end - file) : 0, file) < 0) {
-        return NULL;
-    }
-    return path;
-}
-
 /* Runs a compiler and reads the file that it makes. */
 static inline bool test_run_compiler(const char *const *argv, const char *output, char **bytes,
                                      size_t *size) {
@@ -76,12 +65,12 @@ static inline bool test_run_compiler(const char *const *argv, const char *output
 /* Compiles one kernel's C text; malloc'ed ELF bytes or NULL. */
 static inline char *test_compile_c(const char *code, size_t *size) {
     char *folder = NULL, *input = NULL, *output = NULL, *include = NULL, *bytes = NULL;
-    char *sources = test_source_folder(), *text = NULL;
-    if (!sources || ig_folder_temporary(&folder, NULL) != INGOT_OK) {
+    char *text = NULL;
+    if (ig_folder_temporary(&folder, NULL) != INGOT_OK) {
         return NULL;
     }
     if (asprintf(&input, "%s/k.c", folder) < 0 || asprintf(&output, "%s/k.so", folder) < 0 ||
-        asprintf(&include, "-I%s", sources) < 0 ||
+        asprintf(&include, "-I%s/src", INGOT_SOURCE_FOLDER) < 0 ||
         asprintf(&text, "%s%s", test_prologue, code) < 0) {
         return NULL;
     }
@@ -104,7 +93,6 @@ static inline char *test_compile_c(const char *code, size_t *size) {
     free(input);
     free(output);
     free(include);
-    free(sources);
     free(text);
     return bytes;
 }

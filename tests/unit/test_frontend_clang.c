@@ -80,16 +80,7 @@ static const struct compile_case cases[] = {
 
 static char *prelude_folder(void) {
     const char *chosen = getenv("INGOT_PRELUDE");
-    const char *file = __FILE__;
-    const char *end = strstr(file, "tests/unit/");
-    if (chosen && *chosen) {
-        return strdup(chosen);
-    }
-    char *path = malloc(strlen(file) + sizeof "prelude");
-    if (path) {
-        sprintf(path, "%.*sprelude", (int)(end ? end - file : 0), file);
-    }
-    return path;
+    return strdup(chosen && *chosen ? chosen : INGOT_SOURCE_FOLDER "/prelude");
 }
 
 static void run_case(const struct compile_case *test, const struct igc_options *options) {

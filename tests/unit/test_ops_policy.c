@@ -6,8 +6,19 @@
 #include "check.h"
 #include "ops/ops.h"
 
-static const ingot_device_info cpu = {.name = "cpu", .target = "x86-64-v4"};
-static const ingot_device_info gpu = {.name = "cuda:1", .target = "sm_90"};
+static struct igo_policy_device cpu, gpu, own; /* own: of one card only, "sm_90a" */
+
+static void find_kinds(void) {
+    for (size_t i = 0; i < ig_device_kind_count; i++) {
+        if (!strcmp(ig_device_kinds[i]->name, "cpu")) {
+            cpu = (struct igo_policy_device){ig_device_kinds[i], "x86-64-v4"};
+        } else if (!strcmp(ig_device_kinds[i]->name, "cuda")) {
+            gpu = (struct igo_policy_device){ig_device_kinds[i], "sm_90"};
+            own = (struct igo_policy_device){ig_device_kinds[i], "sm_90a"};
+        }
+    }
+    CHECK(cpu.kind && gpu.kind);
+}
 
 /* The message that `text` gives; "" when it is accepted. In memory that the next call reuses. */
 static const char *refusal(const char *text) {
@@ -31,7 +42,8 @@ static bool refused(const char *text, const char *expected) {
     return !strcmp(got, expected);
 }
 
-static uint32_t resolve(const char *text, const ingot_device_info *device, const char *subject) {
+static uint32_t resolve(const char *text, const struct igo_policy_device *device,
+                        const char *subject) {
     struct igo_policy policy = {0};
     struct ig_error error = {0};
     uint32_t values[IGO_MAX_KNOBS] = {0};
@@ -104,6 +116,12 @@ static void test_resolving(void) {
     CHECK(resolve("* axpy block=256", &gpu, "f32/n64") == 256);
     CHECK(resolve("cuda:sm_90 axpy block=256", &gpu, "f32/n64") == 256);
     CHECK(resolve("cuda:sm_80 axpy block=256", &gpu, "f32/n64") == 512);
+    CHECK(resolve("cuda:sm_90a axpy block=256", &gpu, "f32/n64") == 512);
+    CHECK(resolve("cuda:sm_90 axpy block=256", &own, "f32/n64") == 256);
+    CHECK(resolve("cuda:sm_90a axpy block=256", &own, "f32/n64") == 256);
+    CHECK(resolve("cuda:sm_80 axpy block=256", &own, "f32/n64") == 512);
+    CHECK(resolve("cpu:x86-64-v4 axpy block=256", &cpu, "f32/n64") == 256);
+    CHECK(resolve("cpu:x86-64-v3 axpy block=256", &cpu, "f32/n64") == 512);
     CHECK(resolve("cpu axpy block=256\ncpu axpy block=1024", &cpu, "f32/n64") == 1024);
     CHECK(resolve("cpu axpy/f32 block=256\ncpu axpy/bf16 block=1024", &cpu, "f32/n64") == 256);
     CHECK(resolve("cpu axpy/*/n<=32 block=256\n", &cpu, "f32/n64") == 512);
@@ -149,6 +167,7 @@ static void test_loading(void) {
 }
 
 int main(void) {
+    find_kinds();
     test_accepted();
     test_refused();
     test_matching();

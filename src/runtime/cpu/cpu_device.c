@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/last_cache.h"
 #include "runtime/cpu/cpu.h"
 
 #define DEFAULT_GROUP_MEMORY (32u << 10)
@@ -70,6 +71,7 @@ static ingot_status fill_info(const ingot_device_desc *desc, ingot_device_info *
     info->max_threadgroup_memory =
         desc->threadgroup_memory ? desc->threadgroup_memory : DEFAULT_GROUP_MEMORY;
     info->compute_units = workers;
+    info->threads_per_compute_unit = CPU_MAX_THREADS;
     info->max_buffer_length = (uint64_t)1 << 46;
     info->min_offset_alignment = 1;
     info->unified_memory = true;
@@ -237,7 +239,12 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a device object");
     }
     memset(device, 0, sizeof *device);
-    device->base.most_threadgroup_memory = MAX_GROUP_MEMORY;
+    device->base.capabilities = (struct ig_capabilities){
+        .max_threadgroup_memory = MAX_GROUP_MEMORY,
+        .has_nontemporal_stores = true,
+        .cache_bytes = ig_last_cache_bytes(),
+        .batch_scratch_bytes = (uint64_t)8 << 20, /* stays in the caches */
+    };
     ingot_status status = fill_info(desc, &device->base.info, error);
     if (status == INGOT_OK) {
         status = cpu_signals_install(error);
@@ -284,6 +291,7 @@ static ingot_status device_describe(size_t index, ingot_device_info *info, struc
 
 const struct ig_device_kind ig_cpu_device_kind = {
     .name = "cpu",
+    .abi_version = INGOT_CPU_ABI_VERSION,
     .count = device_count,
     .describe = device_describe,
     .open = device_open,

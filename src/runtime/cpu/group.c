@@ -42,7 +42,7 @@ struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
         return NULL;
     }
     executor->device = device;
-    if (!map_group_memory(executor, device->base.most_threadgroup_memory)) {
+    if (!map_group_memory(executor, device->base.capabilities.max_threadgroup_memory)) {
         free(executor);
         return NULL;
     }

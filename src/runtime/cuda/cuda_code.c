@@ -209,7 +209,7 @@ static ingot_status set_limits(struct cuda_device *device, struct cuda_code *cod
     if (result == CU_SUCCESS) {
         code->max_threads = (uint32_t)threads;
     }
-    uint32_t memory = device->base.most_threadgroup_memory;
+    uint32_t memory = device->base.capabilities.max_threadgroup_memory;
     if (result == CU_SUCCESS && code->has_dynamic && memory > INGOT_CUDA_MAX_STATIC &&
         memory > code->static_bytes) {
         result = device->driver->function_set(code->function, CU_FUNCTION_MAX_DYNAMIC_SHARED,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cuda_abi.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/remote.h"
 
@@ -10,6 +11,7 @@
 #define DEFAULT_TIME_LIMIT   60.0
 #define LOWEST_CAPABILITY    80
 #define SIMD_WIDTH           32u
+#define THREADS_TO_FILL      16384u /* a multiprocessor has up to 2048 at a time */
 
 static size_t device_count(void) {
     const struct cuda_driver *driver = cuda_driver();
@@ -56,6 +58,7 @@ static ingot_status fill_info(const struct cuda_driver *driver, int ordinal, siz
              "%s, %u multiprocessors, compute capability %d.%d", model, info->compute_units, major,
              *capability % 10);
     snprintf(info->target, sizeof info->target, "%s", cuda_code_level(*capability));
+    info->threads_per_compute_unit = THREADS_TO_FILL;
     info->simd_width = SIMD_WIDTH;
     info->max_threads_per_threadgroup =
         (uint32_t)attribute(driver, *handle, CU_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
@@ -93,7 +96,12 @@ static ingot_status apply_desc(struct cuda_device *device, const ingot_device_de
                        "is %u",
                        desc->threadgroup_memory, device->base.info.name, most);
     }
-    device->base.most_threadgroup_memory = most;
+    device->base.capabilities = (struct ig_capabilities){
+        .max_threadgroup_memory = most,
+        .batch_scratch_bytes = (uint64_t)128 << 20,
+        .has_concurrent_simdgroups = true,
+        .has_fast_reciprocal_root = true,
+    };
     if (desc->threadgroup_memory) {
         device->base.info.max_threadgroup_memory = desc->threadgroup_memory;
     }
@@ -329,8 +337,16 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     return INGOT_OK;
 }
 
+/* A level holds for the one of which it is a card's own, too ("sm_90" for "sm_90a"). */
+static bool level_holds(const char *level, const char *target) {
+    const size_t length = strlen(level);
+    return !strncmp(level, target, length) && (!target[length] || !strcmp(target + length, "a"));
+}
+
 const struct ig_device_kind ig_cuda_device_kind = {
     .name = "cuda",
+    .abi_version = INGOT_CUDA_ABI_VERSION,
+    .level_holds = level_holds,
     .count = device_count,
     .absence = device_absence,
     .describe = device_describe,
