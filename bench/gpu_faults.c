@@ -1,6 +1,6 @@
 /*
  * gpu_faults ARCHIVE [DEVICE]: what a program can do after its kernels failed on a GPU. Exit status
- * 1 when that is not what docs/cuda.md says.
+ * 1 when that is not what docs/design/cuda-device.md says.
  *
  * ARCHIVE holds bench/gpu_faults.metal. A kernel that leaves its memory, twice: the error names it,
  * the device opens again and computes. One that does not end: it is stopped, and so again. Then how

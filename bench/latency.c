@@ -3,7 +3,7 @@
  *   one threadgroup on an idle stream, from submission to the return of the wait;
  *   each of a thousand queued dispatches; a barrier between 32 SIMD-groups;
  *   a kernel compiled from nothing and from the cache; resident memory.
- * Usage: latency   (finds ingotc as libingot does; see docs/architecture.md)
+ * Usage: latency   (finds ingotc as libingot does; see docs/design/pipeline.md)
  */
 #include <stdio.h>
 #include <stdlib.h>

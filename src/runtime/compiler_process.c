@@ -1,6 +1,6 @@
 /*
  * Running ingotc. Requires nothing; provides archive bytes or an error whose
- * message holds the compiler's diagnostics. The contract is "ingotc" in docs/architecture.md.
+ * message holds the compiler's diagnostics. The contract is in docs/design/pipeline.md.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * The parts of ingotc between bitcode and archive, in the order in which pipeline.c uses them.
- * See docs/architecture.md.
+ * See docs/design/pipeline.md.
  */
 #ifndef INGOT_COMPILER_DRIVER_H
 #define INGOT_COMPILER_DRIVER_H

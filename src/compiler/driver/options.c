@@ -1,4 +1,4 @@
-/* The command line of ingotc, and where its parts lie. See "ingotc" in docs/architecture.md. */
+/* The command line of ingotc, and where its parts lie. See docs/design/pipeline.md. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
