@@ -3,10 +3,10 @@
  *
  * This header is the only thing that the compiler and the runtime share. The in-memory
  * model below is what both sides use; archive_write.c lays it out as bytes and
- * archive_read.c checks and reads it. The byte format is described in docs/design/archive-format.md:
- * a 64-byte header (magic "INGOT\r\n\x1a", format version, total size, SHA-256 of the
- * rest), a string table, fixed-size little-endian records, then blobs aligned to 64.
- * The reader trusts nothing: a file cut or changed at any byte is refused.
+ * archive_read.c checks and reads it. The byte format is described in
+ * docs/design/archive-format.md: a 64-byte header (magic "INGOT\r\n\x1a", format version, total
+ * size, SHA-256 of the rest), a string table, fixed-size little-endian records, then blobs aligned
+ * to 64. The reader trusts nothing: a file cut or changed at any byte is refused.
  */
 #ifndef INGOT_BASE_ARCHIVE_H
 #define INGOT_BASE_ARCHIVE_H

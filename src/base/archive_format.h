@@ -1,4 +1,5 @@
-/* The byte layout of an .ingot archive, shared by its writer and its reader; see docs/design/archive-format.md.
+/* The byte layout of an .ingot archive, shared by its writer and its reader; see
+ * docs/design/archive-format.md.
  */
 #ifndef INGOT_BASE_ARCHIVE_FORMAT_H
 #define INGOT_BASE_ARCHIVE_FORMAT_H
