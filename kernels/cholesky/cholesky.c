@@ -1,8 +1,8 @@
 /* cholesky on the host: one matrix per SIMD-group, or the blocked form, which works on the upper
  * factor; the lower one is turned on the way in and out. */
 #include "cholesky/cholesky_args.h"
+#include "common/matrices.h"
 #include "convert/convert.h"
-#include "convert/matrices.h"
 
 enum { KNOB_SIMD, KNOB_TINY, KNOB_WHOLE };
 static const ingot_ops_knob knobs[] = {

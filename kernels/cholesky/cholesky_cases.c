@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "convert/case_matrices.h"
+#include "common/matrices_cases.h"
 
 enum { A, FACTOR, INFO };
 enum { UPPER = 1, NO_INFO = 2, IN_PLACE = 4, TRANSPOSED = 8, FAR_APART = 16 };

@@ -3,8 +3,8 @@
  * several launches. */
 #include "convert/convert.h"
 
+#include "common/matrices.h"
 #include "convert/convert_args.h"
-#include "convert/matrices.h"
 #include "ingot/ops/convert.h"
 
 enum { KNOB_GROUP };

@@ -1,8 +1,8 @@
 /* eigh on the host: one launch, a SIMD-group per matrix, up to 64 x 64, by Jacobi or by tridiagonal
  * form and QL; the latter in many launches for larger ones. Batches go in parts whose scratch
  * memory stays moderate. */
+#include "common/matrices.h"
 #include "convert/convert.h"
-#include "convert/matrices.h"
 #include "eigh/eigh_args.h"
 #include "eigh/spectrum.h"
 

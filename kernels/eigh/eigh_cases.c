@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/case_matrices.h"
+#include "common/matrices_cases.h"
 #include "eigh/eigh_reference.h"
 
 enum { A, VALUES, VECTORS };

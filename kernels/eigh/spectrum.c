@@ -1,7 +1,7 @@
 /* What the host code of eigh and svd shares. */
 #include "eigh/spectrum.h"
 
-#include "convert/matrices.h"
+#include "common/matrices.h"
 
 bool igo_spectrum(struct igo_call *call, const char *name, const ingot_tensor *t,
                   const ingot_tensor *a, int64_t extent, const char *meaning) {

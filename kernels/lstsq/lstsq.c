@@ -2,8 +2,8 @@
  * full rank, a triangle is all there is to solve; the kernel with pivoting does the others. */
 #include "lstsq/lstsq_args.h"
 
+#include "common/matrices.h"
 #include "convert/convert.h"
-#include "convert/matrices.h"
 #include "qr/qr.h"
 #include "triangular/triangular.h"
 

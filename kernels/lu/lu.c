@@ -2,8 +2,8 @@
  */
 #include "lu/lu_args.h"
 
+#include "common/matrices.h"
 #include "convert/convert.h"
-#include "convert/matrices.h"
 #include "triangular/triangular.h"
 
 enum { KNOB_SIMD, KNOB_PANEL, KNOB_WHOLE, KNOB_TINY };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "convert/case_matrices.h"
+#include "common/matrices_cases.h"
 
 enum { A, B, OUT, PIVOTS, INFO };
 enum { IN_PLACE = 1, NO_INFO = 2, TRANSPOSED = 4, FAR_APART = 8 };

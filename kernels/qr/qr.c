@@ -1,8 +1,8 @@
 /* qr on the host: checks, and the choice between one matrix per SIMD-group and the blocked form. */
 #include "qr/qr.h"
 
+#include "common/matrices.h"
 #include "convert/convert.h"
-#include "convert/matrices.h"
 #include "qr/qr_args.h"
 
 enum { KNOB_SIMD, KNOB_PANEL };

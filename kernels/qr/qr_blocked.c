@@ -1,6 +1,6 @@
 /* The blocked QR on the host: scale the columns, then for each panel of 32 columns factor it and
  * apply its block reflector to the columns on its right. */
-#include "convert/matrices.h"
+#include "common/matrices.h"
 #include "qr/qr.h"
 #include "qr/qr_args.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "convert/case_matrices.h"
+#include "common/matrices_cases.h"
 
 enum { A, Q, R };
 enum { COMPLETE = 1, NO_Q = 2, TRANSPOSED = 4, FAR_APART = 8 };

@@ -2,7 +2,7 @@
 #ifndef INGOT_KERNELS_SVD_H
 #define INGOT_KERNELS_SVD_H
 
-#include "convert/matrices.h"
+#include "common/matrices.h"
 #include "svd/svd_args.h"
 
 enum { SVD_SHARED_FLOATS = 128 + 2 * 32 + 64 }; /* svd_shared of jacobi.h */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/case_matrices.h"
+#include "common/matrices_cases.h"
 #include "svd/svd_reference.h"
 
 enum { A, U, S, VH };

@@ -1,8 +1,8 @@
 /* triangular_solve on the host. */
 #include "triangular/triangular.h"
 
+#include "common/matrices.h"
 #include "convert/convert.h"
-#include "convert/matrices.h"
 #include "triangular/triangular_args.h"
 
 enum { KNOB_SIMD };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "convert/case_matrices.h"
+#include "common/matrices_cases.h"
 
 enum { A, B, X };
 enum {

@@ -1,6 +1,6 @@
 /* Host-side checks and counts for operations on batches of matrices, [..., rows, columns]. */
-#ifndef INGOT_KERNELS_MATRICES_H
-#define INGOT_KERNELS_MATRICES_H
+#ifndef INGOT_KERNELS_COMMON_MATRICES_H
+#define INGOT_KERNELS_COMMON_MATRICES_H
 
 #include "ops/call.h"
 

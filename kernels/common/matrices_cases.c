@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "convert/case_matrices.h"
+#include "common/matrices_cases.h"
 
 const char *igh_matrix_kind_name(enum igh_matrix_kind kind) {
     static const char *const names[] = {

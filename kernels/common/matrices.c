@@ -1,5 +1,5 @@
 /* Checks that operations on batches of matrices share. */
-#include "convert/matrices.h"
+#include "common/matrices.h"
 
 int64_t igo_batch(const ingot_tensor *t, uint32_t inner) {
     int64_t count = 1;

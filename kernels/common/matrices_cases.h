@@ -1,7 +1,7 @@
 /* Matrices for the cases of linear algebra, and what is measured on results. Double precision,
  * dense row-major. */
-#ifndef INGOT_KERNELS_CASE_MATRICES_H
-#define INGOT_KERNELS_CASE_MATRICES_H
+#ifndef INGOT_KERNELS_COMMON_MATRICES_CASES_H
+#define INGOT_KERNELS_COMMON_MATRICES_CASES_H
 
 #include "harness/harness.h"
 
