@@ -2,22 +2,22 @@
  * through memory in stripes. */
 #include <stdint.h>
 
-#include "runtime/cpu/walk.h"
+#include "runtime/cpu/threadgroup_walk.h"
 #include "runtime_support.h"
 
 /* ---- the walk ---- */
 
-static void check_walk(const uint32_t groups[3], uint64_t first, uint64_t count, uint64_t turn,
+static void check_walk(const uint32_t groups[3], uint64_t first, uint64_t count, uint64_t unit,
                        uint32_t most) {
     static uint8_t seen[4096];
-    struct cpu_walk walk;
+    struct cpu_group_walk walk;
     memset(seen, 0, sizeof seen);
     uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2], visited = 0;
     bool right = true, more = true;
-    cpu_walk_begin(&walk, groups, first, count, turn);
+    cpu_group_walk_begin(&walk, groups, first, count, unit);
     while (more && right) {
-        const uint32_t *at = cpu_walk_position(&walk);
-        uint32_t n = cpu_walk_most(&walk);
+        const uint32_t *at = cpu_group_walk_position(&walk);
+        uint32_t n = cpu_group_walk_most(&walk);
         n = n < most ? n : most;
         right = n > 0 && at[0] + n <= groups[0] && at[1] < groups[1] && at[2] < groups[2];
         uint64_t index = ((uint64_t)at[2] * groups[1] + at[1]) * groups[0] + at[0];
@@ -26,7 +26,7 @@ static void check_walk(const uint32_t groups[3], uint64_t first, uint64_t count,
             right = seen[index + i]++ == 0;
         }
         visited += n;
-        more = right && cpu_walk_on(&walk, n);
+        more = right && cpu_group_walk_on(&walk, n);
     }
     CHECK(right && visited == count && first + count <= total);
 }
@@ -50,16 +50,16 @@ static void test_walks(void) {
 }
 
 static void test_turns(void) {
-    struct cpu_walk walk;
+    struct cpu_group_walk walk;
     const uint32_t groups[] = {100, 1, 1}, expected[] = {0, 50, 3, 53, 6, 56};
-    cpu_walk_begin(&walk, groups, 0, 100, 3);
+    cpu_group_walk_begin(&walk, groups, 0, 100, 3);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        CHECK(cpu_walk_position(&walk)[0] == expected[i] && cpu_walk_most(&walk) == 3);
-        CHECK(cpu_walk_on(&walk, 3));
+        CHECK(cpu_group_walk_position(&walk)[0] == expected[i] && cpu_group_walk_most(&walk) == 3);
+        CHECK(cpu_group_walk_on(&walk, 3));
     }
-    cpu_walk_begin(&walk, groups, 10, 90, 0);
-    CHECK(cpu_walk_position(&walk)[0] == 10 && cpu_walk_most(&walk) == 90);
-    CHECK(!cpu_walk_on(&walk, 90));
+    cpu_group_walk_begin(&walk, groups, 10, 90, 0);
+    CHECK(cpu_group_walk_position(&walk)[0] == 10 && cpu_group_walk_most(&walk) == 90);
+    CHECK(!cpu_group_walk_on(&walk, 90));
 }
 
 /* ---- dispatches ---- */

@@ -18,11 +18,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/cpu_abi.h"
 #include "runtime/cpu/fiber.h"
-#include "runtime/cpu/walk.h"
+#include "runtime/cpu/threadgroup_walk.h"
 #include "runtime/objects.h"
 
 #define CPU_MAX_THREADS    1024u
@@ -32,7 +33,9 @@
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 #define CPU_UNKNOWN_WORK   UINT64_MAX
 #define CPU_MAX_RANKS      1024
-#define CPU_DEFER_NS       15000u /* of work may wait for who waits for it */
+#define CPU_DEFER_NS       15000u              /* of work may wait for who waits for it */
+#define CPU_CHUNK_NS       2000u               /* what a claim should cost at least */
+#define CPU_BLIT_BLOCK     ((uint64_t)1 << 20) /* bytes of a copy or fill that are a piece */
 
 struct cpu_device;
 struct cpu_stream;
@@ -67,9 +70,10 @@ struct cpu_command {
     bool is_brief;    /* who helps with it stays for the next */
     bool is_compared; /* what it costs with and without stripes */
     uint64_t stretch; /* pieces claimed at most, from the shares' ends on; 0: from their start */
-    uint32_t turn;    /* blocks of a stripe at a time; 0: a thread goes through without stripes */
-    uint32_t split;   /* blocks that a threadgroup is cut into, in x, when it is run by rows */
-    uint32_t shares;  /* of the pieces, when open: as many threads take part at most */
+    uint32_t
+        stripe_unit; /* blocks of a stripe at a time; 0: a thread goes through without stripes */
+    uint32_t split;  /* blocks that a threadgroup is cut into, in x, when it is run by rows */
+    uint32_t shares; /* of the pieces, when open: as many threads take part at most */
     uint32_t most_shares; /* that are worth it; 0: one per worker */
     atomic_bool failed;   /* set once, by whoever then writes error */
     struct ig_error error;
@@ -148,7 +152,7 @@ struct cpu_executor {
     uint32_t next_shape;
 
     struct cpu_command *command;
-    struct cpu_walk walk;                  /* through the running chunk */
+    struct cpu_group_walk walk;            /* through the running chunk */
     uint32_t alone_count;                  /* commands run alone so far */
     uint64_t moved;                        /* when it last left a crowded CPU */
     const struct cpu_stream *brief_stream; /* whose brief command it last took part in, */
@@ -255,15 +259,15 @@ enum cpu_stream_state {
     CPU_STREAM_BLOCKED, /* on an event */
 };
 
-/* Helpers who stay for the next command of little work: they join a round of it without a lock. */
-#define CPU_ROUND_CLOSED ((uint64_t)1 << 15)
-#define CPU_ROUND_STEP   ((uint64_t)1 << 16) /* below: those who joined, and whether it is closed */
-struct cpu_rounds {
-    _Alignas(64) _Atomic uint64_t current;
+/* team.c: helpers who stay for the next brief command, and join a round of it without a lock. */
+#define CPU_TEAM_CLOSED ((uint64_t)1 << 15)
+#define CPU_TEAM_ROUND  ((uint64_t)1 << 16) /* below: who joined, and whether it is closed */
+struct cpu_team {
+    _Alignas(64) _Atomic uint64_t round;
     _Atomic(struct cpu_command *) command;
     atomic_uint helpers;               /* so many may join */
-    _Alignas(64) atomic_uint finished; /* of those who joined the current one */
-    atomic_uint attending;
+    _Alignas(64) atomic_uint finished; /* of those who joined the current round */
+    atomic_uint members;               /* who spin for the next one */
 };
 
 /* What is left of a share of the active command. */
@@ -298,7 +302,7 @@ struct cpu_stream {
     _Atomic uint64_t wake_at;   /* so many completed commands wake who sleeps; 0: nobody does */
     _Atomic uint64_t cancelled; /* so many commands are to be ended if they are not completed */
 
-    struct cpu_rounds rounds;
+    struct cpu_team team;
 
     /* On a line of its own: who waits polls it. */
     _Alignas(64) _Atomic uint64_t completed;
@@ -335,14 +339,50 @@ void cpu_pool_done(struct cpu_device *device);
 struct cpu_executor *cpu_pool_borrow(struct cpu_device *device);
 void cpu_pool_return(struct cpu_executor *executor);
 
-/* lead.c: what a command costs one thread, judged by what its kernel cost before. */
+/* command_plan.c: what a command costs one thread, judged by what its kernel cost before. */
 uint64_t cpu_expected_work(const struct cpu_command *command);
-/* Runs the stream's commands until there are none or `until` are completed. */
-void cpu_lead(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
-/* Helps with the open command; leads on if it was the last to leave. */
-void cpu_help(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
+/* Decides how the command runs; true when the leader should run it alone. */
+bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *stream,
+                      struct cpu_command *command);
+/* The most that one claim may take, so that threads finish at about the same time. */
+uint64_t cpu_largest_chunk(const struct cpu_executor *executor, const struct cpu_command *command);
+void cpu_note_cost(struct cpu_code *code, uint64_t nanoseconds, uint64_t groups);
+/* Of the calling thread on its CPU, in ns, where two orders are compared: it may lose its CPU to
+ * others for longer than they differ. Else 0. */
+uint64_t cpu_time_to_compare(const struct cpu_command *command);
+/* `groups` of such a command took since `start`. */
+void cpu_note_order(const struct cpu_command *command, uint64_t start, uint64_t groups);
 
-/* stream.c of the CPU */
+/* work_sharing.c: runs some pieces of a command; a failure becomes the command's. */
+void cpu_run_pieces(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
+                    uint64_t count);
+/* Cuts an open command into shares, at most one per worker and one per chunk. */
+void cpu_make_shares(struct cpu_stream *stream, struct cpu_command *command);
+/* Claims chunks and runs them, until there are none. */
+void cpu_take_part(struct cpu_executor *executor, struct cpu_stream *stream,
+                   struct cpu_command *command, bool notes_cost);
+
+/* team.c */
+static inline uint32_t cpu_team_size(const struct cpu_stream *stream) {
+    return atomic_load_explicit(&stream->team.members, memory_order_relaxed);
+}
+/* Is the team large enough to do without the pool? That takes locks, and may wake others. */
+bool cpu_team_can_run(const struct cpu_stream *stream, const struct cpu_command *command);
+/* Runs the command with those of the team who come in time; the caller leads on. */
+void cpu_team_run(struct cpu_executor *executor, struct cpu_stream *stream,
+                  struct cpu_command *command);
+/* A member of the team takes part in the rounds that follow, until there is none for a while, there
+ * is other work, or `until` commands are completed. */
+void cpu_team_follow(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
+
+/* run_commands.c: leads the stream: runs its commands until there are none or `until` are
+ * completed. */
+void cpu_run_commands(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
+/* Helps with the open command; leads on if it was the last to leave. */
+void cpu_help_with_command(struct cpu_executor *executor, struct cpu_stream *stream,
+                           uint64_t until);
+
+/* cpu_stream.c */
 ingot_status cpu_stream_open(ingot_device *device, void **stream, struct ig_error *error);
 void cpu_stream_close(void *stream);
 ingot_status cpu_stream_dispatch(void *stream, const struct ig_launch *launch,
@@ -394,6 +434,17 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
 /* The next lower level, whose code runs at `level` too; NULL: none. */
 const char *cpu_level_below(const char *level);
 void cpu_model_name(char *name, size_t size);
+
+/* Whoever submitted the next command has it in its cache. */
+static inline void cpu_prefetch_command(const struct cpu_command *command) {
+    if (!command) {
+        return;
+    }
+    const char *bytes = (const char *)command;
+    for (size_t at = 0; at <= offsetof(struct cpu_command, payload); at += 64) {
+        __builtin_prefetch(bytes + at);
+    }
+}
 
 static inline void cpu_relax(void) {
 #if defined(__x86_64__)

@@ -35,8 +35,8 @@ static void forget_work(struct cpu_stream *stream) {
     stream->runnable_next = stream->runnable_previous = NULL;
     atomic_store(&stream->state, CPU_STREAM_IDLE);
     atomic_store(&stream->participants, 0);
-    atomic_store(&stream->rounds.current, CPU_ROUND_CLOSED);
-    atomic_store(&stream->rounds.attending, 0);
+    atomic_store(&stream->team.round, CPU_TEAM_CLOSED);
+    atomic_store(&stream->team.members, 0);
     atomic_store(&stream->deferred, false);
     stream->busy = false;
     stream->deferred_ns = 0;

@@ -13,7 +13,6 @@
 #define WAIT_SPIN_NS 50000u
 #define OFTEN        16
 #define SELDOM       64
-#define BLIT_BLOCK   ((uint64_t)1 << 20)
 #define MAX_PENDING  65536u
 #define ROOM         256u /* is made at a time when so many are pending */
 
@@ -65,7 +64,7 @@ ingot_status cpu_stream_open(ingot_device *device, void **result, struct ig_erro
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
     }
     memset(stream->shares, 0, shares);
-    atomic_store(&stream->rounds.current, CPU_ROUND_CLOSED);
+    atomic_store(&stream->team.round, CPU_TEAM_CLOSED);
     cpu_stream_locks(stream);
     list_stream(stream);
     *result = stream;
@@ -80,7 +79,7 @@ void cpu_stream_close(void *handle) {
         pthread_cond_wait(&stream->progress, &stream->lock);
     }
     pthread_mutex_unlock(&stream->lock);
-    while (atomic_load(&stream->rounds.attending) != 0) {
+    while (atomic_load(&stream->team.members) != 0) {
         sched_yield(); /* for some µs: nothing comes any more */
     }
     unlist_stream(stream);
@@ -300,7 +299,7 @@ ingot_status cpu_stream_copy(void *handle, ingot_buffer *source, uint64_t source
     /* One piece is one memmove; only ranges apart may be cut up. */
     command->pieces = overlap(source, source_offset, destination, destination_offset, length)
                           ? 1
-                          : (length + BLIT_BLOCK - 1) / BLIT_BLOCK;
+                          : (length + CPU_BLIT_BLOCK - 1) / CPU_BLIT_BLOCK;
     ingot_buffer_retain(source);
     ingot_buffer_retain(destination);
     submit(stream, command);
@@ -318,7 +317,7 @@ ingot_status cpu_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offset
     command->u.blit.destination_offset = offset;
     command->u.blit.length = length;
     command->u.blit.value = value;
-    command->pieces = (length + BLIT_BLOCK - 1) / BLIT_BLOCK;
+    command->pieces = (length + CPU_BLIT_BLOCK - 1) / CPU_BLIT_BLOCK;
     ingot_buffer_retain(buffer);
     submit(stream, command);
     return INGOT_OK;
@@ -369,9 +368,9 @@ static bool help_stream(struct cpu_stream *stream, uint64_t target) {
     if (role != CPU_NO_ROLE) {
         cpu_thread_enter(executor);
         if (role == CPU_LEADER) {
-            cpu_lead(executor, stream, target);
+            cpu_run_commands(executor, stream, target);
         } else {
-            cpu_help(executor, stream, target);
+            cpu_help_with_command(executor, stream, target);
         }
         cpu_thread_leave(executor);
         cpu_pool_done(stream->device);

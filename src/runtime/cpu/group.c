@@ -258,13 +258,13 @@ static void run_group(struct cpu_executor *executor, const struct ingot_cpu_kern
 IG_NEVER_RETURNS static void run_chunk(void *context) {
     struct cpu_executor *executor = context;
     const struct ingot_cpu_kernel *kernel = executor->command->u.dispatch.code->kernel;
-    struct cpu_walk *walk = &executor->walk;
+    struct cpu_group_walk *walk = &executor->walk;
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
     uint32_t count;
     cpu_reenter_kernel(executor);
     do {
-        const uint32_t *position = cpu_walk_position(walk);
-        count = kernel->row ? run_in_rows(executor, position, cpu_walk_most(walk)) : 0;
+        const uint32_t *position = cpu_group_walk_position(walk);
+        count = kernel->row ? run_in_rows(executor, position, cpu_group_walk_most(walk)) : 0;
         if (count == 0) {
             if (!set_group(executor, position, &ids)) {
                 break;
@@ -272,7 +272,7 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
             run_group(executor, kernel, ids);
             count = 1;
         }
-    } while (cpu_walk_on(walk, count));
+    } while (cpu_group_walk_on(walk, count));
     cpu_escape(executor);
 }
 
@@ -423,7 +423,7 @@ static bool run_with_barriers(struct cpu_executor *executor) {
     executor->run = 1;
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
     do {
-        if (!set_group(executor, cpu_walk_position(&executor->walk), &ids)) {
+        if (!set_group(executor, cpu_group_walk_position(&executor->walk), &ids)) {
             return false;
         }
         uint32_t count = executor->group.simdgroup_count;
@@ -437,7 +437,7 @@ static bool run_with_barriers(struct cpu_executor *executor) {
         if (executor->failure.kind != CPU_NO_FAILURE) {
             return false;
         }
-    } while (cpu_walk_on(&executor->walk, 1));
+    } while (cpu_group_walk_on(&executor->walk, 1));
     return true;
 }
 
@@ -446,8 +446,8 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
     const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
     executor->failure.kind = CPU_NO_FAILURE;
     const uint32_t *groups = command->u.dispatch.groups, split = command->split;
-    cpu_walk_begin(&executor->walk, (uint32_t[]){groups[0] * split, groups[1], groups[2]},
-                   first * split, count * split, command->turn);
+    cpu_group_walk_begin(&executor->walk, (uint32_t[]){groups[0] * split, groups[1], groups[2]},
+                         first * split, count * split, command->stripe_unit);
     begin_command(executor, command);
     bool fibers = (kernel->flags & INGOT_CPU_KERNEL_BARRIERS) != 0 &&
                   executor->group.full_simdgroup_count > 1;

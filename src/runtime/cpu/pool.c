@@ -299,9 +299,9 @@ static void *worker(void *argument) {
         if (role != CPU_NO_ROLE) {
             pthread_mutex_unlock(&device->lock);
             if (role == CPU_LEADER) {
-                cpu_lead(executor, stream, UINT64_MAX);
+                cpu_run_commands(executor, stream, UINT64_MAX);
             } else {
-                cpu_help(executor, stream, UINT64_MAX);
+                cpu_help_with_command(executor, stream, UINT64_MAX);
             }
             has_spun = false;
             pthread_mutex_lock(&device->lock);
