@@ -5,6 +5,7 @@
  * Does not: change the kernel.
  */
 #include "compiler/analysis/analysis_internal.h"
+#include "compiler/ir/walk.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -72,8 +73,7 @@ static ingot_status collect_values(struct igv_work *work) {
     struct igv_indices *indices = analysis->index;
     size_t count = 0;
     for (unsigned b = 0; b < analysis->block_count; b++) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(analysis->blocks[b].block); i;
-             i = LLVMGetNextInstruction(i)) {
+        igi_each_in_block(i, analysis->blocks[b].block) {
             count++;
         }
     }
@@ -88,7 +88,7 @@ static ingot_status collect_values(struct igv_work *work) {
     for (unsigned b = 0; b < analysis->block_count; b++) {
         LLVMBasicBlockRef block = analysis->blocks[b].block;
         igv_index_put(&indices->blocks, LLVMBasicBlockAsValue(block), b);
-        for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+        igi_each_in_block(i, block) {
             struct igv_value *value = &analysis->values[analysis->value_count];
             value->value = i;
             value->block = b;

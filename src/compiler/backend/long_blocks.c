@@ -5,16 +5,19 @@
  * instruction selection (CodeGenPrepare would). Instructions and their order stay as they are.
  */
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 /* Variables are allocated once, in the first block: they come before what is cut off. */
 static void allocate_first(LLVMBuilderRef builder, LLVMBasicBlockRef entry) {
-    LLVMValueRef first = LLVMGetFirstInstruction(entry), next;
-    while (LLVMIsAAllocaInst(first)) {
-        first = LLVMGetNextInstruction(first);
+    LLVMValueRef first = NULL;
+    igi_each_in_block(in, entry) {
+        if (!LLVMIsAAllocaInst(in)) {
+            first = in;
+            break;
+        }
     }
     LLVMPositionBuilderBefore(builder, first);
-    for (LLVMValueRef in = first; in; in = next) {
-        next = LLVMGetNextInstruction(in);
+    igi_each_from_safe(in, first) {
         if (LLVMIsAAllocaInst(in)) {
             LLVMInstructionRemoveFromParent(in);
             LLVMInsertIntoBuilder(builder, in);
@@ -34,11 +37,10 @@ static unsigned cut_front(LLVMBuilderRef builder, LLVMBasicBlockRef block, unsig
     LLVMReplaceAllUsesWith(LLVMBasicBlockAsValue(block), LLVMBasicBlockAsValue(front));
     LLVMPositionBuilderAtEnd(builder, front);
     unsigned moved = 0;
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block), next; in; in = next) {
+    igi_each_in_block_safe(in, block) {
         if (moved >= length && !LLVMIsAPHINode(in) && !LLVMIsAAllocaInst(in)) {
             break;
         }
-        next = LLVMGetNextInstruction(in);
         LLVMInstructionRemoveFromParent(in);
         LLVMInsertIntoBuilder(builder, in);
         moved++;
@@ -49,22 +51,14 @@ static unsigned cut_front(LLVMBuilderRef builder, LLVMBasicBlockRef block, unsig
     return moved;
 }
 
-static unsigned block_length(LLVMBasicBlockRef block) {
-    unsigned length = 0;
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
-        length++;
-    }
-    return length;
-}
-
 void igc_cut_long_blocks(LLVMModuleRef module, unsigned length) {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         if (!LLVMIsDeclaration(f)) {
             allocate_first(builder, LLVMGetEntryBasicBlock(f));
         }
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            for (unsigned left = block_length(b); left > 2 * length;) {
+        igi_each_block(b, f) {
+            for (unsigned left = igi_block_length(b); left > 2 * length;) {
                 left -= cut_front(builder, b, length);
             }
         }

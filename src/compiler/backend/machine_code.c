@@ -21,6 +21,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum {
     BASE_SECONDS = 6,
@@ -41,10 +42,10 @@ struct size {
 
 static struct size measure(LLVMModuleRef module) {
     struct size size = {0};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+    igi_each_function(f, module) {
+        igi_each_block(b, f) {
             unsigned count = 0;
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            igi_each_in_block(i, b) {
                 count++;
             }
             size.instructions += count;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 struct facts {
     LLVMContextRef context;
@@ -89,13 +90,10 @@ void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection
         bool is_buffer = reflection->arguments[i].kind == INGOT_ARGUMENT_BUFFER;
         *(is_buffer ? &facts.buffer_count : &facts.threadgroup_count) += 1;
     }
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
-                 in = LLVMGetNextInstruction(in)) {
-                if (LLVMIsALoadInst(in)) {
-                    visit_load(&facts, layout, LLVMGetParam(f, 0), in);
-                }
+    igi_each_function(f, module) {
+        igi_each_instruction(in, f) {
+            if (LLVMIsALoadInst(in)) {
+                visit_load(&facts, layout, LLVMGetParam(f, 0), in);
             }
         }
     }

@@ -8,6 +8,7 @@
 
 #include "compiler/analysis/analysis.h"
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum {
     LARGE_KERNEL = 1500,      /* instructions: above, as few variants as possible */
@@ -120,27 +121,24 @@ static bool is_streaming(const struct shape *shape) {
 
 static struct shape measure(LLVMValueRef kernel) {
     struct shape shape = {.grid_only = true};
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            shape.instructions++;
-            weigh(&shape, in);
-            if (!LLVMIsACallInst(in)) {
-                continue;
-            }
-            size_t length;
-            LLVMValueRef callee = LLVMGetCalledValue(in);
-            const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-            shape.grid_only &= fits_rows(in, name);
-            shape.says_streaming |= !strcmp(name, "__ingot_streaming");
-            if (strcmp(name, "__ingot_thread_position_in_grid") &&
-                strcmp(name, "__ingot_thread_position_in_threadgroup")) {
-                continue;
-            }
-            LLVMValueRef dim = LLVMGetOperand(in, 0);
-            for (unsigned d = 0; d < 3; d++) {
-                shape.positions[d] |=
-                    !LLVMIsAConstantInt(dim) || LLVMConstIntGetZExtValue(dim) == d;
-            }
+    igi_each_instruction(in, kernel) {
+        shape.instructions++;
+        weigh(&shape, in);
+        if (!LLVMIsACallInst(in)) {
+            continue;
+        }
+        size_t length;
+        LLVMValueRef callee = LLVMGetCalledValue(in);
+        const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
+        shape.grid_only &= fits_rows(in, name);
+        shape.says_streaming |= !strcmp(name, "__ingot_streaming");
+        if (strcmp(name, "__ingot_thread_position_in_grid") &&
+            strcmp(name, "__ingot_thread_position_in_threadgroup")) {
+            continue;
+        }
+        LLVMValueRef dim = LLVMGetOperand(in, 0);
+        for (unsigned d = 0; d < 3; d++) {
+            shape.positions[d] |= !LLVMIsAConstantInt(dim) || LLVMConstIntGetZExtValue(dim) == d;
         }
     }
     return shape;
@@ -245,16 +243,13 @@ static ingot_status add_versions(struct versions *v, const struct shape *shape) 
 static uint32_t stack_bound(LLVMModuleRef module) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
     uint64_t most = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         uint64_t arrays = 0, spills = 0;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
-                 in = LLVMGetNextInstruction(in)) {
-                if (LLVMIsAAllocaInst(in)) {
-                    arrays += LLVMABISizeOfType(layout, LLVMGetAllocatedType(in)) + 64;
-                } else if (LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMVectorTypeKind) {
-                    spills += 64;
-                }
+        igi_each_instruction(in, f) {
+            if (LLVMIsAAllocaInst(in)) {
+                arrays += LLVMABISizeOfType(layout, LLVMGetAllocatedType(in)) + 64;
+            } else if (LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMVectorTypeKind) {
+                spills += 64;
             }
         }
         arrays += spills < MAX_SPILLS ? spills : MAX_SPILLS;
@@ -268,7 +263,7 @@ static ingot_status clean_up(LLVMModuleRef module, LLVMTargetMachineRef machine,
                              struct ig_error *error) {
     ingot_status status = INGOT_OK;
     unsigned blocks = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         blocks += LLVMCountBasicBlocks(f);
     }
     if (blocks > MANY_BLOCKS) {

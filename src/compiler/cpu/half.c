@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/edit.h"
+#include "compiler/ir/walk.h"
 
 static bool is_half(LLVMTypeRef type) {
     if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) {
@@ -90,16 +92,11 @@ static LLVMValueRef promote(LLVMModuleRef module, LLVMBuilderRef builder, LLVMVa
 
 void igc_promote_half(LLVMModuleRef module) {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            LLVMValueRef next;
-            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = next) {
-                next = LLVMGetNextInstruction(in);
-                LLVMValueRef replacement = promote(module, builder, in);
-                if (replacement) {
-                    LLVMReplaceAllUsesWith(in, replacement);
-                    LLVMInstructionEraseFromParent(in);
-                }
+    igi_each_function(f, module) {
+        igi_each_instruction_safe(in, f) {
+            LLVMValueRef replacement = promote(module, builder, in);
+            if (replacement) {
+                igi_replace(in, replacement);
             }
         }
     }

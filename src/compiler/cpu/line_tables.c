@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 void igc_lines_start(struct igc_lines *lines, LLVMModuleRef module, LLVMValueRef kernel) {
     static const char producer[] = "ingotc";
@@ -42,7 +43,7 @@ void igc_lines_finish(struct igc_lines *lines, LLVMModuleRef module) {
         return;
     }
     LLVMContextRef context = LLVMGetModuleContext(module);
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
         if (LLVMIsDeclaration(f) || LLVMGetSubprogram(f)) {
@@ -52,12 +53,9 @@ void igc_lines_finish(struct igc_lines *lines, LLVMModuleRef module) {
         LLVMMetadataRef place =
             LLVMDIBuilderCreateDebugLocation(context, lines->line, 0, description, NULL);
         LLVMSetSubprogram(f, description);
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
-                 in = LLVMGetNextInstruction(in)) {
-                if (LLVMIsACallInst(in)) {
-                    LLVMInstructionSetDebugLoc(in, place);
-                }
+        igi_each_instruction(in, f) {
+            if (LLVMIsACallInst(in)) {
+                LLVMInstructionSetDebugLoc(in, place);
             }
         }
     }

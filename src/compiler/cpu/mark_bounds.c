@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum { MOST_BLOCKS = 16, MOST_STEPS = 12 };
 
@@ -98,7 +99,7 @@ static bool has_effect(LLVMValueRef instruction) {
 }
 
 static bool block_has_effect(LLVMBasicBlockRef block) {
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+    igi_each_in_block(in, block) {
         if (has_effect(in) || LLVMGetInstructionOpcode(in) == LLVMPHI) {
             return true;
         }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum { SPARE_BYTES = 16, MOST_LANES = 64 };
 
@@ -121,17 +122,13 @@ static void unmask(struct spare *s, LLVMValueRef in, enum kind kind) {
 void igc_unmask_memory(LLVMModuleRef module) {
     struct spare s = {.context = LLVMGetModuleContext(module)};
     s.builder = LLVMCreateBuilderInContext(s.context);
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         s.function = f;
         s.place = NULL;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            LLVMValueRef next;
-            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = next) {
-                next = LLVMGetNextInstruction(in);
-                enum kind kind = kind_of(in);
-                if (kind != NONE) {
-                    unmask(&s, in, kind);
-                }
+        igi_each_instruction_safe(in, f) {
+            enum kind kind = kind_of(in);
+            if (kind != NONE) {
+                unmask(&s, in, kind);
             }
         }
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum { THREADGROUP_ALIGN = 16 };
 
@@ -46,7 +47,7 @@ static bool in_set(const struct description *d, LLVMValueRef function) {
 
 /* Adds the functions that use `value`, in instructions or through constants, to the set. */
 static void add_users(struct description *d, LLVMValueRef value) {
-    for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, value) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsAInstruction(user)) {
             LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(user));
@@ -74,7 +75,7 @@ static uint64_t round_up(uint64_t value, uint64_t align) {
 
 static void add_threadgroup_memory(struct description *d) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(d->module);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(d->module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, d->module) {
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != INGOT_SPACE_THREADGROUP) {
             continue;
         }
@@ -106,18 +107,16 @@ static void erase_from(LLVMBasicBlockRef block, LLVMValueRef first) {
  * never reached. The set has all functions that lead there. */
 static void cut(const struct description *d, LLVMValueRef kernel, LLVMBuilderRef builder) {
     LLVMValueRef last = NULL;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
-            last = callee && in_set(d, callee) ? in : last;
-        }
+    igi_each_instruction(in, kernel) {
+        LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+        last = callee && in_set(d, callee) ? in : last;
     }
     LLVMBasicBlockRef block =
         last ? LLVMGetInstructionParent(last) : LLVMGetEntryBasicBlock(kernel);
     erase_from(block, last ? LLVMGetNextInstruction(last) : LLVMGetFirstInstruction(block));
     LLVMPositionBuilderAtEnd(builder, block);
     LLVMBuildRetVoid(builder);
-    while ((block = LLVMGetNextBasicBlock(block))) {
+    while ((block = igi_next_block(block))) {
         erase_from(block, LLVMGetFirstInstruction(block));
         LLVMPositionBuilderAtEnd(builder, block);
         LLVMBuildUnreachable(builder);
@@ -212,7 +211,7 @@ static void report(const struct description *d, size_t position, const struct ig
 static ingot_status describe(struct description *d, struct ig_error *error) {
     const struct igc_batch *batch = d->batch;
     size_t functions = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(d->module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, d->module) {
         functions++;
     }
     d->function_limit = functions;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 struct igc_other {
     const char *path, *text; /* no text: it cannot be read */
@@ -38,13 +39,15 @@ static LLVMValueRef next_missing(LLVMModuleRef module, LLVMValueRef value) {
     bool function = !value || LLVMIsAFunction(value);
     value = value ? function ? LLVMGetNextFunction(value) : LLVMGetNextGlobal(value)
                   : LLVMGetFirstFunction(module);
-    for (; value && function && !is_missing(value); value = LLVMGetNextFunction(value)) {
+    while (value && function && !is_missing(value)) {
+        value = LLVMGetNextFunction(value);
     }
     if (function && !value) {
         value = LLVMGetFirstGlobal(module);
         function = false;
     }
-    for (; value && !function && !is_missing(value); value = LLVMGetNextGlobal(value)) {
+    while (value && !function && !is_missing(value)) {
+        value = LLVMGetNextGlobal(value);
     }
     return value;
 }
@@ -150,10 +153,10 @@ static void yield(LLVMValueRef value) {
 
 /* The kernel's own definitions come first, and what is not needed stays away. */
 static void yield_definitions(LLVMModuleRef module) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         yield(f);
     }
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, module) {
         yield(g);
     }
 }

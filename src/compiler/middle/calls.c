@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum state { UNSEEN, ACTIVE, DONE };
 
@@ -158,42 +159,40 @@ static ingot_status visit(struct calls *calls, struct function *function) {
     ingot_status status = INGOT_OK;
     const bool is_kernel = igc_module_is_kernel(calls->module, function->value);
     function->state = ACTIVE;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function->value); b && !status;
-         b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in && !status;
-             in = LLVMGetNextInstruction(in)) {
-            LLVMValueRef variable = written_variable(in);
-            if (variable) {
-                status = refuse(calls, in, variable,
-                                "a variable outside of functions, or a static one, must be "
-                                "constant: nothing can be stored to it");
-                continue;
-            }
-            if (is_kernel && LLVMIsAReturnInst(in) && LLVMGetNumOperands(in) > 0) {
-                status = refuse(calls, in, function->value,
-                                "a kernel returns void, but this one returns a value");
-                continue;
-            }
-            if (is_texture_access(in)) {
-                status = refuse(calls, in, LLVMGetCalledValue(in),
-                                "textures and samplers are not supported");
-                continue;
-            }
-            struct function *callee =
-                LLVMIsACallInst(in) ? find(calls, LLVMGetCalledValue(in)) : NULL;
-            if (!callee || callee->state == DONE) {
-                continue;
-            }
-            if (igc_module_is_kernel(calls->module, callee->value) ||
-                (callee->state == ACTIVE && !takes_floats(callee->value) &&
-                 !starts_over(function->value, in))) {
-                status = refuse(calls, in, callee->value,
-                                callee->state == ACTIVE
-                                    ? "recursive call: Metal does not allow recursion"
-                                    : "a kernel cannot be called like a function");
-            } else if (callee->state != ACTIVE) {
-                status = visit(calls, callee);
-            }
+    igi_each_instruction(in, function->value) {
+        if (status) {
+            break;
+        }
+        LLVMValueRef variable = written_variable(in);
+        if (variable) {
+            status = refuse(calls, in, variable,
+                            "a variable outside of functions, or a static one, must be "
+                            "constant: nothing can be stored to it");
+            continue;
+        }
+        if (is_kernel && LLVMIsAReturnInst(in) && LLVMGetNumOperands(in) > 0) {
+            status = refuse(calls, in, function->value,
+                            "a kernel returns void, but this one returns a value");
+            continue;
+        }
+        if (is_texture_access(in)) {
+            status = refuse(calls, in, LLVMGetCalledValue(in),
+                            "textures and samplers are not supported");
+            continue;
+        }
+        struct function *callee = LLVMIsACallInst(in) ? find(calls, LLVMGetCalledValue(in)) : NULL;
+        if (!callee || callee->state == DONE) {
+            continue;
+        }
+        if (igc_module_is_kernel(calls->module, callee->value) ||
+            (callee->state == ACTIVE && !takes_floats(callee->value) &&
+             !starts_over(function->value, in))) {
+            status =
+                refuse(calls, in, callee->value,
+                       callee->state == ACTIVE ? "recursive call: Metal does not allow recursion"
+                                               : "a kernel cannot be called like a function");
+        } else if (callee->state != ACTIVE) {
+            status = visit(calls, callee);
         }
     }
     function->state = DONE;
@@ -204,7 +203,7 @@ ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const st
                              struct ig_error *error) {
     struct calls calls = {.module = module, .job = job, .error = error};
     size_t count = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         count += !LLVMIsDeclaration(f);
     }
     calls.functions = calloc(count + 1, sizeof *calls.functions);
@@ -212,7 +211,7 @@ ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const st
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the %zu functions of kernel %s",
                        count, job->kernel);
     }
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         if (!LLVMIsDeclaration(f)) {
             calls.functions[calls.count++] = (struct function){.value = f};
         }
@@ -231,24 +230,22 @@ static bool is_own(const char *name) {
 ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
                                struct ig_error *error) {
     struct calls calls = {.job = job, .error = error};
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
-            size_t length;
-            if (!callee || LLVMIsAInlineAsm(callee)) {
-                continue;
-            }
-            if (!LLVMIsAFunction(callee)) {
-                return refuse(&calls, in, NULL,
-                              "a function is called through a pointer that is only known when the "
-                              "kernel runs, which is not supported: call each by its name, in "
-                              "branches or a switch");
-            }
-            if (LLVMIsDeclaration(callee) && !is_own(LLVMGetValueName2(callee, &length))) {
-                return refuse(&calls, in, callee,
-                              "declared, but defined nowhere: include the file that defines it, "
-                              "or give that file to the command as well");
-            }
+    igi_each_instruction(in, kernel) {
+        LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+        size_t length;
+        if (!callee || LLVMIsAInlineAsm(callee)) {
+            continue;
+        }
+        if (!LLVMIsAFunction(callee)) {
+            return refuse(&calls, in, NULL,
+                          "a function is called through a pointer that is only known when the "
+                          "kernel runs, which is not supported: call each by its name, in "
+                          "branches or a switch");
+        }
+        if (LLVMIsDeclaration(callee) && !is_own(LLVMGetValueName2(callee, &length))) {
+            return refuse(&calls, in, callee,
+                          "declared, but defined nowhere: include the file that defines it, "
+                          "or give that file to the command as well");
         }
     }
     return INGOT_OK;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 static const char prefix[] = "__ingot_input_";
 
@@ -36,8 +37,7 @@ static void replace_loads(LLVMBuilderRef builder, LLVMValueRef reference, LLVMVa
         LLVMArrayType2(LLVMInt8TypeInContext(LLVMGetTypeContext(LLVMTypeOf(reference))),
                        32); /* a vector of four long */
     LLVMValueRef function = NULL, variable = NULL;
-    for (LLVMUseRef use = LLVMGetFirstUse(reference), next; use; use = next) {
-        next = LLVMGetNextUse(use);
+    igi_each_use_safe(use, reference) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsAConstantExpr(user)) {
             replace_loads(builder, user, fill);
@@ -57,7 +57,7 @@ static void replace_loads(LLVMBuilderRef builder, LLVMValueRef reference, LLVMVa
 
 void igc_fill_inputs(LLVMModuleRef module) {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, module) {
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
         if (length <= strlen(prefix) || memcmp(name, prefix, strlen(prefix))) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum { APPLE_ARGUMENTS = 31, APPLE_THREADS = 1024, APPLE_THREADGROUP_BYTES = 32768 };
 
@@ -46,7 +47,7 @@ static void check_threadgroup_memory(LLVMModuleRef module, const struct igc_job 
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
     struct ig_text list = {0};
     uint64_t sum = 0;
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, module) {
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != INGOT_SPACE_THREADGROUP ||
             !LLVMGetFirstUse(g)) {
             continue;

@@ -15,6 +15,8 @@
 
 #include "compiler/cpu/vectorise/emit.h"
 #include "compiler/driver/driver.h"
+#include "compiler/ir/edit.h"
+#include "compiler/ir/walk.h"
 
 static const char never_name[] = "__ingot_never";
 
@@ -151,11 +153,9 @@ static bool functions_add(struct functions *set, LLVMValueRef function) {
 }
 
 static bool has_atomics(LLVMValueRef function) {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            if (is_atomic(in)) {
-                return true;
-            }
+    igi_each_instruction(in, function) {
+        if (is_atomic(in)) {
+            return true;
         }
     }
     return false;
@@ -163,7 +163,7 @@ static bool has_atomics(LLVMValueRef function) {
 
 /* The built-ins that look at the mask, functions with atomics, and all that call them. */
 static bool find_functions(LLVMModuleRef module, struct functions *set) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
         const struct igv_builtin *builtin = LLVMIsDeclaration(f) ? igv_builtin_find(name) : NULL;
@@ -173,7 +173,7 @@ static bool find_functions(LLVMModuleRef module, struct functions *set) {
         }
     }
     for (size_t i = 0; i < set->count; i++) {
-        for (LLVMUseRef use = LLVMGetFirstUse(set->items[i]); use; use = LLVMGetNextUse(use)) {
+        igi_each_use(use, set->items[i]) {
             LLVMValueRef user = LLVMGetUser(use);
             if (LLVMIsACallInst(user) &&
                 !functions_add(set, LLVMGetBasicBlockParent(LLVMGetInstructionParent(user)))) {
@@ -185,7 +185,7 @@ static bool find_functions(LLVMModuleRef module, struct functions *set) {
 }
 
 static bool depends_on_lanes(const struct functions *set, LLVMBasicBlockRef block) {
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+    igi_each_in_block(in, block) {
         if (is_atomic(in) || (LLVMIsACallInst(in) && functions_have(set, LLVMGetCalledValue(in)))) {
             return true;
         }
@@ -277,24 +277,9 @@ static void add_edge(LLVMModuleRef module, const struct graph *graph, unsigned b
                      unsigned head) {
     LLVMBasicBlockRef tail = graph->blocks[block], target = graph->blocks[head];
     LLVMContextRef context = LLVMGetModuleContext(module);
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(tail), never = never_function(module);
+    LLVMValueRef never = never_function(module);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-    LLVMBasicBlockRef front = LLVMInsertBasicBlockInContext(context, tail, "");
-    LLVMPositionBuilderAtEnd(builder, front);
-    for (LLVMValueRef in; (in = LLVMGetFirstInstruction(tail)) != end;) {
-        LLVMInstructionRemoveFromParent(in);
-        LLVMInsertIntoBuilder(builder, in);
-    }
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(LLVMGetBasicBlockParent(tail)); b;
-         b = LLVMGetNextBasicBlock(b)) {
-        LLVMValueRef terminator = LLVMGetBasicBlockTerminator(b);
-        unsigned count = terminator ? LLVMGetNumSuccessors(terminator) : 0;
-        for (unsigned s = 0; s < count; s++) {
-            if (LLVMGetSuccessor(terminator, s) == tail) {
-                LLVMSetSuccessor(terminator, s, front);
-            }
-        }
-    }
+    LLVMBasicBlockRef front = igi_split_before(builder, LLVMGetBasicBlockTerminator(tail));
     if (target == tail) { /* the head itself */
         target = front;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 static void ignore_diagnostic(LLVMDiagnosticInfoRef info, void *context) {
     (void)info;
@@ -36,7 +37,7 @@ void igc_forget_cpu(LLVMModuleRef module) {
     static const char *const names[] = {"target-cpu",    "target-features",
                                         "tune-cpu",      "min-legal-vector-width",
                                         "frame-pointer", "stack-protector-buffer-size"};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, names[i],
                                              (unsigned)strlen(names[i]));
@@ -127,14 +128,14 @@ void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel) {
     delete_global(module, "llvm.global.annotations");
     delete_global(module, "llvm.used");
     delete_global(module, "llvm.compiler.used");
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         if (!LLVMIsDeclaration(f)) {
             LLVMSetComdat(f, NULL);
             LLVMSetLinkage(f, f == kernel ? LLVMExternalLinkage : LLVMInternalLinkage);
             LLVMSetVisibility(f, LLVMDefaultVisibility);
         }
     }
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, module) {
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
         if (!LLVMIsDeclaration(g) && strncmp(name, "llvm.", 5)) {

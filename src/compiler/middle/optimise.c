@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 #define SIMPLIFYCFG                                                                                \
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;no-switch-range-to-icmp;"           \
@@ -60,7 +61,7 @@ static void set_attribute(LLVMValueRef function, const char *name, bool wanted) 
 }
 
 void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         if (LLVMIsDeclaration(f)) {
             continue;
         }
@@ -94,7 +95,7 @@ static void relax_pure_builtin(LLVMValueRef function) {
     unsigned convergent = LLVMGetEnumAttributeKindForName("convergent", 10);
     set_attribute(function, "convergent", false);
     set_attribute(function, "speculatable", true);
-    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, function) {
         LLVMValueRef call = LLVMGetUser(use);
         if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == function) {
             LLVMRemoveCallSiteEnumAttribute(call, LLVMAttributeFunctionIndex, convergent);
@@ -106,7 +107,7 @@ static void relax_pure_builtin(LLVMValueRef function) {
 static void describe_builtins(LLVMModuleRef module) {
     LLVMContextRef context = LLVMGetModuleContext(module);
     unsigned memory = LLVMGetEnumAttributeKindForName("memory", 6);
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
         if (!LLVMIsDeclaration(f) || strncmp(name, "__ingot_", 8)) {
@@ -135,14 +136,11 @@ static void forget_type_aliasing(LLVMModuleRef module) {
     LLVMContextRef context = LLVMGetModuleContext(module);
     unsigned plain = LLVMGetMDKindIDInContext(context, "tbaa", 4);
     unsigned structs = LLVMGetMDKindIDInContext(context, "tbaa.struct", 11);
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
-                 in = LLVMGetNextInstruction(in)) {
-                if (LLVMHasMetadata(in)) {
-                    LLVMSetMetadata(in, plain, NULL);
-                    LLVMSetMetadata(in, structs, NULL);
-                }
+    igi_each_function(f, module) {
+        igi_each_instruction(in, f) {
+            if (LLVMHasMetadata(in)) {
+                LLVMSetMetadata(in, plain, NULL);
+                LLVMSetMetadata(in, structs, NULL);
             }
         }
     }
@@ -153,14 +151,11 @@ static void mark_constant_loads(LLVMValueRef kernel) {
     LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(kernel));
     unsigned kind = LLVMGetMDKindIDInContext(context, "invariant.load", 14);
     LLVMValueRef nothing = LLVMMetadataAsValue(context, LLVMMDNodeInContext2(context, NULL, 0));
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            if (LLVMIsALoadInst(in) && !LLVMGetVolatile(in) &&
-                LLVMGetOrdering(in) == LLVMAtomicOrderingNotAtomic &&
-                LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(in, 0))) ==
-                    INGOT_SPACE_CONSTANT) {
-                LLVMSetMetadata(in, kind, nothing);
-            }
+    igi_each_instruction(in, kernel) {
+        if (LLVMIsALoadInst(in) && !LLVMGetVolatile(in) &&
+            LLVMGetOrdering(in) == LLVMAtomicOrderingNotAtomic &&
+            LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(in, 0))) == INGOT_SPACE_CONSTANT) {
+            LLVMSetMetadata(in, kind, nothing);
         }
     }
 }
@@ -184,13 +179,11 @@ static uint64_t inlined_size(LLVMValueRef function, struct function_size *known,
     size_t own = (*count)++;
     known[own] = (struct function_size){.function = function};
     uint64_t size = 0;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
-            size++;
-            if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee)) {
-                size += inlined_size(callee, known, count, limit);
-            }
+    igi_each_instruction(in, function) {
+        LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+        size++;
+        if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee)) {
+            size += inlined_size(callee, known, count, limit);
         }
     }
     known[own].size = size;
@@ -199,7 +192,7 @@ static uint64_t inlined_size(LLVMValueRef function, struct function_size *known,
 
 static bool is_tower(LLVMModuleRef module, LLVMValueRef kernel) {
     size_t functions = 0, count = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         functions += !LLVMIsDeclaration(f);
     }
     struct function_size *known = calloc(functions + 1, sizeof *known);
@@ -209,7 +202,7 @@ static bool is_tower(LLVMModuleRef module, LLVMValueRef kernel) {
 }
 
 static bool has_functions(LLVMModuleRef module, LLVMValueRef kernel) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         if (f != kernel && !LLVMIsDeclaration(f)) {
             return true;
         }

@@ -16,6 +16,7 @@
 #include <llvm-c/Linker.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum { MIN_LEVELS = 2, MAX_LEVELS = 32, INSTRUCTION_BUDGET = 1000, NAME_SIZE = 4096 };
 
@@ -38,11 +39,14 @@ static bool is_recursive(LLVMValueRef function, LLVMValueRef kernel) {
 static LLVMValueRef *collect_calls(LLVMValueRef function, size_t *count) {
     size_t capacity = 0;
     *count = 0;
-    for (LLVMUseRef use = LLVMGetFirstUse(function); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, function) {
         capacity++;
     }
     LLVMValueRef *calls = calloc(capacity + 1, sizeof *calls);
-    for (LLVMUseRef use = LLVMGetFirstUse(function); calls && use; use = LLVMGetNextUse(use)) {
+    if (!calls) {
+        return NULL;
+    }
+    igi_each_use(use, function) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsACallInst(user) && LLVMGetCalledValue(user) == function) {
             calls[(*count)++] = user;
@@ -55,12 +59,10 @@ static LLVMValueRef *collect_calls(LLVMValueRef function, size_t *count) {
 
 static void measure(LLVMValueRef function, LLVMValueRef kernel, size_t *size, size_t *most_calls) {
     size_t calls = 0;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
-            calls += callee && LLVMIsAFunction(callee) && is_recursive(callee, kernel);
-            *size += 1;
-        }
+    igi_each_instruction(in, function) {
+        LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+        calls += callee && LLVMIsAFunction(callee) && is_recursive(callee, kernel);
+        *size += 1;
     }
     if (calls > *most_calls) {
         *most_calls = calls;
@@ -81,14 +83,14 @@ static unsigned choose_levels(size_t size, size_t calls) {
 static ingot_status find_circle(LLVMModuleRef module, LLVMValueRef kernel, struct circle *circle,
                                 struct ig_error *error) {
     size_t capacity = 0, size = 0, calls = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         capacity += is_recursive(f, kernel);
     }
     circle->names = calloc(capacity + 1, sizeof *circle->names);
     if (!circle->names) {
         return no_memory(error);
     }
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         if (!is_recursive(f, kernel)) {
             continue;
         }
@@ -109,20 +111,17 @@ static ingot_status find_circle(LLVMModuleRef module, LLVMValueRef kernel, struc
 
 /* A body that another module has. */
 static void drop_body(LLVMValueRef function) {
-    LLVMBasicBlockRef b;
-    for (b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            if (LLVMGetFirstUse(in)) {
-                LLVMReplaceAllUsesWith(in, LLVMGetUndef(LLVMTypeOf(in)));
-            }
+    igi_each_instruction(in, function) {
+        if (LLVMGetFirstUse(in)) {
+            LLVMReplaceAllUsesWith(in, LLVMGetUndef(LLVMTypeOf(in)));
         }
     }
-    for (b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
+    igi_each_block(b, function) {
         while (LLVMGetFirstInstruction(b)) {
             LLVMInstructionEraseFromParent(LLVMGetLastInstruction(b));
         }
     }
-    while ((b = LLVMGetFirstBasicBlock(function))) {
+    igi_each_block_safe(b, function) {
         LLVMDeleteBasicBlock(b);
     }
 }
@@ -224,7 +223,7 @@ ingot_status igc_unroll_recursion(LLVMModuleRef module, LLVMValueRef kernel,
         status = add_level(module, original, kernel_name, &circle, level, error);
     }
     if (!status && circle.count) {
-        for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+        igi_each_function(f, module) {
             if (is_recursive(f, kernel)) {
                 LLVMSetLinkage(f, LLVMInternalLinkage);
             }

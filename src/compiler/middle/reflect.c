@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 enum { PARAM_OPERANDS = 12, MAX_ORDINALS = 1024, MAX_INDEX = 0xffff, DEFAULT_THREADS = 1024 };
 
@@ -74,33 +75,29 @@ static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const c
                        kernel_name);
     }
     *count = 0;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b), next; in; in = next) {
-            next = LLVMGetNextInstruction(in);
-            if (is_call_of(in, "__ingot_max_threads")) {
-                uint32_t threads = threads_of(in, DEFAULT_THREADS);
-                r->asks_threads = LLVMIsAConstantInt(LLVMGetOperand(in, 0)) != NULL;
-                r->asked_threads = operand(in, 0);
-                r->max_threads = threads < r->max_threads ? threads : r->max_threads;
-                LLVMInstructionEraseFromParent(in);
-            } else if (is_call_of(in, "__ingot_threads_at_once")) {
-                r->threads_at_once = threads_of(in, 0);
-                LLVMInstructionEraseFromParent(in);
-            } else if (is_call_of(in, "__ingot_whole_simdgroups")) {
-                r->whole_simdgroups = true;
-                LLVMInstructionEraseFromParent(in);
-            } else if (is_call_of(in, "__ingot_full_threadgroups")) {
-                r->full_threadgroups = true;
-                LLVMInstructionEraseFromParent(in);
-            } else if (is_call_of(in, "__ingot_param")) {
-                uint64_t ordinal = operand(in, ORDINAL);
-                if (*count == MAX_ORDINALS || ordinal >= MAX_ORDINALS) {
-                    return ig_fail(error, INGOT_COMPILE_ERROR,
-                                   "kernel %s has more than %d parameters", kernel_name,
-                                   MAX_ORDINALS);
-                }
-                (*found)[(*count)++] = (struct found){in, ordinal};
+    igi_each_instruction_safe(in, kernel) {
+        if (is_call_of(in, "__ingot_max_threads")) {
+            uint32_t threads = threads_of(in, DEFAULT_THREADS);
+            r->asks_threads = LLVMIsAConstantInt(LLVMGetOperand(in, 0)) != NULL;
+            r->asked_threads = operand(in, 0);
+            r->max_threads = threads < r->max_threads ? threads : r->max_threads;
+            LLVMInstructionEraseFromParent(in);
+        } else if (is_call_of(in, "__ingot_threads_at_once")) {
+            r->threads_at_once = threads_of(in, 0);
+            LLVMInstructionEraseFromParent(in);
+        } else if (is_call_of(in, "__ingot_whole_simdgroups")) {
+            r->whole_simdgroups = true;
+            LLVMInstructionEraseFromParent(in);
+        } else if (is_call_of(in, "__ingot_full_threadgroups")) {
+            r->full_threadgroups = true;
+            LLVMInstructionEraseFromParent(in);
+        } else if (is_call_of(in, "__ingot_param")) {
+            uint64_t ordinal = operand(in, ORDINAL);
+            if (*count == MAX_ORDINALS || ordinal >= MAX_ORDINALS) {
+                return ig_fail(error, INGOT_COMPILE_ERROR, "kernel %s has more than %d parameters",
+                               kernel_name, MAX_ORDINALS);
             }
+            (*found)[(*count)++] = (struct found){in, ordinal};
         }
     }
     qsort(*found, *count, sizeof **found, by_ordinal);
@@ -208,37 +205,31 @@ static ingot_status assign_slots(struct ig_arena *arena, const struct found *fou
 static void mark_argument(LLVMValueRef kernel, uint64_t ordinal, uint64_t size) {
     LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(kernel));
     unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device")) &&
-                operand(in, ORDINAL) == ordinal && LLVMIsAConstantInt(LLVMGetOperand(in, 0))) {
-                LLVMAddCallSiteAttribute(in, LLVMAttributeReturnIndex,
-                                         LLVMCreateEnumAttribute(context, kind, size));
-            }
+    igi_each_instruction(in, kernel) {
+        if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device")) &&
+            operand(in, ORDINAL) == ordinal && LLVMIsAConstantInt(LLVMGetOperand(in, 0))) {
+            LLVMAddCallSiteAttribute(in, LLVMAttributeReturnIndex,
+                                     LLVMCreateEnumAttribute(context, kind, size));
         }
     }
 }
 
 void igc_mark_references(LLVMValueRef kernel) {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            if (is_call_of(in, "__ingot_param") && operand(in, ACTIVE) && operand(in, SIZE) &&
-                (operand(in, FLAGS) & 1)) {
-                mark_argument(kernel, operand(in, ORDINAL), operand(in, SIZE));
-            }
+    igi_each_instruction(in, kernel) {
+        if (is_call_of(in, "__ingot_param") && operand(in, ACTIVE) && operand(in, SIZE) &&
+            (operand(in, FLAGS) & 1)) {
+            mark_argument(kernel, operand(in, ORDINAL), operand(in, SIZE));
         }
     }
 }
 
 /* What no __ingot_arg_ call asks for any more, the optimised kernel does not use. */
 static bool is_unused(LLVMValueRef kernel, uint64_t ordinal) {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device") ||
-                 is_call_of(in, "__ingot_arg_threadgroup")) &&
-                (!LLVMIsAConstantInt(LLVMGetOperand(in, 0)) || operand(in, 0) == ordinal)) {
-                return false;
-            }
+    igi_each_instruction(in, kernel) {
+        if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device") ||
+             is_call_of(in, "__ingot_arg_threadgroup")) &&
+            (!LLVMIsAConstantInt(LLVMGetOperand(in, 0)) || operand(in, 0) == ordinal)) {
+            return false;
         }
     }
     return true;

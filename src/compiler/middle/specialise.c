@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/walk.h"
 
 static const char constant_prefix[] = "__ingot_fc_";
 static const char dynamic_prefix[] = "__ingot_dynamic_"; /* a global without a known value */
@@ -125,8 +126,7 @@ static void fill_with_ones(const struct ig_constant *constant, uint8_t bytes[64]
 static ingot_status set_values(LLVMModuleRef module, const struct igc_job *job,
                                struct ig_error *error) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module), next; g; g = next) {
-        next = LLVMGetNextGlobal(g);
+    igi_each_global_safe(g, module) {
         uint32_t index;
         if (!constant_index(g, &index) || !LLVMIsDeclaration(g)) {
             continue;
@@ -173,16 +173,15 @@ static bool list_constructors(LLVMModuleRef module, struct constructors *list) {
             continue;
         }
         LLVMBasicBlockRef block = LLVMGetEntryBasicBlock(f);
-        bool only_calls = !LLVMGetNextBasicBlock(block);
-        for (LLVMValueRef in = LLVMGetFirstInstruction(block); in && only_calls;
-             in = LLVMGetNextInstruction(in)) {
-            only_calls = LLVMIsAReturnInst(in) ||
-                         (LLVMIsACallInst(in) && LLVMIsAFunction(LLVMGetCalledValue(in)) &&
-                          LLVMGetNumArgOperands(in) == 0);
+        bool only_calls = !igi_next_block(block);
+        igi_each_in_block(in, block) {
+            only_calls =
+                only_calls && (LLVMIsAReturnInst(in) ||
+                               (LLVMIsACallInst(in) && LLVMIsAFunction(LLVMGetCalledValue(in)) &&
+                                LLVMGetNumArgOperands(in) == 0));
         }
-        for (LLVMValueRef in = LLVMGetFirstInstruction(block); in && only_calls;
-             in = LLVMGetNextInstruction(in)) {
-            if (LLVMIsACallInst(in) && list->count < 4096) {
+        igi_each_in_block(in, block) {
+            if (only_calls && LLVMIsACallInst(in) && list->count < 4096) {
                 list->functions[list->count++] = LLVMGetCalledValue(in);
             }
         }
@@ -228,18 +227,16 @@ static void visit_globals(LLVMValueRef function, int depth,
     if (depth > 16) {
         return;
     }
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            for (int i = 0; i < LLVMGetNumOperands(in); i++) {
-                LLVMValueRef operand = LLVMGetOperand(in, (unsigned)i);
-                while (LLVMIsAConstantExpr(operand)) {
-                    operand = LLVMGetOperand(operand, 0);
-                }
-                if (LLVMIsAGlobalVariable(operand)) {
-                    visit(operand, context);
-                } else if (LLVMIsAFunction(operand) && !LLVMIsDeclaration(operand)) {
-                    visit_globals(operand, depth + 1, visit, context);
-                }
+    igi_each_instruction(in, function) {
+        for (int i = 0; i < LLVMGetNumOperands(in); i++) {
+            LLVMValueRef operand = LLVMGetOperand(in, (unsigned)i);
+            while (LLVMIsAConstantExpr(operand)) {
+                operand = LLVMGetOperand(operand, 0);
+            }
+            if (LLVMIsAGlobalVariable(operand)) {
+                visit(operand, context);
+            } else if (LLVMIsAFunction(operand) && !LLVMIsDeclaration(operand)) {
+                visit_globals(operand, depth + 1, visit, context);
             }
         }
     }
@@ -315,22 +312,19 @@ static void narrow_stores(LLVMValueRef function) {
     LLVMValueRef first[] = {LLVMConstInt(i32, 0, false), LLVMConstInt(i32, 1, false),
                             LLVMConstInt(i32, 2, false)};
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            LLVMTypeRef three =
-                LLVMIsAStoreInst(in) ? three_components(LLVMGetOperand(in, 1)) : NULL;
-            LLVMTypeRef stored = three ? LLVMTypeOf(LLVMGetOperand(in, 0)) : NULL;
-            if (!three || LLVMGetTypeKind(stored) != LLVMVectorTypeKind ||
-                LLVMGetVectorSize(stored) != 4 ||
-                LLVMGetElementType(stored) != LLVMGetElementType(three)) {
-                continue;
-            }
-            LLVMPositionBuilderBefore(builder, in);
-            LLVMValueRef value = LLVMGetOperand(in, 0);
-            value = LLVMBuildShuffleVector(builder, value, LLVMGetPoison(stored),
-                                           LLVMConstVector(first, 3), "");
-            LLVMSetOperand(in, 0, value);
+    igi_each_instruction(in, function) {
+        LLVMTypeRef three = LLVMIsAStoreInst(in) ? three_components(LLVMGetOperand(in, 1)) : NULL;
+        LLVMTypeRef stored = three ? LLVMTypeOf(LLVMGetOperand(in, 0)) : NULL;
+        if (!three || LLVMGetTypeKind(stored) != LLVMVectorTypeKind ||
+            LLVMGetVectorSize(stored) != 4 ||
+            LLVMGetElementType(stored) != LLVMGetElementType(three)) {
+            continue;
         }
+        LLVMPositionBuilderBefore(builder, in);
+        LLVMValueRef value = LLVMGetOperand(in, 0);
+        value = LLVMBuildShuffleVector(builder, value, LLVMGetPoison(stored),
+                                       LLVMConstVector(first, 3), "");
+        LLVMSetOperand(in, 0, value);
     }
     LLVMDisposeBuilder(builder);
 }
@@ -380,7 +374,7 @@ ingot_status igc_specialise(LLVMModuleRef module, LLVMValueRef kernel, const str
 ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job,
                                  struct ig_error *error) {
     fold_calls(module, "__ingot_constant_defined", job, fold_defined);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, module) {
         uint32_t index;
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);

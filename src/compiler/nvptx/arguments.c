@@ -76,7 +76,7 @@ static bool hoist(struct reads *r, LLVMValueRef pointer, uint64_t offset) {
             if (!value) {
                 return false;
             }
-            igp_replace(user, value);
+            igi_replace(user, value);
         } else if (LLVMIsAGetElementPtrInst(user) && LLVMGetNumOperands(user) == 2 &&
                    LLVMIsAConstantInt(LLVMGetOperand(user, 1))) {
             uint64_t step = LLVMABISizeOfType(r->layout, LLVMGetGEPSourceElementType(user));
@@ -127,7 +127,7 @@ static ingot_status lower_argument(struct igp_kernel *k, LLVMValueRef call) {
                         ingot_cuda_inline_room(r->arguments, r->argument_count, argument) > 0;
     LLVMValueRef at = LLVMConstInt(LLVMInt32TypeInContext(k->context), slot, false);
     LLVMPositionBuilderBefore(k->builder, call);
-    igp_replace(call, igp_call(k,
+    igi_replace(call, igp_call(k,
                                threadgroup                     ? "nv.threadgroup"
                                : inline_bytes                  ? "nv.constant"
                                : space == INGOT_SPACE_CONSTANT ? "nv.constant_buffer"

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 enum { MAX_PAIRS = 32 };
@@ -72,7 +73,7 @@ bool igp_has_no_memory(LLVMValueRef call) {
 
 /* Has a block a barrier, and no access before it? */
 static bool begins_with_barrier(LLVMBasicBlockRef block) {
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+    igi_each_in_block(in, block) {
         LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
         if (igp_is_wait(in)) {
             return true;
@@ -312,8 +313,7 @@ static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValue
 
 /* Nothing from here to there writes device memory or waits for others. */
 static bool is_still(LLVMValueRef from, LLVMValueRef to) {
-    for (LLVMValueRef in = LLVMGetNextInstruction(from); in && in != to;
-         in = LLVMGetNextInstruction(in)) {
+    igi_each_before(in, LLVMGetNextInstruction(from), to) {
         LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
         if ((opcode == LLVMStore &&
              (!is_plain(in) || (space_of(LLVMGetOperand(in, 1)) != INGOT_SPACE_THREADGROUP &&
@@ -396,7 +396,7 @@ static bool find_elements(LLVMValueRef value, struct copy *copy) {
         value = LLVMGetOperand(value, 0);
     }
     unsigned uses = 0;
-    for (LLVMUseRef use = LLVMGetFirstUse(copy->load); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, copy->load) {
         uses++;
     }
     return uses == LLVMGetVectorSize(LLVMTypeOf(copy->load));
@@ -439,8 +439,8 @@ static void note(LLVMValueRef *list, LLVMValueRef in) {
 }
 
 /* From an instruction on to the block's end, or a barrier. */
-static bool follow(struct walk *walk, LLVMValueRef in, enum purpose purpose) {
-    for (; in; in = LLVMGetNextInstruction(in)) {
+static bool follow(struct walk *walk, LLVMValueRef first, enum purpose purpose) {
+    igi_each_from(in, first) {
         if (igp_is_wait(in)) {
             if (purpose == NOTE_ENDS) {
                 note(walk->ends, in);

@@ -6,6 +6,7 @@
  *
  * becomes an addition whose old value takes the place of `seen` after it, and done is true.
  */
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 static bool is_exchange(LLVMValueRef in) {
@@ -48,7 +49,7 @@ static void drop_sum(LLVMValueRef wanted, LLVMValueRef sum, LLVMValueRef seen, L
     LLVMInstructionEraseFromParent(sum);
     for (unsigned i = 0; i < 2; i++) {
         if (uncast(casts[i], LLVMIntegerTypeKind) == seen) {
-            igp_replace(casts[i], old);
+            igi_replace(casts[i], old);
             return;
         }
     }
@@ -66,7 +67,7 @@ static void lower_exchange(struct igp_kernel *k, LLVMValueRef exchange) {
     if (!addend || addend == seen) {
         return;
     }
-    for (LLVMUseRef use = LLVMGetFirstUse(exchange); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, exchange) {
         if (!LLVMIsAExtractValueInst(LLVMGetUser(use))) {
             return;
         }
@@ -78,7 +79,7 @@ static void lower_exchange(struct igp_kernel *k, LLVMValueRef exchange) {
     LLVMValueRef next;
     for (LLVMUseRef use = LLVMGetFirstUse(exchange); use; use = LLVMGetFirstUse(exchange)) {
         next = LLVMGetUser(use);
-        igp_replace(next, LLVMGetIndices(next)[0] == 0
+        igi_replace(next, LLVMGetIndices(next)[0] == 0
                               ? bits
                               : LLVMConstInt(LLVMInt1TypeInContext(k->context), 1, false));
     }
@@ -87,7 +88,7 @@ static void lower_exchange(struct igp_kernel *k, LLVMValueRef exchange) {
     for (unsigned i = 0; i < LLVMCountIncoming(seen); i++) {
         LLVMValueRef from = LLVMGetIncomingValue(seen, i);
         if (LLVMIsALoadInst(from) && used_once(from)) {
-            igp_replace(from, LLVMGetUndef(LLVMTypeOf(from)));
+            igi_replace(from, LLVMGetUndef(LLVMTypeOf(from)));
         }
     }
     /* the loop is left after this iteration: uses of `seen` elsewhere see the old value */

@@ -4,6 +4,7 @@
  *
  * Works on the finished entry point, behind the last clean-up, which knows nothing of words.
  */
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 /* Element `at` of a vector of bfloats, as a float; at is odd. */
@@ -69,17 +70,14 @@ static bool is_conversion(LLVMValueRef in) {
 void igp_bfloats(LLVMModuleRef module) {
     LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(entry); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b), next; in; in = next) {
-            next = LLVMGetNextInstruction(in);
-            if (!is_conversion(in)) {
-                continue;
-            }
-            LLVMPositionBuilderBefore(builder, in);
-            LLVMValueRef value = converted(builder, in);
-            if (value) {
-                igp_replace(in, value);
-            }
+    igi_each_instruction_safe(in, entry) {
+        if (!is_conversion(in)) {
+            continue;
+        }
+        LLVMPositionBuilderBefore(builder, in);
+        LLVMValueRef value = converted(builder, in);
+        if (value) {
+            igi_replace(in, value);
         }
     }
     LLVMDisposeBuilder(builder);

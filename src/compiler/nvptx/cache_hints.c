@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 enum { WORD = 4, MOST_WORDS = 4 };
@@ -85,7 +86,7 @@ static void replace_load(struct hinting *h, LLVMValueRef load, unsigned words) {
                                            LLVMConstInt(word, i, false), "");
         }
     }
-    igp_replace(load, LLVMBuildBitCast(h->builder, value, LLVMTypeOf(load), ""));
+    igi_replace(load, LLVMBuildBitCast(h->builder, value, LLVMTypeOf(load), ""));
 }
 
 /* How many words the load has, or 0 if it is not one that takes a hint. */
@@ -102,8 +103,7 @@ static unsigned words_of(LLVMTargetDataRef layout, LLVMValueRef load) {
 }
 
 static void replace_loads(struct hinting *h, LLVMBasicBlockRef block, LLVMTargetDataRef layout) {
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block), next; in; in = next) {
-        next = LLVMGetNextInstruction(in);
+    igi_each_in_block_safe(in, block) {
         bool marked = LLVMIsALoadInst(in) && is_marked(LLVMGetOperand(in, 0));
         unsigned words = marked ? words_of(layout, in) : 0;
         if (words) {
@@ -113,10 +113,9 @@ static void replace_loads(struct hinting *h, LLVMBasicBlockRef block, LLVMTarget
 }
 
 static void remove_marks(LLVMBasicBlockRef block) {
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block), next; in; in = next) {
-        next = LLVMGetNextInstruction(in);
+    igi_each_in_block_safe(in, block) {
         if (is_mark(in)) {
-            igp_replace(in, LLVMGetOperand(in, 0));
+            igi_replace(in, LLVMGetOperand(in, 0));
         }
     }
 }
@@ -126,10 +125,10 @@ void igp_hints(LLVMModuleRef module) {
                         .entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL)};
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
     h.builder = LLVMCreateBuilderInContext(h.context);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(h.entry); b; b = LLVMGetNextBasicBlock(b)) {
+    igi_each_block(b, h.entry) {
         replace_loads(&h, b, layout);
     }
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(h.entry); b; b = LLVMGetNextBasicBlock(b)) {
+    igi_each_block(b, h.entry) {
         remove_marks(b);
     }
     LLVMDisposeBuilder(h.builder);

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 enum { MAX_DEPTH = 24, MAX_PHIS = 12, ROW_ZEROS = 4, MAX_TILES = 4 };
@@ -223,7 +224,7 @@ static LLVMValueRef last_load(const struct igp_tile *tiles, unsigned count) {
     LLVMValueRef first = NULL, last = NULL;
     LLVMBasicBlockRef block = LLVMGetInstructionParent(tiles[0].load[0]);
     unsigned found = 0;
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+    igi_each_in_block(in, block) {
         for (unsigned i = 0; i < 2 * count; i++) {
             if (tiles[i / 2].load[i % 2] == in) {
                 first = first ? first : in;
@@ -470,7 +471,7 @@ static void replace_words(struct igp_kernel *k, LLVMValueRef call, LLVMValueRef 
     for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
         LLVMValueRef word = LLVMGetUser(use);
         LLVMPositionBuilderBefore(k->builder, word);
-        igp_replace(word,
+        igi_replace(word,
                     LLVMBuildExtractValue(k->builder, four, first + LLVMGetIndices(word)[0], ""));
     }
     LLVMInstructionEraseFromParent(call);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 #define INLINE "alwaysinline nounwind"
@@ -382,7 +383,7 @@ void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {
     ig_text_puts(out, kernel->permuted ? permuted_lanes : same_lanes);
     ig_text_puts(out, tile_place);
     write_arguments(kernel, out);
-    for (LLVMValueRef f = LLVMGetFirstFunction(kernel->module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, kernel->module) {
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
         if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) && !strncmp(name, "nv.read.", 8)) {

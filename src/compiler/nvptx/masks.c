@@ -332,7 +332,7 @@ static ingot_status rename_call(struct igp_kernel *kernel, LLVMValueRef call, co
     types[count] = LLVMTypeOf(mask);
     LLVMTypeRef type = LLVMFunctionType(LLVMGetReturnType(old), types, count + 1, false);
     LLVMPositionBuilderBefore(kernel->builder, call);
-    igp_replace(call, LLVMBuildCall2(kernel->builder, type, igp_declare(kernel, name, type, false),
+    igi_replace(call, LLVMBuildCall2(kernel->builder, type, igp_declare(kernel, name, type, false),
                                      args, count + 1, ""));
     return INGOT_OK;
 }

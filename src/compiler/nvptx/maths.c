@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 static const struct {
@@ -90,8 +91,7 @@ static bool is_form(LLVMValueRef function, const char *name, unsigned count) {
 
 void igc_use_gpu_maths(LLVMModuleRef module) {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    for (LLVMValueRef f = LLVMGetFirstFunction(module), next; f; f = next) {
-        next = LLVMGetNextFunction(f);
+    igi_each_function_safe(f, module) {
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
             if (is_form(f, forms[i].name, 1)) {
                 use_intrinsic(module, f, builder, forms[i].intrinsic);

@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 enum { MAX_DEPTH = 24 };
@@ -88,7 +89,7 @@ bool igp_is_before(LLVMValueRef value, LLVMValueRef place) {
         LLVMGetInstructionParent(value) != LLVMGetInstructionParent(place)) {
         return true;
     }
-    for (LLVMValueRef in = LLVMGetNextInstruction(value); in; in = LLVMGetNextInstruction(in)) {
+    igi_each_from(in, LLVMGetNextInstruction(value)) {
         if (in == place) {
             return true;
         }
@@ -97,7 +98,7 @@ bool igp_is_before(LLVMValueRef value, LLVMValueRef place) {
 }
 
 bool igp_no_writes(LLVMValueRef from, LLVMValueRef to) {
-    for (LLVMValueRef in = from; in && in != to; in = LLVMGetNextInstruction(in)) {
+    igi_each_before(in, from, to) {
         LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
         if (opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg ||
             opcode == LLVMFence ||
@@ -222,7 +223,7 @@ static void finish(struct product *p, LLVMValueRef first, LLVMValueRef second) {
     LLVMValueRef values[] = {first, second};
     for (unsigned e = 0; e < 2; e++) {
         if (p->calls[e]) {
-            igp_replace(p->calls[e], values[e]);
+            igi_replace(p->calls[e], values[e]);
         }
     }
     p->done = true;
@@ -446,7 +447,7 @@ static ingot_status join_steps(struct igp_kernel *k) {
         for (unsigned c = 0; c < 4; c++) {
             parts[c] = LLVMGetOperand(calls[i], 3 + c);
         }
-        igp_replace(calls[i], both);
+        igi_replace(calls[i], both);
         for (unsigned c = 0; c < 4; c++) {
             LLVMInstructionEraseFromParent(parts[c]);
         }

@@ -10,6 +10,7 @@
 
 #include "compiler/cpu/prepare/prepare.h"
 #include "compiler/frontend/msl/message_words.h"
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 #define SIMPLIFYCFG "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>"
@@ -63,34 +64,17 @@ LLVMValueRef igp_call(struct igp_kernel *kernel, const char *name, LLVMTypeRef r
                           "");
 }
 
-LLVMValueRef *igp_collect(struct igp_kernel *kernel, bool (*wanted)(LLVMValueRef instruction)) {
-    LLVMValueRef *list = NULL;
-    size_t count = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        list = pass ? ig_arena_array(kernel->arena, count + 1, sizeof *list) : NULL;
-        if (pass && !list) {
-            return NULL;
-        }
-        count = 0;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel->body); b;
-             b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
-                 in = LLVMGetNextInstruction(in)) {
-                if (wanted(in)) {
-                    if (pass) {
-                        list[count] = in;
-                    }
-                    count++;
-                }
-            }
-        }
-    }
-    return list;
+struct wanted {
+    bool (*is)(LLVMValueRef instruction);
+};
+
+static bool is_wanted(void *context, LLVMValueRef instruction) {
+    return ((const struct wanted *)context)->is(instruction);
 }
 
-void igp_replace(LLVMValueRef instruction, LLVMValueRef value) {
-    LLVMReplaceAllUsesWith(instruction, value);
-    LLVMInstructionEraseFromParent(instruction);
+LLVMValueRef *igp_collect(struct igp_kernel *kernel, bool (*wanted)(LLVMValueRef instruction)) {
+    struct wanted context = {wanted};
+    return igi_collect(kernel->arena, kernel->body, is_wanted, &context, NULL);
 }
 
 /* ---- before the text ---- */
@@ -114,8 +98,7 @@ static void make_dynamic(struct igp_kernel *k) {
                                                        "ingot_dynamic", INGOT_SPACE_THREADGROUP);
     LLVMSetAlignment(dynamic, 16);
     uint64_t total = 0;
-    for (LLVMValueRef g = LLVMGetFirstGlobal(k->module), next; g; g = next) {
-        next = LLVMGetNextGlobal(g);
+    igi_each_global_safe(g, k->module) {
         if (g == dynamic || !is_threadgroup_variable(g)) {
             continue;
         }
@@ -130,7 +113,7 @@ static void make_dynamic(struct igp_kernel *k) {
 static void place_threadgroup(struct igp_kernel *k, uint32_t *bytes) {
     uint64_t total = 0;
     unsigned number = 0;
-    for (LLVMValueRef g = LLVMGetFirstGlobal(k->module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, k->module) {
         char name[32];
         snprintf(name, sizeof name, "ingot_global_%u", number++);
         LLVMSetValueName2(g, name, strlen(name)); /* PTX allows fewer characters than C++ */
@@ -252,12 +235,10 @@ static ingot_status parse(const struct igp_kernel *k, LLVMTargetMachineRef machi
 }
 
 static LLVMValueRef value_named(LLVMValueRef function, const char *name) {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            size_t length;
-            if (!strcmp(LLVMGetValueName2(in, &length), name)) {
-                return in;
-            }
+    igi_each_instruction(in, function) {
+        size_t length;
+        if (!strcmp(LLVMGetValueName2(in, &length), name)) {
+            return in;
         }
     }
     return NULL;
@@ -265,11 +246,10 @@ static LLVMValueRef value_named(LLVMValueRef function, const char *name) {
 
 /* Calls of nv.X, of which only the names are left, become the entry point's value nv.X. */
 static ingot_status fill_in(LLVMModuleRef module, struct ig_error *error) {
-    LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL), next;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = next) {
+    LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
+    igi_each_function_safe(f, module) {
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
-        next = LLVMGetNextFunction(f);
         if (strncmp(name, "nv.", 3) || !LLVMIsDeclaration(f)) {
             continue;
         }
@@ -278,7 +258,7 @@ static ingot_status fill_in(LLVMModuleRef module, struct ig_error *error) {
             return ig_fail(error, INGOT_INTERNAL_ERROR, "the entry point has no value %s", name);
         }
         for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetFirstUse(f)) {
-            igp_replace(LLVMGetUser(use), value);
+            igi_replace(LLVMGetUser(use), value);
         }
         LLVMDeleteFunction(f);
     }
@@ -288,21 +268,19 @@ static ingot_status fill_in(LLVMModuleRef module, struct ig_error *error) {
 /* Everything is inlined, so what is still called is LLVM's or does not exist. */
 static ingot_status check_calls(LLVMModuleRef module, struct ig_error *error) {
     LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(entry); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
-            if (!callee || LLVMIsAInlineAsm(callee)) {
-                continue;
-            }
-            const char *name = igp_callee(in);
-            if (!*name) {
-                return ig_fail(error, INGOT_COMPILE_ERROR,
-                               "the kernel calls a function through a pointer that is only known "
-                               "when it runs");
-            }
-            if (strncmp(name, "llvm.", 5)) {
-                return igc_fail_undefined(name, error);
-            }
+    igi_each_instruction(in, entry) {
+        LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+        if (!callee || LLVMIsAInlineAsm(callee)) {
+            continue;
+        }
+        const char *name = igp_callee(in);
+        if (!*name) {
+            return ig_fail(error, INGOT_COMPILE_ERROR,
+                           "the kernel calls a function through a pointer that is only known "
+                           "when it runs");
+        }
+        if (strncmp(name, "llvm.", 5)) {
+            return igc_fail_undefined(name, error);
         }
     }
     return INGOT_OK;

@@ -7,6 +7,7 @@
 
 #include "base/cuda_abi.h"
 #include "compiler/driver/driver.h"
+#include "compiler/ir/edit.h"
 
 struct igp_kernel {
     struct ig_arena *arena;
@@ -38,7 +39,6 @@ LLVMValueRef igp_call(struct igp_kernel *kernel, const char *name, LLVMTypeRef r
                       LLVMValueRef *args, unsigned count, bool pure);
 /* Every instruction for which `wanted`, in order; the arena's, NULL-terminated. */
 LLVMValueRef *igp_collect(struct igp_kernel *kernel, bool (*wanted)(LLVMValueRef instruction));
-void igp_replace(LLVMValueRef instruction, LLVMValueRef value);
 
 /* ---- uniform.c ---- */
 struct igp_flow;

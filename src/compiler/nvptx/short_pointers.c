@@ -5,6 +5,7 @@
  */
 #include <llvm-c/Support.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 static bool holds_pointer(LLVMTypeRef type) {
@@ -42,17 +43,15 @@ static bool keeps_pointers(LLVMValueRef in) {
 }
 
 LLVMTargetMachineRef igp_short_pointers(LLVMModuleRef module, LLVMTargetMachineRef machine) {
-    for (LLVMValueRef g = LLVMGetFirstGlobal(module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, module) {
         if (holds_pointer(LLVMGlobalGetValueType(g))) {
             return machine;
         }
     }
     LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(entry); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            if (keeps_pointers(in)) {
-                return machine;
-            }
+    igi_each_instruction(in, entry) {
+        if (keeps_pointers(in)) {
+            return machine;
         }
     }
     static const char *const options[] = {"ingotc", "-nvptx-short-ptr"};

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 enum { PIECE = 16, REPEATS = 1024 };
@@ -61,13 +62,11 @@ static bool is_known_use(LLVMTargetDataRef layout, LLVMValueRef in, unsigned ope
 
 bool igp_can_swizzle(struct igp_kernel *k) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(k->body); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            for (int i = 0; i < LLVMGetNumOperands(in); i++) {
-                if (is_shared(LLVMGetOperand(in, (unsigned)i)) &&
-                    !is_known_use(layout, in, (unsigned)i)) {
-                    return false;
-                }
+    igi_each_instruction(in, k->body) {
+        for (int i = 0; i < LLVMGetNumOperands(in); i++) {
+            if (is_shared(LLVMGetOperand(in, (unsigned)i)) &&
+                !is_known_use(layout, in, (unsigned)i)) {
+                return false;
             }
         }
     }
@@ -100,22 +99,20 @@ ingot_status igp_swizzle(LLVMModuleRef module, struct ig_error *error) {
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
     LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
     ingot_status status = INGOT_OK;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(entry); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef in = LLVMGetFirstInstruction(b); in; in = LLVMGetNextInstruction(in)) {
-            const int at = place_of(layout, in);
-            if (at == -2) {
-                status = ig_fail(error, INGOT_INTERNAL_ERROR,
-                                 "an access to threadgroup memory is not within 16 bytes");
-            }
-            if (at < 0) {
-                continue;
-            }
-            LLVMValueRef pointer = LLVMGetOperand(in, (unsigned)at);
-            LLVMPositionBuilderBefore(builder, in);
-            LLVMValueRef address = igp_swizzled(builder, layout, pointer);
-            LLVMSetOperand(in, (unsigned)at,
-                           LLVMBuildIntToPtr(builder, address, LLVMTypeOf(pointer), ""));
+    igi_each_instruction(in, entry) {
+        const int at = place_of(layout, in);
+        if (at == -2) {
+            status = ig_fail(error, INGOT_INTERNAL_ERROR,
+                             "an access to threadgroup memory is not within 16 bytes");
         }
+        if (at < 0) {
+            continue;
+        }
+        LLVMValueRef pointer = LLVMGetOperand(in, (unsigned)at);
+        LLVMPositionBuilderBefore(builder, in);
+        LLVMValueRef address = igp_swizzled(builder, layout, pointer);
+        LLVMSetOperand(in, (unsigned)at,
+                       LLVMBuildIntToPtr(builder, address, LLVMTypeOf(pointer), ""));
     }
     LLVMDisposeBuilder(builder);
     return status;

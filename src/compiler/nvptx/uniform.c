@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 /* ---- a set of pointers ---- */
@@ -375,8 +375,8 @@ static void spread(struct igp_flow *flow, unsigned block) {
     seen[meeting] = false;
     for (unsigned i = 0; i < tail; i++) {
         LLVMBasicBlockRef from = flow->blocks[flow->list[i]];
-        for (LLVMValueRef in = LLVMGetFirstInstruction(from); in; in = LLVMGetNextInstruction(in)) {
-            for (LLVMUseRef use = LLVMGetFirstUse(in); use; use = LLVMGetNextUse(use)) {
+        igi_each_in_block(in, from) {
+            igi_each_use(use, in) {
                 LLVMBasicBlockRef user = LLVMGetInstructionParent(LLVMGetUser(use));
                 if (!seen[number_of(flow, user)]) {
                     add(&flow->varying, in);
@@ -391,8 +391,7 @@ static bool find_varying(struct igp_flow *flow) {
     for (bool changed = true; changed && !flow->varying.failed;) {
         changed = false;
         for (unsigned b = 0; b < flow->count; b++) {
-            for (LLVMValueRef in = LLVMGetFirstInstruction(flow->blocks[b]); in;
-                 in = LLVMGetNextInstruction(in)) {
+            igi_each_in_block(in, flow->blocks[b]) {
                 if (!contains(&flow->varying, in) && varies(flow, in, flow->join[b])) {
                     changed |= add(&flow->varying, in);
                 }
@@ -434,7 +433,7 @@ static ingot_status release(struct igp_kernel *kernel, const struct igp_flow *fl
     LLVMValueRef *calls = igp_collect(kernel, igp_is_never);
     for (LLVMValueRef *call = calls; call && *call; call++) {
         if (!flow->divergent[number_of(flow, LLVMGetInstructionParent(*call))]) {
-            igp_replace(*call, LLVMConstNull(LLVMTypeOf(*call)));
+            igi_replace(*call, LLVMConstNull(LLVMTypeOf(*call)));
             kernel->released = true;
         }
     }
@@ -483,20 +482,13 @@ static ingot_status open_loops(struct igp_kernel *kernel, const struct igp_flow 
     for (size_t i = 0; i < count; i++) {
         found += needs_opening(flow, calls[i], &openings[found]);
     }
-    struct igv_prepare prepare = {
-        .kernel = kernel->body, .context = kernel->context, .builder = kernel->builder};
     for (size_t i = 0; i < found; i++) {
-        LLVMValueRef first = LLVMGetFirstInstruction(openings[i].head);
-        while (LLVMIsAPHINode(first)) {
-            first = LLVMGetNextInstruction(first);
-        }
-        LLVMBasicBlockRef block = igv_split_before(&prepare, first);
-        LLVMPositionBuilderAtEnd(kernel->builder, block);
+        LLVMValueRef first = igi_first_non_phi(openings[i].head);
+        LLVMBasicBlockRef block = igi_split_before(kernel->builder, first);
         LLVMValueRef never = igp_call(kernel, "__ingot_never",
                                       LLVMInt1TypeInContext(kernel->context), NULL, 0, true);
         LLVMBuildCondBr(kernel->builder, never, openings[i].out, openings[i].head);
-        for (LLVMValueRef phi = LLVMGetFirstInstruction(openings[i].out); LLVMIsAPHINode(phi);
-             phi = LLVMGetNextInstruction(phi)) {
+        igi_each_phi(phi, openings[i].out) {
             LLVMValueRef nothing = LLVMGetPoison(LLVMTypeOf(phi));
             LLVMAddIncoming(phi, &nothing, &block, 1);
         }

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/warpgroup_mma.h"
 
 enum {
@@ -161,7 +162,7 @@ bool igp_is_copy(LLVMValueRef in) {
 
 /* Nothing from a load to a place in the same block writes memory. */
 static bool is_quiet(LLVMValueRef load, LLVMValueRef place) {
-    for (LLVMValueRef in = load; in && in != place; in = LLVMGetNextInstruction(in)) {
+    igi_each_before(in, load, place) {
         if (igp_is_copy(in)) {
             return false;
         }
@@ -170,23 +171,27 @@ static bool is_quiet(LLVMValueRef load, LLVMValueRef place) {
 }
 
 bool igp_can_sink(LLVMValueRef in) {
-    bool good = LLVMIsAInsertElementInst(in) != NULL;
-    for (LLVMUseRef use = LLVMGetFirstUse(in); good && use; use = LLVMGetNextUse(use)) {
-        LLVMValueRef user = LLVMGetUser(use);
-        good = LLVMIsAPHINode(user) ||
-               LLVMGetInstructionParent(user) != LLVMGetInstructionParent(in) || igp_can_sink(user);
+    if (!LLVMIsAInsertElementInst(in)) {
+        return false;
     }
-    return good;
+    igi_each_use(use, in) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (!LLVMIsAPHINode(user) &&
+            LLVMGetInstructionParent(user) == LLVMGetInstructionParent(in) && !igp_can_sink(user)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Only single sums are looked at, and none before `place` by anything that has to be there. */
 static bool is_free_until(LLVMValueRef call, LLVMValueRef place) {
-    for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, call) {
         LLVMValueRef sum = LLVMGetUser(use);
         if (!LLVMIsAExtractValueInst(sum)) {
             return false;
         }
-        for (LLVMUseRef at = LLVMGetFirstUse(sum); at; at = LLVMGetNextUse(at)) {
+        igi_each_use(at, sum) {
             LLVMValueRef user = LLVMGetUser(at);
             if (!LLVMIsAPHINode(user) &&
                 LLVMGetInstructionParent(user) == LLVMGetInstructionParent(place) &&
@@ -200,11 +205,12 @@ static bool is_free_until(LLVMValueRef call, LLVMValueRef place) {
 
 /* What can be at the end of the block goes there, in order. */
 static void sink_all(struct igp_kernel *k, LLVMBasicBlockRef block) {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(block), next;
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
     LLVMValueRef first_moved = NULL;
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in != end && in != first_moved;
-         in = next) {
-        next = LLVMGetNextInstruction(in);
+    igi_each_in_block_safe(in, block) {
+        if (in == end || in == first_moved) {
+            break;
+        }
         if (igp_can_sink(in)) {
             LLVMInstructionRemoveFromParent(in);
             LLVMPositionBuilderBefore(k->builder, end);
@@ -551,7 +557,7 @@ static ingot_status build_product(struct igp_kernel *k, struct part *const *part
         LLVMValueRef call = parts[i]->call;
         for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
             LLVMValueRef sum = LLVMGetUser(use);
-            igp_replace(sum, sums[i * IGP_QUAD_SUMS + LLVMGetIndices(sum)[0]]);
+            igi_replace(sum, sums[i * IGP_QUAD_SUMS + LLVMGetIndices(sum)[0]]);
         }
         LLVMInstructionEraseFromParent(call);
     }

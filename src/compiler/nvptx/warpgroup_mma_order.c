@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/warpgroup_mma.h"
 
 enum { MAX_RUN = 64, MAX_PHIS = 24, MAX_DEPTH = 8 };
@@ -115,7 +116,7 @@ static unsigned groups_before(const struct run *run, LLVMValueRef in) {
 }
 
 static bool is_used_outside(const struct run *run, LLVMValueRef sum) {
-    for (LLVMUseRef use = LLVMGetFirstUse(sum); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, sum) {
         if (!group_of(run, LLVMGetUser(use))) {
             return true;
         }
@@ -168,7 +169,7 @@ static ingot_status build_wait(struct igp_kernel *k, struct run *run, unsigned g
     LLVMValueRef sums[IGP_QUAD_MOST];
     unsigned count = 0;
     for (unsigned i = 0; i < run->count && run->group[i] <= groups; i++) {
-        for (LLVMUseRef use = LLVMGetFirstUse(run->calls[i]); use; use = LLVMGetNextUse(use)) {
+        igi_each_use(use, run->calls[i]) {
             LLVMValueRef sum = LLVMGetUser(use);
             if (is_used_outside(run, sum) && count < IGP_QUAD_MOST) {
                 sums[count++] = sum;
@@ -213,7 +214,7 @@ static bool goes_to_products(LLVMValueRef value, struct seen *seen) {
         }
         seen->phis[seen->count++] = value;
     }
-    for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, value) {
         LLVMValueRef user = LLVMGetUser(use);
         const bool passes_on = LLVMIsAPHINode(user) || LLVMIsAInsertElementInst(user) ||
                                LLVMIsAExtractElementInst(user);
@@ -232,7 +233,7 @@ bool igp_is_group_barrier(LLVMValueRef in) {
 
 /* Is the first of a loop's accesses behind a barrier of the threadgroup? */
 static bool begins_with_barrier(LLVMBasicBlockRef block) {
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+    igi_each_in_block(in, block) {
         if (igp_is_group_barrier(in)) {
             return true;
         }
@@ -275,7 +276,7 @@ static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
     if (!loops || !begins_with_barrier(block)) {
         return false;
     }
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in; in = LLVMGetNextInstruction(in)) {
+    igi_each_in_block(in, block) {
         LLVMValueRef to = igp_written(in), places[2];
         if (igp_may_write(in)) {
             return false;
@@ -293,7 +294,7 @@ static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
         }
     }
     for (unsigned i = 0; i < run->count; i++) {
-        for (LLVMUseRef use = LLVMGetFirstUse(run->calls[i]); use; use = LLVMGetNextUse(use)) {
+        igi_each_use(use, run->calls[i]) {
             struct seen seen = {.count = 0};
             if (!goes_to_products(LLVMGetUser(use), &seen)) {
                 return false;
@@ -309,8 +310,7 @@ static LLVMBasicBlockRef split_way(struct igp_kernel *k, LLVMBasicBlockRef from,
     LLVMBasicBlockRef between = LLVMInsertBasicBlockInContext(k->context, to, "");
     LLVMPositionBuilderAtEnd(k->builder, between);
     LLVMBuildBr(k->builder, to);
-    for (LLVMValueRef old = LLVMGetFirstInstruction(to), next; LLVMIsAPHINode(old); old = next) {
-        next = LLVMGetNextInstruction(old);
+    igi_each_phi_safe(old, to) {
         LLVMPositionBuilderBefore(k->builder, old);
         LLVMValueRef phi = LLVMBuildPhi(k->builder, LLVMTypeOf(old), "");
         for (unsigned i = 0; i < LLVMCountIncoming(old); i++) {
@@ -318,7 +318,7 @@ static LLVMBasicBlockRef split_way(struct igp_kernel *k, LLVMBasicBlockRef from,
             LLVMBasicBlockRef block = LLVMGetIncomingBlock(old, i);
             LLVMAddIncoming(phi, &value, block == from ? &between : &block, 1);
         }
-        igp_replace(old, phi);
+        igi_replace(old, phi);
     }
     return between;
 }
@@ -408,8 +408,7 @@ static ingot_status add_product(struct igp_kernel *k, struct run *run, LLVMValue
 static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
     struct run run = {.count = 0};
     ingot_status status = INGOT_OK;
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block); in && !status;
-         in = LLVMGetNextInstruction(in)) {
+    igi_each_in_block(in, block) {
         if (run.count && (LLVMIsATerminatorInst(in) || igp_can_sink(in)) &&
             can_delay(&run, block)) {
             build_delayed_wait(k, block);
@@ -422,15 +421,19 @@ static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
         if (!status && igp_is_quad_product(in)) {
             status = add_product(k, &run, in);
         }
+        if (status) {
+            return status;
+        }
     }
-    return status;
+    return INGOT_OK;
 }
 
 ingot_status igp_order_quads(struct igp_kernel *k) {
-    ingot_status status = INGOT_OK;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(k->body), next; b && !status; b = next) {
-        next = LLVMGetNextBasicBlock(b);
-        status = order_block(k, b);
+    igi_each_block_safe(b, k->body) {
+        ingot_status status = order_block(k, b);
+        if (status) {
+            return status;
+        }
     }
-    return status;
+    return INGOT_OK;
 }

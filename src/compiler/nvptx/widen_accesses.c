@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 enum { WORD = 4, WIDEST = 16, MAX_RUN = 256 };
@@ -139,7 +140,7 @@ static void replace_extensions(struct igp_kernel *k, LLVMValueRef load, LLVMValu
                        : LLVMBuildShl(k->builder, word, LLVMConstInt(i32, 16, false), "");
                 value = LLVMBuildBitCast(k->builder, bits, f32, "");
             }
-            igp_replace(user, value);
+            igi_replace(user, value);
         }
     }
 }
@@ -284,8 +285,7 @@ static void finish_run(struct run *run) {
 }
 
 static void widen(struct run *run, LLVMBasicBlockRef block) {
-    for (LLVMValueRef in = LLVMGetFirstInstruction(block), next; in; in = next) {
-        next = LLVMGetNextInstruction(in);
+    igi_each_in_block_safe(in, block) {
         bool wanted = is_narrow(run->layout, in) && (LLVMIsAStoreInst(in) != NULL) == run->stores;
         if (wanted && run->count < MAX_RUN) {
             struct access access = access_of(run, in);
@@ -314,8 +314,7 @@ ingot_status igp_widen(LLVMModuleRef module, struct ig_error *error) {
     run->layout = LLVMGetModuleDataLayout(module);
     for (int stores = 0; stores < 2; stores++) {
         run->stores = stores;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(kernel.body); b;
-             b = LLVMGetNextBasicBlock(b)) {
+        igi_each_block(b, kernel.body) {
             widen(run, b);
         }
     }

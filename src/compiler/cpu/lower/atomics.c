@@ -9,6 +9,7 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "compiler/cpu/lower/lower.h"
+#include "compiler/ir/walk.h"
 
 enum { THREADGROUP_SPACE = 3 };
 
@@ -210,7 +211,7 @@ static void lower_exchange(struct igv_emit *emit, LLVMValueRef instruction) {
     loop.old = igl_lane_array(emit, type);
     loop.success = igl_lane_array(emit, emit->i8);
     igv_for_each_lane(emit, exchange_lane, &loop);
-    for (LLVMUseRef use = LLVMGetFirstUse(instruction); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, instruction) {
         LLVMValueRef user = LLVMGetUser(use);
         if (!LLVMIsAExtractValueInst(user)) {
             ig_fail(emit->error, INGOT_COMPILE_ERROR,

@@ -14,6 +14,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "compiler/cpu/lower/tiles.h"
+#include "compiler/ir/walk.h"
 
 /* ---- what the calls and their operands are ------------------------------------------------- */
 bool igt_is_call_of(LLVMValueRef instruction, const char *name) {
@@ -400,7 +401,10 @@ static void add_member(struct finding *finding, struct igt_tile *tile) {
 }
 
 static void find_members(struct igt_pass *pass, struct finding *finding, LLVMValueRef first) {
-    for (LLVMValueRef i = first; i && !pass->failed; i = LLVMGetNextInstruction(i)) {
+    igi_each_from(i, first) {
+        if (pass->failed) {
+            return;
+        }
         if (LLVMIsAExtractValueInst(i)) {
             continue;
         }
@@ -638,25 +642,23 @@ static void find_phi_partners(struct igt_pass *pass) {
 /* ---- the function ---------------------------------------------------------------------------- */
 static bool find_all(struct igt_pass *pass) {
     LLVMValueRef function = pass->emit.function;
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-            if (igt_is_call_of(i, IGT_MULTIPLY)) {
-                struct igt_tile *tile = igt_tile_of_call(pass, i);
-                if (!tile || (!tile->group && !find_group(pass, i))) {
-                    return false;
-                }
-            } else if (igt_is_call_of(i, IGT_LOAD)) {
-                if (!igt_tile_of_call(pass, i)) {
-                    return false;
-                }
-            } else if (igt_is_call_of(i, IGT_STORE)) {
-                LLVMValueRef registers[IGT_MAX_REGISTERS];
-                for (unsigned r = 0; r < pass->registers; r++) {
-                    registers[r] = LLVMGetOperand(i, 3 + r);
-                }
-                if (!igt_tile_of(pass, registers)) {
-                    return false;
-                }
+    igi_each_instruction(i, function) {
+        if (igt_is_call_of(i, IGT_MULTIPLY)) {
+            struct igt_tile *tile = igt_tile_of_call(pass, i);
+            if (!tile || (!tile->group && !find_group(pass, i))) {
+                return false;
+            }
+        } else if (igt_is_call_of(i, IGT_LOAD)) {
+            if (!igt_tile_of_call(pass, i)) {
+                return false;
+            }
+        } else if (igt_is_call_of(i, IGT_STORE)) {
+            LLVMValueRef registers[IGT_MAX_REGISTERS];
+            for (unsigned r = 0; r < pass->registers; r++) {
+                registers[r] = LLVMGetOperand(i, 3 + r);
+            }
+            if (!igt_tile_of(pass, registers)) {
+                return false;
             }
         }
     }
@@ -679,23 +681,18 @@ static void emit_calls(struct igt_pass *pass) {
     for (struct igt_group *g = pass->first_group; g; g = g->next) {
         igt_emit_group(pass, g);
     }
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-            if (igt_is_call_of(i, IGT_STORE)) {
-                igt_emit_store(pass, i);
-            }
+    igi_each_instruction(i, function) {
+        if (igt_is_call_of(i, IGT_STORE)) {
+            igt_emit_store(pass, i);
         }
     }
     igt_fill_phis(pass);
 }
 
 static void erase_stores(LLVMValueRef function) {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b), next; i; i = next) {
-            next = LLVMGetNextInstruction(i);
-            if (igt_is_call_of(i, IGT_STORE)) {
-                LLVMInstructionEraseFromParent(i);
-            }
+    igi_each_instruction_safe(i, function) {
+        if (igt_is_call_of(i, IGT_STORE)) {
+            LLVMInstructionEraseFromParent(i);
         }
     }
 }
@@ -712,11 +709,7 @@ static LLVMValueRef first_use_place(const struct igt_tile *tile) {
         }
         return part;
     }
-    LLVMValueRef i = LLVMGetFirstInstruction(LLVMGetInstructionParent(tile->registers[0]));
-    while (LLVMIsAPHINode(i)) {
-        i = LLVMGetNextInstruction(i);
-    }
-    return i;
+    return igi_first_non_phi(LLVMGetInstructionParent(tile->registers[0]));
 }
 
 static void give_lanes(struct igt_pass *pass, struct igt_tile *tile, LLVMValueRef reader,
@@ -760,19 +753,17 @@ static void replace_registers(struct igt_pass *pass) {
         if (t->kind != IGT_LOADED && t->kind != IGT_PRODUCT) {
             continue;
         }
-        for (LLVMUseRef use = LLVMGetFirstUse(t->call); use; use = LLVMGetNextUse(use)) {
+        igi_each_use(use, t->call) {
             give_lanes(pass, t, LLVMGetUser(use), LLVMGetIndices(LLVMGetUser(use))[0]);
         }
     }
 }
 
 static bool has_tiles(LLVMValueRef function) {
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b)) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-            if (igt_is_call_of(i, IGT_MULTIPLY) || igt_is_call_of(i, IGT_LOAD) ||
-                igt_is_call_of(i, IGT_STORE)) {
-                return true;
-            }
+    igi_each_instruction(i, function) {
+        if (igt_is_call_of(i, IGT_MULTIPLY) || igt_is_call_of(i, IGT_LOAD) ||
+            igt_is_call_of(i, IGT_STORE)) {
+            return true;
         }
     }
     return false;
@@ -819,8 +810,8 @@ static ingot_status run_passes(LLVMModuleRef module, LLVMTargetMachineRef machin
 ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
                              const struct igv_target *target, struct ig_error *error) {
     bool any = false, good = true;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && !any; f = LLVMGetNextFunction(f)) {
-        any = has_tiles(f);
+    igi_each_function(f, module) {
+        any = any || has_tiles(f);
     }
     if (!any) {
         return INGOT_OK;
@@ -832,8 +823,8 @@ ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
     }
     LLVMContextRef context = LLVMGetModuleContext(module);
     struct igv_request request = {.module = module, .target = target};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f && good; f = LLVMGetNextFunction(f)) {
-        if (!has_tiles(f)) {
+    igi_each_function(f, module) {
+        if (!good || !has_tiles(f)) {
             continue;
         }
         struct igt_pass pass = {.emit = {.context = context,

@@ -4,6 +4,7 @@
  * simplification then removes in pairs.
  */
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/walk.h"
 
 #define MAX_DEPTH 16u
 
@@ -131,7 +132,7 @@ static void phi_leaf(struct igv_prepare *prepare, const struct leaf *leaf, void 
     if (LLVMIsAInstruction(at)) {
         LLVMPositionBuilderBefore(prepare->builder, LLVMGetNextInstruction(at));
     } else {
-        igv_after_phis(prepare, LLVMGetInstructionParent(phi));
+        igi_after_phis(prepare->builder, LLVMGetInstructionParent(phi));
     }
     rewrite->whole = insert(prepare, rewrite->whole, leaf, 0, piece);
 }
@@ -171,7 +172,7 @@ static bool take_apart(struct igv_prepare *prepare, LLVMValueRef instruction) {
     if (opcode == LLVMStore) {
         LLVMInstructionEraseFromParent(instruction);
     } else {
-        igv_replace(instruction, rewrite.whole);
+        igi_replace(instruction, rewrite.whole);
     }
     return true;
 }
@@ -210,7 +211,7 @@ static bool is_copy(LLVMValueRef phi) {
 
 /* A phi without uses that takes the pair, or NULL. */
 static LLVMValueRef dead_phi(LLVMValueRef pair) {
-    for (LLVMUseRef use = LLVMGetFirstUse(pair); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, pair) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsAPHINode(user) && !LLVMGetFirstUse(user)) {
             return user;
@@ -220,13 +221,12 @@ static LLVMValueRef dead_phi(LLVMValueRef pair) {
 }
 
 static void take_parts(LLVMValueRef pair, const LLVMValueRef parts[2]) {
-    for (LLVMUseRef use = LLVMGetFirstUse(pair), next; use; use = next) {
-        next = LLVMGetNextUse(use);
+    igi_each_use_safe(use, pair) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsAPHINode(user) && is_copy(user)) {
             take_parts(user, parts);
         } else if (LLVMIsAExtractValueInst(user) && user != parts[0] && user != parts[1]) {
-            igv_replace(user, parts[LLVMGetIndices(user)[0]]);
+            igi_replace(user, parts[LLVMGetIndices(user)[0]]);
         }
     }
     for (LLVMValueRef phi; (phi = dead_phi(pair));) {

@@ -92,7 +92,7 @@ static bool expand_overflow(struct igv_prepare *prepare, LLVMValueRef call, cons
     LLVMValueRef whole = LLVMGetPoison(LLVMTypeOf(call));
     whole = LLVMBuildInsertValue(prepare->builder, whole, result, 0, "");
     whole = LLVMBuildInsertValue(prepare->builder, whole, overflows, 1, "");
-    igv_replace(call, whole);
+    igi_replace(call, whole);
     return true;
 }
 
@@ -115,10 +115,10 @@ ingot_status igv_prepare_calls(struct igv_prepare *prepare) {
             LLVMInstructionEraseFromParent(call);
             break;
         case FIRST_OPERAND:
-            igv_replace(call, LLVMGetOperand(call, 0));
+            igi_replace(call, LLVMGetOperand(call, 0));
             break;
         case ZERO:
-            igv_replace(call, LLVMConstNull(LLVMTypeOf(call)));
+            igi_replace(call, LLVMConstNull(LLVMTypeOf(call)));
             break;
         }
     }

@@ -3,6 +3,7 @@
  * post-dominators exist. The way out of an endless loop is never taken.
  */
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/walk.h"
 
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -134,8 +135,7 @@ static void add_way_out(struct igv_prepare *prepare, LLVMValueRef branch, LLVMBa
     LLVMPositionBuilderBefore(prepare->builder, branch);
     LLVMBuildCondBr(prepare->builder, LLVMConstInt(prepare->i1, 0, false), exit, target);
     LLVMInstructionEraseFromParent(branch);
-    for (LLVMValueRef i = LLVMGetFirstInstruction(exit);
-         i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = LLVMGetNextInstruction(i)) {
+    igi_each_phi(i, exit) {
         LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(i));
         LLVMAddIncoming(i, &none, &block, 1);
     }

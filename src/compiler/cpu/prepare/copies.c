@@ -240,7 +240,7 @@ static void write_loop(struct igv_prepare *prepare, const struct copy *copy, LLV
     LLVMBuilderRef builder = prepare->builder;
     LLVMTypeRef type = LLVMIntTypeInContext(prepare->context, copy->width * 8);
     LLVMBasicBlockRef tail = LLVMGetInstructionParent(copy->call);
-    LLVMBasicBlockRef head = igv_split_before(prepare, copy->call);
+    LLVMBasicBlockRef head = igi_split_before(prepare->builder, copy->call);
     LLVMBasicBlockRef body = LLVMInsertBasicBlockInContext(prepare->context, tail, "copy");
     LLVMPositionBuilderAtEnd(builder, head);
     LLVMValueRef zero = igv_integer(prepare->i64, 0), one = igv_integer(prepare->i64, 1);

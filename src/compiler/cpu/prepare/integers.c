@@ -87,7 +87,7 @@ static void split_load(struct igv_prepare *prepare, LLVMValueRef load) {
         igv_copy_metadata(prepare, load, value);
         whole = join(prepare, whole, value, type, at * 8);
     }
-    igv_replace(load, whole);
+    igi_replace(load, whole);
 }
 
 static void split_store(struct igv_prepare *prepare, LLVMValueRef store) {
@@ -155,12 +155,12 @@ static ingot_status split_words(struct igv_prepare *prepare, LLVMValueRef instru
                        : word_of(prepare, instruction, i * WORD, part_width);
     }
     if (phi) {
-        igv_after_phis(prepare, LLVMGetInstructionParent(instruction));
+        igi_after_phis(prepare->builder, LLVMGetInstructionParent(instruction));
     }
     for (unsigned i = 0; i < count; i++) {
         whole = join(prepare, whole, words[i], type, i * WORD);
     }
-    igv_replace(instruction, whole);
+    igi_replace(instruction, whole);
     return INGOT_OK;
 }
 
@@ -181,7 +181,7 @@ ingot_status igv_prepare_extensions(struct igv_prepare *prepare) {
     for (size_t i = 0; i < list.count; i++) {
         LLVMValueRef zext = list.items[i];
         LLVMPositionBuilderBefore(prepare->builder, zext);
-        igv_replace(zext,
+        igi_replace(zext,
                     LLVMBuildSExt(prepare->builder, LLVMGetOperand(zext, 0), LLVMTypeOf(zext), ""));
     }
     return INGOT_OK;

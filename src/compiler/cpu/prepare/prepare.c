@@ -8,6 +8,7 @@
  * other than the kernel itself.
  */
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/walk.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
@@ -20,30 +21,22 @@ ingot_status igv_prepare_memory_out(struct igv_prepare *prepare) {
 }
 
 /* ---- helpers --------------------------------------------------------------------------- */
+struct wanted {
+    struct igv_prepare *prepare;
+    bool (*is)(struct igv_prepare *prepare, LLVMValueRef instruction);
+};
+
+static bool is_wanted(void *context, LLVMValueRef instruction) {
+    const struct wanted *wanted = context;
+    return wanted->is(wanted->prepare, instruction);
+}
+
 struct igv_list igv_collect(struct igv_prepare *prepare,
                             bool (*wanted)(struct igv_prepare *prepare, LLVMValueRef instruction)) {
     struct igv_list list = {0};
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass) {
-            list.items = ig_arena_array(&prepare->arena, list.count + 1, sizeof *list.items);
-        }
-        if (pass && !list.items) {
-            return (struct igv_list){.failed = true};
-        }
-        list.count = 0;
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(prepare->kernel); b;
-             b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-                if (!wanted(prepare, i)) {
-                    continue;
-                }
-                if (pass) {
-                    list.items[list.count] = i;
-                }
-                list.count++;
-            }
-        }
-    }
+    struct wanted context = {prepare, wanted};
+    list.items = igi_collect(&prepare->arena, prepare->kernel, is_wanted, &context, &list.count);
+    list.failed = !list.items;
     return list;
 }
 
@@ -68,11 +61,6 @@ LLVMValueRef igv_byte_offset(struct igv_prepare *prepare, LLVMValueRef pointer, 
     return LLVMBuildGEP2(prepare->builder, prepare->i8, pointer, &index, 1, "");
 }
 
-void igv_replace(LLVMValueRef instruction, LLVMValueRef value) {
-    LLVMReplaceAllUsesWith(instruction, value);
-    LLVMInstructionEraseFromParent(instruction);
-}
-
 void igv_copy_metadata(struct igv_prepare *prepare, LLVMValueRef from, LLVMValueRef to) {
     static const char *const kinds[] = {"tbaa", "alias.scope", "noalias", "invariant.load"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -92,14 +80,6 @@ const char *igv_callee_name(LLVMValueRef call) {
     return callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
 }
 
-void igv_after_phis(struct igv_prepare *prepare, LLVMBasicBlockRef block) {
-    LLVMValueRef at = LLVMGetFirstInstruction(block);
-    while (LLVMGetInstructionOpcode(at) == LLVMPHI) {
-        at = LLVMGetNextInstruction(at);
-    }
-    LLVMPositionBuilderBefore(prepare->builder, at);
-}
-
 LLVMValueRef igv_earlier_incoming(LLVMValueRef phi, LLVMBasicBlockRef block) {
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         if (LLVMGetIncomingBlock(phi, i) == block) {
@@ -107,29 +87,6 @@ LLVMValueRef igv_earlier_incoming(LLVMValueRef phi, LLVMBasicBlockRef block) {
         }
     }
     return NULL;
-}
-
-/* LLVM-C can change where a branch goes but not where a phi's value comes from, so the front
- * part moves: phis of the successors keep naming the old block. */
-LLVMBasicBlockRef igv_split_before(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    LLVMBasicBlockRef tail = LLVMGetInstructionParent(instruction);
-    LLVMBasicBlockRef head = LLVMInsertBasicBlockInContext(prepare->context, tail, "");
-    LLVMPositionBuilderAtEnd(prepare->builder, head);
-    for (LLVMValueRef i; (i = LLVMGetFirstInstruction(tail)) != instruction;) {
-        LLVMInstructionRemoveFromParent(i);
-        LLVMInsertIntoBuilder(prepare->builder, i);
-    }
-    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(prepare->kernel); b;
-         b = LLVMGetNextBasicBlock(b)) {
-        LLVMValueRef terminator = LLVMGetBasicBlockTerminator(b);
-        unsigned count = terminator ? LLVMGetNumSuccessors(terminator) : 0;
-        for (unsigned s = 0; s < count; s++) {
-            if (LLVMGetSuccessor(terminator, s) == tail) {
-                LLVMSetSuccessor(terminator, s, head);
-            }
-        }
-    }
-    return head;
 }
 
 /* ---- the order ---------------------------------------------------------------------------- */

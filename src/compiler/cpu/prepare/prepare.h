@@ -4,6 +4,7 @@
 #define INGOT_COMPILER_PREPARE_H
 
 #include "compiler/cpu/vectorise/vectorise.h"
+#include "compiler/ir/edit.h"
 
 struct igv_prepare {
     struct ig_arena arena; /* lists of instructions */
@@ -33,20 +34,13 @@ bool igv_is_aggregate(LLVMTypeRef type); /* a struct or an array */
 bool igv_is_vector(LLVMTypeRef type);
 LLVMValueRef igv_integer(LLVMTypeRef type, uint64_t value);
 LLVMValueRef igv_byte_offset(struct igv_prepare *prepare, LLVMValueRef pointer, uint64_t bytes);
-/* `value` replaces every use; the instruction goes. */
-void igv_replace(LLVMValueRef instruction, LLVMValueRef value);
 /* What aliasing knows of the whole access holds for its pieces. */
 void igv_copy_metadata(struct igv_prepare *prepare, LLVMValueRef from, LLVMValueRef to);
 /* The name of what a call calls, "" for anything but a function. */
 const char *igv_callee_name(LLVMValueRef call);
-/* Puts the builder behind the phis of the block. */
-void igv_after_phis(struct igv_prepare *prepare, LLVMBasicBlockRef block);
 /* What the phi already takes from the block, or NULL. A switch may give a phi several entries
  * for one block, and these must agree. */
 LLVMValueRef igv_earlier_incoming(LLVMValueRef phi, LLVMBasicBlockRef block);
-/* Everything before `instruction` goes into a new block, which is returned and has no
- * terminator yet; whoever branched to the old block branches to the new one. */
-LLVMBasicBlockRef igv_split_before(struct igv_prepare *prepare, LLVMValueRef instruction);
 
 ingot_status igv_prepare_calls(struct igv_prepare *prepare);       /* intrinsics that say nothing */
 ingot_status igv_prepare_check_calls(struct igv_prepare *prepare); /* what cannot be run */

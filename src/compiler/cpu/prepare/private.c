@@ -9,6 +9,7 @@
  * Does not: check pointers that a phi or a select chose.
  */
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/walk.h"
 
 /* alloca + offset + the sum of index * scale */
 struct place {
@@ -87,7 +88,7 @@ static LLVMValueRef indexed_alloca(LLVMValueRef pointer) {
 }
 
 static bool reaches_access(LLVMValueRef pointer, LLVMValueRef alloca) {
-    for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, pointer) {
         LLVMValueRef user = LLVMGetUser(use);
         if (is_opcode(user, LLVMGetElementPtr)
                 ? reaches_access(user, alloca)
@@ -112,7 +113,7 @@ static void enlarge(struct igv_prepare *prepare, LLVMValueRef alloca, uint64_t b
     LLVMPositionBuilderBefore(prepare->builder, alloca);
     LLVMValueRef larger = LLVMBuildAlloca(prepare->builder, LLVMArrayType2(prepare->i8, bytes), "");
     LLVMSetAlignment(larger, LLVMGetAlignment(alloca));
-    igv_replace(alloca, larger);
+    igi_replace(alloca, larger);
 }
 
 static int64_t floor_divide(int64_t a, int64_t b) {

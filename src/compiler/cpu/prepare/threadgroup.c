@@ -6,6 +6,7 @@
  */
 #include "compiler/analysis/analysis.h"
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -163,7 +164,7 @@ static uint64_t round_up(uint64_t value, uint64_t align) {
 static ingot_status place(struct igv_prepare *prepare, const struct igv_list *users,
                           uint64_t *total) {
     for (int placed = 1; placed >= 0; placed--) {
-        for (LLVMValueRef g = LLVMGetFirstGlobal(prepare->module); g; g = LLVMGetNextGlobal(g)) {
+        igi_each_global(g, prepare->module) {
             uint32_t known = 0;
             bool has_place = igv_threadgroup_offset(g, &known);
             if (!is_threadgroup(g) || has_place != (placed == 1) || !is_used_by(users, g)) {
@@ -196,9 +197,8 @@ ingot_status igv_prepare_threadgroup(struct igv_prepare *prepare, uint32_t *byte
         return igv_prepare_memory_out(prepare);
     }
     ingot_status status = place(prepare, &users, &total);
-    for (LLVMValueRef g = LLVMGetFirstGlobal(prepare->module); !status && g;
-         g = LLVMGetNextGlobal(g)) {
-        if (is_threadgroup(g) && is_used_by(&users, g)) {
+    igi_each_global(g, prepare->module) {
+        if (!status && is_threadgroup(g) && is_used_by(&users, g)) {
             status = take_address(prepare, &users, g);
         }
     }

@@ -97,7 +97,7 @@ static void reshape(struct igv_prepare *prepare, LLVMValueRef cast) {
                                                             igv_integer(prepare->i32, i), "")
                                    : piece;
     }
-    igv_replace(cast, result);
+    igi_replace(cast, result);
 }
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static void pack_access(struct igv_prepare *prepare, LLVMValueRef access, LLVMTy
     if (LLVMIsALoadInst(access)) {
         done = LLVMBuildLoad2(builder, packed, LLVMGetOperand(access, 0), "");
         LLVMSetAlignment(done, access_align(access, 0));
-        igv_replace(access, LLVMBuildBitCast(builder, done, type, ""));
+        igi_replace(access, LLVMBuildBitCast(builder, done, type, ""));
         return;
     }
     LLVMValueRef value = LLVMBuildBitCast(builder, LLVMGetOperand(access, 0), packed, "");
@@ -161,7 +161,7 @@ static void split_access(struct igv_prepare *prepare, LLVMValueRef access) {
         igv_copy_metadata(prepare, access, piece);
     }
     if (load) {
-        igv_replace(access, result);
+        igi_replace(access, result);
     } else {
         LLVMInstructionEraseFromParent(access);
     }
@@ -227,7 +227,7 @@ static void reduce(struct igv_prepare *prepare, LLVMValueRef call) {
         LLVMValueRef next = element(prepare, vector, i);
         result = result ? combine(prepare, which, result, next, call) : next;
     }
-    igv_replace(call, result);
+    igi_replace(call, result);
 }
 
 ingot_status igv_prepare_vectors(struct igv_prepare *prepare) {

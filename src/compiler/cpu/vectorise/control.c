@@ -13,6 +13,7 @@
  * iteration begins, OR-ed and blended on edges.
  */
 #include "compiler/cpu/vectorise/state.h"
+#include "compiler/ir/walk.h"
 
 /* ---- bit sets of blocks -------------------------------------------------------------------------
  */
@@ -136,7 +137,7 @@ static bool wants_guard(struct igv_emit *emit, unsigned block) {
         }
     }
     unsigned count = 0;
-    for (LLVMValueRef i = LLVMGetFirstInstruction(info->block); i; i = LLVMGetNextInstruction(i)) {
+    igi_each_in_block(i, info->block) {
         if (needs_guard_for(emit, i)) {
             return true;
         }
@@ -219,11 +220,9 @@ static void reset_loop(struct igv_emit *emit, unsigned loop) {
                                mask_slot(emit, b, chunk));
             }
         }
-        for (LLVMValueRef i = LLVMGetFirstInstruction(block_at(emit, b)->block);
-             !header && i && LLVMGetInstructionOpcode(i) == LLVMPHI;
-             i = LLVMGetNextInstruction(i)) {
+        igi_each_phi(i, block_at(emit, b)->block) {
             struct igv_value *phi = igv_lookup(emit, i);
-            if (phi->shape != IGV_V_VARYING) {
+            if (header || phi->shape != IGV_V_VARYING) {
                 continue;
             }
             for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
@@ -279,8 +278,7 @@ static void write_phis(struct igv_emit *emit, unsigned from, const unsigned *tar
     struct igv_state *state = emit->state;
     size_t capacity = 0;
     for (unsigned t = 0; t < target_count; t++) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(block_at(emit, targets[t])->block);
-             i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = LLVMGetNextInstruction(i)) {
+        igi_each_phi(i, block_at(emit, targets[t])->block) {
             capacity += IGV_MAX_CHUNKS;
         }
     }
@@ -290,8 +288,7 @@ static void write_phis(struct igv_emit *emit, unsigned from, const unsigned *tar
     struct phi_write *writes = ig_arena_array(state->arena, capacity, sizeof *writes);
     size_t count = 0;
     for (unsigned t = 0; writes && t < target_count; t++) {
-        for (LLVMValueRef i = LLVMGetFirstInstruction(block_at(emit, targets[t])->block);
-             i && LLVMGetInstructionOpcode(i) == LLVMPHI; i = LLVMGetNextInstruction(i)) {
+        igi_each_phi(i, block_at(emit, targets[t])->block) {
             count += phi_writes(emit, i, from, targets[t], masks[t], writes + count);
         }
     }
@@ -531,7 +528,7 @@ static void emit_block(struct igv_emit *emit, unsigned block) {
     if (state->guarded[block]) {
         emit_guard(emit, block);
     }
-    for (LLVMValueRef i = LLVMGetFirstInstruction(info->block); i; i = LLVMGetNextInstruction(i)) {
+    igi_each_in_block(i, info->block) {
         igv_lines_set(emit, i);
         igv_emit_instruction(emit, i);
         if (emit->error->status != INGOT_OK) {

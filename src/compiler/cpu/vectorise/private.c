@@ -10,6 +10,7 @@
  * Provides: private_granule of allocas and of every pointer into an interleaved one.
  */
 #include "compiler/analysis/analysis_internal.h"
+#include "compiler/ir/walk.h"
 
 #include <string.h>
 
@@ -137,7 +138,7 @@ static unsigned granule_for(struct pointers *set, unsigned alloca) {
     add_pointer(set, values[alloca].value);
     for (unsigned i = 0; i < set->count && !set->escapes; i++) {
         LLVMValueRef pointer = values[set->list[i]].value;
-        for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+        igi_each_use(use, pointer) {
             add_user(set, pointer, LLVMGetUser(use));
         }
     }

@@ -14,6 +14,7 @@
  * that is not used otherwise; or vector by vector, when a check finds the lanes of each in a row.
  */
 #include "compiler/cpu/vectorise/state.h"
+#include "compiler/ir/walk.h"
 
 #define MAX_STRIDE  16
 #define MAX_CLUSTER 32 /* bytes */
@@ -117,8 +118,10 @@ static unsigned find_candidates(struct igv_emit *emit, LLVMValueRef first, unsig
     bool stores = is_store(first);
     unsigned count = 0;
     found[count++] = (struct candidate){first, place.offset};
-    for (LLVMValueRef i = LLVMGetNextInstruction(first); i && count < capacity;
-         i = LLVMGetNextInstruction(i)) {
+    igi_each_from(i, LLVMGetNextInstruction(first)) {
+        if (count == capacity) {
+            break;
+        }
         LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
         if (opcode == (stores ? LLVMStore : LLVMLoad) && type_of(emit, i) == type &&
             (stride ? group_stride(emit, i) == stride : can_cluster(emit, i))) {
@@ -658,7 +661,7 @@ bool igv_emit_strided_load(struct igv_emit *emit, LLVMValueRef instruction) {
 /* The last member in block order, where all values are there. */
 static LLVMValueRef last_member(const struct group *group, LLVMValueRef first) {
     LLVMValueRef last = first;
-    for (LLVMValueRef i = first; i; i = LLVMGetNextInstruction(i)) {
+    igi_each_from(i, first) {
         for (unsigned m = 0; m < group->stride; m++) {
             if (group->members[m] == i) {
                 last = i;

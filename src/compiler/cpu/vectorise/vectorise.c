@@ -1,5 +1,6 @@
 /* Sets up the new function, runs the analyses, and emits: see vectorise.h. */
 #include "compiler/cpu/vectorise/state.h"
+#include "compiler/ir/walk.h"
 
 static void add_string_attribute(struct igv_emit *emit, const char *name, const char *value) {
     LLVMAttributeRef attribute = LLVMCreateStringAttribute(
@@ -70,7 +71,7 @@ static bool used_elsewhere(LLVMValueRef value) {
     if (LLVMGetInstructionOpcode(value) == LLVMPHI) {
         return true;
     }
-    for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    igi_each_use(use, value) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMGetInstructionParent(user) != home) {
             return true;
