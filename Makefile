@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 
-.PHONY: all run test build setup install format lint clean test-quick test-python test-torch venv test-msl test-arm test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
+.PHONY: all run test build setup install format lint docs clean test-quick test-python test-torch venv test-msl test-arm test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
 
 all: build
 
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-python   a small transformer with and without ingot: training and decoding steps"
 	@echo "make bench-latency  compile and dispatch latencies, and the runtime's memory"
 	@echo "make bench-engine   the engine against plain C, PoCL, memcpy and OpenBLAS; ARGS='--json'"
+	@echo "make docs           the documents as a site in $(BUILD)/site, with search and the API; MkDocs comes from PyPI"
 	@echo "make format, lint   format the sources, write the generated documents; check them and the layers"
 	@echo "make clean          remove build folders"
 
@@ -107,14 +108,19 @@ format: setup
 	tools/format
 	tools/language-tables
 	tools/ops-table $(BUILD)
+	tools/command-docs tables $(BUILD)/bin
 
 lint: build
 	tools/format --check
 	tools/check-layers
 	tools/language-tables --check
 	tools/ops-table --check $(BUILD)
+	tools/command-docs tables $(BUILD)/bin --check
 	@if [ -x $(BUILD)/venv/bin/ruff ]; then $(BUILD)/venv/bin/ruff check --no-cache .; \
 	    else echo "the Python sources were not checked: make venv brings ruff"; fi
+
+docs: setup
+	tools/site/build $(BUILD)
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-clang

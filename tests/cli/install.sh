@@ -17,7 +17,9 @@ check "install" 0 -- cmake --install "$build" --prefix "$work/first"
 mv first moved
 prefix=$work/moved
 lib=$(dirname "$(find "$prefix" -name libingot.so)")
-for file in bin/ingot bin/ingotc bin/ingot-cuda-worker include/ingot/ingot.h include/ingot/ops.h share/ingot/prelude/metal_stdlib; do
+for file in bin/ingot bin/ingotc bin/ingot-cuda-worker include/ingot/ingot.h include/ingot/ops.h share/ingot/prelude/metal_stdlib \
+    share/man/man1/ingot-run.1 share/man/man1/ingotc.1 share/bash-completion/completions/ingot share/zsh/site-functions/_ingot \
+    share/fish/vendor_completions.d/ingot.fish; do
     check "$file is there" 0 -- test -f "$prefix/$file"
 done
 check "libingot.a is there" 0 -- test -f "$lib/libingot.a"
