@@ -116,8 +116,11 @@ lint: build
 	tools/language-tables --check
 	tools/ops-table --check $(BUILD)
 	tools/command-docs tables $(BUILD)/bin --check
+	tools/check-docs
 	@if [ -x $(BUILD)/venv/bin/ruff ]; then $(BUILD)/venv/bin/ruff check --no-cache .; \
 	    else echo "the Python sources were not checked: make venv brings ruff"; fi
+	@if [ -x $(BUILD)/venv/bin/check-jsonschema ]; then tools/check-project $(BUILD)/venv; \
+	    else echo "workflows, Dockerfile and scripts were not checked: make venv brings the checkers"; fi
 
 docs: setup
 	tools/site/build $(BUILD)

@@ -146,12 +146,17 @@ python_lint() {
     "$venv/bin/ruff" check --no-cache .
 }
 
+project() {
+    tools/check-project "$venv"
+}
+
 format() {
     tools/format --check
 }
 
 layers() {
-    tools/check-layers && tools/language-tables --check && tools/ops-table --check
+    tools/check-layers && tools/language-tables --check && tools/ops-table --check &&
+        tools/check-docs && tools/check-docs --self-test
 }
 
 step() { # step FUNCTION DESCRIPTION
@@ -175,6 +180,7 @@ steps=(
     "tests:unit, MSL and operations at each CPU level, command line"
     "venv:a virtual environment with torch, NumPy and pytest"
     "python_lint:ruff"
+    "project:workflows, issue forms, Dockerfile, shell scripts"
     "python_tests:the Python package, its examples, and a wheel"
     "build_sanitized:gcc with ASan and UBSan"
     "tests_sanitized:all of the tests with ASan and UBSan"

@@ -27,6 +27,7 @@ extern "C" {
 #define INGOT_API __attribute__((visibility("default")))
 #endif
 
+/* The version's only place: the build, the Python package and the tests read it here. */
 #define INGOT_VERSION_MAJOR 0
 #define INGOT_VERSION_MINOR 1
 #define INGOT_VERSION_PATCH 0
@@ -60,7 +61,7 @@ INGOT_API const char *ingot_status_name(ingot_status status);
  * thread's next call into ingot. */
 INGOT_API const char *ingot_error_message(void);
 
-/* "0.1.0" */
+/* Of the library that runs, such as "0.1.0". */
 INGOT_API const char *ingot_version(void);
 
 typedef struct ingot_device ingot_device;

@@ -20,7 +20,12 @@ try:
 except ImportError:  # a Mac needs only what forwards to torch.mps
     if sys.platform != "darwin":
         raise
-    __version__ = "0.1.0"
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        __version__ = version("ingot")
+    except PackageNotFoundError:  # a checkout in PYTHONPATH
+        __version__ = "unknown"
 
 from ingot.shader import check_errors, compile_shader, load_metallib, synchronize
 

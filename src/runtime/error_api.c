@@ -64,8 +64,11 @@ const char *ingot_error_message(void) {
     return last_message ? last_message : "";
 }
 
+#define TEXT(number)                      #number
+#define VERSION_TEXT(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+
 const char *ingot_version(void) {
-    return "0.1.0";
+    return VERSION_TEXT(INGOT_VERSION_MAJOR, INGOT_VERSION_MINOR, INGOT_VERSION_PATCH);
 }
 
 ingot_status ig_api_result(struct ig_error *error) {

@@ -219,7 +219,10 @@ static void test_nulls(void) {
     ingot_device_release(NULL);
     CHECK(!strcmp(ingot_status_name(INGOT_LAUNCH_ERROR), "INGOT_LAUNCH_ERROR"));
     CHECK(!strcmp(ingot_status_name((ingot_status)77), "INGOT_UNKNOWN_STATUS"));
-    CHECK(!strcmp(ingot_version(), "0.1.0"));
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", INGOT_VERSION_MAJOR, INGOT_VERSION_MINOR,
+             INGOT_VERSION_PATCH);
+    CHECK(!strcmp(ingot_version(), version));
 }
 
 static void test_reflection(void) {
