@@ -3,8 +3,7 @@
  * arithmetic on positions does not wrap. Holds for every lane, active or not.
  */
 #include "compiler/analysis/analysis_internal.h"
-
-#include <string.h>
+#include "compiler/ir/builtins.h"
 
 #define MAX_DEPTH 8
 
@@ -33,41 +32,25 @@ static uint64_t larger(uint64_t a, uint64_t b) {
 }
 
 static uint64_t call_maximum(LLVMValueRef call, unsigned depth) {
-    static const struct {
-        const char *name;
-        uint64_t maximum;
-    } table[] = {
-        {"__ingot_thread_index_in_simdgroup", 31},
-        {"__ingot_thread_position_in_threadgroup", 1023},
-        {"__ingot_thread_index_in_threadgroup", 1023},
-        {"__ingot_simdgroup_index_in_threadgroup", 31},
-        {"__ingot_simdgroups_per_threadgroup", 32},
-        {"__ingot_dispatch_simdgroups_per_threadgroup", 32},
-        {"__ingot_threads_per_threadgroup", 1024},
-        {"__ingot_dispatch_threads_per_threadgroup", 1024},
-    };
     uint64_t limit = igv_type_maximum(LLVMTypeOf(call));
-    size_t length;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    const char *name = callee ? LLVMGetValueName2(callee, &length) : "";
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (!strcmp(name, table[i].name)) {
-            return smaller(limit, table[i].maximum);
-        }
+    const struct igi_facts *facts = igi_facts_of(call);
+    if (facts->maximum) {
+        return smaller(limit, facts->maximum);
     }
-    if (!strncmp(name, "llvm.umin.", 10)) {
+    switch (igi_intrinsic_of(call)) {
+    case IGI_LLVM_umin:
         return smaller(maximum(LLVMGetOperand(call, 0), depth),
                        maximum(LLVMGetOperand(call, 1), depth));
-    }
-    if (!strncmp(name, "llvm.umax.", 10)) {
+    case IGI_LLVM_umax:
         return larger(maximum(LLVMGetOperand(call, 0), depth),
                       maximum(LLVMGetOperand(call, 1), depth));
-    }
-    if (!strncmp(name, "llvm.ctpop.", 11) || !strncmp(name, "llvm.ctlz.", 10) ||
-        !strncmp(name, "llvm.cttz.", 10)) {
+    case IGI_LLVM_ctpop:
+    case IGI_LLVM_ctlz:
+    case IGI_LLVM_cttz:
         return smaller(limit, 64);
+    default:
+        return limit;
     }
-    return limit;
 }
 
 static uint64_t phi_maximum(LLVMValueRef phi) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 enum { THREADGROUP_ALIGN = 16 };
@@ -133,13 +134,12 @@ static struct described *first_name(const struct description *d, size_t position
 }
 
 static void cut_all(struct description *d) {
-    static const char *const reports[] = {"__ingot_param", "__ingot_max_threads",
-                                          "__ingot_threads_at_once", "__ingot_whole_simdgroups",
-                                          "__ingot_full_threadgroups"};
     size_t count = 0;
     LLVMValueRef *all = d->functions;
-    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
-        LLVMValueRef report = LLVMGetNamedFunction(d->module, reports[i]);
+    for (unsigned i = 0; i < IGI_BUILTIN_COUNT; i++) {
+        enum igi_builtin builtin = (enum igi_builtin)i;
+        bool is_read = igi_facts(builtin)->handled == IGI_HANDLED_READ;
+        LLVMValueRef report = is_read ? igi_find(d->module, builtin) : NULL;
         if (report) {
             d->functions = all + count;
             follow_callers(d, report);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 struct igc_other {
@@ -31,8 +32,7 @@ struct addition {
 static bool is_missing(LLVMValueRef value) {
     size_t length;
     const char *name = LLVMGetValueName2(value, &length);
-    return LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && strncmp(name, "llvm.", 5) &&
-           strncmp(name, "__ingot_", 8) && strncmp(name, "air.", 4);
+    return LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && !igi_is_reserved_name(name);
 }
 
 static LLVMValueRef next_missing(LLVMModuleRef module, LLVMValueRef value) {

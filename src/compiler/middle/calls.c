@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 enum state { UNSEEN, ACTIVE, DONE };
@@ -223,8 +224,10 @@ ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const st
     return status;
 }
 
-static bool is_own(const char *name) {
-    return !strncmp(name, "llvm.", 5) || !strncmp(name, "__ingot_", 8);
+static bool is_own(LLVMValueRef function) {
+    size_t length;
+    return LLVMGetIntrinsicID(function) ||
+           igi_is_library_name(LLVMGetValueName2(function, &length));
 }
 
 ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
@@ -232,7 +235,6 @@ ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
     struct calls calls = {.job = job, .error = error};
     igi_each_instruction(in, kernel) {
         LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
-        size_t length;
         if (!callee || LLVMIsAInlineAsm(callee)) {
             continue;
         }
@@ -242,7 +244,7 @@ ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
                           "kernel runs, which is not supported: call each by its name, in "
                           "branches or a switch");
         }
-        if (LLVMIsDeclaration(callee) && !is_own(LLVMGetValueName2(callee, &length))) {
+        if (LLVMIsDeclaration(callee) && !is_own(callee)) {
             return refuse(&calls, in, callee,
                           "declared, but defined nowhere: include the file that defines it, "
                           "or give that file to the command as well");

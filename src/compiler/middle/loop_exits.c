@@ -13,12 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/cpu/vectorise/emit.h"
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/edit.h"
 #include "compiler/ir/walk.h"
-
-static const char never_name[] = "__ingot_never";
 
 static ingot_status no_memory(struct ig_error *error) {
     return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the loops of a kernel");
@@ -102,12 +100,6 @@ static unsigned successor_count(const struct graph *graph, unsigned block) {
 
 /* ---- what depends on the active lanes ---- */
 
-static const char *callee_name(LLVMValueRef call) {
-    size_t length;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    return callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-}
-
 static bool is_atomic(LLVMValueRef instruction) {
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMAtomicRMW:
@@ -164,10 +156,9 @@ static bool has_atomics(LLVMValueRef function) {
 /* The built-ins that look at the mask, functions with atomics, and all that call them. */
 static bool find_functions(LLVMModuleRef module, struct functions *set) {
     igi_each_function(f, module) {
-        size_t length;
-        const char *name = LLVMGetValueName2(f, &length);
-        const struct igv_builtin *builtin = LLVMIsDeclaration(f) ? igv_builtin_find(name) : NULL;
-        bool looks = builtin && builtin->flags & IGV_USES_MASK && !(builtin->flags & IGV_BARRIER);
+        const struct igi_facts *facts =
+            igi_facts(LLVMIsDeclaration(f) ? igi_builtin_of_function(f) : IGI_NO_BUILTIN);
+        bool looks = facts->lanes == IGI_LANES_ACTIVE && !(facts->flags & IGI_BARRIER);
         if ((looks || has_atomics(f)) && !functions_add(set, f)) {
             return false;
         }
@@ -251,23 +242,14 @@ static unsigned head_around(const struct graph *graph, unsigned block, unsigned 
 /* ---- the edges ---- */
 
 static LLVMValueRef never_function(LLVMModuleRef module) {
-    LLVMValueRef function = LLVMGetNamedFunction(module, never_name);
-    if (function) {
-        return function;
-    }
-    LLVMContextRef context = LLVMGetModuleContext(module);
-    LLVMTypeRef type = LLVMFunctionType(LLVMInt1TypeInContext(context), NULL, 0, false);
-    function = LLVMAddFunction(module, never_name, type);
-    static const struct {
-        const char *name;
-        uint64_t value;
-    } attributes[] = {
-        {"nounwind", 0}, {"willreturn", 0}, {"memory", 3u << 2 /* a state of its own */}};
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
-        unsigned kind =
-            LLVMGetEnumAttributeKindForName(attributes[i].name, strlen(attributes[i].name));
-        LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-                                LLVMCreateEnumAttribute(context, kind, attributes[i].value));
+    LLVMValueRef function = igi_find(module, IGI_never);
+    uint64_t memory;
+    if (!function) {
+        function = igi_declare(module, IGI_never);
+        igi_memory_attribute(igi_facts(IGI_never)->memory, &memory);
+        igi_add_attribute(function, "nounwind", 0);
+        igi_add_attribute(function, "willreturn", 0);
+        igi_add_attribute(function, "memory", memory);
     }
     return function;
 }
@@ -394,7 +376,7 @@ ingot_status igc_pin_loop_exits(LLVMModuleRef module, struct ig_error *error) {
 /* ---- afterwards ---- */
 
 static bool is_never(LLVMValueRef value) {
-    return LLVMIsACallInst(value) && !strcmp(callee_name(value), never_name);
+    return igi_is_call_of(value, IGI_never);
 }
 
 /* Clang sends several ways through one block of cleanups, which then tells them apart by a phi of
@@ -457,7 +439,7 @@ static bool is_in_loop(struct graph *graph, unsigned block, unsigned head) {
 
 ingot_status igc_release_loop_exits(LLVMModuleRef module, LLVMValueRef kernel,
                                     struct ig_error *error) {
-    LLVMValueRef never = LLVMGetNamedFunction(module, never_name);
+    LLVMValueRef never = igi_find(module, IGI_never);
     struct graph graph;
     if (!never || !LLVMGetFirstUse(never)) {
         return INGOT_OK;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 #define SIMPLIFYCFG                                                                                \
@@ -74,21 +75,6 @@ void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel) {
     }
 }
 
-/* What a built-in does to memory, as LLVM's `memory` attribute encodes it: two bits (1 reads,
- * 2 writes) per kind of memory, the lowest pair for what the arguments point to, the next for what
- * no code of the module can see. */
-enum { TOUCHES_NOTHING = 0, READS_ARGUMENTS = 1, WRITES_ARGUMENTS = 2, WRITES_UNSEEN = 8 };
-
-static const struct {
-    const char *prefix;
-    unsigned memory;
-} lane_builtins[] = {
-    {"__ingot_simd_", TOUCHES_NOTHING},           {"__ingot_simdgroup_mma", TOUCHES_NOTHING},
-    {"__ingot_simdgroup_load_", READS_ARGUMENTS}, {"__ingot_simdgroup_store_", WRITES_ARGUMENTS},
-    {"__ingot_stream_", WRITES_ARGUMENTS},        {"__ingot_prefetch", WRITES_UNSEEN},
-    {"__ingot_streaming", WRITES_UNSEEN},
-};
-
 /* Built-ins that only read where a thread stands depend on no other lane, but clang calls every
  * function convergent in this mode, which would keep them from being shared. */
 static void relax_pure_builtin(LLVMValueRef function) {
@@ -105,28 +91,17 @@ static void relax_pure_builtin(LLVMValueRef function) {
 
 /* Tells LLVM what it may assume of built-ins beyond what their declarations say. */
 static void describe_builtins(LLVMModuleRef module) {
-    LLVMContextRef context = LLVMGetModuleContext(module);
-    unsigned memory = LLVMGetEnumAttributeKindForName("memory", 6);
     igi_each_function(f, module) {
-        size_t length;
-        const char *name = LLVMGetValueName2(f, &length);
-        if (!LLVMIsDeclaration(f) || strncmp(name, "__ingot_", 8)) {
-            continue;
-        }
-        LLVMAttributeRef effects =
-            LLVMGetEnumAttributeAtIndex(f, LLVMAttributeFunctionIndex, memory);
-        if (effects && LLVMGetEnumAttributeValue(effects) == TOUCHES_NOTHING) {
+        enum igi_builtin builtin =
+            LLVMIsDeclaration(f) ? igi_builtin_of_function(f) : IGI_NO_BUILTIN;
+        const struct igi_facts *facts = igi_facts(builtin);
+        uint64_t memory;
+        if (facts->flags & IGI_PURE) {
             relax_pure_builtin(f);
-            continue;
-        }
-        for (size_t i = 0; i < sizeof lane_builtins / sizeof *lane_builtins; i++) {
-            if (!strncmp(name, lane_builtins[i].prefix, strlen(lane_builtins[i].prefix))) {
-                LLVMAddAttributeAtIndex(
-                    f, LLVMAttributeFunctionIndex,
-                    LLVMCreateEnumAttribute(context, memory, lane_builtins[i].memory));
-                set_attribute(f, "nounwind", true);
-                set_attribute(f, "willreturn", true);
-            }
+        } else if (igi_memory_attribute(facts->memory, &memory)) {
+            igi_add_attribute(f, "memory", memory);
+            set_attribute(f, "nounwind", true);
+            set_attribute(f, "willreturn", true);
         }
     }
 }

@@ -16,11 +16,10 @@
 #include <llvm-c/Linker.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 enum { MIN_LEVELS = 2, MAX_LEVELS = 32, INSTRUCTION_BUDGET = 1000, NAME_SIZE = 4096 };
-
-static const char too_deep_name[] = "__ingot_too_deep";
 
 static ingot_status no_memory(struct ig_error *error) {
     return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the levels of a recursion");
@@ -141,15 +140,11 @@ static LLVMValueRef declare_level(LLVMModuleRef module, LLVMValueRef function, c
 static void end_here(LLVMModuleRef module, LLVMValueRef call, unsigned levels) {
     LLVMContextRef context = LLVMGetModuleContext(module);
     LLVMTypeRef number = LLVMInt32TypeInContext(context);
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), &number, 1, false);
-    LLVMValueRef too_deep = LLVMGetNamedFunction(module, too_deep_name);
-    if (!too_deep) {
-        too_deep = LLVMAddFunction(module, too_deep_name, type);
-    }
+    LLVMValueRef too_deep = igi_declare(module, IGI_too_deep);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
     LLVMValueRef depth = LLVMConstInt(number, levels, false);
     LLVMPositionBuilderBefore(builder, call);
-    LLVMBuildCall2(builder, type, too_deep, &depth, 1, "");
+    LLVMBuildCall2(builder, LLVMGlobalGetValueType(too_deep), too_deep, &depth, 1, "");
     LLVMDisposeBuilder(builder);
     if (LLVMGetFirstUse(call)) {
         LLVMReplaceAllUsesWith(call, LLVMConstNull(LLVMTypeOf(call)));

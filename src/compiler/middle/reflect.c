@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 enum { PARAM_OPERANDS = 12, MAX_ORDINALS = 1024, MAX_INDEX = 0xffff, DEFAULT_THREADS = 1024 };
@@ -33,13 +34,10 @@ struct found {
     uint64_t ordinal;
 };
 
-static bool is_call_of(LLVMValueRef instruction, const char *name) {
-    if (!LLVMIsACallInst(instruction)) {
-        return false;
-    }
-    LLVMValueRef callee = LLVMGetCalledValue(instruction);
-    size_t length;
-    return LLVMIsAFunction(callee) && !strcmp(LLVMGetValueName2(callee, &length), name);
+/* The address of an argument that is a buffer. */
+static bool is_buffer(LLVMValueRef instruction) {
+    enum igi_builtin builtin = igi_builtin_of(instruction);
+    return builtin == IGI_arg_constant || builtin == IGI_arg_device;
 }
 
 static int by_ordinal(const void *a, const void *b) {
@@ -76,22 +74,23 @@ static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const c
     }
     *count = 0;
     igi_each_instruction_safe(in, kernel) {
-        if (is_call_of(in, "__ingot_max_threads")) {
+        enum igi_builtin builtin = igi_builtin_of(in);
+        if (builtin == IGI_max_threads) {
             uint32_t threads = threads_of(in, DEFAULT_THREADS);
             r->asks_threads = LLVMIsAConstantInt(LLVMGetOperand(in, 0)) != NULL;
             r->asked_threads = operand(in, 0);
             r->max_threads = threads < r->max_threads ? threads : r->max_threads;
             LLVMInstructionEraseFromParent(in);
-        } else if (is_call_of(in, "__ingot_threads_at_once")) {
+        } else if (builtin == IGI_threads_at_once) {
             r->threads_at_once = threads_of(in, 0);
             LLVMInstructionEraseFromParent(in);
-        } else if (is_call_of(in, "__ingot_whole_simdgroups")) {
+        } else if (builtin == IGI_whole_simdgroups) {
             r->whole_simdgroups = true;
             LLVMInstructionEraseFromParent(in);
-        } else if (is_call_of(in, "__ingot_full_threadgroups")) {
+        } else if (builtin == IGI_full_threadgroups) {
             r->full_threadgroups = true;
             LLVMInstructionEraseFromParent(in);
-        } else if (is_call_of(in, "__ingot_param")) {
+        } else if (builtin == IGI_param) {
             uint64_t ordinal = operand(in, ORDINAL);
             if (*count == MAX_ORDINALS || ordinal >= MAX_ORDINALS) {
                 return ig_fail(error, INGOT_COMPILE_ERROR, "kernel %s has more than %d parameters",
@@ -206,8 +205,8 @@ static void mark_argument(LLVMValueRef kernel, uint64_t ordinal, uint64_t size) 
     LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(kernel));
     unsigned kind = LLVMGetEnumAttributeKindForName("dereferenceable", 15);
     igi_each_instruction(in, kernel) {
-        if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device")) &&
-            operand(in, ORDINAL) == ordinal && LLVMIsAConstantInt(LLVMGetOperand(in, 0))) {
+        if (is_buffer(in) && operand(in, ORDINAL) == ordinal &&
+            LLVMIsAConstantInt(LLVMGetOperand(in, 0))) {
             LLVMAddCallSiteAttribute(in, LLVMAttributeReturnIndex,
                                      LLVMCreateEnumAttribute(context, kind, size));
         }
@@ -216,7 +215,7 @@ static void mark_argument(LLVMValueRef kernel, uint64_t ordinal, uint64_t size) 
 
 void igc_mark_references(LLVMValueRef kernel) {
     igi_each_instruction(in, kernel) {
-        if (is_call_of(in, "__ingot_param") && operand(in, ACTIVE) && operand(in, SIZE) &&
+        if (igi_is_call_of(in, IGI_param) && operand(in, ACTIVE) && operand(in, SIZE) &&
             (operand(in, FLAGS) & 1)) {
             mark_argument(kernel, operand(in, ORDINAL), operand(in, SIZE));
         }
@@ -226,8 +225,7 @@ void igc_mark_references(LLVMValueRef kernel) {
 /* What no __ingot_arg_ call asks for any more, the optimised kernel does not use. */
 static bool is_unused(LLVMValueRef kernel, uint64_t ordinal) {
     igi_each_instruction(in, kernel) {
-        if ((is_call_of(in, "__ingot_arg_constant") || is_call_of(in, "__ingot_arg_device") ||
-             is_call_of(in, "__ingot_arg_threadgroup")) &&
+        if (igi_family_of(in) == IGI_FAMILY_ARGUMENT &&
             (!LLVMIsAConstantInt(LLVMGetOperand(in, 0)) || operand(in, 0) == ordinal)) {
             return false;
         }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/driver/driver.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 static const char constant_prefix[] = "__ingot_fc_";
@@ -50,10 +51,10 @@ static const struct ig_constant *find_constant(const struct igc_job *job, uint32
     return NULL;
 }
 
-/* Replaces every call of `name` by fold(call); NULL keeps the call. */
-static void fold_calls(LLVMModuleRef module, const char *name, const struct igc_job *job,
+/* Replaces every call of the built-in by fold(call); NULL keeps the call. */
+static void fold_calls(LLVMModuleRef module, enum igi_builtin builtin, const struct igc_job *job,
                        LLVMValueRef (*fold)(LLVMValueRef call, const struct igc_job *job)) {
-    LLVMValueRef function = LLVMGetNamedFunction(module, name);
+    LLVMValueRef function = igi_find(module, builtin);
     LLVMUseRef next = function ? LLVMGetFirstUse(function) : NULL;
     while (next) {
         LLVMValueRef call = LLVMGetUser(next);
@@ -365,15 +366,15 @@ static ingot_status fold_derived(LLVMModuleRef module, LLVMValueRef kernel,
 
 ingot_status igc_specialise(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                             struct ig_error *error) {
-    fold_calls(module, "__ingot_fast_math", job, fold_fast_math);
-    fold_calls(module, "__ingot_constant_defined", job, fold_defined);
+    fold_calls(module, IGI_fast_math, job, fold_fast_math);
+    fold_calls(module, IGI_constant_defined, job, fold_defined);
     ingot_status status = set_values(module, job, error);
     return status ? status : fold_derived(module, kernel, error);
 }
 
 ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job,
                                  struct ig_error *error) {
-    fold_calls(module, "__ingot_constant_defined", job, fold_defined);
+    fold_calls(module, IGI_constant_defined, job, fold_defined);
     igi_each_global(g, module) {
         uint32_t index;
         size_t length;
