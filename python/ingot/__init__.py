@@ -39,19 +39,19 @@ __all__ = [
 # Imported on first use: the module, and the name in it (None: the module itself).
 _LAZY = {
     "cache": ("ingot.cache", None),
-    "disable_overrides": ("ingot._overrides", "disable_overrides"),
-    "enable_overrides": ("ingot._overrides", "enable_overrides"),
+    "disable_overrides": ("ingot._overrides.control", "disable_overrides"),
+    "enable_overrides": ("ingot._overrides.control", "enable_overrides"),
     "metal_kernel": ("ingot.mlx", "metal_kernel"),
     "mlx": ("ingot.mlx", None),
     "mps": ("ingot.mps", None),
     "nn": ("ingot.nn", None),
     "ops": ("ingot.ops", None),
     "optim": ("ingot.optim", None),
-    "override_counts": ("ingot._overrides", "override_counts"),
-    "override_report": ("ingot._overrides", "override_report"),
-    "overrides": ("ingot._overrides", "overrides"),
+    "override_counts": ("ingot._overrides.control", "override_counts"),
+    "override_report": ("ingot._overrides.control", "override_report"),
+    "overrides": ("ingot._overrides.control", "overrides"),
     "patch": ("ingot._patch", "patch"),
-    "reset_override_counts": ("ingot._overrides", "reset_override_counts"),
+    "reset_override_counts": ("ingot._overrides.control", "reset_override_counts"),
     "unpatch": ("ingot._patch", "unpatch"),
 }
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from ingot import ops
-from ingot._torch import autograd_linalg, autograd_spectral
+from ingot._operations import cholesky, eigh, lstsq, lu, qr
+from ingot._operations.triangular import triangular_solve_gradients
 from op_samples import normal, positive_definite, triangular
 
 
@@ -150,23 +151,23 @@ def positive_qr(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 FORMULAS = {
-    "qr": (positive_qr, autograd_linalg.qr_gradient, False, [normal(5, 3).double()]),
-    "qr_wide": (positive_qr, autograd_linalg.qr_gradient, False, [normal(3, 5).double()]),
+    "qr": (positive_qr, qr.qr_gradient, False, [normal(5, 3).double()]),
+    "qr_wide": (positive_qr, qr.qr_gradient, False, [normal(3, 5).double()]),
     "cholesky": (lambda a: torch.linalg.cholesky((a + a.mT) / 2),
-                 lambda factor, g: autograd_linalg.cholesky_gradient(factor, g, False), False,
+                 lambda factor, g: cholesky.cholesky_gradient(factor, g, False), False,
                  [positive_definite(4, 4).double()]),
     "lu": (lambda a: (lambda r: (r.LU, r.pivots - 1))(torch.linalg.lu_factor(a)),
-           lambda lu, pivots, g, _: autograd_linalg.lu_gradient(lu, pivots, g), False, [normal(4, 4).double()]),
+           lambda factors, pivots, g, _: lu.lu_gradient(factors, pivots, g), False, [normal(4, 4).double()]),
     "triangular_solve": (lambda a, b: torch.linalg.solve_triangular(a, b, upper=False),
-                         lambda a, b, x, g: autograd_linalg.triangular_solve_gradients(a, x, g, False, False, False,
+                         lambda a, b, x, g: triangular_solve_gradients(a, x, g, False, False, False,
                                                                                        False),
                          True, [triangular(4, 4).double(), normal(4, 2).double()]),
-    "lstsq_tall": (lambda a, b: torch.linalg.pinv(a) @ b, autograd_linalg.lstsq_gradients, True,
+    "lstsq_tall": (lambda a, b: torch.linalg.pinv(a) @ b, lstsq.lstsq_gradients, True,
                    [normal(5, 3).double(), normal(5, 2).double()]),
-    "lstsq_wide": (lambda a, b: torch.linalg.pinv(a) @ b, autograd_linalg.lstsq_gradients, True,
+    "lstsq_wide": (lambda a, b: torch.linalg.pinv(a) @ b, lstsq.lstsq_gradients, True,
                    [normal(3, 5).double(), normal(3, 2).double()]),
     "eigvalsh": (lambda a: (lambda r: (r.eigenvalues, r.eigenvectors))(torch.linalg.eigh((a + a.mT) / 2)),
-                 lambda values, vectors, d, _: autograd_spectral.eigh_gradient(values, vectors, d, None), False,
+                 lambda values, vectors, d, _: eigh.eigh_gradient(values, vectors, d, None), False,
                  [symmetric(4, 4)]),
 }
 

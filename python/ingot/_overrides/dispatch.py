@@ -9,12 +9,12 @@ Kinds of replacement, all undone exactly:
 * `function`: a Python function of torch that no operator stands for, replaced in its module.
 * `native`: one of the first two, of which only the extension has a function.
 
-The small operators have their function in the extension (src/python/torch/override.h), which
-decides and hands on without Python. The others, and all that this torch's C interface cannot pass,
-have one here, by torch.library; it returns NotImplemented for what it does not take, which goes to
-the kernel underneath: by torch.library.get_kernel where this torch has it; else a leaf sits at
-BackendSelect, one step above the backends, and redispatches, and a composite is decomposed by
-OpOverload.decompose.
+The descriptions of the operations (kernels/NAME/NAME.py) declare them. The small operators have their
+function in the extension too (src/python/torch/override.h), which decides and hands on without Python.
+The others, and all that this torch's C interface cannot pass, have one in Python, by torch.library; it
+returns NotImplemented for what it does not take, which goes to the kernel underneath: by
+torch.library.get_kernel where this torch has it; else a leaf sits at BackendSelect, one step above the
+backends, and redispatches, and a composite is decomposed by OpOverload.decompose.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Replacement:
     name: str  # "aten::silu", or "torch.optim.adam.adam"
     kind: str
     run: Callable[..., Any] | None  # None: the extension alone has a function for it
+    limits_in_c: tuple[str, ...] = ()  # limits that hold for the extension's function only
     _replaced: int = 0
     _passed: int = 0
     _undo: list[Callable[[], None]] = field(default_factory=list)
@@ -190,29 +191,37 @@ def _find(name: str) -> tuple[Any, str, Any]:
 REPLACEMENTS: dict[str, Replacement] = {}
 
 
-def _declare(kind: str, group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def declared(run: Callable[..., Any]) -> Callable[..., Any]:
-        REPLACEMENTS[name] = Replacement(group, name, kind, run)
+def _declare(kind: str, group: str, name: str, in_c: tuple[str, ...]) -> Callable[..., Any]:
+    if name in REPLACEMENTS:
+        raise TypeError(f"{name} has an override already, of the group {REPLACEMENTS[name].group}")
+
+    def declared(run: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        REPLACEMENTS[name] = Replacement(group, name, kind, run, in_c)
         return run
 
     return declared
 
 
-def leaf(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares a function as ingot's stand-in for the CPU kernel of aten::name."""
-    return _declare("leaf", group, f"aten::{name}")
+def leaf(group: str, name: str, *, original: str | None = None, in_c: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """Declares a function as ingot's stand-in for the CPU kernel of aten::name.
+
+    original: where the extension has a stand-in too (override_NAME in FOLDER_torch.c), the symbol of torch's C++
+    function that it stands for. Read by the build, so a literal.
+    in_c: the limits that were measured with that one; from Python, a call takes longer.
+    """
+    return _declare("leaf", group, f"aten::{name}", in_c)
 
 
-def composite(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declares a function as ingot's stand-in for aten::name, which torch composes of others."""
-    return _declare("composite", group, f"aten::{name}")
+def composite(group: str, name: str, *, original: str | None = None, in_c: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """The same for aten::name that torch composes of others."""
+    return _declare("composite", group, f"aten::{name}", in_c)
 
 
-def function(group: str, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def function(group: str, name: str) -> Callable[..., Any]:
     """Declares a function as ingot's stand-in for a Python function of torch, by dotted name."""
-    return _declare("function", group, name)
+    return _declare("function", group, name, ())
 
 
-def native(group: str, name: str) -> None:
-    """Declares that the extension may have a stand-in for aten::name, and Python has none."""
-    REPLACEMENTS[f"aten::{name}"] = Replacement(group, f"aten::{name}", "native", None)
+def native(group: str, name: str, *, original: str) -> None:
+    """Declares that the extension alone has a stand-in for aten::name: from Python it would cost more than it gains."""
+    _declare("native", group, f"aten::{name}", ())(None)

@@ -1,12 +1,14 @@
 """The Python half of torch.ops.ingot.
 
-The extension defines the operators and their CPU kernels; this package adds what PyTorch takes from Python:
-shapes without data (fake.py), gradients (autograd_*.py), autocast (autocast.py) and the version counters of the
-operators that change their arguments (inplace.py). Everything is registered once, by load().
+An operation is described in its folder, kernels/NAME/NAME.py, which is ingot._operations.NAME here: schemas, shapes
+without data, gradients, autocast, overrides, the functions of ingot.ops and the modules of ingot.nn. describe.py is
+what that is written with. The extension defines the operators and their kernels from the same schemas. Everything is
+registered once, by load().
 """
 from __future__ import annotations
 
 import threading
+from importlib import import_module
 
 from ingot import _onednn
 
@@ -42,22 +44,18 @@ def load() -> None:
 
 
 def _register_all() -> None:
-    """The extension's part first, then the modules of this package.
-
-    The extension is loaded once per process and holds what was registered, since these modules may be imported
-    again: by a test that empties sys.modules, for one.
-    """
-    from ingot import _C
-
-    if hasattr(_C, "torch_library"):
-        return
+    """The extension's part first, then the descriptions, which register the rest."""
+    from ingot import _C, _operations
     from ingot._torch import registry
 
-    registry.define_operators()
-    from ingot._torch import (autocast, autograd_attention, autograd_embedding, autograd_linalg, autograd_matrix,
-                              autograd_pointwise, autograd_rows, autograd_spectral, autograd_training, fake, inplace)
+    if not registry.registered_before:
+        registry.define_operators()
+    from ingot._torch import describe
 
-    for module in (fake, inplace, autograd_pointwise, autograd_rows, autograd_attention, autograd_matrix,
-                   autograd_embedding, autograd_linalg, autograd_spectral, autograd_training, autocast):
-        module.register()
+    for name in _operations.NAMES:
+        import_module(f"ingot._operations.{name}")
+    missing = set(describe.SCHEMAS) - describe.DESCRIBED
+    if missing:
+        raise ImportError(f"the extension has the operators {', '.join(sorted(missing))}, which no description has; "
+                          "build it again")
     _C.torch_library = registry.library

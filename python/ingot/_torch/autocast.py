@@ -1,46 +1,57 @@
 """Autocast: products and attention in the lower precision, norms, losses and decompositions in float32.
 
-The lists follow what torch.autocast does with its own operators of the same kind. Integer tensors, masks and what
-an operator takes in float32 (ALiBi slopes, quantisation scales) stay as they are; float masks and rope tables in a
-half type follow the operands. attention_paged runs in the type of its cache, which autocast must not change.
+An operator's description has one of lower(), float32() and widest() with the names of the arguments that are cast,
+after what torch.autocast does with its own operators of the same kind. Integer tensors, masks and what an operator
+takes in float32 (ALiBi slopes, quantisation scales) are not named, and stay as they are; float masks and tables in a
+half type can follow the operands.
 """
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from ingot._torch.registry import library, operator
 
-LOWER = {"matmul": ("a", "b", "bias"), "attention": ("q", "k", "v"), "rope": ("x",),
-         "quantised_matmul": ("x", "bias"), "quantised_matvec": ("x", "bias")}
-FLOAT32 = {"rms_norm": ("x", "weight"), "add_rms_norm": ("x", "residual", "weight"),
-           "layer_norm": ("x", "weight", "bias"), "softmax": ("x",), "log_softmax": ("x",),
-           "cross_entropy": ("logits",), "qr": ("a",), "cholesky": ("a",), "lu": ("a",), "solve": ("a", "b"),
-           "triangular_solve": ("a", "b"), "lstsq": ("a", "b"), "eigh": ("a",), "eigvalsh": ("a",), "svd": ("a",),
-           "svdvals": ("a",)}
-# Operands that must agree in type are brought to the widest one.
-WIDEST = {"axpy": ("x", "y"), "silu_mul": ("gate", "up"), "gelu_mul": ("gate", "up"),
-          "gelu_tanh_mul": ("gate", "up")}
 DEVICE_TYPES = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA", "mps": "AutocastMPS"}
-FOLLOWERS = ("mask", "cos", "sin")  # in float32 or in the operands' type
 HALF_TYPES = (torch.float16, torch.bfloat16)
 FLOAT_TYPES = (*HALF_TYPES, torch.float32)
 
 
-def register() -> None:
-    """Registers the rules for the device types that this PyTorch has autocast for."""
+class Autocast(NamedTuple):
+    """What autocast does with an operator."""
+
+    choose: Callable[[str, list[Tensor]], torch.dtype]  # of the device type and the tensors that are cast
+    arguments: tuple[str, ...]  # these are cast
+    followers: tuple[str, ...]  # of these, tensors of a half type are cast with them
+
+
+def lower(*arguments: str, followers: tuple[str, ...] = ()) -> Autocast:
+    """The type that the user asked autocast for."""
+    return Autocast(lower_type, arguments, followers)
+
+
+def float32(*arguments: str, followers: tuple[str, ...] = ()) -> Autocast:
+    """float32 always."""
+    return Autocast(float32_type, arguments, followers)
+
+
+def widest(*arguments: str) -> Autocast:
+    """Arguments that must agree in type are brought to the widest one."""
+    return Autocast(widest_type, arguments, ())
+
+
+def register(name: str, rule: Autocast) -> None:
+    """Registers an operator's rule for the device types that this PyTorch has autocast for."""
     for device_type, key in DEVICE_TYPES.items():
-        if not torch.amp.is_autocast_available(device_type) or not hasattr(torch._C.DispatchKey, key):
-            continue
-        for rules, choose in ((LOWER, lower_type), (FLOAT32, float32_type), (WIDEST, widest_type)):
-            for name, arguments in rules.items():
-                register_one(name, arguments, choose, device_type, key)
+        if torch.amp.is_autocast_available(device_type) and hasattr(torch._C.DispatchKey, key):
+            register_one(name, rule, device_type, key)
 
 
 def lower_type(device_type: str, tensors: list[Tensor]) -> torch.dtype:
-    """What the user asked autocast for."""
+    """torch.autocast's dtype."""
     return torch.get_autocast_dtype(device_type)
 
 
@@ -57,12 +68,12 @@ def widest_type(device_type: str, tensors: list[Tensor]) -> torch.dtype:
     return dtype
 
 
-def register_one(name: str, arguments: tuple[str, ...], choose: Any, device_type: str, key: str) -> None:
+def register_one(name: str, rule: Autocast, device_type: str, key: str) -> None:
     """Casts the named arguments of one operator, then calls it with autocast out of the way."""
     target = operator(name)
     order = [argument.name for argument in target._schema.arguments]
-    positions = [order.index(argument) for argument in arguments]
-    followers = [order.index(argument) for argument in FOLLOWERS if argument in order]
+    positions = [order.index(argument) for argument in rule.arguments]
+    followers = [order.index(argument) for argument in rule.followers]
     excluded = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, key))
 
     def castable(value: Any) -> bool:
@@ -72,7 +83,7 @@ def register_one(name: str, arguments: tuple[str, ...], choose: Any, device_type
         cast = list(values)
         present = [index for index in positions if index < len(values) and castable(values[index])]
         if present:
-            dtype = choose(device_type, [values[index] for index in present])
+            dtype = rule.choose(device_type, [values[index] for index in present])
             for index in present:
                 cast[index] = values[index].to(dtype)
             for index in followers:

@@ -2,21 +2,14 @@
 whose memory holds the negative or the conjugate of their values."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ingot import _C
 from ingot._torch.registry import library, operator
-
-MUTABLE = ("fill_", "axpy_", "cache_write_", "cache_copy_", "adamw_", "adam_")
-
-
-def register() -> None:
-    """Registers the operators of MUTABLE under Autograd, ADInplaceOrView, Negative and Conjugate."""
-    for name in MUTABLE:
-        register_one(name)
 
 
 def tensors_of(argument: Any) -> list[Tensor]:
@@ -44,7 +37,7 @@ def count_versions(written: list[int], arguments: Sequence[Any]) -> None:
     torch.autograd.graph.increment_version([tensor for index in written for tensor in tensors_of(arguments[index])])
 
 
-def register_one(name: str) -> None:
+def register(name: str) -> None:
     """Checks under Autograd, counts versions under ADInplaceOrView, resolves views below."""
     target = operator(name)
     written = written_arguments(target)
@@ -76,3 +69,30 @@ def register_one(name: str) -> None:
         library.impl(name, resolve_and_copy_back, key)
     library.impl(name, check, "Autograd", with_keyset=True)
     library.impl(name, count_and_go_on, "ADInplaceOrView", with_keyset=True)
+
+
+def direct_in_place(name: str) -> Callable[..., None]:
+    """torch.ops.ingot.NAME past autograd, for an operator that changes its arguments: their versions are counted here.
+
+    Callers see to it that gradients are off, as torch's optimizers do.
+    """
+    target = operator(name)
+    written = written_arguments(target)
+    is_compiling, transforms_active = torch.compiler.is_compiling, torch._C._are_functorch_transforms_active
+    below_autograd, exclude = torch._C._AutoDispatchBelowAutograd, torch._C._ExcludeDispatchKeyGuard
+    counting = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
+
+    def dispatched(*inputs: Any) -> None:
+        with below_autograd(), exclude(counting):
+            target(*inputs)
+
+    run = _C.torch_direct(name, dispatched, None) or dispatched
+
+    def call(*inputs: Any) -> None:
+        if is_compiling() or transforms_active() or torch.is_grad_enabled():
+            target(*inputs)
+            return
+        count_versions(written, inputs)
+        run(*inputs)
+
+    return call

@@ -1,4 +1,7 @@
-"""How operators are registered: one library object, and short forms for fakes, gradients and refusals."""
+"""How operators are registered: one library object, and short forms for fakes, gradients and refusals.
+
+What there is to register is described in kernels/NAME/NAME.py, by describe.py.
+"""
 from __future__ import annotations
 
 import functools
@@ -14,6 +17,9 @@ from ingot import _C
 
 NAMESPACE = "ingot"
 library = torch.library.Library(NAMESPACE, "FRAGMENT")
+# The extension is loaded once per process and holds what was registered; these modules may be imported again: by a
+# test that empties sys.modules, for one.
+registered_before = hasattr(_C, "torch_library")
 
 
 def define_operators() -> None:
@@ -60,9 +66,6 @@ def forward_gradients_active() -> bool:
 def operator(name: str) -> Any:
     """The operator's only overload, torch.ops.ingot.NAME.default."""
     return getattr(torch.ops.ingot, name).default
-
-
-READ_BY_HOST = {"cache_copy_": (2,)}  # arguments that are on the CPU whatever the others' device
 
 
 def _refuse_mixed_devices(name: str, values: Any) -> None:
@@ -115,27 +118,25 @@ def _direct_below_autograd(target: Any) -> Callable[..., Any]:
     return call
 
 
-def fake(*names: str) -> Callable[[Callable], Callable]:
-    """Registers the decorated function as the shape function of the operators."""
+def register_fake(name: str, function: Callable, on_host: tuple[int, ...] = ()) -> None:
+    """Registers the shape function of an operator, which is called with all of its arguments.
 
-    def register(function: Callable) -> Callable:
-        for name in names:
-            required = [place for place, argument in enumerate(operator(name)._schema.arguments)
-                        if isinstance(argument.type, torch.TensorType)]
+    on_host: places of arguments that are on the CPU whatever the others' device.
+    """
+    arguments = operator(name)._schema.arguments
+    required = [place for place, argument in enumerate(arguments) if isinstance(argument.type, torch.TensorType)]
+    defaults = [(argument.name, argument.default_value) for argument in arguments]
 
-            @functools.wraps(function)
-            def checked(*args: Any, name: str = name, required: list[int] = required, **options: Any) -> Any:
-                for place in required:  # None reaches this far where another argument is a meta tensor
-                    if place < len(args) and args[place] is None:
-                        raise RuntimeError(f"{name}: argument {place} is None, but a tensor is needed")
-                devices = [value for index, value in enumerate(args) if index not in READ_BY_HOST.get(name, ())]
-                _refuse_mixed_devices(name, (*devices, *options.values()))
-                return function(*args, **options)
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        args += tuple(options.get(argument, default) for argument, default in defaults[len(args):])
+        for place in required:  # None reaches this far where another argument is a meta tensor
+            if args[place] is None:
+                raise RuntimeError(f"{name}: argument {place} is None, but a tensor is needed")
+        _refuse_mixed_devices(name, (value for place, value in enumerate(args) if place not in on_host))
+        return function(*args)
 
-            torch.library.register_fake(f"{NAMESPACE}::{name}", checked, lib=library)
-        return function
-
-    return register
+    torch.library.register_fake(f"{NAMESPACE}::{name}", checked, lib=library)
 
 
 def differentiate(name: str, backward: Callable, setup: Callable) -> None:
@@ -148,7 +149,7 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
     below_autograd, after_autograd = torch._C._AutoDispatchBelowAutograd, torch._C._after_autograd_keyset
     redispatch = target.redispatch
 
-    run, is_plain, count = _C.torch_direct(name, target, None), _C.torch_is_plain, len(defaults)
+    run, allows_bypass, count = _C.torch_direct(name, target, None), _C.torch_allows_bypass, len(defaults)
 
     class Gradient(torch.autograd.Function):
         """The operator as autograd sees it; the last input is the dispatcher's key set."""
@@ -180,7 +181,7 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
 
     def with_gradient(keys: Any, *inputs: Any) -> Any:
         if (torch.is_grad_enabled() and any_requires_grad(*inputs)) or forward_gradients_active():
-            return apply_directly(*inputs) if run and is_plain() else apply(*inputs, keys & after_autograd)
+            return apply_directly(*inputs) if run and allows_bypass() else apply(*inputs, keys & after_autograd)
         with below_autograd():
             return redispatch(keys & after_autograd, *inputs)
 

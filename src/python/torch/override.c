@@ -9,15 +9,19 @@
 
 #define OVERRIDE(name, original, composite, lists, strings)                                        \
     {#name, original, override_##name, composite, lists, strings, NULL, {NULL, NULL}, 0, 0},
-struct override overrides[OVERRIDE_COUNT] = {OVERRIDES(OVERRIDE)};
+struct override overrides[] = {
+#include "python/torch/overrides.def"
+    {0}};
 #undef OVERRIDE
 
 /* ---- limits -------------------------------------------------------------------------------- */
 
-#define OVERRIDE_TEXT(name) #name,
-const char *const limit_names[LIMIT_COUNT] = {OVERRIDE_LIMITS(OVERRIDE_TEXT)};
-#undef OVERRIDE_TEXT
-struct limit_span limits[LIMIT_COUNT][LIMIT_TYPES];
+#define LIMIT(name) #name,
+const char *const limit_names[] = {
+#include "python/torch/limits.def"
+    NULL};
+#undef LIMIT
+struct limit_span limits[LIMIT_COUNT + 1][LIMIT_TYPES];
 
 static int type_index(ingot_scalar_type type) {
     switch (type) {
@@ -43,8 +47,8 @@ bool limit_allows(enum limit limit, ingot_scalar_type type, int64_t elements) {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-void call_leave(struct call *call) {
-    for (uint32_t i = 0; i < CALL_TENSORS; i++) {
+void override_leave(struct override_call *call) {
+    for (uint32_t i = 0; i < OVERRIDE_TENSORS; i++) {
         if (call->tensors[i]) {
             torch.delete_tensor(call->tensors[i]);
         }
@@ -57,7 +61,7 @@ void call_leave(struct call *call) {
     }
 }
 
-torch_tensor *call_tensor(struct call *call, uint32_t place, uint32_t argument) {
+torch_tensor *override_tensor(struct override_call *call, uint32_t place, uint32_t argument) {
     call->tensors[place] = (torch_tensor *)call->stack[argument];
     return call->tensors[place];
 }
@@ -73,7 +77,8 @@ static bool is_undefined(torch_tensor *tensor) {
     return implementation == undefined;
 }
 
-torch_tensor *call_optional_tensor(struct call *call, uint32_t place, uint32_t argument) {
+torch_tensor *override_optional_tensor(struct override_call *call, uint32_t place,
+                                       uint32_t argument) {
     torch_value value = call->stack[argument];
     torch_tensor *tensor = torch_unbox(&value) ? (torch_tensor *)value : NULL;
     if (tensor && is_undefined(tensor)) {
@@ -84,13 +89,13 @@ torch_tensor *call_optional_tensor(struct call *call, uint32_t place, uint32_t a
     return tensor;
 }
 
-cpp_optional_double call_optional_double(struct call *call, uint32_t argument) {
+cpp_optional_double override_optional_double(struct override_call *call, uint32_t argument) {
     torch_value value = call->stack[argument];
     bool present = torch_unbox(&value);
     return (cpp_optional_double){present ? value_float(value) : 0, present};
 }
 
-cpp_optional_tensor call_as_optional(torch_tensor *tensor) {
+cpp_optional_tensor override_as_optional(torch_tensor *tensor) {
     cpp_optional_tensor optional = {NULL, tensor != NULL};
     if (tensor) {
         memcpy(&optional.tensor, tensor, sizeof optional.tensor);
@@ -98,46 +103,61 @@ cpp_optional_tensor call_as_optional(torch_tensor *tensor) {
     return optional;
 }
 
-struct look look_at(torch_tensor *tensor) {
-    struct look look = {.type = INGOT_SCALAR_NONE, .elements = 1, .dense = true};
+struct tensor_facts tensor_facts_of(torch_tensor *tensor) {
+    struct tensor_facts facts = {.type = INGOT_SCALAR_NONE, .elements = 1, .dense = true};
     int64_t *shape = NULL, *strides = NULL;
     int32_t dtype = 0;
     if (torch.get_dtype(tensor, &dtype) || torch_to_scalar(dtype) == INGOT_SCALAR_NONE ||
-        torch.get_rank(tensor, &look.rank) || torch.get_shape(tensor, &shape) ||
+        torch.get_rank(tensor, &facts.rank) || torch.get_shape(tensor, &shape) ||
         torch.get_strides(tensor, &strides)) {
-        return look;
+        return facts;
     }
-    for (int64_t i = look.rank; i-- > 0;) {
-        look.dense &= shape[i] == 1 || strides[i] == look.elements;
-        look.elements *= shape[i];
+    for (int64_t i = facts.rank; i-- > 0;) {
+        facts.dense &= shape[i] == 1 || strides[i] == facts.elements;
+        facts.elements *= shape[i];
     }
-    look.shape = shape;
-    look.strides = strides;
-    look.type = torch_to_scalar(dtype);
-    return look;
+    facts.shape = shape;
+    facts.strides = strides;
+    facts.type = torch_to_scalar(dtype);
+    return facts;
 }
 
-bool look_same_shape(const struct look *one, const struct look *other) {
+bool tensor_facts_same_shape(const struct tensor_facts *one, const struct tensor_facts *other) {
     return one->rank == other->rank &&
            !memcmp(one->shape, other->shape, (size_t)one->rank * sizeof *one->shape);
 }
 
+bool limit_allows_tensor(enum limit limit, const struct tensor_facts *x) {
+    return x->dense && limit_allows(limit, x->type, x->elements);
+}
+
+bool limit_allows_gradient(enum limit limit, torch_tensor *d_out, torch_tensor *x) {
+    const struct tensor_facts of_x = tensor_facts_of(x);
+    if (!limit_allows_tensor(limit, &of_x)) {
+        return false;
+    }
+    const struct tensor_facts of_d_out = tensor_facts_of(d_out);
+    return of_d_out.type == of_x.type && of_d_out.dense &&
+           tensor_facts_same_shape(&of_d_out, &of_x);
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 
-static bool run(struct call *call, const struct operation *operation, const torch_value *values,
-                torch_value *outputs, char message[sizeof((struct frame *)0)->message]) {
-    struct frame frame;
-    frame_begin(&frame, operation);
-    frame.borrows = true;
-    for (uint32_t i = 0; i < operation->argument_count; i++) {
-        frame.values[i] = values[i];
-        frame.present[i] = values[i] != 0;
+static bool run(struct override_call *call, const struct torch_operator *operator,
+                const torch_value * values, torch_value *outputs,
+                char message[sizeof((struct operator_call *)0)->message]) {
+    struct operator_call inner;
+    operator_call_begin(&inner, operator);
+    inner.borrows = true;
+    for (uint32_t i = 0; i < operator->argument_count; i++) {
+        inner.values[i] = values[i];
+        inner.present[i] = values[i] != 0;
     }
-    frame_run(&frame);
-    frame_close(&frame, outputs);
-    if (frame.status) {
+    operator_call_run(&inner);
+    operator_call_close(&inner, outputs);
+    if (inner.status) {
         if (message) {
-            memcpy(message, frame.message, sizeof frame.message);
+            memcpy(message, inner.message, sizeof inner.message);
         }
         return false;
     }
@@ -145,25 +165,26 @@ static bool run(struct call *call, const struct operation *operation, const torc
     return true;
 }
 
-bool call_attempt(struct call *call, const struct operation *operation, const torch_value *values,
-                  torch_value *outputs) {
-    return run(call, operation, values, outputs, NULL);
+bool override_attempt(struct override_call *call, const struct torch_operator *operator,
+                      const torch_value * values, torch_value *outputs) {
+    return run(call, operator, values, outputs, NULL);
 }
 
-void call_replace(struct call *call, const struct operation *operation, const torch_value *values,
-                  torch_value *outputs) {
-    char message[sizeof((struct frame *)0)->message];
-    if (!run(call, operation, values, outputs, message)) {
-        torch.check(false, operation->name, "ingot", 0, message);
+void override_replace(struct override_call *call, const struct torch_operator *operator,
+                      const torch_value * values, torch_value *outputs) {
+    char message[sizeof((struct operator_call *)0)->message];
+    if (!run(call, operator, values, outputs, message)) {
+        torch.check(false, operator->name, "ingot", 0, message);
     }
 }
 
-void (*call_pass_on(struct call *call))(void) {
+void (*override_pass_on(struct override_call *call))(void) {
     atomic_fetch_add_explicit(&call->override->passed, 1, memory_order_relaxed);
     return call->override->function;
 }
 
-void call_return(struct call *call, const cpp_result *result, uint32_t index, uint32_t count) {
+void override_return(struct override_call *call, const cpp_result *result, uint32_t index,
+                     uint32_t count) {
     void **handle = torch.operator_new(sizeof *handle);
     *handle = result->words[count - 1 - index];
     call->stack[index] = (torch_value)handle;

@@ -7,7 +7,7 @@
 #include "python/torch/override.h"
 #include "python/torch/override_functions.h"
 #include "python/torch/override_limits.h"
-#include "python/torch/state.h"
+#include "python/torch/thread_state.h"
 
 static bool look_up(const char *symbol, void *field) {
     void *address = torch.library ? dlsym(torch.library, symbol) : NULL;

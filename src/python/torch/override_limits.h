@@ -10,7 +10,7 @@ struct limit_span { /* least > most: never */
     int64_t least, most;
 };
 
-extern struct limit_span limits[LIMIT_COUNT][LIMIT_TYPES];
-extern const char *const limit_names[LIMIT_COUNT];
+extern struct limit_span limits[][LIMIT_TYPES]; /* by enum limit */
+extern const char *const limit_names[];
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Registers the operators of schemas.def with torch's dispatcher, as TORCH_LIBRARY does in C++:
- * namespace "ingot", implementations for the CPU and, where torch has it, for CUDA.
+ * Registers the operators that the folders of kernels/ describe with torch's dispatcher, as
+ * TORCH_LIBRARY does in C++: namespace "ingot", implementations for the CPU and, where torch has
+ * it, for CUDA.
  *
  * An error in an operator becomes a C++ exception that torch throws for us (aoti_torch_check); it
  * passes through `enter` and the function of the operator, which hold nothing by then.
@@ -14,42 +15,42 @@
 #include "python/torch/operators.h"
 #include "python/torch/types.h"
 
-#define SCHEMA(name, signature) {#name, signature, torch_op_##name, 0, 0, {{0}}},
-static struct operation operations[OPERATION_COUNT] = {
-#include "python/torch/schemas.def"
+#define OPERATOR(name, signature) {#name, signature, torch_op_##name, 0, 0, {{0}}},
+static struct torch_operator operators[OPERATOR_COUNT] = {
+#include "python/torch/operators.def"
 };
-#undef SCHEMA
+#undef OPERATOR
 
 /* ---- the functions that torch calls ---------------------------------------------------------- */
 
-static void enter(const struct operation *operation, torch_value *stack) {
-    char message[sizeof((struct frame *)0)->message];
+static void enter(const struct torch_operator *operator, torch_value * stack) {
+    char message[sizeof((struct operator_call *)0)->message];
     {
-        struct frame frame;
-        frame_open(&frame, operation, stack);
-        frame_run(&frame);
-        frame_close(&frame, stack);
-        if (!frame.status) {
+        struct operator_call call;
+        operator_call_open(&call, operator, stack);
+        operator_call_run(&call);
+        operator_call_close(&call, stack);
+        if (!call.status) {
             return;
         }
-        memcpy(message, frame.message, sizeof message);
+        memcpy(message, call.message, sizeof message);
     }
-    torch.check(false, operation->name, "ingot", 0, message);
+    torch.check(false, operator->name, "ingot", 0, message);
 }
 
-#define SCHEMA(name, signature)                                                                    \
+#define OPERATOR(name, signature)                                                                  \
     static void enter_##name(torch_value *stack, uint64_t inputs, uint64_t outputs) {              \
         (void)inputs, (void)outputs;                                                               \
-        enter(&operations[OPERATION_##name], stack);                                               \
+        enter(&operators[OPERATOR_##name], stack);                                                 \
     }
-#include "python/torch/schemas.def"
-#undef SCHEMA
+#include "python/torch/operators.def"
+#undef OPERATOR
 
-#define SCHEMA(name, signature) enter_##name,
-static torch_kernel *const kernels[OPERATION_COUNT] = {
-#include "python/torch/schemas.def"
+#define OPERATOR(name, signature) enter_##name,
+static torch_kernel *const kernels[OPERATOR_COUNT] = {
+#include "python/torch/operators.def"
 };
-#undef SCHEMA
+#undef OPERATOR
 
 /* ---- handles for call.c ---------------------------------------------------------------------- */
 
@@ -98,35 +99,35 @@ static torch_value read_default(argument_kind kind, const char *text) {
 }
 
 /* "(Tensor(a!) y, float alpha=1.0) -> ()": what the arguments are, and how many results. */
-static void read_signature(struct operation *operation) {
-    const char *at = operation->signature + 1, *arrow = strstr(operation->signature, " -> ");
-    while (at < arrow && operation->argument_count < FRAME_ARGUMENTS && *at != ')') {
+static void read_signature(struct torch_operator *operator) {
+    const char *at = operator->signature + 1, *arrow = strstr(operator->signature, " -> ");
+    while (at < arrow && operator->argument_count<OPERATOR_ARGUMENTS && * at != ')') {
         size_t type = strcspn(at, " "), name = strcspn(at + type + 1, ",=)");
-        uint32_t index = operation->argument_count++;
-        operation->arguments[index].kind = kind_of(at, type);
-        snprintf(operation->arguments[index].name, sizeof operation->arguments[index].name, "%.*s",
+        uint32_t index = operator->argument_count++;
+        operator->arguments[index].kind = kind_of(at, type);
+        snprintf(operator->arguments[index].name, sizeof operator->arguments[index].name, "%.*s",
                  (int)name, at + type + 1);
         at += type + 1 + name;
-        operation->arguments[index].has_default = *at == '=';
+        operator->arguments[index].has_default = * at == '=';
         if (*at == '=') {
-            operation->arguments[index].by_default =
-                read_default(operation->arguments[index].kind, at + 1);
+            operator->arguments[index].by_default =
+                read_default(operator->arguments[index].kind, at + 1);
         }
         at += strcspn(at, ",)");
         at += *at == ',' ? 2 : 0;
     }
     for (const char *result = strstr(arrow, "Tensor"); result;
          result = strstr(result + 1, "Tensor")) {
-        operation->output_count++;
+        operator->output_count++;
     }
 }
 
-bool torch_needs_python(const struct operation *operation) {
+bool torch_needs_python(const struct torch_operator *operator) {
     if (torch.list_size) {
         return false;
     }
-    for (uint32_t i = 0; i < operation->argument_count; i++) {
-        if (operation->arguments[i].kind == ARGUMENT_TENSOR_LIST) {
+    for (uint32_t i = 0; i < operator->argument_count; i++) {
+        if (operator->arguments[i].kind == ARGUMENT_TENSOR_LIST) {
             return true;
         }
     }
@@ -135,10 +136,10 @@ bool torch_needs_python(const struct operation *operation) {
 
 /* ---- registration ------------------------------------------------------------------------ */
 
-static bool define(torch_library *library, const struct operation *operation, char *message,
+static bool define(torch_library *library, const struct torch_operator *operator, char * message,
                    size_t size) {
     char schema[1024];
-    snprintf(schema, sizeof schema, "%s%s", operation->name, operation->signature);
+    snprintf(schema, sizeof schema, "%s%s", operator->name, operator->signature);
     torch_error error;
     if (torch.define_with_tags && torch.tag_pt2_compliant) {
         int32_t tag = torch.tag_pt2_compliant();
@@ -153,7 +154,7 @@ static bool define(torch_library *library, const struct operation *operation, ch
 }
 
 static bool implement(torch_library *library, size_t index, char *message, size_t size) {
-    const char *name = operations[index].name;
+    const char *name = operators[index].name;
     torch_error error =
         torch.implement_versioned
             ? torch.implement_versioned(library, name, kernels[index], TORCH_BUILD_VERSION)
@@ -190,9 +191,9 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
         return false;
     }
     torch_types_init();
-    for (size_t i = 0; i < OPERATION_COUNT; i++) {
-        if (!operations[i].argument_count) {
-            read_signature(&operations[i]);
+    for (size_t i = 0; i < OPERATOR_COUNT; i++) {
+        if (!operators[i].argument_count) {
+            read_signature(&operators[i]);
         }
     }
     /* for the life of the process */
@@ -203,22 +204,22 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
         snprintf(message, size, "torch refused the namespace \"ingot\": it is taken already");
         return false;
     }
-    for (size_t i = 0; i < OPERATION_COUNT; i++) {
-        if (!define(definitions, &operations[i], message, size)) {
+    for (size_t i = 0; i < OPERATOR_COUNT; i++) {
+        if (!define(definitions, &operators[i], message, size)) {
             return false;
         }
-        if (torch_needs_python(&operations[i])) {
+        if (torch_needs_python(&operators[i])) {
             continue;
         }
         if (!implement(cpu, i, message, size) || (cuda && !implement(cuda, i, message, size))) {
             return false;
         }
     }
-    context_set_cuda_scratch(frame_scratch);
+    context_set_cuda_scratch(operator_call_scratch);
     done = torch.list_size || register_handles(definitions, cpu, cuda, message, size);
     return done;
 }
 
-const struct operation *torch_operation(size_t index) {
-    return index < OPERATION_COUNT ? &operations[index] : NULL;
+const struct torch_operator *torch_operator_at(size_t index) {
+    return index < OPERATOR_COUNT ? &operators[index] : NULL;
 }

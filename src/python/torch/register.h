@@ -2,23 +2,23 @@
 #ifndef INGOT_PYTHON_TORCH_REGISTER_H
 #define INGOT_PYTHON_TORCH_REGISTER_H
 
-#include "python/torch/frame.h"
+#include "python/torch/operator_call.h"
 
-#define SCHEMA(name, signature) OPERATION_##name,
+#define OPERATOR(name, signature) OPERATOR_##name,
 enum {
-#include "python/torch/schemas.def"
-    OPERATION_COUNT
+#include "python/torch/operators.def"
+    OPERATOR_COUNT
 };
-#undef SCHEMA
+#undef OPERATOR
 
 /* `path` is that of the loaded libtorch_cpu. Does nothing the second time. The caller sees to it
  * that only one thread is in it. */
 bool torch_register_operators(const char *path, char *message, size_t size);
 
 /* Has it lists, which the torch at hand cannot pass? Python then implements it by torch_call. */
-bool torch_needs_python(const struct operation *operation);
+bool torch_needs_python(const struct torch_operator *operator);
 
 /* NULL behind the last one. */
-const struct operation *torch_operation(size_t index);
+const struct torch_operator *torch_operator_at(size_t index);
 
 #endif

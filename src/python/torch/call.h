@@ -1,8 +1,0 @@
-/* Calls an operator past the dispatcher. Include python.h before. */
-#ifndef INGOT_PYTHON_TORCH_CALL_H
-#define INGOT_PYTHON_TORCH_CALL_H
-
-/* torch_call(name, *arguments): all of the operator's arguments, in order. */
-PyObject *torch_call(PyObject *module, PyObject *arguments);
-
-#endif

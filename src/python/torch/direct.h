@@ -1,7 +1,0 @@
-/* Operators as Python functions past the dispatcher. Include python.h before. */
-#ifndef INGOT_PYTHON_TORCH_DIRECT_H
-#define INGOT_PYTHON_TORCH_DIRECT_H
-
-PyObject *torch_direct(PyObject *module, PyObject *arguments);
-
-#endif

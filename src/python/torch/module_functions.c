@@ -1,0 +1,101 @@
+/* What Python sees of the operators: ingot._C.torch_register, torch_schemas and torch_call. */
+#include "python/python.h"
+
+#include "python/torch/torch.h"
+
+#include "python/torch/call_by_handles.h"
+#include "python/torch/direct_call.h"
+#include "python/torch/override_functions.h"
+#include "python/torch/register.h"
+#include "python/torch/thread_state.h"
+
+static PyObject *python_register(PyObject *module, PyObject *path) {
+    (void)module;
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(path, &bytes)) {
+        return NULL;
+    }
+    char message[512];
+    bool done = torch_register_operators(PyBytes_AsString(bytes), message, sizeof message);
+    Py_DECREF(bytes);
+    if (!done) {
+        PyErr_SetString(PyExc_RuntimeError, message);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *python_schemas(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PyObject *schemas = PyDict_New();
+    const struct torch_operator *operator;
+    for (size_t i = 0; schemas && (operator= torch_operator_at(i)); i++) {
+        PyObject *text = PyUnicode_FromString(operator->signature);
+        if (!text || PyDict_SetItemString(schemas, operator->name, text) != 0) {
+            Py_CLEAR(schemas);
+        }
+        Py_XDECREF(text);
+    }
+    return schemas;
+}
+
+static PyObject *python_unimplemented(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PyObject *names = PyList_New(0);
+    const struct torch_operator *operator;
+    for (size_t i = 0; names && (operator= torch_operator_at(i)); i++) {
+        if (!torch_needs_python(operator)) {
+            continue;
+        }
+        PyObject *name = PyUnicode_FromString(operator->name);
+        if (!name || PyList_Append(names, name) != 0) {
+            Py_CLEAR(names);
+        }
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+static PyObject *python_has_cuda(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(context_has_cuda());
+}
+
+static PyObject *python_allows_bypass(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(state.complete && state_allows_bypass());
+}
+
+static PyMethodDef functions[] = {
+    {"torch_register", python_register, METH_O,
+     "torch_register(path): defines torch.ops.ingot in the libtorch_cpu at `path`, once."},
+    {"torch_schemas", python_schemas, METH_NOARGS,
+     "torch_schemas() -> dict: the operators' names and signatures."},
+    {"torch_unimplemented", python_unimplemented, METH_NOARGS,
+     "torch_unimplemented() -> list: what Python is to implement by torch_call, after "
+     "torch_register; nothing from torch 2.10 on."},
+    {"torch_has_cuda", python_has_cuda, METH_NOARGS,
+     "torch_has_cuda() -> bool: whether the torch in this process has CUDA."},
+    {"torch_prepare", state_prepare, METH_VARARGS,
+     "torch_prepare(Tensor, Parameter, forward_ad, {key: number}, [number]) -> bool: what calls "
+     "past the "
+     "dispatcher have to know; whether all of it is there."},
+    {"torch_allows_bypass", python_allows_bypass, METH_NOARGS,
+     "torch_allows_bypass() -> bool: whether nobody is to see a call of an operator at the "
+     "dispatcher."},
+    {"torch_direct", torch_direct, METH_VARARGS,
+     "torch_direct(name, ordinary, gradient) -> function: the operator past the dispatcher, where "
+     "nobody "
+     "is to see the call; else `ordinary`, or `gradient`, is called. None where torch cannot."},
+    {"torch_call", torch_call, METH_VARARGS,
+     "torch_call(name, *arguments): runs an operator past the dispatcher, where torch's C "
+     "interface has no lists (2.7 to 2.9)."},
+    {NULL, NULL, 0, NULL},
+};
+
+int torch_add_to_module(PyObject *module) {
+    return PyModule_AddFunctions(module, functions) ||
+                   PyModule_AddFunctions(module, override_functions)
+               ? -1
+               : 0;
+}
