@@ -4,14 +4,14 @@
 #include <stdlib.h>
 
 #include "adamw/adamw_table.h"
-#include "ops/line.h"
+#include "ops/elementwise.h"
 
 enum { ADAMW, ADAM, GRAD_NORM };
 enum { MOST_SIMDS = 16 }; /* of a threadgroup: adam takes no 1024 threads */
 
-enum { KNOB_STAY = IGO_LINE_KNOBS };
+enum { KNOB_STAY = IGO_ELEMENTWISE_KNOBS };
 static const ingot_ops_knob knobs[] = {
-    IGO_LINE_KNOB_LIST,
+    IGO_ELEMENTWISE_KNOB_LIST,
     [KNOB_STAY] = {.name = "stay",
                    .help =
                        "Mi elements of the parameters from which loads ask the second cache to "
@@ -20,9 +20,9 @@ static const ingot_ops_knob knobs[] = {
                    .minimum = 0,
                    .maximum = 65536},
 };
-enum { KNOB_LAST = IGO_LINE_KNOBS };
+enum { KNOB_LAST = IGO_ELEMENTWISE_KNOBS };
 static const ingot_ops_knob norm_knobs[] = {
-    IGO_LINE_KNOB_LIST,
+    IGO_ELEMENTWISE_KNOB_LIST,
     [KNOB_LAST] = {.name = "last",
                    .help = "SIMD-groups that add the blocks' sums up",
                    .fallback = 32,
@@ -277,7 +277,7 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
     if (!igo_policy(call, kind.param, &class_text)) {
         return;
     }
-    args->block = igo_knob(call, IGO_LINE_BLOCK);
+    args->block = igo_knob(call, IGO_ELEMENTWISE_BLOCK);
     adam_table_open(call, &table, count);
     for (size_t i = 0; i < desc->count && !call->failed; i++) {
         if (igo_count(desc->tensors[i].param) && same_kind(kind_of(&desc->tensors[i]), kind)) {
@@ -289,7 +289,7 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
     args->blocks = table.blocks;
 
     struct igo_launch launch = {0};
-    const bool wide = igo_knob(call, IGO_LINE_WIDE) && table.aligned;
+    const bool wide = igo_knob(call, IGO_ELEMENTWISE_WIDE) && table.aligned;
     const uint64_t least = (uint64_t)igo_knob(call, KNOB_STAY) << 20;
     igo_launch_kernel(&launch, "adam_%s_%s", igo_type_name(kind.param), igo_type_name(kind.grad));
     igo_launch_constant_bool(&launch, "line_wide", wide);
@@ -303,7 +303,7 @@ static void launch_kind(struct igo_call *call, const ingot_adam_desc *desc, stru
         igo_launch_buffer(&launch, table.buffer, 0);
     }
     igo_launch_bytes(&launch, args, sizeof *args);
-    const uint32_t simds = igo_knob(call, IGO_LINE_SIMD);
+    const uint32_t simds = igo_knob(call, IGO_ELEMENTWISE_SIMD);
     igo_launch_simdgroups(&launch, args->blocks, simds < MOST_SIMDS ? simds : MOST_SIMDS);
     igo_dispatch(call, &launch);
     ingot_buffer_release(table.buffer);
@@ -390,11 +390,12 @@ static void sum_blocks(struct igo_call *call, const ingot_grad_norm_desc *desc,
     *sums = igo_scratch(call, table.blocks * sizeof(float));
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "grad_norm_blocks");
-    igo_launch_constant_bool(&launch, "line_wide", igo_knob(call, IGO_LINE_WIDE) && table.aligned);
+    igo_launch_constant_bool(&launch, "line_wide",
+                             igo_knob(call, IGO_ELEMENTWISE_WIDE) && table.aligned);
     igo_launch_buffer(&launch, table.buffer, 0);
     igo_launch_buffer(&launch, *sums, 0);
     igo_launch_bytes(&launch, args, sizeof *args);
-    igo_launch_simdgroups(&launch, args->blocks, igo_knob(call, IGO_LINE_SIMD));
+    igo_launch_simdgroups(&launch, args->blocks, igo_knob(call, IGO_ELEMENTWISE_SIMD));
     igo_dispatch(call, &launch);
     ingot_buffer_release(table.buffer);
 }
@@ -412,7 +413,7 @@ ingot_status ingot_op_grad_norm(ingot_ops *ops, ingot_stream *stream,
     if (!igo_policy(&call, desc->count ? desc->grads[0]->type : INGOT_SCALAR_F32, &class_text)) {
         return igo_end(&call);
     }
-    struct adam_args args = {.block = igo_knob(&call, IGO_LINE_BLOCK)};
+    struct adam_args args = {.block = igo_knob(&call, IGO_ELEMENTWISE_BLOCK)};
     ingot_buffer *sums = NULL;
     if (total) {
         sum_blocks(&call, desc, &args, &sums);

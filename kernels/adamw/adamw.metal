@@ -4,13 +4,13 @@
 using namespace metal;
 #include "adamw/adamw_args.h"
 #include "common/instantiate.h"
-#include "common/line.h"
+#include "common/elementwise.h"
 #include "common/reduce.h"
 
 constant bool adam_master [[function_constant(1)]];  // float32 copies of the parameters
 constant bool adam_amsgrad [[function_constant(2)]]; // the largest second moment so far
 constant uint norm_simds [[function_constant(3)]];   // SIMD-groups that add the blocks' sums up
-constant bool adam_stays [[function_constant(4)]];   // what is loaded, in caches: see stream.h
+constant bool adam_stays [[function_constant(4)]];   // what is loaded, in caches: see memory_hints.h
 
 // The last entry that begins at or before the block. Lanes of a GPU look at 32 places at once.
 static constant adam_entry &entry_of(constant adam_entry *table, ulong entries, ulong number,
@@ -51,7 +51,7 @@ static void adam_step(thread adam_state<V> &a, V grad, float scale, constant ada
 }
 
 template <typename T> static float4 adam_load(device const T *at, uint lane) {
-    return line_load(adam_stays ? staying(at) : at, lane);
+    return elements_load(adam_stays ? evict_last(at) : at, lane);
 }
 
 // N steps of 128 elements: all of them are loaded before the first is stored.
@@ -63,7 +63,7 @@ static void adam_steps(device P *param, device const G *grad, device float *exp_
     float4 g[N];
 #pragma unroll
     for (uint i = 0; i < N; i++) {
-        const ulong from = at + i * LINE_STEP;
+        const ulong from = at + i * ELEMENTS_STEP;
         a[i].param = adam_master ? adam_load(master + from, lane) : adam_load(param + from, lane);
         a[i].exp_avg = adam_load(exp_avg + from, lane);
         a[i].exp_avg_sq = adam_load(exp_avg_sq + from, lane);
@@ -76,14 +76,14 @@ static void adam_steps(device P *param, device const G *grad, device float *exp_
         adam_step(a[i], g[i], scale, args);
 #pragma unroll
     for (uint i = 0; i < N; i++) {
-        const ulong to = at + i * LINE_STEP;
+        const ulong to = at + i * ELEMENTS_STEP;
         if (adam_master)
-            line_store(master + to, lane, a[i].param);
-        line_store(param + to, lane, a[i].param);
-        line_store(exp_avg + to, lane, a[i].exp_avg);
-        line_store(exp_avg_sq + to, lane, a[i].exp_avg_sq);
+            elements_store(master + to, lane, a[i].param);
+        elements_store(param + to, lane, a[i].param);
+        elements_store(exp_avg + to, lane, a[i].exp_avg);
+        elements_store(exp_avg_sq + to, lane, a[i].exp_avg_sq);
         if (adam_amsgrad)
-            line_store(largest + to, lane, a[i].max_exp_avg_sq);
+            elements_store(largest + to, lane, a[i].max_exp_avg_sq);
     }
 }
 
@@ -99,9 +99,9 @@ kernel void adam(constant adam_entry *table [[buffer(0)]], device const float *n
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint simds [[simdgroups_per_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
-    mostly_moves<P>();
+    memory_bound<P>();
     threads_at_once(line_wide && !adam_master && !adam_amsgrad ? ADAM_THREADS_AT_ONCE : 0);
-    ulong number = line_number(group, groups, simd, simds);
+    ulong number = simdgroup_number(group, groups, simd, simds);
     if (number >= args.blocks)
         return;
     constant adam_entry &entry = entry_of(table, args.entries, number, lane);
@@ -114,10 +114,10 @@ kernel void adam(constant adam_entry *table [[buffer(0)]], device const float *n
         scale *= min(1.0f, args.max_norm / (norm[0] + ADAM_NORM_EPS));
     ulong at = (number - entry.first_block) * args.block;
     ulong end = min(at + args.block, ulong(entry.count));
-    for (; line_wide && at + ADAM_STEPS * LINE_STEP <= end; at += ADAM_STEPS * LINE_STEP)
+    for (; line_wide && at + ADAM_STEPS * ELEMENTS_STEP <= end; at += ADAM_STEPS * ELEMENTS_STEP)
         adam_steps<ADAM_STEPS>(param, grad, exp_avg, exp_avg_sq, largest, master, at, lane, scale,
                                args);
-    for (; at + LINE_STEP <= end; at += LINE_STEP)
+    for (; at + ELEMENTS_STEP <= end; at += ELEMENTS_STEP)
         adam_steps<1>(param, grad, exp_avg, exp_avg_sq, largest, master, at, lane, scale, args);
     for (at += lane; at < end; at += 32) {
         adam_state<float> a;
@@ -146,15 +146,15 @@ template <typename G>
 static float sum_of_squares(device const uchar *bytes, ulong at, ulong end, uint lane) {
     device const G *grad = (device const G *)bytes;
     float4 sums = 0;
-    for (; line_wide && at + 4 * LINE_STEP <= end; at += 4 * LINE_STEP) {
+    for (; line_wide && at + 4 * ELEMENTS_STEP <= end; at += 4 * ELEMENTS_STEP) {
         float4 g[4]; // four loads under way
         for (uint i = 0; i < 4; i++)
-            g[i] = line_load(grad + at + i * LINE_STEP, lane);
+            g[i] = elements_load(grad + at + i * ELEMENTS_STEP, lane);
         for (uint i = 0; i < 4; i++)
             sums = fma(g[i], g[i], sums);
     }
-    for (; at + LINE_STEP <= end; at += LINE_STEP) {
-        float4 g = line_load(grad + at, lane);
+    for (; at + ELEMENTS_STEP <= end; at += ELEMENTS_STEP) {
+        float4 g = elements_load(grad + at, lane);
         sums = fma(g, g, sums);
     }
     float sum = sum4(sums);
@@ -172,7 +172,7 @@ kernel void grad_norm_blocks(constant adam_entry *table [[buffer(0)]],
                              uint simd [[simdgroup_index_in_threadgroup]],
                              uint simds [[simdgroups_per_threadgroup]],
                              uint lane [[thread_index_in_simdgroup]]) {
-    ulong number = line_number(group, groups, simd, simds);
+    ulong number = simdgroup_number(group, groups, simd, simds);
     if (number >= args.blocks)
         return;
     constant adam_entry &entry = entry_of(table, args.entries, number, lane);

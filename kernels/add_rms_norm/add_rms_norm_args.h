@@ -9,7 +9,7 @@ struct add_rms_norm_args {
     uint32_t columns;
     uint32_t save_rstd;
     float eps;
-    uint32_t past_caches; /* see common/stream.h */
+    uint32_t past_caches; /* see common/memory_hints.h */
 };
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef INGOT_KERNELS_ATTENTION_DECODE_WIDE_H
 #define INGOT_KERNELS_ATTENTION_DECODE_WIDE_H
 
-#include "common/piece.h"
+#include "common/vector8.h"
 
 /* Of the lanes that differ in the bits from FIRST on, below 32. */
 template <uint FIRST> inline float max_of_groups(float x) {
@@ -83,11 +83,13 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
                       constant attention_args &args [[buffer(11)]],
                       uint3 group [[threadgroup_position_in_grid]],
                       uint lane [[thread_index_in_simdgroup]]) {
-    constexpr uint TOGETHER = DEPTH / PIECE, GROUPS = LANES / TOGETHER, ROUND = GROUPS * STEPS;
+    constexpr uint TOGETHER = DEPTH / LANE_ELEMENTS, GROUPS = LANES / TOGETHER,
+                   ROUND = GROUPS * STEPS;
     const uint rows = args.group * args.queries, row_groups = (rows + ROWS - 1) / ROWS;
     const uint batch = group.z, key_head = group.y / row_groups;
     const uint first_row = group.y % row_groups * ROWS;
-    const uint mine = lane / TOGETHER, at = lane % TOGETHER * PIECE; /* key of the step; elements */
+    const uint mine = lane / TOGETHER;               // the key of the step
+    const uint at = lane % TOGETHER * LANE_ELEMENTS; // the first of its elements
     uint keys = args.keys;
     if (decode_paged) {
         keys = uint(clamp(lengths[batch], 0, int(args.keys)));
@@ -100,7 +102,8 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
     }
 
     typedef rows_over_lanes<ROWS, TOGETHER> spread;
-    float query[ROWS][PIECE], sum[ROWS][PIECE], largest = -INFINITY, total = 0.0f; // of its own row
+    float query[ROWS][LANE_ELEMENTS], sum[ROWS][LANE_ELEMENTS];
+    float largest = -INFINITY, total = 0.0f;       // of its own row
     int lowest = ATTENTION_NO_LIMIT, highest = -1; // seen by any row
 #pragma unroll
     for (uint r = 0; r < ROWS; r++) {
@@ -111,7 +114,7 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
         lowest = min(lowest, position - args.left);
         highest = max(highest, position + args.right);
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++) {
+        for (uint e = 0; e < LANE_ELEMENTS; e++) {
             query[r][e] = float(from[e]) * (args.scale * M_LOG2E_F);
             sum[r][e] = 0.0f;
         }
@@ -124,7 +127,7 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
     const int least = max(position - args.left, begin), most = min(position + args.right, end - 1);
     const uint group_lane = mine * TOGETHER;
 
-    row_piece<T> piece[STEPS], value[STEPS];
+    vector8<T> piece[STEPS], value[STEPS];
 #pragma unroll
     for (uint s = 0; s < STEPS && begin < end; s++) {
         piece[s].load(row_of(k, args, decode_paged, args.k_stride, tables,
@@ -141,7 +144,7 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
                 dots[r] = 0.0f;
             }
 #pragma unroll
-            for (uint e = 0; e < PIECE; e++) {
+            for (uint e = 0; e < LANE_ELEMENTS; e++) {
                 float x = piece[s].element(e);
 #pragma unroll
                 for (uint r = 0; r < ROWS; r++) {
@@ -178,7 +181,7 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
         for (uint r = 0; r < ROWS; r++) {
             float factor = simd_shuffle(correction, ushort(group_lane + spread::lane(r)));
 #pragma unroll
-            for (uint e = 0; e < PIECE; e++) {
+            for (uint e = 0; e < LANE_ELEMENTS; e++) {
                 sum[r][e] *= factor;
             }
         }
@@ -190,7 +193,7 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
                 weight[r] = simd_shuffle(score[s], ushort(group_lane + spread::lane(r)));
             }
 #pragma unroll
-            for (uint e = 0; e < PIECE; e++) {
+            for (uint e = 0; e < LANE_ELEMENTS; e++) {
                 float x = value[s].element(e);
 #pragma unroll
                 for (uint r = 0; r < ROWS; r++) {
@@ -206,7 +209,7 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
         const float all = simd_shuffle(total, ushort(spread::lane(r)));
         const float top = simd_shuffle(largest, ushort(spread::lane(r)));
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++) {
+        for (uint e = 0; e < LANE_ELEMENTS; e++) {
             sum[r][e] = sum_of_groups<TOGETHER>(sum[r][e]);
         }
         uint row = first_row + r;
@@ -220,7 +223,7 @@ attention_decode_wide(device const T *q [[buffer(0)]], device const T *k [[buffe
         device T *to = out + attention_at(args.out_stride, batch, head, i) + at;
         ulong part = index * args.partitions + group.x;
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++) {
+        for (uint e = 0; e < LANE_ELEMENTS; e++) {
             if (whole) {
                 to[e] = T(sum[r][e] * inverse);
             } else {

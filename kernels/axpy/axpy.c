@@ -1,8 +1,8 @@
 /* axpy on the host: y = alpha * x + y over dense tensors. */
 #include "axpy/axpy_args.h"
-#include "ops/line.h"
+#include "ops/elementwise.h"
 
-static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
+static const ingot_ops_knob knobs[] = {IGO_ELEMENTWISE_KNOB_LIST};
 
 static const struct ingot_ops_info operations[] = {
     {.name = "axpy",
@@ -12,7 +12,7 @@ static const struct ingot_ops_info operations[] = {
      .variants = "type; vectors of four where memory is aligned",
      .types = IGO_FLOATS,
      .knobs = knobs,
-     .knob_count = IGO_LINE_KNOBS},
+     .knob_count = IGO_ELEMENTWISE_KNOBS},
 };
 
 const struct igo_library igo_library_axpy = {"axpy", operations, 1};
@@ -46,16 +46,16 @@ ingot_status ingot_op_axpy(ingot_ops *ops, ingot_stream *stream, const ingot_axp
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "axpy_%s", igo_type_name(desc->x->type));
     const struct axpy_args args = {.count = (uint64_t)igo_count(desc->x),
-                                   .block = igo_knob(&call, IGO_LINE_BLOCK),
+                                   .block = igo_knob(&call, IGO_ELEMENTWISE_BLOCK),
                                    .alpha = desc->alpha};
     igo_launch_constant_bool(&launch, "line_wide",
-                             igo_knob(&call, IGO_LINE_WIDE) && igo_line_aligned(desc->x) &&
-                                 igo_line_aligned(desc->y));
+                             igo_knob(&call, IGO_ELEMENTWISE_WIDE) &&
+                                 igo_aligned_to_four(desc->x) && igo_aligned_to_four(desc->y));
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_tensor(&launch, desc->y, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
     igo_launch_simdgroups(&launch, (args.count + args.block - 1) / args.block,
-                          igo_knob(&call, IGO_LINE_SIMD));
+                          igo_knob(&call, IGO_ELEMENTWISE_SIMD));
     igo_dispatch(&call, &launch);
     return igo_end(&call);
 }

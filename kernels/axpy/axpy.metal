@@ -3,7 +3,7 @@
 using namespace metal;
 #include "axpy/axpy_args.h"
 #include "common/instantiate.h"
-#include "common/line.h"
+#include "common/elementwise.h"
 
 template <typename T>
 kernel void axpy(device const T *x [[buffer(0)]],
@@ -14,12 +14,12 @@ kernel void axpy(device const T *x [[buffer(0)]],
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint simds [[simdgroups_per_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
-    mostly_moves<T>();
-    ulong at = line_number(group, groups, simd, simds) * args.block;
+    memory_bound<T>();
+    ulong at = simdgroup_number(group, groups, simd, simds) * args.block;
     ulong end = min(at + args.block, ulong(args.count));
-    for (; at + LINE_STEP <= end; at += LINE_STEP)
-        line_store(y + at, lane,
-                   fma(float4(args.alpha), line_load(x + at, lane), line_load(y + at, lane)));
+    for (; at + ELEMENTS_STEP <= end; at += ELEMENTS_STEP)
+        elements_store(y + at, lane,
+                   fma(float4(args.alpha), elements_load(x + at, lane), elements_load(y + at, lane)));
     for (at += lane; at < end; at += 32)
         y[at] = T(fma(args.alpha, float(x[at]), float(y[at])));
 }

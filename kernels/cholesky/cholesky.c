@@ -65,7 +65,7 @@ static void launch_small(struct igo_call *call, const ingot_tensor *a, const ing
     launch.group[0] = 32 * simds;
     launch.group[1] = launch.group[2] = 1;
     const uint32_t matrices = tiny ? 32 : simds;
-    igo_groups_line(&launch, (args.batch + matrices - 1) / matrices);
+    igo_launch_threadgroups(&launch, (args.batch + matrices - 1) / matrices);
     launch.threadgroup_lengths[0] = simds * bytes;
     launch.threadgroup_length_count = !tiny;
     igo_dispatch(call, &launch);

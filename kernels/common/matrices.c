@@ -73,7 +73,7 @@ bool igo_distinct(struct igo_call *call, const char *name, const ingot_tensor *t
     return !call->failed;
 }
 
-void igo_groups_line(struct igo_launch *launch, uint64_t groups) {
+void igo_launch_threadgroups(struct igo_launch *launch, uint64_t groups) {
     const uint64_t row = (uint64_t)1 << 24;
     launch->threadgroups[0] = (uint32_t)(groups < row ? groups : row);
     launch->threadgroups[1] = (uint32_t)((groups + row - 1) / row);

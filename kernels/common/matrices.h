@@ -26,7 +26,7 @@ bool igo_batch_integers(struct igo_call *call, const char *name, const ingot_ten
                         const ingot_tensor *a, uint32_t inner, int64_t extent, bool optional);
 /* At least `groups` threadgroups, wrapped into rows: the kernel finds its number as
  * position.y * groups.x + position.x, and must ignore those past the end. */
-void igo_groups_line(struct igo_launch *launch, uint64_t groups);
+void igo_launch_threadgroups(struct igo_launch *launch, uint64_t groups);
 /* No dimension of stride 0. */
 bool igo_distinct(struct igo_call *call, const char *name, const ingot_tensor *t);
 

@@ -14,9 +14,9 @@
 #define INGOT_KERNELS_COMMON_ROWS_H
 
 #include "common/args.h"
+#include "common/memory_hints.h"
 #include "common/reduce.h"
 #include "common/row_parts_args.h"
-#include "common/stream.h"
 
 constant uint ROW_SIMDS [[function_constant(0)]];
 constant uint ROW_VECTOR [[function_constant(1)]];
@@ -144,7 +144,7 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
     }
 }
 
-/* The same; past_caches: see stream.h. */
+/* The same; past_caches: see memory_hints.h. */
 template <typename T>
 inline void row_store(device T *row, uint columns, uint block, uint me, float4 v,
                       uint past_caches) {
@@ -153,10 +153,10 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
         row_store(row, columns, block, me, v);
     } else {
         device T *at = row + first + me;
-        stream_store(at, T(v.x), past_caches);
-        stream_store(at + ROW_THREADS, T(v.y), past_caches);
-        stream_store(at + 2 * ROW_THREADS, T(v.z), past_caches);
-        stream_store(at + 3 * ROW_THREADS, T(v.w), past_caches);
+        nontemporal_store(at, T(v.x), past_caches);
+        nontemporal_store(at + ROW_THREADS, T(v.y), past_caches);
+        nontemporal_store(at + 2 * ROW_THREADS, T(v.z), past_caches);
+        nontemporal_store(at + 3 * ROW_THREADS, T(v.w), past_caches);
     }
 }
 

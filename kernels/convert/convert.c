@@ -81,7 +81,7 @@ static void launch_line(struct igo_call *call, const struct copy *copy, uint64_t
     igo_launch_tensor(&launch, &copy->from, NULL);
     igo_launch_tensor(&launch, &copy->to, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_line(&launch, (count + 3) / 4, copy->group);
+    igo_launch_threads(&launch, (count + 3) / 4, copy->group);
     igo_dispatch(call, &launch);
 }
 

@@ -1,9 +1,9 @@
 // cross_entropy: the loss and the gradient of the logits from one pass over the row for the sum of
-// exponentials (common/online.h) and one for the gradient, which may overwrite the logits.
+// exponentials (common/online_softmax.h) and one for the gradient, which may overwrite the logits.
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
-#include "common/online.h"
+#include "common/online_softmax.h"
 #include "cross_entropy/cross_entropy_args.h"
 
 inline long target_at(device const int *targets, constant cross_entropy_args &args, ulong row) {
@@ -88,7 +88,7 @@ kernel void cross_entropy(device const T *logits [[buffer(0)]],
         return;
     }
     float chosen = float(logits[target]), smoothing = args.label_smoothing;
-    online o = {-INFINITY, 0};
+    online_softmax o = {-INFINITY, 0};
     float4 sums = 0;
     if (smoothing == 0) {
         for (uint b = 0; b < blocks; b++) {

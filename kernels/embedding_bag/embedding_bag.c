@@ -1,6 +1,6 @@
 /* embedding_bag and its backward on the host. */
 #include "embedding_bag/embedding_bag_args.h"
-#include "ops/line.h"
+#include "ops/elementwise.h"
 
 enum { KNOB_SIMD, KNOB_AHEAD, KNOB_OWNERS = 1, KNOB_GATHER };
 #define SIMD_KNOB                                                                                  \

@@ -4,7 +4,7 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
-#include "common/stream.h"
+#include "common/memory_hints.h"
 #include "embedding_bag/embedding_bag_args.h"
 
 constant int mode [[function_constant(0)]]; // 0 sum, 1 mean, 2 max

@@ -104,7 +104,7 @@ static void add_up_row(device const T *d_out, device const uint *bags, device co
 #pragma unroll
     for (uint k = 0; k < pieces; k++) {
         if (PIECES != 0 || k * 32 + lane < columns) {
-            stream_store(to + k * 32 + lane, T(sum[k]), args.past_caches);
+            nontemporal_store(to + k * 32 + lane, T(sum[k]), args.past_caches);
         }
     }
 }

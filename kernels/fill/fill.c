@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/scalar.h"
-#include "ops/line.h"
+#include "ops/elementwise.h"
 
-static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
+static const ingot_ops_knob knobs[] = {IGO_ELEMENTWISE_KNOB_LIST};
 
 enum { TYPES = IGO_FLOATS | IGO_TYPE(INGOT_SCALAR_I32) | IGO_TYPE(INGOT_SCALAR_U32) };
 
@@ -18,7 +18,7 @@ static const struct ingot_ops_info operations[] = {
      .variants = "vectors of four words where memory is aligned",
      .types = TYPES,
      .knobs = knobs,
-     .knob_count = IGO_LINE_KNOBS},
+     .knob_count = IGO_ELEMENTWISE_KNOBS},
 };
 
 const struct igo_library igo_library_fill = {"fill", operations, 1};
@@ -71,7 +71,7 @@ ingot_status ingot_op_fill(ingot_ops *ops, ingot_stream *stream, const ingot_fil
         return igo_end(&call);
     }
     struct fill_args args = {.words = count,
-                             .block = igo_knob(&call, IGO_LINE_BLOCK),
+                             .block = igo_knob(&call, IGO_ELEMENTWISE_BLOCK),
                              .bits = bits_of(out->type, desc->value)};
     if (ig_scalar_size(out->type) == 2) {
         args.head = out->offset % 4 != 0;
@@ -83,13 +83,13 @@ ingot_status ingot_op_fill(ingot_ops *ops, ingot_stream *stream, const ingot_fil
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "fill");
     igo_launch_constant_bool(&launch, "line_wide",
-                             igo_knob(&call, IGO_LINE_WIDE) &&
+                             igo_knob(&call, IGO_ELEMENTWISE_WIDE) &&
                                  (ingot_buffer_address(out->buffer) + start + 4 * args.head) % 16 ==
                                      0);
     igo_launch_buffer(&launch, out->buffer, start);
     igo_launch_bytes(&launch, &args, sizeof args);
     igo_launch_simdgroups(&launch, args.words ? (args.words + args.block - 1) / args.block : 1,
-                          igo_knob(&call, IGO_LINE_SIMD));
+                          igo_knob(&call, IGO_ELEMENTWISE_SIMD));
     igo_dispatch(&call, &launch);
     return igo_end(&call);
 }

@@ -2,7 +2,7 @@
 // half of a word may be left at either end.
 #include <metal_stdlib>
 using namespace metal;
-#include "common/line.h"
+#include "common/elementwise.h"
 #include "fill/fill_args.h"
 
 kernel void fill(device ushort *halves [[buffer(0)]], constant fill_args &args [[buffer(1)]],
@@ -11,13 +11,13 @@ kernel void fill(device ushort *halves [[buffer(0)]], constant fill_args &args [
                  uint simd [[simdgroup_index_in_threadgroup]],
                  uint simds [[simdgroups_per_threadgroup]],
                  uint lane [[thread_index_in_simdgroup]]) {
-    mostly_moves<uint>();
-    ulong number = line_number(group, groups, simd, simds);
+    memory_bound<uint>();
+    ulong number = simdgroup_number(group, groups, simd, simds);
     device uint *out = (device uint *)halves + args.head;
     const uint value = args.bits;
     ulong at = number * args.block;
     ulong end = min(at + args.block, ulong(args.words));
-    for (; at + LINE_STEP <= end; at += LINE_STEP) {
+    for (; at + ELEMENTS_STEP <= end; at += ELEMENTS_STEP) {
         if (line_wide) {
             ((device uint4 *)(out + at))[lane] = uint4(value);
         } else {

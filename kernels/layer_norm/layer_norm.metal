@@ -12,7 +12,7 @@ using namespace metal;
 #include "layer_norm/layer_norm_args.h"
 
 constant bool HAS_WEIGHT [[function_constant(2)]];
-constant bool X_STAYS [[function_constant(3)]]; // in caches: see stream.h
+constant bool X_STAYS [[function_constant(3)]]; // in caches: see memory_hints.h
 
 struct statistics {
     float mean, error; // the mean is their sum
@@ -53,7 +53,7 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     vec<T, 4> kept[KEEP ? KEEP : 1];
     vec<W, 4> weights[KEEP ? KEEP : 1], biases[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(X_STAYS ? staying(x) : x, columns, me, T(0), kept);
+        row_fetch<KEEP>(X_STAYS ? evict_last(x) : x, columns, me, T(0), kept);
     }
     const bool eights = KEEP && ROW_EIGHT && HAS_WEIGHT && sizeof(W) == 2;
     float mean;

@@ -9,7 +9,7 @@ struct layer_norm_args {
     uint32_t columns;
     uint32_t save_mean, save_rstd, has_bias;
     float eps;
-    uint32_t past_caches; /* see common/stream.h */
+    uint32_t past_caches; /* see common/memory_hints.h */
 };
 
 struct layer_norm_backward_args {
@@ -20,7 +20,7 @@ struct layer_norm_backward_args {
     uint32_t has_statistics;
     uint32_t sum_weight, sum_bias; /* the parts' sums for dweight and dbias are wanted */
     float eps;
-    uint32_t past_caches; /* see common/stream.h */
+    uint32_t past_caches; /* see common/memory_hints.h */
 };
 
 #endif

@@ -4,7 +4,7 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
-#include "common/online.h"
+#include "common/online_softmax.h"
 #include "log_softmax/log_softmax_args.h"
 
 template <typename T, int KEEP>
@@ -25,7 +25,7 @@ kernel void log_softmax(device const T *x [[buffer(0)]],
     if (KEEP) {
         row_fetch<KEEP>(x, columns, me, T(-INFINITY), kept);
     }
-    online o = {-INFINITY, 0};
+    online_softmax o = {-INFINITY, 0};
     for (uint b = 0; b < blocks; b++) {
         online_add(o, KEEP ? float4(kept[b]) : row_load(x, columns, b, me, -INFINITY));
     }

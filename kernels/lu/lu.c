@@ -77,7 +77,7 @@ static void launch_small(struct igo_call *call, struct igo_launch *launch, uint6
     launch->whole_simdgroups = true;
     launch->group[0] = 32 * simds;
     launch->group[1] = launch->group[2] = 1;
-    igo_groups_line(launch, (batch + simds - 1) / simds);
+    igo_launch_threadgroups(launch, (batch + simds - 1) / simds);
     launch->threadgroup_lengths[0] = simds * bytes;
     launch->threadgroup_length_count = 1;
     igo_dispatch(call, launch);
@@ -127,7 +127,7 @@ static void solve_small(struct igo_call *call, const ingot_tensor *a, const ingo
     launch.group[0] = 32;
     launch.group[1] = launch.group[2] = 1;
     launch.whole_simdgroups = true;
-    igo_groups_line(&launch, (args.batch + 31) / 32);
+    igo_launch_threadgroups(&launch, (args.batch + 31) / 32);
     igo_dispatch(call, &launch);
 }
 

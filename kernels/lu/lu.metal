@@ -607,4 +607,4 @@ kernel void solve_clear(device float *x [[buffer(0)]],
         x[(matrix * args.rows + i) * args.columns + column] = 0;
 }
 
-#include "lu/whole.h"
+#include "lu/lu_per_threadgroup.h"

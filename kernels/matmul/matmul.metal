@@ -14,7 +14,7 @@
 using namespace metal;
 #include "common/activation.h"
 #include "common/instantiate.h"
-#include "common/piece.h"
+#include "common/vector8.h"
 #include "common/tile.h"
 #include "matmul/matmul_args.h"
 
@@ -469,8 +469,8 @@ kernel void matmul_dots_wide(device const T *a [[buffer(0)]], device const T *b 
     a += matrix * args.a_batch + row0 * args.a_stride;
     b += matrix * args.b_batch + column0 * args.b_stride;
     float sum[ROWS][WIDTH] = {};
-    for (uint k = first + lane * PIECE; k < end; k += 32 * PIECE) {
-        row_piece<T> left[ROWS], right[WIDTH];
+    for (uint k = first + lane * LANE_ELEMENTS; k < end; k += 32 * LANE_ELEMENTS) {
+        vector8<T> left[ROWS], right[WIDTH];
 #pragma unroll
         for (uint w = 0; w < WIDTH; w++)
             right[w].load(b + min(w, columns - 1) * args.b_stride + k);
@@ -478,7 +478,7 @@ kernel void matmul_dots_wide(device const T *a [[buffer(0)]], device const T *b 
         for (uint r = 0; r < ROWS; r++)
             left[r].load(a + min(r, rows - 1) * args.a_stride + k);
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++)
+        for (uint e = 0; e < LANE_ELEMENTS; e++)
 #pragma unroll
             for (uint r = 0; r < ROWS; r++)
 #pragma unroll

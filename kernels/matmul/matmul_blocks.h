@@ -15,11 +15,11 @@ constant bool block_turned [[function_constant(0)]];   /* b has n rows of k */
 constant bool block_a_turned [[function_constant(1)]]; /* a has k rows of m */
 
 constexpr constant uint BLOCK = MATMUL_BLOCK, BLOCK_DEPTH = MATMUL_DEPTH;
-constexpr constant uint BLOCK_TILES = 8;         /* of a SIMD-group, in each direction */
-constexpr constant uint BLOCK_GROUP = 8;         /* rows of blocks that are made together */
-constexpr constant uint DEEP_LINE = MATMUL_LINE; /* of a panel with k along its lines */
-constexpr constant uint B_LINE = BLOCK + PIECE;  /* of one of b with n along them */
-constexpr constant uint BLOCK_STEP = 2 * TILE;   /* of k: what the matrix units take */
+constexpr constant uint BLOCK_TILES = 8;                /* of a SIMD-group, in each direction */
+constexpr constant uint BLOCK_GROUP = 8;                /* rows of blocks that are made together */
+constexpr constant uint DEEP_LINE = MATMUL_LINE;        /* of a panel with k along its lines */
+constexpr constant uint B_LINE = BLOCK + LANE_ELEMENTS; /* of one of b with n along them */
+constexpr constant uint BLOCK_STEP = 2 * TILE;          /* of k: what the matrix units take */
 constexpr constant uint BLOCK_STEPS = BLOCK_DEPTH / BLOCK_STEP, COPY_STEPS = BLOCK_STEPS / 2;
 
 /* What a SIMD-group needs of threadgroup memory for half of its sums. */
@@ -28,7 +28,7 @@ constexpr constant uint PUT_FLOATS = BLOCK_TILES / 2 * TILE * (BLOCK_TILES + 1) 
 /* One thread's part of a panel of COUNT rows or columns: pieces of every lines()-th line of a
  * matrix whose lines are along k (deep) or along m or n. */
 template <typename T, uint COUNT, uint THREADS> struct panel_copy {
-    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / PIECE / THREADS;
+    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / LANE_ELEMENTS / THREADS;
     bool deep;
     device const T *from;
     ulong stride;
@@ -36,20 +36,20 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
     uint to;
 
     uint along() thread const {
-        return (deep ? BLOCK_DEPTH : COUNT) / PIECE;
+        return (deep ? BLOCK_DEPTH : COUNT) / LANE_ELEMENTS;
     }
     uint lines() thread const {
         return THREADS / along();
     }
     uint width() thread const {
-        return deep ? DEEP_LINE : COUNT + PIECE;
+        return deep ? DEEP_LINE : COUNT + LANE_ELEMENTS;
     }
     void begin(device const T *matrix, uint first, uint count, uint me) thread {
-        const uint x = me % along() * PIECE, y = me / along();
+        const uint x = me % along() * LANE_ELEMENTS, y = me / along();
         line = first + y;
         last = count - 1;
         to = y * width() + x;
-        from = matrix + (deep ? x : y * stride + min(first + x, count - PIECE));
+        from = matrix + (deep ? x : y * stride + min(first + x, count - LANE_ELEMENTS));
     }
     /* What of it goes with one step of the panel before: all with the first COPY_STEPS. */
     void part(threadgroup T *panel, uint step) thread const {
@@ -131,9 +131,9 @@ template <typename T, uint A_LINE> struct block_tiles {
  * copied, if there is one. */
 template <bool NEXT, uint ROWS, typename T, typename A, typename B>
 inline void add_panel(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES],
-                      thread block_tiles<T, ROWS + PIECE> (&tiles)[2], threadgroup const T *left,
-                      threadgroup const T *right, thread const A &a_copy, threadgroup T *a_next,
-                      thread const B &b_copy, threadgroup T *b_next) {
+                      thread block_tiles<T, ROWS + LANE_ELEMENTS> (&tiles)[2],
+                      threadgroup const T *left, threadgroup const T *right, thread const A &a_copy,
+                      threadgroup T *a_next, thread const B &b_copy, threadgroup T *b_next) {
 #pragma unroll
     for (uint step = 0; step < BLOCK_STEPS; step++) {
         tiles[step % 2].load(left, right, step * BLOCK_STEP);
@@ -152,14 +152,14 @@ inline void put_part(thread simdgroup_float8x8 (&sum)[I][J], uint i0, uint j0,
                      threadgroup float *lines, uint row0, uint column0, uint part, uint matrix,
                      device const T *bias, device T *out, device uchar *parts,
                      constant matmul_args &args, uint lane) {
-    constexpr uint LINE = (WIDE + 1) * TILE, ALONG = WIDE * TILE / PIECE;
+    constexpr uint LINE = (WIDE + 1) * TILE, ALONG = WIDE * TILE / LANE_ELEMENTS;
     const ulong plane = ulong(part) * args.batch + matrix;
-    const uint column = column0 + lane % ALONG * PIECE;
+    const uint column = column0 + lane % ALONG * LANE_ELEMENTS;
     out += matrix * args.out_batch;
     float4 add[2] = {};
     if (args.has_bias && column < args.n)
 #pragma unroll
-        for (uint e = 0; e < PIECE; e++) {
+        for (uint e = 0; e < LANE_ELEMENTS; e++) {
             add[e / 4][e % 4] = float(args.bias_step ? bias[column + e] : bias[0]);
         }
 #pragma unroll
@@ -175,7 +175,7 @@ inline void put_part(thread simdgroup_float8x8 (&sum)[I][J], uint i0, uint j0,
             continue;
         }
         threadgroup const float4 *from =
-            (threadgroup const float4 *)(lines + r * LINE + lane % ALONG * PIECE);
+            (threadgroup const float4 *)(lines + r * LINE + lane % ALONG * LANE_ELEMENTS);
         float4 low = from[0], high = from[1];
         if (args.parts > 1) {
             device float4 *to =
@@ -257,7 +257,7 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
         a_copy.next(BLOCK_DEPTH);
         b_copy.next(BLOCK_DEPTH);
     }
-    block_tiles<T, ROWS + PIECE> tiles[2];
+    block_tiles<T, ROWS + LANE_ELEMENTS> tiles[2];
     tiles[1].clear();
     threadgroup T *a_now = a_0, *a_next = a_1, *a_last = a_2;
     threadgroup T *b_now = b_0, *b_next = b_1, *b_last = b_2;

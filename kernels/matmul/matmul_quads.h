@@ -14,15 +14,15 @@
 #include "common/threadgroups.h"
 
 constexpr constant uint QUAD_THREADS = MATMUL_QUAD_THREADS, QUAD_SIMDS = QUAD_THREADS / 32;
-constexpr constant uint QUAD_LINE = BLOCK_DEPTH, LINE_PIECES = QUAD_LINE / PIECE;
+constexpr constant uint QUAD_LINE = BLOCK_DEPTH, LINE_PIECES = QUAD_LINE / LANE_ELEMENTS;
 constexpr constant uint DEPTH_TILES = BLOCK_DEPTH / TILE, LINE_TILES = QUAD_LINE / TILE;
 
 /* One thread's part of a panel of COUNT rows or columns, of a matrix whose lines are along k (deep)
  * or along m or n: a piece of every so many lines. */
 template <typename T, uint COUNT> struct quad_copy {
-    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / PIECE / QUAD_THREADS;
+    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / LANE_ELEMENTS / QUAD_THREADS;
     static constexpr constant uint DEEP_LINES = QUAD_THREADS / LINE_PIECES;
-    static constexpr constant uint FLAT_LINES = QUAD_THREADS / (COUNT / PIECE);
+    static constexpr constant uint FLAT_LINES = QUAD_THREADS / (COUNT / LANE_ELEMENTS);
     bool deep;
     ulong stride;
     device const T *from[PIECES]; /* of those that are not deep only the first */
@@ -31,17 +31,17 @@ template <typename T, uint COUNT> struct quad_copy {
     void begin(device const T *matrix, uint first, uint count, uint me) thread {
         if (deep) {
             const uint x = me % LINE_PIECES, y = me / LINE_PIECES;
-            to = y * QUAD_LINE + x * PIECE;
-            k = x * PIECE;
+            to = y * QUAD_LINE + x * LANE_ELEMENTS;
+            k = x * LANE_ELEMENTS;
 #pragma unroll
             for (uint i = 0; i < PIECES; i++) {
                 from[i] = matrix + min(first + y + i * DEEP_LINES, count - 1) * stride + k;
             }
         } else {
-            const uint x = me % (COUNT / PIECE), y = me / (COUNT / PIECE);
-            to = (x / LINE_PIECES * BLOCK_DEPTH + y) * QUAD_LINE + x % LINE_PIECES * PIECE;
+            const uint x = me % (COUNT / LANE_ELEMENTS), y = me / (COUNT / LANE_ELEMENTS);
+            to = (x / LINE_PIECES * BLOCK_DEPTH + y) * QUAD_LINE + x % LINE_PIECES * LANE_ELEMENTS;
             k = y;
-            from[0] = matrix + k * stride + min(first + x * PIECE, count - PIECE);
+            from[0] = matrix + k * stride + min(first + x * LANE_ELEMENTS, count - LANE_ELEMENTS);
         }
     }
     device const uint4 *piece(uint i) thread const {

@@ -2,7 +2,7 @@
  * Activations on the host. Every operation of the folder is the same call with other tensors: check
  * them, find the rows, launch a block of a row per SIMD-group. Dense tensors are one long row.
  */
-#include "ops/line.h"
+#include "ops/elementwise.h"
 #include "pointwise/pointwise_args.h"
 
 enum operation {
@@ -21,7 +21,7 @@ enum operation {
     OPERATION_COUNT
 };
 
-static const ingot_ops_knob knobs[] = {IGO_LINE_KNOB_LIST};
+static const ingot_ops_knob knobs[] = {IGO_ELEMENTWISE_KNOB_LIST};
 enum { MOST_SIMDS = 16 }; /* of a threadgroup: the kernels take no 1024 threads */
 
 #define OPERATION(index, op, text)                                                                 \
@@ -32,7 +32,7 @@ enum { MOST_SIMDS = 16 }; /* of a threadgroup: the kernels take no 1024 threads 
                .variants = "type; vectors of four where memory is aligned",                        \
                .types = IGO_FLOATS,                                                                \
                .knobs = knobs,                                                                     \
-               .knob_count = IGO_LINE_KNOBS}
+               .knob_count = IGO_ELEMENTWISE_KNOBS}
 
 static const struct ingot_ops_info operations[OPERATION_COUNT] = {
     OPERATION(SILU, "silu", "x / (1 + exp(-x))"),
@@ -95,7 +95,7 @@ static bool check(struct igo_call *call, const struct part *parts, size_t count,
                     igo_shape_text(t, shape));
     }
     for (size_t out = inputs; out < count && !call->failed; out++) {
-        igo_line_written(call, parts[out].name, parts[out].tensor);
+        igo_no_self_overlap(call, parts[out].name, parts[out].tensor);
         for (size_t i = 0; i < out; i++) {
             check_overlap(call, &parts[out], &parts[i], i < inputs);
         }
@@ -149,7 +149,7 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
     if (!igo_policy(call, type, &class_text)) {
         return igo_end(call);
     }
-    args.block = igo_knob(call, IGO_LINE_BLOCK);
+    args.block = igo_knob(call, IGO_ELEMENTWISE_BLOCK);
     args.blocks = (args.row + args.block - 1) / args.block;
     args.past_caches = igo_stores_past_caches(call, parts[count - 1].tensor);
     const uint32_t element = (uint32_t)ig_scalar_size(type);
@@ -158,7 +158,7 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "%s_%s", call->operation->name, igo_type_name(type));
     const bool wide =
-        igo_knob(call, IGO_LINE_WIDE) && all_aligned(parts, count, args.rows, 4 * element);
+        igo_knob(call, IGO_ELEMENTWISE_WIDE) && all_aligned(parts, count, args.rows, 4 * element);
     igo_launch_constant_bool(&launch, "line_wide", wide);
     igo_launch_constant_bool(&launch, "line_dense", wide && args.rows == 1);
     if (count == 2) {
@@ -168,7 +168,7 @@ static ingot_status run(struct igo_call *call, const struct part *parts, size_t 
         igo_launch_tensor(&launch, parts[i].tensor, NULL);
     }
     igo_launch_bytes(&launch, &args, sizeof args);
-    uint32_t simds = igo_knob(call, IGO_LINE_SIMD);
+    uint32_t simds = igo_knob(call, IGO_ELEMENTWISE_SIMD);
     igo_launch_simdgroups(&launch, args.rows * args.blocks,
                           simds < MOST_SIMDS ? simds : MOST_SIMDS);
     igo_dispatch(call, &launch);

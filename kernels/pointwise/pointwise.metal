@@ -5,7 +5,7 @@
 using namespace metal;
 #include "common/activation.h"
 #include "common/instantiate.h"
-#include "common/line.h"
+#include "common/elementwise.h"
 #include "pointwise/pointwise_args.h"
 
 // Of a threadgroup; they leave a thread 64 or 80 registers on GPUs that share them out, enough for
@@ -45,10 +45,10 @@ static void forward_steps(device const T *x, device T *out, uint lane, uint past
     float4 v[N];
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        v[i] = line_load(x + i * LINE_STEP, lane);
+        v[i] = elements_load(x + i * ELEMENTS_STEP, lane);
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        line_store(out + i * LINE_STEP, lane, F::value(v[i]), past_caches);
+        elements_store(out + i * ELEMENTS_STEP, lane, F::value(v[i]), past_caches);
 }
 
 // The same of a 16-bit type whose memory is aligned to 16 bytes, two steps to a load.
@@ -57,10 +57,10 @@ static void forward_eights(device const T *x, device T *out, uint lane) {
     float4 v[2 * N];
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        line_load_eight(x + i * 2 * LINE_STEP, lane, v + 2 * i);
+        elements_load_eight(x + i * 2 * ELEMENTS_STEP, lane, v + 2 * i);
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        line_store_eight(out + i * 2 * LINE_STEP, lane, F::value(v[2 * i]),
+        elements_store_eight(out + i * 2 * ELEMENTS_STEP, lane, F::value(v[2 * i]),
                          F::value(v[2 * i + 1]));
 }
 
@@ -68,7 +68,7 @@ static void forward_eights(device const T *x, device T *out, uint lane) {
 template <uint N, typename F, typename T>
 static void forward_all(device const T *x, device T *out, thread ulong &at, ulong end, uint lane,
                         constant pointwise_args &args) {
-    constexpr uint eights = 2 * N * LINE_STEP, fours = N * LINE_STEP;
+    constexpr uint eights = 2 * N * ELEMENTS_STEP, fours = N * ELEMENTS_STEP;
     if constexpr (sizeof(T) == 2) {
         for (; args.eights && at + eights <= end; at += eights)
             forward_eights<N, F>(x + at, out + at, lane);
@@ -82,7 +82,7 @@ template <typename T, typename F>
 kernel void forward(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
                     constant pointwise_args &args [[buffer(2)]], POSITIONS) {
     threads_at_once(sizeof(T) == 4 && line_wide && line_steps == 2 ? 1632 : 0);
-    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    pointwise_block b = block_of(args, simdgroup_number(group, groups, simd, simds));
     x += b.row * args.strides[0];
     out += b.row * args.strides[1];
     ulong at = b.start;
@@ -92,7 +92,7 @@ kernel void forward(device const T *x [[buffer(0)]], device T *out [[buffer(1)]]
         forward_all<2, F>(x, out, at, b.end, lane, args);
     if (line_wide && line_steps == 1)
         forward_all<1, F>(x, out, at, b.end, lane, args);
-    for (; at + LINE_STEP <= b.end; at += LINE_STEP)
+    for (; at + ELEMENTS_STEP <= b.end; at += ELEMENTS_STEP)
         forward_steps<1, F>(x + at, out + at, lane, args.past_caches);
     for (at += lane; at < b.end; at += 32)
         out[at] = T(F::value(float(x[at])));
@@ -110,26 +110,26 @@ static void backward_steps(device const T *x, device const T *d_out, device T *d
     float4 v[N], d[N];
 #pragma unroll
     for (uint i = 0; i < N; i++) {
-        v[i] = line_load(x + i * LINE_STEP, lane);
-        d[i] = line_load(d_out + i * LINE_STEP, lane);
+        v[i] = elements_load(x + i * ELEMENTS_STEP, lane);
+        d[i] = elements_load(d_out + i * ELEMENTS_STEP, lane);
     }
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        line_store(d_x + i * LINE_STEP, lane, gradient<F>(v[i], d[i]), past_caches);
+        elements_store(d_x + i * ELEMENTS_STEP, lane, gradient<F>(v[i], d[i]), past_caches);
 }
 
 template <typename T, typename F>
 kernel void backward(device const T *x [[buffer(0)]], device const T *d_out [[buffer(1)]],
                      device T *d_x [[buffer(2)]], constant pointwise_args &args [[buffer(3)]],
                      POSITIONS) {
-    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    pointwise_block b = block_of(args, simdgroup_number(group, groups, simd, simds));
     x += b.row * args.strides[0];
     d_out += b.row * args.strides[1];
     d_x += b.row * args.strides[2];
     ulong at = b.start;
-    for (; line_wide && at + 4 * LINE_STEP <= b.end; at += 4 * LINE_STEP)
+    for (; line_wide && at + 4 * ELEMENTS_STEP <= b.end; at += 4 * ELEMENTS_STEP)
         backward_steps<4, F>(x + at, d_out + at, d_x + at, lane, args.past_caches);
-    for (; at + LINE_STEP <= b.end; at += LINE_STEP)
+    for (; at + ELEMENTS_STEP <= b.end; at += ELEMENTS_STEP)
         backward_steps<1, F>(x + at, d_out + at, d_x + at, lane, args.past_caches);
     for (at += lane; at < b.end; at += 32)
         d_x[at] = T(gradient<F>(float(x[at]), float(d_out[at])));
@@ -141,12 +141,12 @@ static void mul_forward_steps(device const T *gate, device const T *up, device T
     float4 g[N], u[N];
 #pragma unroll
     for (uint i = 0; i < N; i++) {
-        g[i] = line_load(gate + i * LINE_STEP, lane);
-        u[i] = line_load(up + i * LINE_STEP, lane);
+        g[i] = elements_load(gate + i * ELEMENTS_STEP, lane);
+        u[i] = elements_load(up + i * ELEMENTS_STEP, lane);
     }
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        line_store(out + i * LINE_STEP, lane, F::value(g[i]) * u[i], past_caches);
+        elements_store(out + i * ELEMENTS_STEP, lane, F::value(g[i]) * u[i], past_caches);
 }
 
 template <uint N, typename F, typename T>
@@ -154,12 +154,12 @@ static void mul_forward_eights(device const T *gate, device const T *up, device 
     float4 g[2 * N], u[2 * N];
 #pragma unroll
     for (uint i = 0; i < N; i++) {
-        line_load_eight(gate + i * 2 * LINE_STEP, lane, g + 2 * i);
-        line_load_eight(up + i * 2 * LINE_STEP, lane, u + 2 * i);
+        elements_load_eight(gate + i * 2 * ELEMENTS_STEP, lane, g + 2 * i);
+        elements_load_eight(up + i * 2 * ELEMENTS_STEP, lane, u + 2 * i);
     }
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        line_store_eight(out + i * 2 * LINE_STEP, lane, F::value(g[2 * i]) * u[2 * i],
+        elements_store_eight(out + i * 2 * ELEMENTS_STEP, lane, F::value(g[2 * i]) * u[2 * i],
                          F::value(g[2 * i + 1]) * u[2 * i + 1]);
 }
 
@@ -168,18 +168,18 @@ template <typename T, typename F>
 kernel void mul_forward(device const T *gate [[buffer(0)]], device const T *up [[buffer(1)]],
                         device T *out [[buffer(2)]], constant pointwise_args &args [[buffer(3)]],
                         POSITIONS) {
-    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    pointwise_block b = block_of(args, simdgroup_number(group, groups, simd, simds));
     gate += b.row * args.strides[0];
     up += b.row * args.strides[1];
     out += b.row * args.strides[2];
     ulong at = b.start;
     if constexpr (sizeof(T) == 2) {
-        for (; line_wide && args.eights && at + 4 * LINE_STEP <= b.end; at += 4 * LINE_STEP)
+        for (; line_wide && args.eights && at + 4 * ELEMENTS_STEP <= b.end; at += 4 * ELEMENTS_STEP)
             mul_forward_eights<2, F>(gate + at, up + at, out + at, lane);
     }
-    for (; line_wide && at + 4 * LINE_STEP <= b.end; at += 4 * LINE_STEP)
+    for (; line_wide && at + 4 * ELEMENTS_STEP <= b.end; at += 4 * ELEMENTS_STEP)
         mul_forward_steps<4, F>(gate + at, up + at, out + at, lane, args.past_caches);
-    for (; at + LINE_STEP <= b.end; at += LINE_STEP)
+    for (; at + ELEMENTS_STEP <= b.end; at += ELEMENTS_STEP)
         mul_forward_steps<1, F>(gate + at, up + at, out + at, lane, args.past_caches);
     for (at += lane; at < b.end; at += 32)
         out[at] = T(F::value(float(gate[at])) * float(up[at]));
@@ -198,19 +198,19 @@ kernel void mul_backward(device const T *gate [[buffer(0)]], device const T *up 
                          device const T *d_out [[buffer(2)]], device T *d_gate [[buffer(3)]],
                          device T *d_up [[buffer(4)]], constant pointwise_args &args [[buffer(5)]],
                          POSITIONS) {
-    pointwise_block b = block_of(args, line_number(group, groups, simd, simds));
+    pointwise_block b = block_of(args, simdgroup_number(group, groups, simd, simds));
     gate += b.row * args.strides[0];
     up += b.row * args.strides[1];
     d_out += b.row * args.strides[2];
     d_gate += b.row * args.strides[3];
     d_up += b.row * args.strides[4];
     ulong at = b.start;
-    for (; at + LINE_STEP <= b.end; at += LINE_STEP) {
+    for (; at + ELEMENTS_STEP <= b.end; at += ELEMENTS_STEP) {
         float4 by_gate, by_up;
-        mul_gradient<F>(line_load(gate + at, lane), line_load(up + at, lane),
-                        line_load(d_out + at, lane), by_gate, by_up);
-        line_store(d_gate + at, lane, by_gate, args.past_caches);
-        line_store(d_up + at, lane, by_up, args.past_caches);
+        mul_gradient<F>(elements_load(gate + at, lane), elements_load(up + at, lane),
+                        elements_load(d_out + at, lane), by_gate, by_up);
+        elements_store(d_gate + at, lane, by_gate, args.past_caches);
+        elements_store(d_up + at, lane, by_up, args.past_caches);
     }
     for (at += lane; at < b.end; at += 32) {
         float by_gate, by_up;

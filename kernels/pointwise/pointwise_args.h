@@ -12,7 +12,7 @@ struct pointwise_args {
     uint64_t blocks;                         /* of a row */
     uint64_t strides[POINTWISE_MAX_TENSORS]; /* from row to row, in the order of the buffers */
     uint32_t block;                          /* elements, a multiple of 128 */
-    uint32_t past_caches;                    /* see common/stream.h */
+    uint32_t past_caches;                    /* see common/memory_hints.h */
     uint32_t eights;                         /* 16-bit types: everything is aligned to 16 bytes */
     uint32_t reserved;
 };

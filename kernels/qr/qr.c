@@ -68,7 +68,7 @@ static void launch_small(struct igo_call *call, const ingot_tensor *a, const ing
     igo_launch_bytes(&launch, &args, sizeof args);
     launch.group[0] = 32 * simds;
     launch.group[1] = launch.group[2] = 1;
-    igo_groups_line(&launch, groups);
+    igo_launch_threadgroups(&launch, groups);
     launch.threadgroup_lengths[0] = simds * bytes;
     launch.threadgroup_length_count = 1;
     igo_dispatch(call, &launch);

@@ -158,7 +158,8 @@ ingot_status ingot_op_quantise(ingot_ops *ops, ingot_stream *stream,
     igo_launch_tensor(&launch, q->scales, NULL);
     igo_launch_tensor(&launch, q->biases, q->scales);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_line(&launch, args.groups * (q->group * q->bits / 32), igo_knob(&call, KNOB_GROUP));
+    igo_launch_threads(&launch, args.groups * (q->group * q->bits / 32),
+                       igo_knob(&call, KNOB_GROUP));
     igo_dispatch(&call, &launch);
     return igo_end(&call);
 }
@@ -183,7 +184,8 @@ ingot_status ingot_op_dequantise(ingot_ops *ops, ingot_stream *stream,
     igo_launch_tensor(&launch, q->biases, q->scales);
     igo_launch_tensor(&launch, desc->out, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_line(&launch, args.groups * (q->group * q->bits / 32), igo_knob(&call, KNOB_GROUP));
+    igo_launch_threads(&launch, args.groups * (q->group * q->bits / 32),
+                       igo_knob(&call, KNOB_GROUP));
     igo_dispatch(&call, &launch);
     return igo_end(&call);
 }

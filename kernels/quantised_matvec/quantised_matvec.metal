@@ -12,7 +12,7 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
-#include "common/stream.h"
+#include "common/memory_hints.h"
 #include "quantised_matvec/quantised_matvec_args.h"
 
 constant uint bits [[function_constant(0)]];

@@ -7,7 +7,7 @@ using namespace metal;
 #include "rms_norm/rms_norm_args.h"
 
 constant bool HAS_WEIGHT [[function_constant(2)]];
-constant bool X_STAYS [[function_constant(3)]]; // in caches: see stream.h
+constant bool X_STAYS [[function_constant(3)]]; // in caches: see memory_hints.h
 
 template <typename T, typename W, int KEEP, bool PART = false>
 [[max_total_threads_per_threadgroup(row_most_threads<KEEP, PART, T, W>())]]
@@ -29,7 +29,7 @@ kernel void rms_norm(device const T *x [[buffer(0)]],
     vec<T, 4> kept[KEEP ? KEEP : 1];
     vec<W, 4> weights[KEEP ? KEEP : 1];
     if (KEEP) {
-        row_fetch<KEEP>(X_STAYS ? staying(x) : x, columns, me, T(0), kept);
+        row_fetch<KEEP>(X_STAYS ? evict_last(x) : x, columns, me, T(0), kept);
     }
     const bool ahead = KEEP > 4 && row_ahead<KEEP, W>() && HAS_WEIGHT;
     const bool eights = KEEP == 4 && ROW_EIGHT && HAS_WEIGHT && sizeof(W) == 2;

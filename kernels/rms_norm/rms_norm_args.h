@@ -9,7 +9,7 @@ struct rms_norm_args {
     uint32_t columns;
     uint32_t save_rstd;
     float eps;
-    uint32_t past_caches; /* see common/stream.h */
+    uint32_t past_caches; /* see common/memory_hints.h */
 };
 
 struct rms_norm_backward_args {
@@ -20,7 +20,7 @@ struct rms_norm_backward_args {
     uint32_t has_rstd, has_add;
     uint32_t sum_weight; /* the parts' sums for dweight are wanted */
     float eps;
-    uint32_t past_caches; /* see common/stream.h */
+    uint32_t past_caches; /* see common/memory_hints.h */
 };
 
 #endif

@@ -3,7 +3,7 @@
  * they lie in memory. Angles are computed in the kernel, or once for all heads into a table in
  * scratch memory, as the policy says; the caller's own tables are used as they are.
  */
-#include "ops/line.h"
+#include "ops/elementwise.h"
 #include "rope/rope_args.h"
 #include "rope/rope_frequencies.h"
 
@@ -117,7 +117,7 @@ static bool check(struct igo_call *call, const ingot_rope_desc *desc, int64_t di
     igo_same_shape(call, "out", desc->out, "x", desc->x);
     igo_dense_tail(call, "x", desc->x, 1);
     igo_dense_tail(call, "out", desc->out, 1);
-    igo_line_written(call, "out", desc->out);
+    igo_no_self_overlap(call, "out", desc->out);
     igo_no_overlap(call, "out", desc->out, "x", desc->x, true);
     check_numbers(call, desc, dims);
     check_positions(call, desc);
@@ -224,7 +224,7 @@ static void launch_rows(struct igo_call *call, const ingot_rope_desc *desc, stru
 /* ---- four pairs to a thread ---- */
 
 static bool is_quad_aligned(const ingot_tensor *tensor) {
-    bool aligned = igo_line_aligned(tensor);
+    bool aligned = igo_aligned_to_four(tensor);
     for (uint32_t i = 0; i + 1 < tensor->rank; i++) {
         aligned &= tensor->shape[i] <= 1 || tensor->strides[i] % 4 == 0;
     }

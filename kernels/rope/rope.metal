@@ -6,12 +6,12 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
-#include "common/stream.h"
+#include "common/memory_hints.h"
 #include "rope/rope_args.h"
 
 constant bool rope_interleaved [[function_constant(0)]]; // pairs are neighbours, not halves
 constant bool rope_table [[function_constant(1)]];
-constant bool rope_stays [[function_constant(2)]]; // x in caches: see stream.h
+constant bool rope_stays [[function_constant(2)]]; // x in caches: see memory_hints.h
 
 static long position_at(device const int *positions, uint size, ulong index, long offset) {
     if (size == 4)
@@ -214,7 +214,7 @@ static void fetch_heads(device const T *x, ulong stride, uint apart,
                         thread rope_pairs<1, T> *heads) {
 #pragma unroll
     for (uint i = 0; i < N; i++)
-        heads[i].fetch(rope_stays ? staying(x + i * stride) : x + i * stride, apart);
+        heads[i].fetch(rope_stays ? evict_last(x + i * stride) : x + i * stride, apart);
 }
 
 template <uint N, typename T>
@@ -289,7 +289,7 @@ rope_lines(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
     x += group.z * args.x_strides[0] + group.y * args.x_strides[1] + first;
     x += at * args.x_strides[2];
     rope_pairs<QUADS, T> pairs;
-    pairs.fetch(rope_stays ? staying(x) : x, apart);
+    pairs.fetch(rope_stays ? evict_last(x) : x, apart);
     const uint index = group.z * args.index_strides[0] + group.y * args.index_strides[1];
     const long position = position_at(positions, args.position_size,
                                       index + at * args.index_strides[2], args.offset);
@@ -297,8 +297,8 @@ rope_lines(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
     cosines += uint(position) * args.cos_stride + pair;
     sines += uint(position) * args.sin_stride + pair;
     if (rope_stays) { // or x would drive the table out
-        cosines = staying(cosines);
-        sines = staying(sines);
+        cosines = evict_last(cosines);
+        sines = evict_last(sines);
     }
     float4 c[QUADS], s[QUADS];
     for (uint q = 0; q < QUADS; q++) {

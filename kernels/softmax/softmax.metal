@@ -4,7 +4,7 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
-#include "common/online.h"
+#include "common/online_softmax.h"
 #include "softmax/softmax_args.h"
 
 struct no_mask {};
@@ -125,7 +125,7 @@ kernel void softmax(device const T *x [[buffer(0)]],
         }
         scale = 1 / ROW_SUM(sum4(sum));
     } else {
-        online o = {-INFINITY, 0};
+        online_softmax o = {-INFINITY, 0};
         for (uint b = 0; b < blocks; b++) {
             online_add(o, load_scores(x, mask, args, length, b, me));
         }
@@ -157,7 +157,7 @@ kernel void softmax_backward(device const T *y [[buffer(0)]],
                              device T *dx [[buffer(2)]],
                              constant softmax_backward_args &args [[buffer(3)]],
                              ROW_POSITIONS) {
-    mostly_moves<T>();
+    memory_bound<T>();
     threadgroup float row_shared[32];
     ulong row = ROW_NUMBER;
     if (row >= args.rows) {

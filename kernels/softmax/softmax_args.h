@@ -13,7 +13,7 @@ struct softmax_args {
     uint32_t columns;
     uint32_t causal;
     float scale;
-    uint32_t past_caches; /* see common/stream.h */
+    uint32_t past_caches; /* see common/memory_hints.h */
 };
 
 struct softmax_backward_args {

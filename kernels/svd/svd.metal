@@ -6,7 +6,7 @@ using namespace metal;
 #include "common/householder_ql.h"
 #include "svd/svd_args.h"
 #include "svd/jacobi.h"
-#include "svd/large.h"
+#include "svd/svd_large.h"
 
 // What a matrix is while a SIMD-group has it.
 template <typename P>

@@ -2,7 +2,7 @@
  * The contract between CPU kernel code (made by ingotc) and the CPU device (libingot).
  *
  * Generated code addresses these structs by byte offset; static assertions in
- * compiler/driver/entries.c pin the layout. Change INGOT_CPU_ABI_VERSION with any change
+ * compiler/cpu/entries.c pin the layout. Change INGOT_CPU_ABI_VERSION with any change
  * here; archives of another ABI version are recompiled or refused.
  *
  * A kernel is one ELF shared object that exports `ingot_kernel`, a
@@ -85,13 +85,14 @@ typedef void ingot_cpu_row_fn(const struct ingot_cpu_group *group, uint32_t firs
 
 enum ingot_cpu_kernel_flags {
     INGOT_CPU_KERNEL_BARRIERS = 1u << 0, /* calls services->barrier: needs fibers */
-    INGOT_CPU_KERNEL_STREAMS = 1u << 1,  /* may store past the caches: needs a fence at its end */
+    /* May store past the caches: needs a fence at its end. */
+    INGOT_CPU_KERNEL_NONTEMPORAL = 1u << 1,
     /* Says that it mostly moves memory, one group after the other, and has no row function. */
-    INGOT_CPU_KERNEL_MOVES = 1u << 2,
+    INGOT_CPU_KERNEL_MEMORY_BOUND = 1u << 2,
     /* Numbers, of 8 bits each, of a kernel that mostly moves memory, where the next thread in x
      * finds its own behind that of a thread: the bytes of it that are a thread's, and the arrays
      * that they are in. 0: not so, or not known. */
-    INGOT_CPU_KERNEL_STREAMED = 1u << 16,
+    INGOT_CPU_KERNEL_BYTES_PER_THREAD = 1u << 16,
     INGOT_CPU_KERNEL_ARRAYS = 1u << 24,
 };
 

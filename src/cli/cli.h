@@ -103,7 +103,7 @@ bool cli_is_binary(const char *path);
 ingot_status cli_open_library(ingot_device *device, const char *path,
                               const struct cli_source_options *options, ingot_library **library);
 
-/* ---- buffers (guarded.c) ----------------------------------------------------------- */
+/* ---- buffers (guard_pages.c) ----------------------------------------------------------- */
 
 /* On a device that uses host memory: a buffer of zeros right before a page that nothing may touch.
  */

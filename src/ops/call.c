@@ -260,7 +260,7 @@ void igo_launch_kernel(struct igo_launch *launch, const char *format, ...) {
     launch->kernel = launch->name;
 }
 
-void igo_launch_line(struct igo_launch *launch, uint64_t threads, uint32_t group) {
+void igo_launch_threads(struct igo_launch *launch, uint64_t threads, uint32_t group) {
     const uint64_t row = (uint64_t)1 << 30;
     uint64_t rows = (threads + row - 1) / row;
     launch->threads[0] = (uint32_t)(rows > 1 ? row : threads);

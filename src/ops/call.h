@@ -166,7 +166,7 @@ void igo_launch_kernel(struct igo_launch *launch, const char *format, ...)
 /* A grid of at least `threads` threads, wrapped into rows when there are more than 2^30: the kernel
  * finds its number as position.y * threads_per_grid.x + position.x, and must ignore those past the
  * end. */
-void igo_launch_line(struct igo_launch *launch, uint64_t threads, uint32_t group);
+void igo_launch_threads(struct igo_launch *launch, uint64_t threads, uint32_t group);
 void igo_launch_constant_bool(struct igo_launch *launch, const char *name, bool value);
 void igo_launch_constant_u32(struct igo_launch *launch, const char *name, uint32_t value);
 void igo_launch_constant_i32(struct igo_launch *launch, const char *name, int32_t value);
@@ -210,7 +210,7 @@ uint64_t igo_batch_scratch_bytes(const struct igo_call *call);
 bool igo_has_concurrent_simdgroups(const struct igo_call *call);
 /* Is the hardware's approximate reciprocal root worth a correction step after it? */
 bool igo_has_fast_reciprocal_root(const struct igo_call *call);
-/* Is this result to be stored past the caches (kernels/common/nontemporal.h)? So where the device
+/* Is this result to be stored past the caches (kernels/common/memory_hints.h)? So where the device
  * can, and the result does not fit into its last cache: nobody would find it there. */
 bool igo_stores_past_caches(const struct igo_call *call, const ingot_tensor *result);
 

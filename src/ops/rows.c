@@ -256,7 +256,7 @@ void igo_parts_end(struct igo_call *call, const struct igo_library *library,
     igo_launch_tensor(&launch, partial, NULL);
     igo_launch_tensor(&launch, out, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_line(&launch, args.columns, 256);
+    igo_launch_threads(&launch, args.columns, 256);
     igo_dispatch(call, &launch);
     igo_scratch_release(call, partial->buffer);
 }

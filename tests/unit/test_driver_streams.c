@@ -29,9 +29,9 @@ static void expect(const char *text, uint32_t bytes, uint32_t arrays, int line) 
     struct analysed a = analyse_text(text, false);
     struct igv_request request = {
         .module = a.module, .kernel = a.kernel, .machine = a.machine, .target = &analysis_target};
-    uint32_t flags = INGOT_CPU_KERNEL_STREAMS;
+    uint32_t flags = INGOT_CPU_KERNEL_NONTEMPORAL;
     CHECK(igc_find_streams(&a.arena, &request, &flags, &a.error) == INGOT_OK);
-    uint32_t wanted = INGOT_CPU_KERNEL_STREAMS + bytes * INGOT_CPU_KERNEL_STREAMED +
+    uint32_t wanted = INGOT_CPU_KERNEL_NONTEMPORAL + bytes * INGOT_CPU_KERNEL_BYTES_PER_THREAD +
                       arrays * INGOT_CPU_KERNEL_ARRAYS;
     CHECK(flags == wanted);
     if (flags != wanted) {

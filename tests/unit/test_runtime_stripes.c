@@ -70,7 +70,7 @@ static const struct ig_argument arguments[] = {BUFFER_ARGUMENT("out", "uint", 0,
 /* So many bytes of a thread, in so many arrays. */
 #define ROW_KERNEL(BYTES, ARRAYS)                                                                  \
     "const struct ingot_cpu_kernel ingot_kernel = {INGOT_CPU_ABI_VERSION,\n"                       \
-    "  " #BYTES " * INGOT_CPU_KERNEL_STREAMED + " #ARRAYS " * INGOT_CPU_KERNEL_ARRAYS,\n"          \
+    "  " #BYTES " * INGOT_CPU_KERNEL_BYTES_PER_THREAD + " #ARRAYS " * INGOT_CPU_KERNEL_ARRAYS,\n"  \
     "  0, 4096, {0}, {0}, row};\n"
 #define COUNT_ROW                                                                                  \
     "static void row(G *g, uint32_t first, uint32_t end) {\n"                                      \

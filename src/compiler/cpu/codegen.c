@@ -182,7 +182,7 @@ static ingot_status add_version(struct versions *v, enum ingot_cpu_ids ids, bool
     *(full ? &v->entries[ids].full : &v->entries[ids].any) = result.function;
     v->entries[ids].full_may_decline |= v->request.may_decline;
     v->flags |= (result.has_barriers ? INGOT_CPU_KERNEL_BARRIERS : 0) |
-                (result.streams ? INGOT_CPU_KERNEL_STREAMS : 0);
+                (result.streams ? INGOT_CPU_KERNEL_NONTEMPORAL : 0);
     v->stack_bytes = v->stack_bytes > result.stack_bytes ? v->stack_bytes : result.stack_bytes;
     return INGOT_OK;
 }
@@ -327,7 +327,7 @@ static ingot_status vectorise(struct versions *v, struct igc_code *code,
     igc_lines_start(&v->lines, r->module, r->kernel);
     status = add_versions(v, &shape);
     if (shape.says_streaming && !v->entries[INGOT_CPU_IDS_ROW].any) {
-        v->flags |= INGOT_CPU_KERNEL_MOVES;
+        v->flags |= INGOT_CPU_KERNEL_MEMORY_BOUND;
     }
     igc_time_add("vectorise", igc_time_now() - start);
     if (status) {

@@ -112,7 +112,8 @@ ingot_status igc_find_streams(struct ig_arena *arena, const struct igv_request *
         bytes += arrays.bytes[i];
     }
     if (bytes <= MOST_BYTES) {
-        *flags |= bytes * INGOT_CPU_KERNEL_STREAMED + arrays.count * INGOT_CPU_KERNEL_ARRAYS;
+        *flags |=
+            bytes * INGOT_CPU_KERNEL_BYTES_PER_THREAD + arrays.count * INGOT_CPU_KERNEL_ARRAYS;
     }
     return INGOT_OK;
 }

@@ -312,7 +312,7 @@ void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection
 /* Marks leading bounds checks of a prepared kernel; true if there are any (bounds.c). */
 bool igc_mark_bounds(LLVMModuleRef module, LLVMValueRef kernel);
 
-/* INGOT_CPU_KERNEL_STREAMED and _ARRAYS of a prepared kernel that runs by rows (streams.c). */
+/* INGOT_CPU_KERNEL_BYTES_PER_THREAD and _ARRAYS of a prepared kernel that runs by rows. */
 ingot_status igc_find_streams(struct ig_arena *arena, const struct igv_request *request,
                               uint32_t *flags, struct ig_error *error);
 /* A built-in that depends on the thread's place in the grid only, not on its threadgroup,

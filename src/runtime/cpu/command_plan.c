@@ -141,7 +141,7 @@ static uint32_t row_stripe_unit(const struct cpu_command *command) {
     const uint32_t *group = command->u.dispatch.group, *threads = command->u.dispatch.threads;
     uint32_t flags = command->u.dispatch.code->kernel->flags;
     uint32_t arrays = flags / INGOT_CPU_KERNEL_ARRAYS;
-    uint32_t each = flags / INGOT_CPU_KERNEL_STREAMED % 256;
+    uint32_t each = flags / INGOT_CPU_KERNEL_BYTES_PER_THREAD % 256;
     if (!each || arrays >= sizeof unit_bytes / sizeof *unit_bytes || group[1] * group[2] != 1 ||
         (uint64_t)each * threads[0] * threads[1] * threads[2] <= ig_last_cache_bytes()) {
         return 0;
@@ -153,7 +153,7 @@ static uint32_t row_stripe_unit(const struct cpu_command *command) {
  * tell. */
 static bool moves_much(const struct cpu_command *command) {
     uint64_t bytes = 0;
-    if (!(command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_MOVES)) {
+    if (!(command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_MEMORY_BOUND)) {
         return false;
     }
     for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++) {

@@ -480,7 +480,7 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
 void cpu_end_groups(struct cpu_executor *executor) {
     atomic_store_explicit(&executor->deadline, 0, memory_order_relaxed);
     executor->expired = 0;
-    if (executor->command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_STREAMS) {
+    if (executor->command->u.dispatch.code->kernel->flags & INGOT_CPU_KERNEL_NONTEMPORAL) {
         order_streamed_stores();
     }
 }

@@ -4,7 +4,7 @@
  * Lanes side by side, all active and at an aligned address are stored past the caches (which saves
  * reading the lines first) when the kernel's third operand says so at run time; whatever else is an
  * ordinary store. Who waits for the kernel must order such stores: the device has a fence at the
- * end of kernels with INGOT_CPU_KERNEL_STREAMS.
+ * end of kernels with INGOT_CPU_KERNEL_NONTEMPORAL.
  *
  * __ingot_prefetch: a line that is read soon.
  */

@@ -1,8 +1,8 @@
 // The blocked form in one launch, for GPUs: one matrix per threadgroup, in panels of 16 columns.
 // While a panel is factored each thread owns a row of it, in registers, and rows are not moved but
 // know their place. Columns of right-hand sides go through the factorisation like the matrix's.
-#ifndef INGOT_KERNELS_LU_WHOLE_H
-#define INGOT_KERNELS_LU_WHOLE_H
+#ifndef INGOT_KERNELS_LU_PER_THREADGROUP_H
+#define INGOT_KERNELS_LU_PER_THREADGROUP_H
 
 constexpr constant uint WHOLE_PANEL = LU_WHOLE_PANEL;
 

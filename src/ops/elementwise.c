@@ -1,7 +1,7 @@
-/* Checks of operations that walk lines of elements. */
-#include "ops/line.h"
+/* Checks of operations on elements, one by one. */
+#include "ops/elementwise.h"
 
-bool igo_line_written(struct igo_call *call, const char *name, const ingot_tensor *tensor) {
+bool igo_no_self_overlap(struct igo_call *call, const char *name, const ingot_tensor *tensor) {
     if (call->failed) {
         return false;
     }

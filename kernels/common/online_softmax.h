@@ -5,12 +5,12 @@
  *
  * NaN goes into the sum. A row of -infinity alone has the sum 0.
  */
-#ifndef INGOT_KERNELS_COMMON_ONLINE_H
-#define INGOT_KERNELS_COMMON_ONLINE_H
+#ifndef INGOT_KERNELS_COMMON_ONLINE_SOFTMAX_H
+#define INGOT_KERNELS_COMMON_ONLINE_SOFTMAX_H
 
 #include "common/rows.h"
 
-struct online {
+struct online_softmax {
     float top;  /* the maximum of the SIMD-group's elements */
     float4 sum; /* this thread's, of exp(x - online_base(top)) */
 };
@@ -20,7 +20,7 @@ inline float online_base(float top) {
     return top == -INFINITY ? 0.0f : top;
 }
 
-inline void online_add(thread online &o, float4 v) {
+inline void online_add(thread online_softmax &o, float4 v) {
     float top = max4(v);
     if (simd_any(top > o.top)) {
         float next = simd_max(greater(top, o.top));
@@ -31,7 +31,7 @@ inline void online_add(thread online &o, float4 v) {
 }
 
 /* This thread's sum with exponents from the row's maximum. */
-inline float online_sum(online o, float top) {
+inline float online_sum(online_softmax o, float top) {
     return sum4(o.sum) * (o.top == top ? 1.0f : fast::exp(o.top - top));
 }
 
