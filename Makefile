@@ -4,6 +4,7 @@ TORCH  ?=
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
+SYSTEM := $(shell uname -s)
 
 .PHONY: all run test build setup install format lint docs clean test-quick test-python test-torch venv test-msl test-arm test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
 
@@ -43,9 +44,17 @@ $(BUILD)/build.ninja: | setup
 build: setup $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 
+ifeq ($(SYSTEM),Darwin)
+run test: setup
+	@tools/mac $@ $(BUILD)
+else
 run: build
 	@examples/tour.sh $(BUILD)
 	@INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/ingot health --device cpu --html $(BUILD)/health.html --junit $(BUILD)/health.xml
+
+test: setup
+	@JOBS=$(JOBS) tools/test.sh
+endif
 
 health: build
 	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/ingot health --html $(BUILD)/health.html $(ARGS)
@@ -64,9 +73,6 @@ bench-limits: build venv
 
 bench-python: build venv
 	PYTHONPATH=$(BUILD)/python INGOTC=$(BUILD)/bin/ingotc $(BUILD)/venv/bin/python bench/python_end_to_end.py $(ARGS)
-
-test: setup
-	@JOBS=$(JOBS) tools/test.sh
 
 test-quick: setup
 	@JOBS=$(JOBS) tools/test.sh build_normal tests

@@ -11,8 +11,8 @@ need() { # need PACKAGE COMMAND
 }
 
 if [ "$(uname -s)" = Darwin ]; then
+    # Nothing is compiled on a Mac (tools/mac).
     for pair in cmake:cmake ninja:ninja python@3:python3; do need "${pair%%:*}" "${pair##*:}"; done
-    [ -d "$(brew --prefix llvm@19 2>/dev/null || echo /none)" ] || missing="$missing llvm@19 lld@19"
     if [ -n "$missing" ]; then
         echo "ingot needs these packages; install them with: brew install$missing"
         exit 1

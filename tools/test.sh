@@ -156,7 +156,7 @@ format() {
 
 layers() {
     tools/check-layers && tools/language-tables --check && tools/ops-table --check &&
-        tools/check-docs && tools/check-docs --self-test
+        tools/command-docs tables build/bin --check && tools/check-docs && tools/check-docs --self-test
 }
 
 step() { # step FUNCTION DESCRIPTION

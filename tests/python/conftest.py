@@ -50,7 +50,8 @@ def pytest_report_header() -> list[str]:
 
     import ingot
 
-    lines = [f"ingot {ingot.__version__} ({os.path.dirname(ingot._C.__file__)}), NumPy {numpy.__version__}"]
+    where = os.path.dirname(getattr(ingot, "_C", ingot).__file__)  # on a Mac there is no extension
+    lines = [f"ingot {ingot.__version__} ({where}), NumPy {numpy.__version__}"]
     try:
         import torch
 
