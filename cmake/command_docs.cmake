@@ -4,11 +4,12 @@ if(CMAKE_CROSSCOMPILING OR NOT Python3_FOUND OR NOT TARGET ingotc OR SKBUILD)
   return()
 endif()
 set(INGOT_SHARE ${PROJECT_BINARY_DIR}/share)
+file(GLOB INGOT_COMMAND_DOCS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/command_docs/*.py)
 add_custom_command(OUTPUT ${INGOT_SHARE}/command-docs.stamp
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${INGOT_SHARE}/man ${INGOT_SHARE}/bash-completion ${INGOT_SHARE}/zsh ${INGOT_SHARE}/fish
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/command-docs install $<TARGET_FILE_DIR:ingot_command> ${INGOT_SHARE}
   COMMAND ${CMAKE_COMMAND} -E touch ${INGOT_SHARE}/command-docs.stamp
-  DEPENDS ingot_command ingotc ${PROJECT_SOURCE_DIR}/tools/command-docs
+  DEPENDS ingot_command ingotc ${PROJECT_SOURCE_DIR}/tools/command-docs ${INGOT_COMMAND_DOCS}
   COMMENT "Man pages and shell completion" VERBATIM)
 add_custom_target(command_docs ALL DEPENDS ${INGOT_SHARE}/command-docs.stamp)
 include(GNUInstallDirs)

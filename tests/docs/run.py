@@ -24,8 +24,9 @@ import tempfile
 from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES_WITH_EXAMPLES = ["README.md", "docs/guide/first-kernel.md", "docs/guide/c.md", "docs/guide/debugging.md",
-                       "docs/guide/operations.md", "docs/guide/cuda.md", "docs/guide/reference/commands.md"]
+PAGES_WITH_EXAMPLES = ["README.md", "docs/README.md", "docs/guide/first-kernel.md", "docs/guide/c.md",
+                       "docs/guide/debugging.md", "docs/guide/operations.md", "docs/guide/cuda.md",
+                       "docs/guide/reference/commands.md"]
 BLOCK = re.compile(r'^(?P<skip><!-- not run: [^\n]+ -->\n)?```(?P<language>\w*)(?: title="(?P<title>[^"\n]+)")?[^\n]*\n'
                    r"(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 TIMEOUT = 120
@@ -84,7 +85,8 @@ def environment(build: pathlib.Path, scratch: pathlib.Path) -> dict[str, str]:
     (pkgconfig / "ingot.pc").write_text(
         f"Name: ingot\nDescription: as built\nVersion: 0\nCflags: -I{ROOT}/include\n"
         f"Libs: -L{build}/lib -Wl,-rpath,{build}/lib -lingot\n")
-    keep = {k: v for k, v in os.environ.items() if not k.startswith("INGOT_") or k in ("INGOT_PRELUDE", "INGOT_CLANG", "INGOT_LLD")}
+    tools = ("INGOT_PRELUDE", "INGOT_CLANG", "INGOT_LLD")
+    keep = {name: text for name, text in os.environ.items() if not name.startswith("INGOT_") or name in tools}
     return {**keep, "PATH": f"{build}/bin:{os.environ['PATH']}", "NO_COLOR": "1", "LC_ALL": "C.UTF-8",
             "INGOTC": os.environ.get("INGOTC", f"{build}/bin/ingotc"), "INGOT_POLICY": "",
             "INGOT_CACHE_DIR": os.environ.get("INGOT_CACHE_DIR", f"{scratch}/cache"),
@@ -109,8 +111,8 @@ def run_page(page: pathlib.Path, build: pathlib.Path) -> tuple[int, list[str]]:
             for command in commands_of(block["body"], text.count("\n", 0, block.start("body")) + 1):
                 count += 1
                 try:
-                    done = subprocess.run(["bash", "-c", command.text], cwd=work, env=variables, stdin=subprocess.DEVNULL,
-                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT)
+                    done = subprocess.run(["bash", "-c", command.text], cwd=work, env=variables, timeout=TIMEOUT,
+                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                     status, printed = done.returncode, normalised(done.stdout.decode(errors="replace"))
                 except subprocess.TimeoutExpired:
                     status, printed = -1, [f"no end after {TIMEOUT} s"]
@@ -128,7 +130,8 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 2
     build = pathlib.Path(arguments[0]).resolve()
-    pages = [pathlib.Path(a) for a in arguments[1:]] or [ROOT / "README.md", *sorted((ROOT / "docs/guide").rglob("*.md"))]
+    pages = [pathlib.Path(a) for a in arguments[1:]]
+    pages = pages or [ROOT / "README.md", ROOT / "docs/README.md", *sorted((ROOT / "docs/guide").rglob("*.md"))]
     must = {ROOT / page for page in PAGES_WITH_EXAMPLES}
     total, failed = 0, 0
     for page in pages:

@@ -36,7 +36,8 @@ class Runner(unittest.TestCase):
         self.assertTrue(self.page("```console\n$ seq 5\n1\n…\n6\n```\n")[1])
 
     def test_files_and_continued_lines(self) -> None:
-        self.assertEqual(self.page('```c title="a.c"\nint x;\n```\n```console\n$ cat \\\n    a.c\nint x;\n```\n'), (1, []))
+        file = '```c title="a.c"\nint x;\n```\n'
+        self.assertEqual(self.page(file + "```console\n$ cat \\\n    a.c\nint x;\n```\n"), (1, []))
 
     def test_levels_are_equal(self) -> None:
         self.assertEqual(self.page("```console\n$ echo x86-64-v3\nx86-64-v4\n```\n"), (1, []))

@@ -37,9 +37,9 @@ def comment_at(lines: list[str], at: int) -> tuple[list[str], int]:
     end = at
     while "*/" not in lines[end]:
         end += 1
-    text = [re.sub(r"^ ?\*? ?", "", line) for line in lines[at + 1:end + 1]]
-    text = [lines[at].replace("/*", "", 1).strip(), *text]
-    return [line.replace("*/", "").rstrip() for line in text], end + 1
+    inside = [line.replace("*/", "") for line in lines[at:end + 1]]
+    text = [inside[0].replace("/*", "", 1).strip(), *(re.sub(r"^ ?\*? ?", "", line) for line in inside[1:])]
+    return [line.rstrip() for line in text], end + 1
 
 
 def entries_of(lines: list[str]) -> list[Entry | str]:
@@ -49,9 +49,7 @@ def entries_of(lines: list[str]) -> list[Entry | str]:
 
     def finish() -> None:
         nonlocal entry
-        if entry.code:
-            found.append(entry)
-        elif entry.text:
+        if entry.code or entry.text:
             found.append(entry)
         entry = Entry()
 
@@ -78,7 +76,8 @@ def entries_of(lines: list[str]) -> list[Entry | str]:
                 plain = re.sub(r"/\*.*?\*/", "", lines[at])
                 depth += plain.count("{") - plain.count("}")
                 entry.code.append(lines[at])
-                done = lines[at].startswith("#define") and not lines[at].endswith("\\") or depth == 0 and plain.rstrip().endswith(";")
+                macro = lines[at].startswith("#define") and not lines[at].endswith("\\")
+                done = macro or depth == 0 and plain.rstrip().endswith(";")
                 at += 1
                 if done or at == len(lines):
                     break
@@ -101,6 +100,7 @@ def prose(lines: list[str], link) -> str:
         parts = re.split(r"(`[^`]*`)", line)
         for i in range(0, len(parts), 2):
             part = re.sub(r"([*<>|\[\]])", r"\\\1", parts[i])
+            part = re.sub(r"\bdocs/([\w/-]+)\.md", r"[\1](/docs/\1.md)", part)
             parts[i] = re.sub(r"\b(?:ingot|INGOT)_\w+(?:\(\))?", lambda m: link(m.group(0)), part)
         out.append("".join(parts))
     return "\n".join(out).strip()
@@ -114,7 +114,7 @@ def page(title: str, path: str, text: str, link) -> str:
     """`link` turns a name such as `ingot_buffer_create` into Markdown."""
     lines = text.splitlines()
     head, at = comment_at(lines, 0)
-    out = [f"# {title}", "", prose(head, link), "", f"Generated from [{path}](/{path}).", ""]
+    out = [f"# {title}", "", prose(head, link), "", f"This page is generated from `{path}`.", ""]
     for entry in entries_of(lines[at:]):
         if isinstance(entry, str):
             out += [f"## {entry[:1].upper()}{entry[1:]}", ""]

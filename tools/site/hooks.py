@@ -7,9 +7,9 @@ made by mkdocstrings from the pages below. Nothing is written to docs/. A link t
 from __future__ import annotations
 
 import importlib.util
-import os
 import posixpath
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.exceptions import PluginError
@@ -18,8 +18,6 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("ingot_site_headers", Path(__file__).with_name("headers.py"))
 headers = importlib.util.module_from_spec(spec)
-import sys  # noqa: E402
-
 sys.modules[spec.name] = headers  # dataclasses look their module up
 spec.loader.exec_module(headers)
 
@@ -32,7 +30,8 @@ PYTHON_PAGES = {
     "ingot": ("ingot", "Kernels from source and from archives, waiting, and errors.",
               ["ingot.shader", "ingot._C"]),
     "ingot-ops": ("ingot.ops", "The operations as functions on torch tensors.", ["ingot.ops"]),
-    "ingot-nn": ("ingot.nn and ingot.optim", "Modules and optimizers, drop-ins for torch's.", ["ingot.nn", "ingot.optim"]),
+    "ingot-nn": ("ingot.nn and ingot.optim", "Modules and optimizers, drop-ins for torch's.",
+                 ["ingot.nn", "ingot.optim"]),
     "ingot-overrides": ("Overrides and patches", "torch's operators and models carried out by ingot.",
                         ["ingot._overrides", "ingot._patch"]),
     "ingot-mps": ("ingot.mps", "Device `mps` without a Mac.", ["ingot.mps"]),
@@ -74,9 +73,7 @@ def make_headers() -> None:
     for path, text in texts.items():
         page = pages[path]
         title = "ingot/" + path.split("include/ingot/", 1)[1]
-        bodies[page] = headers.page(title, path, text, name_link(page)).replace(
-            f"Generated from [{path}](/{path}).", f"Generated from `{path}`.")
-        origins[page] = path
+        bodies[page] = headers.page(title, path, text, name_link(page))
 
 
 def make_python() -> None:
@@ -104,7 +101,8 @@ def make_page(path: str) -> str:
     pages[path] = page
     front = "---\nsearch:\n  exclude: true\nhide: [toc]\n---\n"
     if file.is_dir():
-        names = sorted(p.name + ("/" if p.is_dir() else "") for p in file.iterdir() if not p.name.startswith((".", "__")))
+        shown = (p for p in file.iterdir() if not p.name.startswith((".", "__")))
+        names = sorted(p.name + ("/" if p.is_dir() else "") for p in shown)
         bodies[page] = f"{front}# {path}/\n\n" + "".join(f"- `{name}`\n" for name in names)
     else:
         try:
@@ -118,6 +116,9 @@ def make_page(path: str) -> str:
 
 
 def resolve(origin: str, target: str) -> str:
+    """The path in the repository that a link of a file leads to; `/docs/x.md` starts at the top."""
+    if target.startswith("/"):
+        return target[1:]
     return posixpath.normpath(posixpath.join(posixpath.dirname(origin), target))
 
 
@@ -144,7 +145,8 @@ def on_config(config):
     log = sorted((str(p.relative_to(ROOT)) for p in (ROOT / "bench/log").glob("*.md")), reverse=True)
     if log:
         config.nav.append({"Measurements": [f"repository/{p}" for p in log]})
-    project = [n for n in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md") if (ROOT / n).exists()]
+    project = ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"]
+    project = [name for name in project if (ROOT / name).exists()]
     config.nav.append({"Project": [f"repository/{n}" for n in project]})
     for table in (pages, bodies, origins, anchors):
         table.clear()
@@ -169,14 +171,13 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
 
     def rewrite(match: re.Match) -> str:
         target, hash_, anchor = match.group(2).partition("#")
-        path = resolve(origin, target) if target else ""
-        if not target or here in bodies and path not in pages and not path.startswith("docs/"):
-            return match.group(0)
-        to = path.removeprefix("docs/") if path.startswith("docs/") and os.path.isfile(ROOT / path) else pages.get(path)
-        if path.startswith("docs/") and os.path.isdir(ROOT / path):
-            to = path.removeprefix("docs/") + "/README.md"
-        if to is None:
-            to = pages[""] if path == "." and "" in pages else target
+        if not target or here in bodies and here not in origins and not target.startswith("/"):
+            return match.group(0)  # inside of the page, or between pages of the API
+        path = resolve(origin, target)
+        if path.startswith("docs/"):
+            to = path.removeprefix("docs/") + ("/README.md" if (ROOT / path).is_dir() else "")
+        else:
+            to = pages.get("" if path == "." else path, target)
         relative = posixpath.relpath(to, posixpath.dirname(here) or ".")
         return f"{match.group(1)}{relative}{hash_}{anchor}{match.group(3)}"
 
@@ -184,4 +185,7 @@ def on_page_markdown(markdown: str, page, config, files) -> str:
     for fence in FENCE.finditer(markdown):
         parts += [LINK.sub(rewrite, markdown[last:fence.start()]), fence.group(0)]
         last = fence.end()
-    return "".join([*parts, LINK.sub(rewrite, markdown[last:])])
+    if here == "README.md":
+        page.meta["hide"] = ["navigation"]
+    text = "".join([*parts, LINK.sub(rewrite, markdown[last:])])
+    return re.sub(r"^```metal\b", "```cpp", text, flags=re.MULTILINE)  # Pygments does not know Metal
