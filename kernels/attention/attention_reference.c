@@ -99,10 +99,14 @@ static void add_scaled(double *to, double factor, const double *from, int64_t n)
     }
 }
 
+struct gradients { /* of one row's query and of all keys and values; each or NULL */
+    double *dq, *dk, *dv;
+};
+
+/* `p` has room for two numbers per key. */
 static void backward_row(const struct attention_reference *r, const struct row *row,
-                         const double *dout, double *p, double *dp, double *dq, double *dk,
-                         double *dv) {
-    double delta = 0;
+                         const double *dout, double *p, const struct gradients *to) {
+    double *dp = p + r->keys, *dk = to->dk, *dv = to->dv, delta = 0;
     probabilities(r, row, p);
     for (int64_t j = 0; j < r->keys; j++) {
         dp[j] = dot(dout, row->v + j * r->value_depth, r->value_depth);
@@ -110,7 +114,7 @@ static void backward_row(const struct attention_reference *r, const struct row *
     }
     for (int64_t j = 0; j < r->keys; j++) {
         double ds = p[j] * (dp[j] - delta) * r->scale;
-        add_scaled(dq, ds, row->k + j * r->depth, r->depth);
+        add_scaled(to->dq, ds, row->k + j * r->depth, r->depth);
         add_scaled(dk ? dk + (row->k - r->k) + j * r->depth : NULL, ds, row->q, r->depth);
         add_scaled(dv ? dv + (row->v - r->v) + j * r->value_depth : NULL, p[j], dout,
                    r->value_depth);
@@ -135,8 +139,8 @@ bool attention_reference_backward(const struct attention_reference *r, const dou
     }
     for (int64_t n = 0; n < r->batches * r->heads * r->queries; n++) {
         struct row row = row_at(r, n);
-        backward_row(r, &row, dout + n * r->value_depth, p, p + r->keys,
-                     dq ? dq + n * r->depth : NULL, dk, dv);
+        const struct gradients to = {dq ? dq + n * r->depth : NULL, dk, dv};
+        backward_row(r, &row, dout + n * r->value_depth, p, &to);
     }
     free(p);
     return true;

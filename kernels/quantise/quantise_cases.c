@@ -20,8 +20,17 @@ static const struct igh_case cases[] = {
      .uses = IGH_BENCH | IGH_TUNE},
 };
 
-static int biases_slot(const struct igh_run *run) {
-    return run->test->n[4] ? BIASES : -1;
+static struct igh_quantised_slots weights(const struct igh_run *run) {
+    const int64_t *n = run->test->n;
+    return (struct igh_quantised_slots){
+        .packed = PACKED,
+        .scales = SCALES,
+        .biases = n[4] ? BIASES : -1,
+        .n = n[0],
+        .k = n[1],
+        .bits = (uint32_t)n[2],
+        .group = (uint32_t)n[3],
+    };
 }
 
 static uint32_t bits(const struct igh_run *run) {
@@ -59,7 +68,7 @@ static void declare_quantise(struct igh_run *run) {
 static ingot_status launch_quantise(struct igh_run *run) {
     const ingot_quantise_desc desc = {
         .x = igh_tensor(run, X),
-        .out = igh_quantised(run, PACKED, SCALES, biases_slot(run), bits(run), group(run)),
+        .out = igh_quantised(run, weights(run)),
     };
     return ingot_op_quantise(run->ops, run->stream, &desc);
 }
@@ -80,8 +89,7 @@ static void verify_quantise(struct igh_run *run) {
     if (run->test->n[4]) {
         take_back(run, BIASES);
     }
-    double *back = igh_quantised_values(run, PACKED, SCALES, biases_slot(run), run->test->n[0],
-                                        run->test->n[1], bits(run), group(run));
+    double *back = igh_quantised_values(run, weights(run));
     const double *x = igh_values(run, X), *scales = igh_values(run, SCALES);
     double worst = back ? 0 : INFINITY;
     for (int64_t i = 0; back && i < count; i++) {
@@ -103,22 +111,20 @@ static void verify_quantise(struct igh_run *run) {
 /* ---- dequantise: exact up to one rounding ---- */
 
 static void declare_dequantise(struct igh_run *run) {
-    igh_quantised_inputs(run, PACKED, SCALES, biases_slot(run), run->test->n[0], run->test->n[1],
-                         bits(run), group(run), 1, run->type);
+    igh_quantised_inputs(run, weights(run));
     igh_output(run, OUT, "out", run->type, 2, run->test->n);
 }
 
 static ingot_status launch_dequantise(struct igh_run *run) {
     const ingot_dequantise_desc desc = {
-        .x = igh_quantised(run, PACKED, SCALES, biases_slot(run), bits(run), group(run)),
+        .x = igh_quantised(run, weights(run)),
         .out = igh_tensor(run, OUT),
     };
     return ingot_op_dequantise(run->ops, run->stream, &desc);
 }
 
 static void reference_dequantise(struct igh_run *run) {
-    double *values = igh_quantised_values(run, PACKED, SCALES, biases_slot(run), run->test->n[0],
-                                          run->test->n[1], bits(run), group(run));
+    double *values = igh_quantised_values(run, weights(run));
     for (int64_t i = 0, n = igh_count(run, OUT); values && i < n; i++) {
         igh_expected(run, OUT)[i] = values[i];
     }

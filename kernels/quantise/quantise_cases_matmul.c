@@ -21,15 +21,23 @@ static const struct igh_case cases[] = {
      .uses = IGH_BENCH | IGH_TUNE},
 };
 
-static int biases_slot(const struct igh_run *run) {
-    return run->test->n[5] ? BIASES : -1;
+static struct igh_quantised_slots weights(const struct igh_run *run) {
+    const int64_t *n = run->test->n;
+    return (struct igh_quantised_slots){
+        .packed = PACKED,
+        .scales = SCALES,
+        .biases = n[5] ? BIASES : -1,
+        .n = n[1],
+        .k = n[2],
+        .bits = (uint32_t)n[3],
+        .group = (uint32_t)n[4],
+    };
 }
 
 static void declare(struct igh_run *run) {
     const int64_t *n = run->test->n, x[] = {n[0], n[2]}, out[] = {n[0], n[1]};
     igh_input(run, X, "x", run->type, 2, x, (struct igh_fill){IGH_NORMAL, 0, 1});
-    igh_quantised_inputs(run, PACKED, SCALES, biases_slot(run), n[1], n[2], (uint32_t)n[3],
-                         (uint32_t)n[4], 1, run->type);
+    igh_quantised_inputs(run, weights(run));
     if (n[6]) {
         igh_input(run, BIAS, "bias", run->type, 1, &n[1], (struct igh_fill){IGH_NORMAL, 0, 1});
     }
@@ -40,8 +48,7 @@ static ingot_status launch(struct igh_run *run) {
     const int64_t *n = run->test->n;
     const ingot_quantised_matmul_desc desc = {
         .x = igh_tensor(run, X),
-        .weights =
-            igh_quantised(run, PACKED, SCALES, biases_slot(run), (uint32_t)n[3], (uint32_t)n[4]),
+        .weights = igh_quantised(run, weights(run)),
         .bias = igh_tensor(run, BIAS),
         .out = igh_tensor(run, OUT),
         .epilogue = (ingot_epilogue)n[7],
@@ -57,8 +64,7 @@ static double epilogue(double x, int64_t which) {
 
 static void reference(struct igh_run *run) {
     const int64_t *n = run->test->n;
-    double *w = igh_quantised_values(run, PACKED, SCALES, biases_slot(run), n[1], n[2],
-                                     (uint32_t)n[3], (uint32_t)n[4]);
+    double *w = igh_quantised_values(run, weights(run));
     const double *x = igh_values(run, X);
     for (int64_t i = 0; w && i < n[0] * n[1]; i++) {
         int64_t row = i / n[1], column = i % n[1];

@@ -4,15 +4,19 @@
 
 #include "harness/harness.h"
 
-/* Declares slots packed, scales and (biases >= 0) biases with random contents whose numbers are of
- * the order of `size`. */
-void igh_quantised_inputs(struct igh_run *run, int packed, int scales, int biases, int64_t n,
-                          int64_t k, uint32_t bits, uint32_t group, double size,
-                          ingot_scalar_type scale_type);
+/* Weights [n, k] as slots of a run. */
+struct igh_quantised_slots {
+    int packed, scales, biases; /* biases < 0: there are none */
+    int64_t n, k;
+    uint32_t bits, group;
+};
+
+/* Declares the slots with random contents whose numbers are of the order of 1, scales and biases of
+ * the run's type. */
+void igh_quantised_inputs(struct igh_run *run, struct igh_quantised_slots slots);
 /* The numbers [n, k] they stand for; malloc'ed. */
-double *igh_quantised_values(const struct igh_run *run, int packed, int scales, int biases,
-                             int64_t n, int64_t k, uint32_t bits, uint32_t group);
-ingot_quantised igh_quantised(const struct igh_run *run, int packed, int scales, int biases,
-                              uint32_t bits, uint32_t group);
+double *igh_quantised_values(const struct igh_run *run, struct igh_quantised_slots slots);
+/* As an operation takes them. */
+ingot_quantised igh_quantised(const struct igh_run *run, struct igh_quantised_slots slots);
 
 #endif

@@ -164,9 +164,14 @@ static void measure_values(const double *a, const double *s, int64_t m, int64_t 
     free(exact);
 }
 
-/* One matrix; work has room for 3 (m + n)^2. */
-static void measure(const double *a, const double *u, const double *s, const double *vh, int64_t m,
-                    int64_t n, double *work, struct errors *e) {
+struct factors { /* of one matrix, m by n; u and vh may be NULL */
+    const double *u, *s, *vh;
+};
+
+/* work has room for 3 (m + n)^2. */
+static void measure(const double *a, const struct factors *factors, int64_t m, int64_t n,
+                    double *work, struct errors *e) {
+    const double *u = factors->u, *s = factors->s, *vh = factors->vh;
     const int64_t k = m < n ? m : n;
     for (int64_t i = 0; i < k; i++) {
         e->order += !(s[i] >= 0) || (i > 0 && !(s[i - 1] >= s[i]));
@@ -241,13 +246,14 @@ static void verify(struct igh_run *run) {
     struct errors e = {0};
     if (work && s && (!vectors || (u && vh))) {
         for (int64_t b = 0; b < batch_of(run) && k; b++) {
-            const double *own_u = u ? u + b * m * k : NULL, *own_vh = vh ? vh + b * k * n : NULL;
+            const struct factors own = {u ? u + b * m * k : NULL, s + b * k,
+                                        vh ? vh + b * k * n : NULL};
             if (all_finite(a + b * m * n, m * n)) {
-                measure(a + b * m * n, own_u, s + b * k, own_vh, m, n, work, &e);
+                measure(a + b * m * n, &own, m, n, work, &e);
                 continue;
             }
-            e.not_spread += count_numbers(own_u, m * k) + count_numbers(s + b * k, k) +
-                            count_numbers(own_vh, k * n);
+            e.not_spread += count_numbers(own.u, m * k) + count_numbers(own.s, k) +
+                            count_numbers(own.vh, k * n);
         }
         report(run, &e);
     } else {

@@ -59,9 +59,14 @@ static bool open_set(struct igh_bench *bench, const struct igh_options *options,
                      const struct igh_suite *suite, const struct igh_case *test,
                      ingot_scalar_type type, struct ig_error *error) {
     struct igh_run *run = &bench->sets[bench->count];
-    const struct igh_run *like = bench->count ? &bench->sets[0] : NULL;
+    const struct igh_run_desc desc = {.options = options,
+                                      .suite = suite,
+                                      .test = test,
+                                      .type = type,
+                                      .for_speed = true,
+                                      .like = bench->count ? &bench->sets[0] : NULL};
     bench->count++;
-    ingot_status status = igh_run_open(run, options, suite, test, type, true, like, false);
+    ingot_status status = igh_run_open(run, &desc);
     if (status) {
         ig_fail(error, status, "%s", ig_error_text(&run->error));
     }

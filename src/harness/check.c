@@ -136,13 +136,12 @@ static void judge(struct igh_result *result) {
     }
 }
 
-static void check_with(const struct igh_options *options, const struct igh_suite *suite,
-                       const struct igh_case *test, ingot_scalar_type type, bool specials,
-                       struct igh_result *result) {
+static void check_with(const struct igh_run_desc *desc, struct igh_result *result) {
     struct igh_run run;
-    uint32_t repeats = specials ? 1 : options->repeats ? options->repeats : 3;
-    bool ran = !igh_run_open(&run, options, suite, test, type, false, NULL, specials) &&
-               run_and_compare(&run, repeats, options->gradients);
+    const bool specials = desc->specials;
+    uint32_t repeats = specials ? 1 : desc->options->repeats ? desc->options->repeats : 3;
+    bool ran =
+        !igh_run_open(&run, desc) && run_and_compare(&run, repeats, desc->options->gradients);
     if (ran && !specials) {
         snprintf(result->variant, sizeof result->variant, "%s", ingot_ops_last_variant());
         snprintf(result->launch, sizeof result->launch, "%s", ingot_ops_last_launch());
@@ -166,9 +165,11 @@ void igh_check(const struct igh_options *options, const struct igh_suite *suite,
                const struct igh_case *test, ingot_scalar_type type, struct igh_result *result) {
     double start = igh_now();
     *result = (struct igh_result){.passed = true};
-    check_with(options, suite, test, type, false, result);
+    struct igh_run_desc desc = {.options = options, .suite = suite, .test = test, .type = type};
+    check_with(&desc, result);
     if (test->uses & IGH_SPECIALS) {
-        check_with(options, suite, test, type, true, result);
+        desc.specials = true;
+        check_with(&desc, result);
     }
     judge(result);
     result->seconds = igh_now() - start;

@@ -488,24 +488,21 @@ void igh_metric(struct igh_run *run, const char *name, double value, double boun
 
 /* ---- a whole run ---- */
 
-ingot_status igh_run_open(struct igh_run *run, const struct igh_options *options,
-                          const struct igh_suite *suite, const struct igh_case *test,
-                          ingot_scalar_type type, bool for_speed, const struct igh_run *like,
-                          bool specials) {
-    *run = (struct igh_run){.ops = options->ops,
-                            .device = ingot_ops_device(options->ops),
-                            .stream = options->stream,
-                            .suite = suite,
-                            .test = test,
-                            .type = type,
-                            .for_speed = for_speed,
-                            .specials = specials,
-                            .like = like,
+ingot_status igh_run_open(struct igh_run *run, const struct igh_run_desc *desc) {
+    *run = (struct igh_run){.ops = desc->options->ops,
+                            .device = ingot_ops_device(desc->options->ops),
+                            .stream = desc->options->stream,
+                            .suite = desc->suite,
+                            .test = desc->test,
+                            .type = desc->type,
+                            .for_speed = desc->for_speed,
+                            .specials = desc->specials,
+                            .like = desc->like,
                             .seed = 0x1234567};
-    for (const char *c = test->name; *c; c++) {
+    for (const char *c = desc->test->name; *c; c++) {
         run->seed = run->seed * 31 + (unsigned char)*c;
     }
-    suite->declare(run);
+    desc->suite->declare(run);
     for (int i = 0; i < IGH_MAX_SLOTS && !failed(run); i++) {
         if (run->slots[i].input && !run->slots[i].is_set) {
             fill_input(run, &run->slots[i]);

@@ -73,35 +73,42 @@ ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint
     return INGOT_OK;
 }
 
-static ingot_status wrap(const char *function, ingot_device *device, void *memory, uint64_t length,
-                         bool is_known, void (*on_release)(void *context), void *context,
-                         ingot_buffer **result) {
-    ingot_status status = check_request(function, device, length, result);
+struct foreign_memory {
+    void *start;
+    uint64_t length;
+    bool is_known; /* memory that the device need not be asked about */
+    void (*on_release)(void *context);
+    void *context;
+};
+
+static ingot_status wrap(const char *function, ingot_device *device,
+                         const struct foreign_memory *memory, ingot_buffer **result) {
+    ingot_status status = check_request(function, device, memory->length, result);
     if (status != INGOT_OK) {
         return status;
     }
-    if (!memory) {
+    if (!memory->start) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: memory is NULL", function);
     }
-    if ((uintptr_t)memory > UINTPTR_MAX - length) {
+    if ((uintptr_t)memory->start > UINTPTR_MAX - memory->length) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT,
                            "%s: %llu bytes at %p pass the end of the address space", function,
-                           (unsigned long long)length, memory);
+                           (unsigned long long)memory->length, memory->start);
     }
-    ingot_buffer *buffer = new_buffer(device, length);
+    ingot_buffer *buffer = new_buffer(device, memory->length);
     if (!buffer) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
     }
-    buffer->contents = memory;
+    buffer->contents = memory->start;
     buffer->wrapped = true;
-    buffer->is_known = is_known;
+    buffer->is_known = memory->is_known;
     struct ig_error error = {0};
     if (device->ops->buffer_wrap(device, buffer, &error) != INGOT_OK) {
         free(buffer);
         return ig_api_result(&error);
     }
-    buffer->on_release = on_release;
-    buffer->context = context;
+    buffer->on_release = memory->on_release;
+    buffer->context = memory->context;
     ingot_device_retain(device);
     *result = buffer;
     return INGOT_OK;
@@ -110,14 +117,16 @@ static ingot_status wrap(const char *function, ingot_device *device, void *memor
 ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
                                void (*on_release)(void *context), void *context,
                                ingot_buffer **result) {
-    return wrap("ingot_buffer_wrap", device, memory, length, false, on_release, context, result);
+    const struct foreign_memory foreign = {memory, length, false, on_release, context};
+    return wrap("ingot_buffer_wrap", device, &foreign, result);
 }
 
 ingot_status ingot_buffer_wrap_address(ingot_device *device, uint64_t address, uint64_t length,
                                        void (*on_release)(void *context), void *context,
                                        ingot_buffer **result) {
-    return wrap("ingot_buffer_wrap_address", device, (void *)(uintptr_t)address, length, true,
-                on_release, context, result);
+    const struct foreign_memory foreign = {(void *)(uintptr_t)address, length, true, on_release,
+                                           context};
+    return wrap("ingot_buffer_wrap_address", device, &foreign, result);
 }
 
 void ingot_buffer_retain(ingot_buffer *buffer) {

@@ -215,6 +215,7 @@ static cu_result queue_launch(const struct cuda_launch_call *launch, cu_stream s
     return cuda_remote_call(number_of(stream), &request, parameters[0], NULL, NULL, 0);
 }
 
+/* The parameters are those of cuLaunchKernel, whose place in the table it takes. */
 static cu_result launch(cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                         cu_stream stream, void **parameters, void **extra) {
