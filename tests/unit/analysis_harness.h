@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "compiler/analysis/analysis.h"
+#include "prepare_harness.h"
 
 /* What most kernels below need. */
 #define DECLARATIONS                                                                               \
@@ -32,14 +33,12 @@ struct analysed {
     ingot_status status;
 };
 
-static const struct igv_target analysis_target = {.name = "x86-64-v4",
-                                                  .cpu = "x86-64-v4",
-                                                  .features = "",
-                                                  .triple = "x86_64-unknown-linux-gnu",
-                                                  .lanes = 16,
-                                                  .chunks = 2,
-                                                  .bit_masks = true,
-                                                  .is_x86 = true};
+static const struct igv_target analysis_target = {
+    .common = {.name = "x86-64-v4", .processor = {"x86_64-unknown-linux-gnu", "x86-64-v4", ""}},
+    .lanes = 16,
+    .chunks = 2,
+    .bit_masks = true,
+    .is_x86 = true};
 
 static inline void analysed_free(struct analysed *a) {
     ig_arena_free(&a->arena);
@@ -74,8 +73,9 @@ static inline struct analysed analyse_text(const char *text, bool prepare) {
         exit(2);
     }
     a.kernel = LLVMGetNamedFunction(a.module, "k");
-    a.status = prepare ? igv_prepare(a.module, a.kernel, a.machine, &a.threadgroup_bytes, &a.error)
-                       : INGOT_OK;
+    a.status = prepare
+                   ? prepare_kernel(a.module, a.kernel, a.machine, &a.threadgroup_bytes, &a.error)
+                   : INGOT_OK;
     if (!a.status) {
         struct igv_request request = {.module = a.module,
                                       .kernel = a.kernel,

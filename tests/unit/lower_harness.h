@@ -14,7 +14,7 @@
 
 #include "check.h"
 #include "compiler/cpu/vectorise/emit.h"
-#include "compiler/driver/driver.h"
+#include "prepare_harness.h"
 
 enum { LANES = 32, BUFFER_BYTES = 4096 };
 
@@ -84,7 +84,7 @@ static bool vectorise(LLVMModuleRef module, const struct igv_target *target, enu
     struct ig_arena arena = {0};
     LLVMValueRef kernel = LLVMGetNamedFunction(module, "kernel");
     uint32_t threadgroup_bytes = 0;
-    if (igc_machine_create(target, &machine, error)) {
+    if (igc_machine_create(&target->common, &machine, error)) {
         return false;
     }
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
@@ -100,14 +100,15 @@ static bool vectorise(LLVMModuleRef module, const struct igv_target *target, enu
                                   .threadgroup_slots = slots,
                                   .name = "vector_kernel"};
     struct igv_result result = {0};
-    bool good = !igv_prepare(module, kernel, machine, &threadgroup_bytes, error) &&
+    bool good = !prepare_kernel(module, kernel, machine, &threadgroup_bytes, error) &&
                 !igv_vectorise(&arena, &request, &result, error);
     if (good) {
         LLVMDeleteFunction(kernel);
         good = !igv_lower_tiles(module, machine, target, error);
     }
     if (good) {
-        LLVMAddTargetDependentFunctionAttr(result.function, "target-cpu", target->cpu);
+        LLVMAddTargetDependentFunctionAttr(result.function, "target-cpu",
+                                           target->common.processor.cpu);
         LLVMAddTargetDependentFunctionAttr(result.function, "min-legal-vector-width", "512");
         LLVMAddTargetDependentFunctionAttr(result.function, "prefer-vector-width", "512");
         LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
@@ -173,8 +174,8 @@ static void code_free(struct code *code) {
 static inline int run_for_targets(void (*tests)(const struct igv_target *target)) {
     LLVMLinkInMCJIT();
     igc_llvm_start();
-    const struct igv_target *host = igc_target_host();
-    const struct igv_target *v3 = igc_target_find("x86-64-v3");
+    const struct igv_target *host = igv_target_host();
+    const struct igv_target *v3 = igv_target_find("x86-64-v3");
     if (!host) {
         printf("0 passed, 0 failed (this CPU has neither AVX-512 nor AVX2)\n");
         return 0;

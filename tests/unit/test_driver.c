@@ -72,7 +72,6 @@ struct run {
     struct ig_error error;
     LLVMContextRef context;
     LLVMModuleRef module;
-    LLVMValueRef kernel;
     struct igc_command command;
     struct igc_reflection reflection;
     ingot_status status;
@@ -97,22 +96,24 @@ static void run_start(struct run *r, const char *ir, const char *first, const ch
         fprintf(stderr, "%s\n", message);
         exit(1);
     }
-    struct igc_job job = {.kernel = "k1", .command = &r->command};
-    r->status = igc_module_find(r->module, "k1", &r->kernel, &r->error);
+    struct igc_job job = igc_job_of(&r->command, NULL, "k1");
+    struct igc_kernel kernel = {.arena = &r->arena,
+                                .name = "k1",
+                                .job = &job,
+                                .reflection = &r->reflection,
+                                .error = &r->error};
+    igc_kernel_set_module(&kernel, r->module);
+    r->status = igc_module_find(r->module, "k1", &kernel.function, &r->error);
     if (!r->status) {
-        igc_module_isolate(r->module, r->kernel);
-        r->status = igc_specialise(r->module, r->kernel, &job, &r->error);
+        r->status = igc_scalar_machine(&kernel.machine, &r->error);
     }
     if (!r->status) {
-        r->status = igc_optimise(r->module, r->kernel, &r->error);
+        r->status = igc_run_passes(&kernel, igc_isolate_passes);
     }
     if (!r->status) {
-        r->status = igc_check_constants(r->module, &job, &r->error);
+        r->status = igc_run_passes(&kernel, igc_scalar_passes);
     }
-    if (!r->status) {
-        r->status = igc_reflect(&r->arena, r->kernel, &(struct igc_job){.kernel = "k1"},
-                                &r->reflection, &r->error);
-    }
+    LLVMDisposeTargetMachine(kernel.machine);
 }
 
 static void run_end(struct run *r) {
@@ -256,7 +257,7 @@ static void test_options(void) {
     CHECK(parse("--const", "1=0g", "INDEX=HEXBYTES") == INGOT_INVALID_ARGUMENT);
     CHECK(parse("--const", NULL, "no value after") == INGOT_INVALID_ARGUMENT);
     CHECK(parse("--what", NULL, "unknown option \"--what\"") == INGOT_INVALID_ARGUMENT);
-    CHECK(parse("--emit", "wasm", "does not know \"wasm\"") == INGOT_INVALID_ARGUMENT);
+    CHECK(parse("--emit", "wasm", "not \"wasm\"") == INGOT_INVALID_ARGUMENT);
     CHECK(parse("second.metal", NULL, "second SOURCE") == INGOT_INVALID_ARGUMENT);
 }
 

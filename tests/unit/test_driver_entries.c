@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "check.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/driver/driver.h"
 
 /* full: calls[simdgroup] += 1; any: calls[simdgroup] += mask | 1 << 31, where `calls` is
@@ -92,7 +93,7 @@ static void fill_entries(LLVMModuleRef module, struct wanted wanted,
 
 /* Builds entries from the versions (any may be left out), links and loads them. */
 static struct loaded build(struct wanted wanted) {
-    const struct igv_target *target = igc_target_find("x86-64-v3");
+    const struct igv_target *target = igv_target_find("x86-64-v3");
     struct ig_arena arena = {0};
     struct ig_error error = {0};
     LLVMContextRef context = LLVMContextCreate();
@@ -103,7 +104,7 @@ static struct loaded build(struct wanted wanted) {
     char *message = NULL;
     LLVMTargetMachineRef machine;
     if (LLVMParseIRInContext(context, buffer, &module, &message) ||
-        igc_machine_create(target, &machine, &error)) {
+        igc_machine_create(&target->common, &machine, &error)) {
         fprintf(stderr, "%s\n", message ? message : ig_error_text(&error));
         exit(1);
     }

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "check.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/driver/driver.h"
 
 enum { STEPS = 3000, PIECE = 50, ROUNDS = 7 };
@@ -123,7 +124,8 @@ static void test_cut(bool here) {
         LLVMDisposeMessage(message);
         check_blocks(LLVMGetNamedFunction(module, "steps"));
     }
-    CHECK(!igc_emit_guarded(module, machine, NULL, false, &object, &error));
+    CHECK(!igc_emit_guarded(module, machine, &(struct igc_code_options){.reduce = igv_reduce_large},
+                            &object, &error));
     const void *shared = NULL;
     size_t size = 0;
     if (object) {

@@ -1,5 +1,6 @@
 /* Which kernels the compiler takes for streams, and how many bytes of them are a thread's. */
 #include "analysis_harness.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/driver/driver.h"
 
 #define BEGIN                                                                                      \

@@ -122,7 +122,7 @@ static void run_case(const struct test_case *test, const struct igv_target *targ
         if ((got[i].bits & keep) != (wanted[i].bits & keep) && !both_nan) {
             if (same) {
                 fprintf(stderr, "%s, %s, mask %08x%s: lane %u holds %llx, not %llx\n", test->name,
-                        target->name, mask, full_mask ? " (full)" : "", i,
+                        target->common.name, mask, full_mask ? " (full)" : "", i,
                         (unsigned long long)(got[i].bits & keep),
                         (unsigned long long)(wanted[i].bits & keep));
             }

@@ -66,7 +66,7 @@ static void run_positions(const struct igv_target *target, enum ingot_cpu_ids id
             if (got != wanted && same) {
                 fprintf(stderr,
                         "positions, %s, variant %d, group %u %u %u, thread %u: %u, not %u\n",
-                        target->name, (int)ids, sx, sy, sz, t, got, wanted);
+                        target->common.name, (int)ids, sx, sy, sz, t, got, wanted);
             }
             same = same && got == wanted;
         }
@@ -179,7 +179,8 @@ static void run_matrix(const struct igv_target *target, const char *tb, const ch
         same = same && d[row * 10 + 8] == -1234 && d[row * 10 + 9] == -1234;
     }
     if (!same) {
-        fprintf(stderr, "matrix, %s, transpose %s, %s, flag %u\n", target->name, tb, td, flag);
+        fprintf(stderr, "matrix, %s, transpose %s, %s, flag %u\n", target->common.name, tb, td,
+                flag);
     }
     CHECK(same);
     code_free(&code);

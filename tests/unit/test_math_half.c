@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/driver/driver.h"
 
 static const char source[] =

@@ -4,7 +4,7 @@
  * take time quadratic in the block's length. Requires that nothing joins the pieces again before
  * instruction selection (CodeGenPrepare would). Instructions and their order stay as they are.
  */
-#include "compiler/driver/driver.h"
+#include "compiler/backend/backend.h"
 #include "compiler/ir/walk.h"
 
 /* Variables are allocated once, in the first block: they come before what is cut off. */

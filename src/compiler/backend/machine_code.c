@@ -5,7 +5,7 @@
  * two masked values: its PMADDWD combine) and can give up on others by ending the process. Neither
  * may end ours: the child is cut off, and the caller tries again with narrower vectors.
  * Large kernels (arithmetic on large numbers, all inlined; generated code) meet passes that take
- * quadratic time, minutes of it. They get none of these; see leave_out_quadratic_passes.
+ * quadratic time, minutes of it: a back end's `reduce` leaves them out.
  * Requires a single-threaded process (it forks).
  */
 #include <errno.h>
@@ -20,28 +20,13 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "compiler/driver/driver.h"
+#include "compiler/backend/backend.h"
 #include "compiler/ir/walk.h"
 
-enum {
-    BASE_SECONDS = 6,
-    INSTRUCTIONS_PER_SECOND = 2000,
-    /* Of code for CPUs. The library's largest have 46,000 instructions, 1,700 in a block, and a
-     * product of instructions and blocks, which is CodeGenPrepare's time, of 67 millions. */
-    LONG_BLOCK = 2000,
-    HUGE_BLOCK = 5000,
-    HUGE_MODULE = 50000,
-    HUGE_PRODUCT = 80000000,
-    HUGE_GPU_PRODUCT = 20000000,
-    PIECE = 250, /* of a block: shorter ones compile no faster, and spill more */
-};
+enum { BASE_SECONDS = 6, INSTRUCTIONS_PER_SECOND = 2000 };
 
-struct size {
-    unsigned instructions, blocks, longest_block;
-};
-
-static struct size measure(LLVMModuleRef module) {
-    struct size size = {0};
+static struct igc_module_size measure(LLVMModuleRef module) {
+    struct igc_module_size size = {0};
     igi_each_function(f, module) {
         igi_each_block(b, f) {
             unsigned count = 0;
@@ -56,46 +41,23 @@ static struct size measure(LLVMModuleRef module) {
     return size;
 }
 
-/*
- * For the rest of this process, which is a child's. X86DomainReassignment looks for arithmetic that
- * mask registers could do, for each candidate through all that depends on it. CodeGenPrepare starts
- * again from the first block after each change, and the machine combiner follows chains of
- * arithmetic through their block; in short blocks the rest is nearly linear. The code is a few per
- * cent larger.
- */
-static void leave_out_quadratic_passes(LLVMModuleRef module, struct size size, bool gpu) {
-    static const char *const long_options[] = {"ingotc", "-disable-x86-domain-reassignment"};
-    static const char *const huge_options[] = {"ingotc", "-disable-cgp",
-                                               "-disable-x86-domain-reassignment",
-                                               "-x86-machine-combiner=false"};
-    uint64_t product = (uint64_t)size.instructions * size.blocks;
-    bool huge = gpu ? product > HUGE_GPU_PRODUCT
-                    : size.longest_block > HUGE_BLOCK || size.instructions > HUGE_MODULE ||
-                          product > HUGE_PRODUCT;
-    if (huge && !gpu) {
-        igc_cut_long_blocks(module, PIECE);
-    }
-    if (huge) {
-        LLVMParseCommandLineOptions(gpu ? 2 : 4, huge_options, NULL);
-    } else if (!gpu && size.longest_block > LONG_BLOCK) {
-        LLVMParseCommandLineOptions(2, long_options, NULL);
-    }
-}
-
 /* In the child: exit status 0 and the code, or 1 and a message. */
 static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
-                   igc_machine_fn *choose, LLVMCodeGenFileType kind, unsigned seconds,
-                   struct size size) {
+                   const struct igc_code_options *options, unsigned seconds,
+                   const struct igc_module_size *size) {
     struct rlimit limit = {seconds, seconds + 1};
     setrlimit(RLIMIT_CPU, &limit);
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     LLVMMemoryBufferRef code;
     char *message = NULL;
-    if (choose) {
-        machine = choose(module, machine);
+    LLVMCodeGenFileType kind = options->assembly ? LLVMAssemblyFile : LLVMObjectFile;
+    if (options->choose) {
+        machine = options->choose(module, machine);
     }
-    leave_out_quadratic_passes(module, size, choose != NULL);
+    if (options->reduce) {
+        options->reduce(module, size);
+    }
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
         ig_write_all(fd, message, strlen(message));
         return 1;
@@ -135,9 +97,9 @@ static ingot_status judge(int state, unsigned seconds, const struct ig_text *out
 }
 
 ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                              igc_machine_fn *choose, bool assembly, LLVMMemoryBufferRef *out,
+                              const struct igc_code_options *options, LLVMMemoryBufferRef *out,
                               struct ig_error *error) {
-    struct size size = measure(module);
+    struct igc_module_size size = measure(module);
     unsigned seconds = BASE_SECONDS + size.instructions / INSTRUCTIONS_PER_SECOND;
     int ends[2];
     if (pipe(ends)) {
@@ -154,8 +116,7 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
     if (pid == 0) {
         ig_process_end_with(parent);
         close(ends[0]);
-        _exit(emit_to(ends[1], module, machine, choose,
-                      assembly ? LLVMAssemblyFile : LLVMObjectFile, seconds, size));
+        _exit(emit_to(ends[1], module, machine, options, seconds, &size));
     }
     close(ends[1]);
     struct ig_text output = {0};
@@ -170,4 +131,23 @@ ingot_status igc_emit_guarded(LLVMModuleRef module, LLVMTargetMachineRef machine
     }
     ig_text_free(&output);
     return status;
+}
+
+ingot_status igc_make_machine_code(struct igc_kernel *kernel,
+                                   const struct igc_code_options *options, struct igc_code *code) {
+    LLVMMemoryBufferRef object;
+    double start = igc_time_now();
+    ingot_status status =
+        igc_emit_guarded(kernel->module, kernel->machine, options, &object, kernel->error);
+    igc_time_add("machine code", igc_time_now() - start);
+    if (status) {
+        return status;
+    }
+    code->size = LLVMGetBufferSize(object);
+    code->bytes = ig_arena_copy(kernel->arena, LLVMGetBufferStart(object), code->size);
+    LLVMDisposeMemoryBuffer(object);
+    return code->bytes ? INGOT_OK
+                       : ig_fail(kernel->error, INGOT_OUT_OF_MEMORY,
+                                 "no memory for the %zu bytes of code of kernel %s", code->size,
+                                 kernel->name);
 }

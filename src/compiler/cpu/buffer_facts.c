@@ -6,7 +6,7 @@
  */
 #include <stddef.h>
 
-#include "compiler/driver/driver.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/ir/walk.h"
 
 struct facts {

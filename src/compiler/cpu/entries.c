@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
+#include "compiler/cpu/cpu.h"
 
 _Static_assert(offsetof(struct ingot_cpu_group, thread_count) == 100, "cpu_abi.h");
 _Static_assert(offsetof(struct ingot_cpu_group, simdgroup_count) == 104, "cpu_abi.h");
@@ -59,8 +59,8 @@ static void add_parameter_attribute(LLVMValueRef function, const char *name, uin
 void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *target) {
     char width[16];
     snprintf(width, sizeof width, "%u", target->lanes * 32);
-    add_string_attribute(function, "target-cpu", target->cpu);
-    add_string_attribute(function, "target-features", target->features);
+    add_string_attribute(function, "target-cpu", target->common.processor.cpu);
+    add_string_attribute(function, "target-features", target->common.processor.features);
     add_string_attribute(function, "prefer-vector-width", width);
     add_string_attribute(function, "min-legal-vector-width", width);
     add_string_attribute(function, "no-builtins", "");

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "compiler/driver/driver.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/ir/edit.h"
 #include "compiler/ir/walk.h"
 

@@ -9,7 +9,7 @@
 #include <llvm-c/DebugInfo.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/ir/walk.h"
 
 void igc_lines_start(struct igc_lines *lines, LLVMModuleRef module, LLVMValueRef kernel) {

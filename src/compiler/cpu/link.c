@@ -11,8 +11,7 @@
 
 #include "base/file.h"
 #include "base/process.h"
-#include "compiler/driver/driver.h"
-#include "compiler/frontend/msl/message_words.h"
+#include "compiler/cpu/cpu.h"
 
 #ifndef INGOT_LLVM_BINDIR
 #define INGOT_LLVM_BINDIR ""

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "compiler/driver/driver.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/ir/walk.h"
 
 enum { MOST_BLOCKS = 16, MOST_STEPS = 12 };

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "compiler/driver/driver.h"
+#include "compiler/cpu/cpu.h"
 #include "compiler/ir/walk.h"
 
 enum { SPARE_BYTES = 16, MOST_LANES = 64 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "compiler/analysis/analysis.h"
-#include "compiler/driver/driver.h"
+#include "compiler/cpu/cpu.h"
 
 enum {
     MOST_ARRAYS = 16,

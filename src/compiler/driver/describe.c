@@ -13,6 +13,7 @@
 
 #include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
 
 enum { THREADGROUP_ALIGN = 16 };
@@ -186,9 +187,8 @@ static void reflect(const struct description *d, size_t position) {
     if (first < k) {
         k->reflection = first->reflection;
     } else if (k->function) {
-        const struct igc_job job = {.kernel = d->batch->kernels[position],
-                                    .command = d->batch->command,
-                                    .source = d->batch->source};
+        const struct igc_job job =
+            igc_job_of(d->batch->command, d->batch->source, d->batch->kernels[position]);
         igc_reflect(d->arena, k->function, &job, &k->reflection, &k->error);
     }
 }
@@ -219,8 +219,8 @@ static ingot_status describe(struct description *d, struct ig_error *error) {
     if (!d->functions) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu functions", functions);
     }
-    const struct igc_job job = {
-        .command = batch->command, .source = batch->source, .fill_constants = true};
+    struct igc_job job = igc_job_of(batch->command, batch->source, NULL);
+    job.fill_constants = true;
     ingot_status status = find_kernels(d, &job, error);
     if (!status && batch->source->constant_count) { /* which may decide what is reached */
         status = igc_stage(d->module, NULL, "branches", branch_passes, error);

@@ -297,7 +297,7 @@ static ingot_status start_child(struct scheduler *s, struct ig_error *error) {
                                  .context = &s->reporter,
                                  .end = end_kernel};
         /* other sources are compiled when a kernel needs them, and kept for the next */
-        work.apart = s->command->with_count ? NULL : start_kernel;
+        work.apart = s->command->others->count ? NULL : start_kernel;
         igc_compile_batch(s->collector.arena, &work);
         end_kernel(&s->reporter);
     }

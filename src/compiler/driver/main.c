@@ -53,7 +53,9 @@ int main(int argc, char **argv) {
     setenv("LLVM_DISABLE_SYMBOLIZATION", "1", 0);
     ingot_status status = igc_command_parse(&arena, argc, argv, &command, &error);
     if (!status && command.help) {
-        fputs(igc_usage, stdout);
+        igc_print_usage(stdout);
+    } else if (!status && command.passes) {
+        igc_print_tables(stdout);
     } else if (!status && command.version) {
         print_version();
     } else if (!status) {

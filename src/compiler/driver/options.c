@@ -10,16 +10,14 @@
 #define INGOT_SOURCE_PRELUDE ""
 #endif
 
-const char igc_usage[] =
+static const char usage_start[] =
     "usage: ingotc SOURCE.metal -o OUT.ingot [OPTION]...\n"
     "Compiles Metal compute kernels into an .ingot archive. SOURCE may be - for stdin.\n"
     "\n"
     "  -o FILE               where the archive (or the text of --emit) goes; - for stdout\n"
-    "  --kernel NAME         only this kernel; may be repeated (all kernels)\n"
-    "  --target LEVEL        x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90, sm_90a (cards of\n"
-    "                        compute capability 9.0 only), or sm_80.cubin, sm_86.cubin,\n"
-    "                        sm_89.cubin, sm_90.cubin, sm_90a.cubin: machine code for one kind\n"
-    "                        of card, by ptxas; may be repeated (this machine's)\n"
+    "  --kernel NAME         only this kernel; may be repeated (all kernels)\n";
+
+static const char usage_end[] =
     "  --const INDEX=HEX     the bytes of a function constant's value\n"
     "  --variants FILE       a line per variant: KERNEL [CONSTANT=VALUE]...; {a,b} is each in "
     "turn\n"
@@ -36,11 +34,49 @@ const char igc_usage[] =
     "  --check               code is made, but not kept: the archive has none\n"
     "  --no-code             everything but machine code, to find what is wrong\n"
     "  --jit                 code only when there are at most 4 kernels without constants\n"
-    "  --emit KIND           cpp, bitcode, prepared, shapes, vectorised, optimised or asm\n"
+    "  --emit KIND           cpp (what clang gets), asm (machine code, or PTX), or the name of a\n"
+    "                        pass, after which the module is printed: bitcode, prepared,\n"
+    "                        shapes, vectorised, optimised and any other of --passes\n"
+    "  --passes              the passes of every back end, in their order\n"
     "  --depfile FILE        write the included files there, as make and ninja read them\n"
     "  --time-report         where the time went, on stderr\n"
     "  --progress            one line per kernel on stderr\n"
     "  --version, --help\n";
+
+/* A paragraph, from a column on, with lines of at most 96 characters. */
+static void print_paragraph(FILE *out, const char *text) {
+    const int column = 24, width = 96;
+    int at = column;
+    fprintf(out, "%*s", column, "");
+    for (const char *word = text; *word;) {
+        int length = (int)strcspn(word, " \n");
+        if (at > column && at + 1 + length > width) {
+            fprintf(out, "\n%*s", column, "");
+            at = column;
+        }
+        at += fprintf(out, "%s%.*s", at > column ? " " : "", length, word);
+        word += length + (word[length] != 0);
+    }
+    fprintf(out, "\n");
+}
+
+void igc_print_usage(FILE *out) {
+    fputs(usage_start, out);
+    fputs(
+        "  --target LEVEL        what to make code for; may be repeated (this machine's). One of\n",
+        out);
+    for (size_t b = 0; igc_backends[b]; b++) {
+        struct ig_text text = {0};
+        const struct igc_target *const *targets = igc_backends[b]->targets;
+        for (size_t i = 0; targets[i]; i++) {
+            ig_text_printf(&text, "%s%s", i ? ", " : "", targets[i]->name);
+        }
+        ig_text_printf(&text, ": %s", igc_backends[b]->about);
+        print_paragraph(out, ig_text_string(&text));
+        ig_text_free(&text);
+    }
+    fputs(usage_end, out);
+}
 
 struct parser {
     struct ig_arena *arena;
@@ -50,7 +86,7 @@ struct parser {
     char **argv;
     /* arrays with room for argc items each */
     const char **kernels, **includes, **defines, **with;
-    const struct igv_target **targets;
+    const struct igc_target **targets;
     struct igc_value *values;
 };
 
@@ -95,15 +131,21 @@ static ingot_status add_value(struct parser *p, const char *text) {
 }
 
 static ingot_status set_emit(struct parser *p, const char *kind) {
-    static const char *const kinds[] = {"archive", "cpp",        "bitcode",   "prepared",
-                                        "shapes",  "vectorised", "optimised", "asm"};
+    static const struct {
+        const char *name;
+        enum igc_emit emit;
+    } kinds[] = {{"archive", IGC_EMIT_ARCHIVE}, {"cpp", IGC_EMIT_CPP}, {"asm", IGC_EMIT_ASM}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!strcmp(kinds[i], kind)) {
-            p->command->emit = (enum igc_emit)i;
+        if (!strcmp(kinds[i].name, kind)) {
+            p->command->emit = kinds[i].emit;
             return INGOT_OK;
         }
     }
-    return bad(p, "--emit does not know", kind);
+    p->command->emit = IGC_EMIT_PASS;
+    p->command->emit_pass = kind;
+    return igc_is_pass(kind)
+               ? INGOT_OK
+               : bad(p, "--emit knows cpp, asm and the passes of ingotc --passes, not", kind);
 }
 
 static ingot_status set_version(struct parser *p, const char *text) {
@@ -117,12 +159,15 @@ static ingot_status set_version(struct parser *p, const char *text) {
 }
 
 static ingot_status add_target(struct parser *p, const char *name) {
-    const struct igv_target *target = igc_target_find(name);
+    const struct igc_target *target = igc_target_find(name);
     if (!target) {
-        return bad(p,
-                   "--target knows x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90, sm_90a and sm_80, "
-                   "sm_86, sm_89, sm_90 and sm_90a with .cubin, not",
-                   name);
+        struct ig_text names = {0};
+        igc_target_names(&names, ", ");
+        ingot_status status = ig_fail(p->error, INGOT_INVALID_ARGUMENT,
+                                      "--target knows %s, not \"%s\"; see ingotc --help",
+                                      ig_text_string(&names), name);
+        ig_text_free(&names);
+        return status;
     }
     for (size_t i = 0; i < p->command->target_count; i++) {
         if (p->targets[i] == target) {
@@ -149,6 +194,7 @@ static bool parse_flag(struct igc_command *c, const char *option) {
         {"--progress", &c->progress},
         {"--version", &c->version},
         {"--help", &c->help},
+        {"--passes", &c->passes},
     };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!strcmp(option, flags[i].name)) {
@@ -216,7 +262,7 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
         c->variants_path = value;
         return INGOT_OK;
     case 'w':
-        p->with[c->with_count++] = value;
+        p->with[c->others->count++] = value;
         return INGOT_OK;
     case 'D':
         p->defines[c->front.define_count++] = value;
@@ -248,7 +294,7 @@ const char *igc_constants_key(struct ig_arena *arena, const struct igc_value *va
 
 static ingot_status finish(struct parser *p) {
     struct igc_command *c = p->command;
-    if (c->version || c->help) {
+    if (c->version || c->help || c->passes) {
         return INGOT_OK;
     }
     if (!c->source_path || !c->output) {
@@ -256,14 +302,19 @@ static ingot_status finish(struct parser *p) {
                        c->source_path ? "there is no -o OUT" : "there is no SOURCE");
     }
     if (!c->target_count) {
-        const struct igv_target *host = igc_target_host();
-        p->targets[c->target_count++] = host ? host : igc_target_find("x86-64-v3");
+        const struct igc_target *host = igc_target_host();
+        if (!host) {
+            return ig_fail(p->error, INGOT_INVALID_ARGUMENT,
+                           "no back end makes code for this machine: say --target LEVEL");
+        }
+        p->targets[c->target_count++] = host;
     }
     qsort(p->values, c->value_count, sizeof *p->values, by_index);
     c->kernels = p->kernels;
     c->targets = p->targets;
     c->values = p->values;
-    c->with_paths = p->with;
+    c->others->paths = p->with;
+    c->others->options = &c->front;
     c->front.include_dirs = p->includes;
     c->front.defines = p->defines;
     if (!c->front.source_name) {

@@ -1,6 +1,7 @@
 /*
- * The pipeline of ingotc, to be read from top to bottom: igc_compile_module takes one kernel
- * from clang's bitcode to code, igc_run a source file to an archive.
+ * A source file to an archive, to be read from the end (igc_run) upwards: the front end, then each
+ * kernel (compile.c), then what is written. compile.c has a kernel's way from clang's bitcode to
+ * code.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,186 +12,9 @@
 #include "base/cache.h"
 #include "base/file.h"
 #include "compiler/driver/driver.h"
+#include "compiler/ir/module.h"
 
 enum { JIT_KERNELS = 4, FEW_KERNELS = 4, CHECKED_KERNELS = 32 };
-
-/* ---- one kernel ---- */
-
-/* The most that any target's code needs. */
-static void note_threadgroup_bytes(struct ig_variant *variant, const struct igc_code *code) {
-    if (variant->static_threadgroup_bytes < code->static_threadgroup_bytes) {
-        variant->static_threadgroup_bytes = code->static_threadgroup_bytes;
-    }
-}
-
-/* PTX, with a NUL at its end in archives; or what ptxas makes of it. */
-static ingot_status compile_gpu(struct ig_arena *arena, LLVMModuleRef module,
-                                const char *function_name, const struct igv_target *target,
-                                const struct igc_job *job, const struct igc_reflection *reflection,
-                                struct ig_variant *variant, struct ig_code *out,
-                                struct ig_error *error) {
-    struct igc_code code;
-    ingot_status status =
-        igc_codegen_nvptx(arena, module, LLVMGetNamedFunction(module, function_name), target, job,
-                          reflection, &code, error);
-    if (status) {
-        return status;
-    }
-    note_threadgroup_bytes(variant, &code);
-    if (!code.object) {
-        return INGOT_OK;
-    }
-    size_t size = LLVMGetBufferSize(code.object);
-    out->target = target->name;
-    out->bytes = ig_arena_copy(arena, LLVMGetBufferStart(code.object), size);
-    out->size = size + 1;
-    if (!out->bytes) {
-        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of PTX", size);
-    } else if (job->command->emit == IGC_EMIT_ASM && job->emitted) {
-        ig_text_append(job->emitted, out->bytes, size);
-    } else if (strcmp(target->name, target->cpu)) {
-        status = igc_assemble(arena, target->cpu, LLVMGetBufferStart(code.object), size,
-                              &out->bytes, &out->size, error);
-    }
-    LLVMDisposeMemoryBuffer(code.object);
-    return status;
-}
-
-static ingot_status compile_target(struct ig_arena *arena, LLVMModuleRef module,
-                                   const char *function_name, const struct igv_target *target,
-                                   const struct igc_job *job,
-                                   const struct igc_reflection *reflection,
-                                   struct ig_variant *variant, struct ig_code *out,
-                                   struct ig_error *error) {
-    const struct igv_target *narrower = igc_target_fallback(target);
-    LLVMModuleRef spare = narrower ? LLVMCloneModule(module) : NULL;
-    LLVMValueRef kernel = LLVMGetNamedFunction(module, function_name);
-    struct igc_code code;
-    ingot_status status = igc_codegen(arena, module, kernel, target, job, reflection, &code, error);
-    if (status == INGOT_INTERNAL_ERROR && narrower) {
-        ig_error_clear(error);
-        kernel = LLVMGetNamedFunction(spare, function_name);
-        status = igc_codegen(arena, spare, kernel, narrower, job, reflection, &code, error);
-    }
-    if (spare) {
-        LLVMDisposeModule(spare);
-    }
-    if (status) {
-        return status;
-    }
-    note_threadgroup_bytes(variant, &code);
-    if (!code.object) {
-        return INGOT_OK;
-    }
-    const char *bytes = LLVMGetBufferStart(code.object);
-    size_t size = LLVMGetBufferSize(code.object);
-    out->target = target->name;
-    if (job->command->emit == IGC_EMIT_ASM && job->emitted) {
-        ig_text_append(job->emitted, bytes, size);
-    } else if (job->command->check) {
-        status = igc_check_object(bytes, size, error);
-    } else if (job->command->emit == IGC_EMIT_ARCHIVE) {
-        status = igc_link(arena, bytes, size, &out->bytes, &out->size, error);
-    }
-    LLVMDisposeMemoryBuffer(code.object);
-    return status;
-}
-
-/* What the host must know is known, and the rest is one scalar function. */
-static ingot_status optimise(struct ig_arena *arena, LLVMModuleRef module, const char *name,
-                             const struct igc_job *job, struct igc_reflection *reflection,
-                             struct ig_error *error) {
-    LLVMValueRef kernel = LLVMGetNamedFunction(module, name);
-    ingot_status status = igc_optimise(module, kernel, error);
-    if (!status) {
-        status = igc_check_constants(module, job, error);
-    }
-    if (!status) {
-        status = igc_check_targets(kernel, job, error);
-    }
-    return status ? status : igc_reflect(arena, kernel, job, reflection, error);
-}
-
-/* Code for the CPUs, or for the GPUs, of the command line. */
-static ingot_status compile_targets(struct ig_arena *arena, LLVMModuleRef module, const char *name,
-                                    const struct igc_job *job, bool gpu, struct ig_variant *variant,
-                                    struct ig_code *codes, struct ig_error *error) {
-    const struct igc_command *command = job->command;
-    struct igc_reflection reflection;
-    ingot_status status = optimise(arena, module, name, job, &reflection, error);
-    if (status) {
-        return status;
-    }
-    igc_warn_limits(module, job, &reflection);
-    for (uint32_t i = 0; i < variant->argument_count; i++) { /* of the CPUs' code */
-        reflection.arguments[i].unused &= variant->arguments[i].unused;
-    }
-    variant->max_threads = reflection.max_threads;
-    variant->argument_count = reflection.argument_count;
-    variant->arguments = reflection.arguments;
-    for (size_t i = 0; i < command->target_count && !status; i++) {
-        if (command->targets[i]->is_gpu == gpu) {
-            LLVMModuleRef copy = LLVMCloneModule(module);
-            status =
-                (gpu ? compile_gpu : compile_target)(arena, copy, name, command->targets[i], job,
-                                                     &reflection, variant, &codes[i], error);
-            LLVMDisposeModule(copy);
-        }
-    }
-    return status;
-}
-
-ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
-                                const struct igc_job *job, struct ig_variant *variant,
-                                struct ig_error *error) {
-    const struct igc_command *command = job->command;
-    LLVMValueRef kernel;
-    ingot_status status = igc_module_find(module, job->kernel, &kernel, error);
-    if (!status) {
-        status = igc_link_sources(arena, module, kernel, job, error);
-    }
-    if (!status) {
-        status = igc_check_calls(module, kernel, job, error);
-    }
-    if (!status) {
-        igc_module_isolate(module, kernel);
-        status = igc_stage(module, NULL, "isolate", "globaldce", error);
-    }
-    if (!status) {
-        LLVMSetValueName2(kernel, job->kernel, strlen(job->kernel));
-        status = igc_specialise(module, kernel, job, error);
-    }
-    if (status) {
-        return status;
-    }
-    struct ig_code *codes = ig_arena_array(arena, command->target_count, sizeof *codes);
-    size_t length, gpus = 0;
-    const char *name = ig_arena_string(arena, LLVMGetValueName2(kernel, &length));
-    if (!codes || !name) {
-        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for kernel %s", job->kernel);
-    }
-    for (size_t i = 0; i < command->target_count; i++) {
-        gpus += command->targets[i]->is_gpu;
-    }
-    *variant = (struct ig_variant){
-        .kernel = job->kernel,
-        .constants = command->constants_key,
-        .code_count = command->check || command->no_code ? 0 : (uint32_t)command->target_count,
-        .codes = codes,
-    };
-    LLVMModuleRef for_gpus = gpus ? LLVMCloneModule(module) : NULL;
-    if (gpus < command->target_count) {
-        status = compile_targets(arena, module, name, job, false, variant, codes, error);
-    }
-    if (!status && gpus) {
-        igc_use_gpu_maths(for_gpus);
-        status = compile_targets(arena, for_gpus, name, job, true, variant, codes, error);
-    }
-    if (for_gpus) {
-        LLVMDisposeModule(for_gpus);
-    }
-    return status;
-}
 
 /* ---- the kernels of one clang run ---- */
 
@@ -202,18 +26,23 @@ struct clang_output {
     LLVMModuleRef module; /* parsed, for whoever may use it up; or NULL */
 };
 
-static ingot_status compile_bitcode(struct ig_arena *arena, const struct clang_output *from,
-                                    const struct igc_job *job, struct ig_variant *variant,
-                                    struct ig_error *error) {
+static ingot_status parse(LLVMContextRef context, const struct clang_output *from,
+                          LLVMModuleRef *module, struct ig_error *error) {
+    double start = igc_time_now();
+    ingot_status status = igc_module_parse(context, from->bitcode, from->size, module, error);
+    igc_time_add("parse bitcode", igc_time_now() - start);
+    return status;
+}
+
+static ingot_status compile_bitcode(struct ig_arena *arena, const struct igc_batch *batch,
+                                    const struct clang_output *from, const struct igc_job *job,
+                                    struct ig_variant *variant, struct ig_error *error) {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module;
-    ingot_status status = igc_module_parse(context, from->bitcode, from->size, &module, error);
+    ingot_status status = parse(context, from, &module, error);
     if (!status) {
-        if (job->emitted && job->command->emit == IGC_EMIT_BITCODE) {
-            igc_print_module(module, job->emitted);
-        } else {
-            status = igc_compile_module(arena, module, job, variant, error);
-        }
+        status =
+            igc_compile_module(arena, module, batch->command, job, batch->emitted, variant, error);
         LLVMDisposeModule(module);
     }
     LLVMContextDispose(context);
@@ -223,31 +52,34 @@ static ingot_status compile_bitcode(struct ig_arena *arena, const struct clang_o
 /* A kernel that was not asked for by name and lacks a constant is compiled with ones for the
  * missing values, to see whether it compiles, and has no code in the archive. With --jit, what
  * cannot be compiled here has no code either: its error is reported when it is asked for. */
-static void compile_kernel(struct ig_arena *arena, struct igc_job *job,
-                           const struct clang_output *from, size_t position, igc_done_fn *done,
-                           void *context) {
+static void compile_kernel(struct ig_arena *arena, const struct igc_batch *batch,
+                           const struct clang_output *from, size_t index) {
+    const struct igc_command *command = batch->command;
+    const size_t position = batch->first + index;
     struct ig_variant variant = {0};
     struct ig_error error = {0};
     struct ig_text own = {0};
     const char *warnings = from->warnings;
-    job->warnings = &own;
+    struct igc_job job = igc_job_of(command, batch->source, batch->kernels[index]);
+    job.warnings = &own;
     ingot_status status = from->module
-                              ? igc_compile_module(arena, from->module, job, &variant, &error)
-                              : compile_bitcode(arena, from, job, &variant, &error);
-    bool lacks_constant = status == INGOT_NOT_FOUND && !job->command->kernel_count;
-    if (lacks_constant && !job->command->jit) {
-        job->fill_constants = true;
-        status = compile_bitcode(arena, from, job, &variant, &error);
-        job->fill_constants = false;
+                              ? igc_compile_module(arena, from->module, command, &job,
+                                                   batch->emitted, &variant, &error)
+                              : compile_bitcode(arena, batch, from, &job, &variant, &error);
+    bool lacks_constant = status == INGOT_NOT_FOUND && !command->kernel_count;
+    if (lacks_constant && !command->jit) {
+        job.fill_constants = true;
+        status = compile_bitcode(arena, batch, from, &job, &variant, &error);
     }
     if (own.size) {
         warnings = ig_arena_printf(arena, "%s%s", warnings, ig_text_string(&own));
         warnings = warnings ? warnings : "";
     }
-    if (job->command->jit ? status : lacks_constant && !status) {
-        done(context, position, NULL, warnings, NULL);
+    if (command->jit ? status : lacks_constant && !status) {
+        batch->done(batch->context, position, NULL, warnings, NULL);
     } else {
-        done(context, position, status ? NULL : &variant, warnings, status ? &error : NULL);
+        batch->done(batch->context, position, status ? NULL : &variant, warnings,
+                    status ? &error : NULL);
     }
     ig_text_free(&own);
     ig_error_clear(&error);
@@ -259,19 +91,14 @@ static void compile_kernels_of(struct ig_arena *arena, const struct igc_batch *b
                                struct clang_output *from) {
     LLVMContextRef context = batch->apart ? LLVMContextCreate() : NULL;
     struct ig_error ignored = {0}; /* each kernel finds it for itself */
-    if (context && igc_module_parse(context, from->bitcode, from->size, &from->module, &ignored)) {
+    if (context && parse(context, from, &from->module, &ignored)) {
         from->module = NULL;
     }
     for (size_t i = 0; i < batch->count; i++) {
-        size_t position = batch->first + i;
-        if (batch->apart && !batch->apart(batch->context, position)) {
+        if (batch->apart && !batch->apart(batch->context, batch->first + i)) {
             continue;
         }
-        struct igc_job job = {.kernel = batch->kernels[i],
-                              .command = batch->command,
-                              .source = batch->source,
-                              .emitted = batch->emitted};
-        compile_kernel(arena, &job, from, position, batch->done, batch->context);
+        compile_kernel(arena, batch, from, i);
         if (batch->apart) {
             batch->end(batch->context);
         }
@@ -335,36 +162,6 @@ void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
 }
 
 /* ---- one source file ---- */
-
-ingot_status igc_read_source(struct ig_arena *arena, const char *path, const char **text,
-                             size_t *size, struct ig_error *error) {
-    char *bytes = NULL;
-    ingot_status status = INGOT_OK;
-    struct ig_text input = {0};
-    if (strcmp(path, "-")) {
-        status = ig_file_read(path, 0, &bytes, size, error);
-    } else {
-        char block[65536];
-        for (ssize_t got; (got = read(STDIN_FILENO, block, sizeof block)) > 0;) {
-            ig_text_append(&input, block, (size_t)got);
-        }
-        *size = input.size;
-    }
-    if (status) {
-        error->status = INGOT_IO_ERROR; /* a missing source is no missing kernel */
-        return INGOT_IO_ERROR;
-    }
-    *text = input.failed ? NULL : ig_arena_copy(arena, bytes ? bytes : input.data, *size);
-    free(bytes);
-    ig_text_free(&input);
-    if (*text && *size >= 3 && !memcmp(*text, "\xef\xbb\xbf", 3)) { /* UTF-8, an editor says */
-        *text += 3;
-        *size -= 3;
-    }
-    return *text ? INGOT_OK
-                 : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", *size,
-                           path);
-}
 
 /* Precompiled headers take some 13 MB each: with less than room for two of them, each compilation
  * would remove what the next one needs. */
@@ -542,7 +339,7 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
                                     const struct igc_command *command, const char *const *kernels,
                                     size_t count, struct igc_batch_result *result,
                                     struct ig_error *error) {
-    if (count == 1 || command->describe_only || (command->with_count && count <= FEW_KERNELS)) {
+    if (count == 1 || command->describe_only || (command->others->count && count <= FEW_KERNELS)) {
         return igc_compile_all(arena, source, command, kernels, count, NULL, result, error);
     }
     return (count <= FEW_KERNELS ? igc_compile_few : igc_compile_many)(
@@ -552,7 +349,7 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
 /* Leaves the command those of its targets whose bits are set. */
 static ingot_status pick_targets(struct ig_arena *arena, struct igc_command *command, uint32_t bits,
                                  struct ig_error *error) {
-    const struct igv_target **picked = ig_arena_array(arena, command->target_count, sizeof *picked);
+    const struct igc_target **picked = ig_arena_array(arena, command->target_count, sizeof *picked);
     if (!picked) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the variants");
     }

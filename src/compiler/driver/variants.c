@@ -130,37 +130,42 @@ static ingot_status add_to_group(struct list *l, const char *kernel, const struc
     return INGOT_OK;
 }
 
-/* sm_90a is for what has something of it: where there is code of another level for the card, only
- * lines that name it. */
-static bool is_special(const struct igc_command *command, const struct igv_target *target) {
+/* Of a target that is special, where there is code of another target of its back end, only lines
+ * that name it are compiled. */
+static bool is_by_name_only(const struct igc_command *command, const struct igc_target *target) {
     bool others = false;
     for (size_t i = 0; i < command->target_count; i++) {
-        const struct igv_target *other = command->targets[i];
-        others |= other->is_gpu && strncmp(other->name, "sm_90a", 6);
+        const struct igc_target *other = command->targets[i];
+        others |= other->backend == target->backend && !other->is_special;
     }
-    return others && !strncmp(target->name, "sm_90a", 6);
+    return others && target->is_special;
 }
 
-/* The level, or machine code for it. */
-static bool is_level(const char *word, const struct igv_target *target) {
-    const size_t length = strlen(word);
-    return !strncmp(word, target->name, length) &&
-           (!target->name[length] || !strcmp(target->name + length, ".cubin"));
+/* The level, or its code in another form. */
+static bool is_level(const char *word, const struct igc_target *target) {
+    return !strcmp(word, target->name) || (target->form_of && !strcmp(word, target->form_of));
+}
+
+static const struct igc_backend *find_backend(const char *name) {
+    size_t b = 0;
+    while (igc_backends[b] && strcmp(igc_backends[b]->name, name)) {
+        b++;
+    }
+    return igc_backends[b];
 }
 
 /* "cpu:", "cuda:", "sm_90:": the command's targets that the line is for. */
 static ingot_status read_targets(struct list *l, char *word, size_t length) {
     l->targets = 0;
     word[length - 1] = 0;
-    bool is_cpu = !strcmp(word, "cpu"), is_gpu = !strcmp(word, "cuda");
-    if (!is_cpu && !is_gpu && !igc_target_find(word)) {
+    const struct igc_backend *backend = find_backend(word);
+    if (!backend && !igc_target_find(word)) {
         return bad(l, "no \"cpu\", \"cuda\" or code level:", word);
     }
     for (size_t i = 0; i < l->command->target_count; i++) {
-        const struct igv_target *target = l->command->targets[i];
-        if (is_cpu   ? !target->is_gpu
-            : is_gpu ? target->is_gpu && !is_special(l->command, target)
-                     : is_level(word, target)) {
+        const struct igc_target *target = l->command->targets[i];
+        if (backend ? target->backend == backend && !is_by_name_only(l->command, target)
+                    : is_level(word, target)) {
             l->targets |= 1u << i;
         }
     }
@@ -173,7 +178,7 @@ static ingot_status add_variant(struct list *l, char *line) {
     size_t length = kernel ? strlen(kernel) : 0;
     l->targets = 0;
     for (size_t i = 0; i < l->command->target_count; i++) {
-        l->targets |= is_special(l->command, l->command->targets[i]) ? 0 : 1u << i;
+        l->targets |= is_by_name_only(l->command, l->command->targets[i]) ? 0 : 1u << i;
     }
     if (length && kernel[length - 1] == ':') {
         ingot_status status = read_targets(l, kernel, length);

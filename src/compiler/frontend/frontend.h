@@ -89,4 +89,11 @@ void igc_source_warn(const struct igc_source *source, const char *kernel, const 
                      struct ig_text *out, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Vector types as the prelude's users write them: vec<float, 4>, not the class behind it. */
+void igc_vector_names(const char *text, size_t size, struct ig_text *out);
+
+/* The text of a source file, or ("-") of stdin, without a byte-order mark. */
+ingot_status igc_read_source(struct ig_arena *arena, const char *path, const char **text,
+                             size_t *size, struct ig_error *error);
+
 #endif

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 enum state { UNSEEN, ACTIVE, DONE };
 

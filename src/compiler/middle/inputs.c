@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 static const char prefix[] = "__ingot_input_";
 

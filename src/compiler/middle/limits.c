@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 enum { APPLE_ARGUMENTS = 31, APPLE_THREADS = 1024, APPLE_THREADGROUP_BYTES = 32768 };
 

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/edit.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 static ingot_status no_memory(struct ig_error *error) {
     return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the loops of a kernel");

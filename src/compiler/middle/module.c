@@ -1,61 +1,10 @@
-/* LLVM modules: parsing, finding the kernel, and the runner that every pass goes through. */
-#include <llvm-c/Analysis.h>
-#include <llvm-c/BitReader.h>
+/* Finding the kernel in the front end's module, and making it the only one. */
 #include <llvm-c/Comdat.h>
-#include <llvm-c/Transforms/PassBuilder.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
+#include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
-
-static void ignore_diagnostic(LLVMDiagnosticInfoRef info, void *context) {
-    (void)info;
-    (void)context;
-}
-
-ingot_status igc_module_parse(LLVMContextRef context, const void *bitcode, size_t size,
-                              LLVMModuleRef *module, struct ig_error *error) {
-    double start = igc_time_now();
-    LLVMContextSetDiagnosticHandler(context, ignore_diagnostic, NULL);
-    LLVMMemoryBufferRef buffer =
-        LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode, size, "kernel.bc");
-    LLVMBool bad = LLVMParseBitcodeInContext2(context, buffer, module);
-    LLVMDisposeMemoryBuffer(buffer);
-    if (bad) {
-        return ig_fail(error, INGOT_INTERNAL_ERROR,
-                       "LLVM cannot read the %zu bytes of bitcode that clang made; are clang and "
-                       "the LLVM library of the same version?",
-                       size);
-    }
-    igc_time_add("parse bitcode", igc_time_now() - start);
-    return INGOT_OK;
-}
-
-void igc_forget_cpu(LLVMModuleRef module) {
-    static const char *const names[] = {"target-cpu",    "target-features",
-                                        "tune-cpu",      "min-legal-vector-width",
-                                        "frame-pointer", "stack-protector-buffer-size"};
-    igi_each_function(f, module) {
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, names[i],
-                                             (unsigned)strlen(names[i]));
-        }
-    }
-}
-
-/* The text of a constant string, looking through casts and offsets of zero. */
-const char *igc_constant_text(LLVMValueRef value, size_t *length) {
-    while (value && LLVMIsAConstantExpr(value)) {
-        value = LLVMGetOperand(value, 0);
-    }
-    LLVMValueRef init = value && LLVMIsAGlobalVariable(value) ? LLVMGetInitializer(value) : NULL;
-    if (!init || !LLVMIsAConstantDataSequential(init) || !LLVMIsConstantString(init)) {
-        return NULL;
-    }
-    return LLVMGetAsString(init, length);
-}
+#include "compiler/middle/middle.h"
 
 static LLVMValueRef strip_casts(LLVMValueRef value) {
     while (value && LLVMIsAConstantExpr(value)) {
@@ -147,46 +96,4 @@ void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel) {
                                                 INGOT_SPACE_THREADGROUP);
         }
     }
-}
-
-static bool listed(const char *variable, const char *name) {
-    const char *value = getenv(variable);
-    return value && (!strcmp(value, name) || !strcmp(value, "all"));
-}
-
-void igc_print_module(LLVMModuleRef module, struct ig_text *out) {
-    char *text = LLVMPrintModuleToString(module);
-    ig_text_puts(out, text);
-    LLVMDisposeMessage(text);
-}
-
-ingot_status igc_stage(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name,
-                       const char *pipeline, struct ig_error *error) {
-    double start = igc_time_now();
-    if (pipeline && !listed("INGOT_SKIP", name)) {
-        LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-        LLVMErrorRef failure = LLVMRunPasses(module, pipeline, machine, options);
-        LLVMDisposePassBuilderOptions(options);
-        if (failure) {
-            char *message = LLVMGetErrorMessage(failure);
-            ig_fail(error, INGOT_INTERNAL_ERROR, "the stage \"%s\" did not run: %s", name, message);
-            LLVMDisposeErrorMessage(message);
-            return INGOT_INTERNAL_ERROR;
-        }
-    }
-    if (listed("INGOT_DUMP", name)) {
-        char *text = LLVMPrintModuleToString(module);
-        fprintf(stderr, "; ---- after %s ----\n%s", name, text);
-        LLVMDisposeMessage(text);
-    }
-    char *message = NULL;
-    if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message)) {
-        ig_fail(error, INGOT_INTERNAL_ERROR, "the stage \"%s\" made invalid code: %s", name,
-                message);
-        LLVMDisposeMessage(message);
-        return INGOT_INTERNAL_ERROR;
-    }
-    LLVMDisposeMessage(message);
-    igc_time_add(name, igc_time_now() - start);
-    return INGOT_OK;
 }

@@ -15,9 +15,9 @@
 
 #include <llvm-c/Linker.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 enum { MIN_LEVELS = 2, MAX_LEVELS = 32, INSTRUCTION_BUDGET = 1000, NAME_SIZE = 4096 };
 

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 enum { PARAM_OPERANDS = 12, MAX_ORDINALS = 1024, MAX_INDEX = 0xffff, DEFAULT_THREADS = 1024 };
 

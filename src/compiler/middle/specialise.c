@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 static const char constant_prefix[] = "__ingot_fc_";
 static const char dynamic_prefix[] = "__ingot_dynamic_"; /* a global without a known value */
@@ -34,9 +34,9 @@ static bool constant_index(LLVMValueRef global, uint32_t *index) {
 }
 
 static const struct igc_value *find_value(const struct igc_job *job, uint32_t index) {
-    for (size_t i = 0; i < job->command->value_count; i++) {
-        if (job->command->values[i].index == index) {
-            return &job->command->values[i];
+    for (size_t i = 0; i < job->value_count; i++) {
+        if (job->values[i].index == index) {
+            return &job->values[i];
         }
     }
     return NULL;
@@ -71,7 +71,7 @@ static void fold_calls(LLVMModuleRef module, enum igi_builtin builtin, const str
 }
 
 static LLVMValueRef fold_fast_math(LLVMValueRef call, const struct igc_job *job) {
-    return LLVMConstInt(LLVMTypeOf(call), job->command->front.fast_math, false);
+    return LLVMConstInt(LLVMTypeOf(call), job->fast_math, false);
 }
 
 static LLVMValueRef fold_defined(LLVMValueRef call, const struct igc_job *job) {

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
-#include "compiler/frontend/msl/message_words.h"
+#include "compiler/middle/middle.h"
 
 /* Longer spellings first where one starts another. */
 static const struct {

@@ -27,7 +27,7 @@ static uint32_t argument_of(const struct igc_reflection *r, uint32_t kind, uint3
 
 /* ---- reads of references ---- */
 struct reads {
-    struct igp_kernel *kernel;
+    struct igc_kernel *kernel;
     LLVMTargetDataRef layout;
     uint32_t argument;
     uint64_t size;
@@ -35,20 +35,22 @@ struct reads {
 };
 
 static LLVMValueRef read_at_entry(struct reads *r, uint64_t offset, LLVMValueRef load) {
-    struct igp_kernel *k = r->kernel;
+    struct igc_kernel *k = r->kernel;
     LLVMTypeRef type = LLVMTypeOf(load);
     unsigned n = 0, align = LLVMGetAlignment(load);
-    while (n < k->read_count && (k->reads[n].argument != r->argument ||
-                                 k->reads[n].offset != offset || k->reads[n].type != type)) {
+    while (n < igp_facts(k)->read_count &&
+           (igp_facts(k)->reads[n].argument != r->argument ||
+            igp_facts(k)->reads[n].offset != offset || igp_facts(k)->reads[n].type != type)) {
         n++;
     }
-    if (n == k->read_count) {
-        struct igp_read *larger = realloc(k->reads, (n + 1u) * sizeof *larger);
+    if (n == igp_facts(k)->read_count) {
+        struct igp_read *larger = realloc(igp_facts(k)->reads, (n + 1u) * sizeof *larger);
         if (!larger) {
             return NULL;
         }
-        k->reads = larger;
-        k->reads[k->read_count++] = (struct igp_read){r->argument, (uint32_t)offset, type, align};
+        igp_facts(k)->reads = larger;
+        igp_facts(k)->reads[igp_facts(k)->read_count++] =
+            (struct igp_read){r->argument, (uint32_t)offset, type, align};
     }
     char name[32];
     snprintf(name, sizeof name, "nv.read.%u", n);
@@ -90,7 +92,7 @@ static bool hoist(struct reads *r, LLVMValueRef pointer, uint64_t offset) {
     return true;
 }
 
-static bool hoist_reads(struct igp_kernel *k, LLVMValueRef call, uint32_t argument) {
+static bool hoist_reads(struct igc_kernel *k, LLVMValueRef call, uint32_t argument) {
     const struct igc_reflection *r = k->reflection;
     const struct ig_argument *a = &r->arguments[argument];
     if (!a->is_reference || a->space != INGOT_SPACE_CONSTANT ||
@@ -105,7 +107,7 @@ static bool hoist_reads(struct igp_kernel *k, LLVMValueRef call, uint32_t argume
 }
 
 /* ---- addresses ---- */
-static ingot_status lower_argument(struct igp_kernel *k, LLVMValueRef call) {
+static ingot_status lower_argument(struct igc_kernel *k, LLVMValueRef call) {
     const struct igc_reflection *r = k->reflection;
     LLVMValueRef ordinal = LLVMGetOperand(call, 0);
     bool threadgroup = !strcmp(igp_callee(call), "__ingot_arg_threadgroup");
@@ -136,7 +138,7 @@ static ingot_status lower_argument(struct igp_kernel *k, LLVMValueRef call) {
     return INGOT_OK;
 }
 
-ingot_status igp_lower_arguments(struct igp_kernel *kernel) {
+enum igc_result igp_lower_arguments(struct igc_kernel *kernel) {
     LLVMValueRef *calls = igp_collect(kernel, is_argument);
     ingot_status status =
         calls ? INGOT_OK
@@ -144,5 +146,5 @@ ingot_status igp_lower_arguments(struct igp_kernel *kernel) {
     for (LLVMValueRef *call = calls; !status && *call; call++) {
         status = lower_argument(kernel, *call);
     }
-    return status;
+    return igc_result_of(status);
 }

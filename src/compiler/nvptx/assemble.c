@@ -46,7 +46,7 @@ static const void *with_note(struct ig_arena *arena, const char *bytes, size_t *
     return copy;
 }
 
-ingot_status igc_assemble(struct ig_arena *arena, const char *card, const void *ptx, size_t size,
+ingot_status igp_assemble(struct ig_arena *arena, const char *card, const void *ptx, size_t size,
                           const void **cubin, size_t *cubin_size, struct ig_error *error) {
     const char *named = getenv("INGOT_PTXAS");
     char *folder = NULL, *bytes = NULL;

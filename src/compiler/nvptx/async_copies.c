@@ -173,7 +173,7 @@ bool igp_other_objects(LLVMValueRef a, LLVMValueRef b) {
 }
 
 /* `size` bytes there and `other_size` here have none in common; 0: nobody knows how many. */
-static bool are_apart(struct igp_kernel *k, const struct ways *ways, LLVMValueRef pointer,
+static bool are_apart(struct igc_kernel *k, const struct ways *ways, LLVMValueRef pointer,
                       uint64_t size, LLVMValueRef other, uint64_t other_size) {
     int64_t at, other_at;
     LLVMValueRef base = igp_base_of(k, pointer, &at);
@@ -260,14 +260,14 @@ static LLVMValueRef tile_place(LLVMValueRef call) {
 }
 
 /* Is a place that is looked at or written, `size` bytes of it, none of a copy's? */
-static bool is_clear(struct igp_kernel *k, const struct ways *ways, const struct copy *copy,
+static bool is_clear(struct igc_kernel *k, const struct ways *ways, const struct copy *copy,
                      bool beyond, LLVMValueRef at, uint64_t size) {
     return beyond ? is_elsewhere(ways, at, copy->store)
                   : are_apart(k, ways, LLVMGetOperand(copy->store, 1), copy->bytes, at, size);
 }
 
 /* May a copy be under way while this is done, before its first barrier or (`beyond`) after it? */
-static bool is_harmless(struct igp_kernel *k, const struct ways *ways, LLVMValueRef in,
+static bool is_harmless(struct igc_kernel *k, const struct ways *ways, LLVMValueRef in,
                         const struct copy *copy, bool beyond) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
     LLVMValueRef at = NULL;
@@ -402,7 +402,7 @@ static bool find_elements(LLVMValueRef value, struct copy *copy) {
     return uses == LLVMGetVectorSize(LLVMTypeOf(copy->load));
 }
 
-static bool find_copy(struct igp_kernel *k, LLVMValueRef store, struct copy *copy) {
+static bool find_copy(struct igc_kernel *k, LLVMValueRef store, struct copy *copy) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
     LLVMValueRef value = LLVMGetOperand(store, 0);
     *copy = (struct copy){.store = store};
@@ -424,7 +424,7 @@ enum purpose { FIND_BLOCKS, CHECK, NOTE_ENDS };
 
 /* A walk from a copy to the next barriers or, `beyond` these, to those after them. */
 struct walk {
-    struct igp_kernel *k;
+    struct igc_kernel *k;
     const struct copy *copy;
     struct ways ways;
     const struct walk *before; /* of a walk beyond: that to the barrier */
@@ -503,7 +503,7 @@ static void note_waits(struct walk *walk, struct walk *beyond, struct copy *copy
 
 /* ---- code ---- */
 /* An instruction as it stands in PTX, which LLVM neither removes nor moves over other accesses. */
-static void build_asm(struct igp_kernel *k, const char *text, const char *constraints,
+static void build_asm(struct igc_kernel *k, const char *text, const char *constraints,
                       LLVMValueRef *args, unsigned count) {
     LLVMTypeRef types[3];
     for (unsigned i = 0; i < count; i++) {
@@ -515,7 +515,7 @@ static void build_asm(struct igp_kernel *k, const char *text, const char *constr
     LLVMBuildCall2(k->builder, type, code, args, count, "");
 }
 
-static void make_async(struct igp_kernel *k, const struct copy *copy) {
+static void make_async(struct igc_kernel *k, const struct copy *copy) {
     static const char *const texts[2][3] = {{"cp.async.ca.shared.global [$0], [$1], 4;",
                                              "cp.async.ca.shared.global [$0], [$1], 8;",
                                              "cp.async.cg.shared.global [$0], [$1], 16;"},
@@ -542,8 +542,8 @@ static void make_async(struct igp_kernel *k, const struct copy *copy) {
     }
     LLVMPositionBuilderBefore(k->builder, copy->store);
     LLVMValueRef to = LLVMGetOperand(copy->store, 1);
-    to = k->has_quads ? igp_swizzled(k->builder, LLVMGetModuleDataLayout(k->module), to)
-                      : LLVMBuildPtrToInt(k->builder, to, i32, "");
+    to = igp_facts(k)->has_quads ? igp_swizzled(k->builder, LLVMGetModuleDataLayout(k->module), to)
+                                 : LLVMBuildPtrToInt(k->builder, to, i32, "");
     LLVMValueRef args[] = {to, from, bytes};
     build_asm(k, texts[copy->phi != NULL][copy->bytes / 8],
               copy->phi ? "r,l,r,~{memory}" : "r,l,~{memory}", args, copy->phi ? 3 : 2);
@@ -564,7 +564,7 @@ static bool copies_word(LLVMValueRef in) {
 
 /* Before each barrier. Where only copies of which nobody knows yet were begun since the one before,
  * those before that are waited for. */
-static void build_waits(struct igp_kernel *k, const struct waits *waits) {
+static void build_waits(struct igc_kernel *k, const struct waits *waits) {
     for (size_t i = 0; waits->all[i]; i++) {
         LLVMValueRef *some = waits->some;
         while (*some && *some != waits->all[i]) {
@@ -585,9 +585,9 @@ static void forget(LLVMValueRef *list) {
     }
 }
 
-static bool make_room(struct igp_kernel *k, struct walk *walk) {
+static bool make_room(struct igc_kernel *k, struct walk *walk) {
     walk->ways.blocks =
-        ig_arena_array(k->arena, LLVMCountBasicBlocks(k->body), sizeof *walk->ways.blocks);
+        ig_arena_array(k->arena, LLVMCountBasicBlocks(k->function), sizeof *walk->ways.blocks);
     walk->ends = igp_collect(k, igp_is_wait);
     if (walk->ends) {
         forget(walk->ends);
@@ -595,15 +595,16 @@ static bool make_room(struct igp_kernel *k, struct walk *walk) {
     return walk->ways.blocks && walk->ends;
 }
 
-ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) {
-    LLVMValueRef *words = igp_collect(k, copies_word);
-    if (words && *words) {
-        ingot_status status = igc_stage(k->module, machine, "nvptx-vectors",
-                                        "function(load-store-vectorizer)", k->error);
-        if (status) {
-            return status;
+bool igp_copies_words(const struct igc_kernel *k) {
+    igi_each_instruction(in, k->function) {
+        if (copies_word(in)) {
+            return true;
         }
     }
+    return false;
+}
+
+enum igc_result igp_copy_async(struct igc_kernel *k) {
     LLVMValueRef *stores = igp_collect(k, is_store);
     size_t count = 0;
     while (stores && stores[count]) {
@@ -612,9 +613,10 @@ ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) 
     struct copy *copies = ig_arena_array(k->arena, count + 1, sizeof *copies);
     struct walk walk = {.k = k}, beyond = {.k = k, .before = &walk};
     struct waits waits;
-    if (!words || !stores || !copies || !make_room(k, &walk) || !make_room(k, &beyond) ||
+    if (!stores || !copies || !make_room(k, &walk) || !make_room(k, &beyond) ||
         !(waits.all = igp_collect(k, igp_is_wait)) || !(waits.some = igp_collect(k, igp_is_wait))) {
-        return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies");
+        return igc_result_of(
+            ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies"));
     }
     forget(waits.all);
     forget(waits.some);
@@ -631,5 +633,5 @@ ingot_status igp_copy_async(struct igp_kernel *k, LLVMTargetMachineRef machine) 
         }
     }
     build_waits(k, &waits);
-    return INGOT_OK;
+    return count ? IGC_CHANGED : IGC_UNCHANGED;
 }

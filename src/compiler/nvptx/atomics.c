@@ -22,7 +22,7 @@ static LLVMValueRef uncast(LLVMValueRef value, LLVMTypeKind from) {
 }
 
 /* The addend, when `sum` is float(seen) plus or minus something. */
-static LLVMValueRef addend_of(struct igp_kernel *k, LLVMValueRef sum, LLVMValueRef seen) {
+static LLVMValueRef addend_of(struct igc_kernel *k, LLVMValueRef sum, LLVMValueRef seen) {
     LLVMOpcode opcode = LLVMIsAInstruction(sum) ? LLVMGetInstructionOpcode(sum) : LLVMRet;
     if (opcode != LLVMFAdd && opcode != LLVMFSub) {
         return NULL;
@@ -55,7 +55,7 @@ static void drop_sum(LLVMValueRef wanted, LLVMValueRef sum, LLVMValueRef seen, L
     }
 }
 
-static void lower_exchange(struct igp_kernel *k, LLVMValueRef exchange) {
+static void lower_exchange(struct igc_kernel *k, LLVMValueRef exchange) {
     LLVMValueRef pointer = LLVMGetOperand(exchange, 0), seen = LLVMGetOperand(exchange, 1);
     LLVMValueRef wanted = LLVMGetOperand(exchange, 2), sum = uncast(wanted, LLVMFloatTypeKind);
     LLVMBasicBlockRef block = LLVMGetInstructionParent(exchange);
@@ -96,9 +96,10 @@ static void lower_exchange(struct igp_kernel *k, LLVMValueRef exchange) {
     LLVMInstructionEraseFromParent(seen);
 }
 
-void igp_lower_atomics(struct igp_kernel *kernel) {
+enum igc_result igp_lower_atomics(struct igc_kernel *kernel) {
     LLVMValueRef *found = igp_collect(kernel, is_exchange);
     for (LLVMValueRef *in = found; in && *in; in++) {
         lower_exchange(kernel, *in);
     }
+    return found ? IGC_CHANGED : igc_result_of(igc_out_of_memory(kernel));
 }

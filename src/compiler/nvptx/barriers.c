@@ -33,7 +33,7 @@ struct missing {
     bool some;
 };
 
-static ingot_status look(struct igp_kernel *kernel, const struct igp_flow *flow, void *context) {
+static ingot_status look(struct igc_kernel *kernel, const struct igp_flow *flow, void *context) {
     (void)kernel;
     struct missing *missing = context;
     for (LLVMValueRef *call = missing->calls; *call; call++) {
@@ -44,7 +44,7 @@ static ingot_status look(struct igp_kernel *kernel, const struct igp_flow *flow,
 
 /* What SIMD-groups compute together from what is the same for all of them, as the total of a row,
  * is the same for all only if they are all whole: the kernel may promise that. */
-static ingot_status find(struct igp_kernel *kernel, struct missing *missing) {
+static ingot_status find(struct igc_kernel *kernel, struct missing *missing) {
     if (!kernel->reflection->whole_simdgroups) {
         return igp_with_flow_among(kernel, IGP_AMONG_THREADS, look, missing);
     }
@@ -53,10 +53,10 @@ static ingot_status find(struct igp_kernel *kernel, struct missing *missing) {
 }
 
 /* SIMD-groups that miss one barrier may meet the others at the next: all count, or none does. */
-ingot_status igp_check_barriers(struct igp_kernel *kernel) {
+enum igc_result igp_check_barriers(struct igc_kernel *kernel) {
     struct missing missing = {.calls = igp_collect(kernel, is_group_barrier)};
     if (!missing.calls) {
-        return ig_fail(kernel->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's barriers");
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     ingot_status status = *missing.calls ? find(kernel, &missing) : INGOT_OK;
     for (LLVMValueRef *call = missing.calls; !status && missing.some && *call; call++) {
@@ -64,7 +64,7 @@ ingot_status igp_check_barriers(struct igp_kernel *kernel) {
         LLVMSetOperand(*call, LLVMGetNumArgOperands(*call),
                        igp_declare(kernel, COUNTED_BARRIER, type, false));
     }
-    return status;
+    return status ? IGC_FAILED : missing.some ? IGC_CHANGED : IGC_UNCHANGED;
 }
 
 /* ---- the code ---- */
@@ -189,12 +189,12 @@ static void write_say(struct ig_text *out) {
                    offsetof(struct ingot_cuda_failure, came));
 }
 
-static bool notices(const struct igp_kernel *kernel) {
+static bool notices(const struct igc_kernel *kernel) {
     return LLVMGetNamedFunction(kernel->module, COUNTED_BARRIER ".all") ||
            LLVMGetNamedFunction(kernel->module, COUNTED_BARRIER ".some");
 }
 
-void igp_write_stop(const struct igp_kernel *kernel, struct ig_text *out) {
+void igp_write_stop(const struct igc_kernel *kernel, struct ig_text *out) {
     if (!notices(kernel)) {
         return;
     }
@@ -223,15 +223,14 @@ static LLVMBasicBlockRef make_end(LLVMBuilderRef builder, LLVMValueRef entry, LL
     return end;
 }
 
-bool igp_join_stops(LLVMModuleRef module) {
-    LLVMValueRef stop = LLVMGetNamedFunction(module, "nv.stop");
-    LLVMValueRef say = LLVMGetNamedFunction(module, "nv.say");
+enum igc_result igp_join_stops(struct igc_kernel *kernel) {
+    LLVMValueRef stop = LLVMGetNamedFunction(kernel->module, "nv.stop");
+    LLVMValueRef say = LLVMGetNamedFunction(kernel->module, "nv.say"), phis[2];
     if (!stop || !say) {
-        return false;
+        return IGC_UNCHANGED;
     }
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL), phis[2];
-    LLVMBasicBlockRef end = make_end(builder, entry, say, phis);
+    LLVMBuilderRef builder = kernel->builder;
+    LLVMBasicBlockRef end = make_end(builder, kernel->function, say, phis);
     for (LLVMUseRef use = LLVMGetFirstUse(stop); use; use = LLVMGetFirstUse(stop)) {
         LLVMValueRef call = LLVMGetUser(use);
         LLVMBasicBlockRef from = LLVMGetInstructionParent(call);
@@ -245,6 +244,5 @@ bool igp_join_stops(LLVMModuleRef module) {
         LLVMBuildBr(builder, end);
     }
     LLVMDeleteFunction(stop);
-    LLVMDisposeBuilder(builder);
-    return true;
+    return IGC_CHANGED;
 }

@@ -67,18 +67,18 @@ static bool is_conversion(LLVMValueRef in) {
     return LLVMGetTypeKind(type) == LLVMFloatTypeKind;
 }
 
-void igp_bfloats(LLVMModuleRef module) {
-    LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
-    igi_each_instruction_safe(in, entry) {
+enum igc_result igp_bfloats(struct igc_kernel *kernel) {
+    enum igc_result result = IGC_UNCHANGED;
+    igi_each_instruction_safe(in, kernel->function) {
         if (!is_conversion(in)) {
             continue;
         }
-        LLVMPositionBuilderBefore(builder, in);
-        LLVMValueRef value = converted(builder, in);
+        LLVMPositionBuilderBefore(kernel->builder, in);
+        LLVMValueRef value = converted(kernel->builder, in);
         if (value) {
             igi_replace(in, value);
+            result = IGC_CHANGED;
         }
     }
-    LLVMDisposeBuilder(builder);
+    return result;
 }

@@ -120,16 +120,14 @@ static void remove_marks(LLVMBasicBlockRef block) {
     }
 }
 
-void igp_hints(LLVMModuleRef module) {
-    struct hinting h = {.context = LLVMGetModuleContext(module),
-                        .entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL)};
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
-    h.builder = LLVMCreateBuilderInContext(h.context);
+enum igc_result igp_hints(struct igc_kernel *kernel) {
+    struct hinting h = {
+        .context = kernel->context, .entry = kernel->function, .builder = kernel->builder};
     igi_each_block(b, h.entry) {
-        replace_loads(&h, b, layout);
+        replace_loads(&h, b, kernel->layout);
     }
     igi_each_block(b, h.entry) {
         remove_marks(b);
     }
-    LLVMDisposeBuilder(h.builder);
+    return IGC_CHANGED;
 }

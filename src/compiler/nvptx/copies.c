@@ -20,12 +20,12 @@ static uint64_t alignment(LLVMValueRef call, unsigned operand) {
 }
 
 /* An integer, or two or four of 32 bits. */
-static LLVMTypeRef type_of(const struct igp_kernel *k, uint64_t bytes) {
+static LLVMTypeRef type_of(const struct igc_kernel *k, uint64_t bytes) {
     return bytes <= 4 ? LLVMIntTypeInContext(k->context, (unsigned)bytes * 8)
                       : LLVMVectorType(LLVMInt32TypeInContext(k->context), (unsigned)bytes / 4);
 }
 
-static LLVMValueRef at(struct igp_kernel *k, LLVMValueRef pointer, uint64_t offset) {
+static LLVMValueRef at(struct igc_kernel *k, LLVMValueRef pointer, uint64_t offset) {
     LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(k->context), offset, false);
     return LLVMBuildInBoundsGEP2(k->builder, LLVMInt8TypeInContext(k->context), pointer, &index, 1,
                                  "");
@@ -46,7 +46,7 @@ bool igp_is_small_copy(LLVMValueRef in) {
            LLVMConstIntGetZExtValue(length) / common_alignment(in) + 5 <= MAX_PARTS;
 }
 
-static void lower_copy(struct igp_kernel *k, LLVMValueRef call) {
+static void lower_copy(struct igc_kernel *k, LLVMValueRef call) {
     LLVMValueRef to = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1);
     if (!igp_is_small_copy(call)) {
         return;
@@ -73,11 +73,13 @@ static void lower_copy(struct igp_kernel *k, LLVMValueRef call) {
     LLVMInstructionEraseFromParent(call);
 }
 
-ingot_status igp_lower_copies(struct igp_kernel *kernel) {
+enum igc_result igp_lower_copies(struct igc_kernel *kernel) {
     LLVMValueRef *calls = igp_collect(kernel, is_copy);
     for (LLVMValueRef *call = calls; call && *call; call++) {
         lower_copy(kernel, *call);
     }
-    return calls ? INGOT_OK
-                 : ig_fail(kernel->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's copies");
+    if (!calls) {
+        return igc_result_of(igc_out_of_memory(kernel));
+    }
+    return *calls ? IGC_CHANGED : IGC_UNCHANGED;
 }

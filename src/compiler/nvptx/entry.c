@@ -107,14 +107,14 @@ static void write_sizes(struct ig_text *out) {
 }
 
 /* Both ways of reading what the kernel wants to know of `constant` references. */
-static void write_reads(const struct igp_kernel *k, struct ig_text *out) {
+static void write_reads(const struct igc_kernel *k, struct ig_text *out) {
     const struct igc_reflection *r = k->reflection;
     ig_text_puts(out, "  %fl0 = and i32 %flags, 1\n"
                       "  %near = icmp ne i32 %fl0, 0\n"
                       "  br i1 %near, label %inline, label %elsewhere\n"
                       "inline:\n");
-    for (unsigned i = 0; i < k->read_count; i++) {
-        const struct igp_read *read = &k->reads[i];
+    for (unsigned i = 0; i < igp_facts(k)->read_count; i++) {
+        const struct igp_read *read = &igp_facts(k)->reads[i];
         uint32_t room;
         uint32_t at =
             ingot_cuda_inline_offset(r->arguments, r->argument_count, read->argument, &room);
@@ -127,8 +127,8 @@ static void write_reads(const struct igp_kernel *k, struct ig_text *out) {
         LLVMDisposeMessage(type);
     }
     ig_text_puts(out, "  br label %run\nelsewhere:\n");
-    for (unsigned i = 0; i < k->read_count; i++) {
-        const struct igp_read *read = &k->reads[i];
+    for (unsigned i = 0; i < igp_facts(k)->read_count; i++) {
+        const struct igp_read *read = &igp_facts(k)->reads[i];
         char *type = LLVMPrintTypeToString(read->type);
         ig_text_printf(out,
                        "  %%ea%u = call ptr @nv.constant(i32 %u)\n"
@@ -139,8 +139,8 @@ static void write_reads(const struct igp_kernel *k, struct ig_text *out) {
         LLVMDisposeMessage(type);
     }
     ig_text_puts(out, "  br label %run\nrun:\n");
-    for (unsigned i = 0; i < k->read_count; i++) {
-        char *type = LLVMPrintTypeToString(k->reads[i].type);
+    for (unsigned i = 0; i < igp_facts(k)->read_count; i++) {
+        char *type = LLVMPrintTypeToString(igp_facts(k)->reads[i].type);
         ig_text_printf(out,
                        "  %%nv.read.%u = phi %s [ %%iv%u, %%inline ], [ %%ev%u, %%elsewhere ]\n", i,
                        type, i, i);
@@ -150,7 +150,7 @@ static void write_reads(const struct igp_kernel *k, struct ig_text *out) {
 
 /* Places in threadgroup memory that are not where quads.c wants them are nobody's fault but the
  * host code's. */
-static void write_check(const struct igp_kernel *k, struct ig_text *out) {
+static void write_check(const struct igc_kernel *k, struct ig_text *out) {
     const struct igc_reflection *r = k->reflection;
     const uint32_t slots =
         ingot_cuda_slots(r->arguments, r->argument_count, INGOT_ARGUMENT_THREADGROUP);
@@ -173,17 +173,18 @@ static void write_check(const struct igp_kernel *k, struct ig_text *out) {
                    slots);
 }
 
-static void write_call(const struct igp_kernel *k, struct ig_text *out) {
+static void write_call(const struct igc_kernel *k, struct ig_text *out) {
     ig_text_puts(out, "  call void @nv.body(");
-    for (unsigned i = 0; i < LLVMCountParams(k->body); i++) {
-        char *type = LLVMPrintTypeToString(LLVMTypeOf(LLVMGetParam(k->body, i)));
+    for (unsigned i = 0; i < LLVMCountParams(k->function); i++) {
+        char *type = LLVMPrintTypeToString(LLVMTypeOf(LLVMGetParam(k->function, i)));
         ig_text_printf(out, "%s%s poison", i ? ", " : "", type);
         LLVMDisposeMessage(type);
     }
     ig_text_puts(out, ")\n  br label %exit\nexit:\n  ret void\n}\n");
 }
 
-void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text *out) {
+void igp_write_entry(const struct igc_kernel *kernel, struct ig_text *out) {
+    const bool waits = igp_target(kernel)->waits_for_kernels;
     const struct igc_reflection *r = kernel->reflection;
     ig_text_printf(out,
                    "define void @" INGOT_CUDA_KERNEL_SYMBOL
@@ -199,24 +200,25 @@ void igp_write_entry(const struct igp_kernel *kernel, bool waits, struct ig_text
     ig_text_puts(out, "  %nv.rows = mul i32 %nv.size.0, %nv.size.1\n"
                       "  %nv.count = mul i32 %nv.rows, %nv.size.2\n"
                       "  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n");
-    ig_text_puts(out, kernel->permuted ? permuted_index : same_index);
+    ig_text_puts(out, igp_facts(kernel)->permuted ? permuted_index : same_index);
     ig_text_puts(out, "  %inside = icmp ult i32 %nv.t, %nv.count\n"
                       "  br i1 %inside, label %start, label %outside\n"
                       "outside:\n" /* at once: barriers do not wait for these threads */
                       "  call void @llvm.nvvm.exit()\n"
                       "  unreachable\n");
     ig_text_puts(out, positions);
-    if (kernel->read_count) {
+    if (igp_facts(kernel)->read_count) {
         write_reads(kernel, out);
     }
-    if (kernel->has_quads) {
+    if (igp_facts(kernel)->has_quads) {
         write_check(kernel, out);
     }
     write_call(kernel, out);
     /* Told only a limit, ptxas would make room for two threadgroups of that size. */
     ig_text_printf(out, "!nvvm.annotations = !{!90001%s%s%s}\n",
-                   kernel->has_quads ? ", !90005" : "",
-                   r->max_threads < UNLIMITED_THREADS && !kernel->has_quads ? ", !90002" : "",
+                   igp_facts(kernel)->has_quads ? ", !90005" : "",
+                   r->max_threads < UNLIMITED_THREADS && !igp_facts(kernel)->has_quads ? ", !90002"
+                                                                                       : "",
                    r->threads_at_once                   ? ", !90004"
                    : r->max_threads < UNLIMITED_THREADS ? ", !90003"
                                                         : "");

@@ -34,11 +34,11 @@ struct open {
     unsigned depth;
 };
 
-static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct open *open,
+static unsigned zeros_of(struct igc_kernel *k, LLVMValueRef value, const struct open *open,
                          unsigned depth);
 
 /* Of what loops hand on: a phi that comes back to itself adds nothing. */
-static unsigned zeros_of_phi(struct igp_kernel *k, LLVMValueRef phi, const struct open *open,
+static unsigned zeros_of_phi(struct igc_kernel *k, LLVMValueRef phi, const struct open *open,
                              unsigned depth) {
     const struct open own = {phi, open, open ? open->depth + 1 : 1};
     unsigned zeros = 63;
@@ -55,7 +55,7 @@ static unsigned zeros_of_phi(struct igp_kernel *k, LLVMValueRef phi, const struc
     return zeros;
 }
 
-static unsigned zeros_of_element(struct igp_kernel *k, LLVMValueRef pointer,
+static unsigned zeros_of_element(struct igc_kernel *k, LLVMValueRef pointer,
                                  const struct open *open, unsigned depth) {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(pointer);
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
@@ -72,7 +72,7 @@ static unsigned zeros_of_element(struct igp_kernel *k, LLVMValueRef pointer,
 }
 
 /* How many of the lowest bits of a number or an address are 0 for sure. */
-static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct open *open,
+static unsigned zeros_of(struct igc_kernel *k, LLVMValueRef value, const struct open *open,
                          unsigned depth) {
     if (depth > MAX_DEPTH) {
         return 0;
@@ -127,7 +127,7 @@ static unsigned zeros_of(struct igp_kernel *k, LLVMValueRef value, const struct 
     }
 }
 
-LLVMValueRef igp_base_of(struct igp_kernel *k, LLVMValueRef pointer, int64_t *offset) {
+LLVMValueRef igp_base_of(struct igc_kernel *k, LLVMValueRef pointer, int64_t *offset) {
     return igp_base_in(LLVMGetModuleDataLayout(k->module), pointer, offset);
 }
 
@@ -199,7 +199,7 @@ bool igp_find_elements(LLVMValueRef word, LLVMValueRef *elements) {
     return true;
 }
 
-bool igp_find_tile(struct igp_kernel *k, LLVMValueRef word, struct igp_tile *tile) {
+bool igp_find_tile(struct igc_kernel *k, LLVMValueRef word, struct igp_tile *tile) {
     LLVMValueRef elements[2];
     if (!igp_find_elements(word, elements)) {
         return false;
@@ -244,7 +244,7 @@ struct joined {
     struct joined *next;
 };
 
-static LLVMValueRef build_load(struct igp_kernel *k, const struct igp_tile *tiles, unsigned count,
+static LLVMValueRef build_load(struct igc_kernel *k, const struct igp_tile *tiles, unsigned count,
                                bool turned, LLVMValueRef last) {
     static const char *const names[2][2] = {{"nv.ldmatrix.x2", "nv.ldmatrix.x2.trans"},
                                             {"nv.ldmatrix.x4", "nv.ldmatrix.x4.trans"}};
@@ -263,7 +263,7 @@ static LLVMValueRef build_load(struct igp_kernel *k, const struct igp_tile *tile
 
 /* The words of an operand, of `count` tiles, by one instruction, built before `place` at the
  * latest; each may be a call of nv.turn. Others stay as they are. */
-static ingot_status join(struct igp_kernel *k, struct joined **list, LLVMValueRef *words,
+static ingot_status join(struct igc_kernel *k, struct joined **list, LLVMValueRef *words,
                          unsigned count, LLVMValueRef place) {
     LLVMValueRef loads[MAX_TILES] = {NULL};
     struct igp_tile tiles[MAX_TILES];
@@ -330,7 +330,7 @@ static bool is_tile_phi(LLVMValueRef value) {
 }
 
 /* The phi of words for one of tiles, and for those that come to it; NULL: no memory. */
-static LLVMValueRef words_of(struct igp_kernel *k, struct word_phi **list, LLVMValueRef tiles,
+static LLVMValueRef words_of(struct igc_kernel *k, struct word_phi **list, LLVMValueRef tiles,
                              bool turned) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     struct word_phi *known = *list;
@@ -379,7 +379,7 @@ static LLVMValueRef phi_of(LLVMValueRef element, uint64_t number) {
 }
 
 /* Takes the phi of words for a word that is made of a phi's two elements. */
-static ingot_status find_word_phi(struct igp_kernel *k, struct word_phi **list,
+static ingot_status find_word_phi(struct igc_kernel *k, struct word_phi **list,
                                   LLVMValueRef *word) {
     LLVMValueRef elements[2];
     const bool turned = !strcmp(igp_callee(*word), "nv.turn");
@@ -396,7 +396,7 @@ static ingot_status find_word_phi(struct igp_kernel *k, struct word_phi **list,
 }
 
 /* The same as join where a loop hands an operand on: for each way into the loop. */
-static ingot_status join_phis(struct igp_kernel *k, struct joined **list, LLVMValueRef *phis,
+static ingot_status join_phis(struct igc_kernel *k, struct joined **list, LLVMValueRef *phis,
                               unsigned count, unsigned depth) {
     if (depth > MAX_PHIS) {
         return INGOT_OK;
@@ -430,7 +430,7 @@ static ingot_status join_phis(struct igp_kernel *k, struct joined **list, LLVMVa
 }
 
 /* Operands of a product from `first` on. */
-static ingot_status join_operand(struct igp_kernel *k, struct joined **list, struct word_phi **phis,
+static ingot_status join_operand(struct igc_kernel *k, struct joined **list, struct word_phi **phis,
                                  LLVMValueRef call, unsigned first, unsigned count) {
     LLVMValueRef words[MAX_TILES];
     ingot_status status = INGOT_OK;
@@ -466,7 +466,7 @@ static bool can_pair(const struct joined *a, const struct joined *b) {
 }
 
 /* The words of a load of two tiles are those of one of four from `first` on. */
-static void replace_words(struct igp_kernel *k, LLVMValueRef call, LLVMValueRef four,
+static void replace_words(struct igc_kernel *k, LLVMValueRef call, LLVMValueRef four,
                           unsigned first) {
     for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
         LLVMValueRef word = LLVMGetUser(use);
@@ -478,7 +478,7 @@ static void replace_words(struct igp_kernel *k, LLVMValueRef call, LLVMValueRef 
 }
 
 /* `a` is before `b`. */
-static void load_both(struct igp_kernel *k, const struct joined *a, const struct joined *b) {
+static void load_both(struct igc_kernel *k, const struct joined *a, const struct joined *b) {
     struct igp_tile tiles[MAX_TILES];
     for (unsigned i = 0; i < MAX_TILES; i++) {
         LLVMValueRef call = i < 2 ? a->call : b->call;
@@ -493,7 +493,7 @@ static void load_both(struct igp_kernel *k, const struct joined *a, const struct
 }
 
 /* Neighbours in the list, which has the last one first. */
-static void pair_loads(struct igp_kernel *k, struct joined *list) {
+static void pair_loads(struct igc_kernel *k, struct joined *list) {
     while (list) {
         struct joined *before = list->next;
         while (before && before->loads[2]) {
@@ -507,7 +507,7 @@ static void pair_loads(struct igp_kernel *k, struct joined *list) {
     }
 }
 
-ingot_status igp_join_loads(struct igp_kernel *k) {
+enum igc_result igp_join_loads(struct igc_kernel *k) {
     LLVMValueRef *calls = igp_collect(k, igp_is_register_product);
     struct joined *list = NULL;
     struct word_phi *phis = NULL;
@@ -522,5 +522,5 @@ ingot_status igp_join_loads(struct igp_kernel *k) {
     if (!status) {
         pair_loads(k, list);
     }
-    return status;
+    return igc_result_of(status);
 }

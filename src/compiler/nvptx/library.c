@@ -91,7 +91,7 @@ static const char permuted_lanes[] =
     "  ret i32 %b\n}\n";
 
 /* ---- arguments ---- */
-static void write_arguments(const struct igp_kernel *k, struct ig_text *out) {
+static void write_arguments(const struct igc_kernel *k, struct ig_text *out) {
     const struct igc_reflection *r = k->reflection;
     ig_text_printf(out,
                    "define internal i64 @nv.address(i32 %%slot) " INLINE " {\n"
@@ -319,11 +319,12 @@ static void write_tile_function(const char *name, struct ig_text *out) {
 
 /* ---- all of it ---- */
 /* What was written before a barrier of the threadgroup is what the matrix units see after it. */
-static void write_body(const struct igp_kernel *k, const char *name, const char *body,
+static void write_body(const struct igc_kernel *k, const char *name, const char *body,
                        struct ig_text *out) {
     static const char label[] = "group:\n";
-    const char *group =
-        k->has_quads && !strncmp(name, "__ingot_barrier", 15) ? strstr(body, label) : NULL;
+    const char *group = igp_facts(k)->has_quads && !strncmp(name, "__ingot_barrier", 15)
+                            ? strstr(body, label)
+                            : NULL;
     if (group) {
         group += sizeof label - 1;
         ig_text_append(out, body, (size_t)(group - body));
@@ -334,7 +335,7 @@ static void write_body(const struct igp_kernel *k, const char *name, const char 
     ig_text_puts(out, body);
 }
 
-static void write_function(const struct igp_kernel *k, const char *name, struct ig_text *out) {
+static void write_function(const struct igc_kernel *k, const char *name, struct ig_text *out) {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (!strcmp(functions[i].name, name)) {
             ig_text_puts(out, "define internal ");
@@ -365,10 +366,10 @@ static void write_function(const struct igp_kernel *k, const char *name, struct 
 }
 
 /* Dynamic threadgroup memory, the log and the place for failures, where the kernel has them. */
-static void write_memory(const struct igp_kernel *kernel, struct ig_text *out) {
+static void write_memory(const struct igc_kernel *kernel, struct ig_text *out) {
     if (!LLVMGetNamedGlobal(kernel->module, "ingot_dynamic")) {
         ig_text_printf(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align %u\n",
-                       kernel->has_quads ? 1024 : 16);
+                       igp_facts(kernel)->has_quads ? 1024 : 16);
     }
     if (LLVMGetNamedFunction(kernel->module, "__ingot_log") ||
         LLVMGetNamedFunction(kernel->module, "__ingot_too_deep")) {
@@ -377,10 +378,10 @@ static void write_memory(const struct igp_kernel *kernel, struct ig_text *out) {
     igp_write_stop(kernel, out);
 }
 
-void igp_write_library(const struct igp_kernel *kernel, struct ig_text *out) {
+void igp_write_library(const struct igc_kernel *kernel, struct ig_text *out) {
     ig_text_puts(out, common);
     write_memory(kernel, out);
-    ig_text_puts(out, kernel->permuted ? permuted_lanes : same_lanes);
+    ig_text_puts(out, igp_facts(kernel)->permuted ? permuted_lanes : same_lanes);
     ig_text_puts(out, tile_place);
     write_arguments(kernel, out);
     igi_each_function(f, kernel->module) {

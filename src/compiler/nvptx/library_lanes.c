@@ -168,14 +168,14 @@ static const char *redux_of(const char *name, const struct scalar *s) {
 }
 
 /* ---- reductions ---- */
-static unsigned hardware_distance(const struct igp_kernel *k, unsigned distance) {
-    if (!k->permuted) {
+static unsigned hardware_distance(const struct igc_kernel *k, unsigned distance) {
+    if (!igp_facts(k)->permuted) {
         return distance;
     }
     return (distance & 17) | (distance & 6) << 1 | (distance & 8) >> 2;
 }
 
-static void write_reduction(const struct igp_kernel *k, const char *name, const struct scalar *s,
+static void write_reduction(const struct igc_kernel *k, const char *name, const struct scalar *s,
                             struct ig_text *out) {
     const char *type = s->type, *redux = redux_of(name, s);
     ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, name, type,
@@ -255,7 +255,7 @@ static void write_prefix_end(const char *name, const struct scalar *s, const cha
 
 /* Lanes add what the lane below has, then what the lane that that one added has, and so on:
  * the distance in active lanes doubles. */
-static void write_prefix(const struct igp_kernel *k, const char *name, const struct scalar *s,
+static void write_prefix(const struct igc_kernel *k, const char *name, const struct scalar *s,
                          struct ig_text *out) {
     const char *type = s->type;
     ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, name, type,
@@ -270,7 +270,7 @@ static void write_prefix(const struct igp_kernel *k, const char *name, const str
                         "  %%has = icmp ne i32 %%lower, 0\n"
                         "  %%p31 = and i32 %%p0, 31\n"
                         "  %%hp = call i32 @nv.hw(i32 %%p31)\n");
-    if (k->permuted) {
+    if (igp_facts(k)->permuted) {
         ig_text_puts(out, "  %full = icmp eq i32 %m, 0\n"); /* never: lanes are not in order */
     } else {
         write_full(name, out);
@@ -410,7 +410,7 @@ static const char turn[] =
 
 /* Tiles at %at, %at + %d1 and so on from %base; lanes 8 i to 8 i + 7 say where the rows of tile i
  * are. What depends on the lane does not depend on %at, so that it is computed once. */
-static void write_matrix_load(const struct igp_kernel *k, const char *name, struct ig_text *out) {
+static void write_matrix_load(const struct igc_kernel *k, const char *name, struct ig_text *out) {
     bool four = strstr(name, ".x4") != NULL, turned = strstr(name, ".trans") != NULL;
     const char *words = four ? "{ i32, i32, i32, i32 }" : "{ i32, i32 }";
     ig_text_printf(out,
@@ -435,18 +435,18 @@ static void write_matrix_load(const struct igp_kernel *k, const char *name, stru
                    "\"%s,r,n,~{memory}\"(%s)\n"
                    "  ret %s %%v\n}\n",
                    words, name,
-                   k->has_quads ? "  %there = add i32 %place, %at\n" /* see swizzle.c */
-                                  "  %shifted = lshr i32 %there, 3\n"
-                                  "  %line = and i32 %shifted, 112\n"
-                                  "  %permuted = xor i32 %there, %line\n"
-                                : "",
+                   igp_facts(k)->has_quads ? "  %there = add i32 %place, %at\n" /* see swizzle.c */
+                                             "  %shifted = lshr i32 %there, 3\n"
+                                             "  %line = and i32 %shifted, 112\n"
+                                             "  %permuted = xor i32 %there, %line\n"
+                                           : "",
                    words, four ? "x4" : "x2", turned ? ".trans" : "",
                    four ? "$0, $1, $2, $3" : "$0, $1", four ? 4 : 2, four ? 5 : 3,
                    four ? "=r,=r,=r,=r" : "=r,=r",
-                   k->has_quads ? "i32 %permuted, i32 0" : "i32 %place, i32 %at", words);
+                   igp_facts(k)->has_quads ? "i32 %permuted, i32 0" : "i32 %place, i32 %at", words);
 }
 
-void igp_write_lane_function(const struct igp_kernel *kernel, const char *name,
+void igp_write_lane_function(const struct igc_kernel *kernel, const char *name,
                              struct ig_text *out) {
     const struct scalar *s = scalar_of(name);
     if (!out->size || !strstr(out->data, "@nv.idx.i32(")) {

@@ -15,11 +15,7 @@
 #include <string.h>
 
 #include "compiler/analysis/analysis_internal.h"
-#include "compiler/cpu/prepare/prepare.h"
 #include "compiler/nvptx/nvptx.h"
-
-static const char structure_passes[] =
-    "function(lower-switch,fix-irreducible,unify-loop-exits,structurizecfg)";
 
 /* Masks by number: that of the kernel's entry, that of each way out of a block, that of each loop's
  * current iteration. */
@@ -29,7 +25,7 @@ enum { ENTRY = 0, FIRST_EDGE = 1 };
 enum { SIMDGROUP_SCOPE = 1 };
 
 struct masks {
-    struct igp_kernel *kernel;
+    struct igc_kernel *kernel;
     const struct igp_flow *flow;
     struct igv_work work;
     struct igv_analysis analysis;
@@ -305,12 +301,12 @@ static bool looks_at_mask(LLVMValueRef call) {
            LLVMConstIntGetZExtValue(scope) == SIMDGROUP_SCOPE;
 }
 
-static ingot_status no_memory(struct igp_kernel *kernel) {
+static ingot_status no_memory(struct igc_kernel *kernel) {
     return ig_fail(kernel->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's calls");
 }
 
 /* CALL.SUFFIX, with the mask as a last argument if there is one. */
-static ingot_status rename_call(struct igp_kernel *kernel, LLVMValueRef call, const char *suffix,
+static ingot_status rename_call(struct igc_kernel *kernel, LLVMValueRef call, const char *suffix,
                                 LLVMValueRef mask) {
     enum { MOST = 8 };
     LLVMValueRef args[MOST];
@@ -358,10 +354,10 @@ static bool needs_masks(const struct igp_flow *flow, LLVMValueRef call) {
     return igp_is_divergent(flow, LLVMGetInstructionParent(call)) && looks_at_mask(call);
 }
 
-static ingot_status mark_lanes(struct igp_kernel *kernel, const struct igp_flow *flow,
+static ingot_status mark_lanes(struct igc_kernel *kernel, const struct igp_flow *flow,
                                void *result) {
     struct masks *masks = result;
-    struct igv_request request = {.module = kernel->module, .kernel = kernel->body};
+    struct igv_request request = {.module = kernel->module, .kernel = kernel->function};
     *masks = (struct masks){.kernel = kernel, .flow = flow};
     masks->work = (struct igv_work){.arena = kernel->arena,
                                     .request = &request,
@@ -392,7 +388,7 @@ static ingot_status mark_lanes(struct igp_kernel *kernel, const struct igp_flow 
 }
 
 /* Where all lanes get to every call together there is nothing to find out. */
-static ingot_status mark_all(struct igp_kernel *kernel, const struct igp_flow *flow, void *result) {
+static ingot_status mark_all(struct igc_kernel *kernel, const struct igp_flow *flow, void *result) {
     bool *some = result;
     LLVMValueRef *calls = igp_collect(kernel, is_lane_call);
     for (LLVMValueRef *call = calls; call && *call; call++) {
@@ -407,39 +403,21 @@ static ingot_status mark_all(struct igp_kernel *kernel, const struct igp_flow *f
     return status;
 }
 
-static ingot_status straighten(struct igp_kernel *kernel, LLVMTargetMachineRef machine) {
-    struct igv_prepare prepare = {.module = kernel->module,
-                                  .kernel = kernel->body,
-                                  .context = kernel->context,
-                                  .machine = machine,
-                                  .builder = kernel->builder,
-                                  .i1 = LLVMInt1TypeInContext(kernel->context),
-                                  .error = kernel->error};
-    ingot_status status = igv_prepare_control(&prepare);
-    ig_arena_free(&prepare.arena);
-    return status;
+enum igc_result igp_mark_lanes(struct igc_kernel *kernel) {
+    return igc_result_of(igp_with_flow(kernel, mark_all, &igp_facts(kernel)->needs_masks));
 }
 
-ingot_status igp_mark_lanes(struct igp_kernel *kernel, LLVMTargetMachineRef machine) {
-    bool some = false;
-    struct masks masks = {.unknown = true};
-    ingot_status status = igp_with_flow(kernel, mark_all, &some);
-    for (int round = 0; some && masks.unknown && !status && round < 2; round++) {
-        if (round) {
-            status = igc_stage(kernel->module, machine, "nvptx-structure", structure_passes,
-                               kernel->error);
-        }
-        if (!status) {
-            status = straighten(kernel, machine);
-        }
-        if (!status) {
-            status = igp_with_flow(kernel, mark_lanes, &masks);
-        }
+enum igc_result igp_make_masks(struct igc_kernel *kernel) {
+    struct masks masks;
+    if (igp_with_flow(kernel, mark_lanes, &masks)) {
+        return IGC_FAILED;
     }
-    if (!status && some && masks.unknown) {
-        return ig_fail(kernel->error, INGOT_COMPILE_ERROR,
-                       "which lanes are active at the kernel's SIMD-group operations cannot be "
-                       "told from its control flow");
+    igp_facts(kernel)->has_masks = !masks.unknown;
+    if (masks.unknown && kernel->round) {
+        ig_fail(kernel->error, INGOT_COMPILE_ERROR,
+                "which lanes are active at the kernel's SIMD-group operations cannot be "
+                "told from its control flow");
+        return IGC_FAILED;
     }
-    return status;
+    return IGC_CHANGED;
 }

@@ -89,8 +89,9 @@ static bool is_form(LLVMValueRef function, const char *name, unsigned count) {
            LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMFloatTypeKind;
 }
 
-void igc_use_gpu_maths(LLVMModuleRef module) {
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(module));
+enum igc_result igp_use_gpu_maths(struct igc_kernel *kernel) {
+    LLVMModuleRef module = kernel->module;
+    LLVMBuilderRef builder = kernel->builder;
     igi_each_function_safe(f, module) {
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
             if (is_form(f, forms[i].name, 1)) {
@@ -104,5 +105,5 @@ void igc_use_gpu_maths(LLVMModuleRef module) {
             use_reciprocal(module, f, builder);
         }
     }
-    LLVMDisposeBuilder(builder);
+    return IGC_CHANGED;
 }

@@ -139,7 +139,7 @@ static bool can_move(LLVMValueRef value, LLVMValueRef place, unsigned depth) {
     return true;
 }
 
-static void move(struct igp_kernel *k, LLVMValueRef value, LLVMValueRef place) {
+static void move(struct igc_kernel *k, LLVMValueRef value, LLVMValueRef place) {
     if (igp_is_before(value, place)) {
         return;
     }
@@ -178,7 +178,7 @@ static bool can_join(const struct product *p, LLVMValueRef call) {
            can_move(LLVMGetOperand(call, 4), first, 0);
 }
 
-static ingot_status find_products(struct igp_kernel *k, struct product **products, size_t *count) {
+static ingot_status find_products(struct igc_kernel *k, struct product **products, size_t *count) {
     LLVMValueRef *calls = igp_collect(k, is_product);
     size_t total = 0;
     while (calls && calls[total]) {
@@ -215,7 +215,7 @@ static ingot_status find_products(struct igp_kernel *k, struct product **product
 }
 
 /* ---- code ---- */
-static LLVMValueRef zero(struct igp_kernel *k) {
+static LLVMValueRef zero(struct igc_kernel *k) {
     return LLVMConstReal(LLVMFloatTypeInContext(k->context), 0.0);
 }
 
@@ -231,7 +231,7 @@ static void finish(struct product *p, LLVMValueRef first, LLVMValueRef second) {
 
 /* What lanes need of the others' elements of one operand: for A the eight elements of their row,
  * for B those of their two columns. Got once for all products of a block. */
-static LLVMValueRef gathered(struct igp_kernel *k, const char *name, LLVMValueRef first,
+static LLVMValueRef gathered(struct igc_kernel *k, const char *name, LLVMValueRef first,
                              LLVMValueRef second, unsigned count, LLVMValueRef place) {
     for (LLVMValueRef in = LLVMGetPreviousInstruction(place); in;
          in = LLVMGetPreviousInstruction(in)) {
@@ -250,7 +250,7 @@ static LLVMValueRef gathered(struct igp_kernel *k, const char *name, LLVMValueRe
                     true);
 }
 
-static void emit_float(struct igp_kernel *k, struct product *p) {
+static void emit_float(struct igc_kernel *k, struct product *p) {
     LLVMTypeRef f32 = LLVMFloatTypeInContext(k->context), types[] = {f32, f32, f32};
     LLVMValueRef place = first_call(p);
     LLVMValueRef row = gathered(k, "nv.row", a_of(p, 0), a_of(p, 1), 8, place);
@@ -271,7 +271,7 @@ static void emit_float(struct igp_kernel *k, struct product *p) {
 }
 
 /* Two elements in one register. */
-static LLVMValueRef packed(struct igp_kernel *k, const struct product *p, LLVMValueRef first,
+static LLVMValueRef packed(struct igc_kernel *k, const struct product *p, LLVMValueRef first,
                            LLVMValueRef second) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), type = type_of(k->context, p);
     LLVMValueRef low = narrow(first, type), high = narrow(second, type);
@@ -297,7 +297,7 @@ static LLVMValueRef turned_load(LLVMValueRef value, uint64_t number) {
 
 /* A tile that was turned when it was loaded, and is to be turned again, is loaded as it stands:
  * before the first of its loads, once. NULL if it is none. */
-static LLVMValueRef unturned(struct igp_kernel *k, const struct product *p) {
+static LLVMValueRef unturned(struct igc_kernel *k, const struct product *p) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     LLVMValueRef loads[] = {turned_load(b_of(p, 0), 0), turned_load(b_of(p, 1), 1)};
     if (!loads[0] || !loads[1] || LLVMGetCalledValue(loads[0]) != LLVMGetCalledValue(loads[1]) ||
@@ -332,7 +332,7 @@ static LLVMValueRef unturned(struct igp_kernel *k, const struct product *p) {
 }
 
 /* B as the instruction wants it: turned once for all products of a block. */
-static LLVMValueRef turned(struct igp_kernel *k, const struct product *p, LLVMValueRef place) {
+static LLVMValueRef turned(struct igc_kernel *k, const struct product *p, LLVMValueRef place) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), type = type_of(k->context, p);
     LLVMValueRef as_it_stands = unturned(k, p);
     if (as_it_stands) {
@@ -355,7 +355,7 @@ static LLVMValueRef turned(struct igp_kernel *k, const struct product *p, LLVMVa
     return igp_call(k, "nv.turn", i32, &pair, 1, true);
 }
 
-static void emit_tensor(struct igp_kernel *k, struct product *p, struct product *other) {
+static void emit_tensor(struct igc_kernel *k, struct product *p, struct product *other) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     LLVMTypeRef f32 = LLVMFloatTypeInContext(k->context), four[] = {f32, f32, f32, f32};
     LLVMValueRef place = first_call(p);
@@ -423,7 +423,7 @@ static LLVMValueRef step_before(LLVMValueRef call) {
                : NULL;
 }
 
-static ingot_status join_steps(struct igp_kernel *k) {
+static ingot_status join_steps(struct igc_kernel *k) {
     LLVMValueRef *calls = igp_collect(k, is_tensor_call);
     if (!calls) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
@@ -456,11 +456,11 @@ static ingot_status join_steps(struct igp_kernel *k) {
     return INGOT_OK;
 }
 
-ingot_status igp_lower_matrix(struct igp_kernel *kernel) {
+enum igc_result igp_lower_matrix(struct igc_kernel *kernel) {
     LLVMValueRef *tiles = igp_collect(kernel, is_tile_call);
     struct product *products;
     size_t count;
-    kernel->permuted = tiles && *tiles;
+    igp_facts(kernel)->permuted = tiles && *tiles;
     ingot_status status = find_products(kernel, &products, &count);
     for (size_t i = 0; !status && i < count; i++) {
         struct product *p = &products[i], *other = NULL;
@@ -479,8 +479,5 @@ ingot_status igp_lower_matrix(struct igp_kernel *kernel) {
     if (!status) {
         status = join_steps(kernel);
     }
-    if (!status) {
-        status = igp_join_simdgroups(kernel);
-    }
-    return status ? status : igp_join_loads(kernel);
+    return igc_result_of(status);
 }

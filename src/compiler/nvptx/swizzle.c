@@ -60,9 +60,9 @@ static bool is_known_use(LLVMTargetDataRef layout, LLVMValueRef in, unsigned ope
     }
 }
 
-bool igp_can_swizzle(struct igp_kernel *k) {
+bool igp_can_swizzle(struct igc_kernel *k) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(k->module);
-    igi_each_instruction(in, k->body) {
+    igi_each_instruction(in, k->function) {
         for (int i = 0; i < LLVMGetNumOperands(in); i++) {
             if (is_shared(LLVMGetOperand(in, (unsigned)i)) &&
                 !is_known_use(layout, in, (unsigned)i)) {
@@ -93,16 +93,14 @@ LLVMValueRef igp_swizzled(LLVMBuilderRef builder, LLVMTargetDataRef layout, LLVM
                : address;
 }
 
-ingot_status igp_swizzle(LLVMModuleRef module, struct ig_error *error) {
-    LLVMContextRef context = LLVMGetModuleContext(module);
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
-    LLVMValueRef entry = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
+enum igc_result igp_swizzle(struct igc_kernel *kernel) {
+    LLVMTargetDataRef layout = kernel->layout;
+    LLVMBuilderRef builder = kernel->builder;
     ingot_status status = INGOT_OK;
-    igi_each_instruction(in, entry) {
+    igi_each_instruction(in, kernel->function) {
         const int at = place_of(layout, in);
         if (at == -2) {
-            status = ig_fail(error, INGOT_INTERNAL_ERROR,
+            status = ig_fail(kernel->error, INGOT_INTERNAL_ERROR,
                              "an access to threadgroup memory is not within 16 bytes");
         }
         if (at < 0) {
@@ -114,6 +112,5 @@ ingot_status igp_swizzle(LLVMModuleRef module, struct ig_error *error) {
         LLVMSetOperand(in, (unsigned)at,
                        LLVMBuildIntToPtr(builder, address, LLVMTypeOf(pointer), ""));
     }
-    LLVMDisposeBuilder(builder);
-    return status;
+    return igc_result_of(status);
 }

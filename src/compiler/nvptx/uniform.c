@@ -428,13 +428,13 @@ bool igp_is_never(LLVMValueRef in) {
     return !strcmp(igp_callee(in), "__ingot_never");
 }
 
-static ingot_status release(struct igp_kernel *kernel, const struct igp_flow *flow, void *context) {
+static ingot_status release(struct igc_kernel *kernel, const struct igp_flow *flow, void *context) {
     (void)context;
     LLVMValueRef *calls = igp_collect(kernel, igp_is_never);
     for (LLVMValueRef *call = calls; call && *call; call++) {
         if (!flow->divergent[number_of(flow, LLVMGetInstructionParent(*call))]) {
             igi_replace(*call, LLVMConstNull(LLVMTypeOf(*call)));
-            kernel->released = true;
+            igp_facts(kernel)->released = true;
         }
     }
     return calls ? INGOT_OK
@@ -466,7 +466,7 @@ static bool needs_opening(const struct igp_flow *flow, LLVMValueRef never,
  * through which all lanes leave would be that place, though each lane belongs to the iteration in
  * which it leaves. An edge from the head out of the loop, never taken either, makes the place
  * behind the loop the post-dominator. Requires LCSSA form. */
-static ingot_status open_loops(struct igp_kernel *kernel, const struct igp_flow *flow,
+static ingot_status open_loops(struct igc_kernel *kernel, const struct igp_flow *flow,
                                void *context) {
     (void)context;
     LLVMValueRef *calls = igp_collect(kernel, igp_is_never);
@@ -496,10 +496,10 @@ static ingot_status open_loops(struct igp_kernel *kernel, const struct igp_flow 
     return INGOT_OK;
 }
 
-ingot_status igp_with_flow_among(struct igp_kernel *kernel, enum igp_among among, igp_flow_fn *act,
+ingot_status igp_with_flow_among(struct igc_kernel *kernel, enum igp_among among, igp_flow_fn *act,
                                  void *context) {
     struct igp_flow flow;
-    bool found = flow_create(&flow, kernel->body);
+    bool found = flow_create(&flow, kernel->function);
     flow.among = among;
     ingot_status status =
         found && find_varying(&flow)
@@ -509,20 +509,23 @@ ingot_status igp_with_flow_among(struct igp_kernel *kernel, enum igp_among among
     return status;
 }
 
-ingot_status igp_with_flow(struct igp_kernel *kernel, igp_flow_fn *act, void *context) {
+ingot_status igp_with_flow(struct igc_kernel *kernel, igp_flow_fn *act, void *context) {
     return igp_with_flow_among(kernel, IGP_AMONG_LANES, act, context);
 }
 
-ingot_status igp_release_loops(struct igp_kernel *kernel) {
-    return igp_with_flow(kernel, release, NULL);
+enum igc_result igp_release_loops(struct igc_kernel *kernel) {
+    return igc_result_of(igp_with_flow(kernel, release, NULL));
 }
 
-ingot_status igp_open_loops(struct igp_kernel *kernel, LLVMTargetMachineRef machine) {
-    LLVMValueRef *calls = igp_collect(kernel, igp_is_never);
-    if (calls && !*calls) {
-        return INGOT_OK;
+bool igp_has_pinned_exits(const struct igc_kernel *kernel) {
+    igi_each_instruction(in, kernel->function) {
+        if (igp_is_never(in)) {
+            return true;
+        }
     }
-    ingot_status status = igc_stage(kernel->module, machine, "nvptx-exits",
-                                    "function(loop-simplify,lcssa)", kernel->error);
-    return status ? status : igp_with_flow(kernel, open_loops, NULL);
+    return false;
+}
+
+enum igc_result igp_open_loops(struct igc_kernel *kernel) {
+    return igc_result_of(igp_with_flow(kernel, open_loops, NULL));
 }

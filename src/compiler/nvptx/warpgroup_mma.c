@@ -92,12 +92,12 @@ unsigned igp_quad_places(LLVMValueRef product, LLVMValueRef *places) {
     return count;
 }
 
-static ingot_status no_memory(struct igp_kernel *k) {
+static ingot_status no_memory(struct igc_kernel *k) {
     return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
 }
 
 /* ---- finding them ---- */
-static bool find_part(struct igp_kernel *k, LLVMValueRef call, struct part *part) {
+static bool find_part(struct igc_kernel *k, LLVMValueRef call, struct part *part) {
     *part = (struct part){.call = call};
     for (unsigned i = 0; i < IGP_QUAD_LEFT; i++) {
         if (!igp_find_elements(LLVMGetOperand(call, i), &part->left[2 * i])) {
@@ -131,7 +131,7 @@ static bool belongs(const struct group *group, const struct part *part) {
            LLVMGetInstructionParent(first->call) == LLVMGetInstructionParent(part->call);
 }
 
-static bool add_part(struct igp_kernel *k, struct group **groups, const struct part *part) {
+static bool add_part(struct igc_kernel *k, struct group **groups, const struct part *part) {
     struct part *copy = ig_arena_alloc(k->arena, sizeof *copy);
     struct group *group = *groups, **end = groups;
     while (group && !belongs(group, part)) {
@@ -204,7 +204,7 @@ static bool is_free_until(LLVMValueRef call, LLVMValueRef place) {
 }
 
 /* What can be at the end of the block goes there, in order. */
-static void sink_all(struct igp_kernel *k, LLVMBasicBlockRef block) {
+static void sink_all(struct igc_kernel *k, LLVMBasicBlockRef block) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
     LLVMValueRef first_moved = NULL;
     igi_each_in_block_safe(in, block) {
@@ -233,7 +233,7 @@ struct seen {
 };
 
 /* A place that begins at a multiple of 1024 bytes: the entry point makes sure of arguments. */
-static bool is_aligned(struct igp_kernel *k, LLVMValueRef pointer, struct seen *seen) {
+static bool is_aligned(struct igc_kernel *k, LLVMValueRef pointer, struct seen *seen) {
     int64_t offset;
     pointer = igp_base_of(k, pointer, &offset);
     if (offset % LINES) {
@@ -259,7 +259,7 @@ static bool is_aligned(struct igp_kernel *k, LLVMValueRef pointer, struct seen *
 }
 
 /* And is it the same in all threads? */
-static bool is_common(struct igp_kernel *k, const struct igp_flow *flow, LLVMValueRef pointer) {
+static bool is_common(struct igc_kernel *k, const struct igp_flow *flow, LLVMValueRef pointer) {
     struct seen seen = {.count = 0};
     return is_aligned(k, pointer, &seen) && !igp_varies(flow, pointer);
 }
@@ -271,7 +271,7 @@ static bool is_start(bool deep, uint64_t offset) {
 }
 
 /* Sorts the parts by their columns; false if their tiles do not lie as they have to. */
-static bool find_right(struct igp_kernel *k, const struct igp_flow *flow, struct part **parts,
+static bool find_right(struct igc_kernel *k, const struct igp_flow *flow, struct part **parts,
                        unsigned count, struct place *right) {
     qsort(parts, count, sizeof *parts, by_place);
     const struct igp_tile *first = &parts[0]->right[0];
@@ -441,7 +441,7 @@ static bool value_for(LLVMValueRef value, uint64_t simd, uint64_t *number, unsig
 }
 
 /* Bytes from the object that a pointer is reckoned from, which is given. */
-static bool offset_for(struct igp_kernel *k, LLVMValueRef pointer, uint64_t simd, uint64_t *offset,
+static bool offset_for(struct igc_kernel *k, LLVMValueRef pointer, uint64_t simd, uint64_t *offset,
                        LLVMValueRef *object) {
     *offset = 0;
     while (igp_is_element(pointer)) {
@@ -459,7 +459,7 @@ static bool offset_for(struct igp_kernel *k, LLVMValueRef pointer, uint64_t simd
 }
 
 /* Are the four SIMD-groups' rows one after the other, in all fours? */
-static bool is_stepped(struct igp_kernel *k, const struct place *left) {
+static bool is_stepped(struct igc_kernel *k, const struct place *left) {
     LLVMValueRef object;
     for (uint64_t simd = 0; simd < k->reflection->max_threads / LANES; simd++) {
         uint64_t offset, first;
@@ -474,7 +474,7 @@ static bool is_stepped(struct igp_kernel *k, const struct place *left) {
 }
 
 /* Finds A in threadgroup memory if all of a product is loaded from there, as it has to lie. */
-static bool find_left(struct igp_kernel *k, const struct igp_flow *flow, const struct part *part,
+static bool find_left(struct igc_kernel *k, const struct igp_flow *flow, const struct part *part,
                       struct place *left) {
     struct igp_tile tiles[IGP_QUAD_LEFT];
     for (unsigned i = 0; i < IGP_QUAD_LEFT; i++) {
@@ -509,14 +509,14 @@ static bool find_left(struct igp_kernel *k, const struct igp_flow *flow, const s
 
 /* ---- code ---- */
 /* What a descriptor says beside the address: distances, and that pieces are permuted. */
-static LLVMValueRef shape_of(struct igp_kernel *k, const struct place *place) {
+static LLVMValueRef shape_of(struct igc_kernel *k, const struct place *place) {
     return LLVMConstInt(LLVMInt64TypeInContext(k->context),
                         (uint64_t)(place->far / TILE_LINE) << 16 |
                             (uint64_t)(place->near / TILE_LINE) << 32 | UINT64_C(1) << 62,
                         false);
 }
 
-static ingot_status build_product(struct igp_kernel *k, struct part *const *parts, unsigned count,
+static ingot_status build_product(struct igc_kernel *k, struct part *const *parts, unsigned count,
                                   const struct place *left, const struct place *right,
                                   LLVMValueRef place) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
@@ -561,11 +561,11 @@ static ingot_status build_product(struct igp_kernel *k, struct part *const *part
         }
         LLVMInstructionEraseFromParent(call);
     }
-    k->has_quads = true;
+    igp_facts(k)->has_quads = true;
     return INGOT_OK;
 }
 
-static ingot_status join(struct igp_kernel *k, const struct igp_flow *flow, void *context) {
+static ingot_status join(struct igc_kernel *k, const struct igp_flow *flow, void *context) {
     struct part *parts[MAX_TILES], part;
     LLVMValueRef *calls = igp_collect(k, is_long_product);
     struct group *groups = NULL;
@@ -596,10 +596,10 @@ static ingot_status join(struct igp_kernel *k, const struct igp_flow *flow, void
     return status ? status : igp_order_quads(k);
 }
 
-ingot_status igp_join_simdgroups(struct igp_kernel *k) {
+enum igc_result igp_join_simdgroups(struct igc_kernel *k) {
     const struct igc_reflection *r = k->reflection;
-    return k->quads && r->full_threadgroups && r->max_threads % (SIMDGROUPS * LANES) == 0 &&
-                   igp_can_swizzle(k)
-               ? igp_with_flow_among(k, IGP_AMONG_THREADS, join, NULL)
-               : INGOT_OK;
+    bool can_join = igp_target(k)->has_warpgroup_mma && r->full_threadgroups &&
+                    r->max_threads % (SIMDGROUPS * LANES) == 0 && igp_can_swizzle(k);
+    return can_join ? igc_result_of(igp_with_flow_among(k, IGP_AMONG_THREADS, join, NULL))
+                    : IGC_UNCHANGED;
 }

@@ -13,7 +13,7 @@ enum {
 };
 
 /* A call with any number of operands that gives `sums` floats, at the builder's place. */
-LLVMValueRef igp_call_for_sums(struct igp_kernel *kernel, const char *name, LLVMValueRef *args,
+LLVMValueRef igp_call_for_sums(struct igc_kernel *kernel, const char *name, LLVMValueRef *args,
                                unsigned count, unsigned sums);
 /* A copy that is a call. */
 bool igp_is_copy(LLVMValueRef instruction);
@@ -26,6 +26,6 @@ bool igp_is_group_barrier(LLVMValueRef instruction);
 bool igp_may_write(LLVMValueRef instruction);
 bool igp_has_left_in_memory(LLVMValueRef product);
 /* The products that there are get what they wait for, and what waits for them (quads_order.c). */
-ingot_status igp_order_quads(struct igp_kernel *kernel);
+ingot_status igp_order_quads(struct igc_kernel *kernel);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum { MAX_RUN = 64, MAX_PHIS = 24, MAX_DEPTH = 8 };
 
-LLVMValueRef igp_call_for_sums(struct igp_kernel *k, const char *name, LLVMValueRef *args,
+LLVMValueRef igp_call_for_sums(struct igc_kernel *k, const char *name, LLVMValueRef *args,
                                unsigned count, unsigned sums) {
     LLVMTypeRef types[IGP_QUAD_FIRST + IGP_QUAD_MOST], floats[IGP_QUAD_MOST];
     for (unsigned i = 0; i < count; i++) {
@@ -144,7 +144,7 @@ static void replace_outside(const struct run *run, LLVMValueRef wait, LLVMValueR
 }
 
 /* What was begun is a group. */
-static void close_group(struct igp_kernel *k, struct run *run, LLVMValueRef place) {
+static void close_group(struct igc_kernel *k, struct run *run, LLVMValueRef place) {
     if (run->open) {
         LLVMPositionBuilderBefore(k->builder, place);
         igp_call(k, "nv.quads.commit", LLVMVoidTypeInContext(k->context), NULL, 0, false);
@@ -164,7 +164,7 @@ static void forget_groups(struct run *run, unsigned groups) {
 }
 
 /* Waits for the first groups. Sums that others want go through the call that waits. */
-static ingot_status build_wait(struct igp_kernel *k, struct run *run, unsigned groups,
+static ingot_status build_wait(struct igc_kernel *k, struct run *run, unsigned groups,
                                LLVMValueRef place) {
     LLVMValueRef sums[IGP_QUAD_MOST];
     unsigned count = 0;
@@ -305,7 +305,7 @@ static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
 }
 
 /* A block on the way from one to another, which has phis. */
-static LLVMBasicBlockRef split_way(struct igp_kernel *k, LLVMBasicBlockRef from,
+static LLVMBasicBlockRef split_way(struct igc_kernel *k, LLVMBasicBlockRef from,
                                    LLVMBasicBlockRef to) {
     LLVMBasicBlockRef between = LLVMInsertBasicBlockInContext(k->context, to, "");
     LLVMPositionBuilderAtEnd(k->builder, between);
@@ -325,7 +325,7 @@ static LLVMBasicBlockRef split_way(struct igp_kernel *k, LLVMBasicBlockRef from,
 
 /* Waits for what the iteration before has begun and, on the ways out of the loop, for all: sums
  * meet others there only when they are done. */
-static void build_delayed_wait(struct igp_kernel *k, LLVMBasicBlockRef block) {
+static void build_delayed_wait(struct igc_kernel *k, LLVMBasicBlockRef block) {
     LLVMTypeRef nothing = LLVMVoidTypeInContext(k->context);
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
     LLVMPositionBuilderBefore(k->builder, end);
@@ -343,7 +343,7 @@ static void build_delayed_wait(struct igp_kernel *k, LLVMBasicBlockRef block) {
 
 /* Registers that were written before a product, sums or A, are its own after a fence, which is part
  * of its code so that nothing comes between. */
-static ingot_status add_fence(struct igp_kernel *k, LLVMValueRef product) {
+static ingot_status add_fence(struct igc_kernel *k, LLVMValueRef product) {
     const char *name =
         ig_arena_printf(k->arena, "nv.wgmma.fenced.%s", igp_callee(product) + strlen("nv.wgmma."));
     if (!name) {
@@ -386,7 +386,7 @@ static bool goes_on(const struct run *run, LLVMValueRef product) {
     return !run->count || (run->open && group && group == groups_of(run));
 }
 
-static ingot_status add_product(struct igp_kernel *k, struct run *run, LLVMValueRef product) {
+static ingot_status add_product(struct igc_kernel *k, struct run *run, LLVMValueRef product) {
     ingot_status status = INGOT_OK;
     if (run->count == sizeof run->calls / sizeof *run->calls) {
         status = build_wait(k, run, groups_of(run), product);
@@ -405,7 +405,7 @@ static ingot_status add_product(struct igp_kernel *k, struct run *run, LLVMValue
     return status;
 }
 
-static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
+static ingot_status order_block(struct igc_kernel *k, LLVMBasicBlockRef block) {
     struct run run = {.count = 0};
     ingot_status status = INGOT_OK;
     igi_each_in_block(in, block) {
@@ -428,8 +428,8 @@ static ingot_status order_block(struct igp_kernel *k, LLVMBasicBlockRef block) {
     return INGOT_OK;
 }
 
-ingot_status igp_order_quads(struct igp_kernel *k) {
-    igi_each_block_safe(b, k->body) {
+ingot_status igp_order_quads(struct igc_kernel *k) {
+    igi_each_block_safe(b, k->function) {
         ingot_status status = order_block(k, b);
         if (status) {
             return status;

@@ -22,7 +22,7 @@ struct access {
 };
 
 struct run {
-    struct igp_kernel *kernel;
+    struct igc_kernel *kernel;
     LLVMTargetDataRef layout;
     struct access items[MAX_RUN];
     unsigned count;
@@ -114,7 +114,7 @@ static int by_place(const void *a, const void *b) {
 
 /* ---- code ---- */
 /* The two bytes (or the one) at `at` of a word. */
-static LLVMValueRef part_of(struct igp_kernel *k, LLVMValueRef word, unsigned at, LLVMTypeRef type,
+static LLVMValueRef part_of(struct igc_kernel *k, LLVMValueRef word, unsigned at, LLVMTypeRef type,
                             unsigned bytes) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     LLVMTypeRef small = LLVMIntTypeInContext(k->context, 8 * bytes);
@@ -126,7 +126,7 @@ static LLVMValueRef part_of(struct igp_kernel *k, LLVMValueRef word, unsigned at
 }
 
 /* A bfloat is the upper half of a float. */
-static void replace_extensions(struct igp_kernel *k, LLVMValueRef load, LLVMValueRef word,
+static void replace_extensions(struct igc_kernel *k, LLVMValueRef load, LLVMValueRef word,
                                unsigned at) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), f32 = LLVMFloatTypeInContext(k->context);
     LLVMValueRef value = NULL;
@@ -145,7 +145,7 @@ static void replace_extensions(struct igp_kernel *k, LLVMValueRef load, LLVMValu
     }
 }
 
-static void load_together(struct igp_kernel *k, struct access *items, unsigned count,
+static void load_together(struct igc_kernel *k, struct access *items, unsigned count,
                           unsigned bytes) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     unsigned words = bytes / WORD, first = 0;
@@ -182,7 +182,7 @@ static void load_together(struct igp_kernel *k, struct access *items, unsigned c
 }
 
 /* Two floats that are rounded to bfloat in one instruction; NULL if they are not. */
-static LLVMValueRef rounded_pair(struct igp_kernel *k, LLVMValueRef low, LLVMValueRef high) {
+static LLVMValueRef rounded_pair(struct igc_kernel *k, LLVMValueRef low, LLVMValueRef high) {
     LLVMTypeRef f32 = LLVMFloatTypeInContext(k->context);
     if (!LLVMIsAFPTruncInst(low) || !LLVMIsAFPTruncInst(high) ||
         LLVMGetTypeKind(LLVMTypeOf(low)) != LLVMBFloatTypeKind ||
@@ -198,7 +198,7 @@ static LLVMValueRef rounded_pair(struct igp_kernel *k, LLVMValueRef low, LLVMVal
     return LLVMBuildBitCast(k->builder, both, LLVMInt32TypeInContext(k->context), "");
 }
 
-static LLVMValueRef word_of(struct igp_kernel *k, const struct access *items, unsigned count) {
+static LLVMValueRef word_of(struct igc_kernel *k, const struct access *items, unsigned count) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     LLVMValueRef word =
         count == 2 ? rounded_pair(k, LLVMGetOperand(items[0].in, 0), LLVMGetOperand(items[1].in, 0))
@@ -214,7 +214,7 @@ static LLVMValueRef word_of(struct igp_kernel *k, const struct access *items, un
     return word;
 }
 
-static void store_together(struct igp_kernel *k, struct access *items, unsigned count,
+static void store_together(struct igc_kernel *k, struct access *items, unsigned count,
                            unsigned bytes) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     unsigned words = bytes / WORD, last = 0;
@@ -300,25 +300,19 @@ static void widen(struct run *run, LLVMBasicBlockRef block) {
     finish_run(run);
 }
 
-ingot_status igp_widen(LLVMModuleRef module, struct ig_error *error) {
-    LLVMContextRef context = LLVMGetModuleContext(module);
-    struct igp_kernel kernel = {.module = module,
-                                .context = context,
-                                .body = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL)};
+enum igc_result igp_widen(struct igc_kernel *kernel) {
     struct run *run = calloc(1, sizeof *run);
     if (!run) {
-        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the accesses of a kernel");
+        return igc_result_of(igc_out_of_memory(kernel));
     }
-    kernel.builder = LLVMCreateBuilderInContext(context);
-    run->kernel = &kernel;
-    run->layout = LLVMGetModuleDataLayout(module);
+    run->kernel = kernel;
+    run->layout = kernel->layout;
     for (int stores = 0; stores < 2; stores++) {
         run->stores = stores;
-        igi_each_block(b, kernel.body) {
+        igi_each_block(b, kernel->function) {
             widen(run, b);
         }
     }
-    LLVMDisposeBuilder(kernel.builder);
     free(run);
-    return INGOT_OK;
+    return IGC_CHANGED;
 }

@@ -108,7 +108,7 @@ static LLVMValueRef permute_neon(struct igv_emit *emit, const LLVMValueRef *regi
 }
 
 static bool is_aarch64(const struct igv_emit *emit) {
-    return strcmp(emit->request->target->name, "aarch64") == 0;
+    return emit->request->target->is_aarch64;
 }
 
 unsigned igl_most_registers(struct igv_emit *emit) {

@@ -16,13 +16,13 @@ struct leaf {
 };
 
 /* Calls `act` for every leaf; stops with false when a type is nested too deep. */
-static bool for_each_leaf(struct igv_prepare *prepare, LLVMTypeRef type, struct leaf *leaf,
-                          void (*act)(struct igv_prepare *prepare, const struct leaf *leaf,
+static bool for_each_leaf(struct igc_kernel *kernel, LLVMTypeRef type, struct leaf *leaf,
+                          void (*act)(struct igc_kernel *kernel, const struct leaf *leaf,
                                       void *data),
                           void *data) {
     if (!igv_is_aggregate(type)) {
         leaf->type = type;
-        act(prepare, leaf, data);
+        act(kernel, leaf, data);
         return true;
     }
     if (leaf->depth == MAX_DEPTH) {
@@ -37,9 +37,9 @@ static bool for_each_leaf(struct igv_prepare *prepare, LLVMTypeRef type, struct 
         LLVMTypeRef element =
             is_struct ? LLVMStructGetTypeAtIndex(type, i) : LLVMGetElementType(type);
         leaf->path[leaf->depth - 1] = i;
-        leaf->offset = start + (is_struct ? LLVMOffsetOfElement(prepare->layout, type, i)
-                                          : i * LLVMABISizeOfType(prepare->layout, element));
-        if (!for_each_leaf(prepare, element, leaf, act, data)) {
+        leaf->offset = start + (is_struct ? LLVMOffsetOfElement(kernel->layout, type, i)
+                                          : i * LLVMABISizeOfType(kernel->layout, element));
+        if (!for_each_leaf(kernel, element, leaf, act, data)) {
             return false;
         }
     }
@@ -48,21 +48,21 @@ static bool for_each_leaf(struct igv_prepare *prepare, LLVMTypeRef type, struct 
     return true;
 }
 
-static LLVMValueRef extract(struct igv_prepare *prepare, LLVMValueRef whole,
+static LLVMValueRef extract(struct igc_kernel *kernel, LLVMValueRef whole,
                             const struct leaf *leaf) {
     for (unsigned i = 0; i < leaf->depth; i++) {
-        whole = LLVMBuildExtractValue(prepare->builder, whole, leaf->path[i], "");
+        whole = LLVMBuildExtractValue(kernel->builder, whole, leaf->path[i], "");
     }
     return whole;
 }
 
-static LLVMValueRef insert(struct igv_prepare *prepare, LLVMValueRef whole, const struct leaf *leaf,
+static LLVMValueRef insert(struct igc_kernel *kernel, LLVMValueRef whole, const struct leaf *leaf,
                            unsigned level, LLVMValueRef value) {
     if (level + 1 < leaf->depth) {
-        LLVMValueRef inner = LLVMBuildExtractValue(prepare->builder, whole, leaf->path[level], "");
-        value = insert(prepare, inner, leaf, level + 1, value);
+        LLVMValueRef inner = LLVMBuildExtractValue(kernel->builder, whole, leaf->path[level], "");
+        value = insert(kernel, inner, leaf, level + 1, value);
     }
-    return LLVMBuildInsertValue(prepare->builder, whole, value, leaf->path[level], "");
+    return LLVMBuildInsertValue(kernel->builder, whole, value, leaf->path[level], "");
 }
 
 struct rewrite {
@@ -77,68 +77,68 @@ static unsigned piece_align(unsigned align, uint64_t offset) {
     return align ? align : 1;
 }
 
-static void load_leaf(struct igv_prepare *prepare, const struct leaf *leaf, void *data) {
+static void load_leaf(struct igc_kernel *kernel, const struct leaf *leaf, void *data) {
     struct rewrite *rewrite = data;
     LLVMValueRef pointer =
-        igv_byte_offset(prepare, LLVMGetOperand(rewrite->instruction, 0), leaf->offset);
-    LLVMValueRef load = LLVMBuildLoad2(prepare->builder, leaf->type, pointer, "");
+        igc_byte_offset(kernel, LLVMGetOperand(rewrite->instruction, 0), leaf->offset);
+    LLVMValueRef load = LLVMBuildLoad2(kernel->builder, leaf->type, pointer, "");
     LLVMSetAlignment(load, piece_align(LLVMGetAlignment(rewrite->instruction), leaf->offset));
-    igv_copy_metadata(prepare, rewrite->instruction, load);
-    rewrite->whole = insert(prepare, rewrite->whole, leaf, 0, load);
+    igv_copy_metadata(kernel, rewrite->instruction, load);
+    rewrite->whole = insert(kernel, rewrite->whole, leaf, 0, load);
 }
 
-static void store_leaf(struct igv_prepare *prepare, const struct leaf *leaf, void *data) {
+static void store_leaf(struct igc_kernel *kernel, const struct leaf *leaf, void *data) {
     struct rewrite *rewrite = data;
-    LLVMValueRef value = extract(prepare, LLVMGetOperand(rewrite->instruction, 0), leaf);
+    LLVMValueRef value = extract(kernel, LLVMGetOperand(rewrite->instruction, 0), leaf);
     LLVMValueRef pointer =
-        igv_byte_offset(prepare, LLVMGetOperand(rewrite->instruction, 1), leaf->offset);
-    LLVMValueRef store = LLVMBuildStore(prepare->builder, value, pointer);
+        igc_byte_offset(kernel, LLVMGetOperand(rewrite->instruction, 1), leaf->offset);
+    LLVMValueRef store = LLVMBuildStore(kernel->builder, value, pointer);
     LLVMSetAlignment(store, piece_align(LLVMGetAlignment(rewrite->instruction), leaf->offset));
-    igv_copy_metadata(prepare, rewrite->instruction, store);
+    igv_copy_metadata(kernel, rewrite->instruction, store);
 }
 
-static void select_leaf(struct igv_prepare *prepare, const struct leaf *leaf, void *data) {
+static void select_leaf(struct igc_kernel *kernel, const struct leaf *leaf, void *data) {
     struct rewrite *rewrite = data;
-    LLVMValueRef a = extract(prepare, LLVMGetOperand(rewrite->instruction, 1), leaf);
-    LLVMValueRef b = extract(prepare, LLVMGetOperand(rewrite->instruction, 2), leaf);
+    LLVMValueRef a = extract(kernel, LLVMGetOperand(rewrite->instruction, 1), leaf);
+    LLVMValueRef b = extract(kernel, LLVMGetOperand(rewrite->instruction, 2), leaf);
     LLVMValueRef chosen =
-        LLVMBuildSelect(prepare->builder, LLVMGetOperand(rewrite->instruction, 0), a, b, "");
-    rewrite->whole = insert(prepare, rewrite->whole, leaf, 0, chosen);
+        LLVMBuildSelect(kernel->builder, LLVMGetOperand(rewrite->instruction, 0), a, b, "");
+    rewrite->whole = insert(kernel, rewrite->whole, leaf, 0, chosen);
 }
 
-static void freeze_leaf(struct igv_prepare *prepare, const struct leaf *leaf, void *data) {
+static void freeze_leaf(struct igc_kernel *kernel, const struct leaf *leaf, void *data) {
     struct rewrite *rewrite = data;
-    LLVMValueRef value = extract(prepare, LLVMGetOperand(rewrite->instruction, 0), leaf);
+    LLVMValueRef value = extract(kernel, LLVMGetOperand(rewrite->instruction, 0), leaf);
     rewrite->whole =
-        insert(prepare, rewrite->whole, leaf, 0, LLVMBuildFreeze(prepare->builder, value, ""));
+        insert(kernel, rewrite->whole, leaf, 0, LLVMBuildFreeze(kernel->builder, value, ""));
 }
 
-static void phi_leaf(struct igv_prepare *prepare, const struct leaf *leaf, void *data) {
+static void phi_leaf(struct igc_kernel *kernel, const struct leaf *leaf, void *data) {
     struct rewrite *rewrite = data;
     LLVMValueRef phi = rewrite->instruction;
-    LLVMPositionBuilderBefore(prepare->builder, phi);
-    LLVMValueRef piece = LLVMBuildPhi(prepare->builder, leaf->type, "");
+    LLVMPositionBuilderBefore(kernel->builder, phi);
+    LLVMValueRef piece = LLVMBuildPhi(kernel->builder, leaf->type, "");
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
-        LLVMPositionBuilderBefore(prepare->builder, LLVMGetBasicBlockTerminator(block));
+        LLVMPositionBuilderBefore(kernel->builder, LLVMGetBasicBlockTerminator(block));
         LLVMValueRef value = igv_earlier_incoming(piece, block);
         if (!value) {
-            value = extract(prepare, LLVMGetIncomingValue(phi, i), leaf);
+            value = extract(kernel, LLVMGetIncomingValue(phi, i), leaf);
         }
         LLVMAddIncoming(piece, &value, &block, 1);
     }
     /* behind what earlier leaves put there */
     LLVMValueRef at = rewrite->whole;
     if (LLVMIsAInstruction(at)) {
-        LLVMPositionBuilderBefore(prepare->builder, LLVMGetNextInstruction(at));
+        LLVMPositionBuilderBefore(kernel->builder, LLVMGetNextInstruction(at));
     } else {
-        igi_after_phis(prepare->builder, LLVMGetInstructionParent(phi));
+        igi_after_phis(kernel->builder, LLVMGetInstructionParent(phi));
     }
-    rewrite->whole = insert(prepare, rewrite->whole, leaf, 0, piece);
+    rewrite->whole = insert(kernel, rewrite->whole, leaf, 0, piece);
 }
 
-static bool is_whole(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_whole(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMLoad:
     case LLVMPHI:
@@ -152,14 +152,14 @@ static bool is_whole(struct igv_prepare *prepare, LLVMValueRef instruction) {
     }
 }
 
-static bool take_apart(struct igv_prepare *prepare, LLVMValueRef instruction) {
+static bool take_apart(struct igc_kernel *kernel, LLVMValueRef instruction) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
     LLVMTypeRef type =
         LLVMTypeOf(opcode == LLVMStore ? LLVMGetOperand(instruction, 0) : instruction);
     struct rewrite rewrite = {instruction, LLVMGetPoison(type)};
     struct leaf leaf = {.depth = 0};
-    LLVMPositionBuilderBefore(prepare->builder, instruction);
-    bool done = for_each_leaf(prepare, type, &leaf,
+    LLVMPositionBuilderBefore(kernel->builder, instruction);
+    bool done = for_each_leaf(kernel, type, &leaf,
                               opcode == LLVMLoad     ? load_leaf
                               : opcode == LLVMStore  ? store_leaf
                               : opcode == LLVMPHI    ? phi_leaf
@@ -177,25 +177,25 @@ static bool take_apart(struct igv_prepare *prepare, LLVMValueRef instruction) {
     return true;
 }
 
-ingot_status igv_prepare_aggregates(struct igv_prepare *prepare) {
-    struct igv_list list = igv_collect(prepare, is_whole);
+enum igc_result igv_prepare_aggregates(struct igc_kernel *kernel) {
+    struct igc_list list = igc_collect(kernel, is_whole);
     if (list.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < list.count; i++) {
-        if (!take_apart(prepare, list.items[i])) {
-            return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
-                           "the kernel moves a struct whose members are nested more than %u deep",
-                           MAX_DEPTH);
+        if (!take_apart(kernel, list.items[i])) {
+            return igc_result_of(ig_fail(
+                kernel->error, INGOT_COMPILE_ERROR,
+                "the kernel moves a struct whose members are nested more than %u deep", MAX_DEPTH));
         }
     }
-    return INGOT_OK;
+    return list.count ? IGC_CHANGED : IGC_UNCHANGED;
 }
 
 /* ---- compare and exchange ---------------------------------------------------------------------
  * Its result is a pair. Phis of it, as at the end of a loop that it leaves, would be pairs too. */
-static bool is_exchange(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_exchange(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     return LLVMIsAAtomicCmpXchgInst(instruction) != NULL;
 }
 
@@ -234,18 +234,18 @@ static void take_parts(LLVMValueRef pair, const LLVMValueRef parts[2]) {
     }
 }
 
-ingot_status igv_prepare_exchanges(struct igv_prepare *prepare) {
-    struct igv_list list = igv_collect(prepare, is_exchange);
+enum igc_result igv_prepare_exchanges(struct igc_kernel *kernel) {
+    struct igc_list list = igc_collect(kernel, is_exchange);
     if (list.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < list.count; i++) {
-        LLVMPositionBuilderBefore(prepare->builder, LLVMGetNextInstruction(list.items[i]));
+        LLVMPositionBuilderBefore(kernel->builder, LLVMGetNextInstruction(list.items[i]));
         LLVMValueRef parts[2];
         for (unsigned k = 0; k < 2; k++) {
-            parts[k] = LLVMBuildExtractValue(prepare->builder, list.items[i], k, "");
+            parts[k] = LLVMBuildExtractValue(kernel->builder, list.items[i], k, "");
         }
         take_parts(list.items[i], parts);
     }
-    return INGOT_OK;
+    return list.count ? IGC_CHANGED : IGC_UNCHANGED;
 }

@@ -5,7 +5,7 @@
 #include "compiler/cpu/prepare/prepare.h"
 
 #include "compiler/cpu/vectorise/emit.h"
-#include "compiler/frontend/msl/message_words.h"
+#include "compiler/middle/middle.h"
 
 #include <string.h>
 
@@ -46,8 +46,8 @@ static bool starts_with(const char *text, const char *prefix) {
     return !strncmp(text, prefix, strlen(prefix));
 }
 
-static bool is_call(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_call(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     return LLVMIsACallInst(instruction) != NULL;
 }
 
@@ -61,13 +61,13 @@ static enum action action_for(const char *name) {
 }
 
 /* ---- arithmetic with overflow ----------------------------------------------------------- */
-static LLVMValueRef intrinsic_overflows(struct igv_prepare *prepare, LLVMOpcode opcode,
+static LLVMValueRef intrinsic_overflows(struct igc_kernel *kernel, LLVMOpcode opcode,
                                         bool is_signed, LLVMValueRef a, LLVMValueRef b,
                                         LLVMValueRef *result) {
     LLVMTypeRef type = LLVMTypeOf(a);
     unsigned width = LLVMGetIntTypeWidth(type);
-    LLVMTypeRef wide = LLVMIntTypeInContext(prepare->context, width * 2);
-    LLVMBuilderRef builder = prepare->builder;
+    LLVMTypeRef wide = LLVMIntTypeInContext(kernel->context, width * 2);
+    LLVMBuilderRef builder = kernel->builder;
     LLVMValueRef wide_a = LLVMBuildIntCast2(builder, a, wide, is_signed, "");
     LLVMValueRef wide_b = LLVMBuildIntCast2(builder, b, wide, is_signed, "");
     LLVMValueRef exact = LLVMBuildBinOp(builder, opcode, wide_a, wide_b, "");
@@ -77,7 +77,7 @@ static LLVMValueRef intrinsic_overflows(struct igv_prepare *prepare, LLVMOpcode 
 }
 
 /* llvm.{s,u}{add,sub,mul}.with.overflow.*: the users are extractvalues. */
-static bool expand_overflow(struct igv_prepare *prepare, LLVMValueRef call, const char *name) {
+static bool expand_overflow(struct igc_kernel *kernel, LLVMValueRef call, const char *name) {
     bool is_signed = name[5] == 's';
     LLVMOpcode opcode = starts_with(name + 6, "add")   ? LLVMAdd
                         : starts_with(name + 6, "sub") ? LLVMSub
@@ -86,26 +86,26 @@ static bool expand_overflow(struct igv_prepare *prepare, LLVMValueRef call, cons
     if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMIntegerTypeKind) {
         return false;
     }
-    LLVMPositionBuilderBefore(prepare->builder, call);
-    overflows = intrinsic_overflows(prepare, opcode, is_signed, LLVMGetOperand(call, 0),
+    LLVMPositionBuilderBefore(kernel->builder, call);
+    overflows = intrinsic_overflows(kernel, opcode, is_signed, LLVMGetOperand(call, 0),
                                     LLVMGetOperand(call, 1), &result);
     LLVMValueRef whole = LLVMGetPoison(LLVMTypeOf(call));
-    whole = LLVMBuildInsertValue(prepare->builder, whole, result, 0, "");
-    whole = LLVMBuildInsertValue(prepare->builder, whole, overflows, 1, "");
+    whole = LLVMBuildInsertValue(kernel->builder, whole, result, 0, "");
+    whole = LLVMBuildInsertValue(kernel->builder, whole, overflows, 1, "");
     igi_replace(call, whole);
     return true;
 }
 
-ingot_status igv_prepare_calls(struct igv_prepare *prepare) {
-    struct igv_list calls = igv_collect(prepare, is_call);
+enum igc_result igv_prepare_calls(struct igc_kernel *kernel) {
+    struct igc_list calls = igc_collect(kernel, is_call);
     if (calls.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < calls.count; i++) {
         LLVMValueRef call = calls.items[i];
         const char *name = igv_callee_name(call);
         if (starts_with(name, "llvm.") && strstr(name, ".with.overflow.")) {
-            expand_overflow(prepare, call, name);
+            expand_overflow(kernel, call, name);
             continue;
         }
         switch (action_for(name)) {
@@ -122,38 +122,38 @@ ingot_status igv_prepare_calls(struct igv_prepare *prepare) {
             break;
         }
     }
-    return INGOT_OK;
+    return calls.count ? IGC_CHANGED : IGC_UNCHANGED;
 }
 
 /* ---- what cannot be run -------------------------------------------------------------------- */
-static ingot_status check_call(struct igv_prepare *prepare, LLVMValueRef call) {
+static ingot_status check_call(struct igc_kernel *kernel, LLVMValueRef call) {
     LLVMValueRef callee = LLVMGetCalledValue(call);
     size_t length;
-    const char *kernel = LLVMGetValueName2(prepare->kernel, &length);
+    const char *called = LLVMGetValueName2(kernel->function, &length);
     if (callee && LLVMIsAInlineAsm(callee)) {
-        return ig_fail(prepare->error, INGOT_COMPILE_ERROR, "kernel %s contains inline assembly",
-                       kernel);
+        return ig_fail(kernel->error, INGOT_COMPILE_ERROR, "kernel %s contains inline assembly",
+                       called);
     }
     if (!callee || !LLVMIsAFunction(callee)) {
-        return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
+        return ig_fail(kernel->error, INGOT_COMPILE_ERROR,
                        "kernel %s calls a function through a pointer, which compute kernels on "
                        "this device cannot do",
-                       kernel);
+                       called);
     }
     const char *name = LLVMGetValueName2(callee, &length);
     if (!LLVMIsDeclaration(callee)) {
-        return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
-                       "kernel %s calls %s, which is recursive or could not be inlined", kernel,
+        return ig_fail(kernel->error, INGOT_COMPILE_ERROR,
+                       "kernel %s calls %s, which is recursive or could not be inlined", called,
                        name);
     }
     if (!starts_with(name, "llvm.") && !igv_builtin_find(name)) {
-        return igc_fail_undefined(name, prepare->error);
+        return igc_fail_undefined(name, kernel->error);
     }
     return INGOT_OK;
 }
 
-static bool is_refused(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_refused(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMInvoke:
     case LLVMCallBr:
@@ -169,27 +169,27 @@ static bool is_refused(struct igv_prepare *prepare, LLVMValueRef instruction) {
     }
 }
 
-ingot_status igv_prepare_check_calls(struct igv_prepare *prepare) {
-    struct igv_list calls = igv_collect(prepare, is_call);
-    struct igv_list refused = igv_collect(prepare, is_refused);
+enum igc_result igv_prepare_check_calls(struct igc_kernel *kernel) {
+    struct igc_list calls = igc_collect(kernel, is_call);
+    struct igc_list refused = igc_collect(kernel, is_refused);
     if (calls.failed || refused.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < calls.count; i++) {
-        ingot_status status = check_call(prepare, calls.items[i]);
+        ingot_status status = check_call(kernel, calls.items[i]);
         if (status) {
-            return status;
+            return igc_result_of(status);
         }
     }
     if (!refused.count) {
-        return INGOT_OK;
+        return IGC_UNCHANGED;
     }
     size_t length;
     char *text = LLVMPrintValueToString(refused.items[0]);
-    ig_fail(prepare->error, INGOT_COMPILE_ERROR,
+    ig_fail(kernel->error, INGOT_COMPILE_ERROR,
             "kernel %s holds an instruction that cannot run "
             "in lockstep:%s",
-            LLVMGetValueName2(prepare->kernel, &length), text);
+            LLVMGetValueName2(kernel->function, &length), text);
     LLVMDisposeMessage(text);
-    return INGOT_COMPILE_ERROR;
+    return IGC_FAILED;
 }

@@ -20,8 +20,8 @@ struct copy {
     unsigned width;
 };
 
-static bool is_copy(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_copy(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     if (!LLVMIsACallInst(instruction)) {
         return false;
     }
@@ -127,9 +127,9 @@ static uint64_t scalar_at(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t o
     }
 }
 
-static uint64_t widest_for(struct igv_prepare *prepare, LLVMValueRef pointer) {
+static uint64_t widest_for(struct igc_kernel *kernel, LLVMValueRef pointer) {
     struct place place = place_of(pointer);
-    return place.type ? smallest_leaf(prepare->layout, place.type) : WIDEST_UNKNOWN;
+    return place.type ? smallest_leaf(kernel->layout, place.type) : WIDEST_UNKNOWN;
 }
 
 static unsigned align_of_operand(LLVMValueRef call, unsigned operand) {
@@ -138,12 +138,12 @@ static unsigned align_of_operand(LLVMValueRef call, unsigned operand) {
     return attribute ? (unsigned)LLVMGetEnumAttributeValue(attribute) : 1;
 }
 
-static unsigned width_for(struct igv_prepare *prepare, const struct copy *copy) {
+static unsigned width_for(struct igc_kernel *kernel, const struct copy *copy) {
     uint64_t width = 8,
-             limits[4] = {align_of_operand(copy->call, 0), widest_for(prepare, copy->to), 8, 8};
+             limits[4] = {align_of_operand(copy->call, 0), widest_for(kernel, copy->to), 8, 8};
     if (copy->from) {
         limits[2] = align_of_operand(copy->call, 1);
-        limits[3] = widest_for(prepare, copy->from);
+        limits[3] = widest_for(kernel, copy->from);
     }
     for (int i = 0; i < 4; i++) {
         if (limits[i] < width) {
@@ -160,35 +160,34 @@ static unsigned width_for(struct igv_prepare *prepare, const struct copy *copy) 
 }
 
 /* memset's byte in every byte of the type. */
-static LLVMValueRef repeated(struct igv_prepare *prepare, LLVMValueRef byte, LLVMTypeRef type) {
-    LLVMValueRef wide = LLVMBuildZExt(prepare->builder, byte, type, "");
-    return LLVMBuildMul(prepare->builder, wide, igv_integer(type, UINT64_C(0x0101010101010101)),
-                        "");
+static LLVMValueRef repeated(struct igc_kernel *kernel, LLVMValueRef byte, LLVMTypeRef type) {
+    LLVMValueRef wide = LLVMBuildZExt(kernel->builder, byte, type, "");
+    return LLVMBuildMul(kernel->builder, wide, igc_integer(type, UINT64_C(0x0101010101010101)), "");
 }
 
-static LLVMValueRef load_element(struct igv_prepare *prepare, const struct copy *copy,
+static LLVMValueRef load_element(struct igc_kernel *kernel, const struct copy *copy,
                                  LLVMTypeRef type, LLVMValueRef pointer) {
     if (!copy->from) {
-        return repeated(prepare, copy->value, type);
+        return repeated(kernel, copy->value, type);
     }
-    LLVMValueRef load = LLVMBuildLoad2(prepare->builder, type, pointer, "");
+    LLVMValueRef load = LLVMBuildLoad2(kernel->builder, type, pointer, "");
     LLVMSetAlignment(load, LLVMGetIntTypeWidth(type) / 8);
     return load;
 }
 
-static void store_element(struct igv_prepare *prepare, LLVMValueRef value, LLVMValueRef pointer) {
-    LLVMValueRef store = LLVMBuildStore(prepare->builder, value, pointer);
+static void store_element(struct igc_kernel *kernel, LLVMValueRef value, LLVMValueRef pointer) {
+    LLVMValueRef store = LLVMBuildStore(kernel->builder, value, pointer);
     LLVMSetAlignment(store, LLVMGetIntTypeWidth(LLVMTypeOf(value)) / 8);
 }
 
 /* How wide the element at offset `at` may be; `before` is the width of the one before it, which
  * padding continues. */
-static unsigned width_at(struct igv_prepare *prepare, const struct copy *copy, uint64_t at,
+static unsigned width_at(struct igc_kernel *kernel, const struct copy *copy, uint64_t at,
                          uint64_t length, unsigned before) {
     struct place to = place_of(copy->to);
     struct place from = copy->from ? place_of(copy->from) : (struct place){NULL, 0};
-    uint64_t a = to.type ? scalar_at(prepare->layout, to.type, to.offset + at) : 0;
-    uint64_t b = from.type ? scalar_at(prepare->layout, from.type, from.offset + at) : 0;
+    uint64_t a = to.type ? scalar_at(kernel->layout, to.type, to.offset + at) : 0;
+    uint64_t b = from.type ? scalar_at(kernel->layout, from.type, from.offset + at) : 0;
     uint64_t width = a && b ? (a < b ? a : b) : a + b;
     unsigned align_to = align_of_operand(copy->call, 0);
     unsigned align_from = copy->from ? align_of_operand(copy->call, 1) : align_to;
@@ -210,7 +209,7 @@ static unsigned width_at(struct igv_prepare *prepare, const struct copy *copy, u
 
 /* Element by element; false when there are too many. All loads first: the two sides may
  * overlap. */
-static bool write_out(struct igv_prepare *prepare, const struct copy *copy, uint64_t start,
+static bool write_out(struct igc_kernel *kernel, const struct copy *copy, uint64_t start,
                       uint64_t length) {
     LLVMValueRef values[MAX_WRITTEN_OUT];
     uint64_t offsets[MAX_WRITTEN_OUT];
@@ -220,55 +219,55 @@ static bool write_out(struct igv_prepare *prepare, const struct copy *copy, uint
         if (count == MAX_WRITTEN_OUT) {
             return false;
         }
-        width = width_at(prepare, copy, at, length, width);
+        width = width_at(kernel, copy, at, length, width);
         offsets[count] = at;
         widths[count++] = width;
     }
     for (size_t i = 0; i < count; i++) {
-        LLVMTypeRef type = LLVMIntTypeInContext(prepare->context, widths[i] * 8);
-        LLVMValueRef from = copy->from ? igv_byte_offset(prepare, copy->from, offsets[i]) : NULL;
-        values[i] = load_element(prepare, copy, type, from);
+        LLVMTypeRef type = LLVMIntTypeInContext(kernel->context, widths[i] * 8);
+        LLVMValueRef from = copy->from ? igc_byte_offset(kernel, copy->from, offsets[i]) : NULL;
+        values[i] = load_element(kernel, copy, type, from);
     }
     for (size_t i = 0; i < count; i++) {
-        store_element(prepare, values[i], igv_byte_offset(prepare, copy->to, offsets[i]));
+        store_element(kernel, values[i], igc_byte_offset(kernel, copy->to, offsets[i]));
     }
     return true;
 }
 
 /* for (i = 0; i < count; i++) to[i] = from[i]; backwards when that is what an overlap needs. */
-static void write_loop(struct igv_prepare *prepare, const struct copy *copy, LLVMValueRef count) {
-    LLVMBuilderRef builder = prepare->builder;
-    LLVMTypeRef type = LLVMIntTypeInContext(prepare->context, copy->width * 8);
+static void write_loop(struct igc_kernel *kernel, const struct copy *copy, LLVMValueRef count) {
+    LLVMBuilderRef builder = kernel->builder;
+    LLVMTypeRef type = LLVMIntTypeInContext(kernel->context, copy->width * 8);
     LLVMBasicBlockRef tail = LLVMGetInstructionParent(copy->call);
-    LLVMBasicBlockRef head = igi_split_before(prepare->builder, copy->call);
-    LLVMBasicBlockRef body = LLVMInsertBasicBlockInContext(prepare->context, tail, "copy");
+    LLVMBasicBlockRef head = igi_split_before(kernel->builder, copy->call);
+    LLVMBasicBlockRef body = LLVMInsertBasicBlockInContext(kernel->context, tail, "copy");
     LLVMPositionBuilderAtEnd(builder, head);
-    LLVMValueRef zero = igv_integer(prepare->i64, 0), one = igv_integer(prepare->i64, 1);
+    LLVMValueRef zero = igc_integer(kernel->i64, 0), one = igc_integer(kernel->i64, 1);
     LLVMValueRef some = LLVMBuildICmp(builder, LLVMIntNE, count, zero, "");
     LLVMValueRef backwards = NULL;
     if (copy->overlaps) {
-        LLVMValueRef to = LLVMBuildPtrToInt(builder, copy->to, prepare->i64, "");
-        LLVMValueRef from = LLVMBuildPtrToInt(builder, copy->from, prepare->i64, "");
+        LLVMValueRef to = LLVMBuildPtrToInt(builder, copy->to, kernel->i64, "");
+        LLVMValueRef from = LLVMBuildPtrToInt(builder, copy->from, kernel->i64, "");
         backwards = LLVMBuildICmp(builder, LLVMIntUGT, to, from, "");
     }
     LLVMBuildCondBr(builder, some, body, tail);
     LLVMPositionBuilderAtEnd(builder, body);
-    LLVMValueRef step = LLVMBuildPhi(builder, prepare->i64, ""), index = step;
+    LLVMValueRef step = LLVMBuildPhi(builder, kernel->i64, ""), index = step;
     LLVMValueRef next = LLVMBuildNUWAdd(builder, step, one, "");
     if (backwards) {
         index =
             LLVMBuildSelect(builder, backwards, LLVMBuildSub(builder, count, next, ""), step, "");
     }
     LLVMValueRef from = copy->from ? LLVMBuildGEP2(builder, type, copy->from, &index, 1, "") : NULL;
-    LLVMValueRef value = load_element(prepare, copy, type, from);
-    store_element(prepare, value, LLVMBuildGEP2(builder, type, copy->to, &index, 1, ""));
+    LLVMValueRef value = load_element(kernel, copy, type, from);
+    store_element(kernel, value, LLVMBuildGEP2(builder, type, copy->to, &index, 1, ""));
     LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntULT, next, count, ""), body, tail);
     LLVMValueRef values[2] = {zero, next};
     LLVMBasicBlockRef blocks[2] = {head, body};
     LLVMAddIncoming(step, values, blocks, 2);
 }
 
-static void expand(struct igv_prepare *prepare, LLVMValueRef call) {
+static void expand(struct igc_kernel *kernel, LLVMValueRef call) {
     const char *name = igv_callee_name(call);
     bool set = !strncmp(name, "llvm.memset.", 12);
     struct copy copy = {.call = call,
@@ -277,33 +276,33 @@ static void expand(struct igv_prepare *prepare, LLVMValueRef call) {
                         .value = set ? LLVMGetOperand(call, 1) : NULL,
                         .length = LLVMGetOperand(call, 2),
                         .overlaps = !strncmp(name, "llvm.memmove.", 13)};
-    copy.width = width_for(prepare, &copy);
-    LLVMPositionBuilderBefore(prepare->builder, call);
+    copy.width = width_for(kernel, &copy);
+    LLVMPositionBuilderBefore(kernel->builder, call);
     if (!LLVMIsAConstantInt(copy.length)) {
         LLVMValueRef count =
-            LLVMBuildIntCast2(prepare->builder, copy.length, prepare->i64, false, "");
-        write_loop(prepare, &copy, count);
+            LLVMBuildIntCast2(kernel->builder, copy.length, kernel->i64, false, "");
+        write_loop(kernel, &copy, count);
     } else {
         uint64_t length = LLVMConstIntGetZExtValue(copy.length);
-        if (!write_out(prepare, &copy, 0, length)) {
+        if (!write_out(kernel, &copy, 0, length)) {
             if (copy.overlaps && length % copy.width) {
                 copy.width = 1; /* one loop then does all of it */
             }
-            write_loop(prepare, &copy, igv_integer(prepare->i64, length / copy.width));
-            LLVMPositionBuilderBefore(prepare->builder, call);
-            write_out(prepare, &copy, length / copy.width * copy.width, length);
+            write_loop(kernel, &copy, igc_integer(kernel->i64, length / copy.width));
+            LLVMPositionBuilderBefore(kernel->builder, call);
+            write_out(kernel, &copy, length / copy.width * copy.width, length);
         }
     }
     LLVMInstructionEraseFromParent(call);
 }
 
-ingot_status igv_prepare_copies(struct igv_prepare *prepare) {
-    struct igv_list calls = igv_collect(prepare, is_copy);
+enum igc_result igv_prepare_copies(struct igc_kernel *kernel) {
+    struct igc_list calls = igc_collect(kernel, is_copy);
     if (calls.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < calls.count; i++) {
-        expand(prepare, calls.items[i]);
+        expand(kernel, calls.items[i]);
     }
-    return INGOT_OK;
+    return calls.count ? IGC_CHANGED : IGC_UNCHANGED;
 }

@@ -19,8 +19,8 @@ static bool is_ordinary(unsigned width) {
     return width == 0 || width == 8 || width == 16 || width == 32 || width == 64;
 }
 
-static bool is_odd(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_odd(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMLoad:
         return !is_ordinary(width_of(LLVMTypeOf(instruction)));
@@ -39,28 +39,28 @@ static bool is_odd(struct igv_prepare *prepare, LLVMValueRef instruction) {
 }
 
 /* Bits [start, …) of the value as an integer of `width` bits. */
-static LLVMValueRef part(struct igv_prepare *prepare, LLVMValueRef value, unsigned start,
+static LLVMValueRef part(struct igc_kernel *kernel, LLVMValueRef value, unsigned start,
                          unsigned width) {
     LLVMTypeRef type = LLVMTypeOf(value);
     unsigned whole = width_of(type);
     if (start) {
-        value = LLVMBuildLShr(prepare->builder, value, igv_integer(type, start), "");
+        value = LLVMBuildLShr(kernel->builder, value, igc_integer(type, start), "");
     }
-    LLVMTypeRef narrow = LLVMIntTypeInContext(prepare->context, width);
-    return width < whole   ? LLVMBuildTrunc(prepare->builder, value, narrow, "")
-           : width > whole ? LLVMBuildZExt(prepare->builder, value, narrow, "")
+    LLVMTypeRef narrow = LLVMIntTypeInContext(kernel->context, width);
+    return width < whole   ? LLVMBuildTrunc(kernel->builder, value, narrow, "")
+           : width > whole ? LLVMBuildZExt(kernel->builder, value, narrow, "")
                            : value;
 }
 
-static LLVMValueRef join(struct igv_prepare *prepare, LLVMValueRef whole, LLVMValueRef piece,
+static LLVMValueRef join(struct igc_kernel *kernel, LLVMValueRef whole, LLVMValueRef piece,
                          LLVMTypeRef type, unsigned start) {
-    LLVMBuilderRef builder = prepare->builder;
+    LLVMBuilderRef builder = kernel->builder;
     unsigned width = width_of(LLVMTypeOf(piece));
     piece = width < width_of(type)   ? LLVMBuildZExt(builder, piece, type, "")
             : width > width_of(type) ? LLVMBuildTrunc(builder, piece, type, "")
                                      : piece;
     if (start) {
-        piece = LLVMBuildShl(builder, piece, igv_integer(type, start), "");
+        piece = LLVMBuildShl(builder, piece, igc_integer(type, start), "");
     }
     return whole ? LLVMBuildOr(builder, whole, piece, "") : piece;
 }
@@ -74,138 +74,138 @@ static unsigned next_piece(unsigned bytes_left, unsigned align, unsigned offset)
     return piece;
 }
 
-static void split_load(struct igv_prepare *prepare, LLVMValueRef load) {
+static void split_load(struct igc_kernel *kernel, LLVMValueRef load) {
     LLVMTypeRef type = LLVMTypeOf(load);
     unsigned bytes = (width_of(type) + 7) / 8, align = LLVMGetAlignment(load), piece;
     LLVMValueRef whole = NULL;
     for (unsigned at = 0; at < bytes; at += piece) {
         piece = next_piece(bytes - at, align, at);
-        LLVMValueRef pointer = igv_byte_offset(prepare, LLVMGetOperand(load, 0), at);
+        LLVMValueRef pointer = igc_byte_offset(kernel, LLVMGetOperand(load, 0), at);
         LLVMValueRef value = LLVMBuildLoad2(
-            prepare->builder, LLVMIntTypeInContext(prepare->context, piece * 8), pointer, "");
+            kernel->builder, LLVMIntTypeInContext(kernel->context, piece * 8), pointer, "");
         LLVMSetAlignment(value, piece);
-        igv_copy_metadata(prepare, load, value);
-        whole = join(prepare, whole, value, type, at * 8);
+        igv_copy_metadata(kernel, load, value);
+        whole = join(kernel, whole, value, type, at * 8);
     }
     igi_replace(load, whole);
 }
 
-static void split_store(struct igv_prepare *prepare, LLVMValueRef store) {
+static void split_store(struct igc_kernel *kernel, LLVMValueRef store) {
     LLVMValueRef value = LLVMGetOperand(store, 0);
     unsigned width = width_of(LLVMTypeOf(value));
     unsigned bytes = (width + 7) / 8, align = LLVMGetAlignment(store), piece;
     if (width % 8) {
-        value = LLVMBuildZExt(prepare->builder, value,
-                              LLVMIntTypeInContext(prepare->context, bytes * 8), "");
+        value = LLVMBuildZExt(kernel->builder, value,
+                              LLVMIntTypeInContext(kernel->context, bytes * 8), "");
     }
     for (unsigned at = 0; at < bytes; at += piece) {
         piece = next_piece(bytes - at, align, at);
-        LLVMValueRef pointer = igv_byte_offset(prepare, LLVMGetOperand(store, 1), at);
+        LLVMValueRef pointer = igc_byte_offset(kernel, LLVMGetOperand(store, 1), at);
         LLVMValueRef stored =
-            LLVMBuildStore(prepare->builder, part(prepare, value, at * 8, piece * 8), pointer);
+            LLVMBuildStore(kernel->builder, part(kernel, value, at * 8, piece * 8), pointer);
         LLVMSetAlignment(stored, piece);
-        igv_copy_metadata(prepare, store, stored);
+        igv_copy_metadata(kernel, store, stored);
     }
     LLVMInstructionEraseFromParent(store);
 }
 
-static LLVMValueRef word_phi(struct igv_prepare *prepare, LLVMValueRef phi, unsigned start,
+static LLVMValueRef word_phi(struct igc_kernel *kernel, LLVMValueRef phi, unsigned start,
                              unsigned width) {
-    LLVMPositionBuilderBefore(prepare->builder, phi);
+    LLVMPositionBuilderBefore(kernel->builder, phi);
     LLVMValueRef word =
-        LLVMBuildPhi(prepare->builder, LLVMIntTypeInContext(prepare->context, width), "");
+        LLVMBuildPhi(kernel->builder, LLVMIntTypeInContext(kernel->context, width), "");
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
-        LLVMPositionBuilderBefore(prepare->builder, LLVMGetBasicBlockTerminator(block));
+        LLVMPositionBuilderBefore(kernel->builder, LLVMGetBasicBlockTerminator(block));
         LLVMValueRef value = igv_earlier_incoming(word, block);
         if (!value) {
-            value = part(prepare, LLVMGetIncomingValue(phi, i), start, width);
+            value = part(kernel, LLVMGetIncomingValue(phi, i), start, width);
         }
         LLVMAddIncoming(word, &value, &block, 1);
     }
     return word;
 }
 
-static LLVMValueRef word_of(struct igv_prepare *prepare, LLVMValueRef instruction, unsigned start,
+static LLVMValueRef word_of(struct igc_kernel *kernel, LLVMValueRef instruction, unsigned start,
                             unsigned width) {
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
     LLVMValueRef a = LLVMGetOperand(instruction, 0);
     if (opcode == LLVMFreeze) {
-        return LLVMBuildFreeze(prepare->builder, part(prepare, a, start, width), "");
+        return LLVMBuildFreeze(kernel->builder, part(kernel, a, start, width), "");
     }
-    LLVMValueRef b = part(prepare, LLVMGetOperand(instruction, 1), start, width);
+    LLVMValueRef b = part(kernel, LLVMGetOperand(instruction, 1), start, width);
     if (opcode == LLVMSelect) {
-        return LLVMBuildSelect(prepare->builder, a, b,
-                               part(prepare, LLVMGetOperand(instruction, 2), start, width), "");
+        return LLVMBuildSelect(kernel->builder, a, b,
+                               part(kernel, LLVMGetOperand(instruction, 2), start, width), "");
     }
-    return LLVMBuildBinOp(prepare->builder, opcode, part(prepare, a, start, width), b, "");
+    return LLVMBuildBinOp(kernel->builder, opcode, part(kernel, a, start, width), b, "");
 }
 
-static ingot_status split_words(struct igv_prepare *prepare, LLVMValueRef instruction) {
+static ingot_status split_words(struct igc_kernel *kernel, LLVMValueRef instruction) {
     LLVMTypeRef type = LLVMTypeOf(instruction);
     unsigned width = width_of(type), count = (width + WORD - 1) / WORD;
     bool phi = LLVMGetInstructionOpcode(instruction) == LLVMPHI;
-    LLVMValueRef *words = ig_arena_array(&prepare->arena, count, sizeof *words), whole = NULL;
+    LLVMValueRef *words = ig_arena_array(kernel->arena, count, sizeof *words), whole = NULL;
     if (!words) {
-        return igv_prepare_memory_out(prepare);
+        return igc_out_of_memory(kernel);
     }
     for (unsigned i = 0; i < count; i++) {
         unsigned part_width = width - i * WORD < WORD ? width - i * WORD : WORD;
-        words[i] = phi ? word_phi(prepare, instruction, i * WORD, part_width)
-                       : word_of(prepare, instruction, i * WORD, part_width);
+        words[i] = phi ? word_phi(kernel, instruction, i * WORD, part_width)
+                       : word_of(kernel, instruction, i * WORD, part_width);
     }
     if (phi) {
-        igi_after_phis(prepare->builder, LLVMGetInstructionParent(instruction));
+        igi_after_phis(kernel->builder, LLVMGetInstructionParent(instruction));
     }
     for (unsigned i = 0; i < count; i++) {
-        whole = join(prepare, whole, words[i], type, i * WORD);
+        whole = join(kernel, whole, words[i], type, i * WORD);
     }
     igi_replace(instruction, whole);
     return INGOT_OK;
 }
 
 /* ---- sign extensions that LLVM wrote as zero extensions -------------------------------------- */
-static bool is_non_negative_zext(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_non_negative_zext(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     return LLVMGetInstructionOpcode(instruction) == LLVMZExt && LLVMGetNNeg(instruction) &&
            width_of(LLVMTypeOf(LLVMGetOperand(instruction, 0))) == 32;
 }
 
 /* Both mean the same in active lanes, but what lane 0 would hold is then right for signed
  * indices even where lane 0 is not active: `if (i >= 5) x[i - 5]`. */
-ingot_status igv_prepare_extensions(struct igv_prepare *prepare) {
-    struct igv_list list = igv_collect(prepare, is_non_negative_zext);
+enum igc_result igv_prepare_extensions(struct igc_kernel *kernel) {
+    struct igc_list list = igc_collect(kernel, is_non_negative_zext);
     if (list.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < list.count; i++) {
         LLVMValueRef zext = list.items[i];
-        LLVMPositionBuilderBefore(prepare->builder, zext);
+        LLVMPositionBuilderBefore(kernel->builder, zext);
         igi_replace(zext,
-                    LLVMBuildSExt(prepare->builder, LLVMGetOperand(zext, 0), LLVMTypeOf(zext), ""));
+                    LLVMBuildSExt(kernel->builder, LLVMGetOperand(zext, 0), LLVMTypeOf(zext), ""));
     }
-    return INGOT_OK;
+    return list.count ? IGC_CHANGED : IGC_UNCHANGED;
 }
 
-ingot_status igv_prepare_integers(struct igv_prepare *prepare) {
-    struct igv_list list = igv_collect(prepare, is_odd);
+enum igc_result igv_prepare_integers(struct igc_kernel *kernel) {
+    struct igc_list list = igc_collect(kernel, is_odd);
     if (list.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < list.count; i++) {
         LLVMValueRef instruction = list.items[i];
         LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
-        LLVMPositionBuilderBefore(prepare->builder, instruction);
+        LLVMPositionBuilderBefore(kernel->builder, instruction);
         if (opcode == LLVMLoad) {
-            split_load(prepare, instruction);
+            split_load(kernel, instruction);
         } else if (opcode == LLVMStore) {
-            split_store(prepare, instruction);
+            split_store(kernel, instruction);
         } else {
-            ingot_status status = split_words(prepare, instruction);
+            ingot_status status = split_words(kernel, instruction);
             if (status) {
-                return status;
+                return igc_result_of(status);
             }
         }
     }
-    return INGOT_OK;
+    return list.count ? IGC_CHANGED : IGC_UNCHANGED;
 }

@@ -49,7 +49,7 @@ static bool mentions(LLVMValueRef constant, LLVMValueRef global) {
 }
 
 /* The constant expression as instructions at the builder, on `address` for the variable. */
-static LLVMValueRef as_instructions(struct igv_prepare *prepare, LLVMValueRef constant,
+static LLVMValueRef as_instructions(struct igc_kernel *kernel, LLVMValueRef constant,
                                     LLVMValueRef global, LLVMValueRef address) {
     if (constant == global) {
         return address;
@@ -64,27 +64,27 @@ static LLVMValueRef as_instructions(struct igv_prepare *prepare, LLVMValueRef co
     }
     for (int i = 0; i < count; i++) {
         operands[i] =
-            as_instructions(prepare, LLVMGetOperand(constant, (unsigned)i), global, address);
+            as_instructions(kernel, LLVMGetOperand(constant, (unsigned)i), global, address);
         if (!operands[i]) {
             return NULL;
         }
     }
     LLVMOpcode opcode = LLVMGetConstOpcode(constant);
     if (opcode == LLVMGetElementPtr) {
-        return LLVMBuildGEP2(prepare->builder, LLVMGetGEPSourceElementType(constant), operands[0],
+        return LLVMBuildGEP2(kernel->builder, LLVMGetGEPSourceElementType(constant), operands[0],
                              operands + 1, (unsigned)count - 1, "");
     }
     if (opcode == LLVMAdd || opcode == LLVMSub || opcode == LLVMXor) {
-        return LLVMBuildBinOp(prepare->builder, opcode, operands[0], operands[1], "");
+        return LLVMBuildBinOp(kernel->builder, opcode, operands[0], operands[1], "");
     }
     if (opcode == LLVMAddrSpaceCast || opcode == LLVMPtrToInt || opcode == LLVMIntToPtr ||
         opcode == LLVMTrunc || opcode == LLVMBitCast) {
-        return LLVMBuildCast(prepare->builder, opcode, operands[0], LLVMTypeOf(constant), "");
+        return LLVMBuildCast(kernel->builder, opcode, operands[0], LLVMTypeOf(constant), "");
     }
     return NULL;
 }
 
-static ingot_status rewrite_operand(struct igv_prepare *prepare, LLVMValueRef instruction,
+static ingot_status rewrite_operand(struct igc_kernel *kernel, LLVMValueRef instruction,
                                     unsigned operand, LLVMValueRef global, LLVMValueRef address) {
     LLVMValueRef constant = LLVMGetOperand(instruction, operand), at = instruction;
     if (!mentions(constant, global)) {
@@ -93,7 +93,7 @@ static ingot_status rewrite_operand(struct igv_prepare *prepare, LLVMValueRef in
     if (LLVMIsAPHINode(instruction)) {
         at = LLVMGetBasicBlockTerminator(LLVMGetIncomingBlock(instruction, operand));
     }
-    LLVMPositionBuilderBefore(prepare->builder, at);
+    LLVMPositionBuilderBefore(kernel->builder, at);
     LLVMValueRef value = NULL;
     for (unsigned i = 0; at != instruction && i < operand; i++) {
         if (LLVMGetIncomingBlock(instruction, i) == LLVMGetIncomingBlock(instruction, operand)) {
@@ -101,11 +101,11 @@ static ingot_status rewrite_operand(struct igv_prepare *prepare, LLVMValueRef in
         }
     }
     if (!value) {
-        value = as_instructions(prepare, constant, global, address);
+        value = as_instructions(kernel, constant, global, address);
     }
     if (!value) {
         char *text = LLVMPrintValueToString(constant);
-        ig_fail(prepare->error, INGOT_COMPILE_ERROR,
+        ig_fail(kernel->error, INGOT_COMPILE_ERROR,
                 "the kernel computes a threadgroup address in a way that is not supported: %s",
                 text);
         LLVMDisposeMessage(text);
@@ -115,8 +115,8 @@ static ingot_status rewrite_operand(struct igv_prepare *prepare, LLVMValueRef in
     return INGOT_OK;
 }
 
-static bool has_constant_operand(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool has_constant_operand(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     for (int i = 0; i < LLVMGetNumOperands(instruction); i++) {
         LLVMValueRef operand = LLVMGetOperand(instruction, (unsigned)i);
         if (LLVMIsAConstantExpr(operand) || is_threadgroup(operand)) {
@@ -126,7 +126,7 @@ static bool has_constant_operand(struct igv_prepare *prepare, LLVMValueRef instr
     return false;
 }
 
-static bool is_used_by(const struct igv_list *users, LLVMValueRef global) {
+static bool is_used_by(const struct igc_list *users, LLVMValueRef global) {
     for (size_t i = 0; i < users->count; i++) {
         for (int o = 0; o < LLVMGetNumOperands(users->items[i]); o++) {
             if (mentions(LLVMGetOperand(users->items[i], (unsigned)o), global)) {
@@ -137,17 +137,17 @@ static bool is_used_by(const struct igv_list *users, LLVMValueRef global) {
     return false;
 }
 
-static ingot_status take_address(struct igv_prepare *prepare, const struct igv_list *users,
+static ingot_status take_address(struct igc_kernel *kernel, const struct igc_list *users,
                                  LLVMValueRef global) {
-    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(prepare->kernel);
-    LLVMPositionBuilderBefore(prepare->builder, LLVMGetFirstInstruction(entry));
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel->function);
+    LLVMPositionBuilderBefore(kernel->builder, LLVMGetFirstInstruction(entry));
     size_t length;
     LLVMValueRef address =
-        LLVMBuildFreeze(prepare->builder, global, LLVMGetValueName2(global, &length));
+        LLVMBuildFreeze(kernel->builder, global, LLVMGetValueName2(global, &length));
     for (size_t i = 0; i < users->count; i++) {
         for (int o = 0; o < LLVMGetNumOperands(users->items[i]); o++) {
             ingot_status status =
-                rewrite_operand(prepare, users->items[i], (unsigned)o, global, address);
+                rewrite_operand(kernel, users->items[i], (unsigned)o, global, address);
             if (status) {
                 return status;
             }
@@ -161,21 +161,21 @@ static uint64_t round_up(uint64_t value, uint64_t align) {
 }
 
 /* Variables that an earlier kernel of the module uses too keep their places. */
-static ingot_status place(struct igv_prepare *prepare, const struct igv_list *users,
+static ingot_status place(struct igc_kernel *kernel, const struct igc_list *users,
                           uint64_t *total) {
     for (int placed = 1; placed >= 0; placed--) {
-        igi_each_global(g, prepare->module) {
+        igi_each_global(g, kernel->module) {
             uint32_t known = 0;
             bool has_place = igv_threadgroup_offset(g, &known);
             if (!is_threadgroup(g) || has_place != (placed == 1) || !is_used_by(users, g)) {
                 continue;
             }
-            uint64_t size = LLVMABISizeOfType(prepare->layout, LLVMGlobalGetValueType(g));
+            uint64_t size = LLVMABISizeOfType(kernel->layout, LLVMGlobalGetValueType(g));
             uint64_t align = LLVMGetAlignment(g);
             uint64_t offset =
                 has_place ? known : round_up(*total, align > LEAST_ALIGN ? align : LEAST_ALIGN);
             if (size > MAX_BYTES || offset + size > MAX_BYTES) {
-                return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
+                return ig_fail(kernel->error, INGOT_COMPILE_ERROR,
                                "the kernel's threadgroup variables need more than %u bytes",
                                MAX_BYTES);
             }
@@ -190,18 +190,18 @@ static ingot_status place(struct igv_prepare *prepare, const struct igv_list *us
     return INGOT_OK;
 }
 
-ingot_status igv_prepare_threadgroup(struct igv_prepare *prepare, uint32_t *bytes) {
-    struct igv_list users = igv_collect(prepare, has_constant_operand);
+enum igc_result igv_prepare_threadgroup(struct igc_kernel *kernel) {
+    struct igc_list users = igc_collect(kernel, has_constant_operand);
     uint64_t total = 0;
     if (users.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
-    ingot_status status = place(prepare, &users, &total);
-    igi_each_global(g, prepare->module) {
+    ingot_status status = place(kernel, &users, &total);
+    igi_each_global(g, kernel->module) {
         if (!status && is_threadgroup(g) && is_used_by(&users, g)) {
-            status = take_address(prepare, &users, g);
+            status = take_address(kernel, &users, g);
         }
     }
-    *bytes = (uint32_t)round_up(total, LEAST_ALIGN);
-    return status;
+    kernel->threadgroup_bytes = (uint32_t)round_up(total, LEAST_ALIGN);
+    return igc_result_of(status);
 }

@@ -15,11 +15,11 @@ static unsigned element_count(LLVMTypeRef type) {
     return igv_is_vector(type) ? LLVMGetVectorSize(type) : 1;
 }
 
-static LLVMValueRef element(struct igv_prepare *prepare, LLVMValueRef value, unsigned index) {
+static LLVMValueRef element(struct igc_kernel *kernel, LLVMValueRef value, unsigned index) {
     if (!igv_is_vector(LLVMTypeOf(value))) {
         return value;
     }
-    return LLVMBuildExtractElement(prepare->builder, value, igv_integer(prepare->i32, index), "");
+    return LLVMBuildExtractElement(kernel->builder, value, igc_integer(kernel->i32, index), "");
 }
 
 static unsigned bits_of(LLVMTypeRef type) {
@@ -39,8 +39,8 @@ static unsigned bits_of(LLVMTypeRef type) {
 }
 
 /* ---- bitcasts --------------------------------------------------------------------------- */
-static bool is_reshaping_cast(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_reshaping_cast(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     if (LLVMGetInstructionOpcode(instruction) != LLVMBitCast) {
         return false;
     }
@@ -53,30 +53,30 @@ static bool is_reshaping_cast(struct igv_prepare *prepare, LLVMValueRef instruct
 }
 
 /* Bits [start, start + width) of the source as an integer of that width. */
-static LLVMValueRef bits_at(struct igv_prepare *prepare, LLVMValueRef source, unsigned start,
+static LLVMValueRef bits_at(struct igc_kernel *kernel, LLVMValueRef source, unsigned start,
                             unsigned width) {
-    LLVMBuilderRef builder = prepare->builder;
+    LLVMBuilderRef builder = kernel->builder;
     unsigned each = bits_of(element_type(LLVMTypeOf(source)));
-    LLVMTypeRef piece_type = LLVMIntTypeInContext(prepare->context, each);
-    LLVMTypeRef type = LLVMIntTypeInContext(prepare->context, width);
+    LLVMTypeRef piece_type = LLVMIntTypeInContext(kernel->context, each);
+    LLVMTypeRef type = LLVMIntTypeInContext(kernel->context, width);
     LLVMValueRef result = NULL;
     for (unsigned at = start; at < start + width;) {
         unsigned skip = at % each;
         unsigned taken = each - skip < start + width - at ? each - skip : start + width - at;
         LLVMValueRef piece =
-            LLVMBuildBitCast(builder, element(prepare, source, at / each), piece_type, "");
+            LLVMBuildBitCast(builder, element(kernel, source, at / each), piece_type, "");
         if (skip) {
-            piece = LLVMBuildLShr(builder, piece, igv_integer(piece_type, skip), "");
+            piece = LLVMBuildLShr(builder, piece, igc_integer(piece_type, skip), "");
         }
         if (taken < each) {
-            LLVMTypeRef part = LLVMIntTypeInContext(prepare->context, taken);
+            LLVMTypeRef part = LLVMIntTypeInContext(kernel->context, taken);
             piece = LLVMBuildTrunc(builder, piece, part, "");
         }
         if (taken < width) {
             piece = LLVMBuildZExt(builder, piece, type, "");
         }
         if (at > start) {
-            piece = LLVMBuildShl(builder, piece, igv_integer(type, at - start), "");
+            piece = LLVMBuildShl(builder, piece, igc_integer(type, at - start), "");
         }
         result = result ? LLVMBuildOr(builder, result, piece, "") : piece;
         at += taken;
@@ -84,25 +84,25 @@ static LLVMValueRef bits_at(struct igv_prepare *prepare, LLVMValueRef source, un
     return result;
 }
 
-static void reshape(struct igv_prepare *prepare, LLVMValueRef cast) {
+static void reshape(struct igc_kernel *kernel, LLVMValueRef cast) {
     LLVMTypeRef to = LLVMTypeOf(cast), type = element_type(to);
     LLVMValueRef source = LLVMGetOperand(cast, 0);
     unsigned count = element_count(to), width = bits_of(type);
-    LLVMPositionBuilderBefore(prepare->builder, cast);
+    LLVMPositionBuilderBefore(kernel->builder, cast);
     LLVMValueRef result = LLVMGetPoison(to);
     for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef piece = LLVMBuildBitCast(prepare->builder,
-                                              bits_at(prepare, source, i * width, width), type, "");
-        result = igv_is_vector(to) ? LLVMBuildInsertElement(prepare->builder, result, piece,
-                                                            igv_integer(prepare->i32, i), "")
+        LLVMValueRef piece =
+            LLVMBuildBitCast(kernel->builder, bits_at(kernel, source, i * width, width), type, "");
+        result = igv_is_vector(to) ? LLVMBuildInsertElement(kernel->builder, result, piece,
+                                                            igc_integer(kernel->i32, i), "")
                                    : piece;
     }
     igi_replace(cast, result);
 }
 
 /* ---- loads and stores ------------------------------------------------------------------------ */
-static bool is_vector_access(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_vector_access(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
     return (opcode == LLVMLoad && igv_is_vector(LLVMTypeOf(instruction))) ||
            (opcode == LLVMStore && igv_is_vector(LLVMTypeOf(LLVMGetOperand(instruction, 0))));
@@ -118,10 +118,10 @@ static unsigned access_align(LLVMValueRef access, uint64_t offset) {
 
 /* Elements that do not fill bytes are packed in memory: the access is one of a whole integer,
  * which prepare_integers.c and the next round take apart. */
-static void pack_access(struct igv_prepare *prepare, LLVMValueRef access, LLVMTypeRef type) {
-    LLVMBuilderRef builder = prepare->builder;
+static void pack_access(struct igc_kernel *kernel, LLVMValueRef access, LLVMTypeRef type) {
+    LLVMBuilderRef builder = kernel->builder;
     unsigned bits = bits_of(element_type(type)) * element_count(type);
-    LLVMTypeRef packed = LLVMIntTypeInContext(prepare->context, bits);
+    LLVMTypeRef packed = LLVMIntTypeInContext(kernel->context, bits);
     LLVMValueRef done;
     if (LLVMIsALoadInst(access)) {
         done = LLVMBuildLoad2(builder, packed, LLVMGetOperand(access, 0), "");
@@ -135,30 +135,30 @@ static void pack_access(struct igv_prepare *prepare, LLVMValueRef access, LLVMTy
     LLVMInstructionEraseFromParent(access);
 }
 
-static void split_access(struct igv_prepare *prepare, LLVMValueRef access) {
-    LLVMBuilderRef builder = prepare->builder;
+static void split_access(struct igc_kernel *kernel, LLVMValueRef access) {
+    LLVMBuilderRef builder = kernel->builder;
     bool load = LLVMIsALoadInst(access) != NULL;
     LLVMValueRef value = load ? NULL : LLVMGetOperand(access, 0);
     LLVMValueRef pointer = LLVMGetOperand(access, load ? 0 : 1);
     LLVMTypeRef type = LLVMTypeOf(load ? access : value);
     LLVMPositionBuilderBefore(builder, access);
     if (bits_of(element_type(type)) % 8) {
-        pack_access(prepare, access, type);
+        pack_access(kernel, access, type);
         return;
     }
-    uint64_t size = LLVMStoreSizeOfType(prepare->layout, element_type(type));
+    uint64_t size = LLVMStoreSizeOfType(kernel->layout, element_type(type));
     LLVMValueRef result = LLVMGetPoison(type);
     for (unsigned i = 0; i < element_count(type); i++) {
-        LLVMValueRef address = igv_byte_offset(prepare, pointer, i * size), piece;
+        LLVMValueRef address = igc_byte_offset(kernel, pointer, i * size), piece;
         if (load) {
             piece = LLVMBuildLoad2(builder, element_type(type), address, "");
             result =
-                LLVMBuildInsertElement(builder, result, piece, igv_integer(prepare->i32, i), "");
+                LLVMBuildInsertElement(builder, result, piece, igc_integer(kernel->i32, i), "");
         } else {
-            piece = LLVMBuildStore(builder, element(prepare, value, i), address);
+            piece = LLVMBuildStore(builder, element(kernel, value, i), address);
         }
         LLVMSetAlignment(piece, access_align(access, i * size));
-        igv_copy_metadata(prepare, access, piece);
+        igv_copy_metadata(kernel, access, piece);
     }
     if (load) {
         igi_replace(access, result);
@@ -186,16 +186,16 @@ static const struct {
 
 #define REDUCE "llvm.vector.reduce."
 
-static bool is_reduction(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_reduction(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     return LLVMIsACallInst(instruction) &&
            !strncmp(igv_callee_name(instruction), REDUCE, strlen(REDUCE));
 }
 
-static LLVMValueRef combine(struct igv_prepare *prepare, size_t which, LLVMValueRef a,
-                            LLVMValueRef b, LLVMValueRef call) {
+static LLVMValueRef combine(struct igc_kernel *kernel, size_t which, LLVMValueRef a, LLVMValueRef b,
+                            LLVMValueRef call) {
     if (!reductions[which].intrinsic) {
-        LLVMValueRef result = LLVMBuildBinOp(prepare->builder, reductions[which].opcode, a, b, "");
+        LLVMValueRef result = LLVMBuildBinOp(kernel->builder, reductions[which].opcode, a, b, "");
         if (LLVMIsAInstruction(result) && LLVMCanValueUseFastMathFlags(result)) {
             LLVMSetFastMathFlags(result, LLVMGetFastMathFlags(call));
         }
@@ -204,13 +204,13 @@ static LLVMValueRef combine(struct igv_prepare *prepare, size_t which, LLVMValue
     const char *name = reductions[which].intrinsic;
     LLVMTypeRef type = LLVMTypeOf(a);
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(prepare->module, id, &type, 1);
+    LLVMValueRef function = LLVMGetIntrinsicDeclaration(kernel->module, id, &type, 1);
     LLVMValueRef operands[2] = {a, b};
-    return LLVMBuildCall2(prepare->builder, LLVMIntrinsicGetType(prepare->context, id, &type, 1),
+    return LLVMBuildCall2(kernel->builder, LLVMIntrinsicGetType(kernel->context, id, &type, 1),
                           function, operands, 2, "");
 }
 
-static void reduce(struct igv_prepare *prepare, LLVMValueRef call) {
+static void reduce(struct igc_kernel *kernel, LLVMValueRef call) {
     const char *name = igv_callee_name(call) + strlen(REDUCE);
     size_t which = 0, count = sizeof reductions / sizeof *reductions;
     while (which < count && strncmp(name, reductions[which].name, strlen(reductions[which].name))) {
@@ -221,33 +221,33 @@ static void reduce(struct igv_prepare *prepare, LLVMValueRef call) {
     }
     bool start = reductions[which].has_start;
     LLVMValueRef vector = LLVMGetOperand(call, start ? 1 : 0);
-    LLVMPositionBuilderBefore(prepare->builder, call);
+    LLVMPositionBuilderBefore(kernel->builder, call);
     LLVMValueRef result = start ? LLVMGetOperand(call, 0) : NULL;
     for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(vector)); i++) {
-        LLVMValueRef next = element(prepare, vector, i);
-        result = result ? combine(prepare, which, result, next, call) : next;
+        LLVMValueRef next = element(kernel, vector, i);
+        result = result ? combine(kernel, which, result, next, call) : next;
     }
     igi_replace(call, result);
 }
 
-ingot_status igv_prepare_vectors(struct igv_prepare *prepare) {
-    struct igv_list accesses = igv_collect(prepare, is_vector_access);
+enum igc_result igv_prepare_vectors(struct igc_kernel *kernel) {
+    struct igc_list accesses = igc_collect(kernel, is_vector_access);
     if (accesses.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < accesses.count; i++) {
-        split_access(prepare, accesses.items[i]);
+        split_access(kernel, accesses.items[i]);
     }
-    struct igv_list casts = igv_collect(prepare, is_reshaping_cast);
-    struct igv_list sums = igv_collect(prepare, is_reduction);
+    struct igc_list casts = igc_collect(kernel, is_reshaping_cast);
+    struct igc_list sums = igc_collect(kernel, is_reduction);
     if (casts.failed || sums.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     for (size_t i = 0; i < casts.count; i++) {
-        reshape(prepare, casts.items[i]);
+        reshape(kernel, casts.items[i]);
     }
     for (size_t i = 0; i < sums.count; i++) {
-        reduce(prepare, sums.items[i]);
+        reduce(kernel, sums.items[i]);
     }
-    return INGOT_OK;
+    return accesses.count || casts.count || sums.count ? IGC_CHANGED : IGC_UNCHANGED;
 }

@@ -35,9 +35,9 @@ static void make_function(struct igv_emit *emit) {
     emit->group = LLVMGetParam(emit->function, 0);
     emit->simdgroup = LLVMGetParam(emit->function, 1);
     const struct igv_target *target = emit->request->target;
-    add_string_attribute(emit, "target-cpu", target->cpu);
-    if (target->features && *target->features) {
-        add_string_attribute(emit, "target-features", target->features);
+    add_string_attribute(emit, "target-cpu", target->common.processor.cpu);
+    if (*target->common.processor.features) {
+        add_string_attribute(emit, "target-features", target->common.processor.features);
     }
     const char *width = target->lanes == 16 ? "512" : "256";
     add_string_attribute(emit, "prefer-vector-width", width);

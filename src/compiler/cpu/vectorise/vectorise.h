@@ -1,10 +1,10 @@
 /*
  * The vectoriser: one scalar kernel function in, one function that runs 32 lanes out.
  *
- * Requires: everything inlined; no vectors, aggregates, memcpy or switches left (prepare.c);
+ * Requires: everything inlined; no vectors, aggregates, memcpy or switches left (cpu/prepare/);
  * reducible loops in loop-simplify and LCSSA form; one return. Provides a function of type
  * ingot_cpu_simdgroup_fn. The scalar function is left in place for the next variant.
- * Does not: optimise what it emits (cpu/codegen.c does), or know any clang or archive.
+ * Does not: optimise what it emits (cpu/passes.c does), or know any clang or archive.
  */
 #ifndef INGOT_COMPILER_VECTORISE_H
 #define INGOT_COMPILER_VECTORISE_H
@@ -16,17 +16,15 @@
 #include "base/arena.h"
 #include "base/cpu_abi.h"
 #include "base/error.h"
+#include "compiler/backend/backend.h"
 
 struct igv_target {
-    const char *name; /* "x86-64-v4" */
-    const char *cpu;  /* LLVM's name for it */
-    const char *features;
-    const char *triple;
+    struct igc_target common;
     unsigned lanes;  /* per chunk: 16 with AVX-512, 8 otherwise */
     unsigned chunks; /* 32 / lanes */
     bool bit_masks;  /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
     bool is_x86;     /* masked accesses have instructions, half only conversions */
-    bool is_gpu;     /* an NVIDIA level: not vectorised, lanes and chunks are 0 */
+    bool is_aarch64; /* it picks lanes of up to four registers by tbl */
 };
 
 struct igv_request {
@@ -50,15 +48,10 @@ struct igv_result {
     uint32_t stack_bytes;       /* of private arrays and slots: an estimate from above */
 };
 
-/* Turns a just-optimised scalar kernel into the form required above; also assigns static
- * threadgroup variables their offsets (*threadgroup_bytes). Reports what cannot be run on a
- * CPU (an indirect call, recursion that survived) as INGOT_COMPILE_ERROR. */
-ingot_status igv_prepare(LLVMModuleRef module, LLVMValueRef kernel, LLVMTargetMachineRef machine,
-                         uint32_t *threadgroup_bytes, struct ig_error *error);
 ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *request,
                            struct igv_result *result, struct ig_error *error);
 /* Makes code of the simdgroup_matrix calls that igv_vectorise left in the module's functions; slots
- * become SSA values on the way. In compiler/lower/tiles.c. */
+ * become SSA values on the way. In cpu/lower/tiles.c. */
 ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
                              const struct igv_target *target, struct ig_error *error);
 

@@ -2,8 +2,8 @@
  * The ends of the kernel: `unreachable` becomes a return, and every loop gets a way out, so that
  * post-dominators exist. The way out of an endless loop is never taken.
  */
-#include "compiler/cpu/prepare/prepare.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -11,27 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_unreachable(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_unreachable(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     return LLVMGetInstructionOpcode(instruction) == LLVMUnreachable;
 }
 
-ingot_status igv_prepare_exits(struct igv_prepare *prepare) {
-    struct igv_list list = igv_collect(prepare, is_unreachable);
+enum igc_result igc_return_at_unreachable(struct igc_kernel *kernel) {
+    struct igc_list list = igc_collect(kernel, is_unreachable);
     if (list.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
-    LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(prepare->kernel));
+    LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(kernel->function));
     if (LLVMGetTypeKind(type) != LLVMVoidTypeKind) {
-        return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
-                       "the kernel returns a value; kernels return void");
+        return igc_result_of(ig_fail(kernel->error, INGOT_COMPILE_ERROR,
+                                     "the kernel returns a value; kernels return void"));
     }
     for (size_t i = 0; i < list.count; i++) {
-        LLVMPositionBuilderBefore(prepare->builder, list.items[i]);
-        LLVMBuildRetVoid(prepare->builder);
+        LLVMPositionBuilderBefore(kernel->builder, list.items[i]);
+        LLVMBuildRetVoid(kernel->builder);
         LLVMInstructionEraseFromParent(list.items[i]);
     }
-    return INGOT_OK;
+    return list.count ? IGC_CHANGED : IGC_UNCHANGED;
 }
 
 /* ---- endless loops ------------------------------------------------------------------------- */
@@ -98,16 +98,16 @@ static void find_leaving(struct reach *reach) {
     }
 }
 
-static bool reach_create(struct igv_prepare *prepare, struct reach *reach) {
-    reach->count = LLVMCountBasicBlocks(prepare->kernel);
-    reach->blocks = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof *reach->blocks);
-    reach->leaves = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof(bool));
-    reach->reached = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof(bool));
-    reach->order = ig_arena_array(&prepare->arena, reach->count + 1u, sizeof *reach->order);
+static bool reach_create(struct igc_kernel *kernel, struct reach *reach) {
+    reach->count = LLVMCountBasicBlocks(kernel->function);
+    reach->blocks = ig_arena_array(kernel->arena, reach->count + 1u, sizeof *reach->blocks);
+    reach->leaves = ig_arena_array(kernel->arena, reach->count + 1u, sizeof(bool));
+    reach->reached = ig_arena_array(kernel->arena, reach->count + 1u, sizeof(bool));
+    reach->order = ig_arena_array(kernel->arena, reach->count + 1u, sizeof *reach->order);
     if (!reach->blocks || !reach->leaves || !reach->reached || !reach->order) {
         return false;
     }
-    LLVMGetBasicBlocks(prepare->kernel, reach->blocks);
+    LLVMGetBasicBlocks(kernel->function, reach->blocks);
     for (unsigned i = 0; i < reach->count; i++) {
         reach->order[i] = (struct numbered){reach->blocks[i], i};
     }
@@ -116,24 +116,24 @@ static bool reach_create(struct igv_prepare *prepare, struct reach *reach) {
 }
 
 /* The return, made if no path has one. */
-static LLVMBasicBlockRef exit_block(struct igv_prepare *prepare, const struct reach *reach) {
+static LLVMBasicBlockRef exit_block(struct igc_kernel *kernel, const struct reach *reach) {
     for (unsigned i = 0; i < reach->count; i++) {
         if (ends_in_return(reach->blocks[i])) {
             return reach->blocks[i];
         }
     }
     LLVMBasicBlockRef block =
-        LLVMAppendBasicBlockInContext(prepare->context, prepare->kernel, "never");
-    LLVMPositionBuilderAtEnd(prepare->builder, block);
-    LLVMBuildRetVoid(prepare->builder);
+        LLVMAppendBasicBlockInContext(kernel->context, kernel->function, "never");
+    LLVMPositionBuilderAtEnd(kernel->builder, block);
+    LLVMBuildRetVoid(kernel->builder);
     return block;
 }
 
-static void add_way_out(struct igv_prepare *prepare, LLVMValueRef branch, LLVMBasicBlockRef exit) {
+static void add_way_out(struct igc_kernel *kernel, LLVMValueRef branch, LLVMBasicBlockRef exit) {
     LLVMBasicBlockRef block = LLVMGetInstructionParent(branch);
     LLVMBasicBlockRef target = LLVMGetSuccessor(branch, 0);
-    LLVMPositionBuilderBefore(prepare->builder, branch);
-    LLVMBuildCondBr(prepare->builder, LLVMConstInt(prepare->i1, 0, false), exit, target);
+    LLVMPositionBuilderBefore(kernel->builder, branch);
+    LLVMBuildCondBr(kernel->builder, LLVMConstInt(kernel->i1, 0, false), exit, target);
     LLVMInstructionEraseFromParent(branch);
     igi_each_phi(i, exit) {
         LLVMValueRef none = LLVMGetPoison(LLVMTypeOf(i));
@@ -161,41 +161,29 @@ static bool is_endless(const struct reach *reach) {
     return false;
 }
 
-static ingot_status split_edges(struct igv_prepare *prepare) {
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef failure =
-        LLVMRunPasses(prepare->module, "function(break-crit-edges)", prepare->machine, options);
-    LLVMDisposePassBuilderOptions(options);
-    if (!failure) {
-        return INGOT_OK;
-    }
-    LLVMConsumeError(failure);
-    return ig_fail(prepare->error, INGOT_COMPILE_ERROR, "LLVM cannot split critical edges");
-}
-
-ingot_status igv_prepare_endless(struct igv_prepare *prepare) {
+enum igc_result igc_leave_endless_loops(struct igc_kernel *kernel) {
     for (bool split = false;;) {
         struct reach reach;
-        if (!reach_create(prepare, &reach)) {
-            return igv_prepare_memory_out(prepare);
+        if (!reach_create(kernel, &reach)) {
+            return igc_result_of(igc_out_of_memory(kernel));
         }
         find_leaving(&reach);
         if (!is_endless(&reach)) {
-            return INGOT_OK;
+            return split ? IGC_CHANGED : IGC_UNCHANGED;
         }
         if (!split) {
             split = true;
-            ingot_status status = split_edges(prepare);
+            ingot_status status = igc_run_llvm(kernel, "function(break-crit-edges)");
             if (status) {
-                return status;
+                return igc_result_of(status);
             }
             continue;
         }
         LLVMValueRef branch = endless_branch(&reach);
         if (!branch) {
-            return ig_fail(prepare->error, INGOT_COMPILE_ERROR,
-                           "the kernel has a loop that no path leaves");
+            return igc_result_of(ig_fail(kernel->error, INGOT_COMPILE_ERROR,
+                                         "the kernel has a loop that no path leaves"));
         }
-        add_way_out(prepare, branch, exit_block(prepare, &reach));
+        add_way_out(kernel, branch, exit_block(kernel, &reach));
     }
 }

@@ -8,8 +8,9 @@
  * Requires: scalars only. Provides: no access through getelementptr alone leaves its alloca.
  * Does not: check pointers that a phi or a select chose.
  */
-#include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/edit.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 /* alloca + offset + the sum of index * scale */
 struct place {
@@ -18,8 +19,8 @@ struct place {
     int64_t offset;
 };
 
-static bool is_access(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_access(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
     return opcode == LLVMLoad || opcode == LLVMStore;
 }
@@ -28,14 +29,14 @@ static bool is_opcode(LLVMValueRef value, LLVMOpcode opcode) {
     return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
 }
 
-static void add_index(struct igv_prepare *prepare, struct place *place, LLVMValueRef index,
+static void add_index(struct igc_kernel *kernel, struct place *place, LLVMValueRef index,
                       uint64_t size) {
-    LLVMBuilderRef b = prepare->builder;
+    LLVMBuilderRef b = kernel->builder;
     if (LLVMIsAConstantInt(index)) {
         place->offset += LLVMConstIntGetSExtValue(index) * (int64_t)size;
         return;
     }
-    index = LLVMBuildIntCast2(b, index, prepare->i64, true, "");
+    index = LLVMBuildIntCast2(b, index, kernel->i64, true, "");
     if (!place->index) {
         place->index = index;
         place->scale = size;
@@ -43,28 +44,28 @@ static void add_index(struct igv_prepare *prepare, struct place *place, LLVMValu
     }
     uint64_t common = size | place->scale;
     common &= ~common + 1; /* the greatest power of two in both */
-    LLVMValueRef one = igv_integer(prepare->i64, place->scale / common);
-    LLVMValueRef two = igv_integer(prepare->i64, size / common);
+    LLVMValueRef one = igc_integer(kernel->i64, place->scale / common);
+    LLVMValueRef two = igc_integer(kernel->i64, size / common);
     place->index = LLVMBuildAdd(b, LLVMBuildMul(b, place->index, one, ""),
                                 LLVMBuildMul(b, index, two, ""), "");
     place->scale = common;
 }
 
-static void add_gep(struct igv_prepare *prepare, struct place *place, LLVMValueRef gep) {
+static void add_gep(struct igc_kernel *kernel, struct place *place, LLVMValueRef gep) {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
     unsigned count = (unsigned)LLVMGetNumOperands(gep);
     for (unsigned i = 1; i < count; i++) {
         LLVMValueRef index = LLVMGetOperand(gep, i);
         if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
             unsigned field = (unsigned)LLVMConstIntGetZExtValue(index);
-            place->offset += (int64_t)LLVMOffsetOfElement(prepare->layout, type, field);
+            place->offset += (int64_t)LLVMOffsetOfElement(kernel->layout, type, field);
             type = LLVMStructGetTypeAtIndex(type, field);
             continue;
         }
         if (i > 1) {
             type = LLVMGetElementType(type);
         }
-        add_index(prepare, place, index, LLVMABISizeOfType(prepare->layout, type));
+        add_index(kernel, place, index, LLVMABISizeOfType(kernel->layout, type));
     }
 }
 
@@ -99,19 +100,19 @@ static bool reaches_access(LLVMValueRef pointer, LLVMValueRef alloca) {
     return false;
 }
 
-static bool is_indexed(struct igv_prepare *prepare, LLVMValueRef instruction) {
-    (void)prepare;
+static bool is_indexed(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    (void)kernel;
     return is_opcode(instruction, LLVMAlloca) && reaches_access(instruction, instruction);
 }
 
-static uint64_t alloca_size(struct igv_prepare *prepare, LLVMValueRef alloca) {
+static uint64_t alloca_size(struct igc_kernel *kernel, LLVMValueRef alloca) {
     return LLVMConstIntGetZExtValue(LLVMGetOperand(alloca, 0)) *
-           LLVMABISizeOfType(prepare->layout, LLVMGetAllocatedType(alloca));
+           LLVMABISizeOfType(kernel->layout, LLVMGetAllocatedType(alloca));
 }
 
-static void enlarge(struct igv_prepare *prepare, LLVMValueRef alloca, uint64_t bytes) {
-    LLVMPositionBuilderBefore(prepare->builder, alloca);
-    LLVMValueRef larger = LLVMBuildAlloca(prepare->builder, LLVMArrayType2(prepare->i8, bytes), "");
+static void enlarge(struct igc_kernel *kernel, LLVMValueRef alloca, uint64_t bytes) {
+    LLVMPositionBuilderBefore(kernel->builder, alloca);
+    LLVMValueRef larger = LLVMBuildAlloca(kernel->builder, LLVMArrayType2(kernel->i8, bytes), "");
     LLVMSetAlignment(larger, LLVMGetAlignment(alloca));
     igi_replace(alloca, larger);
 }
@@ -121,17 +122,17 @@ static int64_t floor_divide(int64_t a, int64_t b) {
 }
 
 /* Gives the access its checked address; returns how many bytes the alloca must have. */
-static uint64_t check_access(struct igv_prepare *prepare, LLVMValueRef access, uint64_t size) {
+static uint64_t check_access(struct igc_kernel *kernel, LLVMValueRef access, uint64_t size) {
     bool load = LLVMGetInstructionOpcode(access) == LLVMLoad;
     unsigned operand = load ? 0 : 1;
     LLVMValueRef pointer = LLVMGetOperand(access, operand);
     LLVMTypeRef type = LLVMTypeOf(load ? access : LLVMGetOperand(access, 0));
-    int64_t bytes = (int64_t)LLVMStoreSizeOfType(prepare->layout, type);
+    int64_t bytes = (int64_t)LLVMStoreSizeOfType(kernel->layout, type);
     struct place place = {0};
-    LLVMBuilderRef b = prepare->builder;
+    LLVMBuilderRef b = kernel->builder;
     LLVMPositionBuilderBefore(b, access);
     for (; is_opcode(pointer, LLVMGetElementPtr); pointer = LLVMGetOperand(pointer, 0)) {
-        add_gep(prepare, &place, pointer);
+        add_gep(kernel, &place, pointer);
     }
     int64_t scale = (int64_t)place.scale, space = (int64_t)size - bytes - place.offset;
     if (!place.index || !scale || scale > INT32_MAX) {
@@ -140,45 +141,43 @@ static uint64_t check_access(struct igv_prepare *prepare, LLVMValueRef access, u
 
     int64_t first = -floor_divide(place.offset, scale), last = floor_divide(space, scale);
     int64_t spare = -floor_divide(place.offset - (int64_t)size, scale);
-    LLVMValueRef from =
-        LLVMBuildSub(b, place.index, igv_integer(prepare->i64, (uint64_t)first), "");
+    LLVMValueRef from = LLVMBuildSub(b, place.index, igc_integer(kernel->i64, (uint64_t)first), "");
     LLVMValueRef valid =
-        last < first ? LLVMConstNull(prepare->i1)
+        last < first ? LLVMConstNull(kernel->i1)
                      : LLVMBuildICmp(b, LLVMIntULE, from,
-                                     igv_integer(prepare->i64, (uint64_t)(last - first)), "");
+                                     igc_integer(kernel->i64, (uint64_t)(last - first)), "");
     LLVMValueRef index =
-        LLVMBuildSelect(b, valid, place.index, igv_integer(prepare->i64, (uint64_t)spare), "");
-    LLVMTypeRef element = LLVMArrayType2(prepare->i8, place.scale);
-    LLVMValueRef start = igv_byte_offset(prepare, pointer, (uint64_t)place.offset);
+        LLVMBuildSelect(b, valid, place.index, igc_integer(kernel->i64, (uint64_t)spare), "");
+    LLVMTypeRef element = LLVMArrayType2(kernel->i8, place.scale);
+    LLVMValueRef start = igc_byte_offset(kernel, pointer, (uint64_t)place.offset);
     LLVMSetOperand(access, operand, LLVMBuildGEP2(b, element, start, &index, 1, ""));
     return (uint64_t)(place.offset + spare * scale + bytes);
 }
 
-static void check_alloca(struct igv_prepare *prepare, const struct igv_list *accesses,
+static void check_alloca(struct igc_kernel *kernel, const struct igc_list *accesses,
                          LLVMValueRef alloca) {
-    uint64_t size = alloca_size(prepare, alloca), needed = size;
+    uint64_t size = alloca_size(kernel, alloca), needed = size;
     for (size_t i = 0; i < accesses->count; i++) {
         LLVMValueRef access = accesses->items[i];
         if (indexed_alloca(pointer_of(access)) != alloca) {
             continue;
         }
-        uint64_t bytes = check_access(prepare, access, size);
+        uint64_t bytes = check_access(kernel, access, size);
         needed = bytes > needed ? bytes : needed;
     }
     if (needed > size) {
-        enlarge(prepare, alloca, needed);
+        enlarge(kernel, alloca, needed);
     }
 }
 
-ingot_status igv_prepare_private(struct igv_prepare *prepare, bool *changed) {
-    struct igv_list allocas = igv_collect(prepare, is_indexed);
-    struct igv_list accesses = igv_collect(prepare, is_access);
+enum igc_result igc_check_private_arrays(struct igc_kernel *kernel) {
+    struct igc_list allocas = igc_collect(kernel, is_indexed);
+    struct igc_list accesses = igc_collect(kernel, is_access);
     if (allocas.failed || accesses.failed) {
-        return igv_prepare_memory_out(prepare);
+        return igc_result_of(igc_out_of_memory(kernel));
     }
-    *changed = allocas.count != 0;
     for (size_t i = 0; i < allocas.count; i++) {
-        check_alloca(prepare, &accesses, allocas.items[i]);
+        check_alloca(kernel, &accesses, allocas.items[i]);
     }
-    return INGOT_OK;
+    return allocas.count ? IGC_CHANGED : IGC_UNCHANGED;
 }

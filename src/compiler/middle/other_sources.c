@@ -11,9 +11,10 @@
 #include <llvm-c/Linker.h>
 #include <string.h>
 
-#include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
+#include "compiler/middle/middle.h"
 
 struct igc_other {
     const char *path, *text; /* no text: it cannot be read */
@@ -73,10 +74,10 @@ static bool names_missing(LLVMModuleRef module, const struct igc_other *other) {
     return false;
 }
 
-static void compile_other(struct ig_arena *arena, const struct igc_command *command,
+static void compile_other(struct ig_arena *arena, const struct igc_others *others,
                           struct igc_other *other) {
     const char *const none[] = {NULL};
-    struct igc_options options = command->front;
+    struct igc_options options = *others->options;
     struct igc_source source;
     struct ig_error error = {0};
     options.source_name = other->path;
@@ -89,21 +90,19 @@ static void compile_other(struct ig_arena *arena, const struct igc_command *comm
     ig_error_clear(&error);
 }
 
-static ingot_status read_others(struct ig_arena *arena, const struct igc_command *command,
+static ingot_status read_others(struct ig_arena *arena, struct igc_others *others,
                                 struct ig_error *error) {
-    struct igc_others *others = command->others;
     if (others->items) {
         return INGOT_OK;
     }
-    others->items = ig_arena_array(arena, command->with_count, sizeof *others->items);
+    others->items = ig_arena_array(arena, others->count, sizeof *others->items);
     if (!others->items) {
-        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu sources",
-                       command->with_count);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu sources", others->count);
     }
-    for (size_t i = 0; i < command->with_count; i++) {
+    for (size_t i = 0; i < others->count; i++) {
         struct igc_other *other = &others->items[i];
         struct ig_error ignored = {0};
-        other->path = command->with_paths[i];
+        other->path = others->paths[i];
         if (igc_read_source(arena, other->path, &other->text, &other->text_size, &ignored)) {
             other->text = NULL;
         }
@@ -122,7 +121,7 @@ static LLVMValueRef find_definition(LLVMModuleRef module, const char *name) {
 
 /* Fails when two of the additions define what `reached` lacks. */
 static ingot_status check_definitions(LLVMModuleRef reached, const struct addition *additions,
-                                      size_t count, const struct igc_command *command,
+                                      size_t count, const struct igc_others *others,
                                       struct ig_error *error) {
     for (LLVMValueRef v = next_missing(reached, NULL); v; v = next_missing(reached, v)) {
         size_t length;
@@ -136,7 +135,7 @@ static ingot_status check_definitions(LLVMModuleRef reached, const struct additi
                 return ig_fail(error, INGOT_COMPILE_ERROR,
                                "%.*s, which %s declares, is defined in %s and in %s: make one of "
                                "them static, or give it another name",
-                               (int)length, name, command->front.source_name, first,
+                               (int)length, name, others->options->source_name, first,
                                additions[i].path);
             }
             first = additions[i].path;
@@ -164,8 +163,8 @@ static void yield_definitions(LLVMModuleRef module) {
 /* Uses the additions up. */
 static ingot_status link_additions(LLVMModuleRef module, LLVMModuleRef reached,
                                    const struct addition *additions, size_t count,
-                                   const struct igc_command *command, struct ig_error *error) {
-    ingot_status status = check_definitions(reached, additions, count, command, error);
+                                   const struct igc_others *others, struct ig_error *error) {
+    ingot_status status = check_definitions(reached, additions, count, others, error);
     for (size_t i = 0; i < count; i++) {
         if (status) {
             LLVMDisposeModule(additions[i].module);
@@ -175,7 +174,7 @@ static ingot_status link_additions(LLVMModuleRef module, LLVMModuleRef reached,
         if (LLVMLinkModules2(module, additions[i].module)) { /* which disposes it */
             status = ig_fail(error, INGOT_COMPILE_ERROR,
                              "%s and %s cannot be linked: they define one name in different ways",
-                             command->front.source_name, additions[i].path);
+                             others->options->source_name, additions[i].path);
         }
     }
     return status;
@@ -183,18 +182,18 @@ static ingot_status link_additions(LLVMModuleRef module, LLVMModuleRef reached,
 
 /* The sources with names that `reached` lacks, of those that were not linked before. */
 static size_t find_additions(struct ig_arena *arena, LLVMModuleRef reached,
-                             const struct igc_command *command, struct addition *additions,
+                             const struct igc_others *others, struct addition *additions,
                              bool *linked) {
     size_t count = 0;
-    for (size_t i = 0; i < command->with_count; i++) {
-        struct igc_other *other = &command->others->items[i];
+    for (size_t i = 0; i < others->count; i++) {
+        struct igc_other *other = &others->items[i];
         struct ig_error ignored = {0};
         if (linked[i] || !names_missing(reached, other)) {
             continue;
         }
         linked[i] = true;
         if (!other->tried) {
-            compile_other(arena, command, other);
+            compile_other(arena, others, other);
         }
         if (other->bitcode && !igc_module_parse(LLVMGetModuleContext(reached), other->bitcode,
                                                 other->size, &additions[count].module, &ignored)) {
@@ -207,22 +206,21 @@ static size_t find_additions(struct ig_arena *arena, LLVMModuleRef reached,
 
 ingot_status igc_link_sources(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
                               const struct igc_job *job, struct ig_error *error) {
-    const struct igc_command *command = job->command;
-    if (!command->with_count || !next_missing(module, NULL)) {
+    struct igc_others *others = job->others;
+    if (!others || !others->count || !next_missing(module, NULL)) {
         return INGOT_OK;
     }
-    struct addition *additions = ig_arena_array(arena, command->with_count, sizeof *additions);
-    bool *linked = ig_arena_array(arena, command->with_count, sizeof *linked);
-    ingot_status status =
-        additions && linked
-            ? read_others(arena, command, error)
-            : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu sources", command->with_count);
+    struct addition *additions = ig_arena_array(arena, others->count, sizeof *additions);
+    bool *linked = ig_arena_array(arena, others->count, sizeof *linked);
+    ingot_status status = additions && linked ? read_others(arena, others, error)
+                                              : ig_fail(error, INGOT_OUT_OF_MEMORY,
+                                                        "no memory for %zu sources", others->count);
     for (size_t count = 1; count && !status;) {
         LLVMModuleRef reached;
         status = copy_reached(module, kernel, &reached, error);
-        count = status ? 0 : find_additions(arena, reached, command, additions, linked);
+        count = status ? 0 : find_additions(arena, reached, others, additions, linked);
         if (count) {
-            status = link_additions(module, reached, additions, count, command, error);
+            status = link_additions(module, reached, additions, count, others, error);
         }
         LLVMDisposeModule(reached);
     }

@@ -1,0 +1,137 @@
+/* The levels of CPUs, and which of them this machine runs. */
+#include <string.h>
+
+#include "compiler/cpu/cpu.h"
+
+#define X86_64  "x86_64-unknown-linux-gnu"
+#define AARCH64 "aarch64-unknown-linux-gnu"
+
+static const struct igv_target x86_64_v4 = {.common = {.name = "x86-64-v4",
+                                                       .processor = {X86_64, "x86-64-v4", ""},
+                                                       .backend = &igv_backend},
+                                            .is_x86 = true,
+                                            .lanes = 16,
+                                            .chunks = 2,
+                                            .bit_masks = true};
+
+/* 512-bit accesses stream from memory a tenth slower than these on Zen 4, and no faster on Intel;
+ * where the data is in the cache they are as fast. */
+static const struct igv_target x86_64_v4_half_width = {
+    .common = {.name = "x86-64-v4",
+               .processor = {X86_64, "x86-64-v4", ""},
+               .backend = &igv_backend},
+    .is_x86 = true,
+    .lanes = 8,
+    .chunks = 4,
+    .bit_masks = true};
+
+static const struct igv_target x86_64_v3 = {
+    /* without fast-gather LLVM makes a branch per lane of each gather */
+    .common = {.name = "x86-64-v3",
+               .processor = {X86_64, "x86-64-v3", "+fast-gather"},
+               .backend = &igv_backend},
+    .is_x86 = true,
+    .lanes = 8,
+    .chunks = 4};
+
+/* Armv8.2 with half precision: Apple M1, Neoverse N1 (Graviton 2), Cortex-A76 and newer. Two
+ * registers to a chunk. */
+static const struct igv_target aarch64 = {
+    .common = {.name = "aarch64",
+               .processor = {AARCH64, "generic", "+v8.2a,+fullfp16"},
+               .backend = &igv_backend},
+    .is_aarch64 = true,
+    .lanes = 8,
+    .chunks = 4};
+
+static const struct igc_target *const targets[] = {&x86_64_v4.common, &x86_64_v3.common,
+                                                   &aarch64.common, NULL};
+
+const struct igv_target *igv_target_find(const char *name) {
+    for (size_t i = 0; targets[i]; i++) {
+        if (!strcmp(targets[i]->name, name)) {
+            return (const struct igv_target *)targets[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct igc_target *fallback(const struct igc_target *target) {
+    return target == &x86_64_v4.common ? &x86_64_v3.common : NULL;
+}
+
+const struct igv_target *igv_target_streaming(const struct igv_target *target) {
+    return target == &x86_64_v4 ? &x86_64_v4_half_width : target;
+}
+
+const struct igv_target *igv_target_host(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+        return &x86_64_v4;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi2")) {
+        return &x86_64_v3;
+    }
+    return NULL;
+#elif defined(__aarch64__)
+    return &aarch64;
+#else
+    return NULL;
+#endif
+}
+
+/* A CPU that runs none of the levels can still compile for the lowest of them. */
+static const struct igc_target *host(void) {
+    const struct igv_target *found = igv_target_host();
+    return found ? &found->common : &x86_64_v3.common;
+}
+
+static void start(void) {
+    static bool started;
+    if (!started) {
+        started = true;
+        LLVMInitializeAArch64TargetInfo();
+        LLVMInitializeAArch64Target();
+        LLVMInitializeAArch64TargetMC();
+        LLVMInitializeAArch64AsmPrinter();
+    }
+}
+
+/* ---- code ---- */
+static ingot_status make_code(struct igc_kernel *kernel, struct igc_code *code) {
+    return igc_make_machine_code(
+        kernel,
+        &(struct igc_code_options){.reduce = igv_reduce_large,
+                                   .assembly = kernel->wanted == IGC_WANT_ASSEMBLY},
+        code);
+}
+
+static ingot_status package(struct igc_kernel *kernel, struct igc_code *code) {
+    if (kernel->wanted == IGC_WANT_CHECK) {
+        return igc_check_object(code->bytes, code->size, kernel->error);
+    }
+    return igc_link(kernel->arena, code->bytes, code->size, &code->bytes, &code->size,
+                    kernel->error);
+}
+
+static void free_facts(struct igc_kernel *kernel) {
+    igc_lines_free(&igv_facts(kernel)->lines);
+}
+
+const struct igc_backend igv_backend = {
+    .name = "cpu",
+    .about = "levels of CPUs",
+    .targets = targets,
+    .start = start,
+    .host = host,
+    .fallback = fallback,
+    .passes = igv_passes,
+    .facts_size = sizeof(struct igv_facts),
+    .free_facts = free_facts,
+    .make_code = make_code,
+    .package = package,
+};

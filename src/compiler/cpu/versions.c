@@ -1,0 +1,230 @@
+/*
+ * Which versions of a prepared kernel are worth making, and the making of them: one function per
+ * variant of the position built-ins and kind of mask. Requires what the vectoriser requires;
+ * provides the functions in igv_facts.entries, and takes the scalar kernel out of the module.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "compiler/cpu/cpu.h"
+#include "compiler/ir/walk.h"
+
+enum {
+    LARGE_KERNEL = 1500,  /* instructions: above, as few variants as possible */
+    HUGE_KERNEL = 2000,   /* above, only one version if one will do */
+    GIANT_KERNEL = 10000, /* above, also where the second would save masks */
+    SMALL_KERNEL = 500,   /* below, also a full-mask version of the general variant */
+    MOST_OPERATIONS = 4,  /* to a memory access, of a kernel that memory holds up */
+};
+
+bool igc_is_grid_builtin(const char *name) {
+    static const char *const names[] = {
+        "__ingot_arg_device",
+        "__ingot_arg_constant",
+        "__ingot_thread_position_in_grid",
+        "__ingot_threads_per_grid",
+        "__ingot_threadgroups_per_grid",
+        "__ingot_dispatch_threads_per_threadgroup",
+        "__ingot_dispatch_simdgroups_per_threadgroup",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a kernel that runs by rows may call. Positions by a dimension that is not constant are
+ * left to the other variants. */
+static bool fits_rows(LLVMValueRef call, const char *name) {
+    if (!strcmp(name, "__ingot_thread_position_in_grid")) {
+        return LLVMIsAConstantInt(LLVMGetOperand(call, 0)) != NULL;
+    }
+    return igc_is_grid_builtin(name) || !strncmp(name, "llvm.", 5) ||
+           !strcmp(name, "__ingot_streaming") || !strcmp(name, "__ingot_too_deep") ||
+           !strcmp(name, "__ingot_never");
+}
+
+/* Counts an instruction as access or operation; addresses and control are neither. */
+static void weigh(struct igv_kernel_shape *shape, LLVMValueRef in) {
+    LLVMTypeRef type = LLVMTypeOf(in);
+    switch (LLVMGetInstructionOpcode(in)) {
+    case LLVMStore:
+        type = LLVMTypeOf(LLVMGetOperand(in, 0));
+        /* fall through */
+    case LLVMLoad:
+        shape->accesses++;
+        shape->narrow_accesses |=
+            LLVMGetTypeKind(type) == LLVMHalfTypeKind ||
+            LLVMGetTypeKind(type) == LLVMBFloatTypeKind ||
+            (LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 32);
+        break;
+    case LLVMPHI:
+        shape->has_loops = true; /* or joins, which are as good a reason */
+        break;
+    case LLVMGetElementPtr:
+    case LLVMZExt:
+    case LLVMSExt:
+    case LLVMBr:
+    case LLVMRet:
+        break;
+    default:
+        shape->operations += !LLVMIsACallInst(in) || !LLVMIsAFunction(LLVMGetCalledValue(in)) ||
+                             LLVMGetIntrinsicID(LLVMGetCalledValue(in)) != 0;
+        break;
+    }
+}
+
+/* Time goes to memory accesses, one after the other. */
+static bool is_streaming(const struct igv_kernel_shape *shape) {
+    if (shape->says_streaming) {
+        return true;
+    }
+    return shape->grid_only && !shape->has_loops && !shape->narrow_accesses &&
+           shape->operations <= 2 * shape->accesses;
+}
+
+static struct igv_kernel_shape measure(LLVMValueRef kernel) {
+    struct igv_kernel_shape shape = {.grid_only = true};
+    igi_each_instruction(in, kernel) {
+        shape.instructions++;
+        weigh(&shape, in);
+        if (!LLVMIsACallInst(in)) {
+            continue;
+        }
+        size_t length;
+        LLVMValueRef callee = LLVMGetCalledValue(in);
+        const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
+        shape.grid_only &= fits_rows(in, name);
+        shape.says_streaming |= !strcmp(name, "__ingot_streaming");
+        if (strcmp(name, "__ingot_thread_position_in_grid") &&
+            strcmp(name, "__ingot_thread_position_in_threadgroup")) {
+            continue;
+        }
+        LLVMValueRef dim = LLVMGetOperand(in, 0);
+        for (unsigned d = 0; d < 3; d++) {
+            shape.positions[d] |= !LLVMIsAConstantInt(dim) || LLVMConstIntGetZExtValue(dim) == d;
+        }
+    }
+    return shape;
+}
+
+static ingot_status add_version(struct igc_kernel *kernel, enum ingot_cpu_ids ids, bool full) {
+    struct igv_facts *v = igv_facts(kernel);
+    static const char *const names[] = {"aligned", "linear", "general", "row"};
+    struct igv_result result = {0};
+    v->request.ids = ids;
+    v->request.full_mask = full;
+    v->request.may_decline = full && v->has_bounds && ids == INGOT_CPU_IDS_ROW;
+    char *name =
+        ig_arena_printf(kernel->arena, "%s_%s_%s", kernel->name, names[ids], full ? "full" : "any");
+    if (!name) {
+        return ig_fail(kernel->error, INGOT_OUT_OF_MEMORY, "no memory for a function's name");
+    }
+    for (char *p = name; *p; p++) {
+        *p = isalnum((unsigned char)*p) ? *p : '_';
+    }
+    v->request.name = name;
+    v->request.description = igc_lines_describe(&v->lines, kernel->name, name);
+    ingot_status status = igv_vectorise(kernel->arena, &v->request, &result, kernel->error);
+    if (status) {
+        return status;
+    }
+    igc_set_target_attributes(result.function, v->request.target);
+    LLVMSetLinkage(result.function, LLVMInternalLinkage);
+    *(full ? &v->entries[ids].full : &v->entries[ids].any) = result.function;
+    v->entries[ids].full_may_decline |= v->request.may_decline;
+    v->flags |= (result.has_barriers ? INGOT_CPU_KERNEL_BARRIERS : 0) |
+                (result.streams ? INGOT_CPU_KERNEL_NONTEMPORAL : 0);
+    v->stack_bytes = v->stack_bytes > result.stack_bytes ? v->stack_bytes : result.stack_bytes;
+    return INGOT_OK;
+}
+
+/* Rows of the grid, where threadgroups do not matter. They serve every launch; but groups that
+ * are narrow in x, one beside the other in y only, waste lanes, so kernels of more than one
+ * dimension have the general variant as well. Giant kernels have masks throughout: these cost
+ * little beside the arithmetic, and a second version takes as long to compile as the first. */
+static ingot_status add_row_versions(struct igc_kernel *kernel) {
+    struct igv_facts *v = igv_facts(kernel);
+    const struct igv_kernel_shape *shape = &v->shape;
+    ingot_status status = INGOT_OK;
+    if (shape->operations <= MOST_OPERATIONS * shape->accesses) {
+        status = igc_find_streams(kernel->arena, &v->request, &v->flags, kernel->error);
+    }
+    if (status) {
+        return status;
+    }
+    if (shape->instructions <= GIANT_KERNEL) {
+        v->has_bounds = igc_mark_bounds(v->request.module, v->request.kernel);
+        status = add_version(kernel, INGOT_CPU_IDS_ROW, true);
+    }
+    return status ? status : add_version(kernel, INGOT_CPU_IDS_ROW, false);
+}
+
+/* Full SIMD-groups are the usual case, but code for them is extra; the aligned variant knows
+ * only full ones. A kernel that uses no position needs one variant for all. */
+static ingot_status add_versions(struct igc_kernel *kernel) {
+    struct igv_facts *v = igv_facts(kernel);
+    const struct igv_kernel_shape *shape = &v->shape;
+    const bool large = shape->instructions > LARGE_KERNEL;
+    const bool y_or_z = shape->positions[1] || shape->positions[2];
+    ingot_status status = INGOT_OK;
+    if (!shape->positions[0] && !y_or_z) {
+        bool huge = shape->instructions > HUGE_KERNEL;
+        status = huge ? INGOT_OK : add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
+        if (!status) {
+            status = add_version(kernel, INGOT_CPU_IDS_ALIGNED, false);
+        }
+        v->entries[INGOT_CPU_IDS_LINEAR] = v->entries[INGOT_CPU_IDS_ALIGNED];
+        v->entries[INGOT_CPU_IDS_GENERAL] = v->entries[INGOT_CPU_IDS_ALIGNED];
+        return status;
+    }
+    if (shape->grid_only && (!y_or_z || !large)) {
+        status = add_row_versions(kernel);
+        return status || !y_or_z ? status : add_version(kernel, INGOT_CPU_IDS_GENERAL, false);
+    }
+    status = add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
+    if (!status && !y_or_z && !large) {
+        status = add_version(kernel, INGOT_CPU_IDS_LINEAR, true);
+        if (!status) {
+            status = add_version(kernel, INGOT_CPU_IDS_LINEAR, false);
+        }
+    }
+    if (!status && y_or_z && shape->instructions <= SMALL_KERNEL) {
+        status = add_version(kernel, INGOT_CPU_IDS_GENERAL, true);
+    }
+    return status ? status : add_version(kernel, INGOT_CPU_IDS_GENERAL, false);
+}
+
+enum igc_result igv_choose_versions(struct igc_kernel *kernel) {
+    struct igv_facts *facts = igv_facts(kernel);
+    const struct igv_target *target = (const struct igv_target *)kernel->target;
+    facts->shape = measure(kernel->function);
+    facts->shape.grid_only &= kernel->threadgroup_bytes == 0;
+    facts->request = (struct igv_request){
+        .module = kernel->module,
+        .kernel = kernel->function,
+        .machine = kernel->machine,
+        .target = is_streaming(&facts->shape) ? igv_target_streaming(target) : target,
+        .buffer_slots = kernel->reflection->buffer_slots,
+        .threadgroup_slots = kernel->reflection->threadgroup_slots,
+    };
+    return IGC_UNCHANGED;
+}
+
+enum igc_result igv_make_versions(struct igc_kernel *kernel) {
+    struct igv_facts *facts = igv_facts(kernel);
+    igc_lines_start(&facts->lines, kernel->module, kernel->function);
+    if (add_versions(kernel)) {
+        return IGC_FAILED;
+    }
+    if (facts->shape.says_streaming && !facts->entries[INGOT_CPU_IDS_ROW].any) {
+        facts->flags |= INGOT_CPU_KERNEL_MEMORY_BOUND;
+    }
+    LLVMReplaceAllUsesWith(kernel->function, LLVMGetPoison(LLVMTypeOf(kernel->function)));
+    LLVMDeleteFunction(kernel->function);
+    kernel->function = NULL;
+    facts->request.kernel = NULL;
+    return IGC_CHANGED;
+}

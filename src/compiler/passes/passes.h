@@ -1,0 +1,139 @@
+/*
+ * Passes: one kernel, tables of what is done to it, and the loop that runs them.
+ *
+ * A table lists passes in their order, each with a name, a line of description, and either a
+ * function or a string of LLVM's own passes. igc_run_passes goes through it, and for each pass
+ *   - asks `when` whether the kernel needs it,
+ *   - leaves it out if $INGOT_SKIP names it,
+ *   - adds its time to --time-report,
+ *   - verifies the module if $INGOT_VERIFY is set, or at marks always,
+ *   - prints the module to stderr if $INGOT_DUMP names it (or is "all"),
+ *   - stops behind it if it is the one of `ingotc --emit NAME`.
+ * The tables: middle/passes.c, cpu/passes.c, nvptx/passes.c. `ingotc --passes` prints them.
+ */
+#ifndef INGOT_COMPILER_PASSES_H
+#define INGOT_COMPILER_PASSES_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/text.h"
+
+/* ---- the kernel ---------------------------------------------------------------------------- */
+/* How much of the code is wanted. */
+enum igc_wanted {
+    IGC_WANT_CODE,     /* as an archive has it */
+    IGC_WANT_CHECK,    /* made, but neither linked nor kept */
+    IGC_WANT_NO_CODE,  /* everything but machine code, to find what is wrong */
+    IGC_WANT_ASSEMBLY, /* as text */
+};
+
+/* Of `ingotc --emit NAME`. */
+struct igc_emission {
+    const char *pass; /* behind which the passes end */
+    struct ig_text *text;
+};
+
+/* A kernel on its way. Who fills in what: driver/compile.c everything but the reflection, which is
+ * middle/reflect.c's. A pass may replace module and function. */
+struct igc_kernel {
+    struct ig_arena *arena;
+    const char *name; /* as the host calls it */
+    LLVMContextRef context;
+    LLVMModuleRef module;  /* with this kernel only, once it is isolated */
+    LLVMValueRef function; /* the kernel; NULL where a back end has made others of it */
+    LLVMBuilderRef builder;
+    LLVMTargetMachineRef machine; /* what LLVM's passes ask for costs */
+    LLVMTargetDataRef layout;     /* the module's */
+    LLVMTypeRef i1, i8, i32, i64;
+    const struct igc_job *job;         /* middle/middle.h: what is asked of the kernel */
+    struct igc_reflection *reflection; /* middle/middle.h: what the host must know */
+    const struct igc_target *target;   /* backend/backend.h; NULL in the shared part */
+    void *facts;                       /* the back end's own, zero at the start */
+    uint32_t threadgroup_bytes;        /* of variables, once they have their places */
+    unsigned round;                    /* of the passes that run in rounds, from 0 */
+    enum igc_wanted wanted;
+    const struct igc_emission *emission; /* NULL: none */
+    bool unverified;                     /* changed since the last mark */
+    bool ended;                          /* behind the pass of `emission` */
+    struct ig_error *error;
+};
+
+/* ---- kernel.c ---- */
+/* Sets module, and context, layout and types, which follow from it. */
+void igc_kernel_set_module(struct igc_kernel *kernel, LLVMModuleRef module);
+/* Gives the module the data layout and the triple of kernel->machine. */
+void igc_kernel_set_target(struct igc_kernel *kernel);
+ingot_status igc_out_of_memory(struct igc_kernel *kernel);
+/* The kernel's instructions for which `wanted` holds, so that they can be replaced while walking.
+ */
+struct igc_list {
+    LLVMValueRef *items;
+    size_t count;
+    bool failed; /* memory ran out */
+};
+struct igc_list igc_collect(struct igc_kernel *kernel,
+                            bool (*wanted)(struct igc_kernel *kernel, LLVMValueRef instruction));
+LLVMValueRef igc_integer(LLVMTypeRef type, uint64_t value);
+LLVMValueRef igc_byte_offset(struct igc_kernel *kernel, LLVMValueRef pointer, uint64_t bytes);
+
+/* ---- passes --------------------------------------------------------------------------------- */
+enum igc_result {
+    IGC_UNCHANGED, /* the module is as it was */
+    IGC_CHANGED,   /* or may have changed */
+    IGC_FAILED,    /* kernel->error says why */
+};
+typedef enum igc_result igc_pass_fn(struct igc_kernel *kernel);
+typedef bool igc_when_fn(const struct igc_kernel *kernel);
+
+struct igc_pass {
+    const char *name;  /* NULL ends a table */
+    const char *about; /* one line, for `ingotc --passes` and the documents */
+    /* One of these three; none of them is a mark: a place with a name, where the module is always
+     * verified. */
+    igc_pass_fn *run;
+    const char *llvm;             /* LLVM's names of passes, as `opt -passes=` takes them */
+    const struct igc_pass *inner; /* a table that runs `rounds` times at most, */
+    unsigned rounds;              /* 0: once, */
+    igc_when_fn *until;           /* asked after each round; NULL: until the rounds are over */
+    igc_when_fn *when;            /* the kernel needs the pass; NULL: each does */
+    bool if_changed;              /* and the pass before it in the table changed the module */
+    /* What --emit shows instead of the module. */
+    ingot_status (*print)(struct igc_kernel *kernel, struct ig_text *out);
+};
+
+ingot_status igc_run_passes(struct igc_kernel *kernel, const struct igc_pass *table);
+/* For functions that keep no account of what they changed. */
+static inline enum igc_result igc_result_of(ingot_status status) {
+    return status ? IGC_FAILED : IGC_CHANGED;
+}
+/* LLVM's passes on the kernel's module, without name, time or verification. */
+ingot_status igc_run_llvm(struct igc_kernel *kernel, const char *passes);
+/* The same on any module, as the pass `name` of a table would run. */
+ingot_status igc_stage(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name,
+                       const char *passes, struct ig_error *error);
+/* Does the table, or one inside it, have a pass of that name? */
+bool igc_has_pass(const struct igc_pass *table, const char *name);
+void igc_print_passes(const struct igc_pass *table, FILE *out);
+
+/* ---- llvm.c --------------------------------------------------------------------------------- */
+/* Sets LLVM up once per process: its options, and x86-64, which the front end compiles for. */
+void igc_llvm_start(void);
+/* What LLVM is to know of a processor. */
+struct igc_processor {
+    const char *triple, *cpu, *features;
+};
+ingot_status igc_processor_machine(const struct igc_processor *processor,
+                                   LLVMTargetMachineRef *machine, struct ig_error *error);
+
+/* ---- time_report.c -------------------------------------------------------------------------- */
+void igc_time_start(void); /* nothing is kept without it */
+double igc_time_now(void); /* processor time; 0 when nothing is kept */
+void igc_time_add(const char *stage, double seconds);
+void igc_time_print(void);
+
+#endif
