@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "compiler/analysis/analysis.h"
+#include "compiler/cpu/vectorise/emit.h"
 #include "prepare_harness.h"
 
 /* What most kernels below need. */

@@ -1,63 +1,26 @@
 /*
- * Where control flow splits the lanes of a SIMD-group.
+ * Where control flow splits lanes: the half of divergence that is about blocks. The other half is
+ * about values: shapes.c for the vectoriser, uniformity.c for who only asks whether a value is
+ * uniform. Each finds out which branches depend on the lane, which is told here, and asks here
+ * which phis see lanes of several ways, and which values lanes take at different times.
  *
- * A divergent branch sends labels, one per successor, down the paths of one iteration of its
- * loop. A block that two labels reach is a join: lanes arrive there over different edges, so
- * its phis are blended. If the back edge and the exits of the loop do not all get the same
- * label, lanes leave the loop in different iterations: the loop is divergent, what it computed
- * differs between the lanes afterwards (temporal divergence, see shapes.c), and its exits act
- * as the successors of one divergent branch in the loop around it.
+ * Where lanes that a branch has parted meet again is an option.
  *
- * Requires: the order of emission, loop exits, shapes of the branch conditions. Run
- * alternately with shapes.c until neither changes anything.
+ * IGV_MEET_IN_ITERATION, as the vectoriser runs them. A divergent branch sends labels, one per
+ * successor, down the paths of one iteration of its loop. A block that two labels reach is a join:
+ * lanes arrive there over different edges, so its phis are blended. If the back edge and the exits
+ * of the loop do not all get the same label, lanes leave the loop in different iterations: the loop
+ * is divergent, what it computed differs between the lanes afterwards (temporal divergence), and
+ * its exits act as the successors of one divergent branch in the loop around it. Requires
+ * igv_control_find's order of blocks.
+ *
+ * IGV_MEET_AT_POST_DOMINATOR, as hardware promises at best. All that the branch leads to before its
+ * immediate post-dominator is divergent, and each block of it, with the post-dominator, a join.
+ * What is computed there and used elsewhere is taken at different times. Works on any control flow.
  */
 #include "compiler/analysis/analysis_internal.h"
 
-/* ---- where lanes meet again ------------------------------------------------------------------ */
-/* Post-dominators of one iteration: back edges lead to the loop's exits instead, since a lane that
- * begins another iteration does not meet those that stay in this one. The graph is then acyclic,
- * and one pass from the last block to the first is enough. */
-static unsigned meet_after(const unsigned *ipdom, unsigned a, unsigned b) {
-    while (a != b) {
-        if (a < b) {
-            a = ipdom[a];
-        } else {
-            b = ipdom[b];
-        }
-    }
-    return a;
-}
-
-ingot_status igv_divergence_start(struct igv_work *work) {
-    const struct igv_analysis *analysis = work->analysis;
-    unsigned *ipdom = ig_arena_array(work->arena, analysis->block_count, sizeof *ipdom);
-    if (!ipdom) {
-        return igv_out_of_memory(work->error);
-    }
-    work->rejoin = ipdom;
-    const struct igv_edges *exits = &work->loop_exits;
-    for (unsigned b = analysis->block_count; b-- > 0;) {
-        const struct igv_block *block = &analysis->blocks[b];
-        unsigned best = IGV_NONE;
-        for (unsigned s = 0; s < block->successor_count; s++) {
-            unsigned to = block->successors[s];
-            if (to > b) {
-                best = best == IGV_NONE ? to : meet_after(ipdom, best, to);
-                continue;
-            }
-            unsigned loop = analysis->blocks[to].loop;
-            for (unsigned e = exits->start[loop]; e < exits->start[loop + 1]; e++) {
-                best =
-                    best == IGV_NONE ? exits->target[e] : meet_after(ipdom, best, exits->target[e]);
-            }
-        }
-        ipdom[b] = best == IGV_NONE ? b : best;
-    }
-    return INGOT_OK;
-}
-
-/* ---- spreading ----------------------------------------------------------------------------------
- */
+/* ---- labels in one iteration ---------------------------------------------------------------- */
 struct spread {
     struct igv_work *work;
     unsigned context; /* the loop whose iteration is walked, or IGV_NONE */
@@ -65,6 +28,10 @@ struct spread {
     bool loop_divergent;
     unsigned first; /* lowest block with a label */
 };
+
+static bool has_label(const struct igv_work *work, unsigned block) {
+    return work->label_of[block] == work->generation;
+}
 
 static void deliver(struct spread *spread, unsigned target, unsigned label) {
     struct igv_work *work = spread->work;
@@ -80,7 +47,7 @@ static void deliver(struct spread *spread, unsigned target, unsigned label) {
             return;
         }
     }
-    if (work->label_of[target] != work->generation) {
+    if (!has_label(work, target)) {
         work->label_of[target] = work->generation;
         work->label[target] = label;
         if (target < spread->first) {
@@ -100,7 +67,7 @@ static void walk(struct spread *spread, unsigned stop) {
                                                : analysis->loops[spread->context].last;
     for (unsigned b = spread->first; b != IGV_NONE && b <= end && b != stop; b++) {
         struct igv_block *block = &analysis->blocks[b];
-        if (work->label_of[b] != work->generation) {
+        if (!has_label(work, b)) {
             continue;
         }
         block->divergent = true;
@@ -115,8 +82,7 @@ static void walk(struct spread *spread, unsigned stop) {
     }
 }
 
-static void loop_diverges(struct igv_work *work, unsigned number) {
-    struct igv_analysis *analysis = work->analysis;
+static void loop_diverges(struct igv_analysis *analysis, unsigned number) {
     struct igv_loop *loop = &analysis->loops[number];
     if (loop->divergent) {
         return;
@@ -125,7 +91,7 @@ static void loop_diverges(struct igv_work *work, unsigned number) {
     for (unsigned b = loop->first; b <= loop->last; b++) {
         analysis->blocks[b].divergent = true;
     }
-    const struct igv_edges *exits = &work->loop_exits;
+    const struct igi_edges *exits = &analysis->loop_exits;
     for (unsigned e = exits->start[number]; e < exits->start[number + 1]; e++) {
         analysis->blocks[exits->target[e]].phis_divergent = true;
     }
@@ -141,39 +107,25 @@ static void split(struct igv_work *work, unsigned context, const unsigned *targe
     }
     walk(&spread, stop);
     if (spread.loop_divergent) {
-        loop_diverges(work, context);
+        loop_diverges(work->analysis, context);
     }
 }
 
-static bool condition_varies(struct igv_work *work, const struct igv_block *block) {
-    LLVMValueRef condition = LLVMGetCondition(LLVMGetBasicBlockTerminator(block->block));
-    const struct igv_value *value = igv_value_of(work->analysis, condition);
-    return value && value->shape != IGV_V_UNIFORM;
-}
-
-bool igv_divergence_step(struct igv_work *work) {
+/* Loops that have become divergent part lanes in the loops around them: inner loops first, so that
+ * one round carries a divergence outwards. */
+static bool leave_loops(struct igv_work *work) {
     struct igv_analysis *analysis = work->analysis;
     bool changed = false;
-    for (unsigned b = 0; b < analysis->block_count; b++) {
-        struct igv_block *block = &analysis->blocks[b];
-        if (work->branch_done[b] || block->successor_count != 2 || !condition_varies(work, block)) {
-            continue;
-        }
-        work->branch_done[b] = changed = true;
-        block->branch_divergent = true;
-        split(work, block->loop, block->successors, 2, work->rejoin[b]);
-    }
-    /* inner loops first, so that one round carries a divergence outwards */
     for (unsigned l = analysis->loop_count; l-- > 0;) {
         const struct igv_loop *loop = &analysis->loops[l];
         if (work->loop_done[l] || !loop->divergent) {
             continue;
         }
         work->loop_done[l] = changed = true;
-        const struct igv_edges *exits = &work->loop_exits;
-        unsigned stop = work->rejoin[loop->header];
+        const struct igi_edges *exits = &analysis->loop_exits;
+        unsigned stop = analysis->rejoin[loop->header];
         while (igv_in_loop(loop, stop)) {
-            stop = work->rejoin[stop];
+            stop = analysis->rejoin[stop];
         }
         split(work, loop->parent, exits->target + exits->start[l],
               exits->start[l + 1] - exits->start[l], stop);
@@ -181,17 +133,90 @@ bool igv_divergence_step(struct igv_work *work) {
     return changed;
 }
 
-/* ---- blocks with the mask of a dominator ---------------------------------------------------- */
-bool igv_rejoins(const struct igv_work *work, unsigned from, unsigned at) {
-    const unsigned *ipdom = work->rejoin;
-    while (from < at && ipdom[from] != from) {
-        from = ipdom[from];
+/* ---- all that a branch leads to ------------------------------------------------------------- */
+static void reach(struct igv_work *work, unsigned block) {
+    if (!has_label(work, block)) {
+        work->label_of[block] = work->generation;
+        work->region[work->region_count++] = block;
     }
-    return from == at;
 }
 
-void igv_masks_alias(struct igv_work *work) {
+/* Leaves the blocks in `region`, labelled. */
+static void spread_to_post_dominator(struct igv_work *work, unsigned block) {
     struct igv_analysis *analysis = work->analysis;
+    unsigned meeting = analysis->blocks[block].ipdom;
+    bool meets = meeting < analysis->block_count;
+    work->generation++;
+    work->region_count = 0;
+    if (meets) {
+        work->label_of[meeting] = work->generation;
+        analysis->blocks[meeting].phis_divergent = true;
+    }
+    for (unsigned s = 0; s < analysis->blocks[block].successor_count; s++) {
+        reach(work, analysis->blocks[block].successors[s]);
+    }
+    for (unsigned head = 0; head < work->region_count; head++) {
+        struct igv_block *at = &analysis->blocks[work->region[head]];
+        at->divergent = at->phis_divergent = true;
+        for (unsigned s = 0; s < at->successor_count; s++) {
+            reach(work, at->successors[s]);
+        }
+    }
+    if (meets) {
+        work->label_of[meeting] = work->generation - 1;
+    }
+}
+
+/* ---- the two together -------------------------------------------------------------------------
+ */
+ingot_status igv_divergence_start(struct igv_work *work) {
+    const struct igv_analysis *analysis = work->analysis;
+    work->loop_done = ig_arena_array(work->arena, analysis->loop_count + 1u, sizeof(bool));
+    work->label = ig_arena_array(work->arena, analysis->block_count, sizeof(unsigned));
+    work->label_of = ig_arena_array(work->arena, analysis->block_count, sizeof(unsigned));
+    work->region = ig_arena_array(work->arena, analysis->block_count, sizeof(unsigned));
+    return work->loop_done && work->label && work->label_of && work->region
+               ? INGOT_OK
+               : igi_out_of_memory(work->error);
+}
+
+void igv_branch_diverges(struct igv_work *work, unsigned number) {
+    struct igv_block *block = &work->analysis->blocks[number];
+    block->branch_divergent = true;
+    if (work->options.meeting == IGV_MEET_AT_POST_DOMINATOR) {
+        spread_to_post_dominator(work, number);
+    } else {
+        split(work, block->loop, block->successors, block->successor_count,
+              work->analysis->rejoin[number]);
+    }
+}
+
+bool igv_in_region(const struct igv_work *work, unsigned block) {
+    return has_label(work, block);
+}
+
+static bool condition_varies(const struct igv_analysis *analysis, const struct igv_block *block) {
+    LLVMValueRef condition = LLVMGetCondition(LLVMGetBasicBlockTerminator(block->block));
+    const struct igv_value *value = igv_value_of(analysis, condition);
+    return value && value->shape != IGV_V_UNIFORM;
+}
+
+bool igv_divergence_step(struct igv_work *work) {
+    struct igv_analysis *analysis = work->analysis;
+    bool changed = false;
+    for (unsigned b = 0; b < analysis->block_count; b++) {
+        const struct igv_block *block = &analysis->blocks[b];
+        if (!block->branch_divergent && block->successor_count == 2 &&
+            condition_varies(analysis, block)) {
+            igv_branch_diverges(work, b);
+            changed = true;
+        }
+    }
+    return leave_loops(work) || changed;
+}
+
+/* ---- blocks with the mask of a dominator ---------------------------------------------------- */
+void igv_masks_alias(struct igv_analysis *analysis) {
     for (unsigned b = 0; b < analysis->block_count; b++) {
         struct igv_block *block = &analysis->blocks[b];
         block->mask_of = block->divergent ? b : 0; /* not divergent: whoever entered the kernel */
@@ -210,7 +235,7 @@ void igv_masks_alias(struct igv_work *work) {
             above = analysis->blocks[above].idom;
         }
         if (above != b && analysis->blocks[above].loop == block->loop &&
-            igv_rejoins(work, above, b)) {
+            igv_rejoins(analysis, above, b)) {
             block->mask_of = analysis->blocks[above].mask_of;
         }
     }

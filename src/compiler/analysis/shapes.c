@@ -6,8 +6,8 @@
  * and no_wrap of every instruction.
  */
 #include "compiler/analysis/shapes.h"
-
-#include <string.h>
+#include "base/cpu_abi.h"
+#include "compiler/ir/builtins.h"
 
 static struct igv_fact fact_of(struct igv_work *work, LLVMValueRef operand) {
     struct igv_value *value = igv_value_of(work->analysis, operand);
@@ -180,62 +180,45 @@ static struct igv_fact alloca_fact(struct igv_work *work, const struct igv_value
 }
 
 static struct igv_fact load_fact(struct igv_work *work, LLVMValueRef load) {
-    bool atomic = LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic;
     struct igv_fact pointer = fact_of(work, LLVMGetOperand(load, 0));
-    return !atomic && pointer.shape == IGV_V_UNIFORM ? igv_uniform(0) : igv_varying();
+    return pointer.shape == IGV_V_UNIFORM && !igv_reads_differ(&work->options, load)
+               ? igv_uniform(0)
+               : igv_varying();
 }
 
 /* ---- calls
  * ---------------------------------------------------------------------------------------- */
-static struct igv_fact builtin_fact(struct igv_work *work, const struct igv_builtin *builtin,
-                                    LLVMValueRef call) {
-    if (builtin->flags & IGV_RESULT_UNIFORM) {
-        return igv_uniform(0);
+static bool has_uniform_operand(struct igv_work *work, LLVMValueRef call) {
+    for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
+        if (fact_of(work, LLVMGetOperand(call, i)).shape == IGV_V_UNIFORM) {
+            return true;
+        }
     }
-    if (builtin->flags & IGV_RESULT_OPERANDS) {
+    return false;
+}
+
+static struct igv_fact call_fact(struct igv_work *work, LLVMValueRef call) {
+    if (igi_is_intrinsic(call)) {
         return fact_from_operands(work, call, LLVMGetNumArgOperands(call));
     }
-    for (unsigned i = 0; builtin->flags & IGV_RESULT_EITHER && i < LLVMGetNumArgOperands(call);
-         i++) {
-        if (fact_of(work, LLVMGetOperand(call, i)).shape == IGV_V_UNIFORM) {
-            return igv_uniform(0);
-        }
-    }
-    if (builtin->flags & IGV_RESULT_EITHER) {
-        for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) {
-            if (fact_of(work, LLVMGetOperand(call, i)).shape == IGV_V_UNIFORM) {
-                return igv_uniform(0);
-            }
-        }
-        return igv_varying();
-    }
-    if (!(builtin->flags & IGV_RESULT_CUSTOM) || !builtin->shape) {
-        return igv_varying();
-    }
-    long stride = 0;
-    unsigned align = 0, width = igv_integer_width(LLVMTypeOf(call));
-    switch (builtin->shape(work->request, call, &stride, &align)) {
-    case IGV_UNIFORM:
-        return igv_uniform(align);
-    case IGV_LINEAR: { /* positions: never wrap in an active lane, and lane 0 is below them */
-        struct igv_fact fact = igv_linear(width ? width : 64, stride, align, stride > 0);
+    struct igv_call_shape shape = work->subject->call_shape(work->subject->context, call);
+    unsigned width = igv_integer_width(LLVMTypeOf(call));
+    switch (shape.rule) {
+    case IGV_CALL_UNIFORM:
+        return igv_uniform(shape.align_log2);
+    case IGV_CALL_BY_OPERANDS:
+        return fact_from_operands(work, call, LLVMGetNumArgOperands(call));
+    case IGV_CALL_BY_AN_OPERAND:
+        return has_uniform_operand(work, call) ? igv_uniform(0) : igv_varying();
+    case IGV_CALL_LINEAR: {
+        struct igv_fact fact =
+            igv_linear(width ? width : 64, shape.stride, shape.align_log2, shape.stride > 0);
         fact.no_signed_wrap |= igv_known_maximum(call) <= INT32_MAX;
         return fact;
     }
     default:
         return igv_varying();
     }
-}
-
-static struct igv_fact call_fact(struct igv_work *work, LLVMValueRef call) {
-    size_t length;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    const char *name = callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-    if (!strncmp(name, "llvm.", 5)) {
-        return fact_from_operands(work, call, LLVMGetNumArgOperands(call));
-    }
-    const struct igv_builtin *builtin = igv_builtin_find(name);
-    return builtin ? builtin_fact(work, builtin, call) : igv_varying();
 }
 
 /* ---- one instruction
@@ -317,6 +300,13 @@ static bool lower_to(struct igv_work *work, size_t number, struct igv_fact fact)
     value->no_wrap = fact.no_wrap;
     work->no_signed_wrap[number] = fact.no_signed_wrap;
     return !same;
+}
+
+ingot_status igv_shapes_start(struct igv_work *work) {
+    size_t count = work->analysis->value_count;
+    work->visited = ig_arena_array(work->arena, count + 1, sizeof *work->visited);
+    work->no_signed_wrap = ig_arena_array(work->arena, count + 1, sizeof *work->no_signed_wrap);
+    return work->visited && work->no_signed_wrap ? INGOT_OK : igi_out_of_memory(work->error);
 }
 
 bool igv_shapes_step(struct igv_work *work) {

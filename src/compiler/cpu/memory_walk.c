@@ -8,6 +8,7 @@
 
 #include "compiler/analysis/analysis.h"
 #include "compiler/cpu/cpu.h"
+#include "compiler/cpu/vectorise/emit.h"
 
 enum {
     MOST_ARRAYS = 16,

@@ -6,6 +6,7 @@
 #include "compiler/analysis/analysis.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/cpu/vectorise/emit.h"
 #include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
 

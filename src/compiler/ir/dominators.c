@@ -1,24 +1,31 @@
 /*
- * Immediate dominators and post-dominators, by the method of Cooper, Harvey and Kennedy ("A
- * simple, fast dominance algorithm"): iterate over a reverse post-order until nothing changes.
- *
- * Requires: every block reachable from the entry, and exactly one block without successors.
+ * Immediate dominators, and post-dominators as dominators of the graph with its edges turned
+ * around, by the method of Cooper, Harvey and Kennedy ("A simple, fast dominance algorithm"):
+ * iterate over a reverse post-order until nothing changes. On reducible graphs that is two rounds.
  */
-#include "compiler/analysis/analysis_internal.h"
-
 #include <string.h>
+
+#include "compiler/ir/graph.h"
 
 struct frame {
     unsigned node, next;
 };
 
-/* Nodes reachable from root in post-order; position[n] is IGV_NONE for the others. */
-static unsigned post_order(unsigned root, const struct igv_edges *successors, struct frame *stack,
-                           unsigned *order, unsigned *position) {
+/* A graph with one root; `from` and `to` are the edges into and out of a node. */
+struct rooted {
+    struct ig_arena *arena;
+    unsigned count, root;
+    struct igi_edges from, to;
+};
+
+/* Nodes reachable from root in post-order; position[n] is IGI_NONE for the others. */
+static unsigned post_order(const struct rooted *graph, struct frame *stack, unsigned *order,
+                           unsigned *position) {
+    const struct igi_edges *successors = &graph->to;
     unsigned depth = 1, count = 0;
-    const unsigned open = IGV_NONE - 1;
-    stack[0] = (struct frame){root, successors->start[root]};
-    position[root] = open;
+    const unsigned open = IGI_NONE - 1;
+    stack[0] = (struct frame){graph->root, successors->start[graph->root]};
+    position[graph->root] = open;
     while (depth) {
         struct frame *top = &stack[depth - 1];
         if (top->next == successors->start[top->node + 1]) {
@@ -28,7 +35,7 @@ static unsigned post_order(unsigned root, const struct igv_edges *successors, st
             continue;
         }
         unsigned to = successors->target[top->next++];
-        if (position[to] == IGV_NONE) {
+        if (position[to] == IGI_NONE) {
             position[to] = open;
             stack[depth++] = (struct frame){to, successors->start[to]};
         }
@@ -48,111 +55,71 @@ static unsigned meet(const unsigned *idom, const unsigned *position, unsigned a,
     return a;
 }
 
-ingot_status igv_immediate_dominators(struct ig_arena *arena, unsigned count, unsigned root,
-                                      const struct igv_edges *successors,
-                                      const struct igv_edges *predecessors, unsigned *idom,
-                                      struct ig_error *error) {
-    struct frame *stack = ig_arena_array(arena, count, sizeof *stack);
-    unsigned *order = ig_arena_array(arena, count, sizeof *order);
-    unsigned *position = ig_arena_array(arena, count, sizeof *position);
+static ingot_status find(const struct rooted *graph, unsigned *idom, struct ig_error *error) {
+    struct frame *stack = ig_arena_array(graph->arena, graph->count, sizeof *stack);
+    unsigned *order = ig_arena_array(graph->arena, graph->count, sizeof *order);
+    unsigned *position = ig_arena_array(graph->arena, graph->count, sizeof *position);
     if (!stack || !order || !position) {
-        return igv_out_of_memory(error);
+        return igi_out_of_memory(error);
     }
-    memset(position, 0xff, count * sizeof *position);
-    memset(idom, 0xff, count * sizeof *idom);
-    unsigned reached = post_order(root, successors, stack, order, position);
-    idom[root] = root;
-    bool changed = true;
-    while (changed) {
+    memset(position, 0xff, graph->count * sizeof *position);
+    memset(idom, 0xff, graph->count * sizeof *idom);
+    unsigned reached = post_order(graph, stack, order, position);
+    idom[graph->root] = graph->root;
+    for (bool changed = true; changed;) {
         changed = false;
         for (unsigned i = reached - 1; i-- > 0;) {
-            unsigned node = order[i], best = IGV_NONE;
-            for (unsigned e = predecessors->start[node]; e < predecessors->start[node + 1]; e++) {
-                unsigned from = predecessors->target[e];
-                if (idom[from] == IGV_NONE) {
-                    continue;
+            unsigned node = order[i], best = IGI_NONE;
+            for (unsigned e = graph->from.start[node]; e < graph->from.start[node + 1]; e++) {
+                unsigned from = graph->from.target[e];
+                if (idom[from] != IGI_NONE) {
+                    best = best == IGI_NONE ? from : meet(idom, position, from, best);
                 }
-                best = best == IGV_NONE ? from : meet(idom, position, from, best);
             }
-            if (idom[node] != best) {
-                idom[node] = best;
-                changed = true;
-            }
+            changed |= idom[node] != best;
+            idom[node] = best;
         }
     }
     return INGOT_OK;
 }
 
-static ingot_status graph_of(struct igv_work *work, struct igv_edges *forward,
-                             struct igv_edges *backward) {
-    const struct igv_analysis *analysis = work->analysis;
-    unsigned count = analysis->block_count, at = 0;
-    forward->start = ig_arena_array(work->arena, count + 1u, sizeof(unsigned));
-    forward->target = ig_arena_array(work->arena, 2 * (size_t)count, sizeof(unsigned));
-    *backward = igv_cfg_reverse(work);
-    if (!forward->start || !forward->target || !backward->start) {
-        return igv_out_of_memory(work->error);
-    }
-    for (unsigned b = 0; b < count; b++) {
-        forward->start[b] = at;
-        for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++) {
-            forward->target[at++] = analysis->blocks[b].successors[s];
-        }
-    }
-    forward->start[count] = at;
-    return INGOT_OK;
+ingot_status igi_dominators(const struct igi_graph *graph, unsigned *idom, struct ig_error *error) {
+    struct rooted rooted = {graph->arena, graph->count, 0, graph->predecessors, graph->successors};
+    return find(&rooted, idom, error);
 }
 
-ingot_status igv_dominators(struct igv_work *work) {
-    struct igv_analysis *analysis = work->analysis;
-    struct igv_edges forward, backward;
-    unsigned *idom = ig_arena_array(work->arena, analysis->block_count, sizeof *idom);
-    ingot_status status = graph_of(work, &forward, &backward);
-    if (status || !idom) {
-        return igv_out_of_memory(work->error);
-    }
-    status = igv_immediate_dominators(work->arena, analysis->block_count, 0, &forward, &backward,
-                                      idom, work->error);
-    for (unsigned b = 0; !status && b < analysis->block_count; b++) {
-        analysis->blocks[b].idom = idom[b];
-    }
-    return status;
+static bool returns(const struct igi_graph *graph, unsigned block) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(graph->blocks[block]);
+    return end && LLVMGetInstructionOpcode(end) == LLVMRet;
 }
 
-ingot_status igv_post_dominators(struct igv_work *work) {
-    struct igv_analysis *analysis = work->analysis;
-    struct igv_edges forward, backward;
-    unsigned exits = 0, exit = 0;
-    for (unsigned b = 0; b < analysis->block_count; b++) {
-        if (!analysis->blocks[b].successor_count) {
-            exits++;
-            exit = b;
+ingot_status igi_post_dominators(const struct igi_graph *graph, unsigned *ipdom,
+                                 struct ig_error *error) {
+    unsigned end = graph->count, at = 0;
+    struct igi_edges onward = {
+        ig_arena_array(graph->arena, end + 2u, sizeof(unsigned)),
+        ig_arena_array(graph->arena, graph->successors.start[end] + end + 1u, sizeof(unsigned))};
+    if (!onward.start || !onward.target) {
+        return igi_out_of_memory(error);
+    }
+    for (unsigned b = 0; b < end; b++) {
+        onward.start[b] = at;
+        for (unsigned s = 0; s < igi_successor_count(graph, b); s++) {
+            onward.target[at++] = igi_successors(graph, b)[s];
+        }
+        if (returns(graph, b)) {
+            onward.target[at++] = end;
         }
     }
-    if (exits != 1) {
-        return ig_fail(work->error, INGOT_COMPILE_ERROR,
-                       "the kernel has %u returns where vectorising needs exactly 1", exits);
-    }
-    unsigned *ipdom = ig_arena_array(work->arena, analysis->block_count, sizeof *ipdom);
-    ingot_status status = graph_of(work, &forward, &backward);
-    if (status || !ipdom) {
-        return igv_out_of_memory(work->error);
-    }
-    status = igv_immediate_dominators(work->arena, analysis->block_count, exit, &backward, &forward,
-                                      ipdom, work->error);
-    for (unsigned b = 0; !status && b < analysis->block_count; b++) {
-        analysis->blocks[b].ipdom = ipdom[b];
-        if (ipdom[b] == IGV_NONE) {
-            return ig_fail(work->error, INGOT_COMPILE_ERROR,
-                           "the kernel has a loop that no path leaves");
-        }
-    }
-    return status;
+    onward.start[end] = onward.start[end + 1] = at;
+    struct rooted rooted = {graph->arena, end + 1, end, onward,
+                            igi_edges_turn(graph->arena, &onward, end + 1)};
+    return rooted.to.start ? find(&rooted, ipdom, error) : igi_out_of_memory(error);
 }
 
-bool igv_dominates(const struct igv_analysis *analysis, unsigned above, unsigned below) {
-    while (below != above && below != analysis->blocks[below].idom) {
-        below = analysis->blocks[below].idom;
+bool igi_dominates(const unsigned *idom, unsigned above, unsigned below) {
+    while (below != above && below != IGI_NONE && below != idom[below]) {
+        below = idom[below];
     }
     return below == above;
 }

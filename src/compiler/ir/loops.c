@@ -5,32 +5,28 @@
  * parent of each loop and the innermost loop of each block. Fails on irreducible control flow
  * and on loops with several latches or no preheader.
  */
-#include "compiler/analysis/analysis_internal.h"
+#include <string.h>
 
-bool igv_is_header(const struct igv_analysis *analysis, unsigned block) {
-    unsigned loop = analysis->blocks[block].loop;
-    return loop != IGV_NONE && analysis->loops[loop].header == block;
-}
+#include "compiler/ir/graph.h"
 
-static ingot_status header_edges(struct igv_work *work, unsigned header, struct igv_loop *loop) {
-    const struct igv_analysis *analysis = work->analysis;
-    const struct igv_block *block = &analysis->blocks[header];
+static ingot_status header_edges(const struct igi_graph *graph, const unsigned *idom,
+                                 struct igi_loop *loop, struct ig_error *error) {
     unsigned latches = 0, entries = 0;
-    for (unsigned p = 0; p < block->predecessor_count; p++) {
-        unsigned from = block->predecessors[p];
-        if (from < header) {
+    for (unsigned p = 0; p < igi_predecessor_count(graph, loop->header); p++) {
+        unsigned from = igi_predecessors(graph, loop->header)[p];
+        if (from < loop->header) {
             loop->preheader = from;
             entries++;
-        } else if (igv_dominates(analysis, header, from)) {
+        } else if (igi_dominates(idom, loop->header, from)) {
             loop->latch = from;
             latches++;
         } else {
-            return ig_fail(work->error, INGOT_COMPILE_ERROR,
+            return ig_fail(error, INGOT_COMPILE_ERROR,
                            "the kernel has a loop with two entries (irreducible control flow)");
         }
     }
     if (latches > 1 || (latches == 1 && entries != 1)) {
-        return ig_fail(work->error, INGOT_COMPILE_ERROR,
+        return ig_fail(error, INGOT_COMPILE_ERROR,
                        "a loop of the kernel has %u latches and %u entries where vectorising "
                        "needs one of each",
                        latches, entries);
@@ -39,88 +35,52 @@ static ingot_status header_edges(struct igv_work *work, unsigned header, struct 
 }
 
 /* Everything that reaches the latch without passing the header. */
-static void mark_members(struct igv_analysis *analysis, unsigned loop, unsigned *stack) {
-    unsigned header = analysis->loops[loop].header, depth = 0;
-    analysis->blocks[header].loop = loop;
-    stack[depth++] = analysis->loops[loop].latch;
+static void mark_members(const struct igi_graph *graph, struct igi_loops *loops, unsigned loop,
+                         unsigned *stack) {
+    unsigned depth = 0;
+    loops->innermost[loops->items[loop].header] = loop;
+    stack[depth++] = loops->items[loop].latch;
     while (depth) {
-        struct igv_block *block = &analysis->blocks[stack[--depth]];
-        if (block->loop == loop) {
+        unsigned block = stack[--depth];
+        if (loops->innermost[block] == loop) {
             continue;
         }
-        block->loop = loop;
-        for (unsigned p = 0; p < block->predecessor_count; p++) {
-            if (analysis->blocks[block->predecessors[p]].loop != loop) {
-                stack[depth++] = block->predecessors[p];
+        loops->innermost[block] = loop;
+        for (unsigned p = 0; p < igi_predecessor_count(graph, block); p++) {
+            unsigned from = igi_predecessors(graph, block)[p];
+            if (loops->innermost[from] != loop) {
+                stack[depth++] = from;
             }
         }
     }
 }
 
-ingot_status igv_loops_find(struct igv_work *work) {
-    struct igv_analysis *analysis = work->analysis;
-    unsigned edges = 0, back = 0;
-    for (unsigned b = 0; b < analysis->block_count; b++) {
-        for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++, edges++) {
-            back += analysis->blocks[b].successors[s] <= b;
+ingot_status igi_loops_find(const struct igi_graph *graph, const unsigned *idom,
+                            struct igi_loops *loops, struct ig_error *error) {
+    unsigned edges = graph->successors.start[graph->count], back = 0;
+    for (unsigned b = 0; b < graph->count; b++) {
+        for (unsigned s = 0; s < igi_successor_count(graph, b); s++) {
+            back += igi_successors(graph, b)[s] <= b;
         }
     }
-    analysis->loops = ig_arena_array(work->arena, back + 1u, sizeof *analysis->loops);
-    unsigned *stack = ig_arena_array(work->arena, edges + 2u, sizeof *stack);
-    if (!analysis->loops || !stack) {
-        return igv_out_of_memory(work->error);
+    *loops = (struct igi_loops){
+        .items = ig_arena_array(graph->arena, back + 1u, sizeof *loops->items),
+        .innermost = ig_arena_array(graph->arena, graph->count + 1u, sizeof(unsigned))};
+    unsigned *stack = ig_arena_array(graph->arena, edges + 2u, sizeof *stack);
+    if (!loops->items || !loops->innermost || !stack) {
+        return igi_out_of_memory(error);
     }
-    for (unsigned b = 0; b < analysis->block_count; b++) {
-        struct igv_loop loop = {.header = b, .latch = IGV_NONE, .preheader = IGV_NONE};
-        ingot_status status = header_edges(work, b, &loop);
+    memset(loops->innermost, 0xff, graph->count * sizeof(unsigned));
+    for (unsigned b = 0; b < graph->count; b++) {
+        struct igi_loop loop = {b, IGI_NONE, IGI_NONE, loops->innermost[b]};
+        ingot_status status = header_edges(graph, idom, &loop, error);
         if (status) {
             return status;
         }
-        if (loop.latch == IGV_NONE) {
-            continue;
-        }
-        loop.parent = analysis->blocks[b].loop;
-        analysis->loops[analysis->loop_count] = loop;
-        mark_members(analysis, analysis->loop_count++, stack);
-    }
-    return INGOT_OK;
-}
-
-static bool is_listed(const unsigned *list, unsigned count, unsigned block) {
-    for (unsigned i = 0; i < count; i++) {
-        if (list[i] == block) {
-            return true;
+        if (loop.latch != IGI_NONE) {
+            loops->items[loops->count] = loop;
+            mark_members(graph, loops, loops->count++, stack);
         }
     }
-    return false;
-}
-
-ingot_status igv_loop_exits_find(struct igv_work *work) {
-    struct igv_analysis *analysis = work->analysis;
-    size_t total = 0;
-    for (unsigned l = 0; l < analysis->loop_count; l++) {
-        total += 2 * ((size_t)analysis->loops[l].last - analysis->loops[l].first + 1);
-    }
-    struct igv_edges *exits = &work->loop_exits;
-    exits->start = ig_arena_array(work->arena, analysis->loop_count + 1u, sizeof(unsigned));
-    exits->target = ig_arena_array(work->arena, total + 1, sizeof(unsigned));
-    if (!exits->start || !exits->target) {
-        return igv_out_of_memory(work->error);
-    }
-    unsigned at = 0;
-    for (unsigned l = 0; l < analysis->loop_count; l++) {
-        const struct igv_loop *loop = &analysis->loops[l];
-        exits->start[l] = at;
-        for (unsigned b = loop->first; b <= loop->last; b++) {
-            for (unsigned s = 0; s < analysis->blocks[b].successor_count; s++) {
-                unsigned to = analysis->blocks[b].successors[s];
-                const unsigned *list = exits->target + exits->start[l];
-                if (!igv_in_loop(loop, to) && !is_listed(list, at - exits->start[l], to)) {
-                    exits->target[at++] = to;
-                }
-            }
-        }
-    }
-    exits->start[analysis->loop_count] = at;
     return INGOT_OK;
 }

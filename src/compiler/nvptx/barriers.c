@@ -33,11 +33,12 @@ struct missing {
     bool some;
 };
 
-static ingot_status look(struct igc_kernel *kernel, const struct igp_flow *flow, void *context) {
+static ingot_status look(struct igc_kernel *kernel, const struct igv_analysis *flow,
+                         void *context) {
     (void)kernel;
     struct missing *missing = context;
     for (LLVMValueRef *call = missing->calls; *call; call++) {
-        missing->some |= igp_is_divergent(flow, LLVMGetInstructionParent(*call));
+        missing->some |= igv_is_divergent(flow, LLVMGetInstructionParent(*call));
     }
     return INGOT_OK;
 }
@@ -46,10 +47,10 @@ static ingot_status look(struct igc_kernel *kernel, const struct igp_flow *flow,
  * is the same for all only if they are all whole: the kernel may promise that. */
 static ingot_status find(struct igc_kernel *kernel, struct missing *missing) {
     if (!kernel->reflection->whole_simdgroups) {
-        return igp_with_flow_among(kernel, IGP_AMONG_THREADS, look, missing);
+        return igp_with_flow(kernel, IGV_AMONG_THREADS, look, missing);
     }
-    ingot_status status = igp_with_flow_among(kernel, IGP_AMONG_SIMDGROUPS, look, missing);
-    return status ? status : igp_with_flow(kernel, look, missing);
+    ingot_status status = igp_with_flow(kernel, IGV_AMONG_SIMDGROUPS, look, missing);
+    return status ? status : igp_with_flow(kernel, IGV_AMONG_LANES, look, missing);
 }
 
 /* SIMD-groups that miss one barrier may meet the others at the next: all count, or none does. */

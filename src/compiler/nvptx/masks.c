@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "compiler/analysis/analysis_internal.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/nvptx/nvptx.h"
 
 /* Masks by number: that of the kernel's entry, that of each way out of a block, that of each loop's
@@ -26,12 +26,10 @@ enum { SIMDGROUP_SCOPE = 1 };
 
 struct masks {
     struct igc_kernel *kernel;
-    const struct igp_flow *flow;
-    struct igv_work work;
-    struct igv_analysis analysis;
-    struct igv_index blocks;
-    unsigned *mask; /* by block: a number, or IGV_NONE */
-    bool *seen;     /* by block: scratch */
+    const struct igv_analysis *flow;
+    struct igv_analysis analysis; /* blocks and loops, without edges on __ingot_never */
+    unsigned *mask;               /* by block: a number, or IGV_NONE */
+    bool *seen;                   /* by block: scratch */
     unsigned *list;
     unsigned count;      /* of masks */
     bool *needed;        /* by mask */
@@ -48,23 +46,21 @@ static void drop_never(struct masks *masks) {
     for (unsigned b = 0; b < masks->analysis.block_count; b++) {
         struct igv_block *block = &masks->analysis.blocks[b];
         if (block->successor_count == 2 && igp_is_never(LLVMGetCondition(end_of(masks, b)))) {
-            block->successors[0] = block->successors[1];
+            block->successors++;
             block->successor_count = 1;
         }
     }
 }
 
 static ingot_status find_flow(struct masks *masks) {
-    struct igv_work *work = &masks->work;
-    ingot_status status = igv_control_find(work);
-    if (!status) {
-        drop_never(masks);
-        status = igv_cfg_predecessors(work);
+    struct igc_kernel *kernel = masks->kernel;
+    ingot_status status =
+        igv_control_find(kernel->arena, kernel->function, &masks->analysis, kernel->error);
+    if (status) {
+        return status;
     }
-    if (!status) {
-        status = igv_dominators(work);
-    }
-    return status ? status : igv_divergence_start(work);
+    drop_never(masks);
+    return igv_control_update(kernel->arena, &masks->analysis, kernel->error);
 }
 
 /* ---- which mask a block has ---- */
@@ -96,7 +92,7 @@ static unsigned only_predecessor(const struct masks *masks, unsigned b) {
 static unsigned edge_mask(const struct masks *masks, unsigned block, unsigned to) {
     const struct igv_block *from = &masks->analysis.blocks[block];
     if (from->successor_count < 2 || masks->mask[block] == IGV_NONE ||
-        !igp_branch_varies(masks->flow, from->block)) {
+        !igv_branch_varies(masks->flow, from->block)) {
         return masks->mask[block];
     }
     return FIRST_EDGE + 2 * block + (from->successors[1] == to);
@@ -115,7 +111,7 @@ static bool goes_together(struct masks *masks, unsigned above, unsigned block) {
             if (!is_reached(masks, from)) {
                 continue;
             }
-            if (igp_branch_varies(masks->flow, masks->analysis.blocks[from].block)) {
+            if (igv_branch_varies(masks->flow, masks->analysis.blocks[from].block)) {
                 return false;
             }
             if (from != above && !masks->seen[from]) {
@@ -143,7 +139,7 @@ static unsigned mask_of(struct masks *masks, unsigned b) {
     if (analysis->blocks[above].loop != block->loop) {
         return IGV_NONE;
     }
-    if (igv_rejoins(&masks->work, above, b) || goes_together(masks, above, b)) {
+    if (igv_rejoins(analysis, above, b) || goes_together(masks, above, b)) {
         return masks->mask[above];
     }
     unsigned from = only_predecessor(masks, b);
@@ -161,13 +157,11 @@ static ingot_status find_masks(struct masks *masks) {
     masks->list = ig_arena_array(arena, blocks, sizeof *masks->list);
     masks->needed = ig_arena_array(arena, masks->count, sizeof *masks->needed);
     masks->slots = ig_arena_array(arena, masks->count, sizeof(LLVMValueRef));
-    if (!masks->mask || !masks->seen || !masks->list || !masks->needed || !masks->slots ||
-        !igv_index_create(arena, &masks->blocks, blocks)) {
-        return igv_out_of_memory(masks->kernel->error);
+    if (!masks->mask || !masks->seen || !masks->list || !masks->needed || !masks->slots) {
+        return igi_out_of_memory(masks->kernel->error);
     }
     for (unsigned b = 0; b < blocks; b++) {
         masks->mask[b] = mask_of(masks, b);
-        igv_index_put(&masks->blocks, LLVMBasicBlockAsValue(masks->analysis.blocks[b].block), b);
     }
     return INGOT_OK;
 }
@@ -287,11 +281,11 @@ static void write_masks(struct masks *masks) {
 
 /* ---- the calls ---- */
 static unsigned number_of(const struct masks *masks, LLVMBasicBlockRef block) {
-    return igv_index_get(&masks->blocks, LLVMBasicBlockAsValue(block));
+    return igv_block_of(&masks->analysis, block);
 }
 
 static bool is_lane_call(LLVMValueRef in) {
-    return igp_uses_lanes(igp_callee(in));
+    return igi_uses_lanes(igi_facts_of(in));
 }
 
 /* A barrier of the threadgroup that need not notice who is missing waits whatever the mask. */
@@ -338,7 +332,7 @@ static ingot_status rename_calls(struct masks *masks, LLVMValueRef *calls) {
     LLVMValueRef none = LLVMConstNull(word(masks));
     for (LLVMValueRef *call = calls; *call && !status; call++) {
         LLVMBasicBlockRef block = LLVMGetInstructionParent(*call);
-        if (!igp_is_divergent(masks->flow, block)) {
+        if (!igv_is_divergent(masks->flow, block)) {
             status = rename_call(masks->kernel, *call, "all", NULL);
             continue;
         }
@@ -350,19 +344,14 @@ static ingot_status rename_calls(struct masks *masks, LLVMValueRef *calls) {
     return status;
 }
 
-static bool needs_masks(const struct igp_flow *flow, LLVMValueRef call) {
-    return igp_is_divergent(flow, LLVMGetInstructionParent(call)) && looks_at_mask(call);
+static bool needs_masks(const struct igv_analysis *flow, LLVMValueRef call) {
+    return igv_is_divergent(flow, LLVMGetInstructionParent(call)) && looks_at_mask(call);
 }
 
-static ingot_status mark_lanes(struct igc_kernel *kernel, const struct igp_flow *flow,
+static ingot_status mark_lanes(struct igc_kernel *kernel, const struct igv_analysis *flow,
                                void *result) {
     struct masks *masks = result;
-    struct igv_request request = {.module = kernel->module, .kernel = kernel->function};
     *masks = (struct masks){.kernel = kernel, .flow = flow};
-    masks->work = (struct igv_work){.arena = kernel->arena,
-                                    .request = &request,
-                                    .analysis = &masks->analysis,
-                                    .error = kernel->error};
     LLVMValueRef *calls = igp_collect(kernel, is_lane_call);
     if (!calls) {
         return no_memory(kernel);
@@ -388,7 +377,8 @@ static ingot_status mark_lanes(struct igc_kernel *kernel, const struct igp_flow 
 }
 
 /* Where all lanes get to every call together there is nothing to find out. */
-static ingot_status mark_all(struct igc_kernel *kernel, const struct igp_flow *flow, void *result) {
+static ingot_status mark_all(struct igc_kernel *kernel, const struct igv_analysis *flow,
+                             void *result) {
     bool *some = result;
     LLVMValueRef *calls = igp_collect(kernel, is_lane_call);
     for (LLVMValueRef *call = calls; call && *call; call++) {
@@ -396,7 +386,7 @@ static ingot_status mark_all(struct igc_kernel *kernel, const struct igp_flow *f
     }
     ingot_status status = calls ? INGOT_OK : no_memory(kernel);
     for (LLVMValueRef *call = calls; !status && !*some && *call; call++) {
-        bool divergent = igp_is_divergent(flow, LLVMGetInstructionParent(*call));
+        bool divergent = igv_is_divergent(flow, LLVMGetInstructionParent(*call));
         LLVMValueRef none = LLVMConstNull(LLVMInt32TypeInContext(kernel->context));
         status = rename_call(kernel, *call, divergent ? "some" : "all", divergent ? none : NULL);
     }
@@ -404,12 +394,13 @@ static ingot_status mark_all(struct igc_kernel *kernel, const struct igp_flow *f
 }
 
 enum igc_result igp_mark_lanes(struct igc_kernel *kernel) {
-    return igc_result_of(igp_with_flow(kernel, mark_all, &igp_facts(kernel)->needs_masks));
+    return igc_result_of(
+        igp_with_flow(kernel, IGV_AMONG_LANES, mark_all, &igp_facts(kernel)->needs_masks));
 }
 
 enum igc_result igp_make_masks(struct igc_kernel *kernel) {
     struct masks masks;
-    if (igp_with_flow(kernel, mark_lanes, &masks)) {
+    if (igp_with_flow(kernel, IGV_AMONG_LANES, mark_lanes, &masks)) {
         return IGC_FAILED;
     }
     igp_facts(kernel)->has_masks = !masks.unknown;

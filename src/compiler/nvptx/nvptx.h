@@ -6,6 +6,7 @@
 #define INGOT_COMPILER_NVPTX_H
 
 #include "base/cuda_abi.h"
+#include "compiler/analysis/analysis.h"
 #include "compiler/backend/backend.h"
 #include "compiler/ir/edit.h"
 
@@ -20,7 +21,7 @@ struct igp_target {
 struct igp_facts {
     bool permuted;  /* lanes are numbered so that Apple's tiles are the tensor cores' (matrix.c) */
     bool has_quads; /* there are products of four SIMD-groups (warpgroup_mma.c) */
-    bool released;  /* loops may have become simpler (uniform.c) */
+    bool released;  /* loops may have become simpler (never_edges.c) */
     bool needs_masks;       /* of active lanes, at some call (masks.c), */
     bool has_masks;         /* which are known */
     struct igp_read *reads; /* of `constant` references, hoisted to the entry */
@@ -53,26 +54,12 @@ LLVMValueRef igp_call(struct igc_kernel *kernel, const char *name, LLVMTypeRef r
 /* Every instruction for which `wanted`, in order; the arena's, NULL-terminated. */
 LLVMValueRef *igp_collect(struct igc_kernel *kernel, bool (*wanted)(LLVMValueRef instruction));
 
-/* ---- uniform.c ---- */
-struct igp_flow;
-typedef ingot_status igp_flow_fn(struct igc_kernel *kernel, const struct igp_flow *flow,
+/* ---- never_edges.c ---- */
+typedef ingot_status igp_flow_fn(struct igc_kernel *kernel, const struct igv_analysis *flow,
                                  void *context);
-/* Calls `act` with what is known of the kernel as it is. */
-ingot_status igp_with_flow(struct igc_kernel *kernel, igp_flow_fn *act, void *context);
-/* The same, where "lanes" below are others than those of a SIMD-group. */
-enum igp_among {
-    IGP_AMONG_LANES,
-    IGP_AMONG_SIMDGROUPS, /* equal lanes of the SIMD-groups of a threadgroup, if all are whole */
-    IGP_AMONG_THREADS,    /* all threads of a threadgroup */
-};
-ingot_status igp_with_flow_among(struct igc_kernel *kernel, enum igp_among among, igp_flow_fn *act,
-                                 void *context);
-/* Not all lanes of the SIMD-group get to the block together. */
-bool igp_is_divergent(const struct igp_flow *flow, LLVMBasicBlockRef block);
-/* Lanes that are at the end of the block together may go on to different ones. */
-bool igp_branch_varies(const struct igp_flow *flow, LLVMBasicBlockRef block);
-/* The value may differ between lanes. */
-bool igp_varies(const struct igp_flow *flow, LLVMValueRef value);
+/* Calls `act` with what is uniform and where threads are together in the kernel as it is. */
+ingot_status igp_with_flow(struct igc_kernel *kernel, enum igv_scope scope, igp_flow_fn *act,
+                           void *context);
 /* A call of __ingot_never, the condition of edges that are not taken. */
 bool igp_is_never(LLVMValueRef instruction);
 /* Lanes that leave a loop in different iterations do not meet at the code before its end, */
@@ -81,8 +68,6 @@ igc_when_fn igp_has_pinned_exits; /* otherwise there are none of either */
 /* and loops that all lanes leave together need nothing to hold code in them. Sets `released` if
  * there were any such. */
 igc_pass_fn igp_release_loops;
-/* Whether it looks at the active lanes. */
-bool igp_uses_lanes(const char *name);
 
 /* ---- barriers.c ---- */
 /* Barriers of the threadgroup that some of its threads may miss are made to notice. */

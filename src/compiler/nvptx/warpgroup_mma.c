@@ -259,9 +259,9 @@ static bool is_aligned(struct igc_kernel *k, LLVMValueRef pointer, struct seen *
 }
 
 /* And is it the same in all threads? */
-static bool is_common(struct igc_kernel *k, const struct igp_flow *flow, LLVMValueRef pointer) {
+static bool is_common(struct igc_kernel *k, const struct igv_analysis *flow, LLVMValueRef pointer) {
     struct seen seen = {.count = 0};
-    return is_aligned(k, pointer, &seen) && !igp_varies(flow, pointer);
+    return is_aligned(k, pointer, &seen) && !igv_varies(flow, pointer);
 }
 
 /* May a step of k begin there, in bytes from a multiple of 1024? With the first line of eight, and
@@ -271,7 +271,7 @@ static bool is_start(bool deep, uint64_t offset) {
 }
 
 /* Sorts the parts by their columns; false if their tiles do not lie as they have to. */
-static bool find_right(struct igc_kernel *k, const struct igp_flow *flow, struct part **parts,
+static bool find_right(struct igc_kernel *k, const struct igv_analysis *flow, struct part **parts,
                        unsigned count, struct place *right) {
     qsort(parts, count, sizeof *parts, by_place);
     const struct igp_tile *first = &parts[0]->right[0];
@@ -369,7 +369,8 @@ static bool is_behind_barrier(const struct place *left, const struct place *righ
 }
 
 /* Can the group be one product, where its last part is? */
-static bool can_join(const struct igp_flow *flow, const struct group *group, struct part **parts) {
+static bool can_join(const struct igv_analysis *flow, const struct group *group,
+                     struct part **parts) {
     LLVMValueRef place = group->last->call;
     unsigned count = 0;
     for (struct part *part = group->first; part; part = part->next) {
@@ -383,7 +384,7 @@ static bool can_join(const struct igp_flow *flow, const struct group *group, str
             }
         }
     }
-    return !igp_is_divergent(flow, LLVMGetInstructionParent(place));
+    return !igv_is_divergent(flow, LLVMGetInstructionParent(place));
 }
 
 /* ---- A in threadgroup memory ---- */
@@ -474,8 +475,8 @@ static bool is_stepped(struct igc_kernel *k, const struct place *left) {
 }
 
 /* Finds A in threadgroup memory if all of a product is loaded from there, as it has to lie. */
-static bool find_left(struct igc_kernel *k, const struct igp_flow *flow, const struct part *part,
-                      struct place *left) {
+static bool find_left(struct igc_kernel *k, const struct igv_analysis *flow,
+                      const struct part *part, struct place *left) {
     struct igp_tile tiles[IGP_QUAD_LEFT];
     for (unsigned i = 0; i < IGP_QUAD_LEFT; i++) {
         if (!igp_find_tile(k, LLVMGetOperand(part->call, i), &tiles[i]) ||
@@ -565,7 +566,7 @@ static ingot_status build_product(struct igc_kernel *k, struct part *const *part
     return INGOT_OK;
 }
 
-static ingot_status join(struct igc_kernel *k, const struct igp_flow *flow, void *context) {
+static ingot_status join(struct igc_kernel *k, const struct igv_analysis *flow, void *context) {
     struct part *parts[MAX_TILES], part;
     LLVMValueRef *calls = igp_collect(k, is_long_product);
     struct group *groups = NULL;
@@ -600,6 +601,6 @@ enum igc_result igp_join_simdgroups(struct igc_kernel *k) {
     const struct igc_reflection *r = k->reflection;
     bool can_join = igp_target(k)->has_warpgroup_mma && r->full_threadgroups &&
                     r->max_threads % (SIMDGROUPS * LANES) == 0 && igp_can_swizzle(k);
-    return can_join ? igc_result_of(igp_with_flow_among(k, IGP_AMONG_THREADS, join, NULL))
+    return can_join ? igc_result_of(igp_with_flow(k, IGV_AMONG_THREADS, join, NULL))
                     : IGC_UNCHANGED;
 }

@@ -8,6 +8,7 @@
 #ifndef INGOT_COMPILER_EMIT_H
 #define INGOT_COMPILER_EMIT_H
 
+#include "compiler/analysis/analysis.h"
 #include "compiler/cpu/vectorise/vectorise.h"
 
 enum igv_shape { IGV_UNIFORM, IGV_LINEAR, IGV_VARYING };
@@ -106,6 +107,10 @@ struct igv_builtin {
 };
 
 const struct igv_builtin *igv_builtin_find(const char *name); /* NULL if unknown */
+
+/* The shapes of a kernel's values, with the built-ins as the table says. */
+ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *request,
+                         struct igv_analysis *analysis, struct ig_error *error);
 
 /* compiler/lower/atomics.c: atomicrmw, cmpxchg, atomic load and store, fence. A cmpxchg is not
  * defined itself (it is a struct): its extractvalue users are, so emission skips those. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/analysis/analysis.h"
+#include "compiler/cpu/vectorise/emit.h"
 
 #define IGV_MAX_CHUNKS 4
 

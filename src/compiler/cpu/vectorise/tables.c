@@ -9,7 +9,6 @@
  * lane reads one of the elements (control.c guards the block), so that all of them are there if
  * they lie in one page; that is tested, and where they do not, it is a gather.
  */
-#include "compiler/analysis/analysis_internal.h"
 #include "compiler/cpu/vectorise/state.h"
 
 #define MOST_ENTRIES 32

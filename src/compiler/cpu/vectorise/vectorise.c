@@ -1,5 +1,6 @@
 /* Sets up the new function, runs the analyses, and emits: see vectorise.h. */
 #include "compiler/cpu/vectorise/state.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 static void add_string_attribute(struct igv_emit *emit, const char *name, const char *value) {
@@ -159,6 +160,33 @@ static void emit_function(struct igv_emit *emit) {
     igv_control_emit(emit);
     LLVMPositionBuilderAtEnd(emit->builder, state->entry);
     LLVMBuildBr(emit->builder, setup);
+}
+
+static struct igv_call_shape call_shape(const void *context, LLVMValueRef call) {
+    const struct igv_builtin *builtin = igv_builtin_find(igi_callee_text(call));
+    struct igv_call_shape result = {IGV_CALL_VARYING, 0, 0};
+    if (!builtin) {
+        return result;
+    }
+    if (builtin->flags & IGV_RESULT_UNIFORM) {
+        result.rule = IGV_CALL_UNIFORM;
+    } else if (builtin->flags & IGV_RESULT_OPERANDS) {
+        result.rule = IGV_CALL_BY_OPERANDS;
+    } else if (builtin->flags & IGV_RESULT_EITHER) {
+        result.rule = IGV_CALL_BY_AN_OPERAND;
+    } else if (builtin->flags & IGV_RESULT_CUSTOM && builtin->shape) {
+        enum igv_shape shape = builtin->shape(context, call, &result.stride, &result.align_log2);
+        result.rule = shape == IGV_UNIFORM  ? IGV_CALL_UNIFORM
+                      : shape == IGV_LINEAR ? IGV_CALL_LINEAR
+                                            : IGV_CALL_VARYING;
+    }
+    return result;
+}
+
+ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *request,
+                         struct igv_analysis *analysis, struct ig_error *error) {
+    struct igv_subject subject = {request->module, request->kernel, call_shape, request};
+    return igv_analyse_shapes(arena, &subject, analysis, error);
 }
 
 ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *request,

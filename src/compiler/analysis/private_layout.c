@@ -162,7 +162,7 @@ ingot_status igv_private_plan(struct igv_work *work) {
     set.list = ig_arena_array(work->arena, analysis->value_count + 1u, sizeof *set.list);
     set.member = ig_arena_array(work->arena, analysis->value_count + 1u, sizeof *set.member);
     if (!set.list || !set.member) {
-        return igv_out_of_memory(work->error);
+        return igi_out_of_memory(work->error);
     }
     for (unsigned i = 0; i < analysis->value_count; i++) {
         if (LLVMGetInstructionOpcode(analysis->values[i].value) != LLVMAlloca) {
