@@ -87,17 +87,16 @@ static void run_case(const struct compile_case *test, const struct igc_options *
     struct ig_arena arena = {0};
     struct ig_error error = {0};
     struct igc_source source;
-    const void *bitcode = NULL;
-    size_t size = 0;
-    const char *warnings;
+    struct igc_compiled made = {.size = 0};
     ingot_status status = igc_source_open(&arena, options, test->source, strlen(test->source),
                                           false, &source, &error);
     if (status == INGOT_OK) {
-        status = igc_source_compile(&source, options, NULL, 0, &bitcode, &size, &warnings, &error);
+        status = igc_source_compile(&source, options, NULL, 0, &made, &error);
     }
-    bool ok = test->expected ? status == INGOT_COMPILE_ERROR &&
-                                   strstr(ig_error_text(&error), test->expected) != NULL
-                             : status == INGOT_OK && size > 4 && memcmp(bitcode, "BC", 2) == 0;
+    bool ok =
+        test->expected
+            ? status == INGOT_COMPILE_ERROR && strstr(ig_error_text(&error), test->expected) != NULL
+            : status == INGOT_OK && made.size > 4 && memcmp(made.bitcode, "BC", 2) == 0;
     if (!ok) {
         fprintf(stderr, "%s: expected %s, got status %d:\n%s\n", test->name,
                 test->expected ? test->expected : "no error", (int)status, ig_error_text(&error));
@@ -112,9 +111,8 @@ static void check_second_compilation(const struct igc_options *options) {
     struct ig_arena arena = {0};
     struct ig_error error = {0};
     struct igc_source first, second;
-    const void *bitcode;
-    size_t size = 0;
-    const char *warnings, *name = "b";
+    struct igc_compiled made = {.size = 0};
+    const char *name = "b";
     const char *text =
         HEADER "#define K(n) kernel void n(device float *x) { x[0] = 1.5; }\nK(a) K(b)\n";
     CHECK(igc_source_open(&arena, options, text, strlen(text), false, &first, &error) == INGOT_OK);
@@ -122,9 +120,8 @@ static void check_second_compilation(const struct igc_options *options) {
     CHECK(igc_source_open(&arena, options, first.preprocessed, strlen(first.preprocessed), true,
                           &second, &error) == INGOT_OK);
     CHECK(second.kernel_count == 2);
-    CHECK(igc_source_compile(&second, options, &name, 1, &bitcode, &size, &warnings, &error) ==
-          INGOT_OK);
-    CHECK(size > 0);
+    CHECK(igc_source_compile(&second, options, &name, 1, &made, &error) == INGOT_OK);
+    CHECK(made.size > 0);
     ig_error_clear(&error);
     ig_arena_free(&arena);
 }

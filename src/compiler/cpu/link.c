@@ -99,15 +99,19 @@ static ingot_status linker_failed(const char *linker, const char *out,
                    said);
 }
 
+struct bytes {
+    const void *data;
+    size_t size;
+};
+
 static ingot_status run_linker(struct ig_arena *arena, const char *linker, const char *folder,
-                               const void *object, size_t object_size, const void **shared,
-                               size_t *shared_size, struct ig_error *error) {
+                               struct bytes object, struct bytes *shared, struct ig_error *error) {
     const char *in = ig_arena_printf(arena, "%s/kernel.o", folder);
     const char *out = ig_arena_printf(arena, "%s/kernel.so", folder);
     if (!in || !out) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the linker's command line");
     }
-    ingot_status status = ig_file_write(in, object, object_size, error);
+    ingot_status status = ig_file_write(in, object.data, object.size, error);
     if (status) {
         return status;
     }
@@ -128,17 +132,18 @@ static ingot_status run_linker(struct ig_arena *arena, const char *linker, const
     ig_process_result_free(&result);
     char *bytes = NULL;
     if (!status) {
-        status = ig_file_read(out, 0, &bytes, shared_size, error);
+        status = ig_file_read(out, 0, &bytes, &shared->size, error);
     }
     if (status) {
         return status;
     }
-    *shared = ig_arena_copy(arena, bytes, *shared_size);
+    shared->data = ig_arena_copy(arena, bytes, shared->size);
     free(bytes);
-    const char *undefined = *shared ? find_undefined(*shared, *shared_size, SHT_DYNSYM) : NULL;
-    if (!*shared) {
+    const char *undefined =
+        shared->data ? find_undefined(shared->data, shared->size, SHT_DYNSYM) : NULL;
+    if (!shared->data) {
         status =
-            ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of code", *shared_size);
+            ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu bytes of code", shared->size);
     } else if (undefined) {
         status = igc_fail_undefined(undefined, error);
     }
@@ -164,7 +169,10 @@ ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_
     if (status) {
         return status;
     }
-    status = run_linker(arena, linker, folder, object, object_size, shared, shared_size, error);
+    struct bytes made = {NULL, 0};
+    status = run_linker(arena, linker, folder, (struct bytes){object, object_size}, &made, error);
+    *shared = made.data;
+    *shared_size = made.size;
     ig_folder_remove(folder);
     free(folder);
     igc_time_add("link", igc_time_now() - start);

@@ -119,9 +119,8 @@ struct igc_batch_result {
     uint32_t variant_count;
     const char *warnings;
 };
-ingot_status igc_compile_all(struct ig_arena *arena, struct igc_source *source,
-                             const struct igc_command *command, const char *const *kernels,
-                             size_t kernel_count, struct ig_text *emitted,
+/* `done` and `context` of the batch are its own business. */
+ingot_status igc_compile_all(struct ig_arena *arena, const struct igc_batch *wanted,
                              struct igc_batch_result *result, struct ig_error *error);
 ingot_status igc_compile_few(struct ig_arena *arena, struct igc_source *source,
                              const struct igc_command *command, const char *const *kernels,

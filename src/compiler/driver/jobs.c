@@ -125,22 +125,17 @@ static ingot_status collector_end(struct collector *c, struct ig_error *error) {
     return c->status;
 }
 
-ingot_status igc_compile_all(struct ig_arena *arena, struct igc_source *source,
-                             const struct igc_command *command, const char *const *kernels,
-                             size_t kernel_count, struct ig_text *emitted,
+ingot_status igc_compile_all(struct ig_arena *arena, const struct igc_batch *wanted,
                              struct igc_batch_result *result, struct ig_error *error) {
     struct collector c;
-    ingot_status status = collector_start(&c, arena, command, kernels, kernel_count, result, error);
+    struct igc_batch batch = *wanted;
+    ingot_status status =
+        collector_start(&c, arena, batch.command, batch.kernels, batch.count, result, error);
     if (status) {
         return status;
     }
-    struct igc_batch batch = {.source = source,
-                              .command = command,
-                              .kernels = kernels,
-                              .count = kernel_count,
-                              .emitted = emitted,
-                              .done = collect,
-                              .context = &c};
+    batch.done = collect;
+    batch.context = &c;
     igc_compile_batch(arena, &batch);
     return collector_end(&c, error);
 }

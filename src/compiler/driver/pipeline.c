@@ -115,10 +115,9 @@ static void compile_kernels_of(struct ig_arena *arena, const struct igc_batch *b
 /* Whether clang takes the source without any of its kernels. */
 static bool is_good_without_kernels(struct igc_source *source, const struct igc_options *options) {
     const char *const none[] = {NULL};
-    const void *bitcode;
-    size_t size;
+    struct igc_compiled compiled;
     struct ig_error error = {0};
-    bool good = !igc_source_compile(source, options, none, 0, &bitcode, &size, NULL, &error);
+    bool good = !igc_source_compile(source, options, none, 0, &compiled, &error);
     ig_error_clear(&error);
     return good;
 }
@@ -138,14 +137,14 @@ static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch) {
 }
 
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
-    struct clang_output from = {.warnings = ""};
+    struct igc_compiled made = {.warnings = NULL};
     struct ig_error error = {0};
     double start = igc_time_now();
-    ingot_status status =
-        igc_source_compile(batch->source, &batch->command->front, batch->kernels, batch->count,
-                           &from.bitcode, &from.size, &from.warnings, &error);
+    ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
+                                             batch->count, &made, &error);
     igc_time_add("clang", igc_time_now() - start);
-    from.warnings = from.warnings ? from.warnings : "";
+    struct clang_output from = {
+        .bitcode = made.bitcode, .size = made.size, .warnings = made.warnings ? made.warnings : ""};
     if (status == INGOT_COMPILE_ERROR && batch->count > 1 && try_alone(arena, batch)) {
         ig_error_clear(&error);
         return;
@@ -302,12 +301,12 @@ static ingot_status write_depfile(const struct igc_command *command,
 /* Clang's opinion of the source, without code: of every kernel if there are not too many. */
 static ingot_status check_syntax(struct igc_source *source, const struct igc_command *command,
                                  struct igc_batch_result *result, struct ig_error *error) {
-    const void *bitcode;
-    size_t size, count = source->plain_count;
+    struct igc_compiled compiled = {.warnings = NULL};
+    size_t count = source->plain_count;
     double start = igc_time_now();
     ingot_status status = igc_source_compile(source, &command->front, source->plain_kernels,
-                                             count > CHECKED_KERNELS ? 1 : count, &bitcode, &size,
-                                             &result->warnings, error);
+                                             count > CHECKED_KERNELS ? 1 : count, &compiled, error);
+    result->warnings = compiled.warnings;
     igc_time_add("clang", igc_time_now() - start);
     return status;
 }
@@ -326,8 +325,12 @@ static ingot_status emit_text(struct ig_arena *arena, struct igc_source *source,
         }
     } else {
         struct igc_batch_result result = {0};
-        status =
-            igc_compile_all(arena, source, command, kernels, kernel_count, &text, &result, error);
+        struct igc_batch batch = {.source = source,
+                                  .command = command,
+                                  .kernels = kernels,
+                                  .count = kernel_count,
+                                  .emitted = &text};
+        status = igc_compile_all(arena, &batch, &result, error);
     }
     ingot_status written =
         write_output(command, ig_text_string(&text), text.size, status ? NULL : error);
@@ -340,7 +343,9 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
                                     size_t count, struct igc_batch_result *result,
                                     struct ig_error *error) {
     if (count == 1 || command->describe_only || (command->others->count && count <= FEW_KERNELS)) {
-        return igc_compile_all(arena, source, command, kernels, count, NULL, result, error);
+        struct igc_batch batch = {
+            .source = source, .command = command, .kernels = kernels, .count = count};
+        return igc_compile_all(arena, &batch, result, error);
     }
     return (count <= FEW_KERNELS ? igc_compile_few : igc_compile_many)(
         arena, source, command, kernels, count, result, error);

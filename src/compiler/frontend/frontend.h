@@ -59,13 +59,17 @@ ingot_status igc_source_rewrite(struct igc_source *source, const char *const *ke
                                 size_t kernel_count, const char **cpp, size_t *cpp_size,
                                 struct ig_error *error);
 
-/* Runs clang -cc1 on the rewritten source; *bitcode is the arena's. On errors returns
- * INGOT_COMPILE_ERROR with diagnostics in the user's own file:line:col and a caret;
- * warnings, if any, go to *warnings. */
+struct igc_compiled { /* all the arena's */
+    const void *bitcode;
+    size_t size;
+    const char *warnings; /* "" if there are none */
+};
+
+/* Runs clang -cc1 on the rewritten source. On errors returns INGOT_COMPILE_ERROR with diagnostics
+ * in the user's own file:line:col and a caret. */
 ingot_status igc_source_compile(struct igc_source *source, const struct igc_options *options,
                                 const char *const *kernels, size_t kernel_count,
-                                const void **bitcode, size_t *bitcode_size, const char **warnings,
-                                struct ig_error *error);
+                                struct igc_compiled *compiled, struct ig_error *error);
 
 /* A call that is not allowed, by clang's debug location: fails with INGOT_COMPILE_ERROR and a
  * diagnostic at the callee's name in the user's source. `source` may be NULL. */

@@ -79,14 +79,16 @@ static void compile_other(struct ig_arena *arena, const struct igc_others *other
     const char *const none[] = {NULL};
     struct igc_options options = *others->options;
     struct igc_source source;
+    struct igc_compiled compiled = {.size = 0};
     struct ig_error error = {0};
     options.source_name = other->path;
     other->tried = true;
     if (igc_source_open(arena, &options, other->text, other->text_size, false, &source, &error) ||
-        igc_source_compile(&source, &options, none, 0, &other->bitcode, &other->size, NULL,
-                           &error)) {
-        other->bitcode = NULL;
+        igc_source_compile(&source, &options, none, 0, &compiled, &error)) {
+        compiled.bitcode = NULL;
     }
+    other->bitcode = compiled.bitcode;
+    other->size = compiled.size;
     ig_error_clear(&error);
 }
 

@@ -334,19 +334,29 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
 
 /* ---- compiling
  * -------------------------------------------------------------------------------------- */
-static ingot_status run_compiler(struct ig_arena *arena, const struct igc_options *options,
-                                 const char *cpp, size_t size, bool cxx23, const char *pch,
-                                 bool as_text, struct ig_process_result *result,
-                                 struct ig_error *error) {
+struct compilation {
+    struct ig_arena *arena;
+    const struct igc_options *options;
+    const char *cpp;
+    size_t size;
+    bool cxx23;
+    const char *pch; /* or NULL */
+};
+
+static ingot_status run_compiler(const struct compilation *compilation, bool as_text,
+                                 struct ig_process_result *result, struct ig_error *error) {
+    const struct igc_options *options = compilation->options;
+    const char *pch = compilation->pch;
     struct arguments arguments;
     const char *slash = strrchr(options->source_name, '/');
-    begin(&arguments, options, cxx23);
+    begin(&arguments, options, compilation->cxx23);
     if (pch) {
         add(&arguments, "-include-pch");
         add(&arguments, pch);
     } else {
         add(&arguments, "-include");
-        add(&arguments, ig_arena_printf(arena, "%s/ingot_prelude.h", options->prelude_dir));
+        add(&arguments,
+            ig_arena_printf(compilation->arena, "%s/ingot_prelude.h", options->prelude_dir));
     }
     add(&arguments, "-main-file-name");
     add(&arguments, slash ? slash + 1 : options->source_name);
@@ -365,8 +375,8 @@ static ingot_status run_compiler(struct ig_arena *arena, const struct igc_option
         }
     }
     struct ig_process process = {.arguments = arguments.items,
-                                 .input = cpp,
-                                 .input_size = size,
+                                 .input = compilation->cpp,
+                                 .input_size = compilation->size,
                                  .seconds = 300,
                                  .memory = (size_t)8 << 30};
     return ig_process_run(&process, result, error);
@@ -382,18 +392,17 @@ static bool blames_pch(const struct ig_process_result *result, const char *pch, 
 
 /* clang's verifier refused its module: look for mixed half and bfloat. *messages stays NULL
  * when that was not it. */
-static ingot_status explain_broken(struct ig_arena *arena, const struct igc_options *options,
-                                   const char *cpp, size_t size, bool cxx23, const char *pch,
-                                   const char **messages, struct ig_error *error) {
+static ingot_status explain_broken(const struct compilation *compilation, const char **messages,
+                                   struct ig_error *error) {
     struct ig_process_result run = {0};
     struct ig_text text = {0};
-    ingot_status status = run_compiler(arena, options, cpp, size, cxx23, pch, true, &run, error);
+    ingot_status status = run_compiler(compilation, true, &run, error);
     if (status != INGOT_OK) {
         return status;
     }
     igc_find_mixed_operands(ig_text_string(&run.output), &text);
     if (text.size > 0) {
-        *messages = ig_arena_copy(arena, ig_text_string(&text), text.size);
+        *messages = ig_arena_copy(compilation->arena, ig_text_string(&text), text.size);
     }
     ig_text_free(&text);
     ig_process_result_free(&run);
@@ -411,16 +420,17 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
         fresh = build_pch(arena, options, cxx23, pch);
         pch = fresh ? pch : NULL;
     }
-    ingot_status status = run_compiler(arena, options, cpp, size, cxx23, pch, false, &run, error);
+    struct compilation compilation = {arena, options, cpp, size, cxx23, pch};
+    ingot_status status = run_compiler(&compilation, false, &run, error);
     if (status == INGOT_OK && pch && blames_pch(&run, pch, fresh)) {
         ig_process_result_free(&run);
         run = (struct ig_process_result){0};
         unlink(pch);
-        pch = !fresh && build_pch(arena, options, cxx23, pch) ? pch : NULL;
-        status = run_compiler(arena, options, cpp, size, cxx23, pch, false, &run, error);
+        compilation.pch = !fresh && build_pch(arena, options, cxx23, pch) ? pch : NULL;
+        status = run_compiler(&compilation, false, &run, error);
     }
     if (status == INGOT_OK && strstr(ig_text_string(&run.errors), "Broken module found")) {
-        status = explain_broken(arena, options, cpp, size, cxx23, pch, &result->messages, error);
+        status = explain_broken(&compilation, &result->messages, error);
         if (status != INGOT_OK || result->messages) {
             result->user_places = true;
             ig_process_result_free(&run);

@@ -5,11 +5,16 @@
 #include "base/process.h"
 #include "compiler/frontend/frontend.h"
 
-/* clang -E with line markers. *text is the arena's; dependencies are the files included,
- * the prelude's own left out. */
+struct igc_preprocessed { /* all the arena's */
+    const char *text;     /* with line markers */
+    size_t size;
+    const struct ig_dependency *dependencies; /* files included, the prelude's own left out */
+    size_t dependency_count;
+};
+
+/* clang -E. */
 ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *options,
-                            const char *source, size_t size, const char **text, size_t *text_size,
-                            const struct ig_dependency **dependencies, size_t *dependency_count,
+                            const char *source, size_t size, struct igc_preprocessed *result,
                             struct ig_error *error);
 
 /* Can the source be lexed and compiled without igc_preprocess? */

@@ -200,8 +200,7 @@ static ingot_status report(const struct igc_options *options, const char *source
 }
 
 ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *options,
-                            const char *source, size_t size, const char **text, size_t *text_size,
-                            const struct ig_dependency **dependencies, size_t *dependency_count,
+                            const char *source, size_t size, struct igc_preprocessed *out,
                             struct ig_error *error) {
     struct ig_text input = {0}, cleaned = {0};
     struct ig_process_result result = {0};
@@ -229,13 +228,13 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
             ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to preprocess %s", options->source_name);
     } else {
         struct dependencies list = {.arena = arena, .options = options};
-        *text = ig_arena_copy(arena, ig_text_string(&cleaned), cleaned.size);
-        *text_size = cleaned.size;
-        status = *text ? find_dependencies(&list, *text, *text_size, error)
-                       : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to preprocess %s",
-                                 options->source_name);
-        *dependencies = list.items;
-        *dependency_count = list.count;
+        out->text = ig_arena_copy(arena, ig_text_string(&cleaned), cleaned.size);
+        out->size = cleaned.size;
+        status = out->text ? find_dependencies(&list, out->text, out->size, error)
+                           : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to preprocess %s",
+                                     options->source_name);
+        out->dependencies = list.items;
+        out->dependency_count = list.count;
     }
     ig_text_free(&cleaned);
     ig_process_result_free(&result);

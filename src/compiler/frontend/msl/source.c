@@ -121,8 +121,12 @@ ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *o
         lexed_size = size;
         status = INGOT_OK;
         if (!igc_is_direct(options, lexed, size)) {
-            status = igc_preprocess(arena, options, rewriter->main_text, size, &lexed, &lexed_size,
-                                    &source->dependencies, &source->dependency_count, error);
+            struct igc_preprocessed made = {0};
+            status = igc_preprocess(arena, options, rewriter->main_text, size, &made, error);
+            lexed = made.text;
+            lexed_size = made.size;
+            source->dependencies = made.dependencies;
+            source->dependency_count = made.dependency_count;
         }
         if (status != INGOT_OK) {
             return status;
@@ -166,8 +170,7 @@ ingot_status igc_source_rewrite(struct igc_source *source, const char *const *ke
 
 ingot_status igc_source_compile(struct igc_source *source, const struct igc_options *options,
                                 const char *const *kernels, size_t kernel_count,
-                                const void **bitcode, size_t *bitcode_size, const char **warnings,
-                                struct ig_error *error) {
+                                struct igc_compiled *compiled, struct ig_error *error) {
     const char *cpp;
     size_t cpp_size;
     struct igc_clang_result result;
@@ -187,12 +190,10 @@ ingot_status igc_source_compile(struct igc_source *source, const struct igc_opti
         igc_translate_diagnostics(source->rewriter, cpp, cpp_size, options->prelude_dir,
                                   result.messages, &errors, &notes);
     }
-    if (warnings) {
-        igc_warn_unportable(source->rewriter, &notes);
-        *warnings = ig_arena_copy(source->arena, ig_text_string(&notes), notes.size);
-        if (!*warnings) {
-            status = no_memory(options->source_name, error);
-        }
+    igc_warn_unportable(source->rewriter, &notes);
+    compiled->warnings = ig_arena_copy(source->arena, ig_text_string(&notes), notes.size);
+    if (!compiled->warnings) {
+        status = no_memory(options->source_name, error);
     }
     if (!result.ok) {
         if (errors.size > 0) {
@@ -200,8 +201,8 @@ ingot_status igc_source_compile(struct igc_source *source, const struct igc_opti
         }
         status = ig_fail(error, INGOT_COMPILE_ERROR, "%s", ig_text_string(&errors));
     } else {
-        *bitcode = result.bitcode;
-        *bitcode_size = result.bitcode_size;
+        compiled->bitcode = result.bitcode;
+        compiled->size = result.bitcode_size;
     }
     ig_text_free(&errors);
     ig_text_free(&notes);
