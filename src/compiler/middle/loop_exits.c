@@ -15,6 +15,7 @@
 
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/edit.h"
+#include "compiler/ir/graph.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
@@ -25,77 +26,41 @@ static ingot_status no_memory(struct ig_error *error) {
 /* ---- a function's blocks by number ---- */
 
 struct graph {
-    LLVMBasicBlockRef *blocks; /* in layout order */
-    unsigned count;
-    unsigned *last;    /* of a loop's head: the last block of its body; 0 otherwise */
-    unsigned *sorted;  /* block numbers by address */
-    unsigned *visited; /* generation; and the work list behind it */
+    struct ig_arena arena;
+    struct igi_graph flow; /* blocks in layout order */
+    unsigned *last;        /* of a loop's head: the last block of its body; 0 otherwise */
+    unsigned *visited;     /* generation; and the work list behind it */
     unsigned *list;
     unsigned generation;
 };
 
-static int compare_blocks(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t)**(const LLVMBasicBlockRef *const *)a;
-    uintptr_t y = (uintptr_t)**(const LLVMBasicBlockRef *const *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void graph_free(struct graph *graph) {
-    free(graph->blocks);
-    free(graph->last);
-    free(graph->sorted);
-    free(graph->visited);
-    free(graph->list);
+    ig_arena_free(&graph->arena);
 }
 
-static bool graph_create(struct graph *graph, LLVMValueRef function) {
-    *graph = (struct graph){.count = LLVMCountBasicBlocks(function)};
-    size_t count = graph->count;
-    graph->blocks = calloc(count, sizeof *graph->blocks);
-    graph->last = calloc(count, sizeof *graph->last);
-    graph->sorted = calloc(count, sizeof *graph->sorted);
-    graph->visited = calloc(count, sizeof *graph->visited);
-    graph->list = calloc(count, sizeof *graph->list);
-    LLVMBasicBlockRef **places = calloc(count, sizeof *places);
-    bool ok =
-        graph->blocks && graph->last && graph->sorted && graph->visited && graph->list && places;
-    if (ok) {
-        LLVMGetBasicBlocks(function, graph->blocks);
-        for (size_t i = 0; i < count; i++) {
-            places[i] = &graph->blocks[i];
-        }
-        qsort(places, count, sizeof *places, compare_blocks);
-        for (size_t i = 0; i < count; i++) {
-            graph->sorted[i] = (unsigned)(places[i] - graph->blocks);
-        }
-    } else {
+static ingot_status graph_create(struct graph *graph, LLVMValueRef function,
+                                 struct ig_error *error) {
+    *graph = (struct graph){.generation = 0};
+    ingot_status status = igi_graph_build(&graph->arena, function, &graph->flow, error);
+    size_t count = graph->flow.count + 1u;
+    graph->last = ig_arena_array(&graph->arena, count, sizeof *graph->last);
+    graph->visited = ig_arena_array(&graph->arena, count, sizeof *graph->visited);
+    graph->list = ig_arena_array(&graph->arena, count, sizeof *graph->list);
+    if (!status && (!graph->last || !graph->visited || !graph->list)) {
+        status = no_memory(error);
+    }
+    if (status) {
         graph_free(graph);
     }
-    free(places);
-    return ok;
-}
-
-static unsigned number_of(const struct graph *graph, LLVMBasicBlockRef block) {
-    unsigned low = 0, high = graph->count;
-    while (high - low > 1) {
-        unsigned middle = low + (high - low) / 2;
-        if ((uintptr_t)graph->blocks[graph->sorted[middle]] <= (uintptr_t)block) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return graph->sorted[low];
+    return status;
 }
 
 static unsigned successor(const struct graph *graph, unsigned block, unsigned which) {
-    LLVMValueRef terminator = LLVMGetBasicBlockTerminator(graph->blocks[block]);
-    return number_of(graph, LLVMGetSuccessor(terminator, which));
+    return igi_successors(&graph->flow, block)[which];
 }
 
 static unsigned successor_count(const struct graph *graph, unsigned block) {
-    LLVMValueRef terminator = LLVMGetBasicBlockTerminator(graph->blocks[block]);
-    return terminator ? LLVMGetNumSuccessors(terminator) : 0;
+    return igi_successor_count(&graph->flow, block);
 }
 
 /* ---- what depends on the active lanes ---- */
@@ -113,35 +78,22 @@ static bool is_atomic(LLVMValueRef instruction) {
     }
 }
 
-struct functions {
-    LLVMValueRef *items; /* those whose calls depend on the active lanes */
-    size_t count, capacity;
+struct functions { /* those whose calls depend on the active lanes */
+    struct ig_arena arena;
+    struct igi_map known;
+    LLVMValueRef *items;
+    size_t count;
 };
 
 static bool functions_have(const struct functions *set, LLVMValueRef function) {
-    for (size_t i = 0; i < set->count; i++) {
-        if (set->items[i] == function) {
-            return true;
-        }
-    }
-    return false;
+    return igi_set_has(&set->known, function);
 }
 
 static bool functions_add(struct functions *set, LLVMValueRef function) {
-    if (functions_have(set, function)) {
-        return true;
+    if (igi_set_add(&set->known, function)) {
+        set->items[set->count++] = function;
     }
-    if (set->count == set->capacity) {
-        size_t capacity = set->capacity ? set->capacity * 2 : 32;
-        LLVMValueRef *items = realloc(set->items, capacity * sizeof *items);
-        if (!items) {
-            return false;
-        }
-        set->items = items;
-        set->capacity = capacity;
-    }
-    set->items[set->count++] = function;
-    return true;
+    return !set->known.failed;
 }
 
 static bool has_atomics(LLVMValueRef function) {
@@ -155,6 +107,15 @@ static bool has_atomics(LLVMValueRef function) {
 
 /* The built-ins that look at the mask, functions with atomics, and all that call them. */
 static bool find_functions(LLVMModuleRef module, struct functions *set) {
+    size_t most = 0;
+    igi_each_function(f, module) {
+        most++;
+    }
+    igi_map_start(&set->known, &set->arena, 32);
+    set->items = ig_arena_array(&set->arena, most + 1, sizeof(LLVMValueRef));
+    if (!set->items || set->known.failed) {
+        return false;
+    }
     igi_each_function(f, module) {
         const struct igi_facts *facts =
             igi_facts(LLVMIsDeclaration(f) ? igi_builtin_of_function(f) : IGI_NO_BUILTIN);
@@ -201,11 +162,11 @@ static bool stands_behind_loop(LLVMBasicBlockRef block) {
 /* A body that ends in `break` may go on for a block after the last one that leads back. */
 static void extend_body(const struct graph *graph, unsigned head) {
     unsigned last = graph->last[head], tail = last + 1;
-    if (tail + 1 >= graph->count || successor_count(graph, tail) != 1 ||
-        stands_behind_loop(graph->blocks[tail])) {
+    if (tail + 1 >= graph->flow.count || successor_count(graph, tail) != 1 ||
+        stands_behind_loop(graph->flow.blocks[tail])) {
         return;
     }
-    for (unsigned b = 0; b < graph->count; b++) {
+    for (unsigned b = 0; b < graph->flow.count; b++) {
         for (unsigned s = 0; s < successor_count(graph, b); s++) {
             if (successor(graph, b, s) == tail && (b < head || b > last)) {
                 return;
@@ -217,7 +178,7 @@ static void extend_body(const struct graph *graph, unsigned head) {
 
 static bool find_bodies(struct graph *graph) {
     bool any = false;
-    for (unsigned b = 0; b < graph->count; b++) {
+    for (unsigned b = 0; b < graph->flow.count; b++) {
         for (unsigned s = 0; s < successor_count(graph, b); s++) {
             unsigned to = successor(graph, b, s);
             if (to <= b && to) {
@@ -257,7 +218,7 @@ static LLVMValueRef never_function(LLVMModuleRef module) {
 /* The block keeps its end alone, since phis name it; the rest moves to a new block before it. */
 static void add_edge(LLVMModuleRef module, const struct graph *graph, unsigned block,
                      unsigned head) {
-    LLVMBasicBlockRef tail = graph->blocks[block], target = graph->blocks[head];
+    LLVMBasicBlockRef tail = graph->flow.blocks[block], target = graph->flow.blocks[head];
     LLVMContextRef context = LLVMGetModuleContext(module);
     LLVMValueRef never = never_function(module);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
@@ -299,7 +260,7 @@ static bool leads_back(struct graph *graph, unsigned block, unsigned head) {
     graph->list[count++] = block;
     while (count) {
         unsigned at = graph->list[--count];
-        if (!strncmp(LLVMGetBasicBlockName(graph->blocks[at]), "cleanup", 7)) {
+        if (!strncmp(LLVMGetBasicBlockName(graph->flow.blocks[at]), "cleanup", 7)) {
             continue;
         }
         for (unsigned s = 0; s < successor_count(graph, at); s++) {
@@ -320,13 +281,13 @@ static bool leads_back(struct graph *graph, unsigned block, unsigned head) {
  * `break` of one around it as a whole, those around it that it does not lead back to. From the
  * end: the head of a loop stays what it is until its own turn, its last. */
 static bool find_pins(struct graph *graph, const struct functions *set, struct pins *pins) {
-    for (unsigned b = graph->count; b-- > 1;) {
-        if (!depends_on_lanes(set, graph->blocks[b])) {
+    for (unsigned b = graph->flow.count; b-- > 1;) {
+        if (!depends_on_lanes(set, graph->flow.blocks[b])) {
             continue;
         }
         unsigned innermost = head_around(graph, b, b + 1);
         for (unsigned head = innermost; head; head = head_around(graph, b, head)) {
-            LLVMValueRef first = LLVMGetFirstInstruction(graph->blocks[head]);
+            LLVMValueRef first = LLVMGetFirstInstruction(graph->flow.blocks[head]);
             bool wanted = head == innermost || !leads_back(graph, b, head);
             if (wanted && first && LLVMGetInstructionOpcode(first) != LLVMPHI &&
                 !pins_add(pins, b, head)) {
@@ -342,11 +303,12 @@ static ingot_status pin_function(LLVMModuleRef module, LLVMValueRef function,
     struct graph graph;
     struct pins pins = {0};
     bool ok = true;
-    if (!graph_create(&graph, function)) {
-        return no_memory(error);
+    ingot_status status = graph_create(&graph, function, error);
+    if (status) {
+        return status;
     }
     if (find_bodies(&graph)) {
-        for (unsigned head = 1; head < graph.count; head++) {
+        for (unsigned head = 1; head < graph.flow.count; head++) {
             if (graph.last[head]) {
                 extend_body(&graph, head);
             }
@@ -369,7 +331,7 @@ ingot_status igc_pin_loop_exits(LLVMModuleRef module, struct ig_error *error) {
             status = pin_function(module, set.items[i], &set, error);
         }
     }
-    free(set.items);
+    ig_arena_free(&set.arena);
     return status;
 }
 
@@ -408,7 +370,7 @@ static bool walk(struct graph *graph, unsigned from, unsigned to, unsigned barre
     graph->list[count++] = from;
     while (count) {
         unsigned block = graph->list[--count];
-        LLVMBasicBlockRef place = graph->blocks[block];
+        LLVMBasicBlockRef place = graph->flow.blocks[block];
         if (barred && tells_ways_apart(place)) {
             continue;
         }
@@ -444,12 +406,13 @@ ingot_status igc_release_loop_exits(LLVMModuleRef module, LLVMValueRef kernel,
     if (!never || !LLVMGetFirstUse(never)) {
         return INGOT_OK;
     }
-    if (!graph_create(&graph, kernel)) {
-        return no_memory(error);
+    ingot_status status = graph_create(&graph, kernel, error);
+    if (status) {
+        return status;
     }
     LLVMValueRef no = LLVMConstInt(LLVMInt1TypeInContext(LLVMGetModuleContext(module)), 0, false);
-    for (unsigned b = 0; b < graph.count; b++) {
-        LLVMValueRef end = LLVMGetBasicBlockTerminator(graph.blocks[b]);
+    for (unsigned b = 0; b < graph.flow.count; b++) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(graph.flow.blocks[b]);
         if (!end || !is_pin(end)) {
             continue;
         }
