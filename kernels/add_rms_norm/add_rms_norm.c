@@ -7,19 +7,15 @@ static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8)};
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
     {.name = "add_rms_norm",
-     .family = "rows",
+     IGO_ROW_OPERATION,
      .summary = "sum = x + residual; out = rms_norm(sum)",
-     .limits = "dense rows, one stride apart",
      .variants = "type of x, type of weight, weight or none, blocks kept, row length",
-     .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},
     {.name = "add_rms_norm_backward",
-     .family = "rows",
+     IGO_ROW_OPERATION,
      .summary = "gradients of x and residual (the same) and weight",
-     .limits = "dense rows, one stride apart",
      .variants = "type of x, type of weight, weight or none, row length",
-     .types = IGO_FLOATS,
      .knobs = rms_norm_backward_knobs,
      .knob_count = RMS_NORM_BACKWARD_KNOBS},
 };

@@ -238,8 +238,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite attention = {
     .operation = "attention",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = attention_size_names,
     .number_names = attention_number_names,
     .flag_names = attention_flag_names,

@@ -161,8 +161,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite differences = {
     .operation = "attention_backward",
     .types = IGH_FLOATS,
-    .cases = small_cases,
-    .case_count = sizeof small_cases / sizeof *small_cases,
+    IGH_CASES(small_cases),
     .size_names = attention_size_names,
     .number_names = attention_number_names,
     .flag_names = attention_flag_names,
@@ -179,8 +178,7 @@ static const struct igh_suite differences = {
 static const struct igh_suite backward = {
     .operation = "attention_backward",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = attention_size_names,
     .number_names = attention_number_names,
     .flag_names = attention_flag_names,

@@ -270,8 +270,7 @@ static const char *const paged_flags[] = {"alibi", "lse", "short", NULL};
 static const struct igh_suite paged = {
     .operation = "attention_paged",
     .types = IGH_FLOATS,
-    .cases = paged_cases,
-    .case_count = sizeof paged_cases / sizeof *paged_cases,
+    IGH_CASES(paged_cases),
     .size_names = paged_sizes,
     .flag_names = paged_flags,
     .declare = declare_paged,
@@ -408,8 +407,7 @@ static const char *const write_flags[] = {"slots_64", "strided", NULL};
 static const struct igh_suite write = {
     .operation = "cache_write",
     .types = IGH_FLOATS,
-    .cases = write_cases,
-    .case_count = sizeof write_cases / sizeof *write_cases,
+    IGH_CASES(write_cases),
     .size_names = write_sizes,
     .flag_names = write_flags,
     .declare = declare_write,

@@ -47,8 +47,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite axpy = {
     .operation = "axpy",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = size_names,
     .number_names = number_names,
     .declare = declare,

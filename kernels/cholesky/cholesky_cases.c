@@ -199,8 +199,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite cholesky = {
     .operation = "cholesky",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = (const char *const[]){"batch", "n", "kind", "bad pivot", NULL},
     .flag_names =
         (const char *const[]){"upper", "no info", "in place", "transposed", "far apart", NULL},

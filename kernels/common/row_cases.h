@@ -44,8 +44,26 @@ static inline void row_set_random(struct igh_run *run, int slot) {
     free(values);
 }
 
+/* The result: in the memory of an input, or an output of its own. */
+static inline void row_result(struct igh_run *run, bool in_place, int input, int output,
+                              const char *name) {
+    if (in_place) {
+        run->slots[input].output = true;
+    } else {
+        row_output(run, output, name);
+    }
+}
+
 static inline double row_element_bytes(const struct igh_run *run) {
     return run->type == INGOT_SCALAR_F32 ? 4 : 2;
+}
+
+/* Of a call that reads or writes `tensors` of the slot's size, with `flops` per element. */
+static inline void row_cost(const struct igh_run *run, int slot, double tensors, double flops_each,
+                            double *bytes, double *flops) {
+    double n = (double)igh_count(run, slot);
+    *bytes = tensors * n * row_element_bytes(run);
+    *flops = flops_each * n;
 }
 
 /* Float32: some ulps and a part of sqrt(terms) of them; the halves: rounding and one ulp. */
@@ -54,5 +72,22 @@ static inline double row_ulps(const struct igh_run *run, double terms) {
 }
 
 #define ROW_EPSILON 0x1p-24
+
+/* What every table of cases begins with, and sizes for GPUs. */
+#define ROW_SMALLEST_CASES                                                                         \
+    {.name = "0x8", .n = {0, 8}}, {.name = "3x0", .n = {3, 0}}, {.name = "1x1", .n = {1, 1}}, {    \
+        .name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS                               \
+    }
+#define ROW_LARGE_CASES                                                                            \
+    {.name = "large 8192x4096", .n = {8192, 4096}, .uses = IGH_LARGE, .types = IGH_F32_BF16},      \
+        {.name = "large 32768x8192",                                                               \
+         .n = {32768, 8192},                                                                       \
+         .uses = IGH_LARGE,                                                                        \
+         .types = IGH_F32_BF16},                                                                   \
+    {                                                                                              \
+        .name = "large 65536x1024", .n = {65536, 1024}, .uses = IGH_LARGE, .types = IGH_F32_BF16   \
+    }
+
+static const char *const row_size_names[] = {"rows", "row", "row_stride", "first", NULL};
 
 #endif

@@ -103,8 +103,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite convert = {
     .operation = "convert",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = (const char *const[]){"n0", "n1", "n2", "n3", "rank", NULL},
     .number_names = (const char *const[]){"target", NULL},
     .flag_names = (const char *const[]){"from transposed", "to transposed", "gaps", "broadcast",

@@ -17,8 +17,6 @@ enum {
     IGNORE_ZERO = 2048, /* class 0 is the ignored one */
 };
 
-#define ALL (IGH_CHECK | IGH_BENCH | IGH_TUNE)
-
 static const struct igh_case cases[] = {
     {.name = "0x8", .n = {0, 8}},
     {.name = "0x8 sum", .n = {0, 8}, .flags = SUM},
@@ -44,12 +42,11 @@ static const struct igh_case cases[] = {
     {.name = "7x333 wide range", .n = {7, 333}, .f = {0, 100}, .flags = SUM},
     {.name = "1000x3", .n = {1000, 3}},
     {.name = "1x100003", .n = {1, 100003}, .f = {0.1}, .flags = SUM | WIDE},
-    {.name = "64x256", .n = {64, 256}, .flags = WIDE, .uses = ALL},
+    {.name = "64x256", .n = {64, 256}, .flags = WIDE, .uses = IGH_ALL},
     {.name = "256x32000", .n = {256, 32000}, .flags = WIDE, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "128x128256", .n = {128, 128256}, .flags = WIDE, .uses = IGH_BENCH | IGH_TUNE},
 };
 
-static const char *const size_names[] = {"rows", "row", "row_stride", "first", NULL};
 static const char *const number_names[] = {"label_smoothing", "deviation", NULL};
 static const char *const flag_names[] = {
     "sum",   "none",      "int64",      "ignore",  "ignore_all",  "no_gradient", "in_place",
@@ -210,19 +207,16 @@ static void forward(const struct igh_run *run, double *out) {
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, LOGITS);
-    *bytes = 2 * n * row_element_bytes(run);
-    *flops = 9 * n;
+    row_cost(run, LOGITS, 2, 9, bytes, flops);
 }
 
 static const struct igh_suite cross_entropy = {
     .operation = "cross_entropy",
     .types = IGH_FLOATS,
-    .size_names = size_names,
+    .size_names = row_size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare,
     .launch = launch,
     .reference = reference,

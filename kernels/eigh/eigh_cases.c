@@ -261,8 +261,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite eigh = {
     .operation = "eigh",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = size_names,
     .flag_names = flag_names,
     .declare = declare,

@@ -391,8 +391,7 @@ static void cost_backward(const struct igh_run *run, double *bytes, double *flop
 static const struct igh_suite embedding_bag = {
     .operation = "embedding_bag",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare_forward,
     .launch = launch_forward,
     .reference = reference_forward,
@@ -403,8 +402,7 @@ static const struct igh_suite embedding_bag = {
 static const struct igh_suite embedding_bag_backward = {
     .operation = "embedding_bag_backward",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare_backward,
     .launch = launch_backward,
     .reference = reference_backward,

@@ -55,8 +55,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite fill = {
     .operation = "fill",
     .types = IGH_FLOATS | INTEGERS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = size_names,
     .number_names = number_names,
     .declare = declare,

@@ -9,19 +9,15 @@ static const ingot_ops_knob backward_knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_PART
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
     {.name = "layer_norm",
-     .family = "rows",
+     IGO_ROW_OPERATION,
      .summary = "out = (x - mean) / sqrt(variance + eps) * weight + bias",
-     .limits = "dense rows, one stride apart",
      .variants = "type of x, type of weight, weight or none, blocks kept, row length",
-     .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},
     {.name = "layer_norm_backward",
-     .family = "rows",
+     IGO_ROW_OPERATION,
      .summary = "gradients of x, weight and bias",
-     .limits = "dense rows, one stride apart",
      .variants = "type of x, type of weight, weight or none, row length",
-     .types = IGO_FLOATS,
      .knobs = backward_knobs,
      .knob_count = sizeof backward_knobs / sizeof *backward_knobs},
 };

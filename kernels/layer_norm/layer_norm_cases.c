@@ -1,17 +1,13 @@
 /* The cases of layer_norm and of its backward. f[0], f[1]: mean and deviation of x. */
-#include "common/row_cases.h"
+#include "common/norm_cases.h"
 
 enum { X, WEIGHT, BIAS, OUT, MEAN, RSTD, DY, DX, DWEIGHT, DBIAS };
-enum { NO_WEIGHT = 1, WEIGHT_F32 = 2, SAVE = 4, IN_PLACE = 8, NO_BIAS = 16 };
+enum { NO_BIAS = NORM_OWN };
 
-#define ALL (IGH_CHECK | IGH_BENCH | IGH_TUNE)
 #define F32 IGH_TYPE(INGOT_SCALAR_F32)
 
 static const struct igh_case cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127 f32 weight", .n = {33, 127}, .flags = WEIGHT_F32 | SAVE},
     {.name = "33x129 no weight, no bias", .n = {33, 129}, .flags = NO_WEIGHT | NO_BIAS},
     {.name = "33x129 no bias", .n = {33, 129}, .flags = NO_BIAS},
@@ -29,32 +25,21 @@ static const struct igh_case cases[] = {
     {.name = "9x5120", .n = {9, 5120}, .flags = SAVE},
     {.name = "3x8192 in place", .n = {3, 8192}, .flags = IN_PLACE},
     {.name = "2x12288 no weight", .n = {2, 12288}, .flags = NO_WEIGHT},
-    {.name = "64x256", .n = {64, 256}, .uses = ALL},
-    {.name = "512x1024", .n = {512, 1024}, .uses = ALL},
+    {.name = "64x256", .n = {64, 256}, .uses = IGH_ALL},
+    {.name = "512x1024", .n = {512, 1024}, .uses = IGH_ALL},
     {.name = "8192x4096", .n = {8192, 4096}, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "4096x8192", .n = {4096, 8192}, .uses = IGH_BENCH},
     {.name = "32768x1024", .n = {32768, 1024}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "large 8192x4096", .n = {8192, 4096}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
-    {.name = "large 32768x8192", .n = {32768, 8192}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
-    {.name = "large 65536x1024", .n = {65536, 1024}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    ROW_LARGE_CASES,
 };
 
-static const char *const size_names[] = {"rows", "row", "row_stride", "first", NULL};
 static const char *const number_names[] = {"mean", "deviation", NULL};
 static const char *const flag_names[] = {"no_weight", "weight_f32", "statistics",
                                          "in_place",  "no_bias",    NULL};
 
-static ingot_scalar_type weight_type(const struct igh_run *run) {
-    return run->test->flags & WEIGHT_F32 ? INGOT_SCALAR_F32 : run->type;
-}
-
 static void declare_inputs(struct igh_run *run) {
-    const double *f = run->test->f;
-    row_input(run, X, "x", (struct igh_fill){IGH_NORMAL, f[0], f[1] == 0 ? 1 : f[1]});
-    if (!(run->test->flags & NO_WEIGHT)) {
-        igh_input(run, WEIGHT, "weight", weight_type(run), 1, run->test->n + 1,
-                  (struct igh_fill){IGH_NORMAL, 1, 0.25});
-    }
+    norm_x(run, X);
+    norm_weight(run, WEIGHT);
 }
 
 struct statistics {
@@ -77,14 +62,10 @@ static struct statistics row_statistics(const double *x, int64_t columns) {
 static void declare(struct igh_run *run) {
     declare_inputs(run);
     if (!(run->test->flags & NO_BIAS)) {
-        igh_input(run, BIAS, "bias", weight_type(run), 1, run->test->n + 1,
+        igh_input(run, BIAS, "bias", norm_weight_type(run), 1, run->test->n + 1,
                   (struct igh_fill){IGH_NORMAL, 0, 0.5});
     }
-    if (run->test->flags & IN_PLACE) {
-        run->slots[X].output = true;
-    } else {
-        row_output(run, OUT, "out");
-    }
+    row_result(run, run->test->flags & IN_PLACE, X, OUT, "out");
     if (run->test->flags & SAVE) {
         igh_output(run, MEAN, "mean", INGOT_SCALAR_F32, 1, run->test->n);
         igh_output(run, RSTD, "rstd", INGOT_SCALAR_F32, 1, run->test->n);
@@ -142,19 +123,16 @@ static struct igh_bound bound(const struct igh_run *run, int slot) {
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, X);
-    *bytes = 2 * n * row_element_bytes(run);
-    *flops = 8 * n;
+    row_cost(run, X, 2, 8, bytes, flops);
 }
 
 static const struct igh_suite layer_norm = {
     .operation = "layer_norm",
     .types = IGH_FLOATS,
-    .size_names = size_names,
+    .size_names = row_size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare,
     .launch = launch,
     .reference = reference,
@@ -165,10 +143,7 @@ static const struct igh_suite layer_norm = {
 /* ---- backward ---- */
 
 static const struct igh_case backward_cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127 f32 weight", .n = {33, 127}, .flags = WEIGHT_F32 | SAVE},
     {.name = "33x129 no weight", .n = {33, 129}, .flags = NO_WEIGHT},
     {.name = "64x1000 no dbias", .n = {64, 1000}, .flags = NO_BIAS},
@@ -177,7 +152,7 @@ static const struct igh_case backward_cases[] = {
     {.name = "3x5 far apart", .n = {3, 5, ROW_FAR}},
     {.name = "7x333 mean 1000", .n = {7, 333}, .f = {1000, 1}, .types = F32},
     {.name = "1x100003", .n = {1, 100003}},
-    {.name = "64x256", .n = {64, 256}, .flags = SAVE, .uses = ALL},
+    {.name = "64x256", .n = {64, 256}, .flags = SAVE, .uses = IGH_ALL},
     {.name = "512x1024", .n = {512, 1024}, .flags = SAVE, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "4096x4096", .n = {4096, 4096}, .flags = SAVE, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "16384x1024", .n = {16384, 1024}, .flags = SAVE, .uses = IGH_BENCH},
@@ -211,16 +186,12 @@ static void declare_backward(struct igh_run *run) {
     if (flags & SAVE) {
         declare_saved(run);
     }
-    if (flags & IN_PLACE) {
-        run->slots[DY].output = true;
-    } else {
-        row_output(run, DX, "dx");
-    }
+    row_result(run, run->test->flags & IN_PLACE, DY, DX, "dx");
     if (!(flags & NO_WEIGHT)) {
-        igh_output(run, DWEIGHT, "dweight", weight_type(run), 1, run->test->n + 1);
+        norm_gradient(run, DWEIGHT, "dweight");
     }
     if (!(flags & NO_BIAS)) {
-        igh_output(run, DBIAS, "dbias", weight_type(run), 1, run->test->n + 1);
+        norm_gradient(run, DBIAS, "dbias");
     }
 }
 
@@ -286,19 +257,16 @@ static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
 }
 
 static void cost_backward(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, X);
-    *bytes = 3 * n * row_element_bytes(run);
-    *flops = 20 * n;
+    row_cost(run, X, 3, 20, bytes, flops);
 }
 
 static const struct igh_suite backward = {
     .operation = "layer_norm_backward",
     .types = IGH_FLOATS,
-    .size_names = size_names,
+    .size_names = row_size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = backward_cases,
-    .case_count = sizeof backward_cases / sizeof *backward_cases,
+    IGH_CASES(backward_cases),
     .declare = declare_backward,
     .launch = launch_backward,
     .reference = reference_backward,

@@ -1,29 +1,22 @@
 /* The cases of log_softmax and of its backward. f[0] = deviation of x. */
-#include "common/row_cases.h"
+#include "common/softmax_cases.h"
 
-enum { X, OUT, Y, DY, DX };
 enum { IN_PLACE = 1 };
 
-#define ALL (IGH_CHECK | IGH_BENCH | IGH_TUNE)
-
 static const struct igh_case cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127", .n = {33, 127}},
     {.name = "64x1000 in place", .n = {64, 1000}, .flags = IN_PLACE},
     {.name = "17x640 strided", .n = {17, 640, 701, 3}},
     {.name = "3x5 far apart", .n = {3, 5, ROW_FAR}},
     {.name = "7x333 wide range", .n = {7, 333}, .f = {1000}},
     {.name = "2x100003", .n = {2, 100003}},
-    {.name = "64x256", .n = {64, 256}, .uses = ALL},
-    {.name = "512x1024", .n = {512, 1024}, .uses = ALL},
+    {.name = "64x256", .n = {64, 256}, .uses = IGH_ALL},
+    {.name = "512x1024", .n = {512, 1024}, .uses = IGH_ALL},
     {.name = "8192x4096", .n = {8192, 4096}, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "256x32000", .n = {256, 32000}, .uses = IGH_BENCH},
 };
 
-static const char *const size_names[] = {"rows", "row", "row_stride", "first", NULL};
 static const char *const number_names[] = {"deviation", NULL};
 static const char *const flag_names[] = {"in_place", NULL};
 
@@ -33,11 +26,7 @@ static double deviation(const struct igh_run *run) {
 
 static void declare(struct igh_run *run) {
     row_input(run, X, "x", (struct igh_fill){IGH_NORMAL, 0, deviation(run)});
-    if (run->test->flags & IN_PLACE) {
-        run->slots[X].output = true;
-    } else {
-        row_output(run, OUT, "out");
-    }
+    row_result(run, run->test->flags & IN_PLACE, X, OUT, "out");
 }
 
 static ingot_status launch(struct igh_run *run) {
@@ -89,61 +78,33 @@ static void verify(struct igh_run *run) {
     }
 }
 
-static void cost(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, X);
-    *bytes = 2 * n * row_element_bytes(run);
-    *flops = 5 * n;
-}
-
 static const struct igh_suite log_softmax = {
     .operation = "log_softmax",
     .types = IGH_FLOATS,
-    .size_names = size_names,
+    .size_names = row_size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare,
     .launch = launch,
     .reference = reference,
     .bound = bound,
     .verify = verify,
-    .cost = cost,
+    .cost = softmax_cost,
 };
 
 /* ---- backward ---- */
 
 static const struct igh_case backward_cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127", .n = {33, 127}},
-    {.name = "64x1000 in place", .n = {64, 1000}, .flags = IN_PLACE},
-    {.name = "17x640 strided", .n = {17, 640, 701, 3}},
-    {.name = "3x5 far apart", .n = {3, 5, ROW_FAR}},
-    {.name = "1x100003", .n = {1, 100003}},
-    {.name = "64x256", .n = {64, 256}, .uses = ALL},
-    {.name = "512x1024", .n = {512, 1024}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "4096x4096", .n = {4096, 4096}, .uses = IGH_BENCH | IGH_TUNE},
+    SOFTMAX_BACKWARD_CASES(IN_PLACE),
 };
 
-/* The call has no x. In the gradient check it is what is added to the arguments that y came from:
- * 0. */
 static void declare_backward(struct igh_run *run) {
     double middle = -log((double)run->test->n[1] + 1);
-    row_input(run, Y, "y", (struct igh_fill){IGH_UNIFORM, middle - 1, middle + 1});
-    row_input(run, DY, "dy", (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (!run->for_speed) {
-        igh_input(run, X, "x", INGOT_SCALAR_F32, 2, run->test->n,
-                  (struct igh_fill){IGH_CONSTANT, 0, 0});
-        igh_no_specials(run, X);
-    }
-    if (run->test->flags & IN_PLACE) {
-        run->slots[DY].output = true;
-    } else {
-        row_output(run, DX, "dx");
-    }
+    softmax_declare_backward(run, run->test->flags & IN_PLACE,
+                             (struct igh_fill){IGH_UNIFORM, middle - 1, middle + 1});
 }
 
 static ingot_status launch_backward(struct igh_run *run) {
@@ -170,12 +131,6 @@ static void reference_backward(struct igh_run *run) {
     }
 }
 
-static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
-    (void)slot;
-    return (struct igh_bound){.ulps = row_ulps(run, (double)run->test->n[1]),
-                              .absolute = 16 * ROW_EPSILON};
-}
-
 /* y + x - log(sum of exp(y + x)), where the sum at x = 0 is taken as 1: y is rounded. */
 static void forward(const struct igh_run *run, double *out) {
     int64_t rows = run->test->n[0], columns = run->test->n[1];
@@ -191,25 +146,18 @@ static void forward(const struct igh_run *run, double *out) {
     }
 }
 
-static void cost_backward(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, Y);
-    *bytes = 3 * n * row_element_bytes(run);
-    *flops = 4 * n;
-}
-
 static const struct igh_suite backward = {
     .operation = "log_softmax_backward",
     .types = IGH_FLOATS,
-    .size_names = size_names,
+    .size_names = row_size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = backward_cases,
-    .case_count = sizeof backward_cases / sizeof *backward_cases,
+    IGH_CASES(backward_cases),
     .declare = declare_backward,
     .launch = launch_backward,
     .reference = reference_backward,
-    .bound = bound_backward,
-    .cost = cost_backward,
+    .bound = softmax_bound_backward,
+    .cost = softmax_cost_backward,
     .forward = forward,
     .upstream = DY,
     .gradients = {{X, DX}},

@@ -225,8 +225,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite lstsq = {
     .operation = "lstsq",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = (const char *const[]){"batch", "m", "n", "k", "kind", "rank", NULL},
     .flag_names = (const char *const[]){"unique", "no rank", "transposed", "far apart", NULL},
     .declare = declare,

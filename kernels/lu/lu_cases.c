@@ -288,8 +288,7 @@ static void cost_solve(const struct igh_run *run, double *bytes, double *flops) 
 static const struct igh_suite lu = {
     .operation = "lu",
     .types = IGH_FLOATS,
-    .cases = lu_cases,
-    .case_count = sizeof lu_cases / sizeof *lu_cases,
+    IGH_CASES(lu_cases),
     .size_names = (const char *const[]){"batch", "m", "n", "kind", "info", NULL},
     .flag_names = (const char *const[]){"in place", "no info", "transposed", "far apart", NULL},
     .declare = declare_lu,
@@ -301,8 +300,7 @@ static const struct igh_suite lu = {
 static const struct igh_suite solve = {
     .operation = "solve",
     .types = IGH_FLOATS,
-    .cases = solve_cases,
-    .case_count = sizeof solve_cases / sizeof *solve_cases,
+    IGH_CASES(solve_cases),
     .size_names = (const char *const[]){"batch", "n", "k", "kind", "info", NULL},
     .flag_names = (const char *const[]){"in place", "no info", "transposed", "far apart", NULL},
     .declare = declare_solve,

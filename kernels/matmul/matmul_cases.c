@@ -240,8 +240,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite matmul = {
     .operation = "matmul",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = (const char *const[]){"batch", "m", "n", "k", "gap", NULL},
     .number_names = (const char *const[]){"epilogue", NULL},
     .flag_names = (const char *const[]){"transpose_a", "transpose_b", "bias", "one_a", "one_b",

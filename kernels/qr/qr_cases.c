@@ -160,8 +160,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite qr = {
     .operation = "qr",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = (const char *const[]){"batch", "m", "n", "kind", NULL},
     .flag_names = (const char *const[]){"complete", "no q", "transposed", "far apart", NULL},
     .declare = declare,

@@ -134,8 +134,7 @@ static void reference_dequantise(struct igh_run *run) {
 static const struct igh_suite quantise = {
     .operation = "quantise",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare_quantise,
     .launch = launch_quantise,
     .verify = verify_quantise,
@@ -145,8 +144,7 @@ static const struct igh_suite quantise = {
 static const struct igh_suite dequantise = {
     .operation = "dequantise",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare_dequantise,
     .launch = launch_dequantise,
     .reference = reference_dequantise,

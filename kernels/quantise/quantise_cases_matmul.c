@@ -101,8 +101,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 const struct igh_suite igh_suite_quantised_matmul = {
     .operation = "quantised_matmul",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare,
     .launch = launch,
     .reference = reference,

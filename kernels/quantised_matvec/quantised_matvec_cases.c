@@ -113,8 +113,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite quantised_matvec = {
     .operation = "quantised_matvec",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare,
     .launch = launch,
     .reference = reference,

@@ -7,19 +7,15 @@ static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8), IGO_
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
     {.name = "rms_norm",
-     .family = "rows",
+     IGO_ROW_OPERATION,
      .summary = "out = x / sqrt(mean(x * x) + eps) * weight",
-     .limits = "dense rows, one stride apart",
      .variants = "type of x, type of weight, weight or none, blocks kept, row length",
-     .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},
     {.name = "rms_norm_backward",
-     .family = "rows",
+     IGO_ROW_OPERATION,
      .summary = "gradients of x and weight",
-     .limits = "dense rows, one stride apart",
      .variants = "type of x, type of weight, weight or none, row length",
-     .types = IGO_FLOATS,
      .knobs = rms_norm_backward_knobs,
      .knob_count = RMS_NORM_BACKWARD_KNOBS},
 };

@@ -1,18 +1,11 @@
 /* The cases of rms_norm and of its backward. */
-#include <stdlib.h>
-
-#include "common/row_cases.h"
+#include "common/norm_cases.h"
 
 enum { X, WEIGHT, OUT, RSTD, DY, DX, DWEIGHT };
-enum { NO_WEIGHT = 1, WEIGHT_F32 = 2, SAVE = 4, IN_PLACE = 8, NO_DWEIGHT = 16 };
-
-#define ALL (IGH_CHECK | IGH_BENCH | IGH_TUNE)
+enum { NO_DWEIGHT = NORM_OWN };
 
 static const struct igh_case cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127 f32 weight", .n = {33, 127}, .flags = WEIGHT_F32 | SAVE},
     {.name = "33x129 no weight", .n = {33, 129}, .flags = NO_WEIGHT},
     {.name = "64x1000 in place", .n = {64, 1000}, .flags = IN_PLACE},
@@ -30,48 +23,24 @@ static const struct igh_case cases[] = {
     {.name = "9x5120", .n = {9, 5120}, .flags = SAVE},
     {.name = "3x8192 in place", .n = {3, 8192}, .flags = IN_PLACE},
     {.name = "2x12288 no weight", .n = {2, 12288}, .flags = NO_WEIGHT},
-    {.name = "64x256", .n = {64, 256}, .uses = ALL},
-    {.name = "512x1024", .n = {512, 1024}, .uses = ALL},
+    {.name = "64x256", .n = {64, 256}, .uses = IGH_ALL},
+    {.name = "512x1024", .n = {512, 1024}, .uses = IGH_ALL},
     {.name = "8192x4096", .n = {8192, 4096}, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "4096x8192", .n = {4096, 8192}, .uses = IGH_BENCH},
     {.name = "32768x1024", .n = {32768, 1024}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "large 8192x4096", .n = {8192, 4096}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
-    {.name = "large 32768x8192", .n = {32768, 8192}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
-    {.name = "large 65536x1024", .n = {65536, 1024}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    ROW_LARGE_CASES,
 };
 
-static struct igh_fill fill_x(const struct igh_run *run) {
-    const double *f = run->test->f;
-    return (struct igh_fill){IGH_NORMAL, f[0], f[1] == 0 ? 1 : f[1]};
-}
-
 static void declare_inputs(struct igh_run *run) {
-    const int64_t *n = run->test->n;
-    uint32_t flags = run->test->flags;
-    row_input(run, X, "x", fill_x(run));
-    if (!(flags & NO_WEIGHT)) {
-        igh_input(run, WEIGHT, "weight", flags & WEIGHT_F32 ? INGOT_SCALAR_F32 : run->type, 1,
-                  n + 1, (struct igh_fill){IGH_NORMAL, 1, 0.25});
-    }
-}
-
-static double row_rstd(const double *x, int64_t columns) {
-    double sum = 0;
-    for (int64_t c = 0; c < columns; c++) {
-        sum += x[c] * x[c];
-    }
-    return 1 / sqrt(sum / (double)columns + (double)1e-6f);
+    norm_x(run, X);
+    norm_weight(run, WEIGHT);
 }
 
 /* ---- forward ---- */
 
 static void declare(struct igh_run *run) {
     declare_inputs(run);
-    if (run->test->flags & IN_PLACE) {
-        run->slots[X].output = true;
-    } else {
-        row_output(run, OUT, "out");
-    }
+    row_result(run, run->test->flags & IN_PLACE, X, OUT, "out");
     if (run->test->flags & SAVE) {
         igh_output(run, RSTD, "rstd", INGOT_SCALAR_F32, 1, run->test->n);
     }
@@ -91,7 +60,7 @@ static void forward_to(const struct igh_run *run, double *out, double *rstds) {
     const double *x = igh_values(run, X), *weight = igh_values(run, WEIGHT);
     int64_t rows = run->test->n[0], columns = run->test->n[1];
     for (int64_t r = 0; r < rows; r++) {
-        double rstd = row_rstd(x + r * columns, columns);
+        double rstd = rms_rstd(x + r * columns, columns);
         if (rstds) {
             rstds[r] = rstd;
         }
@@ -112,12 +81,9 @@ static struct igh_bound bound(const struct igh_run *run, int slot) {
 }
 
 static void cost(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, X);
-    *bytes = 2 * n * row_element_bytes(run);
-    *flops = 4 * n;
+    row_cost(run, X, 2, 4, bytes, flops);
 }
 
-static const char *const size_names[] = {"rows", "row", "row_stride", "first", NULL};
 static const char *const number_names[] = {"mean", "deviation", NULL};
 static const char *const flag_names[] = {"no_weight", "weight_f32", "rstd",
                                          "in_place",  "no_dweight", NULL};
@@ -125,11 +91,10 @@ static const char *const flag_names[] = {"no_weight", "weight_f32", "rstd",
 static const struct igh_suite rms_norm = {
     .operation = "rms_norm",
     .types = IGH_FLOATS,
-    .size_names = size_names,
+    .size_names = row_size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare,
     .launch = launch,
     .reference = reference,
@@ -140,10 +105,7 @@ static const struct igh_suite rms_norm = {
 /* ---- backward ---- */
 
 static const struct igh_case backward_cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127 f32 weight", .n = {33, 127}, .flags = WEIGHT_F32 | SAVE},
     {.name = "33x129 no weight", .n = {33, 129}, .flags = NO_WEIGHT | NO_DWEIGHT},
     {.name = "20x129 dweight of no weight", .n = {20, 129}, .flags = NO_WEIGHT},
@@ -153,7 +115,7 @@ static const struct igh_case backward_cases[] = {
     {.name = "3x5 far apart", .n = {3, 5, ROW_FAR}},
     {.name = "1x100003", .n = {1, 100003}},
     {.name = "100x1024", .n = {100, 1024}},
-    {.name = "64x256", .n = {64, 256}, .flags = SAVE, .uses = ALL},
+    {.name = "64x256", .n = {64, 256}, .flags = SAVE, .uses = IGH_ALL},
     {.name = "512x1024", .n = {512, 1024}, .flags = SAVE, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "4096x4096", .n = {4096, 4096}, .flags = SAVE, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "16384x1024", .n = {16384, 1024}, .flags = SAVE, .uses = IGH_BENCH},
@@ -167,7 +129,7 @@ static void declare_saved(struct igh_run *run) {
               (struct igh_fill){IGH_CONSTANT, 1, 0});
     double *rstds = calloc((size_t)rows, sizeof *rstds);
     for (int64_t r = 0; rstds && !run->for_speed && r < rows; r++) {
-        rstds[r] = row_rstd(igh_values(run, X) + r * columns, columns);
+        rstds[r] = rms_rstd(igh_values(run, X) + r * columns, columns);
     }
     if (rstds) {
         igh_set(run, RSTD, rstds, false);
@@ -176,21 +138,15 @@ static void declare_saved(struct igh_run *run) {
 }
 
 static void declare_backward(struct igh_run *run) {
-    const int64_t *n = run->test->n;
     uint32_t flags = run->test->flags;
     declare_inputs(run);
     row_input(run, DY, "dy", (struct igh_fill){IGH_NORMAL, 0, 1});
     if (flags & SAVE) {
         declare_saved(run);
     }
-    if (flags & IN_PLACE) {
-        run->slots[DY].output = true;
-    } else {
-        row_output(run, DX, "dx");
-    }
+    row_result(run, run->test->flags & IN_PLACE, DY, DX, "dx");
     if (!(flags & NO_DWEIGHT)) {
-        igh_output(run, DWEIGHT, "dweight", flags & WEIGHT_F32 ? INGOT_SCALAR_F32 : run->type, 1,
-                   n + 1);
+        norm_gradient(run, DWEIGHT, "dweight");
     }
 }
 
@@ -214,7 +170,7 @@ static void reference_backward(struct igh_run *run) {
     for (int64_t r = 0; r < rows; r++) {
         const double *x = igh_values(run, X) + r * columns;
         const double *dy = igh_values(run, DY) + r * columns;
-        double rstd = rstds ? rstds[r] : row_rstd(x, columns), mean = 0;
+        double rstd = rstds ? rstds[r] : rms_rstd(x, columns), mean = 0;
         for (int64_t c = 0; c < columns; c++) {
             mean += dy[c] * (weight ? weight[c] : 1) * x[c] * rstd / (double)columns;
         }
@@ -232,35 +188,21 @@ static void forward(const struct igh_run *run, double *out) {
     forward_to(run, out, NULL);
 }
 
-/* dx is a difference of numbers around 1 times rstd, dweight a sum of such numbers: where they
- * cancel, the few float32 roundings of these count, for the sum, whose size is a few sqrt(rows) on
- * its way, sqrt(rows) times. With one column the true dx is next to 0, and all of it is rounding.
- */
 static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
-    int64_t rows = run->test->n[0], columns = run->test->n[1];
-    double terms = (double)(slot == DWEIGHT ? rows : columns), scale = 1;
-    for (int64_t r = 0; r < rows && slot != DWEIGHT; r++) {
-        scale = fmax(scale, row_rstd(igh_values(run, X) + r * columns, columns));
-    }
-    return (struct igh_bound){.ulps = row_ulps(run, terms),
-                              .absolute =
-                                  ROW_EPSILON * (slot == DWEIGHT ? 16 * sqrt(terms) : 6 * scale)};
+    return rms_bound_backward(run, X, slot == DWEIGHT);
 }
 
 static void cost_backward(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, X);
-    *bytes = 3 * n * row_element_bytes(run);
-    *flops = 12 * n;
+    row_cost(run, X, 3, 12, bytes, flops);
 }
 
 static const struct igh_suite backward = {
     .operation = "rms_norm_backward",
     .types = IGH_FLOATS,
-    .size_names = size_names,
+    .size_names = row_size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = backward_cases,
-    .case_count = sizeof backward_cases / sizeof *backward_cases,
+    IGH_CASES(backward_cases),
     .declare = declare_backward,
     .launch = launch_backward,
     .reference = reference_backward,

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/scalar.h"
-#include "ops/rows.h"
+#include "common/softmax_backward.h"
 #include "softmax/softmax_args.h"
 
 static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(64)};
@@ -19,11 +19,9 @@ static const struct ingot_ops_info operations[] = {
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},
     {.name = "softmax_backward",
-     .family = "rows",
+     IGO_ROW_OPERATION,
      .summary = "dx = scale * y * (dy - sum(y * dy))",
-     .limits = "dense rows, one stride apart",
      .variants = "type, row length",
-     .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = IGO_ROW_KEEP},
 };
@@ -164,34 +162,24 @@ ingot_status ingot_op_softmax(ingot_ops *ops, ingot_stream *stream,
 ingot_status ingot_op_softmax_backward(ingot_ops *ops, ingot_stream *stream,
                                        const ingot_softmax_backward_desc *desc) {
     struct igo_call call;
-    struct igo_matrix matrix;
-    struct softmax_backward_args args = {0};
     igo_begin(&call, ops, stream, &igo_library_softmax, &operations[BACKWARD], desc);
     if (call.failed) {
         return igo_end(&call);
     }
-    args.y_stride = igo_matrix_begin(&call, &matrix, "y", desc->y, IGO_FLOATS, false);
-    args.dy_stride = igo_matrix_more(&call, &matrix, "dy", desc->dy, 0, false);
-    args.dx_stride = igo_matrix_more(&call, &matrix, "dx", desc->dx, 0, true);
-    args.scale = scale_of(&call, desc->scale);
-    const struct igo_named outputs[] = {{"dx", desc->dx, false}};
-    const struct igo_named inputs[] = {{"y", desc->y, true}, {"dy", desc->dy, true}};
-    igo_apart(&call, outputs, 1, inputs, 2);
-    if (call.failed || !matrix.rows || !matrix.columns) {
-        return igo_end(&call);
+    struct igo_softmax_backward backward = {.y = desc->y, .dy = desc->dy, .dx = desc->dx};
+    const bool has_work = igo_softmax_backward_begin(&call, &backward);
+    const float scale = scale_of(&call, desc->scale);
+    if (has_work && !call.failed) {
+        const struct softmax_backward_args args = {
+            .rows = backward.matrix.rows,
+            .y_stride = backward.y_stride,
+            .dy_stride = backward.dy_stride,
+            .dx_stride = backward.dx_stride,
+            .columns = backward.matrix.columns,
+            .scale = scale,
+            .past_caches = igo_stores_past_caches(&call, desc->dx),
+        };
+        igo_softmax_backward_launch(&call, &backward, "softmax_backward", &args, sizeof args);
     }
-
-    args.rows = matrix.rows;
-    args.columns = matrix.columns;
-    args.past_caches = igo_stores_past_caches(&call, desc->dx);
-    igo_matrix_policy(&call, &matrix);
-    struct igo_launch launch = {0};
-    igo_launch_kernel(&launch, "softmax_backward_%s", igo_type_name(desc->y->type));
-    igo_launch_rows(&call, &launch, &matrix, matrix.rows);
-    igo_launch_tensor(&launch, desc->y, NULL);
-    igo_launch_tensor(&launch, desc->dy, NULL);
-    igo_launch_tensor(&launch, desc->dx, NULL);
-    igo_launch_bytes(&launch, &args, sizeof args);
-    igo_dispatch(&call, &launch);
     return igo_end(&call);
 }

@@ -1,8 +1,7 @@
 /* The cases of softmax and of its backward. n[4] and n[5]: x is [n4, n5, rows / n4 / n5, columns]
  * when they are set. f[0] = scale, f[1] = deviation of x, f[2] = causal offset. */
-#include "common/row_cases.h"
+#include "common/softmax_cases.h"
 
-enum { X, MASK, OUT, Y, DY, DX };
 enum {
     CAUSAL = 1,
     MASK_SAME = 2,
@@ -14,13 +13,8 @@ enum {
     ALL_MASKED = 128, /* the first row */
 };
 
-#define ALL (IGH_CHECK | IGH_BENCH | IGH_TUNE)
-
 static const struct igh_case cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127 scaled", .n = {33, 127}, .f = {0.125, 20}},
     {.name = "33x129 negative scale", .n = {33, 129}, .f = {-2}},
     {.name = "64x1000 in place", .n = {64, 1000}, .flags = IN_PLACE},
@@ -53,15 +47,13 @@ static const struct igh_case cases[] = {
     {.name = "3x9001 bool mask", .n = {3, 9001}, .flags = MASK_BOOL | MASK_ROWS},
     {.name = "9x50 all masked", .n = {9, 50}, .flags = MASK_BOOL | MASK_ROWS | ALL_MASKED},
     {.name = "9x9050 all masked", .n = {9, 9050}, .flags = MASK_BOOL | MASK_ROWS | ALL_MASKED},
-    {.name = "64x256", .n = {64, 256}, .uses = ALL},
-    {.name = "512x1024", .n = {512, 1024}, .uses = ALL},
+    {.name = "64x256", .n = {64, 256}, .uses = IGH_ALL},
+    {.name = "512x1024", .n = {512, 1024}, .uses = IGH_ALL},
     {.name = "8192x4096", .n = {8192, 4096}, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "4096x8192", .n = {4096, 8192}, .uses = IGH_BENCH},
     {.name = "32768x1024", .n = {32768, 1024}, .uses = IGH_BENCH | IGH_TUNE},
     {.name = "256x32000", .n = {256, 32000}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "large 8192x4096", .n = {8192, 4096}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
-    {.name = "large 32768x8192", .n = {32768, 8192}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
-    {.name = "large 65536x1024", .n = {65536, 1024}, .uses = IGH_LARGE, .types = IGH_F32_BF16},
+    ROW_LARGE_CASES,
 };
 
 static const char *const size_names[] = {"rows",  "row",   "row_stride", "first",
@@ -238,60 +230,32 @@ static void verify(struct igh_run *run) {
     }
 }
 
-static void cost(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, X);
-    *bytes = 2 * n * row_element_bytes(run);
-    *flops = 5 * n;
-}
-
 static const struct igh_suite softmax = {
     .operation = "softmax",
     .types = IGH_FLOATS,
     .size_names = size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .declare = declare,
     .launch = launch,
     .reference = reference,
     .bound = bound,
     .verify = verify,
-    .cost = cost,
+    .cost = softmax_cost,
 };
 
 /* ---- backward ---- */
 
 static const struct igh_case backward_cases[] = {
-    {.name = "0x8", .n = {0, 8}},
-    {.name = "3x0", .n = {3, 0}},
-    {.name = "1x1", .n = {1, 1}},
-    {.name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS},
+    ROW_SMALLEST_CASES,
     {.name = "33x127 scaled", .n = {33, 127}, .f = {0.125}},
-    {.name = "64x1000 in place", .n = {64, 1000}, .flags = IN_PLACE},
-    {.name = "17x640 strided", .n = {17, 640, 701, 3}},
-    {.name = "3x5 far apart", .n = {3, 5, ROW_FAR}},
-    {.name = "1x100003", .n = {1, 100003}},
-    {.name = "64x256", .n = {64, 256}, .uses = ALL},
-    {.name = "512x1024", .n = {512, 1024}, .uses = IGH_BENCH | IGH_TUNE},
-    {.name = "4096x4096", .n = {4096, 4096}, .uses = IGH_BENCH | IGH_TUNE},
+    SOFTMAX_BACKWARD_CASES(IN_PLACE),
 };
 
-/* The call has no x. In the gradient check it is what is added to the arguments that y came from:
- * 0. */
 static void declare_backward(struct igh_run *run) {
-    row_input(run, Y, "y", (struct igh_fill){IGH_UNIFORM, 0, 2 / (double)(run->test->n[1] + 1)});
-    row_input(run, DY, "dy", (struct igh_fill){IGH_NORMAL, 0, 1});
-    if (!run->for_speed) {
-        igh_input(run, X, "x", INGOT_SCALAR_F32, 2, run->test->n,
-                  (struct igh_fill){IGH_CONSTANT, 0, 0});
-        igh_no_specials(run, X);
-    }
-    if (run->test->flags & IN_PLACE) {
-        run->slots[DY].output = true;
-    } else {
-        row_output(run, DX, "dx");
-    }
+    softmax_declare_backward(run, run->test->flags & IN_PLACE,
+                             (struct igh_fill){IGH_UNIFORM, 0, 2 / (double)(run->test->n[1] + 1)});
 }
 
 static ingot_status launch_backward(struct igh_run *run) {
@@ -319,12 +283,6 @@ static void reference_backward(struct igh_run *run) {
     }
 }
 
-static struct igh_bound bound_backward(const struct igh_run *run, int slot) {
-    (void)slot;
-    return (struct igh_bound){.ulps = row_ulps(run, (double)run->test->n[1]),
-                              .absolute = 16 * ROW_EPSILON};
-}
-
 /* y * exp(scale * x) over its sum, whose value at x = 0 is taken as 1: y is rounded. */
 static void forward(const struct igh_run *run, double *out) {
     int64_t rows = run->test->n[0], columns = run->test->n[1];
@@ -340,25 +298,18 @@ static void forward(const struct igh_run *run, double *out) {
     }
 }
 
-static void cost_backward(const struct igh_run *run, double *bytes, double *flops) {
-    double n = (double)igh_count(run, Y);
-    *bytes = 3 * n * row_element_bytes(run);
-    *flops = 4 * n;
-}
-
 static const struct igh_suite backward = {
     .operation = "softmax_backward",
     .types = IGH_FLOATS,
     .size_names = size_names,
     .number_names = number_names,
     .flag_names = flag_names,
-    .cases = backward_cases,
-    .case_count = sizeof backward_cases / sizeof *backward_cases,
+    IGH_CASES(backward_cases),
     .declare = declare_backward,
     .launch = launch_backward,
     .reference = reference_backward,
-    .bound = bound_backward,
-    .cost = cost_backward,
+    .bound = softmax_bound_backward,
+    .cost = softmax_cost_backward,
     .forward = forward,
     .upstream = DY,
     .gradients = {{X, DX}},

@@ -178,8 +178,7 @@ static void cost(const struct igh_run *run, double *bytes, double *flops) {
 static const struct igh_suite triangular_solve = {
     .operation = "triangular_solve",
     .types = IGH_FLOATS,
-    .cases = cases,
-    .case_count = sizeof cases / sizeof *cases,
+    IGH_CASES(cases),
     .size_names = (const char *const[]){"batch", "n", "k", "exponent", NULL},
     .flag_names = (const char *const[]){"upper", "transposed", "unit", "right", "in place",
                                         "strided", "far apart", NULL},

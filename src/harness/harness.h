@@ -30,6 +30,9 @@ enum {
     IGH_LARGE = 32,   /* a row of `ingot bench --large`, of a size for GPUs */
 };
 
+/* What most cases of a size that is worth measuring are for. */
+#define IGH_ALL (IGH_CHECK | IGH_BENCH | IGH_TUNE)
+
 struct igh_case {
     const char *name; /* "32x4096 causal": unique in the suite */
     int64_t n[10];    /* sizes; their meaning is the suite's */
@@ -38,6 +41,9 @@ struct igh_case {
     uint32_t uses;    /* IGH_CHECK | …; 0 = IGH_CHECK */
     uint32_t types;   /* bit per type; 0 = all of the suite's */
 };
+
+/* A suite's table of cases. */
+#define IGH_CASES(table) .cases = table, .case_count = sizeof table / sizeof *table
 
 /* How an input is filled. The same seed and kind give the same values everywhere. */
 enum igh_fill_kind {

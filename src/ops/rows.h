@@ -57,6 +57,10 @@ enum {
      .maximum = 4096,                                                                              \
      .power_of_two = true}
 
+/* What the descriptions of row operations have in common. */
+#define IGO_ROW_OPERATION                                                                          \
+    .family = "rows", .limits = "dense rows, one stride apart", .types = IGO_FLOATS
+
 /* The rows that an operation walks, described by its first tensor. */
 struct igo_matrix {
     const char *name;
