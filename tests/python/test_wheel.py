@@ -33,11 +33,11 @@ def wheel(repository: pathlib.Path, build_folder: pathlib.Path,
           tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A wheel of this checkout; the kernel archives are those that the build has made.
 
-    Optimised less, to build it sooner: what is in the wheel counts here, not how fast it is.
+    Not optimised, to build it sooner: what is in the wheel counts here, not how fast it is.
     """
     target = tmp_path_factory.mktemp("dist")
     settings = ["--config-settings", f"build-dir={build_folder / 'wheel'}",
-                "--config-settings", "cmake.define.CMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG"]
+                "--config-settings", "cmake.define.CMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DNDEBUG"]
     archives = [folder / "kernels" for folder in (build_folder, repository / "build")
                 if (folder / "kernels" / "axpy.ingot").exists()]
     if archives:
