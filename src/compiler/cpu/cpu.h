@@ -71,9 +71,6 @@ extern const struct igc_pass igv_passes[];
  * ---------------------------------------------------------------------------------- */
 igc_pass_fn igv_choose_versions; /* sets the facts' shape and request */
 igc_pass_fn igv_make_versions;   /* vectorised functions; the scalar one goes */
-/* A built-in that depends on the thread's place in the grid only, not on its threadgroup,
- * SIMD-group or neighbours. */
-bool igc_is_grid_builtin(const char *name);
 
 /* ---- line_tables.c
  * ------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/edit.h"
 #include "compiler/ir/walk.h"
 
@@ -40,19 +41,9 @@ static void copy_fast_math(LLVMValueRef from, LLVMValueRef to) {
 /* The intrinsics concerned: all operands and the result have the same type. fabs and copysign
  * work on bits and stay. */
 static unsigned promotable(LLVMValueRef call) {
-    static const char *const names[] = {"ceil",   "floor",     "fma",    "fmuladd",   "maximum",
-                                        "maxnum", "minimum",   "minnum", "nearbyint", "rint",
-                                        "round",  "roundeven", "sqrt",   "trunc"};
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    unsigned id = LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
-    for (size_t i = 0; id && i < sizeof names / sizeof names[0]; i++) {
-        char name[32] = "llvm.";
-        strcat(name, names[i]);
-        if (LLVMLookupIntrinsicID(name, strlen(name)) == id) {
-            return id;
-        }
-    }
-    return 0;
+    enum igi_intrinsic intrinsic = igi_intrinsic_of(call);
+    bool promotes = igi_intrinsic_flags(intrinsic) & IGI_I_HALF_BY_FLOAT;
+    return promotes ? igi_intrinsic_id(intrinsic) : 0;
 }
 
 static LLVMValueRef promote_call(LLVMModuleRef module, LLVMBuilderRef builder, LLVMValueRef call,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 enum { MOST_BLOCKS = 16, MOST_STEPS = 12 };
@@ -36,11 +37,9 @@ static enum source source_of(LLVMValueRef value, int depth) {
         return ANYTHING;
     }
     enum source operands = operand_source(value, depth);
-    size_t length;
     switch (LLVMGetInstructionOpcode(value)) {
     case LLVMCall:
-        if (!strcmp(LLVMGetValueName2(LLVMGetCalledValue(value), &length),
-                    "__ingot_thread_position_in_grid")) {
+        if (igi_is_call_of(value, IGI_thread_position_in_grid)) {
             return THE_POSITION;
         }
         break;
@@ -87,11 +86,11 @@ static bool has_effect(LLVMValueRef instruction) {
     case LLVMLoad:
         return LLVMGetVolatile(instruction) || LLVMGetOrdering(instruction);
     case LLVMCall: {
-        size_t length;
-        const char *name = LLVMGetValueName2(LLVMGetCalledValue(instruction), &length);
-        return !igc_is_grid_builtin(name) &&
-               (strncmp(name, "llvm.", 5) != 0 || !strncmp(name, "llvm.mem", 8) ||
-                !strncmp(name, "llvm.trap", 9) || !strncmp(name, "llvm.masked.", 12));
+        unsigned effects = IGI_I_COPIES | IGI_I_TRAPS | IGI_I_MASKED;
+        unsigned harmless = IGI_PURE | IGI_GRID;
+        return igi_is_intrinsic(instruction)
+                   ? (igi_intrinsic_flags_of(instruction) & effects) != 0
+                   : (igi_facts_of(instruction)->flags & harmless) != harmless;
     }
     default:
         return false;
@@ -109,16 +108,13 @@ static bool block_has_effect(LLVMBasicBlockRef block) {
 
 static void mark(LLVMModuleRef module, LLVMValueRef branch, bool wanted) {
     LLVMContextRef context = LLVMGetModuleContext(module);
-    LLVMTypeRef i1 = LLVMInt1TypeInContext(context), params[] = {i1, i1};
-    LLVMTypeRef type = LLVMFunctionType(i1, params, 2, false);
-    LLVMValueRef function = LLVMGetNamedFunction(module, "__ingot_in_bounds");
-    if (!function) {
-        function = LLVMAddFunction(module, "__ingot_in_bounds", type);
-    }
+    LLVMTypeRef i1 = LLVMInt1TypeInContext(context);
+    LLVMValueRef function = igi_declare(module, IGI_in_bounds);
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(context);
     LLVMPositionBuilderBefore(builder, branch);
     LLVMValueRef args[] = {LLVMGetCondition(branch), LLVMConstInt(i1, wanted, false)};
-    LLVMSetCondition(branch, LLVMBuildCall2(builder, type, function, args, 2, ""));
+    LLVMSetCondition(
+        branch, LLVMBuildCall2(builder, LLVMGlobalGetValueType(function), function, args, 2, ""));
     LLVMDisposeBuilder(builder);
 }
 

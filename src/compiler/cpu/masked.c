@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 enum { SPARE_BYTES = 16, MOST_LANES = 64 };
@@ -21,16 +22,18 @@ struct spare {
 };
 
 static enum kind kind_of(LLVMValueRef in) {
-    static const char *const names[] = {"llvm.masked.load", "llvm.masked.store",
-                                        "llvm.masked.gather", "llvm.masked.scatter"};
-    LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
-    unsigned id = callee && LLVMIsAFunction(callee) ? LLVMGetIntrinsicID(callee) : 0;
-    for (unsigned kind = LOAD; id && kind < NONE; kind++) {
-        if (LLVMLookupIntrinsicID(names[kind], strlen(names[kind])) == id) {
-            return (enum kind)kind;
-        }
+    switch (igi_intrinsic_of(in)) {
+    case IGI_LLVM_masked_load:
+        return LOAD;
+    case IGI_LLVM_masked_store:
+        return STORE;
+    case IGI_LLVM_masked_gather:
+        return GATHER;
+    case IGI_LLVM_masked_scatter:
+        return SCATTER;
+    default:
+        return NONE;
     }
-    return NONE;
 }
 
 static LLVMValueRef number(struct spare *s, unsigned value) {

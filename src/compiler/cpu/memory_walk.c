@@ -9,6 +9,7 @@
 #include "compiler/analysis/analysis.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cpu/vectorise/emit.h"
+#include "compiler/ir/builtins.h"
 
 enum {
     MOST_ARRAYS = 16,
@@ -27,12 +28,8 @@ static LLVMValueRef argument_of(LLVMValueRef address) {
     while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) {
         address = LLVMGetOperand(address, 0);
     }
-    if (!LLVMIsACallInst(address) || !LLVMIsAFunction(LLVMGetCalledValue(address))) {
-        return NULL;
-    }
-    size_t length;
-    const char *name = LLVMGetValueName2(LLVMGetCalledValue(address), &length);
-    bool is_argument = !strcmp(name, "__ingot_arg_device") || !strcmp(name, "__ingot_arg_constant");
+    enum igi_builtin builtin = igi_builtin_of(address);
+    bool is_argument = builtin == IGI_arg_device || builtin == IGI_arg_constant;
     return is_argument ? LLVMGetOperand(address, 0) : NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 enum {
@@ -17,33 +18,13 @@ enum {
     MOST_OPERATIONS = 4,  /* to a memory access, of a kernel that memory holds up */
 };
 
-bool igc_is_grid_builtin(const char *name) {
-    static const char *const names[] = {
-        "__ingot_arg_device",
-        "__ingot_arg_constant",
-        "__ingot_thread_position_in_grid",
-        "__ingot_threads_per_grid",
-        "__ingot_threadgroups_per_grid",
-        "__ingot_dispatch_threads_per_threadgroup",
-        "__ingot_dispatch_simdgroups_per_threadgroup",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strcmp(name, names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What a kernel that runs by rows may call. Positions by a dimension that is not constant are
  * left to the other variants. */
-static bool fits_rows(LLVMValueRef call, const char *name) {
-    if (!strcmp(name, "__ingot_thread_position_in_grid")) {
+static bool fits_rows(LLVMValueRef call) {
+    if (igi_is_call_of(call, IGI_thread_position_in_grid)) {
         return LLVMIsAConstantInt(LLVMGetOperand(call, 0)) != NULL;
     }
-    return igc_is_grid_builtin(name) || !strncmp(name, "llvm.", 5) ||
-           !strcmp(name, "__ingot_streaming") || !strcmp(name, "__ingot_too_deep") ||
-           !strcmp(name, "__ingot_never");
+    return igi_is_intrinsic(call) || igi_facts_of(call)->flags & IGI_GRID;
 }
 
 /* Counts an instruction as access or operation; addresses and control are neither. */
@@ -93,13 +74,11 @@ static struct igv_kernel_shape measure(LLVMValueRef kernel) {
         if (!LLVMIsACallInst(in)) {
             continue;
         }
-        size_t length;
-        LLVMValueRef callee = LLVMGetCalledValue(in);
-        const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-        shape.grid_only &= fits_rows(in, name);
-        shape.says_streaming |= !strcmp(name, "__ingot_streaming");
-        if (strcmp(name, "__ingot_thread_position_in_grid") &&
-            strcmp(name, "__ingot_thread_position_in_threadgroup")) {
+        enum igi_builtin builtin = igi_builtin_of(in);
+        shape.grid_only &= fits_rows(in);
+        shape.says_streaming |= builtin == IGI_streaming;
+        if (builtin != IGI_thread_position_in_grid &&
+            builtin != IGI_thread_position_in_threadgroup) {
             continue;
         }
         LLVMValueRef dim = LLVMGetOperand(in, 0);

@@ -1,119 +1,117 @@
 /*
- * The table of built-ins: every function of prelude/ingot_builtins.h that code is made for.
+ * The CPU's table of built-ins: the function that makes code of each row of ir/builtins.def and,
+ * where the result may grow from lane to lane, the one that says how.
  *
- * Not here: __ingot_param and __ingot_max_threads, which the driver reads and deletes, and
- * __ingot_fast_math and __ingot_constant_defined, which it folds.
+ * A row that the table of built-ins gives to this back end and that is not here does not compile:
+ * "cpu_makes_NAME undeclared".
  */
-#include <string.h>
-
 #include "compiler/cpu/lower/lower.h"
 
-/* Every lane the same; by the dimension asked for; from the active lanes; per lane. */
-#define FIXED      IGV_RESULT_UNIFORM, NULL
-#define BY_OPERAND IGV_RESULT_OPERANDS, NULL
-#define OF_ACTIVE  IGV_RESULT_UNIFORM | IGV_USES_MASK, NULL
-#define PREFIX     IGV_RESULT_VARYING | IGV_USES_MASK, NULL
-#define TO_LANES   IGV_RESULT_EITHER, NULL
-#define TILE_LOAD  IGV_RESULT_VARYING | IGV_SIDE_EFFECTS, NULL
-#define EFFECT     IGV_RESULT_UNIFORM | IGV_SIDE_EFFECTS, NULL
-#define BARRIER    IGV_RESULT_UNIFORM | IGV_SIDE_EFFECTS | IGV_USES_MASK | IGV_BARRIER, NULL
-#define SHAPED(f)  IGV_RESULT_CUSTOM, f
+#define LOWERINGS(X)                                                                               \
+    X(arg_device, igl_arg_buffer, NULL)                                                            \
+    X(arg_constant, igl_arg_buffer, NULL)                                                          \
+    X(arg_threadgroup, igl_arg_threadgroup, NULL)                                                  \
+    X(thread_position_in_grid, igl_thread_position_in_grid, igl_shape_position_in_grid)            \
+    X(thread_position_in_threadgroup, igl_thread_position_in_threadgroup,                          \
+      igl_shape_position_in_threadgroup)                                                           \
+    X(thread_index_in_threadgroup, igl_thread_index_in_threadgroup, igl_shape_lane)                \
+    X(thread_index_in_simdgroup, igl_thread_index_in_simdgroup, igl_shape_lane)                    \
+    X(threadgroup_position_in_grid, igl_threadgroup_position_in_grid, NULL)                        \
+    X(threads_per_threadgroup, igl_threads_per_threadgroup, NULL)                                  \
+    X(dispatch_threads_per_threadgroup, igl_dispatch_threads_per_threadgroup, NULL)                \
+    X(threads_per_grid, igl_threads_per_grid, NULL)                                                \
+    X(threadgroups_per_grid, igl_threadgroups_per_grid, NULL)                                      \
+    X(simdgroup_index_in_threadgroup, igl_simdgroup_index_in_threadgroup, NULL)                    \
+    X(simdgroups_per_threadgroup, igl_simdgroups_per_threadgroup, NULL)                            \
+    X(dispatch_simdgroups_per_threadgroup, igl_dispatch_simdgroups_per_threadgroup, NULL)          \
+    X(barrier, igl_barrier, NULL)                                                                  \
+    X(fence, igl_fence, NULL)                                                                      \
+    X(simd_shuffle_b16, igl_shuffle, NULL)                                                         \
+    X(simd_shuffle_b32, igl_shuffle, NULL)                                                         \
+    X(simd_shuffle_b64, igl_shuffle, NULL)                                                         \
+    X(simd_shuffle_f32, igl_shuffle, NULL)                                                         \
+    X(simd_ballot, igl_ballot, NULL)                                                               \
+    X(simd_sum_f32, igl_reduce_add, NULL)                                                          \
+    X(simd_sum_i32, igl_reduce_add, NULL)                                                          \
+    X(simd_sum_u32, igl_reduce_add, NULL)                                                          \
+    X(simd_sum_i64, igl_reduce_add, NULL)                                                          \
+    X(simd_sum_u64, igl_reduce_add, NULL)                                                          \
+    X(simd_product_f32, igl_reduce_mul, NULL)                                                      \
+    X(simd_product_i32, igl_reduce_mul, NULL)                                                      \
+    X(simd_product_u32, igl_reduce_mul, NULL)                                                      \
+    X(simd_product_i64, igl_reduce_mul, NULL)                                                      \
+    X(simd_product_u64, igl_reduce_mul, NULL)                                                      \
+    X(simd_min_f32, igl_reduce_min, NULL)                                                          \
+    X(simd_min_i32, igl_reduce_min, NULL)                                                          \
+    X(simd_min_u32, igl_reduce_umin, NULL)                                                         \
+    X(simd_min_i64, igl_reduce_min, NULL)                                                          \
+    X(simd_min_u64, igl_reduce_umin, NULL)                                                         \
+    X(simd_max_f32, igl_reduce_max, NULL)                                                          \
+    X(simd_max_i32, igl_reduce_max, NULL)                                                          \
+    X(simd_max_u32, igl_reduce_umax, NULL)                                                         \
+    X(simd_max_i64, igl_reduce_max, NULL)                                                          \
+    X(simd_max_u64, igl_reduce_umax, NULL)                                                         \
+    X(simd_and_u32, igl_reduce_and, NULL)                                                          \
+    X(simd_or_u32, igl_reduce_or, NULL)                                                            \
+    X(simd_xor_u32, igl_reduce_xor, NULL)                                                          \
+    X(simd_and_u64, igl_reduce_and, NULL)                                                          \
+    X(simd_or_u64, igl_reduce_or, NULL)                                                            \
+    X(simd_xor_u64, igl_reduce_xor, NULL)                                                          \
+    X(simd_prefix_inclusive_sum_f32, igl_inclusive_sum, NULL)                                      \
+    X(simd_prefix_inclusive_sum_u32, igl_inclusive_sum, NULL)                                      \
+    X(simd_prefix_inclusive_sum_u64, igl_inclusive_sum, NULL)                                      \
+    X(simd_prefix_exclusive_sum_f32, igl_exclusive_sum, NULL)                                      \
+    X(simd_prefix_exclusive_sum_u32, igl_exclusive_sum, NULL)                                      \
+    X(simd_prefix_exclusive_sum_u64, igl_exclusive_sum, NULL)                                      \
+    X(simd_prefix_inclusive_product_f32, igl_inclusive_product, NULL)                              \
+    X(simd_prefix_inclusive_product_u32, igl_inclusive_product, NULL)                              \
+    X(simd_prefix_inclusive_product_u64, igl_inclusive_product, NULL)                              \
+    X(simd_prefix_exclusive_product_f32, igl_exclusive_product, NULL)                              \
+    X(simd_prefix_exclusive_product_u32, igl_exclusive_product, NULL)                              \
+    X(simd_prefix_exclusive_product_u64, igl_exclusive_product, NULL)                              \
+    X(simdgroup_mma, igl_matrix_multiply, NULL)                                                    \
+    X(simdgroup_load_device_b32, igl_matrix_load, NULL)                                            \
+    X(simdgroup_load_device_b16, igl_matrix_load, NULL)                                            \
+    X(simdgroup_load_threadgroup_b32, igl_matrix_load, NULL)                                       \
+    X(simdgroup_load_threadgroup_b16, igl_matrix_load, NULL)                                       \
+    X(simdgroup_store_device_b32, igl_matrix_store, NULL)                                          \
+    X(simdgroup_store_device_b16, igl_matrix_store, NULL)                                          \
+    X(simdgroup_store_threadgroup_b32, igl_matrix_store, NULL)                                     \
+    X(simdgroup_store_threadgroup_b16, igl_matrix_store, NULL)                                     \
+    X(stream_b32, igv_emit_stream, NULL)                                                           \
+    X(stream_b16, igv_emit_stream, NULL)                                                           \
+    X(prefetch, igv_emit_prefetch, NULL)                                                           \
+    X(streaming, igv_emit_nothing, NULL)                                                           \
+    X(log, igl_log, NULL)                                                                          \
+    X(too_deep, igl_too_deep, NULL)                                                                \
+    X(never, igl_never, NULL)                                                                      \
+    X(in_bounds, igv_emit_in_bounds, igv_shape_in_bounds)
 
-static const struct igv_builtin table[] = {
-    {"__ingot_arg_device", FIXED, igl_arg_buffer},
-    {"__ingot_arg_constant", FIXED, igl_arg_buffer},
-    {"__ingot_arg_threadgroup", FIXED, igl_arg_threadgroup},
-
-    {"__ingot_thread_position_in_grid", SHAPED(igl_shape_position_in_grid),
-     igl_thread_position_in_grid},
-    {"__ingot_thread_position_in_threadgroup", SHAPED(igl_shape_position_in_threadgroup),
-     igl_thread_position_in_threadgroup},
-    {"__ingot_thread_index_in_threadgroup", SHAPED(igl_shape_lane),
-     igl_thread_index_in_threadgroup},
-    {"__ingot_thread_index_in_simdgroup", SHAPED(igl_shape_lane), igl_thread_index_in_simdgroup},
-    {"__ingot_threadgroup_position_in_grid", BY_OPERAND, igl_threadgroup_position_in_grid},
-    {"__ingot_threads_per_threadgroup", BY_OPERAND, igl_threads_per_threadgroup},
-    {"__ingot_dispatch_threads_per_threadgroup", BY_OPERAND, igl_dispatch_threads_per_threadgroup},
-    {"__ingot_threads_per_grid", BY_OPERAND, igl_threads_per_grid},
-    {"__ingot_threadgroups_per_grid", BY_OPERAND, igl_threadgroups_per_grid},
-    {"__ingot_simdgroup_index_in_threadgroup", FIXED, igl_simdgroup_index_in_threadgroup},
-    {"__ingot_simdgroups_per_threadgroup", FIXED, igl_simdgroups_per_threadgroup},
-    {"__ingot_dispatch_simdgroups_per_threadgroup", FIXED, igl_dispatch_simdgroups_per_threadgroup},
-
-    {"__ingot_barrier", BARRIER, igl_barrier},
-    {"__ingot_fence", EFFECT, igl_fence},
-
-    {"__ingot_simd_shuffle_b16", TO_LANES, igl_shuffle},
-    {"__ingot_simd_shuffle_b32", TO_LANES, igl_shuffle},
-    {"__ingot_simd_shuffle_b64", TO_LANES, igl_shuffle},
-    {"__ingot_simd_shuffle_f32", TO_LANES, igl_shuffle},
-    {"__ingot_simd_ballot", OF_ACTIVE, igl_ballot},
-
-    {"__ingot_simd_sum_f32", OF_ACTIVE, igl_reduce_add},
-    {"__ingot_simd_sum_i32", OF_ACTIVE, igl_reduce_add},
-    {"__ingot_simd_sum_u32", OF_ACTIVE, igl_reduce_add},
-    {"__ingot_simd_sum_i64", OF_ACTIVE, igl_reduce_add},
-    {"__ingot_simd_sum_u64", OF_ACTIVE, igl_reduce_add},
-    {"__ingot_simd_product_f32", OF_ACTIVE, igl_reduce_mul},
-    {"__ingot_simd_product_i32", OF_ACTIVE, igl_reduce_mul},
-    {"__ingot_simd_product_u32", OF_ACTIVE, igl_reduce_mul},
-    {"__ingot_simd_product_i64", OF_ACTIVE, igl_reduce_mul},
-    {"__ingot_simd_product_u64", OF_ACTIVE, igl_reduce_mul},
-    {"__ingot_simd_min_f32", OF_ACTIVE, igl_reduce_min},
-    {"__ingot_simd_min_i32", OF_ACTIVE, igl_reduce_min},
-    {"__ingot_simd_min_u32", OF_ACTIVE, igl_reduce_umin},
-    {"__ingot_simd_min_i64", OF_ACTIVE, igl_reduce_min},
-    {"__ingot_simd_min_u64", OF_ACTIVE, igl_reduce_umin},
-    {"__ingot_simd_max_f32", OF_ACTIVE, igl_reduce_max},
-    {"__ingot_simd_max_i32", OF_ACTIVE, igl_reduce_max},
-    {"__ingot_simd_max_u32", OF_ACTIVE, igl_reduce_umax},
-    {"__ingot_simd_max_i64", OF_ACTIVE, igl_reduce_max},
-    {"__ingot_simd_max_u64", OF_ACTIVE, igl_reduce_umax},
-    {"__ingot_simd_and_u32", OF_ACTIVE, igl_reduce_and},
-    {"__ingot_simd_or_u32", OF_ACTIVE, igl_reduce_or},
-    {"__ingot_simd_xor_u32", OF_ACTIVE, igl_reduce_xor},
-    {"__ingot_simd_and_u64", OF_ACTIVE, igl_reduce_and},
-    {"__ingot_simd_or_u64", OF_ACTIVE, igl_reduce_or},
-    {"__ingot_simd_xor_u64", OF_ACTIVE, igl_reduce_xor},
-
-    {"__ingot_simd_prefix_inclusive_sum_f32", PREFIX, igl_inclusive_sum},
-    {"__ingot_simd_prefix_inclusive_sum_u32", PREFIX, igl_inclusive_sum},
-    {"__ingot_simd_prefix_inclusive_sum_u64", PREFIX, igl_inclusive_sum},
-    {"__ingot_simd_prefix_exclusive_sum_f32", PREFIX, igl_exclusive_sum},
-    {"__ingot_simd_prefix_exclusive_sum_u32", PREFIX, igl_exclusive_sum},
-    {"__ingot_simd_prefix_exclusive_sum_u64", PREFIX, igl_exclusive_sum},
-    {"__ingot_simd_prefix_inclusive_product_f32", PREFIX, igl_inclusive_product},
-    {"__ingot_simd_prefix_inclusive_product_u32", PREFIX, igl_inclusive_product},
-    {"__ingot_simd_prefix_inclusive_product_u64", PREFIX, igl_inclusive_product},
-    {"__ingot_simd_prefix_exclusive_product_f32", PREFIX, igl_exclusive_product},
-    {"__ingot_simd_prefix_exclusive_product_u32", PREFIX, igl_exclusive_product},
-    {"__ingot_simd_prefix_exclusive_product_u64", PREFIX, igl_exclusive_product},
-
-    {"__ingot_simdgroup_mma", IGV_RESULT_VARYING, NULL, igl_matrix_multiply},
-    {"__ingot_simdgroup_load_device_b32", TILE_LOAD, igl_matrix_load},
-    {"__ingot_simdgroup_load_device_b16", TILE_LOAD, igl_matrix_load},
-    {"__ingot_simdgroup_load_threadgroup_b32", TILE_LOAD, igl_matrix_load},
-    {"__ingot_simdgroup_load_threadgroup_b16", TILE_LOAD, igl_matrix_load},
-    {"__ingot_simdgroup_store_device_b32", EFFECT, igl_matrix_store},
-    {"__ingot_simdgroup_store_device_b16", EFFECT, igl_matrix_store},
-    {"__ingot_simdgroup_store_threadgroup_b32", EFFECT, igl_matrix_store},
-    {"__ingot_simdgroup_store_threadgroup_b16", EFFECT, igl_matrix_store},
-
-    {"__ingot_stream_b32", EFFECT, igv_emit_stream},
-    {"__ingot_stream_b16", EFFECT, igv_emit_stream},
-    {"__ingot_prefetch", EFFECT, igv_emit_prefetch},
-    {"__ingot_streaming", EFFECT, igv_emit_nothing}, /* see cpu/codegen.c */
-    {"__ingot_log", EFFECT, igl_log},
-    {"__ingot_too_deep", EFFECT, igl_too_deep}, /* see middle/recursion.c */
-    {"__ingot_never", FIXED, igl_never},        /* the driver's own: see middle/loop_exits.c */
-    {"__ingot_in_bounds", SHAPED(igv_shape_in_bounds), igv_emit_in_bounds}, /* cpu/mark_bounds.c */
+static const struct igv_lowering lowerings[IGI_BUILTIN_COUNT] = {
+#define ENTRY(id, function, of_shape) [IGI_##id] = {.lower = function, .shape = of_shape},
+    LOWERINGS(ENTRY)
+#undef ENTRY
 };
 
-const struct igv_builtin *igv_builtin_find(const char *name) {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(table[i].name, name) == 0) {
-            return &table[i];
-        }
-    }
-    return NULL;
+/* ---- is the table whole? ---- */
+enum {
+#define MAKES(id, function, of_shape) cpu_makes_##id = IGI_##id,
+    LOWERINGS(MAKES)
+#undef MAKES
+};
+#define CHECK(id)      _Static_assert(cpu_makes_##id, "");
+#define CHECK_BOTH(id) CHECK(id)
+#define CHECK_CPU(id)  CHECK(id)
+#define CHECK_NVPTX(id)
+#define CHECK_READ(id)
+#define CHECK_FOLDED(id)
+#define CHECK_PASSES(id)
+#define BUILTIN(id, family, memory, lanes, result, maximum, flags, handled, signature)             \
+    CHECK_##handled(id)
+#define MARKER(id, name, family, memory, lanes, result, flags, handled, suffix, signature)         \
+    CHECK_##handled(id)
+#include "compiler/ir/builtins.def"
+
+const struct igv_lowering *igv_lowering_of(enum igi_builtin builtin) {
+    return lowerings[builtin].lower ? &lowerings[builtin] : NULL;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compiler/cpu/lower/tiles.h"
+#include "compiler/ir/builtins.h"
 
 unsigned igt_row_of(unsigned lane) {
     return ((lane >> 4) & 1) * 4 + ((lane >> 2) & 1) * 2 + ((lane >> 1) & 1);
@@ -36,32 +37,22 @@ static LLVMTypeRef tile_type(struct igv_emit *emit, LLVMTypeRef element) {
     return LLVMStructTypeInContext(emit->context, types, 2 * emit->chunks, false);
 }
 
-static void add_attribute(struct igv_emit *emit, LLVMValueRef function, const char *name,
-                          uint64_t value) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(emit->context, kind, value));
-}
-
-enum { MEMORY_NONE = 0, MEMORY_READ_ARGUMENT = 1, MEMORY_WRITE_ARGUMENT = 2 };
-
-static LLVMValueRef call_tile(struct igv_emit *emit, const char *family, LLVMTypeRef element,
-                              LLVMTypeRef result, LLVMValueRef *args, unsigned count,
-                              uint64_t memory) {
+static LLVMValueRef call_tile(struct igv_emit *emit, enum igi_builtin tile, LLVMTypeRef result,
+                              LLVMValueRef *args, unsigned count) {
     LLVMTypeRef types[3 * IGT_MAX_REGISTERS];
-    char name[64] = "";
-    strncat(name, family, sizeof name - 8);
-    strcat(name, element == emit->i16 ? "_b16" : "_b32");
+    const struct igi_facts *facts = igi_facts(tile);
     for (unsigned i = 0; i < count; i++) {
         types[i] = LLVMTypeOf(args[i]);
     }
     LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
-    LLVMValueRef function = LLVMGetNamedFunction(emit->module, name);
+    LLVMValueRef function = igi_find(emit->module, tile);
     if (!function) {
-        function = LLVMAddFunction(emit->module, name, type);
-        add_attribute(emit, function, "memory", memory);
-        add_attribute(emit, function, "nounwind", 0);
-        add_attribute(emit, function, "willreturn", 0);
+        uint64_t memory;
+        function = LLVMAddFunction(emit->module, facts->name, type);
+        igi_memory_attribute(facts->memory, &memory);
+        igi_add_attribute(function, "memory", memory);
+        igi_add_attribute(function, "nounwind", 0);
+        igi_add_attribute(function, "willreturn", 0);
     }
     return LLVMBuildCall2(emit->builder, type, function, args, count, "");
 }
@@ -183,8 +174,8 @@ void igl_matrix_multiply(struct igv_emit *emit, LLVMValueRef call) {
                 added[i] ? cast_vector(emit, added[i], sources[i], c) : nothing;
         }
     }
-    LLVMValueRef tile = call_tile(emit, IGT_MULTIPLY, emit->f32, tile_type(emit, emit->f32), args,
-                                  6 * chunks, MEMORY_NONE);
+    LLVMValueRef tile =
+        call_tile(emit, IGI_tile_multiply, tile_type(emit, emit->f32), args, 6 * chunks);
     define_element(emit, call, igl_operand(call, 5), tile);
     if (!other) {
         return;
@@ -260,8 +251,8 @@ void igl_matrix_load(struct igv_emit *emit, LLVMValueRef call) {
     uint64_t number;
     if (LLVMIsAConstantInt(place.transpose)) {
         LLVMValueRef args[] = {place.address, place.stride, place.transpose};
-        LLVMValueRef tile = call_tile(emit, IGT_LOAD, place.element, tile_type(emit, place.element),
-                                      args, 3, MEMORY_READ_ARGUMENT);
+        enum igi_builtin load = place.element == emit->i16 ? IGI_tile_load_b16 : IGI_tile_load_b32;
+        LLVMValueRef tile = call_tile(emit, load, tile_type(emit, place.element), args, 3);
         define_element(emit, call, which, tile);
         return;
     }
@@ -291,6 +282,6 @@ void igl_matrix_store(struct igv_emit *emit, LLVMValueRef call) {
             args[3 + which * emit->chunks + c] = igv_vector(emit, elements[which], c);
         }
     }
-    call_tile(emit, IGT_STORE, place.element, LLVMVoidTypeInContext(emit->context), args,
-              3 + 2 * emit->chunks, MEMORY_WRITE_ARGUMENT);
+    enum igi_builtin store = place.element == emit->i16 ? IGI_tile_store_b16 : IGI_tile_store_b32;
+    call_tile(emit, store, LLVMVoidTypeInContext(emit->context), args, 3 + 2 * emit->chunks);
 }

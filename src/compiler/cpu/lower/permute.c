@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/cpu/lower/lower.h"
+#include "compiler/ir/builtins.h"
 
 enum { MAX_ELEMENTS = 64 };
 
@@ -104,15 +105,6 @@ LLVMValueRef igl_permute(struct igv_emit *emit, const LLVMValueRef *sources, uns
 }
 
 /* ---- lane indices as functions of the lane ---------------------------------------------- */
-static bool is_call_of(LLVMValueRef value, const char *name) {
-    if (!LLVMIsACallInst(value)) {
-        return false;
-    }
-    LLVMValueRef callee = LLVMGetCalledValue(value);
-    size_t length = 0;
-    return LLVMIsAFunction(callee) && strcmp(LLVMGetValueName2(callee, &length), name) == 0;
-}
-
 static bool evaluate(LLVMValueRef value, uint32_t lane, unsigned depth, uint32_t *result);
 
 static bool evaluate_compare(LLVMValueRef value, uint32_t a, uint32_t b, uint32_t *result) {
@@ -200,7 +192,7 @@ static bool evaluate(LLVMValueRef value, uint32_t lane, unsigned depth, uint32_t
     if (!LLVMIsAInstruction(value) || depth == 0) {
         return false;
     }
-    if (is_call_of(value, "__ingot_thread_index_in_simdgroup")) {
+    if (igi_is_call_of(value, IGI_thread_index_in_simdgroup)) {
         *result = lane;
         return true;
     }

@@ -14,17 +14,20 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "compiler/cpu/lower/tiles.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 /* ---- what the calls and their operands are ------------------------------------------------- */
-bool igt_is_call_of(LLVMValueRef instruction, const char *name) {
-    if (!LLVMIsACallInst(instruction)) {
-        return false;
-    }
-    LLVMValueRef callee = LLVMGetCalledValue(instruction);
-    size_t length = 0;
-    return LLVMIsAFunction(callee) &&
-           strncmp(LLVMGetValueName2(callee, &length), name, strlen(name)) == 0;
+static bool is_load(LLVMValueRef instruction) {
+    return igi_family_of(instruction) == IGI_FAMILY_TILE_LOAD;
+}
+
+static bool is_multiply(LLVMValueRef instruction) {
+    return igi_family_of(instruction) == IGI_FAMILY_TILE_MULTIPLY;
+}
+
+static bool is_store(LLVMValueRef instruction) {
+    return igi_family_of(instruction) == IGI_FAMILY_TILE_STORE;
 }
 
 static struct igt_tile *add_tile(struct igt_pass *pass, enum igt_kind kind, LLVMValueRef key,
@@ -52,7 +55,7 @@ struct igt_tile *igt_tile_of_call(struct igt_pass *pass, LLVMValueRef call) {
             return t;
         }
     }
-    bool product = igt_is_call_of(call, IGT_MULTIPLY);
+    bool product = is_multiply(call);
     LLVMTypeRef registers = LLVMStructGetTypeAtIndex(LLVMTypeOf(call), 0);
     struct igt_tile *tile =
         add_tile(pass, product ? IGT_PRODUCT : IGT_LOADED, call, LLVMGetElementType(registers));
@@ -85,7 +88,7 @@ static LLVMValueRef call_of(const struct igt_pass *pass, const LLVMValueRef *reg
         }
         call = from;
     }
-    return igt_is_call_of(call, IGT_MULTIPLY) || igt_is_call_of(call, IGT_LOAD) ? call : NULL;
+    return is_multiply(call) || is_load(call) ? call : NULL;
 }
 
 /* One number in all elements of all registers? */
@@ -316,15 +319,20 @@ static bool may_write(LLVMValueRef instruction) {
     if (LLVMIsAFenceInst(instruction)) { /* others may write; not while this SIMD-group runs */
         return !LLVMIsAtomicSingleThread(instruction);
     }
-    if (!LLVMIsACallInst(instruction) || igt_is_call_of(instruction, IGT_LOAD) ||
-        igt_is_call_of(instruction, IGT_MULTIPLY)) {
+    if (!LLVMIsACallInst(instruction) || is_load(instruction) || is_multiply(instruction)) {
         return false;
     }
-    return !igt_is_call_of(instruction, "llvm.") ||
-           igt_is_call_of(instruction, "llvm.masked.store") ||
-           igt_is_call_of(instruction, "llvm.masked.scatter") ||
-           igt_is_call_of(instruction, "llvm.masked.compressstore") ||
-           igt_is_call_of(instruction, "llvm.mem");
+    if (!igi_is_intrinsic(instruction)) {
+        return true;
+    }
+    switch (igi_intrinsic_of(instruction)) {
+    case IGI_LLVM_masked_store:
+    case IGI_LLVM_masked_scatter:
+    case IGI_LLVM_masked_compressstore:
+        return true;
+    default:
+        return igi_intrinsic_flags_of(instruction) & IGI_I_COPIES;
+    }
 }
 
 enum { MAX_READERS = 8 * IGT_MAX_MEMBERS };
@@ -354,7 +362,7 @@ static bool is_reader(const struct finding *finding, LLVMValueRef value) {
 static bool reads_member(struct igt_pass *pass, const struct finding *finding,
                          LLVMValueRef instruction) {
     const struct igt_tile *product =
-        igt_is_call_of(instruction, IGT_MULTIPLY) ? igt_tile_of_call(pass, instruction) : NULL;
+        is_multiply(instruction) ? igt_tile_of_call(pass, instruction) : NULL;
     for (int i = 0; i < LLVMGetNumOperands(instruction); i++) {
         LLVMValueRef operand = LLVMGetOperand(instruction, (unsigned)i);
         if (!LLVMIsAInstruction(operand)) {
@@ -370,8 +378,7 @@ static bool reads_member(struct igt_pass *pass, const struct finding *finding,
             continue;
         }
         LLVMValueRef call = LLVMGetOperand(operand, 0);
-        if (igt_is_call_of(call, IGT_MULTIPLY) &&
-            is_member(finding, igt_tile_of_call(pass, call))) {
+        if (is_multiply(call) && is_member(finding, igt_tile_of_call(pass, call))) {
             return true;
         }
     }
@@ -409,7 +416,7 @@ static void find_members(struct igt_pass *pass, struct finding *finding, LLVMVal
             continue;
         }
         bool reads = reads_member(pass, finding, i);
-        if (igt_is_call_of(i, IGT_MULTIPLY)) {
+        if (is_multiply(i)) {
             struct igt_tile *tile = igt_tile_of_call(pass, i);
             if (!tile || reads || !joins(finding, tile)) {
                 return;
@@ -439,7 +446,7 @@ static void move_readers(struct igt_pass *pass, struct finding *finding) {
 static void find_steady_loads(struct igt_pass *pass, const struct igt_group *group) {
     LLVMValueRef i = LLVMGetPreviousInstruction(group->after);
     for (; i && !may_write(i); i = LLVMGetPreviousInstruction(i)) {
-        struct igt_tile *tile = igt_is_call_of(i, IGT_LOAD) ? igt_tile_of_call(pass, i) : NULL;
+        struct igt_tile *tile = is_load(i) ? igt_tile_of_call(pass, i) : NULL;
         if (tile) {
             tile->steady_for = group->number;
         }
@@ -643,16 +650,16 @@ static void find_phi_partners(struct igt_pass *pass) {
 static bool find_all(struct igt_pass *pass) {
     LLVMValueRef function = pass->emit.function;
     igi_each_instruction(i, function) {
-        if (igt_is_call_of(i, IGT_MULTIPLY)) {
+        if (is_multiply(i)) {
             struct igt_tile *tile = igt_tile_of_call(pass, i);
             if (!tile || (!tile->group && !find_group(pass, i))) {
                 return false;
             }
-        } else if (igt_is_call_of(i, IGT_LOAD)) {
+        } else if (is_load(i)) {
             if (!igt_tile_of_call(pass, i)) {
                 return false;
             }
-        } else if (igt_is_call_of(i, IGT_STORE)) {
+        } else if (is_store(i)) {
             LLVMValueRef registers[IGT_MAX_REGISTERS];
             for (unsigned r = 0; r < pass->registers; r++) {
                 registers[r] = LLVMGetOperand(i, 3 + r);
@@ -682,7 +689,7 @@ static void emit_calls(struct igt_pass *pass) {
         igt_emit_group(pass, g);
     }
     igi_each_instruction(i, function) {
-        if (igt_is_call_of(i, IGT_STORE)) {
+        if (is_store(i)) {
             igt_emit_store(pass, i);
         }
     }
@@ -691,7 +698,7 @@ static void emit_calls(struct igt_pass *pass) {
 
 static void erase_stores(LLVMValueRef function) {
     igi_each_instruction_safe(i, function) {
-        if (igt_is_call_of(i, IGT_STORE)) {
+        if (is_store(i)) {
             LLVMInstructionEraseFromParent(i);
         }
     }
@@ -761,8 +768,7 @@ static void replace_registers(struct igt_pass *pass) {
 
 static bool has_tiles(LLVMValueRef function) {
     igi_each_instruction(i, function) {
-        if (igt_is_call_of(i, IGT_MULTIPLY) || igt_is_call_of(i, IGT_LOAD) ||
-            igt_is_call_of(i, IGT_STORE)) {
+        if (is_multiply(i) || is_load(i) || is_store(i)) {
             return true;
         }
     }

@@ -1,16 +1,17 @@
 /*
  * simdgroup_matrix between the vectoriser and machine code.
  *
- * matrix.c leaves a tile's loads, stores and multiply-adds as calls of the functions below, on the
- * registers that hold the lanes' elements: element 0 of all chunks, then element 1. Once the
- * vectoriser's slots are gone, tiles.c finds the tiles (which registers travel together), and
- * tiles_emit.c gives them rows instead of lanes and makes code of the calls.
+ * matrix.c leaves a tile's loads, stores and multiply-adds as calls of tile_load and so on
+ * (ir/builtins.def), on the registers that hold the lanes' elements: element 0 of all chunks, then
+ * element 1. Once the vectoriser's slots are gone, tiles.c finds the tiles (which registers travel
+ * together), and tiles_emit.c gives them rows instead of lanes and makes code of the calls.
  */
 #ifndef INGOT_COMPILER_TILES_H
 #define INGOT_COMPILER_TILES_H
 
 #include "base/arena.h"
 #include "compiler/cpu/lower/lower.h"
+#include "compiler/ir/builtins.h"
 
 enum {
     IGT_SIDE = 8,          /* rows and columns of a tile */
@@ -18,13 +19,6 @@ enum {
     IGT_MAX_MEMBERS = 256, /* multiply-adds that are emitted together */
     IGT_MAX_OPERANDS = 3,
 };
-
-/* {registers} load(address, stride in elements, is transposed); elements are integers.
- * {registers} multiply(registers of A, of B, of C).
- * store(address, stride, is transposed, registers). */
-#define IGT_LOAD     "__ingot_tile_load"
-#define IGT_MULTIPLY "__ingot_tile_multiply"
-#define IGT_STORE    "__ingot_tile_store"
 
 /* ---- matrix.c: where the elements are -------------------------------------------------------- */
 /* Lane bits b4…b0 hold row 4·b4 + 2·b2 + b1 and columns 4·b3 + 2·b0 + {0, 1}. */
@@ -95,7 +89,6 @@ struct igt_pass {
 /* The tile in these registers. NULL only when memory ran out. */
 struct igt_tile *igt_tile_of(struct igt_pass *pass, const LLVMValueRef *registers);
 struct igt_tile *igt_tile_of_call(struct igt_pass *pass, LLVMValueRef call);
-bool igt_is_call_of(LLVMValueRef instruction, const char *name);
 /* The chain in row and column of the group, or NULL. */
 struct igt_tile *igt_chain_at(const struct igt_group *group, unsigned row, unsigned column);
 /* Does `right` lie beside `left` in memory, row by row? */

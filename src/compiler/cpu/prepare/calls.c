@@ -5,59 +5,14 @@
 #include "compiler/cpu/prepare/prepare.h"
 
 #include "compiler/cpu/vectorise/emit.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/middle/middle.h"
 
 #include <string.h>
 
-enum action { KEEP, DROP, FIRST_OPERAND, ZERO };
-
-static const struct {
-    const char *prefix;
-    enum action action;
-} actions[] = {
-    {"llvm.lifetime.", DROP},
-    {"llvm.assume", DROP},
-    {"llvm.dbg.", DROP},
-    {"llvm.experimental.noalias.scope.decl", DROP},
-    {"llvm.sideeffect", DROP},
-    {"llvm.donothing", DROP},
-    {"llvm.var.annotation", DROP},
-    {"llvm.invariant.start", ZERO},
-    {"llvm.invariant.end", DROP},
-    {"llvm.prefetch", DROP},
-    {"llvm.pseudoprobe", DROP},
-    {"llvm.stackrestore", DROP},
-    {"llvm.stacksave", ZERO},
-    {"llvm.trap", DROP},
-    {"llvm.debugtrap", DROP},
-    {"llvm.ubsantrap", DROP},
-    {"llvm.ptr.annotation", FIRST_OPERAND},
-    {"llvm.annotation", FIRST_OPERAND},
-    {"llvm.expect", FIRST_OPERAND},
-    {"llvm.ssa.copy", FIRST_OPERAND},
-    {"llvm.launder.invariant.group", FIRST_OPERAND},
-    {"llvm.strip.invariant.group", FIRST_OPERAND},
-    {"llvm.arithmetic.fence", FIRST_OPERAND},
-    {"__ingot_staying", FIRST_OPERAND}, /* caches of CPUs are not told */
-    {"llvm.is.constant", ZERO},
-};
-
-static bool starts_with(const char *text, const char *prefix) {
-    return !strncmp(text, prefix, strlen(prefix));
-}
-
 static bool is_call(struct igc_kernel *kernel, LLVMValueRef instruction) {
     (void)kernel;
     return LLVMIsACallInst(instruction) != NULL;
-}
-
-static enum action action_for(const char *name) {
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        if (starts_with(name, actions[i].prefix)) {
-            return actions[i].action;
-        }
-    }
-    return KEEP;
 }
 
 /* ---- arithmetic with overflow ----------------------------------------------------------- */
@@ -77,11 +32,24 @@ static LLVMValueRef intrinsic_overflows(struct igc_kernel *kernel, LLVMOpcode op
 }
 
 /* llvm.{s,u}{add,sub,mul}.with.overflow.*: the users are extractvalues. */
-static bool expand_overflow(struct igc_kernel *kernel, LLVMValueRef call, const char *name) {
-    bool is_signed = name[5] == 's';
-    LLVMOpcode opcode = starts_with(name + 6, "add")   ? LLVMAdd
-                        : starts_with(name + 6, "sub") ? LLVMSub
-                                                       : LLVMMul;
+static bool expand_overflow(struct igc_kernel *kernel, LLVMValueRef call) {
+    bool is_signed = false;
+    LLVMOpcode opcode = LLVMMul;
+    switch (igi_intrinsic_of(call)) {
+    case IGI_LLVM_sadd_with_overflow:
+        is_signed = true; /* fall through */
+    case IGI_LLVM_uadd_with_overflow:
+        opcode = LLVMAdd;
+        break;
+    case IGI_LLVM_ssub_with_overflow:
+        is_signed = true; /* fall through */
+    case IGI_LLVM_usub_with_overflow:
+        opcode = LLVMSub;
+        break;
+    default:
+        is_signed = igi_intrinsic_of(call) == IGI_LLVM_smul_with_overflow;
+        break;
+    }
     LLVMValueRef result, overflows;
     if (LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(call, 0))) != LLVMIntegerTypeKind) {
         return false;
@@ -103,23 +71,15 @@ enum igc_result igv_prepare_calls(struct igc_kernel *kernel) {
     }
     for (size_t i = 0; i < calls.count; i++) {
         LLVMValueRef call = calls.items[i];
-        const char *name = igv_callee_name(call);
-        if (starts_with(name, "llvm.") && strstr(name, ".with.overflow.")) {
-            expand_overflow(kernel, call, name);
-            continue;
-        }
-        switch (action_for(name)) {
-        case KEEP:
-            break;
-        case DROP:
+        unsigned flags = igi_intrinsic_flags_of(call);
+        if (flags & IGI_I_OVERFLOW) {
+            expand_overflow(kernel, call);
+        } else if (flags & IGI_I_NO_RESULT) {
             LLVMInstructionEraseFromParent(call);
-            break;
-        case FIRST_OPERAND:
+        } else if (flags & IGI_I_OPERAND || igi_facts_of(call)->flags & IGI_HINT) {
             igi_replace(call, LLVMGetOperand(call, 0));
-            break;
-        case ZERO:
+        } else if (flags & IGI_I_ZERO) {
             igi_replace(call, LLVMConstNull(LLVMTypeOf(call)));
-            break;
         }
     }
     return calls.count ? IGC_CHANGED : IGC_UNCHANGED;
@@ -146,7 +106,7 @@ static ingot_status check_call(struct igc_kernel *kernel, LLVMValueRef call) {
                        "kernel %s calls %s, which is recursive or could not be inlined", called,
                        name);
     }
-    if (!starts_with(name, "llvm.") && !igv_builtin_find(name)) {
+    if (!igi_is_intrinsic(call) && !igv_lowering_of(igi_builtin_of(call))) {
         return igc_fail_undefined(name, kernel->error);
     }
     return INGOT_OK;

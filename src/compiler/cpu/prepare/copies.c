@@ -7,6 +7,7 @@
  * allow.
  */
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/builtins.h"
 
 #include <string.h>
 
@@ -22,12 +23,7 @@ struct copy {
 
 static bool is_copy(struct igc_kernel *kernel, LLVMValueRef instruction) {
     (void)kernel;
-    if (!LLVMIsACallInst(instruction)) {
-        return false;
-    }
-    const char *name = igv_callee_name(instruction);
-    return !strncmp(name, "llvm.memcpy.", 12) || !strncmp(name, "llvm.memmove.", 13) ||
-           !strncmp(name, "llvm.memset.", 12) || !strncmp(name, "llvm.memcpy.inline.", 19);
+    return igi_intrinsic_flags_of(instruction) & IGI_I_COPIES;
 }
 
 /* The smallest scalar in a type. */
@@ -268,14 +264,14 @@ static void write_loop(struct igc_kernel *kernel, const struct copy *copy, LLVMV
 }
 
 static void expand(struct igc_kernel *kernel, LLVMValueRef call) {
-    const char *name = igv_callee_name(call);
-    bool set = !strncmp(name, "llvm.memset.", 12);
+    enum igi_intrinsic intrinsic = igi_intrinsic_of(call);
+    bool set = intrinsic == IGI_LLVM_memset || intrinsic == IGI_LLVM_memset_inline;
     struct copy copy = {.call = call,
                         .to = LLVMGetOperand(call, 0),
                         .from = set ? NULL : LLVMGetOperand(call, 1),
                         .value = set ? LLVMGetOperand(call, 1) : NULL,
                         .length = LLVMGetOperand(call, 2),
-                        .overlaps = !strncmp(name, "llvm.memmove.", 13)};
+                        .overlaps = intrinsic == IGI_LLVM_memmove};
     copy.width = width_for(kernel, &copy);
     LLVMPositionBuilderBefore(kernel->builder, call);
     if (!LLVMIsAConstantInt(copy.length)) {

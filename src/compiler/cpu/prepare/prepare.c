@@ -33,12 +33,6 @@ void igv_copy_metadata(struct igc_kernel *kernel, LLVMValueRef from, LLVMValueRe
     LLVMSetVolatile(to, LLVMGetVolatile(from));
 }
 
-const char *igv_callee_name(LLVMValueRef call) {
-    size_t length;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    return callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-}
-
 LLVMValueRef igv_earlier_incoming(LLVMValueRef phi, LLVMBasicBlockRef block) {
     for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
         if (LLVMGetIncomingBlock(phi, i) == block) {

@@ -12,8 +12,6 @@ bool igv_is_aggregate(LLVMTypeRef type); /* a struct or an array */
 bool igv_is_vector(LLVMTypeRef type);
 /* What aliasing knows of the whole access holds for its pieces. */
 void igv_copy_metadata(struct igc_kernel *kernel, LLVMValueRef from, LLVMValueRef to);
-/* The name of what a call calls, "" for anything but a function. */
-const char *igv_callee_name(LLVMValueRef call);
 /* What the phi already takes from the block, or NULL. A switch may give a phi several entries
  * for one block, and these must agree. */
 LLVMValueRef igv_earlier_incoming(LLVMValueRef phi, LLVMBasicBlockRef block);

@@ -4,6 +4,7 @@
  * insertelement, which the scalarizer knows.
  */
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/builtins.h"
 
 #include <string.h>
 
@@ -169,27 +170,30 @@ static void split_access(struct igc_kernel *kernel, LLVMValueRef access) {
 
 /* ---- reductions ---------------------------------------------------------------------------- */
 static const struct {
-    const char *name;
-    LLVMOpcode opcode;     /* or 0: */
-    const char *intrinsic; /* of two operands */
+    enum igi_intrinsic reduction;
+    LLVMOpcode opcode;            /* or 0: */
+    enum igi_intrinsic intrinsic; /* of two operands */
     bool has_start;
 } reductions[] = {
-    {"fadd.", LLVMFAdd, NULL, true},         {"fmul.", LLVMFMul, NULL, true},
-    {"add.", LLVMAdd, NULL, false},          {"mul.", LLVMMul, NULL, false},
-    {"and.", LLVMAnd, NULL, false},          {"or.", LLVMOr, NULL, false},
-    {"xor.", LLVMXor, NULL, false},          {"smax.", 0, "llvm.smax", false},
-    {"smin.", 0, "llvm.smin", false},        {"umax.", 0, "llvm.umax", false},
-    {"umin.", 0, "llvm.umin", false},        {"fmax.", 0, "llvm.maxnum", false},
-    {"fmin.", 0, "llvm.minnum", false},      {"fmaximum.", 0, "llvm.maximum", false},
-    {"fminimum.", 0, "llvm.minimum", false},
+    {IGI_LLVM_vector_reduce_fadd, LLVMFAdd, IGI_NO_INTRINSIC, true},
+    {IGI_LLVM_vector_reduce_fmul, LLVMFMul, IGI_NO_INTRINSIC, true},
+    {IGI_LLVM_vector_reduce_add, LLVMAdd, IGI_NO_INTRINSIC, false},
+    {IGI_LLVM_vector_reduce_mul, LLVMMul, IGI_NO_INTRINSIC, false},
+    {IGI_LLVM_vector_reduce_and, LLVMAnd, IGI_NO_INTRINSIC, false},
+    {IGI_LLVM_vector_reduce_or, LLVMOr, IGI_NO_INTRINSIC, false},
+    {IGI_LLVM_vector_reduce_xor, LLVMXor, IGI_NO_INTRINSIC, false},
+    {IGI_LLVM_vector_reduce_smax, 0, IGI_LLVM_smax, false},
+    {IGI_LLVM_vector_reduce_smin, 0, IGI_LLVM_smin, false},
+    {IGI_LLVM_vector_reduce_umax, 0, IGI_LLVM_umax, false},
+    {IGI_LLVM_vector_reduce_umin, 0, IGI_LLVM_umin, false},
+    {IGI_LLVM_vector_reduce_fmax, 0, IGI_LLVM_maxnum, false},
+    {IGI_LLVM_vector_reduce_fmin, 0, IGI_LLVM_minnum, false},
+    {IGI_LLVM_vector_reduce_fmaximum, 0, IGI_LLVM_maximum, false},
+    {IGI_LLVM_vector_reduce_fminimum, 0, IGI_LLVM_minimum, false},
 };
-
-#define REDUCE "llvm.vector.reduce."
-
 static bool is_reduction(struct igc_kernel *kernel, LLVMValueRef instruction) {
     (void)kernel;
-    return LLVMIsACallInst(instruction) &&
-           !strncmp(igv_callee_name(instruction), REDUCE, strlen(REDUCE));
+    return igi_intrinsic_flags_of(instruction) & IGI_I_REDUCES;
 }
 
 static LLVMValueRef combine(struct igc_kernel *kernel, size_t which, LLVMValueRef a, LLVMValueRef b,
@@ -201,9 +205,8 @@ static LLVMValueRef combine(struct igc_kernel *kernel, size_t which, LLVMValueRe
         }
         return result;
     }
-    const char *name = reductions[which].intrinsic;
     LLVMTypeRef type = LLVMTypeOf(a);
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    unsigned id = igi_intrinsic_id(reductions[which].intrinsic);
     LLVMValueRef function = LLVMGetIntrinsicDeclaration(kernel->module, id, &type, 1);
     LLVMValueRef operands[2] = {a, b};
     return LLVMBuildCall2(kernel->builder, LLVMIntrinsicGetType(kernel->context, id, &type, 1),
@@ -211,9 +214,9 @@ static LLVMValueRef combine(struct igc_kernel *kernel, size_t which, LLVMValueRe
 }
 
 static void reduce(struct igc_kernel *kernel, LLVMValueRef call) {
-    const char *name = igv_callee_name(call) + strlen(REDUCE);
+    enum igi_intrinsic reduction = igi_intrinsic_of(call);
     size_t which = 0, count = sizeof reductions / sizeof *reductions;
-    while (which < count && strncmp(name, reductions[which].name, strlen(reductions[which].name))) {
+    while (which < count && reductions[which].reduction != reduction) {
         which++;
     }
     if (which == count) {

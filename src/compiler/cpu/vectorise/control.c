@@ -13,6 +13,7 @@
  * iteration begins, OR-ed and blended on edges.
  */
 #include "compiler/cpu/vectorise/state.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 /* ---- bit sets of blocks -------------------------------------------------------------------------
@@ -95,11 +96,8 @@ static bool needs_guard_for(struct igv_emit *emit, LLVMValueRef instruction) {
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg:
         return true;
-    case LLVMCall: {
-        size_t length;
-        const char *name = LLVMGetValueName2(LLVMGetCalledValue(instruction), &length);
-        return strncmp(name, "llvm.", 5) != 0 || strncmp(name, "llvm.trap", 9) == 0;
-    }
+    case LLVMCall:
+        return !igi_is_intrinsic(instruction) || igi_intrinsic_of(instruction) == IGI_LLVM_trap;
     default:
         return false;
     }

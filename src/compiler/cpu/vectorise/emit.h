@@ -10,6 +10,7 @@
 
 #include "compiler/analysis/analysis.h"
 #include "compiler/cpu/vectorise/vectorise.h"
+#include "compiler/ir/builtins.h"
 
 enum igv_shape { IGV_UNIFORM, IGV_LINEAR, IGV_VARYING };
 
@@ -84,29 +85,16 @@ void igv_for_each_lane(struct igv_emit *emit,
 /* Stores the chunks to a stack array [32 x T] and loads element `lane` (any i32). */
 LLVMValueRef igv_extract(struct igv_emit *emit, LLVMValueRef value, LLVMValueRef lane);
 
-/* ---- the table of built-ins (compiler/lower/builtins.c) --------------------------------- */
-enum igv_builtin_flags {
-    IGV_RESULT_UNIFORM = 1,  /* whatever the operands' shapes are */
-    IGV_RESULT_VARYING = 2,  /* likewise */
-    IGV_RESULT_OPERANDS = 4, /* uniform if all operands are, else varying */
-    IGV_RESULT_CUSTOM = 8,   /* `shape` decides */
-    IGV_SIDE_EFFECTS = 16,   /* not to be run when no lane is active */
-    IGV_USES_MASK = 32,      /* the result depends on which lanes are active */
-    IGV_BARRIER = 64,
-    IGV_RESULT_EITHER = 128, /* uniform if at least one operand is, else varying */
-};
-
-struct igv_builtin {
-    const char *name; /* "__ingot_simd_sum_f32" */
-    unsigned flags;
-    /* For IGV_RESULT_CUSTOM: shape, stride (linear) and known alignment of lane 0's scalar as
-     * a power of two's exponent. */
+/* ---- code for built-ins (compiler/cpu/lower/builtins.c) --------------------------------- */
+struct igv_lowering {
+    void (*lower)(struct igv_emit *emit, LLVMValueRef call);
+    /* Where the result may grow from lane to lane, or NULL: its shape, stride (linear) and known
+     * alignment of lane 0's scalar as a power of two's exponent. */
     enum igv_shape (*shape)(const struct igv_request *request, LLVMValueRef call, long *stride,
                             unsigned *align_log2);
-    void (*lower)(struct igv_emit *emit, LLVMValueRef call);
 };
 
-const struct igv_builtin *igv_builtin_find(const char *name); /* NULL if unknown */
+const struct igv_lowering *igv_lowering_of(enum igi_builtin builtin); /* NULL: there is none */
 
 /* The shapes of a kernel's values, with the built-ins as the table says. */
 ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *request,

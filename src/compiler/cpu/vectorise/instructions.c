@@ -5,6 +5,7 @@
  * built-ins in compiler/lower/.
  */
 #include "compiler/cpu/vectorise/state.h"
+#include "compiler/ir/builtins.h"
 
 static void copy_flags(LLVMValueRef from, LLVMValueRef to) {
     if (LLVMIsAInstruction(to) && LLVMCanValueUseFastMathFlags(from) &&
@@ -285,65 +286,26 @@ static bool emit_count_compare(struct igv_emit *emit, LLVMValueRef instruction) 
 /* ---- calls
  * ---------------------------------------------------------------------------------------- */
 
-static bool starts_with(const char *text, const char *prefix) {
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool is_ignored_intrinsic(const char *name) {
-    static const char *const ignored[] = {
-        "llvm.lifetime.",      "llvm.dbg.",       "llvm.assume",
-        "llvm.donothing",      "llvm.sideeffect", "llvm.experimental.noalias.scope.decl",
-        "llvm.var.annotation", "llvm.invariant.", "llvm.pseudoprobe",
-    };
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
-        if (starts_with(name, ignored[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Which types an intrinsic is overloaded on, beyond its result. */
-static unsigned overload_types(const char *name, LLVMTypeRef result, LLVMTypeRef operand,
+static unsigned overload_types(unsigned flags, LLVMTypeRef result, LLVMTypeRef operand,
                                LLVMTypeRef second, LLVMTypeRef types[2]) {
-    types[0] = result;
-    if (starts_with(name, "llvm.is.fpclass")) {
-        types[0] = operand;
-        return 1;
-    }
-    if (starts_with(name, "llvm.fptosi.sat") || starts_with(name, "llvm.fptoui.sat") ||
-        starts_with(name, "llvm.lrint") || starts_with(name, "llvm.llrint") ||
-        starts_with(name, "llvm.lround") || starts_with(name, "llvm.llround") ||
-        starts_with(name, "llvm.scmp") || starts_with(name, "llvm.ucmp")) {
-        types[1] = operand;
-        return 2;
-    }
-    if (starts_with(name, "llvm.ldexp") || starts_with(name, "llvm.powi")) {
-        types[1] = second;
-        return 2;
-    }
-    return 1;
+    types[0] = flags & IGI_I_BY_OPERAND_TYPE ? operand : result;
+    types[1] = flags & IGI_I_BY_RESULT_AND_OPERAND ? operand : second;
+    return flags & (IGI_I_BY_RESULT_AND_OPERAND | IGI_I_BY_RESULT_AND_SECOND) ? 2 : 1;
 }
 
-static bool is_immediate(const char *name, int position) {
-    if (position != 1) {
-        return false;
-    }
-    return starts_with(name, "llvm.ctlz") || starts_with(name, "llvm.cttz") ||
-           starts_with(name, "llvm.abs.") || starts_with(name, "llvm.is.fpclass") ||
-           starts_with(name, "llvm.powi");
-}
-
-static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, const char *name,
-                                      bool vector, unsigned chunk) {
+static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, bool vector,
+                                      unsigned chunk) {
+    const enum igi_intrinsic intrinsic = igi_intrinsic_of(call);
+    const unsigned flags = igi_intrinsic_flags(intrinsic);
     LLVMTypeRef original = LLVMTypeOf(call);
     LLVMValueRef args[8] = {NULL};
     int count = (int)LLVMGetNumArgOperands(call);
-    bool keeps_half = starts_with(name, "llvm.is.fpclass");
+    bool keeps_half = intrinsic == IGI_LLVM_is_fpclass;
     for (int i = 0; i < count && i < 8; i++) {
         LLVMValueRef operand = LLVMGetOperand(call, (unsigned)i);
-        if (is_immediate(name, i)) {
-            args[i] = starts_with(name, "llvm.powi") ? igv_scalar(emit, operand) : operand;
+        if (i == 1 && flags & IGI_I_SECOND_IMMEDIATE) {
+            args[i] = intrinsic == IGI_LLVM_powi ? igv_scalar(emit, operand) : operand;
             continue;
         }
         args[i] = vector ? igv_vector(emit, operand, chunk) : igv_scalar(emit, operand);
@@ -355,7 +317,7 @@ static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, 
     LLVMTypeRef result = igv_is_small_float(original) ? emit->f32 : original;
     result = result_type(emit, result, vector);
     LLVMTypeRef types[2];
-    unsigned type_count = overload_types(name, result, LLVMTypeOf(args[0]),
+    unsigned type_count = overload_types(flags, result, LLVMTypeOf(args[0]),
                                          count > 1 ? LLVMTypeOf(args[1]) : NULL, types);
     unsigned id = LLVMGetIntrinsicID(LLVMGetCalledValue(call));
     if (!LLVMIntrinsicIsOverloaded(id)) {
@@ -368,46 +330,45 @@ static LLVMValueRef rebuild_intrinsic(struct igv_emit *emit, LLVMValueRef call, 
     return igv_narrow_float(emit, value, original);
 }
 
-static void emit_intrinsic(struct igv_emit *emit, LLVMValueRef call, const char *name) {
-    if (is_ignored_intrinsic(name)) {
+static void emit_intrinsic(struct igv_emit *emit, LLVMValueRef call) {
+    const unsigned flags = igi_intrinsic_flags_of(call);
+    if (flags & IGI_I_INFORMS) {
         return;
     }
-    if (starts_with(name, "llvm.trap") || starts_with(name, "llvm.debugtrap") ||
-        starts_with(name, "llvm.ubsantrap")) {
+    if (flags & IGI_I_TRAPS) {
         LLVMValueRef reason = LLVMBuildGlobalStringPtr(emit->builder, "the kernel trapped", "");
         igv_call_service(emit, offsetof(struct ingot_cpu_services, trap),
                          LLVMVoidTypeInContext(emit->context), &reason, 1);
         return;
     }
     if (igv_exact_shape(emit, call, NULL) != IGV_V_VARYING) {
-        igv_define_scalar(emit, call, rebuild_intrinsic(emit, call, name, false, 0));
+        igv_define_scalar(emit, call, rebuild_intrinsic(emit, call, false, 0));
         return;
     }
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
-        igv_define_vector(emit, call, chunk, rebuild_intrinsic(emit, call, name, true, chunk));
+        igv_define_vector(emit, call, chunk, rebuild_intrinsic(emit, call, true, chunk));
     }
 }
 
 static void emit_call(struct igv_emit *emit, LLVMValueRef call) {
-    size_t length = 0;
-    LLVMValueRef callee = LLVMGetCalledValue(call);
-    const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-    if (starts_with(name, "llvm.")) {
-        emit_intrinsic(emit, call, name);
+    if (igi_is_intrinsic(call)) {
+        emit_intrinsic(emit, call);
         return;
     }
-    const struct igv_builtin *builtin = igv_builtin_find(name);
-    if (!builtin) {
-        ig_fail(emit->error, INGOT_COMPILE_ERROR, "call of \"%s\", which is not defined", name);
+    const enum igi_builtin builtin = igi_builtin_of(call);
+    const struct igv_lowering *lowering = igv_lowering_of(builtin);
+    if (!lowering) {
+        ig_fail(emit->error, INGOT_COMPILE_ERROR, "call of \"%s\", which is not defined",
+                igi_callee_text(call));
         return;
     }
     if (igv_is_emitted(emit, call)) {
         return;
     }
-    if (builtin->flags & IGV_BARRIER) {
+    if (igi_facts(builtin)->flags & IGI_BARRIER) {
         emit->state->has_barriers = true;
     }
-    builtin->lower(emit, call);
+    lowering->lower(emit, call);
 }
 
 static bool is_atomic(LLVMValueRef instruction) {

@@ -14,6 +14,7 @@
  * that is not used otherwise; or vector by vector, when a check finds the lanes of each in a row.
  */
 #include "compiler/cpu/vectorise/state.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 
 #define MAX_STRIDE  16
@@ -58,11 +59,8 @@ static bool touches_memory(LLVMValueRef instruction) {
     case LLVMAtomicCmpXchg:
     case LLVMFence:
         return true;
-    case LLVMCall: {
-        size_t length;
-        const char *name = LLVMGetValueName2(LLVMGetCalledValue(instruction), &length);
-        return strncmp(name, "llvm.", 5) != 0;
-    }
+    case LLVMCall:
+        return !igi_is_intrinsic(instruction);
     default:
         return false;
     }

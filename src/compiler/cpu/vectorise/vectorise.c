@@ -163,19 +163,17 @@ static void emit_function(struct igv_emit *emit) {
 }
 
 static struct igv_call_shape call_shape(const void *context, LLVMValueRef call) {
-    const struct igv_builtin *builtin = igv_builtin_find(igi_callee_text(call));
-    struct igv_call_shape result = {IGV_CALL_VARYING, 0, 0};
-    if (!builtin) {
-        return result;
-    }
-    if (builtin->flags & IGV_RESULT_UNIFORM) {
-        result.rule = IGV_CALL_UNIFORM;
-    } else if (builtin->flags & IGV_RESULT_OPERANDS) {
-        result.rule = IGV_CALL_BY_OPERANDS;
-    } else if (builtin->flags & IGV_RESULT_EITHER) {
-        result.rule = IGV_CALL_BY_AN_OPERAND;
-    } else if (builtin->flags & IGV_RESULT_CUSTOM && builtin->shape) {
-        enum igv_shape shape = builtin->shape(context, call, &result.stride, &result.align_log2);
+    static const enum igv_call_rule rules[] = {
+        [IGI_RESULT_NOTHING] = IGV_CALL_UNIFORM,   [IGI_RESULT_GROUP] = IGV_CALL_BY_OPERANDS,
+        [IGI_RESULT_SIMDGROUP] = IGV_CALL_UNIFORM, [IGI_RESULT_SHUFFLED] = IGV_CALL_BY_AN_OPERAND,
+        [IGI_RESULT_LANE] = IGV_CALL_VARYING,      [IGI_RESULT_THREAD] = IGV_CALL_VARYING,
+        [IGI_RESULT_OPERAND] = IGV_CALL_VARYING,   [IGI_RESULT_VARYING] = IGV_CALL_VARYING,
+    };
+    const enum igi_builtin builtin = igi_builtin_of(call);
+    const struct igv_lowering *lowering = igv_lowering_of(builtin);
+    struct igv_call_shape result = {rules[igi_facts(builtin)->result], 0, 0};
+    if (lowering && lowering->shape) {
+        enum igv_shape shape = lowering->shape(context, call, &result.stride, &result.align_log2);
         result.rule = shape == IGV_UNIFORM  ? IGV_CALL_UNIFORM
                       : shape == IGV_LINEAR ? IGV_CALL_LINEAR
                                             : IGV_CALL_VARYING;
