@@ -1,6 +1,7 @@
 /*
  * The functions that Metal's library ends in: what the prelude calls and the back ends
- * implement. This is the whole contract between MSL headers and code generation.
+ * implement. This is the whole contract between MSL headers and code generation. The table of
+ * built-ins, src/compiler/ir/builtins.def, is its source.
  *
  * All take and return scalars (or pointers) by value. In clang's SYCL device mode every
  * function is convergent already. "uniform": the result is the same in all active lanes.
@@ -16,6 +17,7 @@ typedef unsigned int __ingot_u32;
 typedef unsigned long __ingot_u64;
 
 extern "C" {
+/* ---- from src/compiler/ir/builtins.def, by tools/language-tables ---- */
 /* ---- arguments: `ordinal` counts the kernel's parameters, built-ins included -------- */
 /* Reflection. One call per non-built-in parameter at the top of a kernel; all operands are
  * constants, except `active`, which folds to one once function constants have values.
@@ -43,16 +45,18 @@ __ingot_threadgroup char *__ingot_arg_threadgroup(__ingot_u32 ordinal) __ingot_p
 /* ---- positions; dim 0, 1, 2 ---------------------------------------------------------- */
 __ingot_u32 __ingot_thread_position_in_grid(__ingot_u32 dim) __ingot_pure;
 __ingot_u32 __ingot_thread_position_in_threadgroup(__ingot_u32 dim) __ingot_pure;
-__ingot_u32 __ingot_threadgroup_position_in_grid(__ingot_u32 dim) __ingot_pure;     /* uniform */
-__ingot_u32 __ingot_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure;          /* uniform */
-__ingot_u32 __ingot_dispatch_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure; /* uniform */
-__ingot_u32 __ingot_threads_per_grid(__ingot_u32 dim) __ingot_pure;                 /* uniform */
-__ingot_u32 __ingot_threadgroups_per_grid(__ingot_u32 dim) __ingot_pure;            /* uniform */
 __ingot_u32 __ingot_thread_index_in_threadgroup(void) __ingot_pure;
-__ingot_u32 __ingot_thread_index_in_simdgroup(void) __ingot_pure;           /* the lane: 0 … 31 */
-__ingot_u32 __ingot_simdgroup_index_in_threadgroup(void) __ingot_pure;      /* uniform */
-__ingot_u32 __ingot_simdgroups_per_threadgroup(void) __ingot_pure;          /* uniform */
-__ingot_u32 __ingot_dispatch_simdgroups_per_threadgroup(void) __ingot_pure; /* uniform */
+/* The lane: 0 … 31. */
+__ingot_u32 __ingot_thread_index_in_simdgroup(void) __ingot_pure;
+/* These are uniform. */
+__ingot_u32 __ingot_threadgroup_position_in_grid(__ingot_u32 dim) __ingot_pure;
+__ingot_u32 __ingot_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure;
+__ingot_u32 __ingot_dispatch_threads_per_threadgroup(__ingot_u32 dim) __ingot_pure;
+__ingot_u32 __ingot_threads_per_grid(__ingot_u32 dim) __ingot_pure;
+__ingot_u32 __ingot_threadgroups_per_grid(__ingot_u32 dim) __ingot_pure;
+__ingot_u32 __ingot_simdgroup_index_in_threadgroup(void) __ingot_pure;
+__ingot_u32 __ingot_simdgroups_per_threadgroup(void) __ingot_pure;
+__ingot_u32 __ingot_dispatch_simdgroups_per_threadgroup(void) __ingot_pure;
 /* Quad-group indices follow from the lane: lane & 3, index_in_threadgroup >> 2, … */
 
 /* ---- synchronisation ------------------------------------------------------------------ */
@@ -71,17 +75,26 @@ float __ingot_simd_shuffle_f32(float x, __ingot_u32 lane);
 __ingot_u32 __ingot_simd_ballot(bool p);
 /* Reductions (uniform), in the order of a halving tree: lane i with i+16, then i+8, … ,
  * inactive lanes counting as the identity. min and max of f32 ignore NaNs. */
-#define __INGOT_SIMD_REDUCE(op)                                                                    \
-    float __ingot_simd_##op##_f32(float x);                                                        \
-    int __ingot_simd_##op##_i32(int x);                                                            \
-    __ingot_u32 __ingot_simd_##op##_u32(__ingot_u32 x);                                            \
-    long __ingot_simd_##op##_i64(long x);                                                          \
-    __ingot_u64 __ingot_simd_##op##_u64(__ingot_u64 x);
-__INGOT_SIMD_REDUCE(sum)
-__INGOT_SIMD_REDUCE(product)
-__INGOT_SIMD_REDUCE(min)
-__INGOT_SIMD_REDUCE(max)
-#undef __INGOT_SIMD_REDUCE
+float __ingot_simd_sum_f32(float x);
+int __ingot_simd_sum_i32(int x);
+__ingot_u32 __ingot_simd_sum_u32(__ingot_u32 x);
+long __ingot_simd_sum_i64(long x);
+__ingot_u64 __ingot_simd_sum_u64(__ingot_u64 x);
+float __ingot_simd_product_f32(float x);
+int __ingot_simd_product_i32(int x);
+__ingot_u32 __ingot_simd_product_u32(__ingot_u32 x);
+long __ingot_simd_product_i64(long x);
+__ingot_u64 __ingot_simd_product_u64(__ingot_u64 x);
+float __ingot_simd_min_f32(float x);
+int __ingot_simd_min_i32(int x);
+__ingot_u32 __ingot_simd_min_u32(__ingot_u32 x);
+long __ingot_simd_min_i64(long x);
+__ingot_u64 __ingot_simd_min_u64(__ingot_u64 x);
+float __ingot_simd_max_f32(float x);
+int __ingot_simd_max_i32(int x);
+__ingot_u32 __ingot_simd_max_u32(__ingot_u32 x);
+long __ingot_simd_max_i64(long x);
+__ingot_u64 __ingot_simd_max_u64(__ingot_u64 x);
 __ingot_u32 __ingot_simd_and_u32(__ingot_u32 x);
 __ingot_u32 __ingot_simd_or_u32(__ingot_u32 x);
 __ingot_u32 __ingot_simd_xor_u32(__ingot_u32 x);
@@ -89,15 +102,18 @@ __ingot_u64 __ingot_simd_and_u64(__ingot_u64 x);
 __ingot_u64 __ingot_simd_or_u64(__ingot_u64 x);
 __ingot_u64 __ingot_simd_xor_u64(__ingot_u64 x);
 /* Prefix over the active lanes below (exclusive) or up to (inclusive) the own lane. */
-#define __INGOT_SIMD_SCAN(op)                                                                      \
-    float __ingot_simd_prefix_##op##_f32(float x);                                                 \
-    __ingot_u32 __ingot_simd_prefix_##op##_u32(__ingot_u32 x);                                     \
-    __ingot_u64 __ingot_simd_prefix_##op##_u64(__ingot_u64 x);
-__INGOT_SIMD_SCAN(inclusive_sum)
-__INGOT_SIMD_SCAN(exclusive_sum)
-__INGOT_SIMD_SCAN(inclusive_product)
-__INGOT_SIMD_SCAN(exclusive_product)
-#undef __INGOT_SIMD_SCAN
+float __ingot_simd_prefix_inclusive_sum_f32(float x);
+__ingot_u32 __ingot_simd_prefix_inclusive_sum_u32(__ingot_u32 x);
+__ingot_u64 __ingot_simd_prefix_inclusive_sum_u64(__ingot_u64 x);
+float __ingot_simd_prefix_exclusive_sum_f32(float x);
+__ingot_u32 __ingot_simd_prefix_exclusive_sum_u32(__ingot_u32 x);
+__ingot_u64 __ingot_simd_prefix_exclusive_sum_u64(__ingot_u64 x);
+float __ingot_simd_prefix_inclusive_product_f32(float x);
+__ingot_u32 __ingot_simd_prefix_inclusive_product_u32(__ingot_u32 x);
+__ingot_u64 __ingot_simd_prefix_inclusive_product_u64(__ingot_u64 x);
+float __ingot_simd_prefix_exclusive_product_f32(float x);
+__ingot_u32 __ingot_simd_prefix_exclusive_product_u32(__ingot_u32 x);
+__ingot_u64 __ingot_simd_prefix_exclusive_product_u64(__ingot_u64 x);
 
 /* ---- simdgroup_matrix: 8×8, two elements per lane in Apple's layout ------------------------ */
 /* Lane bits b4…b0: row 4·b4 + 2·b2 + b1, columns 4·b3 + 2·b0 + {0, 1}. Element `which` (a
@@ -105,16 +121,27 @@ __INGOT_SIMD_SCAN(exclusive_product)
 float __ingot_simdgroup_mma(float a0, float a1, float b0, float b1, float c, __ingot_u32 which);
 /* Element `which` of this lane of the tile at p: M[row][col] is p[row * stride + col], or
  * p[col * stride + row] when transpose (a constant) is true. p, stride: uniform. */
-#define __INGOT_SIMDGROUP_LOAD(suffix, space, T)                                                   \
-    T __ingot_simdgroup_load_##suffix(const space T *p, __ingot_u64 stride, bool transpose,        \
-                                      __ingot_u32 which);                                          \
-    void __ingot_simdgroup_store_##suffix(space T *p, __ingot_u64 stride, bool transpose, T e0,    \
-                                          T e1);
-__INGOT_SIMDGROUP_LOAD(device_b32, __ingot_device, __ingot_u32)
-__INGOT_SIMDGROUP_LOAD(device_b16, __ingot_device, unsigned short)
-__INGOT_SIMDGROUP_LOAD(threadgroup_b32, __ingot_threadgroup, __ingot_u32)
-__INGOT_SIMDGROUP_LOAD(threadgroup_b16, __ingot_threadgroup, unsigned short)
-#undef __INGOT_SIMDGROUP_LOAD
+__ingot_u32 __ingot_simdgroup_load_device_b32(const __ingot_device __ingot_u32 *p,
+                                              __ingot_u64 stride, bool transpose,
+                                              __ingot_u32 which);
+unsigned short __ingot_simdgroup_load_device_b16(const __ingot_device unsigned short *p,
+                                                 __ingot_u64 stride, bool transpose,
+                                                 __ingot_u32 which);
+__ingot_u32 __ingot_simdgroup_load_threadgroup_b32(const __ingot_threadgroup __ingot_u32 *p,
+                                                   __ingot_u64 stride, bool transpose,
+                                                   __ingot_u32 which);
+unsigned short __ingot_simdgroup_load_threadgroup_b16(const __ingot_threadgroup unsigned short *p,
+                                                      __ingot_u64 stride, bool transpose,
+                                                      __ingot_u32 which);
+void __ingot_simdgroup_store_device_b32(__ingot_device __ingot_u32 *p, __ingot_u64 stride,
+                                        bool transpose, __ingot_u32 e0, __ingot_u32 e1);
+void __ingot_simdgroup_store_device_b16(__ingot_device unsigned short *p, __ingot_u64 stride,
+                                        bool transpose, unsigned short e0, unsigned short e1);
+void __ingot_simdgroup_store_threadgroup_b32(__ingot_threadgroup __ingot_u32 *p, __ingot_u64 stride,
+                                             bool transpose, __ingot_u32 e0, __ingot_u32 e1);
+void __ingot_simdgroup_store_threadgroup_b16(__ingot_threadgroup unsigned short *p,
+                                             __ingot_u64 stride, bool transpose, unsigned short e0,
+                                             unsigned short e1);
 
 /* ---- the rest ------------------------------------------------------------------------------- */
 /* True when the default (neither precise:: nor fast::) maths is the fast one; a constant
@@ -135,6 +162,8 @@ const __ingot_device char *__ingot_staying(const __ingot_device char *p) __ingot
 void __ingot_streaming(void);
 /* os_log: args are `count` 8-byte slots in thread memory, see ingot_cpu_services.log. */
 void __ingot_log(__ingot_u32 level, const char *format, __ingot_u32 count, const __ingot_u64 *args);
+
+/* ---- end ---- */
 }
 /* Atomics need no built-ins: the prelude uses clang's __atomic_* on address-space pointers,
  * which arrive as LLVM atomic instructions. fma, sqrt, floor, ceil, trunc, rint, fabs,
