@@ -114,6 +114,7 @@ format: setup
 	tools/format
 	tools/language-tables
 	tools/ops-table $(BUILD)
+	tools/pass-tables $(BUILD)
 	tools/command-docs tables $(BUILD)/bin
 
 lint: build
@@ -121,6 +122,7 @@ lint: build
 	tools/check-layers
 	tools/language-tables --check
 	tools/ops-table --check $(BUILD)
+	tools/pass-tables --check $(BUILD)
 	tools/command-docs tables $(BUILD)/bin --check
 	tools/check-docs
 	@if [ -x $(BUILD)/venv/bin/ruff ]; then $(BUILD)/venv/bin/ruff check --no-cache .; \
