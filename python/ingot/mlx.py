@@ -336,20 +336,22 @@ def metal_kernel(
 ) -> MetalKernel:
     """A kernel from the body of a Metal function, as mx.fast.metal_kernel makes it.
 
-    name: a name for the kernel.
-    input_names, output_names: the parameters' names in the generated signature. `x_shape`,
-        `x_strides` and `x_ndim` of an input x are parameters too where the source mentions them,
-        and so are Metal's attributes, such as thread_position_in_grid.
-    source: the function's body.
-    header: source that goes before the function.
-    ensure_row_contiguous: copy inputs that are not row-contiguous before the kernel runs.
-    atomic_outputs: declare the outputs as `device atomic<T> *`.
-    compile_options: {"math_mode": "safe" | "relaxed" | "fast"}.
+        double = ingot.metal_kernel("double", ["x"], ["y"],
+                                    "uint i = thread_position_in_grid.x; y[i] = x[i] + x[i];")
+        [y] = double(inputs=[x], output_shapes=[x.shape], output_dtypes=[x.dtype],
+                     grid=(x.size, 1, 1), threadgroup=(256, 1, 1))
 
-    >>> double = ingot.metal_kernel("double", ["x"], ["y"],
-    ...     "uint i = thread_position_in_grid.x; y[i] = x[i] + x[i];")
-    >>> [y] = double(inputs=[x], output_shapes=[x.shape], output_dtypes=[x.dtype],
-    ...              grid=(x.size, 1, 1), threadgroup=(256, 1, 1))
+    Args:
+        name: a name for the kernel.
+        input_names: the inputs' names in the generated signature. `x_shape`, `x_strides` and `x_ndim` of an input x
+            are parameters too where the source mentions them, and so are Metal's attributes, such as
+            thread_position_in_grid.
+        output_names: the outputs' names.
+        source: the function's body.
+        header: source that goes before the function.
+        ensure_row_contiguous: copy inputs that are not row-contiguous before the kernel runs.
+        atomic_outputs: declare the outputs as `device atomic<T> *`.
+        compile_options: {"math_mode": "safe" | "relaxed" | "fast"}.
     """
     return MetalKernel(
         name,

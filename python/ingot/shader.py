@@ -119,10 +119,10 @@ def compile_shader(
 ):
     """Compiles Metal Shading Language and returns a ShaderLibrary whose attributes are the kernels.
 
-    >>> lib = ingot.compile_shader('''
-    ... kernel void axpy(device float* y, device const float* x, constant float& a,
-    ...                  uint i [[thread_position_in_grid]]) { y[i] += a * x[i]; }''')
-    >>> lib.axpy(y, x, 2.0)
+        lib = ingot.compile_shader('''
+        kernel void axpy(device float* y, device const float* x, constant float& a,
+                         uint i [[thread_position_in_grid]]) { y[i] += a * x[i]; }''')
+        lib.axpy(y, x, 2.0)
 
     A call takes its arguments in the order of the buffers: torch tensors, NumPy arrays and whatever has DLPack or
     the array interface, bound where they lie; numbers; lists of numbers; lists of tensors, as an argument buffer of

@@ -117,7 +117,8 @@ def page(title: str, path: str, text: str, link) -> str:
     out = [f"# {title}", "", prose(head, link), "", f"This page is generated from `{path}`.", ""]
     for entry in entries_of(lines[at:]):
         if isinstance(entry, str):
-            out += [f"## {entry[:1].upper()}{entry[1:]}", ""]
+            is_name = re.match(r"\w*[_(:]|\w+:", entry)  # of an operation: stays as it is
+            out += [f"## {entry if is_name else entry[:1].upper() + entry[1:]}", ""]
             continue
         names = entry.names()
         if names:

@@ -6,7 +6,7 @@ made by mkdocstrings from the pages below. Nothing is written to docs/. A link t
 """
 from __future__ import annotations
 
-import importlib.util
+import os
 import posixpath
 import re
 import sys
@@ -16,28 +16,14 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location("ingot_site_headers", Path(__file__).with_name("headers.py"))
-headers = importlib.util.module_from_spec(spec)
-sys.modules[spec.name] = headers  # dataclasses look their module up
-spec.loader.exec_module(headers)
+sys.path.insert(0, str(Path(__file__).parent))
+import headers  # noqa: E402
+import python_api  # noqa: E402
 
 LINK = re.compile(r"(\]\()(?!\w+:|#)([^)\s]+)(\))")
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".c": "c", ".h": "c", ".metal": "cpp", ".sh": "bash", ".yml": "yaml", ".def": "c",
              ".toml": "toml", ".cmake": "cmake", ".txt": "text"}
-
-PYTHON_PAGES = {
-    "ingot": ("ingot", "Kernels from source and from archives, waiting, and errors.",
-              ["ingot.shader", "ingot._C"]),
-    "ingot-ops": ("ingot.ops", "The operations as functions on torch tensors.", ["ingot.ops"]),
-    "ingot-nn": ("ingot.nn and ingot.optim", "Modules and optimizers, drop-ins for torch's.",
-                 ["ingot.nn", "ingot.optim"]),
-    "ingot-overrides": ("Overrides and patches", "torch's operators and models carried out by ingot.",
-                        ["ingot._overrides", "ingot._patch"]),
-    "ingot-mps": ("ingot.mps", "Device `mps` without a Mac.", ["ingot.mps"]),
-    "ingot-mlx": ("ingot.mlx", "MLX's custom kernels.", ["ingot.mlx"]),
-    "ingot-cache": ("ingot.cache", "Compiled kernels on disk.", ["ingot.cache"]),
-}
 
 pages: dict[str, str] = {}  # path in the repository → path of the page in the site
 bodies: dict[str, str] = {}  # path of a made page → its Markdown
@@ -77,12 +63,12 @@ def make_headers() -> None:
 
 
 def make_python() -> None:
-    for name, (title, text, modules) in PYTHON_PAGES.items():
-        page = f"reference/python/{name}.md"
-        body = [f"# {title}", "", text, ""]
-        for module in modules:
-            body += [f"::: {module}", ""]
-        bodies[page] = "\n".join(body)
+    try:
+        found = python_api.pages(Path(os.environ["INGOT_SITE_PYTHON"]) / "ingot")
+    except ValueError as error:
+        raise PluginError(str(error)) from None
+    for name, page in found.items():
+        bodies[f"reference/python/{name}.md"] = page.markdown()
 
 
 def make_page(path: str) -> str:
