@@ -45,7 +45,8 @@ same "one kernel" "$(complete_words ingot run two.metal se)" "second"
 same "kernels behind --kernel" "$(complete_words ingot check two.metal --kernel f)" "first"
 same "operations" "$(complete_words ingot health log_softmax_)" "log_softmax_backward"
 same "the compiler's options" "$(complete_words ingotc --time)" "--time-report"
-same "stages of the compiler" "$(complete_words ingotc --emit vec)" "vectorised"
+same "passes of the compiler" "$(complete_words ingotc --emit bitc)" "bitcode"
+same "what clang gets" "$(complete_words ingotc --emit cp)" "cpp"
 same "an unknown command" "$(complete_words ingot nonsense '')" ""
 
 # ---- the other shells, where they are installed -------------------------------------------------

@@ -24,12 +24,11 @@ class Option:
     names: list[str]  # with their dashes, the short one first
     value: str  # "" for a flag
     help: str
+    choices: list[str] = field(default_factory=list)
 
     def words(self) -> list[str]:
-        """The values that there are, if they are few."""
-        if self.names[-1] == "--emit":
-            return re.findall(r"\b[a-z]{3,}\b", self.help.replace(" or ", " "))
-        return WORDS.get(self.names[-1], [])
+        """The values that there are, if they can be listed."""
+        return self.choices or WORDS.get(self.names[-1], [])
 
     def kind(self) -> str:
         """What its value is: none, words, kernel, folder, file or any."""
@@ -116,6 +115,15 @@ def help_of(program: pathlib.Path, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+def passes(compiler: pathlib.Path) -> list[str]:
+    """The names of all passes, each once: lines `NAME  KIND  …` of `ingotc --passes`."""
+    text = subprocess.run([compiler, "--passes"], capture_output=True, text=True, check=True).stdout
+    found = re.findall(r"^ *([a-z][\w-]*) +(?:mark|own|LLVM|table)\b", text, re.MULTILINE)
+    if not found:
+        sys.exit("command-docs: `ingotc --passes` lists no pass")
+    return list(dict.fromkeys(found))
+
+
 def read(folder: pathlib.Path) -> Programs:
     program, compiler = folder / "ingot", None
     top = parse("ingot", help_of(program), "run Metal compute kernels anywhere")
@@ -126,6 +134,9 @@ def read(folder: pathlib.Path) -> Programs:
     commands = [parse(f"ingot {name}", help_of(program, name), text) for name, text in listed]
     if (folder / "ingotc").exists():
         compiler = parse("ingotc", help_of(folder / "ingotc"), "compile Metal compute kernels into an archive")
+        for option in compiler.options:
+            if option.names[-1] == "--emit":
+                option.choices = ["cpp", "asm", *passes(folder / "ingotc")]
     found = Programs(top, commands, compiler, version)
     for command in found.all()[1:]:
         if not command.options or not command.usage:
