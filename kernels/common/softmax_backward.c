@@ -1,4 +1,4 @@
-/* The backward of softmax and log_softmax on the host. */
+/* The backward of softmax and of its logarithm, on the host. */
 #include "common/softmax_backward.h"
 
 bool igo_softmax_backward_begin(struct igo_call *call, struct igo_softmax_backward *b) {

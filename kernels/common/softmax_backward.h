@@ -1,4 +1,5 @@
-/* The host side of what softmax's and log_softmax's backward have in common: dx from y and dy. */
+/* The host side of what the backward of softmax and of its logarithm have in common: dx from y and
+ * dy. */
 #ifndef INGOT_KERNELS_COMMON_SOFTMAX_BACKWARD_H
 #define INGOT_KERNELS_COMMON_SOFTMAX_BACKWARD_H
 

@@ -1,4 +1,4 @@
-/* What the cases of softmax and log_softmax share, on top of row_cases.h: the slots, and the
+/* What the cases of softmax and of its logarithm share, on top of row_cases.h: the slots, and the
  * backward, whose call has y, but no x. */
 #ifndef INGOT_KERNELS_COMMON_SOFTMAX_CASES_H
 #define INGOT_KERNELS_COMMON_SOFTMAX_CASES_H
