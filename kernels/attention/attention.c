@@ -201,23 +201,15 @@ ingot_status ingot_op_attention(ingot_ops *ops, ingot_stream *stream,
                                   .causal = desc->causal,
                                   .window = desc->window};
     if (igo_attention_check(&call, &p)) {
-        const ingot_tensor *inputs[] = {p.q, p.k, p.v, p.mask, p.slopes};
-        static const char *const names[] = {"q", "k", "v", "mask", "slopes"};
-        for (int i = 0; i < 5; i++) {
-            igo_no_overlap(&call, "out", p.out, names[i], inputs[i], i == 0);
-            igo_no_overlap(&call, "lse", p.lse, names[i], inputs[i], false);
-        }
-        igo_no_overlap(&call, "lse", p.lse, "out", p.out, false);
+        const struct attention_input inputs[] = {
+            {"q", p.q}, {"k", p.k}, {"v", p.v}, {"mask", p.mask}, {"slopes", p.slopes}};
+        igo_attention_apart(&call, &p, inputs, sizeof inputs / sizeof *inputs);
     }
     if (call.failed || p.nothing) {
         return igo_end(&call);
     }
 
-    struct igo_class shape = {0};
-    igo_class_number(&shape, "d", igo_attention_depth_class(&p.args));
-    igo_class_size(&shape, "s", p.args.queries, 1u << 16);
-    igo_class_size(&shape, "t", p.args.keys, 1u << 20);
-    igo_policy(&call, p.q->type, &shape);
+    igo_attention_policy(&call, &p);
     const struct attention_decode decode = {.problem = &p,
                                             .partition = igo_knob(&call, KNOB_PARTITION),
                                             .wide = igo_knob(&call, KNOB_WIDE)};

@@ -137,21 +137,8 @@ static void declare(struct igh_run *run) {
     }
 }
 
-static ingot_attention_desc desc_of(const struct igh_run *run) {
-    return (ingot_attention_desc){.q = igh_tensor(run, Q),
-                                  .k = igh_tensor(run, K),
-                                  .v = igh_tensor(run, V),
-                                  .out = igh_tensor(run, OUT),
-                                  .lse = igh_tensor(run, LSE_OUT),
-                                  .mask = igh_tensor(run, MASK),
-                                  .slopes = igh_tensor(run, SLOPES),
-                                  .scale = (float)run->test->f[0],
-                                  .causal = run->test->flags & CAUSAL,
-                                  .window = (uint32_t)run->test->n[N_WINDOW]};
-}
-
 static ingot_status launch(struct igh_run *run) {
-    const ingot_attention_desc desc = desc_of(run);
+    const ingot_attention_desc desc = attention_desc_of(run);
     return ingot_op_attention(run->ops, run->stream, &desc);
 }
 
@@ -210,7 +197,7 @@ static void same_bits(struct igh_run *run, const ingot_attention_desc *desc, con
 }
 
 static void verify(struct igh_run *run) {
-    ingot_attention_desc desc = desc_of(run);
+    ingot_attention_desc desc = attention_desc_of(run);
     if (run->test->flags & WHOLE_WINDOW) {
         const int64_t *n = run->test->n;
         desc.window = (uint32_t)(n[N_QUERIES] > n[N_KEYS] ? n[N_QUERIES] : n[N_KEYS]);

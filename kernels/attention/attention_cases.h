@@ -34,6 +34,8 @@ extern const char *const attention_size_names[], *const attention_number_names[]
 void attention_declare_inputs(struct igh_run *run);
 /* A [B, H, rows, depth] tensor that is [B, rows, H, depth] in memory. */
 void attention_swap_heads(struct igh_run *run, int slot, int64_t offset);
+/* The forward call on the slots. */
+ingot_attention_desc attention_desc_of(const struct igh_run *run);
 /* The reference's problem from the slots' values. */
 struct attention_reference attention_reference_of(const struct igh_run *run);
 /* Pairs of query and key that are seen, over all heads: for cost. */

@@ -160,3 +160,16 @@ double attention_rounding_of_weights(const struct igh_run *run, const char *vari
     free(v);
     return ldexp(largest, -8);
 }
+
+ingot_attention_desc attention_desc_of(const struct igh_run *run) {
+    return (ingot_attention_desc){.q = igh_tensor(run, Q),
+                                  .k = igh_tensor(run, K),
+                                  .v = igh_tensor(run, V),
+                                  .out = igh_tensor(run, OUT),
+                                  .lse = igh_tensor(run, LSE_OUT),
+                                  .mask = igh_tensor(run, MASK),
+                                  .slopes = igh_tensor(run, SLOPES),
+                                  .scale = (float)run->test->f[0],
+                                  .causal = run->test->flags & CAUSAL,
+                                  .window = (uint32_t)run->test->n[N_WINDOW]};
+}

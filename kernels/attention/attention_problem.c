@@ -163,3 +163,20 @@ bool igo_attention_check(struct igo_call *call, struct attention_problem *p) {
     p->nothing = p->batches == 0 || args->queries == 0 || (args->value_depth == 0 && !p->lse);
     return !call->failed;
 }
+
+bool igo_attention_apart(struct igo_call *call, const struct attention_problem *p,
+                         const struct attention_input *inputs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        igo_no_overlap(call, "out", p->out, inputs[i].name, inputs[i].tensor, i == 0);
+        igo_no_overlap(call, "lse", p->lse, inputs[i].name, inputs[i].tensor, false);
+    }
+    return igo_no_overlap(call, "lse", p->lse, "out", p->out, false);
+}
+
+bool igo_attention_policy(struct igo_call *call, const struct attention_problem *p) {
+    struct igo_class shape = {0};
+    igo_class_number(&shape, "d", igo_attention_depth_class(&p->args));
+    igo_class_size(&shape, "s", p->args.queries, 1u << 16);
+    igo_class_size(&shape, "t", p->args.keys, 1u << 20);
+    return igo_policy(call, p->q->type, &shape);
+}

@@ -16,12 +16,22 @@ struct attention_problem {
     bool nothing; /* no query, or rows of no elements */
 };
 
+struct attention_input {
+    const char *name;
+    const ingot_tensor *tensor; /* or NULL */
+};
+
 /* Checks everything and fills the arguments in. False when the call has failed. */
 bool igo_attention_check(struct igo_call *call, struct attention_problem *problem);
 /* The parts of it that the paged form needs too. */
 bool igo_attention_slopes(struct igo_call *call, struct attention_problem *problem);
 bool igo_attention_sight(struct igo_call *call, struct attention_problem *problem);
 bool igo_attention_lse(struct igo_call *call, struct attention_problem *problem);
+/* `out` may be in place of the first input; neither it nor lse shares memory with another. */
+bool igo_attention_apart(struct igo_call *call, const struct attention_problem *problem,
+                         const struct attention_input *inputs, size_t count);
+/* The policy for the problem's class. */
+bool igo_attention_policy(struct igo_call *call, const struct attention_problem *problem);
 /* Batch, head and row strides of a rank-4 tensor. */
 void igo_attention_strides(int64_t strides[3], const ingot_tensor *tensor);
 /* An input or output that may be absent or empty: then some memory that is never touched. */

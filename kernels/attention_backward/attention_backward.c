@@ -171,11 +171,7 @@ ingot_status ingot_op_attention_backward(ingot_ops *ops, ingot_stream *stream,
     }
 
     const struct attention_args *args = &b.problem.args;
-    struct igo_class shape = {0};
-    igo_class_number(&shape, "d", igo_attention_depth_class(args));
-    igo_class_size(&shape, "s", args->queries, 1u << 16);
-    igo_class_size(&shape, "t", args->keys, 1u << 20);
-    igo_policy(&call, desc->q->type, &shape);
+    igo_attention_policy(&call, &b.problem);
     const int64_t rows = (int64_t)b.problem.batches * args->heads * args->queries;
     const int64_t delta_rows =
         rows ? rows : 1; /* without queries, dk and dv are still filled with 0 */

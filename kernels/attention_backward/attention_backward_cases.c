@@ -81,16 +81,7 @@ static void declare(struct igh_run *run) {
 }
 
 static ingot_status launch(struct igh_run *run) {
-    const ingot_attention_desc forward = {.q = igh_tensor(run, Q),
-                                          .k = igh_tensor(run, K),
-                                          .v = igh_tensor(run, V),
-                                          .out = igh_tensor(run, OUT),
-                                          .lse = igh_tensor(run, LSE_OUT),
-                                          .mask = igh_tensor(run, MASK),
-                                          .slopes = igh_tensor(run, SLOPES),
-                                          .scale = (float)run->test->f[0],
-                                          .causal = run->test->flags & CAUSAL,
-                                          .window = (uint32_t)run->test->n[N_WINDOW]};
+    const ingot_attention_desc forward = attention_desc_of(run);
     const ingot_attention_backward_desc backward = {.q = forward.q,
                                                     .k = forward.k,
                                                     .v = forward.v,

@@ -16,6 +16,15 @@ static void describe_tensors(const struct igh_run *run, struct bench_row *result
     }
 }
 
+static bool finish(struct igh_bench *bench, struct ig_error *error, struct bench_row *result) {
+    if (error->status) {
+        snprintf(result->error, sizeof result->error, "%s", ig_error_text(error));
+    }
+    ig_error_clear(error);
+    igh_bench_close(bench);
+    return !*result->error;
+}
+
 bool bench_measure(const struct tool_device *device, const struct igh_ceilings *ceilings,
                    const struct tool_row *row, double seconds, struct bench_row *result) {
     struct ig_error error = {0};
@@ -33,12 +42,7 @@ bool bench_measure(const struct tool_device *device, const struct igh_ceilings *
         }
         describe_tensors(igh_bench_run(bench), result);
     }
-    if (error.status) {
-        snprintf(result->error, sizeof result->error, "%s", ig_error_text(&error));
-    }
-    ig_error_clear(&error);
-    igh_bench_close(bench);
-    return !*result->error;
+    return finish(bench, &error, result);
 }
 
 bool bench_describe(const struct tool_device *device, const struct tool_row *row,
@@ -52,12 +56,7 @@ bool bench_describe(const struct tool_device *device, const struct tool_row *row
         result->sets = igh_bench_sets_for(bench, igh_rotate_bytes());
         describe_tensors(igh_bench_run(bench), result);
     }
-    if (error.status) {
-        snprintf(result->error, sizeof result->error, "%s", ig_error_text(&error));
-    }
-    ig_error_clear(&error);
-    igh_bench_close(bench);
-    return !*result->error;
+    return finish(bench, &error, result);
 }
 
 static void json_tensor(struct ig_json *json, const struct bench_tensor *tensor) {
