@@ -53,6 +53,7 @@ static void opening(void) {
     CHECK(!strcmp(info.name, "cuda:0") && !strcmp(info.target, "sm_90a"));
     CHECK(strstr(info.description, "Fake GPU 0") && !info.unified_memory);
     CHECK(info.simd_width == 32 && info.max_threadgroup_memory == 32768);
+    CHECK(info.threads_per_compute_unit == 16384);
     FAILS(ingot_device_open("cuda:3", NULL, &device), INGOT_NOT_FOUND, "cuda:3", "has 1");
     FAILS(ingot_device_open("cuda", &(ingot_device_desc){.threadgroup_memory = 300000}, &device),
           INGOT_UNSUPPORTED, "300000", "232448");

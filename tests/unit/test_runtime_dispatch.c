@@ -567,6 +567,7 @@ static void test_everything(uint32_t workers) {
     OK(ingot_device_open("cpu", &desc, &device));
     OK(ingot_device_get_info(device, &info));
     CHECK(!workers || info.compute_units == workers);
+    CHECK(info.threads_per_compute_unit == 1024);
     void *bytes = NULL;
     size_t size = 0;
     CHECK(test_archive(info.target, kernels, KERNEL_COUNT, NULL, 0, &bytes, &size));
