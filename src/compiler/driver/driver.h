@@ -51,8 +51,9 @@ struct igc_command {
     struct igc_others *others; /* sources that define what this one declares */
     const char *variants_path; /* instead of kernels and values; NULL: none */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help, passes;
-    bool check;   /* code is made, but neither linked nor kept */
-    bool no_code; /* nor made */
+    bool air_library; /* the output is the AIR front end's library, not an archive */
+    bool check;       /* code is made, but neither linked nor kept */
+    bool no_code;     /* nor made */
     enum igc_emit emit;
     const char *emit_pass; /* of IGC_EMIT_PASS */
 };

@@ -33,6 +33,8 @@ static const char usage_end[] =
     "  --describe-only       kernels with their arguments and limits; no code\n"
     "  --check               code is made, but not kept: the archive has none\n"
     "  --no-code             everything but machine code, to find what is wrong\n"
+    "  --air-library         SOURCE is prelude/air/library.metal: write its bitcode, not an "
+    "archive\n"
     "  --jit                 code only when there are at most 4 kernels without constants\n"
     "  --emit KIND           cpp (what clang gets), asm (machine code, or PTX), or the name of a\n"
     "                        pass, after which the module is printed: bitcode, prepared,\n"
@@ -187,6 +189,7 @@ static bool parse_flag(struct igc_command *c, const char *option) {
         {"--preprocessed", &c->preprocessed},
         {"--list-only", &c->list_only},
         {"--jit", &c->jit},
+        {"--air-library", &c->air_library},
         {"--describe-only", &c->describe_only},
         {"--check", &c->check},
         {"--no-code", &c->no_code},

@@ -197,6 +197,17 @@ static ingot_status open_source(struct ig_arena *arena, struct igc_command *comm
     double start = igc_time_now();
     status =
         igc_source_open(arena, &command->front, text, size, command->preprocessed, source, error);
+    if (!status) {
+        /* kernels of a compiled library have constants of their own: of all when it has few */
+        const bool few = source->kernel_count <= CHECKED_KERNELS;
+        const bool named = command->kernel_count > 0;
+        status = igc_source_find_constants(source, &command->front,
+                                           named ? command->kernels : source->kernels,
+                                           named ? command->kernel_count
+                                           : few ? source->kernel_count
+                                                 : 0,
+                                           error);
+    }
     igc_time_add("preprocess and scan", igc_time_now() - start);
     return status;
 }
@@ -409,6 +420,14 @@ static ingot_status compile_variants(struct ig_arena *arena, struct igc_source *
     return status;
 }
 
+static ingot_status write_air_library(struct igc_source *source, const struct igc_command *command,
+                                      struct ig_error *error) {
+    const void *bytes;
+    size_t size;
+    ingot_status status = igc_air_make_library(source, &command->front, &bytes, &size, error);
+    return status ? status : write_output(command, bytes, size, error);
+}
+
 ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const char **warnings,
                      struct ig_error *error) {
     struct igc_source source = {0};
@@ -419,6 +438,9 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
     }
     if (status) {
         return status;
+    }
+    if (command->air_library) {
+        return write_air_library(&source, command, error);
     }
     const bool named = command->kernel_count > 0;
     /* what cannot be compiled here is only an error when it is asked for */

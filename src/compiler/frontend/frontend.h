@@ -1,6 +1,8 @@
 /*
- * Front end: Metal source in, C++ that stock clang accepts (and then LLVM bitcode) out.
+ * The front ends: Metal source (msl/) or what Apple's compiler made of it (air/) in, LLVM bitcode
+ * out.
  *
+ * Metal source becomes C++ that stock clang accepts:
  *   pragmas → clang -E → lex → rewrite → clang -cc1 (with the prelude's PCH) → bitcode
  *
  * Contract of the bitcode for one kernel: a function with annotation "ingot.kernel:NAME",
@@ -40,8 +42,14 @@ struct igc_source { /* one preprocessed and analysed source */
     const struct ig_constant *constants;
     size_t dependency_count;
     const struct ig_dependency *dependencies;
-    struct igc_rewriter *rewriter; /* tokens and marks */
+    struct igc_rewriter *rewriter; /* tokens and marks; NULL for a compiled library */
+    struct igc_air *air;           /* a compiled library; NULL for Metal source */
 };
+
+/* Named metadata of modules that Apple's compiler has optimised: their blocks are not clang's. */
+#define IGC_AIR_MARK "ingot.air"
+/* How the text of a compiled module begins, which an archive keeps as its source. */
+#define IGC_AIR_TEXT_PREFIX "//ingot: a compiled Metal module in base64"
 
 /* clang-19, -20, -21, or $INGOT_CLANG; the path is the arena's. INGOT_NO_COMPILER, with how
  * to get one, when there is none of a supported version. */
@@ -52,6 +60,13 @@ ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct i
 ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *options,
                              const char *text, size_t size, bool preprocessed,
                              struct igc_source *source, struct ig_error *error);
+
+/* The function constants that kernels of a compiled library have, into source->constants: each
+ * kernel's module has its own. Does nothing for Metal source, whose constants igc_source_open
+ * finds. */
+ingot_status igc_source_find_constants(struct igc_source *source, const struct igc_options *options,
+                                       const char *const *kernels, size_t kernel_count,
+                                       struct ig_error *error);
 
 /* The C++ for clang: only the kernels named (NULL, 0 = all), other instantiations and kernel
  * definitions dropped. For tests, `ingotc --emit-cpp`, and the step below. */
@@ -70,6 +85,10 @@ struct igc_compiled { /* all the arena's */
 ingot_status igc_source_compile(struct igc_source *source, const struct igc_options *options,
                                 const char *const *kernels, size_t kernel_count,
                                 struct igc_compiled *compiled, struct ig_error *error);
+
+/* The bitcode of prelude/air/library.metal, opened as `source`, as the AIR front end links it. */
+ingot_status igc_air_make_library(struct igc_source *source, const struct igc_options *options,
+                                  const void **bytes, size_t *size, struct ig_error *error);
 
 /* A call that is not allowed, by clang's debug location: fails with INGOT_COMPILE_ERROR and a
  * diagnostic at the callee's name in the user's source. `source` may be NULL. */

@@ -74,6 +74,11 @@ static enum igc_result pin_loop_exits(struct igc_kernel *k) {
     return igc_result_of(igc_pin_loop_exits(k->module, k->error));
 }
 
+/* Pinning goes by clang's own order of blocks, which Apple's compiler does not keep. */
+static bool is_clangs(const struct igc_kernel *k) {
+    return !LLVMGetNamedMetadata(k->module, IGC_AIR_MARK, strlen(IGC_AIR_MARK));
+}
+
 static enum igc_result release_loop_exits(struct igc_kernel *k) {
     return igc_result_of(igc_release_loop_exits(k->module, k->function, k->error));
 }
@@ -143,7 +148,8 @@ const struct igc_pass igc_scalar_passes[] = {
      .run = forget_type_aliasing},
     {.name = "pin-loop-exits",
      .about = "code before a break that depends on the active lanes stays in its loop",
-     .run = pin_loop_exits},
+     .run = pin_loop_exits,
+     .when = is_clangs},
     /* The same as "early", from the innermost functions outwards, each simplified before it is
      * copied into its callers, and its loops unrolled: what inlining makes of deep towers of small
      * functions (arithmetic of wide integers) is too much to be simplified at once, and unrolling a

@@ -1,11 +1,12 @@
 /*
- * The front end as its users see it: open, rewrite, compile. See frontend.h.
+ * The MSL front end: open, rewrite, compile. See frontend.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/msl/clang.h"
+#include "compiler/frontend/msl/msl.h"
 #include "compiler/frontend/msl/rewriter.h"
 
 static ingot_status no_memory(const char *name, struct ig_error *error) {
@@ -94,9 +95,9 @@ static ingot_status list_constants(struct igc_source *source, struct ig_error *e
     return INGOT_OK;
 }
 
-ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *options,
-                             const char *text, size_t size, bool preprocessed,
-                             struct igc_source *source, struct ig_error *error) {
+ingot_status igc_msl_open(struct ig_arena *arena, const struct igc_options *options,
+                          const char *text, size_t size, bool preprocessed,
+                          struct igc_source *source, struct ig_error *error) {
     const char *lexed;
     size_t lexed_size;
     ingot_status status;
@@ -152,9 +153,9 @@ ingot_status igc_source_open(struct ig_arena *arena, const struct igc_options *o
     return list_constants(source, error);
 }
 
-ingot_status igc_source_rewrite(struct igc_source *source, const char *const *kernels,
-                                size_t kernel_count, const char **cpp, size_t *cpp_size,
-                                struct ig_error *error) {
+ingot_status igc_msl_rewrite(struct igc_source *source, const char *const *kernels,
+                             size_t kernel_count, const char **cpp, size_t *cpp_size,
+                             struct ig_error *error) {
     struct ig_text out = {0};
     ingot_status status = igc_rewrite(source->rewriter, kernels, kernel_count, &out, error);
     if (status == INGOT_OK) {
@@ -168,14 +169,14 @@ ingot_status igc_source_rewrite(struct igc_source *source, const char *const *ke
     return status;
 }
 
-ingot_status igc_source_compile(struct igc_source *source, const struct igc_options *options,
-                                const char *const *kernels, size_t kernel_count,
-                                struct igc_compiled *compiled, struct ig_error *error) {
+ingot_status igc_msl_compile(struct igc_source *source, const struct igc_options *options,
+                             const char *const *kernels, size_t kernel_count,
+                             struct igc_compiled *compiled, struct ig_error *error) {
     const char *cpp;
     size_t cpp_size;
     struct igc_clang_result result;
     struct ig_text errors = {0}, notes = {0};
-    ingot_status status = igc_source_rewrite(source, kernels, kernel_count, &cpp, &cpp_size, error);
+    ingot_status status = igc_msl_rewrite(source, kernels, kernel_count, &cpp, &cpp_size, error);
     if (status == INGOT_OK) {
         status = igc_clang_compile(source->arena, options, cpp, cpp_size,
                                    source->rewriter->explicit_objects, &result, error);
@@ -222,7 +223,7 @@ static bool is_file(const char *file, const struct igc_call_place *place) {
 ingot_status igc_source_refuse_call(const struct igc_source *source,
                                     const struct igc_call_place *place, const char *reason,
                                     struct ig_error *error) {
-    const struct igc_tokens *tokens = source ? &source->rewriter->tokens : NULL;
+    const struct igc_tokens *tokens = source && source->rewriter ? &source->rewriter->tokens : NULL;
     size_t best = IGC_NO_TOKEN;
     for (size_t i = 0; tokens && place->line && i < tokens->count; i++) {
         const struct igc_token *token = &tokens->items[i];

@@ -1,0 +1,216 @@
+/*
+ * The air.* functions that a module calls. Scalar ones are in the library that
+ * prelude/air/library.metal is compiled to; vectors of them are made element by element; atomics
+ * and matrices have files of their own.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/frontend/air/air.h"
+
+enum { MOST_OPERANDS = 16 };
+
+static void add_attribute(LLVMContextRef context, LLVMValueRef function, const char *name) {
+    LLVMAddAttributeAtIndex(
+        function, LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(context, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
+}
+
+/* Built-ins that read nothing that changes: clang gives them the attribute in the MSL front end. */
+static bool is_pure(const char *name) {
+    static const char *const prefixes[] = {"__ingot_arg_", "__ingot_thread", "__ingot_dispatch_",
+                                           "__ingot_simdgroup_index", "__ingot_simdgroups_per"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+LLVMValueRef iga_call_builtin(struct iga_module *m, const char *name, LLVMTypeRef result,
+                              LLVMValueRef *operands, unsigned count) {
+    LLVMTypeRef types[MOST_OPERANDS];
+    for (unsigned i = 0; i < count; i++) {
+        types[i] = LLVMTypeOf(operands[i]);
+    }
+    LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
+    LLVMValueRef function = LLVMGetNamedFunction(m->module, name);
+    if (!function) {
+        function = LLVMAddFunction(m->module, name, type);
+        add_attribute(m->context, function, "nounwind");
+        if (is_pure(name)) {
+            add_attribute(m->context, function, "memory"); /* 0: none */
+            add_attribute(m->context, function, "willreturn");
+        } else {
+            add_attribute(m->context, function, "convergent");
+        }
+    }
+    return LLVMBuildCall2(m->builder, type, function, operands, count, "");
+}
+
+/* ---- vectors ---- */
+
+/* "air.exp.v4f32" → "air.exp.f32" in `scalar`; the number of elements, 0 when there is no vector in
+ * the name. */
+static unsigned scalar_name(const char *name, char *scalar, size_t room) {
+    unsigned elements = 0;
+    size_t size = 0;
+    for (const char *c = name; *c && size + 1 < room; c++) {
+        const bool is_vector = c > name && c[-1] == '.' && *c == 'v' && c[1] >= '2' && c[1] <= '9';
+        if (is_vector) {
+            unsigned number = 0;
+            for (c++; *c >= '0' && *c <= '9'; c++) {
+                number = number * 10 + (unsigned)(*c - '0');
+            }
+            elements = number;
+        }
+        scalar[size++] = *c;
+    }
+    scalar[size] = 0;
+    return elements;
+}
+
+static bool is_vector_of(LLVMTypeRef type, unsigned elements) {
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind && LLVMGetVectorSize(type) == elements;
+}
+
+static LLVMValueRef element_of(struct iga_module *m, LLVMValueRef value, unsigned i) {
+    LLVMValueRef index = LLVMConstInt(LLVMInt32TypeInContext(m->context), i, false);
+    return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind
+               ? LLVMBuildExtractElement(m->builder, value, index, "")
+               : value;
+}
+
+/* air.dot and air.all, air.any take vectors and give one value. */
+static bool define_fold(struct iga_module *m, LLVMValueRef function, const char *name) {
+    const bool is_dot = !strncmp(name, "air.dot.", 8);
+    const bool is_all = !strncmp(name, "air.all.", 8), is_any = !strncmp(name, "air.any.", 8);
+    if (!is_dot && !is_all && !is_any) {
+        return false;
+    }
+    LLVMValueRef x = LLVMGetParam(function, 0), total = NULL;
+    if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind ||
+        LLVMCountParams(function) != (is_dot ? 2u : 1u)) {
+        return false;
+    }
+    for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(x)); i++) {
+        LLVMValueRef part = element_of(m, x, i);
+        if (is_dot) {
+            LLVMValueRef other = element_of(m, LLVMGetParam(function, 1), i);
+            LLVMTypeRef type = LLVMTypeOf(part);
+            LLVMValueRef operands[] = {part, other, total};
+            unsigned fma = LLVMLookupIntrinsicID("llvm.fma", 8);
+            LLVMValueRef fused =
+                total ? LLVMGetIntrinsicDeclaration(m->module, fma, &type, 1) : NULL;
+            total = total ? LLVMBuildCall2(m->builder, LLVMGlobalGetValueType(fused), fused,
+                                           operands, 3, "")
+                          : LLVMBuildFMul(m->builder, part, other, "");
+        } else {
+            total = !total   ? part
+                    : is_all ? LLVMBuildAnd(m->builder, total, part, "")
+                             : LLVMBuildOr(m->builder, total, part, "");
+        }
+    }
+    LLVMBuildRet(m->builder, total);
+    return true;
+}
+
+/* Element by element, by the function of the same name on scalars, which is declared for the next
+ * round. */
+static bool define_elements(struct iga_module *m, LLVMValueRef function, const char *name) {
+    char scalar[256];
+    const unsigned elements = scalar_name(name, scalar, sizeof scalar);
+    LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(function));
+    const unsigned count = LLVMCountParams(function);
+    if (!elements || !is_vector_of(result, elements) || count > MOST_OPERANDS) {
+        return false;
+    }
+    LLVMValueRef made = LLVMGetPoison(result), operands[MOST_OPERANDS];
+    LLVMTypeRef types[MOST_OPERANDS];
+    for (unsigned i = 0; i < elements; i++) {
+        for (unsigned k = 0; k < count; k++) {
+            operands[k] = element_of(m, LLVMGetParam(function, k), i);
+            types[k] = LLVMTypeOf(operands[k]);
+        }
+        LLVMTypeRef type = LLVMFunctionType(LLVMGetElementType(result), types, count, false);
+        LLVMValueRef of_one = LLVMGetNamedFunction(m->module, scalar);
+        of_one = of_one ? of_one : LLVMAddFunction(m->module, scalar, type);
+        LLVMValueRef part = LLVMBuildCall2(m->builder, type, of_one, operands, count, "");
+        made = LLVMBuildInsertElement(
+            m->builder, made, part, LLVMConstInt(LLVMInt32TypeInContext(m->context), i, false), "");
+    }
+    LLVMBuildRet(m->builder, made);
+    return true;
+}
+
+/* ---- memory that other devices see ---- */
+
+static bool define_coherent(struct iga_module *m, LLVMValueRef function, const char *name) {
+    LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(function));
+    if (!strncmp(name, "air.load.system_coherent.", 25) && LLVMCountParams(function) >= 1) {
+        LLVMValueRef load = LLVMBuildLoad2(m->builder, result, LLVMGetParam(function, 0), "");
+        LLVMSetVolatile(load, true);
+        LLVMBuildRet(m->builder, load);
+        return true;
+    }
+    if (!strncmp(name, "air.store.system_coherent.", 26) && LLVMCountParams(function) >= 2) {
+        LLVMSetVolatile(
+            LLVMBuildStore(m->builder, LLVMGetParam(function, 0), LLVMGetParam(function, 1)), true);
+        LLVMBuildRetVoid(m->builder);
+        return true;
+    }
+    return false;
+}
+
+/* ---- all of them ---- */
+
+static bool is_in_library(const struct iga_module *m, const char *name) {
+    LLVMValueRef found = LLVMGetNamedFunction(m->library, name);
+    return found && !LLVMIsDeclaration(found);
+}
+
+static ingot_status define(struct iga_module *m, LLVMValueRef function, const char *name) {
+    LLVMBasicBlockRef block = LLVMAppendBasicBlockInContext(m->context, function, "");
+    LLVMPositionBuilderAtEnd(m->builder, block);
+    if (!iga_define_atomic(m, function, name) && !iga_define_matrix(m, function, name) &&
+        !define_coherent(m, function, name) && !define_fold(m, function, name) &&
+        !define_elements(m, function, name)) {
+        return ig_fail(m->error, INGOT_COMPILE_ERROR,
+                       "%s: error: kernel %s calls %s, a function of Apple's compiler that ingot "
+                       "does not have",
+                       m->source, m->name, name);
+    }
+    LLVMSetLinkage(function, LLVMInternalLinkage);
+    return INGOT_OK;
+}
+
+/* Ours, Apple's or LLVM's: what has no body must be one of them. */
+static bool is_apples(const char *name) {
+    return strncmp(name, "llvm.", 5) && strncmp(name, "__ingot_", 8);
+}
+
+ingot_status iga_define_functions(struct iga_module *m) {
+    /* Bodies may call functions that were not called before: until nothing is missing. */
+    for (bool again = true; again;) {
+        again = false;
+        for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f)) {
+            size_t length;
+            const char *name = LLVMGetValueName2(f, &length);
+            if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) || !is_apples(name) ||
+                is_in_library(m, name)) {
+                continue;
+            }
+            /* the name moves when the module's table of names grows */
+            const char *kept = ig_arena_copy(m->arena, name, length);
+            ingot_status status =
+                kept ? define(m, f, kept)
+                     : ig_fail(m->error, INGOT_OUT_OF_MEMORY, "no memory for %s", m->name);
+            if (status) {
+                return status;
+            }
+            again = true;
+        }
+    }
+    return INGOT_OK;
+}

@@ -1,0 +1,67 @@
+/*
+ * The library of air.* functions: prelude/air/library.metal, compiled when ingot is built. Its
+ * functions are linkonce, and the file is read lazily, so that a kernel brings in what it calls and
+ * no more.
+ */
+#include <limits.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Linker.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "compiler/frontend/air/air.h"
+
+static const char beside[] = "/../share/ingot/air.bc"; /* from the folder of ingotc */
+
+static const char *library_path(struct ig_arena *arena) {
+    const char *named = getenv("INGOT_AIR_LIBRARY");
+    if (named && *named) {
+        return named;
+    }
+    char program[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[size > 0 ? size : 0] = 0;
+    char *slash = strrchr(program, '/');
+    if (slash) {
+        *slash = 0;
+    }
+    return ig_arena_printf(arena, "%s%s", program, beside);
+}
+
+ingot_status iga_open_library(struct iga_module *m) {
+    const char *path = library_path(m->arena);
+    char *bytes = NULL;
+    size_t size = 0;
+    struct ig_error missing = {0};
+    if (!path || ig_file_read(path, 0, &bytes, &size, &missing)) {
+        ig_fail(m->error, INGOT_NO_COMPILER,
+                "the functions of compiled Metal libraries are missing: %s; $INGOT_AIR_LIBRARY "
+                "names the file air.bc of an installation of ingot",
+                ig_error_text(&missing));
+        ig_error_clear(&missing);
+        return INGOT_NO_COMPILER;
+    }
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, size, "air.bc");
+    free(bytes);
+    if (LLVMGetBitcodeModuleInContext2(m->context, buffer, &m->library)) { /* takes the buffer */
+        m->library = NULL;
+        return ig_fail(m->error, INGOT_NO_COMPILER,
+                       "%s (%zu bytes) is no bitcode of this ingotc's LLVM: build or install both "
+                       "together",
+                       path, size);
+    }
+    return INGOT_OK;
+}
+
+ingot_status iga_link_library(struct iga_module *m) {
+    LLVMModuleRef library = m->library;
+    m->library = NULL;
+    LLVMSetTarget(library, LLVMGetTarget(m->module));
+    return LLVMLinkModules2(m->module, library) /* takes the library */
+               ? ig_fail(m->error, INGOT_INTERNAL_ERROR,
+                         "the module of %s in %s does not fit the library of its functions",
+                         m->name, m->source)
+               : INGOT_OK;
+}
