@@ -1,7 +1,8 @@
 /*
  * The scalar functions of Apple's compiled libraries, under the names that Apple's compiler calls them by
  * ("air.rsqrt.f32"). Compiled once, when ingot is built (ingotc --emit library); frontend/air links what a kernel calls.
- * Vectors, atomics and simdgroup_matrix are not here: frontend/air makes them of these functions and of the built-ins.
+ * Functions that are a built-in under another name are taken from src/compiler/ir/air_spellings.def before this file is
+ * asked. Vectors, atomics and simdgroup_matrix are not here: frontend/air makes them of these functions and of built-ins.
  */
 #include <metal_stdlib>
 using namespace metal;

@@ -22,6 +22,7 @@
 
 #include "base/metallib.h"
 #include "compiler/frontend/frontend.h"
+#include "compiler/ir/builtins.h"
 
 /* One kernel on its way. */
 struct iga_module {
@@ -80,7 +81,7 @@ ingot_status iga_define_functions(struct iga_module *m);
 bool iga_define_atomic(struct iga_module *m, LLVMValueRef function, const char *name);
 bool iga_define_matrix(struct iga_module *m, LLVMValueRef function, const char *name);
 /* A call of a built-in, which is declared when it is not. */
-LLVMValueRef iga_call_builtin(struct iga_module *m, const char *name, LLVMTypeRef result,
+LLVMValueRef iga_call_builtin(struct iga_module *m, enum igi_builtin builtin,
                               LLVMValueRef *operands, unsigned count);
 
 /* ---- library.c ---- */

@@ -11,31 +11,32 @@
 /* ---- positions ---- */
 
 static const struct position {
-    const char *role;     /* behind "air." */
-    const char *built_in; /* behind "__ingot_"; NULL: the number `value` */
-    bool by_dimension;    /* the built-in takes 0, 1 or 2 */
-    unsigned shift, mask; /* of what the built-in gives; mask 0: all of it */
+    const char *role;         /* behind "air." */
+    enum igi_builtin builtin; /* IGI_NO_BUILTIN: the number `value` */
+    bool by_dimension;        /* the built-in takes 0, 1 or 2 */
+    unsigned shift, mask;     /* of what the built-in gives; mask 0: all of it */
     unsigned value;
 } positions[] = {
-    {"thread_position_in_grid", "thread_position_in_grid", true, 0, 0, 0},
-    {"thread_position_in_threadgroup", "thread_position_in_threadgroup", true, 0, 0, 0},
-    {"threadgroup_position_in_grid", "threadgroup_position_in_grid", true, 0, 0, 0},
-    {"threads_per_threadgroup", "threads_per_threadgroup", true, 0, 0, 0},
-    {"dispatch_threads_per_threadgroup", "dispatch_threads_per_threadgroup", true, 0, 0, 0},
-    {"threads_per_grid", "threads_per_grid", true, 0, 0, 0},
-    {"grid_size", "threads_per_grid", true, 0, 0, 0},
-    {"threadgroups_per_grid", "threadgroups_per_grid", true, 0, 0, 0},
-    {"grid_origin", NULL, true, 0, 0, 0},
-    {"thread_index_in_threadgroup", "thread_index_in_threadgroup", false, 0, 0, 0},
-    {"thread_index_in_simdgroup", "thread_index_in_simdgroup", false, 0, 0, 0},
-    {"thread_index_in_quadgroup", "thread_index_in_simdgroup", false, 0, 3, 0},
-    {"simdgroup_index_in_threadgroup", "simdgroup_index_in_threadgroup", false, 0, 0, 0},
-    {"quadgroup_index_in_simdgroup", "thread_index_in_simdgroup", false, 2, 0, 0},
-    {"quadgroup_index_in_threadgroup", "thread_index_in_threadgroup", false, 2, 0, 0},
-    {"simdgroups_per_threadgroup", "simdgroups_per_threadgroup", false, 0, 0, 0},
-    {"dispatch_simdgroups_per_threadgroup", "dispatch_simdgroups_per_threadgroup", false, 0, 0, 0},
-    {"threads_per_simdgroup", NULL, false, 0, 0, INGOT_SIMD_WIDTH},
-    {"thread_execution_width", NULL, false, 0, 0, INGOT_SIMD_WIDTH},
+    {"thread_position_in_grid", IGI_thread_position_in_grid, true, 0, 0, 0},
+    {"thread_position_in_threadgroup", IGI_thread_position_in_threadgroup, true, 0, 0, 0},
+    {"threadgroup_position_in_grid", IGI_threadgroup_position_in_grid, true, 0, 0, 0},
+    {"threads_per_threadgroup", IGI_threads_per_threadgroup, true, 0, 0, 0},
+    {"dispatch_threads_per_threadgroup", IGI_dispatch_threads_per_threadgroup, true, 0, 0, 0},
+    {"threads_per_grid", IGI_threads_per_grid, true, 0, 0, 0},
+    {"grid_size", IGI_threads_per_grid, true, 0, 0, 0},
+    {"threadgroups_per_grid", IGI_threadgroups_per_grid, true, 0, 0, 0},
+    {"grid_origin", IGI_NO_BUILTIN, true, 0, 0, 0},
+    {"thread_index_in_threadgroup", IGI_thread_index_in_threadgroup, false, 0, 0, 0},
+    {"thread_index_in_simdgroup", IGI_thread_index_in_simdgroup, false, 0, 0, 0},
+    {"thread_index_in_quadgroup", IGI_thread_index_in_simdgroup, false, 0, 3, 0},
+    {"simdgroup_index_in_threadgroup", IGI_simdgroup_index_in_threadgroup, false, 0, 0, 0},
+    {"quadgroup_index_in_simdgroup", IGI_thread_index_in_simdgroup, false, 2, 0, 0},
+    {"quadgroup_index_in_threadgroup", IGI_thread_index_in_threadgroup, false, 2, 0, 0},
+    {"simdgroups_per_threadgroup", IGI_simdgroups_per_threadgroup, false, 0, 0, 0},
+    {"dispatch_simdgroups_per_threadgroup", IGI_dispatch_simdgroups_per_threadgroup, false, 0, 0,
+     0},
+    {"threads_per_simdgroup", IGI_NO_BUILTIN, false, 0, 0, INGOT_SIMD_WIDTH},
+    {"thread_execution_width", IGI_NO_BUILTIN, false, 0, 0, INGOT_SIMD_WIDTH},
 };
 
 static const struct position *find_position(const char *role) {
@@ -54,13 +55,11 @@ static LLVMValueRef number(struct iga_module *m, unsigned value) {
 /* One component, as a number of 32 bits. */
 static LLVMValueRef component(struct iga_module *m, const struct position *position,
                               unsigned dimension) {
-    if (!position->built_in) {
+    if (position->builtin == IGI_NO_BUILTIN) {
         return number(m, position->value);
     }
     LLVMValueRef operand = number(m, dimension);
-    const char *name = ig_arena_printf(m->arena, "__ingot_%s", position->built_in);
-    LLVMValueRef value = iga_call_builtin(m, name, LLVMInt32TypeInContext(m->context), &operand,
-                                          position->by_dimension);
+    LLVMValueRef value = iga_call_builtin(m, position->builtin, &operand, position->by_dimension);
     if (position->shift) {
         value = LLVMBuildLShr(m->builder, value, number(m, position->shift), "");
     }
@@ -129,8 +128,7 @@ static void describe(struct iga_module *m, const struct iga_argument *argument) 
         /* as clang's __PRETTY_FUNCTION__ has it, which middle/type_names.c reads */
         text_constant(m, ig_arena_printf(m->arena, "x [T = %s]", argument->type_name)),
     };
-    iga_call_builtin(m, "__ingot_param", LLVMVoidTypeInContext(m->context), operands,
-                     sizeof operands / sizeof *operands);
+    iga_call_builtin(m, IGI_param, operands, sizeof operands / sizeof *operands);
 }
 
 static ingot_status buffer_value(struct iga_module *m, const struct iga_argument *argument,
@@ -143,11 +141,12 @@ static ingot_status buffer_value(struct iga_module *m, const struct iga_argument
                        m->source, argument->name, m->name, argument->space);
     }
     describe(m, argument);
-    const char *name = argument->space == INGOT_SPACE_DEVICE     ? "__ingot_arg_device"
-                       : argument->space == INGOT_SPACE_CONSTANT ? "__ingot_arg_constant"
-                                                                 : "__ingot_arg_threadgroup";
+    const enum igi_builtin builtin = argument->space == INGOT_SPACE_DEVICE ? IGI_arg_device
+                                     : argument->space == INGOT_SPACE_CONSTANT
+                                         ? IGI_arg_constant
+                                         : IGI_arg_threadgroup;
     LLVMValueRef ordinal = number(m, argument->parameter);
-    *value = iga_call_builtin(m, name, type, &ordinal, 1);
+    *value = iga_call_builtin(m, builtin, &ordinal, 1);
     return INGOT_OK;
 }
 
@@ -221,7 +220,7 @@ ingot_status iga_add_entry(struct iga_module *m, const struct iga_kernel *kernel
     }
     if (kernel->max_threads) {
         LLVMValueRef most = number(m, kernel->max_threads);
-        iga_call_builtin(m, "__ingot_max_threads", LLVMVoidTypeInContext(m->context), &most, 1);
+        iga_call_builtin(m, IGI_max_threads, &most, 1);
     }
     LLVMBuildCall2(m->builder, body_type, kernel->function, values, count, "");
     LLVMBuildRetVoid(m->builder);

@@ -3,50 +3,34 @@
  * prelude/air/library.metal is compiled to; vectors of them are made element by element; atomics
  * and matrices have files of their own.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "compiler/frontend/air/air.h"
 
 enum { MOST_OPERANDS = 16 };
 
-static void add_attribute(LLVMContextRef context, LLVMValueRef function, const char *name) {
-    LLVMAddAttributeAtIndex(
-        function, LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(context, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
-}
-
-/* Built-ins that read nothing that changes: clang gives them the attribute in the MSL front end. */
-static bool is_pure(const char *name) {
-    static const char *const prefixes[] = {"__ingot_arg_", "__ingot_thread", "__ingot_dispatch_",
-                                           "__ingot_simdgroup_index", "__ingot_simdgroups_per"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        if (!strncmp(name, prefixes[i], strlen(prefixes[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-LLVMValueRef iga_call_builtin(struct iga_module *m, const char *name, LLVMTypeRef result,
-                              LLVMValueRef *operands, unsigned count) {
-    LLVMTypeRef types[MOST_OPERANDS];
-    for (unsigned i = 0; i < count; i++) {
-        types[i] = LLVMTypeOf(operands[i]);
-    }
-    LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
-    LLVMValueRef function = LLVMGetNamedFunction(m->module, name);
+/* With the attributes that clang gives it in the MSL front end: which lanes get to a call is part
+ * of its meaning. */
+static LLVMValueRef declare_builtin(struct iga_module *m, enum igi_builtin builtin) {
+    LLVMValueRef function = igi_find(m->module, builtin);
     if (!function) {
-        function = LLVMAddFunction(m->module, name, type);
-        add_attribute(m->context, function, "nounwind");
-        if (is_pure(name)) {
-            add_attribute(m->context, function, "memory"); /* 0: none */
-            add_attribute(m->context, function, "willreturn");
-        } else {
-            add_attribute(m->context, function, "convergent");
+        const struct igi_facts *facts = igi_facts(builtin);
+        uint64_t memory;
+        function = igi_declare(m->module, builtin);
+        igi_add_attribute(function, "nounwind", 0);
+        igi_add_attribute(function, facts->flags & IGI_PURE ? "willreturn" : "convergent", 0);
+        if (facts->flags & IGI_PURE && igi_memory_attribute(facts->memory, &memory)) {
+            igi_add_attribute(function, "memory", memory);
         }
     }
-    return LLVMBuildCall2(m->builder, type, function, operands, count, "");
+    return function;
+}
+
+LLVMValueRef iga_call_builtin(struct iga_module *m, enum igi_builtin builtin,
+                              LLVMValueRef *operands, unsigned count) {
+    LLVMValueRef function = declare_builtin(m, builtin);
+    return LLVMBuildCall2(m->builder, LLVMGlobalGetValueType(function), function, operands, count,
+                          "");
 }
 
 /* ---- vectors ---- */
@@ -100,9 +84,8 @@ static bool define_fold(struct iga_module *m, LLVMValueRef function, const char 
             LLVMValueRef other = element_of(m, LLVMGetParam(function, 1), i);
             LLVMTypeRef type = LLVMTypeOf(part);
             LLVMValueRef operands[] = {part, other, total};
-            unsigned fma = LLVMLookupIntrinsicID("llvm.fma", 8);
             LLVMValueRef fused =
-                total ? LLVMGetIntrinsicDeclaration(m->module, fma, &type, 1) : NULL;
+                total ? igi_declare_intrinsic(m->module, IGI_LLVM_fma, &type, 1) : NULL;
             total = total ? LLVMBuildCall2(m->builder, LLVMGlobalGetValueType(fused), fused,
                                            operands, 3, "")
                           : LLVMBuildFMul(m->builder, part, other, "");
@@ -185,9 +168,20 @@ static ingot_status define(struct iga_module *m, LLVMValueRef function, const ch
     return INGOT_OK;
 }
 
+/* A function that is one of our built-ins under Apple's name. */
+static bool take_builtin(struct iga_module *m, LLVMValueRef function, const char *name) {
+    const enum igi_builtin builtin = igi_builtin_of_air_name(name);
+    if (builtin == IGI_NO_BUILTIN ||
+        igi_builtin_type(m->context, builtin) != LLVMGlobalGetValueType(function)) {
+        return false;
+    }
+    LLVMReplaceAllUsesWith(function, declare_builtin(m, builtin));
+    return true;
+}
+
 /* Ours, Apple's or LLVM's: what has no body must be one of them. */
-static bool is_apples(const char *name) {
-    return strncmp(name, "llvm.", 5) && strncmp(name, "__ingot_", 8);
+static bool is_apples(LLVMValueRef function) {
+    return !LLVMGetIntrinsicID(function) && igi_builtin_of_function(function) == IGI_NO_BUILTIN;
 }
 
 ingot_status iga_define_functions(struct iga_module *m) {
@@ -197,8 +191,8 @@ ingot_status iga_define_functions(struct iga_module *m) {
         for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f)) {
             size_t length;
             const char *name = LLVMGetValueName2(f, &length);
-            if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) || !is_apples(name) ||
-                is_in_library(m, name)) {
+            if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) || !is_apples(f) ||
+                take_builtin(m, f, name) || is_in_library(m, name)) {
                 continue;
             }
             /* the name moves when the module's table of names grows */

@@ -36,8 +36,7 @@ static void multiply(struct iga_module *m, LLVMValueRef function, LLVMTypeRef ty
     for (unsigned i = 0; i < 2; i++) {
         operands[4] = to_float(m, element(m, LLVMGetParam(function, 2), i));
         operands[5] = number(m, i);
-        LLVMValueRef sum = iga_call_builtin(m, "__ingot_simdgroup_mma",
-                                            LLVMFloatTypeInContext(m->context), operands, 6);
+        LLVMValueRef sum = iga_call_builtin(m, IGI_simdgroup_mma, operands, 6);
         sums[i] = LLVMBuildFPCast(m->builder, sum, LLVMGetElementType(type), "");
     }
     return_tile(m, type, sums[0], sums[1]);
@@ -47,8 +46,7 @@ static void multiply(struct iga_module *m, LLVMValueRef function, LLVMTypeRef ty
  * 2·b0 + {0, 1}. */
 static void diagonal(struct iga_module *m, LLVMValueRef function, LLVMTypeRef type) {
     LLVMBuilderRef b = m->builder;
-    LLVMValueRef lane = iga_call_builtin(m, "__ingot_thread_index_in_simdgroup",
-                                         LLVMInt32TypeInContext(m->context), NULL, 0);
+    LLVMValueRef lane = iga_call_builtin(m, IGI_thread_index_in_simdgroup, NULL, 0);
     LLVMValueRef high = LLVMBuildAnd(b, LLVMBuildLShr(b, lane, number(m, 2), ""), number(m, 4), "");
     LLVMValueRef low = LLVMBuildAnd(b, LLVMBuildLShr(b, lane, number(m, 1), ""), number(m, 3), "");
     LLVMValueRef row = LLVMBuildOr(b, high, low, "");
@@ -70,12 +68,12 @@ struct tile_access {
     LLVMValueRef function, pointer, stride, transposed;
     LLVMTypeRef tile;
     bool is_store;
-    const char *built_in;
+    enum igi_builtin builtin;
 };
 
 /* Until AIR 2.7 (…, pointer, elements per row, origin, transposed); since then (…, pointer, sizes,
  * strides, origin), where the row's stride is the first one in a transposed tile. */
-static bool find_place(struct iga_module *m, struct tile_access *access, unsigned at) {
+static void find_place(struct iga_module *m, struct tile_access *access, unsigned at) {
     LLVMBuilderRef b = m->builder;
     LLVMTypeRef word = LLVMInt64TypeInContext(m->context);
     LLVMValueRef second = LLVMGetParam(access->function, at + 1);
@@ -98,20 +96,17 @@ static bool find_place(struct iga_module *m, struct tile_access *access, unsigne
                                        LLVMBuildMul(b, element(m, origin, 1), row, ""), "");
     access->pointer =
         LLVMBuildGEP2(b, LLVMGetElementType(access->tile), access->pointer, &offset, 1, "");
-    return true;
 }
 
 static void load_tile(struct iga_module *m, const struct tile_access *access, bool transposed) {
     LLVMTypeRef scalar = LLVMGetElementType(access->tile);
-    LLVMTypeRef bits =
-        LLVMIntTypeInContext(m->context, LLVMGetTypeKind(scalar) == LLVMFloatTypeKind ? 32 : 16);
     LLVMTypeRef flag = LLVMInt1TypeInContext(m->context);
     LLVMValueRef parts[2];
     for (unsigned i = 0; i < 2; i++) {
         LLVMValueRef operands[] = {access->pointer, access->stride,
                                    LLVMConstInt(flag, transposed, false), number(m, i)};
-        parts[i] = LLVMBuildBitCast(
-            m->builder, iga_call_builtin(m, access->built_in, bits, operands, 4), scalar, "");
+        parts[i] = LLVMBuildBitCast(m->builder, iga_call_builtin(m, access->builtin, operands, 4),
+                                    scalar, "");
     }
     return_tile(m, access->tile, parts[0], parts[1]);
 }
@@ -128,7 +123,7 @@ static void store_tile(struct iga_module *m, const struct tile_access *access, b
         LLVMBuildBitCast(m->builder, element(m, tile, 0), bits, ""),
         LLVMBuildBitCast(m->builder, element(m, tile, 1), bits, ""),
     };
-    iga_call_builtin(m, access->built_in, LLVMVoidTypeInContext(m->context), operands, 5);
+    iga_call_builtin(m, access->builtin, operands, 5);
     LLVMBuildRetVoid(m->builder);
 }
 
@@ -159,18 +154,22 @@ static bool access_tile(struct iga_module *m, LLVMValueRef function, bool is_sto
     if (space != INGOT_SPACE_DEVICE && space != INGOT_SPACE_THREADGROUP) {
         return false;
     }
+    static const enum igi_builtin builtins[2][2][2] = {
+        /* load or store, device or threadgroup, 32 or 16 bits */
+        {{IGI_simdgroup_load_device_b32, IGI_simdgroup_load_device_b16},
+         {IGI_simdgroup_load_threadgroup_b32, IGI_simdgroup_load_threadgroup_b16}},
+        {{IGI_simdgroup_store_device_b32, IGI_simdgroup_store_device_b16},
+         {IGI_simdgroup_store_threadgroup_b32, IGI_simdgroup_store_threadgroup_b16}},
+    };
+    const bool narrow = LLVMGetTypeKind(LLVMGetElementType(tile)) != LLVMFloatTypeKind;
     struct tile_access access = {
         .function = function,
         .pointer = pointer,
         .tile = tile,
         .is_store = is_store,
-        .built_in = ig_arena_printf(
-            m->arena, "__ingot_simdgroup_%s_%s_%s", is_store ? "store" : "load",
-            space == INGOT_SPACE_DEVICE ? "device" : "threadgroup",
-            LLVMGetTypeKind(LLVMGetElementType(tile)) == LLVMFloatTypeKind ? "b32" : "b16")};
-    if (!access.built_in || !find_place(m, &access, at)) {
-        return false;
-    }
+        .builtin = builtins[is_store][space == INGOT_SPACE_THREADGROUP][narrow],
+    };
+    find_place(m, &access, at);
     both_ways(m, &access);
     return true;
 }

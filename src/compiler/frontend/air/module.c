@@ -134,13 +134,12 @@ static void forget_noalias(LLVMValueRef function) {
 
 /* Apple's llvm.fmuladd is one operation on its GPUs. */
 static void fuse_multiply_adds(struct iga_module *m) {
-    const unsigned fma = LLVMLookupIntrinsicID("llvm.fma", 8);
-    const unsigned fmuladd = LLVMLookupIntrinsicID("llvm.fmuladd", 12);
+    const unsigned fmuladd = igi_intrinsic_id(IGI_LLVM_fmuladd);
     for (LLVMValueRef f = LLVMGetFirstFunction(m->module), next; f; f = next) {
         next = LLVMGetNextFunction(f);
         if (LLVMGetIntrinsicID(f) == fmuladd) {
             LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(f));
-            LLVMReplaceAllUsesWith(f, LLVMGetIntrinsicDeclaration(m->module, fma, &type, 1));
+            LLVMReplaceAllUsesWith(f, igi_declare_intrinsic(m->module, IGI_LLVM_fma, &type, 1));
             LLVMDeleteFunction(f);
         }
     }
