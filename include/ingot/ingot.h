@@ -147,10 +147,12 @@ INGOT_API ingot_status ingot_library_create_from_source_file(ingot_device *devic
                                                              const ingot_source_desc *desc,
                                                              ingot_library **library);
 /* An .ingot archive. Needs no compiler as long as the archive holds code for the
- * device and the constants asked for. */
+ * device and the constants asked for. Or a .metallib that Apple's compiler made, or a file
+ * with such libraries inside: opening it compiles nothing, and each kernel is compiled when it is
+ * created. Function constants belong to its kernels then, and the library lists none. */
 INGOT_API ingot_status ingot_library_create_from_archive(ingot_device *device, const char *path,
                                                          ingot_library **library);
-/* The bytes are copied. */
+/* The same from memory. The bytes are copied. */
 INGOT_API ingot_status ingot_library_create_from_memory(ingot_device *device, const void *bytes,
                                                         size_t length, ingot_library **library);
 INGOT_API void ingot_library_retain(ingot_library *library);

@@ -97,6 +97,9 @@ struct cli_source_options {
 void cli_source_options_free(struct cli_source_options *options);
 /* Does the file start as an .ingot archive does? */
 bool cli_is_archive(const char *path);
+/* A library that Apple's compiler made, or a file that may hold some; or a module of one too. */
+bool cli_is_library(const char *path);
+bool cli_is_compiled(const char *path);
 /* Does it hold a 0 byte near its start? Then it is no source. */
 bool cli_is_binary(const char *path);
 /* Opens .metal source or an archive as a library. */

@@ -8,6 +8,7 @@
 #include "base/archive.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/metallib.h"
 #include "base/scalar.h"
 #include "cli/cli.h"
 
@@ -288,6 +289,94 @@ static int inspect_source(const struct cli_compile_request *request, bool as_jso
     return result;
 }
 
+/* ---- compiled libraries ---- */
+
+static void print_functions(const struct ig_metallib *library, bool names_only) {
+    for (size_t i = 0; i < library->function_count; i++) {
+        const struct ig_metallib_function *f = &library->functions[i];
+        if (names_only) {
+            if (f->type == IG_METALLIB_KERNEL) {
+                puts(f->name);
+            }
+        } else {
+            printf("  %-10s %8zu bytes  %s\n", ig_metallib_type_name(f->type), f->module_size,
+                   f->name);
+        }
+    }
+}
+
+static void write_functions(struct ig_json *json, const struct ig_metallib *library, size_t at,
+                            size_t length) {
+    ig_json_object(json, NULL);
+    ig_json_u64(json, "offset", at);
+    ig_json_u64(json, "size", length);
+    ig_json_u64(json, "os_major", library->os_major);
+    ig_json_u64(json, "os_minor", library->os_minor);
+    ig_json_array(json, "functions");
+    for (size_t i = 0; i < library->function_count; i++) {
+        const struct ig_metallib_function *f = &library->functions[i];
+        ig_json_object(json, NULL);
+        ig_json_string(json, "name", f->name);
+        ig_json_string(json, "type", ig_metallib_type_name(f->type));
+        ig_json_u64(json, "size", f->module_size);
+        ig_json_object_end(json);
+    }
+    ig_json_array_end(json);
+    ig_json_object_end(json);
+}
+
+static void print_library(const char *path, const struct ig_metallib *library, size_t at) {
+    printf("%s%s%s  Apple's compiler made it for macOS %u.%u; %zu function%s", cli_bold(stdout),
+           path, cli_plain(stdout), library->os_major, library->os_minor, library->function_count,
+           library->function_count == 1 ? "" : "s");
+    if (at) {
+        printf(", at byte %zu", at);
+    }
+    putchar('\n');
+}
+
+/* Lists what is in it, from its table alone; `--kernel NAME` shows the arguments of a kernel. */
+static int list_compiled(const char *path, bool as_json, bool names_only) {
+    char *bytes = NULL;
+    size_t size = 0, at = 0, length = 0, found = 0;
+    struct ig_error error = {0};
+    struct ig_arena arena = {0};
+    struct ig_text text = {0};
+    struct ig_json json = {.out = &text};
+    ingot_status status = ig_file_read(path, 0, &bytes, &size, &error);
+    ig_json_object(&json, NULL);
+    ig_json_string(&json, "file", path);
+    ig_json_string(&json, "format", "metallib");
+    ig_json_array(&json, "libraries");
+    for (; !status && ig_metallib_find(bytes, size, &at, &length); at += length, found++) {
+        struct ig_metallib library;
+        status = ig_metallib_read(&arena, bytes + at, length, &library, &error);
+        if (!status && as_json) {
+            write_functions(&json, &library, at, length);
+        } else if (!status) {
+            if (!names_only) {
+                print_library(path, &library, at);
+            }
+            print_functions(&library, names_only);
+        }
+    }
+    ig_json_array_end(&json);
+    ig_json_object_end(&json);
+    if (!status && !found) {
+        status = ig_fail(&error, INGOT_NOT_FOUND, "there is no whole Metal library in it");
+    }
+    if (status) {
+        cli_error("%s: %s", path, ig_error_text(&error));
+    } else if (as_json) {
+        printf("%s\n", ig_text_string(&text));
+    }
+    ig_text_free(&text);
+    ig_arena_free(&arena);
+    ig_error_clear(&error);
+    free(bytes);
+    return status ? CLI_FAILED : CLI_OK;
+}
+
 static int run(const struct cli_command *command, int argc, char **argv) {
     bool as_json = false, names_only = false;
     struct cli_source_options source = {0};
@@ -307,6 +396,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
             status = cli_usage_error(command, "expected one FILE, but %zu were given", files.count);
         } else if (cli_is_archive(files.items[0])) {
             status = inspect_archive(files.items[0], &kernels, as_json, names_only);
+        } else if (cli_is_library(files.items[0]) && !kernels.count) {
+            status = list_compiled(files.items[0], as_json, names_only);
         } else {
             status = inspect_source(&(struct cli_compile_request){.path = files.items[0],
                                                                   .options = &source,

@@ -50,7 +50,7 @@ struct jobs {
     size_t batch; /* kernels for one run of the compiler */
     bool one_run; /* at a time, which says how far it is */
     const char *compiler;
-    const char *source;              /* preprocessed text in the temporary folder */
+    const char *source;              /* preprocessed text in the temporary folder, or the library */
     struct cli_list constant_values; /* "INDEX=HEX" */
 };
 
@@ -212,6 +212,10 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     for (size_t i = 0; i < jobs->request->targets->count; i++) { /* a wrong one is named once */
         add_pair(&line, "--target", jobs->request->targets->items[i]);
     }
+    const struct cli_list *wanted = jobs->request->kernels;
+    for (size_t i = 0; cli_is_compiled(out->path) && i < wanted->count; i++) {
+        add_pair(&line, "--kernel", wanted->items[i]); /* whose constants are to be listed */
+    }
     add_source_options(&line, arena, jobs->request->options);
     ingot_status status = run_compiler(&line, 0, NULL, error);
     if (status == INGOT_COMPILE_ERROR && !access(listing, R_OK)) { /* each for itself, then */
@@ -223,6 +227,10 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     }
     if (status) {
         return status;
+    }
+    if (cli_is_compiled(out->path)) { /* there is nothing to preprocess */
+        jobs->source = out->path;
+        return INGOT_OK;
     }
     jobs->source = ig_arena_printf(arena, "%s/source.i", out->folder);
     return ig_file_write(jobs->source, out->listing->source, strlen(out->listing->source), error);
@@ -320,11 +328,13 @@ static void add_command(struct command_line *line, struct ig_arena *arena, const
                         const char *path, const size_t *kernels, size_t count) {
     const struct cli_compile_request *request = jobs->request;
     const struct cli_compilation *out = jobs->out;
-    const char *const head[] = {jobs->compiler, jobs->source, "--preprocessed", "--name", out->path,
-                                "-o",           path};
-    for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
-        add(line, head[i]);
+    add(line, jobs->compiler);
+    add(line, jobs->source);
+    if (jobs->source != out->path) {
+        add(line, "--preprocessed");
     }
+    add_pair(line, "--name", out->path);
+    add_pair(line, "-o", path);
     for (size_t i = 0; i < count; i++) {
         add_pair(line, "--kernel", out->results[kernels[i]].kernel);
     }
@@ -521,9 +531,10 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
         return ig_fail(error, INGOT_NOT_FOUND,
                        "cannot open -: sources are read from files, not from standard input");
     }
-    if (cli_is_binary(request->path)) {
+    if (cli_is_binary(request->path) && !cli_is_compiled(request->path)) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
-                       "%s is neither Metal source nor an .ingot archive", request->path);
+                       "%s is neither Metal source, nor a compiled library, nor an .ingot archive",
+                       request->path);
     }
     ingot_status status = ig_folder_temporary(&out->folder, error);
     if (status) {

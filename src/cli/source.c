@@ -24,6 +24,33 @@ bool cli_is_archive(const char *path) {
     return length > 6 && !strcmp(path + length - 6, ".ingot");
 }
 
+/* Does the file begin with one of these? */
+static bool begins_with(const char *path, const char magics[][5], size_t count) {
+    unsigned char start[4] = {0};
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        return false;
+    }
+    const bool read = fread(start, 1, sizeof start, file) == sizeof start;
+    fclose(file);
+    for (size_t i = 0; read && i < count; i++) {
+        if (!memcmp(start, magics[i], sizeof start)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cli_is_library(const char *path) {
+    static const char magics[][5] = {"MTLB", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"};
+    return begins_with(path, magics, sizeof magics / sizeof *magics);
+}
+
+bool cli_is_compiled(const char *path) {
+    static const char modules[][5] = {"\xde\xc0\x17\x0b", "BC\xc0\xde"};
+    return cli_is_library(path) || begins_with(path, modules, sizeof modules / sizeof *modules);
+}
+
 bool cli_is_binary(const char *path) {
     char start[4096];
     FILE *file = fopen(path, "rb");
@@ -57,7 +84,7 @@ static bool split_defines(struct ig_arena *arena, const struct cli_list *list,
 ingot_status cli_open_library(ingot_device *device, const char *path,
                               const struct cli_source_options *options, ingot_library **library) {
     ingot_status status;
-    if (cli_is_archive(path)) {
+    if (cli_is_archive(path) || cli_is_compiled(path)) {
         status = ingot_library_create_from_archive(device, path, library);
         if (status) {
             cli_error("%s", ingot_error_message());
@@ -65,7 +92,8 @@ ingot_status cli_open_library(ingot_device *device, const char *path,
         return status;
     }
     if (cli_is_binary(path)) {
-        cli_error("%s is neither Metal source nor an .ingot archive", path);
+        cli_error("%s is neither Metal source, nor a compiled library, nor an .ingot archive",
+                  path);
         return INGOT_INVALID_ARGUMENT;
     }
     struct ig_arena arena = {0};

@@ -328,6 +328,13 @@ static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc 
     if (!name) {
         return no_such_kernel(library, desc->name, error);
     }
+    if (library->compiled) {
+        ingot_library *module = NULL;
+        ingot_status opened = ig_compiled_kernel(library, name, &module, error);
+        ingot_kernel_desc inside = *desc;
+        inside.name = opened ? NULL : ingot_library_kernel_name(module, 0);
+        return opened ? opened : make_kernel(module, &inside, result, error);
+    }
     ingot_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a kernel object");

@@ -1,8 +1,10 @@
 /*
  * Libraries: archives from files, from memory, and from source through the cache and ingotc.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -191,6 +193,13 @@ static ingot_status compile_source(ingot_device *device, const ingot_source_desc
     return status;
 }
 
+ingot_status ig_library_from_module(ingot_device *device, const char *name, const void *module,
+                                    size_t size, ingot_library **library, struct ig_error *error) {
+    const ingot_source_desc defaults = INGOT_SOURCE_DESC_INIT;
+    const struct source source = {.text = module, .length = size, .name = name};
+    return compile_source(device, &defaults, &source, library, error);
+}
+
 ingot_status ingot_library_create_from_source(ingot_device *device, const ingot_source_desc *desc,
                                               ingot_library **library) {
     if (!device || !desc || !library) {
@@ -247,6 +256,16 @@ ingot_status ingot_library_create_from_source_file(ingot_device *device, const c
 
 /* ---- from archives ---- */
 
+static bool begins_like_compiled(const char *path) {
+    char start[4];
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const ssize_t got = file >= 0 ? read(file, start, sizeof start) : 0;
+    if (file >= 0) {
+        close(file);
+    }
+    return got == (ssize_t)sizeof start && ig_compiled_is(start, sizeof start);
+}
+
 ingot_status ingot_library_create_from_archive(ingot_device *device, const char *path,
                                                ingot_library **library) {
     if (!device || !path || !library) {
@@ -257,6 +276,12 @@ ingot_status ingot_library_create_from_archive(ingot_device *device, const char 
     }
     *library = NULL;
     struct ig_error error = {0};
+    if (begins_like_compiled(path)) {
+        if (ig_compiled_open_file(device, path, library, &error) != INGOT_OK) {
+            ig_error_prefix(&error, "%s", path);
+        }
+        return ig_api_result(&error);
+    }
     char *bytes = NULL;
     size_t size = 0;
     if (ig_file_read(path, 0, &bytes, &size, &error) != INGOT_OK) {
@@ -281,6 +306,11 @@ ingot_status ingot_library_create_from_memory(ingot_device *device, const void *
                                     : "library");
     }
     *library = NULL;
+    if (ig_compiled_is(bytes, length)) {
+        struct ig_error failure = {0};
+        ig_compiled_open_memory(device, bytes, length, library, &failure);
+        return ig_api_result(&failure);
+    }
     char *copy = malloc(length ? length : 1);
     if (!copy) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for an archive of %zu bytes", length);
@@ -305,6 +335,7 @@ void ingot_library_release(ingot_library *library) {
         return;
     }
     ingot_device *device = library->device;
+    ig_compiled_free(library->compiled);
     ig_blob_release(library->blob);
     free(library);
     ingot_device_release(device);

@@ -33,6 +33,7 @@ struct ingot_library {
     atomic_uint references;
     ingot_device *device;
     struct ig_blob *blob;
+    struct ig_compiled *compiled; /* Apple's compiler made it; NULL: ours did */
     bool no_cache;
 };
 
@@ -77,6 +78,23 @@ struct ingot_event {
     ingot_device *device;
     void *state; /* the device's own */
 };
+
+/* ---- compiled_library.c: what Apple's compiler made ---- */
+
+/* Do the bytes begin like a .metallib, or like a file that may hold one? */
+bool ig_compiled_is(const void *bytes, size_t size);
+ingot_status ig_compiled_open_file(ingot_device *device, const char *path, ingot_library **library,
+                                   struct ig_error *error);
+/* The bytes are copied. */
+ingot_status ig_compiled_open_memory(ingot_device *device, const void *bytes, size_t size,
+                                     ingot_library **library, struct ig_error *error);
+/* The library that one of its kernels is alone in; it lives as long as `library`. */
+ingot_status ig_compiled_kernel(ingot_library *library, const char *name, ingot_library **kernel,
+                                struct ig_error *error);
+void ig_compiled_free(struct ig_compiled *compiled);
+/* library.c: a library of one module of bitcode. */
+ingot_status ig_library_from_module(ingot_device *device, const char *name, const void *module,
+                                    size_t size, ingot_library **library, struct ig_error *error);
 
 /* ---- helpers of the API functions ---- */
 

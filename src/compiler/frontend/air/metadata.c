@@ -232,8 +232,8 @@ ingot_status iga_read_kernel(struct iga_module *m, struct iga_kernel *kernel) {
         LLVMValueRef function = node.count >= 3 ? node.operands[0] : NULL;
         size_t length;
         if (!function || !LLVMIsAFunction(function) || LLVMIsDeclaration(function) ||
-            strcmp(LLVMGetValueName2(function, &length), m->name)) {
-            continue;
+            (count > 1 && strcmp(LLVMGetValueName2(function, &length), m->name))) {
+            continue; /* the only kernel of a module is the one that was asked for */
         }
         kernel->function = function;
         ingot_status status = read_arguments(m, node.operands[2], kernel);

@@ -1,0 +1,248 @@
+/*
+ * Libraries that Apple's compiler made (.metallib), alone or inside another file, such as an image
+ * of macOS.
+ *
+ * Opening one reads its list of functions and compiles nothing. A kernel's module becomes a library
+ * of its own when the kernel is asked for: the compiler gets just that module, and the cache keeps
+ * what it makes under the module's bytes. Function constants belong to such a library, so they are
+ * the kernel's, not those of the whole file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/metallib.h"
+#include "runtime/objects.h"
+
+struct ig_compiled {
+    void *bytes;
+    size_t size;
+    bool is_mapped; /* else malloc'ed */
+    struct ig_arena arena;
+    char *name;
+    size_t kernel_count;
+    const struct ig_metallib_function **kernels;
+    pthread_mutex_t lock;
+    ingot_library **opened; /* by kernel; NULL: not yet */
+};
+
+/* Mach-O images of 64 bits, and fat binaries in either order of bytes. */
+static bool is_image(const void *bytes, size_t size) {
+    static const char magics[][5] = {"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\xca\xfe\xba\xbf",
+                                     "\xcb\xfe\xba\xbe"};
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
+        if (size >= 4 && !memcmp(bytes, magics[i], 4)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ig_compiled_is(const void *bytes, size_t size) {
+    return ig_metallib_is(bytes, size) || is_image(bytes, size);
+}
+
+void ig_compiled_free(struct ig_compiled *compiled) {
+    if (!compiled) {
+        return;
+    }
+    for (size_t i = 0; compiled->opened && i < compiled->kernel_count; i++) {
+        ingot_library_release(compiled->opened[i]);
+    }
+    if (compiled->is_mapped) {
+        munmap(compiled->bytes, compiled->size);
+    } else {
+        free(compiled->bytes);
+    }
+    pthread_mutex_destroy(&compiled->lock);
+    ig_arena_free(&compiled->arena);
+    free(compiled->opened);
+    free(compiled->name);
+    free(compiled);
+}
+
+/* The kernels of every library in the file; of two of a name the first counts. */
+static ingot_status list_kernels(struct ig_compiled *compiled, struct ig_error *error) {
+    size_t at = 0, length = 0, libraries = 0;
+    for (; ig_metallib_find(compiled->bytes, compiled->size, &at, &length); at += length) {
+        struct ig_metallib one;
+        ingot_status status = ig_metallib_read(&compiled->arena, (const char *)compiled->bytes + at,
+                                               length, &one, error);
+        const size_t room = compiled->kernel_count + one.function_count + 1;
+        const struct ig_metallib_function **kernels =
+            status ? NULL : ig_arena_array(&compiled->arena, room, sizeof(void *));
+        if (!kernels) {
+            return status
+                       ? status
+                       : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu functions", room);
+        }
+        if (compiled->kernel_count) {
+            memcpy(kernels, compiled->kernels, compiled->kernel_count * sizeof *kernels);
+        }
+        compiled->kernels = kernels;
+        for (size_t i = 0; i < one.function_count; i++) {
+            if (one.functions[i].type == IG_METALLIB_KERNEL) {
+                kernels[compiled->kernel_count++] = &one.functions[i];
+            }
+        }
+        libraries++;
+    }
+    return libraries ? INGOT_OK
+                     : ig_fail(error, INGOT_BAD_ARCHIVE,
+                               "there is no whole Metal library in its %zu bytes", compiled->size);
+}
+
+/* What the rest of the runtime sees: an archive of names, without code or source. */
+static ingot_status make_blob(struct ig_compiled *compiled, struct ig_blob **result,
+                              struct ig_error *error) {
+    struct ig_blob *blob = calloc(1, sizeof *blob);
+    const char **names =
+        blob ? ig_arena_array(&blob->arena, compiled->kernel_count + 1, sizeof *names) : NULL;
+    const char *name = blob ? ig_arena_string(&blob->arena, compiled->name) : NULL;
+    if (!names || !name) {
+        if (blob) {
+            ig_arena_free(&blob->arena);
+        }
+        free(blob);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the names of %zu kernels",
+                       compiled->kernel_count);
+    }
+    atomic_init(&blob->references, 1);
+    for (size_t i = 0; i < compiled->kernel_count; i++) {
+        names[i] = compiled->kernels[i]->name;
+    }
+    blob->archive = (struct ig_archive){
+        .compiler = "Apple's compiler",
+        .source_name = name,
+        .source = "",
+        .options = "",
+        .warnings = "",
+        .kernel_count = (uint32_t)compiled->kernel_count,
+        .kernels = names,
+    };
+    *result = blob;
+    return INGOT_OK;
+}
+
+/* Takes over `compiled`, also on failure. */
+static ingot_status finish(ingot_device *device, struct ig_compiled *compiled,
+                           ingot_library **result, struct ig_error *error) {
+    struct ig_blob *blob = NULL;
+    ingot_status status = list_kernels(compiled, error);
+    if (!status) {
+        compiled->opened = calloc(compiled->kernel_count + 1, sizeof *compiled->opened);
+        status = compiled->opened ? make_blob(compiled, &blob, error)
+                                  : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a library");
+    }
+    ingot_library *library = status ? NULL : calloc(1, sizeof *library);
+    if (!library) {
+        ig_blob_release(blob);
+        ig_compiled_free(compiled);
+        return status ? status : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a library");
+    }
+    atomic_init(&library->references, 1);
+    library->device = device;
+    library->blob = blob;
+    library->compiled = compiled;
+    ingot_device_retain(device);
+    *result = library;
+    return INGOT_OK;
+}
+
+static struct ig_compiled *begin(const char *name, void *bytes, size_t size, bool is_mapped,
+                                 struct ig_error *error) {
+    struct ig_compiled *compiled = calloc(1, sizeof *compiled);
+    char *copy = strdup(name);
+    if (!compiled || !copy || pthread_mutex_init(&compiled->lock, NULL)) {
+        free(compiled);
+        free(copy);
+        ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a library object");
+        return NULL;
+    }
+    compiled->name = copy;
+    compiled->bytes = bytes;
+    compiled->size = size;
+    compiled->is_mapped = is_mapped;
+    return compiled;
+}
+
+ingot_status ig_compiled_open_memory(ingot_device *device, const void *bytes, size_t size,
+                                     ingot_library **library, struct ig_error *error) {
+    void *copy = malloc(size ? size : 1);
+    if (!copy) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a library of %zu bytes", size);
+    }
+    memcpy(copy, bytes, size);
+    struct ig_compiled *compiled = begin("a Metal library", copy, size, false, error);
+    if (!compiled) {
+        free(copy);
+        return INGOT_OUT_OF_MEMORY;
+    }
+    return finish(device, compiled, library, error);
+}
+
+/* Modules are read when they are needed, so the file is mapped: a library may have hundreds of
+ * megabytes. */
+ingot_status ig_compiled_open_file(ingot_device *device, const char *path, ingot_library **library,
+                                   struct ig_error *error) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (file < 0 || fstat(file, &status) || !S_ISREG(status.st_mode) || status.st_size <= 0) {
+        const char *reason = file < 0 ? strerror(errno) : "not a file with bytes in it";
+        if (file >= 0) {
+            close(file);
+        }
+        return ig_fail(error, INGOT_IO_ERROR, "cannot read %s: %s", path, reason);
+    }
+    const size_t size = (size_t)status.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+    if (bytes == MAP_FAILED) {
+        return ig_fail(error, INGOT_IO_ERROR, "cannot map the %zu bytes of %s: %s", size, path,
+                       strerror(errno));
+    }
+    struct ig_compiled *compiled = begin(path, bytes, size, true, error);
+    if (!compiled) {
+        munmap(bytes, size);
+        return INGOT_OUT_OF_MEMORY;
+    }
+    return finish(device, compiled, library, error);
+}
+
+ingot_status ig_compiled_kernel(ingot_library *library, const char *name, ingot_library **kernel,
+                                struct ig_error *error) {
+    struct ig_compiled *compiled = library->compiled;
+    size_t at = 0;
+    while (at < compiled->kernel_count && strcmp(compiled->kernels[at]->name, name)) {
+        at++;
+    }
+    if (at == compiled->kernel_count) {
+        return ig_fail(error, INGOT_NOT_FOUND, "\"%s\" has no kernel \"%s\"", compiled->name, name);
+    }
+    pthread_mutex_lock(&compiled->lock);
+    *kernel = compiled->opened[at];
+    pthread_mutex_unlock(&compiled->lock);
+    if (*kernel) {
+        return INGOT_OK;
+    }
+    ingot_library *made = NULL;
+    const struct ig_metallib_function *function = compiled->kernels[at];
+    ingot_status status = ig_library_from_module(library->device, compiled->name, function->module,
+                                                 function->module_size, &made, error);
+    if (status) {
+        return status;
+    }
+    pthread_mutex_lock(&compiled->lock); /* another thread may have been faster */
+    ingot_library *first = compiled->opened[at];
+    compiled->opened[at] = first ? first : made;
+    pthread_mutex_unlock(&compiled->lock);
+    if (first) {
+        ingot_library_release(made);
+    }
+    *kernel = first ? first : made;
+    return INGOT_OK;
+}
