@@ -332,7 +332,9 @@ static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc 
         ingot_library *module = NULL;
         ingot_status opened = ig_compiled_kernel(library, name, &module, error);
         ingot_kernel_desc inside = *desc;
-        inside.name = opened ? NULL : ingot_library_kernel_name(module, 0);
+        if (!opened && !find_name(module, name)) { /* the list and the module may disagree */
+            inside.name = ingot_library_kernel_name(module, 0);
+        }
         return opened ? opened : make_kernel(module, &inside, result, error);
     }
     ingot_kernel *kernel = calloc(1, sizeof *kernel);

@@ -255,9 +255,9 @@ static bool split_directive(struct parser *p, const char *line, char **word, cha
     return *word && *name;
 }
 
-/* The content of a // line, or NULL. */
+/* The content of a // line, or of a ; // line of LLVM's text, or NULL. */
 static const char *comment_of(const char *line) {
-    line += strspn(line, " \t");
+    line += strspn(line, " \t;");
     return line[0] == '/' && line[1] == '/' ? line + 2 + strspn(line + 2, " \t") : NULL;
 }
 

@@ -27,6 +27,9 @@ static void collect_log(void *context, int level, const char *message) {
 
 static ingot_status open_library(ingot_device *device, const struct test_file *file,
                                  const struct test_case *test, struct launch *launch) {
+    if (file->library) {
+        return ingot_library_create_from_archive(device, file->library, &launch->library);
+    }
     ingot_define defines[MAX_OPTIONS];
     for (size_t i = 0; i < test->define_count; i++) {
         char *name = ig_arena_string(file->arena, test->defines[i]);

@@ -3,6 +3,8 @@
  *         FILE_OR_FOLDER... [FILTER]
  * run-msl --pack FOLDER [--target NAME]... FILE_OR_FOLDER... [FILTER]
  * run-msl --packed FOLDER --device NAME FILE_OR_FOLDER... [FILTER]
+ * run-msl --libraries FOLDER FILE_OR_FOLDER... [FILTER]     of .ll files: FOLDER has NAME.metallib
+ * of each
  *
  * --pack compiles the kernels of all cases into archives (with $INGOTC, for sm_80 and sm_90 unless
  * targets are named) and runs nothing; --packed runs with those, where there is no compiler.
@@ -37,7 +39,7 @@ struct options {
     int jobs, seconds; /* of a file */
     bool update, verbose;
     const char *filter;
-    const char *pack, *packed; /* folders */
+    const char *pack, *packed, *libraries; /* folders */
     const char *targets[MAX_TARGETS];
     size_t target_count;
     char *files[MAX_FILES];
@@ -110,6 +112,16 @@ static bool is_for(const struct test_case *test, const char *device_name) {
            (strcspn(test->devices, ": ") == kind && !strncmp(test->devices, device_name, kind));
 }
 
+/* tests/air/atomics.ll → FOLDER/atomics.metallib */
+static const char *library_of(const struct options *options, const struct test_file *file) {
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    const char *dot = strrchr(name, '.');
+    return options->libraries && dot && !strcmp(dot, ".ll")
+               ? ig_arena_printf(file->arena, "%s/%.*s.metallib", options->libraries,
+                                 (int)(dot - name), name)
+               : NULL;
+}
+
 static void run_on_device(const struct options *options, const char *device_name,
                           const struct test_file *file, const char *text, struct counts *counts) {
     ingot_device *device;
@@ -180,7 +192,7 @@ static void run_file(const struct options *options, const char *path, struct cou
         test_file_parse(&arena, path, text, &file, &error)) {
         printf("FAIL %s\n", ig_error_text(&error));
         counts->failed++;
-    } else if (options->pack) {
+    } else if ((file.library = library_of(options, &file)), options->pack) {
         pack_file(options, &file, counts);
     } else if (options->device) {
         run_on_device(options, options->device, &file, text, counts);
@@ -335,7 +347,8 @@ static bool add_path(struct options *options, const char *path) {
     bool good = true;
     for (struct dirent *entry; good && (entry = readdir(folder));) {
         size_t length = strlen(entry->d_name);
-        if (length > 6 && !strcmp(entry->d_name + length - 6, ".metal")) {
+        if ((length > 6 && !strcmp(entry->d_name + length - 6, ".metal")) ||
+            (length > 3 && !strcmp(entry->d_name + length - 3, ".ll"))) {
             good = add_file(options, path, entry->d_name);
         }
     }
@@ -370,6 +383,8 @@ static bool parse_arguments(struct options *options, int argc, char **argv) {
             options->pack = argv[++i];
         } else if (!strcmp(argv[i], "--packed") && more) {
             options->packed = argv[++i];
+        } else if (!strcmp(argv[i], "--libraries") && more) {
+            options->libraries = argv[++i];
         } else if (!strcmp(argv[i], "--target") && more && options->target_count < MAX_TARGETS) {
             options->targets[options->target_count++] = argv[++i];
         } else if (!strcmp(argv[i], "--update")) {
@@ -384,6 +399,7 @@ static bool parse_arguments(struct options *options, int argc, char **argv) {
             fprintf(stderr,
                     "usage: run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--seconds N] "
                     "[--update] [--verbose] [--pack FOLDER [--target NAME]...] [--packed FOLDER] "
+                    "[--libraries FOLDER] "
                     "FILE_OR_FOLDER... [FILTER]\n");
             return false;
         }

@@ -76,6 +76,7 @@ struct test_case {
 struct test_file {
     struct ig_arena *arena;
     const char *path;
+    const char *library; /* a compiled one to open instead; NULL: none */
     char *text;
     struct test_case *cases;
     size_t case_count;
