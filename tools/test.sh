@@ -73,7 +73,7 @@ fuzz_one() { # fuzz_one TARGET
     mkdir -p "build-fuzz/corpus/$name"
     [ -d "tests/fuzz/seeds/$name" ] && seeds=("tests/fuzz/seeds/$name")
     echo "$name, $fuzz_seconds s"
-    "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
+    INGOT_AIR_LIBRARY=$PWD/build/share/ingot/air.bc "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
         -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" "${seeds[@]}" ||
         { echo "failed: $name" && false; }
 }

@@ -6,6 +6,7 @@
  * (hosts work in place), and multiply-adds that are fused on every device. LLVM's C API cannot
  * change the address space of a type, so the module is printed and parsed again.
  */
+#include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/IRReader.h>
 #include <string.h>
@@ -170,6 +171,18 @@ static void clean(struct iga_module *m) {
     fuse_multiply_adds(m);
 }
 
+/* Whoever made the file may have broken rules that everything behind this relies on. */
+static ingot_status verify(struct iga_module *m) {
+    char *message = NULL;
+    const LLVMBool bad = LLVMVerifyModule(m->module, LLVMReturnStatusAction, &message);
+    if (bad) {
+        ig_fail(m->error, INGOT_COMPILE_ERROR, "%s: the module of %s is damaged: %.200s", m->source,
+                m->name, message ? message : "");
+    }
+    LLVMDisposeMessage(message);
+    return bad ? INGOT_COMPILE_ERROR : INGOT_OK;
+}
+
 ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size) {
     LLVMContextSetDiagnosticHandler(m->context, ignore_diagnostic, NULL);
     LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode, size, "air.bc");
@@ -182,6 +195,9 @@ ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size) {
                        m->source, m->name, size);
     }
     ingot_status status = parse_again(m);
+    if (!status) {
+        status = verify(m);
+    }
     if (!status) {
         clean(m);
     }

@@ -205,11 +205,11 @@ static ingot_status convert(struct iga_module *m, const struct ig_metallib_funct
         status = iga_read_constants(m, &constants, &globals, &count);
     }
     if (!status) {
-        status = iga_open_library(m);
-    }
-    if (!status) {
         name_constants(m, constants, globals, count);
         status = iga_add_entry(m, &kernel);
+    }
+    if (!status) {
+        status = iga_open_library(m);
     }
     if (!status) {
         status = iga_define_functions(m);
