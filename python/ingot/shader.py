@@ -190,10 +190,10 @@ def load_metallib(
     contiguous: str = "ignore",
     device: str = "cpu",
 ):
-    """A ShaderLibrary from an .ingot archive: its bytes, or the path of the file.
+    """A ShaderLibrary from an .ingot archive or a .metallib: its bytes, or the path of the file.
 
-    Archives are made by `ingotc` or `ingot pack`. Apple's own .metallib files hold code for Apple's GPUs only and
-    are refused.
+    Archives are made by `ingotc` or `ingot pack`, a .metallib by Apple's compiler. Files with such libraries inside,
+    as the images of macOS are, will do. Kernels of a .metallib are compiled when they are first asked for.
     """
     options = {"strict": strict, "contiguous": contiguous, "mps": _is_mps(device)}
     if isinstance(source, (bytes, bytearray)):

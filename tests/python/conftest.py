@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -77,6 +78,19 @@ def build_folder() -> pathlib.Path:
     if not (folder / "CMakeCache.txt").exists():
         pytest.skip(f"{folder} is no build folder: the package is installed, not built here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def compiled_library(build_folder) -> Callable[[str], pathlib.Path]:
+    """The path of a library of tests/air, which the build has made as Apple's compiler would."""
+
+    def find(name: str) -> pathlib.Path:
+        path = build_folder / "air" / f"{name}.metallib"
+        if not path.exists():
+            pytest.skip(f"{path} is not built")
+        return path
+
+    return find
 
 
 @pytest.fixture(autouse=True)

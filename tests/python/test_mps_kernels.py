@@ -126,11 +126,16 @@ def test_ingots_own_interfaces_take_mps_tensors():
     assert result.device.type == "mps" and leaf.grad.device.type == "mps"
 
 
-def test_libraries_for_apples_gpus_are_named(tmp_path):
+def test_apples_libraries(tmp_path, compiled_library):
     if not hasattr(torch.mps, "load_metallib"):
         pytest.skip("this torch has no load_metallib")
     file = tmp_path / "apple.metallib"
     file.write_bytes(b"MTLB" + bytes(60))
     for source in (file, file.read_bytes()):
-        with pytest.raises(RuntimeError, match="MTLB"):
+        with pytest.raises(RuntimeError, match="no whole Metal library in its 64 bytes"):
             torch.mps.load_metallib(source)
+    x = torch.arange(16, dtype=torch.float32, device="mps") - 6
+    out = torch.zeros(24, device="mps")
+    torch.mps.load_metallib(compiled_library("vectors")).vectors(x, out, threads=4, group_size=4)
+    torch.testing.assert_close(out.cpu()[:16], (torch.arange(16) - 6).abs().float())
+

@@ -72,20 +72,7 @@ def compile_shader(source: str) -> MpsLibrary:
 
 
 def load_metallib(source: Any) -> MpsLibrary:
-    """Loads an archive that ingotc made, from bytes or a path.
-
-    RuntimeError: the file is Apple's .metallib, which holds code for Apple's GPUs and no source.
-    """
+    """Loads a .metallib of Apple's compiler, or an archive that ingotc made, from bytes or a path."""
     import ingot
 
-    if isinstance(source, bytes):
-        start = source[:4]
-    else:
-        with open(source, "rb") as file:
-            start = file.read(4)
-    if start == b"MTLB":
-        raise RuntimeError(
-            "this is a library for Apple's GPUs (it starts with MTLB), which no other machine runs: compile the "
-            "source with torch.mps.compile_shader, or ahead of time with ingotc"
-        )
     return MpsLibrary(ingot.load_metallib(source))
