@@ -149,7 +149,7 @@ INGOT_API ingot_status ingot_library_create_from_source_file(ingot_device *devic
 /* An .ingot archive. Needs no compiler as long as the archive holds code for the
  * device and the constants asked for. Or a .metallib that Apple's compiler made, or a file
  * with such libraries inside: opening it compiles nothing, and each kernel is compiled when it is
- * created. Function constants belong to its kernels then, and the library lists none. */
+ * created. Function constants belong to its kernels then: see ingot_library_of_kernel. */
 INGOT_API ingot_status ingot_library_create_from_archive(ingot_device *device, const char *path,
                                                          ingot_library **library);
 /* The same from memory. The bytes are copied. */
@@ -192,6 +192,12 @@ typedef struct ingot_constant_info {
 INGOT_API size_t ingot_library_constant_count(const ingot_library *library);
 INGOT_API ingot_status ingot_library_constant_info(const ingot_library *library, size_t index,
                                                    ingot_constant_info *info);
+
+/* The library that holds one kernel, which the caller releases: it lists the function constants
+ * that the kernel has. Of a .metallib each kernel has its own, and asking for it compiles the
+ * kernel; of other libraries it is the library itself. */
+INGOT_API ingot_status ingot_library_of_kernel(ingot_library *library, const char *kernel,
+                                               ingot_library **result);
 
 /* ---- kernels ------------------------------------------------------------------ */
 

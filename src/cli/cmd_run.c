@@ -59,6 +59,17 @@ static bool base(ingot_status status, struct ig_error *error) {
     return status == INGOT_OK;
 }
 
+/* Of a compiled library, the part that the kernel and its function constants are in. */
+static bool choose_module(struct run *run) {
+    ingot_library *module;
+    if (!api(ingot_library_of_kernel(run->library, run->kernel_name, &module))) {
+        return false;
+    }
+    ingot_library_release(run->library);
+    run->library = module;
+    return true;
+}
+
 static bool make_kernel(struct run *run) {
     size_t count = ingot_library_constant_count(run->library);
     ingot_constant_info *infos = ig_arena_array(&run->arena, count + 1, sizeof *infos);
@@ -424,6 +435,9 @@ static bool execute(struct run *run, const char *const *arguments, size_t argume
     if (!api(ingot_device_open(run->device_name, &run->device_desc, &run->device)) ||
         !api(ingot_device_get_info(run->device, &run->device_info)) ||
         cli_open_library(run->device, run->file, &run->source, &run->library)) {
+        return false;
+    }
+    if (cli_is_library(run->file) && !choose_module(run)) {
         return false;
     }
     if (*ingot_library_warnings(run->library) && !run->quiet) {

@@ -521,7 +521,16 @@ static PyObject *kernel_specialize(PyObject *self, PyObject *arguments, PyObject
     if (!shader_is_open(kernel->shader, kernel->name)) {
         return NULL;
     }
-    PyObject *constants = constants_encode(kernel->shader->library, mapping, keywords);
+    ingot_library *library; /* which has the kernel's constants */
+    ingot_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = ingot_library_of_kernel(kernel->shader->library, kernel->name, &library);
+    Py_END_ALLOW_THREADS;
+    if (status != INGOT_OK) {
+        return raise_status(status);
+    }
+    PyObject *constants = constants_encode(library, mapping, keywords);
+    ingot_library_release(library);
     if (!constants) {
         return NULL;
     }

@@ -246,3 +246,21 @@ ingot_status ig_compiled_kernel(ingot_library *library, const char *name, ingot_
     *kernel = first ? first : made;
     return INGOT_OK;
 }
+
+ingot_status ingot_library_of_kernel(ingot_library *library, const char *kernel,
+                                     ingot_library **result) {
+    if (!library || !kernel || !result) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_library_of_kernel: %s is NULL",
+                           !library  ? "library"
+                           : !kernel ? "kernel"
+                                     : "result");
+    }
+    struct ig_error error = {0};
+    *result = library;
+    if (library->compiled && ig_compiled_kernel(library, kernel, result, &error)) {
+        *result = NULL;
+        return ig_api_result(&error);
+    }
+    ingot_library_retain(*result);
+    return INGOT_OK;
+}
