@@ -53,11 +53,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                            &error);
     }
     for (size_t i = 0; !status && i < source.kernel_count; i++) {
-        const void *made;
-        size_t made_size;
+        struct igc_compiled made;
         struct ig_error refused = {0};
-        ingot_status compiled = igc_source_compile(&source, &options, &source.kernels[i], 1, &made,
-                                                   &made_size, NULL, &refused);
+        ingot_status compiled =
+            igc_source_compile(&source, &options, &source.kernels[i], 1, &made, &refused);
         if (compiled && !*ig_error_text(&refused)) {
             abort();
         }
