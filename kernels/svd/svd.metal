@@ -1,5 +1,5 @@
 // Singular values and vectors by one-sided Jacobi (jacobi.h): one SIMD-group per matrix up to 64
-// columns, pairs of blocks of 32 columns beyond (large.h). The matrix is taken as tall (svd_args.h).
+// columns, pairs of blocks of 32 columns beyond (svd_large.h). The matrix is taken as tall (svd_args.h).
 #include <metal_stdlib>
 using namespace metal;
 #include "common/spectral.h"

@@ -18,7 +18,7 @@ struct svd_args {
     uint32_t vectors;   /* u and vh are wanted */
     uint32_t per_group; /* matrices of a threadgroup */
 
-    /* Beyond 64 columns; see large.h for the spaces. */
+    /* Beyond 64 columns; see svd_large.h for the spaces. */
     uint32_t columns_row; /* floats from row to row of the columns */
     uint32_t plain_row;   /* of the matrix as it is */
     uint32_t blocks;      /* of 32 columns, rounded up to even */

@@ -1,4 +1,4 @@
-/* svd of more than 64 columns: the launches that large.h describes. */
+/* svd of more than 64 columns: the launches that svd_large.h describes. */
 #include "eigh/spectrum.h"
 #include "svd/svd.h"
 

@@ -2,8 +2,8 @@
  * The shape of every value over the lanes: a forward data-flow analysis that starts with the
  * best case and only ever gives up, run to a fixpoint together with divergence.c.
  *
- * Requires: the order of emission, private.c's decisions. Provides: shape, stride, align_log2
- * and no_wrap of every instruction.
+ * Requires: the order of emission, private_layout.c's decisions. Provides: shape, stride,
+ * align_log2 and no_wrap of every instruction.
  */
 #include "compiler/analysis/shapes.h"
 #include "base/cpu_abi.h"

@@ -148,8 +148,8 @@ static void write_reads(const struct igc_kernel *k, struct ig_text *out) {
     }
 }
 
-/* Places in threadgroup memory that are not where quads.c wants them are nobody's fault but the
- * host code's. */
+/* Places in threadgroup memory that are not where warpgroup_mma.c wants them are nobody's fault but
+ * the host code's. */
 static void write_check(const struct igc_kernel *k, struct ig_text *out) {
     const struct igc_reflection *r = k->reflection;
     const uint32_t slots =

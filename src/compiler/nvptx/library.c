@@ -239,7 +239,7 @@ static const struct {
      "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
     {"__ingot_prefetch", "void @%s(ptr addrspace(1) %%p) " INLINE, "  ret void\n"},
     {"__ingot_streaming", "void @%s() " INLINE, "  ret void\n"},
-    /* the pointer itself, which LLVM does not know: see hints.c */
+    /* the pointer itself, which LLVM does not know: see cache_hints.c */
     {"__ingot_staying", "ptr addrspace(1) @%s(ptr addrspace(1) %%p) " INLINE,
      "  %q = call ptr addrspace(1) asm \"" IGP_STAYING "\", \"=l,0\"(ptr addrspace(1) %p) "
      "memory(none) nounwind willreturn\n"

@@ -94,7 +94,7 @@ igc_pass_fn igp_lower_copies;
 /* A copy of which that makes loads and stores, each as wide as it is aligned. */
 bool igp_is_small_copy(LLVMValueRef instruction);
 
-/* ---- async.c ---- */
+/* ---- async_copies.c ---- */
 /* Copies from device to threadgroup memory that nobody looks at before a barrier need no registers
  * and nobody who waits for them before it. */
 igc_pass_fn igp_copy_async;
@@ -140,7 +140,7 @@ bool igp_find_elements(LLVMValueRef word, LLVMValueRef *elements);
  * are at multiples of 16 bytes. */
 bool igp_find_tile(struct igc_kernel *kernel, LLVMValueRef word, struct igp_tile *tile);
 
-/* ---- quads.c ---- */
+/* ---- warpgroup_mma.c ---- */
 /* Products that four SIMD-groups make by one instruction. */
 igc_pass_fn igp_join_simdgroups;
 bool igp_is_quad_product(LLVMValueRef instruction);
@@ -170,11 +170,12 @@ void igp_write_log(struct ig_text *out);
 /* The entry point, which calls the body; every thread of a target that waits_for_kernels does. */
 void igp_write_entry(const struct igc_kernel *kernel, struct ig_text *out);
 
-/* ---- wide.c ---- */
+/* ---- widen_accesses.c ---- */
 /* Neighbouring narrow loads and stores of the finished entry point become words. */
 igc_pass_fn igp_widen;
 
-/* hints.c: loads that say what leaves caches last. The mark is the assembly of the built-in. */
+/* cache_hints.c: loads that say what leaves caches last. The mark is the assembly of the built-in.
+ */
 #define IGP_STAYING "// staying"
 igc_pass_fn igp_hints;
 

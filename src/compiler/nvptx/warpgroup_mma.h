@@ -1,4 +1,4 @@
-/* Between the files of products of four SIMD-groups: see quads.c. */
+/* Between the files of products of four SIMD-groups: see warpgroup_mma.c. */
 #ifndef INGOT_COMPILER_NVPTX_QUADS_H
 #define INGOT_COMPILER_NVPTX_QUADS_H
 
@@ -25,7 +25,8 @@ bool igp_is_group_barrier(LLVMValueRef instruction);
 /* May it write threadgroup memory, and nobody knows where? Not stores and copies. */
 bool igp_may_write(LLVMValueRef instruction);
 bool igp_has_left_in_memory(LLVMValueRef product);
-/* The products that there are get what they wait for, and what waits for them (quads_order.c). */
+/* The products that there are get what they wait for, and what waits for them
+ * (warpgroup_mma_order.c). */
 ingot_status igp_order_quads(struct igc_kernel *kernel);
 
 #endif

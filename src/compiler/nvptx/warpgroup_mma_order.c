@@ -1,8 +1,8 @@
 /*
- * When products of four SIMD-groups (quads.c) are waited for. They run by themselves: registers of
- * A that were written before need a fence before them, and their sums, and what they read, are
- * theirs until somebody has waited. That is before barriers and at the end of the block or, in
- * loops whose sums only go round, of the block's next iteration.
+ * When products of four SIMD-groups (warpgroup_mma.c) are waited for. They run by themselves:
+ * registers of A that were written before need a fence before them, and their sums, and what they
+ * read, are theirs until somebody has waited. That is before barriers and at the end of the block
+ * or, in loops whose sums only go round, of the block's next iteration.
  *
  * They end in the order in which they were begun, by groups. Products that add to the same sums
  * are a group; so who looks at the sums of one group does not wait for those begun after it.

@@ -1,4 +1,4 @@
-/* The functions that products of four SIMD-groups are calls of (quads.c), as LLVM IR. */
+/* The functions that products of four SIMD-groups are calls of (warpgroup_mma.c), as LLVM IR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

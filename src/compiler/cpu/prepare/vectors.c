@@ -118,7 +118,7 @@ static unsigned access_align(LLVMValueRef access, uint64_t offset) {
 }
 
 /* Elements that do not fill bytes are packed in memory: the access is one of a whole integer,
- * which prepare_integers.c and the next round take apart. */
+ * which integers.c and the next round take apart. */
 static void pack_access(struct igc_kernel *kernel, LLVMValueRef access, LLVMTypeRef type) {
     LLVMBuilderRef builder = kernel->builder;
     unsigned bits = bits_of(element_type(type)) * element_count(type);

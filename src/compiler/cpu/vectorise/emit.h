@@ -100,13 +100,13 @@ const struct igv_lowering *igv_lowering_of(enum igi_builtin builtin); /* NULL: t
 ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *request,
                          struct igv_analysis *analysis, struct ig_error *error);
 
-/* compiler/lower/atomics.c: atomicrmw, cmpxchg, atomic load and store, fence. A cmpxchg is not
+/* compiler/cpu/lower/atomics.c: atomicrmw, cmpxchg, atomic load and store, fence. A cmpxchg is not
  * defined itself (it is a struct): its extractvalue users are, so emission skips those. */
 void igv_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction);
 
-/* compiler/lower/shuffles.c: each lane's pick of `count` vectors side by side, of 32-bit elements:
- * an element of <lanes x i32> chooses by its low bits. `count` is a power of two up to the most
- * that the target does by registers, which is 0 where it has none. */
+/* compiler/cpu/lower/shuffles.c: each lane's pick of `count` vectors side by side, of 32-bit
+ * elements: an element of <lanes x i32> chooses by its low bits. `count` is a power of two up to
+ * the most that the target does by registers, which is 0 where it has none. */
 unsigned igl_most_registers(struct igv_emit *emit);
 LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *registers,
                                    unsigned count, LLVMValueRef index);
