@@ -1,7 +1,7 @@
 /* layer_norm on the host: the forward in one launch; of the backward, dx and the sums of the parts
  * in one, dweight and dbias in one each. */
+#include "common/row_parts.h"
 #include "layer_norm/layer_norm_args.h"
-#include "ops/rows.h"
 
 static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
 static const ingot_ops_knob backward_knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_PARTS};

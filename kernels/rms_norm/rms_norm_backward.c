@@ -2,6 +2,7 @@
  */
 #include "rms_norm/rms_norm_backward.h"
 
+#include "common/row_parts.h"
 #include "rms_norm/rms_norm_args.h"
 
 const ingot_ops_knob rms_norm_backward_knobs[RMS_NORM_BACKWARD_KNOBS] = {IGO_ROW_KNOBS,

@@ -4,7 +4,6 @@
 #include "ops/rows.h"
 
 #include "base/scalar.h"
-#include "common/row_parts_args.h"
 
 enum {
     MOST_COLUMNS = INT32_MAX - 4096,
@@ -213,18 +212,6 @@ struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_
     return (struct igo_parts){rows, (matrix->rows + rows - 1) / rows};
 }
 
-ingot_tensor igo_parts_begin(struct igo_call *call, const struct igo_parts *parts,
-                             const ingot_tensor *out) {
-    if (!out) {
-        return (ingot_tensor){0};
-    }
-    if (parts->count == 1 && out->type == INGOT_SCALAR_F32) {
-        return *out;
-    }
-    return igo_scratch_tensor(call, INGOT_SCALAR_F32, 2,
-                              (const int64_t[]){(int64_t)parts->count, out->shape[0]});
-}
-
 void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
                      const struct igo_matrix *matrix, uint64_t items) {
     const uint64_t line = 1u << 24;
@@ -242,21 +229,4 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
     launch->group[0] = 32 * simds * rows;
     launch->group[1] = launch->group[2] = 1;
     launch->whole_simdgroups = true;
-}
-
-void igo_parts_end(struct igo_call *call, const struct igo_library *library,
-                   const ingot_tensor *partial, const ingot_tensor *out) {
-    if (!out || partial->buffer == out->buffer) {
-        return;
-    }
-    const struct row_parts_args args = {.columns = (uint32_t)partial->shape[1],
-                                        .parts = (uint32_t)partial->shape[0]};
-    struct igo_launch launch = {.library = library};
-    igo_launch_kernel(&launch, "row_parts_%s", igo_type_name(out->type));
-    igo_launch_tensor(&launch, partial, NULL);
-    igo_launch_tensor(&launch, out, NULL);
-    igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_threads(&launch, args.columns, 256);
-    igo_dispatch(call, &launch);
-    igo_scratch_release(call, partial->buffer);
 }

@@ -120,14 +120,6 @@ struct igo_parts {
     uint64_t count; /* parts */
 };
 struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix);
-/* Where the parts of `out` (a vector along the row) are summed: scratch memory of a row per part,
- * or `out` itself when there is one part and the type is right. All zero when out is NULL. */
-ingot_tensor igo_parts_begin(struct igo_call *call, const struct igo_parts *parts,
-                             const ingot_tensor *out);
-/* Adds the parts up into `out` with row_parts of the library (kernels/common/rows.h), if that is
- * left to do, and releases the memory. */
-void igo_parts_end(struct igo_call *call, const struct igo_library *library,
-                   const ingot_tensor *partial, const ingot_tensor *out);
 /* Constants ROW_SIMDS and ROW_VECTOR, and the grid for `items` rows (or parts). */
 void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
                      const struct igo_matrix *matrix, uint64_t items);
