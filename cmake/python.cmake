@@ -1,6 +1,6 @@
 # The Python package. Without Python's headers it is left out, and that is said.
 find_package(Python3 3.10 COMPONENTS Interpreter Development.Module)
-if(Python3_Development.Module_FOUND)
+if(Python3_Development.Module_FOUND AND Python3_Interpreter_FOUND)
   set(INGOT_PYTHON_INCLUDE ${Python3_INCLUDE_DIRS})
   add_subdirectory(src/python)
 else()

@@ -28,9 +28,9 @@ static void check_lengths(struct operator_call *call, bool amsgrad, bool masters
     for (uint32_t i = GRADS; i <= MASTERS; i++) {
         bool there = i < MAX_EXP_AVG_SQS || (i == MAX_EXP_AVG_SQS ? amsgrad : masters);
         if (there && argument_list_length(call, i) != count) {
-            operator_call_fail(
-                call, INGOT_INVALID_ARGUMENT, "%s has %zu tensors, but params has %zu",
-                call->operator->arguments[i].name, argument_list_length(call, i), count);
+            operator_call_fail(call, INGOT_INVALID_ARGUMENT,
+                               "%s has %zu tensors, but params has %zu",
+                               call->op->arguments[i].name, argument_list_length(call, i), count);
         }
     }
 }

@@ -12,14 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from ingot import ops
+from ingot._operations import exported_nn as _described
 from ingot._operations.exported_nn import *  # noqa: F403
-from ingot._operations.exported_nn import Linear, RotaryEmbedding
-from ingot._operations.exported_nn import __all__ as _described
 from ingot._torch.exports import adopt as _adopt
 
 __all__ = ["Attention", "SwiGLU"]
-__all__ += _described
-_adopt("ingot.nn", globals(), _described)
+__all__ += _described.__all__
+_adopt("ingot.nn", globals(), _described.__all__)
 
 
 class SwiGLU(nn.Module):
@@ -29,9 +28,9 @@ class SwiGLU(nn.Module):
                  dtype: torch.dtype | None = None) -> None:
         super().__init__()
         options = {"bias": bias, "device": device, "dtype": dtype}
-        self.gate_proj = Linear(features, hidden_features, **options)
-        self.up_proj = Linear(features, hidden_features, **options)
-        self.down_proj = Linear(hidden_features, features, **options)
+        self.gate_proj = _described.Linear(features, hidden_features, **options)
+        self.up_proj = _described.Linear(features, hidden_features, **options)
+        self.down_proj = _described.Linear(hidden_features, features, **options)
 
     def forward(self, x: Tensor) -> Tensor:
         """x [..., features] to the same shape."""
@@ -45,7 +44,7 @@ class Attention(nn.Module):
     """
 
     def __init__(self, features: int, heads: int, kv_heads: int | None = None, head_features: int | None = None,
-                 bias: bool = False, rope: RotaryEmbedding | None = None, window: int | None = None,
+                 bias: bool = False, rope: nn.Module | None = None, window: int | None = None,
                  device: Any = None, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         kv_heads = heads if kv_heads is None else kv_heads
@@ -56,10 +55,10 @@ class Attention(nn.Module):
         size = features // heads if head_features is None else head_features
         self.heads, self.kv_heads, self.head_features, self.window, self.rope = heads, kv_heads, size, window, rope
         options = {"bias": bias, "device": device, "dtype": dtype}
-        self.q_proj = Linear(features, heads * size, **options)
-        self.k_proj = Linear(features, kv_heads * size, **options)
-        self.v_proj = Linear(features, kv_heads * size, **options)
-        self.o_proj = Linear(heads * size, features, **options)
+        self.q_proj = _described.Linear(features, heads * size, **options)
+        self.k_proj = _described.Linear(features, kv_heads * size, **options)
+        self.v_proj = _described.Linear(features, kv_heads * size, **options)
+        self.o_proj = _described.Linear(heads * size, features, **options)
 
     def forward(self, x: Tensor, mask: Tensor | None = None, causal: bool = True, positions: Tensor | None = None,
                 cache: tuple[Tensor, Tensor] | None = None) -> Tensor | tuple[Tensor, tuple[Tensor, Tensor]]:

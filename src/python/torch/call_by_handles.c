@@ -58,7 +58,7 @@ static bool take_argument(struct operator_call *call, uint32_t argument, PyObjec
     torch_value *slot = &call->values[argument];
     double number;
     call->present[argument] = value != Py_None;
-    switch (call->operator->arguments[argument].kind) {
+    switch (call->op->arguments[argument].kind) {
     case ARGUMENT_TENSOR_LIST:
         return take_list(call, argument, take, value);
     case ARGUMENT_OPTIONAL_TENSOR:
@@ -86,19 +86,19 @@ static bool take_argument(struct operator_call *call, uint32_t argument, PyObjec
         return !PyErr_Occurred();
     default:
         PyErr_Format(PyExc_TypeError, "torch_call cannot pass argument %s of %s",
-                     call->operator->arguments[argument].name, call->operator->name);
+                     call->op->arguments[argument].name, call->op->name);
         return false;
     }
 }
 
 /* None, a tensor, or a tuple of tensors. */
-static PyObject *give_outputs(const struct torch_operator *operator, const torch_value * stack) {
-    if (operator->output_count == 0) {
+static PyObject *give_outputs(const struct torch_operator *op, const torch_value *stack) {
+    if (op->output_count == 0) {
         Py_RETURN_NONE;
     }
     PyObject *give = find_operator("_give");
-    PyObject *outputs = PyTuple_New(operator->output_count);
-    for (uint32_t i = 0; i < operator->output_count; i++) {
+    PyObject *outputs = PyTuple_New(op->output_count);
+    for (uint32_t i = 0; i < op->output_count; i++) {
         PyObject *number = PyLong_FromVoidPtr((void *)stack[i]);
         PyObject *tensor =
             give && outputs && number ? PyObject_CallFunctionObjArgs(give, number, NULL) : NULL;
@@ -110,7 +110,7 @@ static PyObject *give_outputs(const struct torch_operator *operator, const torch
         Py_XDECREF(number);
     }
     Py_XDECREF(give);
-    if (!outputs || operator->output_count != 1) {
+    if (!outputs || op->output_count != 1) {
         return outputs;
     }
     PyObject *single = PyTuple_GetItem(outputs, 0);
@@ -121,38 +121,37 @@ static PyObject *give_outputs(const struct torch_operator *operator, const torch
 
 static const struct torch_operator *find_named_operator(PyObject *arguments) {
     PyObject *name = PyTuple_Size(arguments) > 0 ? PyTuple_GetItem(arguments, 0) : NULL;
-    const struct torch_operator *operator= NULL;
-    for (size_t i = 0; name && PyUnicode_Check(name) && (operator= torch_operator_at(i)); i++) {
-        if (PyUnicode_CompareWithASCIIString(name, operator->name) == 0) {
+    const struct torch_operator *op = NULL;
+    for (size_t i = 0; name && PyUnicode_Check(name) && (op = torch_operator_at(i)); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, op->name) == 0) {
             break;
         }
     }
-    if (!operator) {
+    if (!op) {
         PyErr_SetString(PyExc_TypeError, "torch_call: the first argument is no operator's name");
-    } else if (!operator->argument_count) {
+    } else if (!op->argument_count) {
         PyErr_SetString(PyExc_RuntimeError, "torch_call: torch_register was not called before");
-        operator= NULL;
-    } else if (PyTuple_Size(arguments) - 1 != (Py_ssize_t) operator->argument_count) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s takes %u arguments, but got %zd", operator->name, operator->argument_count,
-                     PyTuple_Size(arguments) - 1);
-        operator= NULL;
+        op = NULL;
+    } else if (PyTuple_Size(arguments) - 1 != (Py_ssize_t)op->argument_count) {
+        PyErr_Format(PyExc_TypeError, "%s takes %u arguments, but got %zd", op->name,
+                     op->argument_count, PyTuple_Size(arguments) - 1);
+        op = NULL;
     }
-    return operator;
+    return op;
 }
 
 PyObject *torch_call(PyObject *module, PyObject *arguments) {
     (void)module;
-    const struct torch_operator *operator= find_named_operator(arguments);
-    PyObject *take = operator? find_operator("_take") : NULL;
+    const struct torch_operator *op = find_named_operator(arguments);
+    PyObject *take = op ? find_operator("_take") : NULL;
     if (!take) {
         return NULL;
     }
     struct operator_call call;
     torch_value stack[OPERATOR_OUTPUTS] = {0};
     bool taken = true;
-    operator_call_begin(&call, operator);
-    for (uint32_t i = 0; i < operator->argument_count && taken; i++) {
+    operator_call_begin(&call, op);
+    for (uint32_t i = 0; i < op->argument_count && taken; i++) {
         taken = take_argument(&call, i, take, PyTuple_GetItem(arguments, (Py_ssize_t)i + 1));
     }
     Py_DECREF(take);
@@ -168,5 +167,5 @@ PyObject *torch_call(PyObject *module, PyObject *arguments) {
         (call.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0)) { /* Ctrl-C has an error */
         PyErr_SetString(PyExc_RuntimeError, call.message);
     }
-    return call.status ? NULL : give_outputs(operator, stack);
+    return call.status ? NULL : give_outputs(op, stack);
 }

@@ -15,7 +15,7 @@
 #include "python/torch/thread_state.h"
 
 struct direct { /* for the life of the process */
-    const struct torch_operator *operator;
+    const struct torch_operator *op;
     PyObject *ordinary, *gradient; /* gradient may be None */
     PyMethodDef method;
 };
@@ -77,7 +77,7 @@ static bool take_number(argument_kind kind, PyObject *value, torch_value *slot) 
 
 static bool take_argument(struct operator_call *call, uint32_t argument, PyObject *value,
                           bool *gradient) {
-    const argument_kind kind = call->operator->arguments[argument].kind;
+    const argument_kind kind = call->op->arguments[argument].kind;
     const bool optional = kind == ARGUMENT_OPTIONAL_TENSOR || kind == ARGUMENT_OPTIONAL_INT;
     if (optional && value == Py_None) {
         return true;
@@ -98,18 +98,18 @@ static bool take_argument(struct operator_call *call, uint32_t argument, PyObjec
 
 static enum outcome take_arguments(struct operator_call *call, PyObject *const *values,
                                    Py_ssize_t count) {
-    const struct torch_operator *operator= call->operator;
+    const struct torch_operator *op = call->op;
     bool gradient = false;
-    if (count > (Py_ssize_t) operator->argument_count || !state_allows_bypass()) {
+    if (count > (Py_ssize_t)op->argument_count || !state_allows_bypass()) {
         return ORDINARY;
     }
-    for (uint32_t i = 0; i < operator->argument_count; i++) {
+    for (uint32_t i = 0; i < op->argument_count; i++) {
         if (i < count) {
             if (!take_argument(call, i, values[i], &gradient)) {
                 return ORDINARY;
             }
-        } else if (operator->arguments[i].has_default) {
-            call->values[i] = operator->arguments[i].by_default;
+        } else if (op->arguments[i].has_default) {
+            call->values[i] = op->arguments[i].by_default;
         } else {
             return ORDINARY;
         }
@@ -129,33 +129,33 @@ static PyObject *call_other(PyObject *function, PyObject *const *values, Py_ssiz
 }
 
 /* None, a tensor, or a tuple of tensors, from handles that are let go of. */
-static PyObject *give_outputs(const struct torch_operator *operator, const torch_value * stack) {
+static PyObject *give_outputs(const struct torch_operator *op, const torch_value *stack) {
     PyObject *objects[OPERATOR_OUTPUTS] = {NULL};
     bool given = true;
-    for (uint32_t i = 0; i < operator->output_count; i++) {
+    for (uint32_t i = 0; i < op->output_count; i++) {
         torch_tensor *tensor = (torch_tensor *)stack[i];
         objects[i] = state_object_of(tensor);
         given &= objects[i] != NULL;
         torch.delete_tensor(tensor);
     }
-    if (given && operator->output_count == 1) {
+    if (given && op->output_count == 1) {
         return objects[0];
     }
     PyObject *result = NULL;
-    if (given && operator->output_count == 0) {
+    if (given && op->output_count == 0) {
         result = Py_None;
         Py_INCREF(result);
-    } else if (given && (result = PyTuple_New(operator->output_count))) {
-        for (uint32_t i = 0; i < operator->output_count; i++) {
+    } else if (given && (result = PyTuple_New(op->output_count))) {
+        for (uint32_t i = 0; i < op->output_count; i++) {
             PyTuple_SetItem(result, i, objects[i]);
         }
         return result;
     }
-    for (uint32_t i = 0; i < operator->output_count; i++) {
+    for (uint32_t i = 0; i < op->output_count; i++) {
         Py_XDECREF(objects[i]);
     }
     if (!result && !PyErr_Occurred()) {
-        PyErr_Format(PyExc_RuntimeError, "%s: torch could not give its result", operator->name);
+        PyErr_Format(PyExc_RuntimeError, "%s: torch could not give its result", op->name);
     }
     return result;
 }
@@ -164,7 +164,7 @@ static PyObject *call_directly(PyObject *self, PyObject *const *values, Py_ssize
     const struct direct *direct = PyCapsule_GetPointer(self, NULL);
     torch_value stack[OPERATOR_OUTPUTS] = {0};
     struct operator_call call;
-    operator_call_begin(&call, direct->operator);
+    operator_call_begin(&call, direct->op);
     const enum outcome outcome = take_arguments(&call, values, count);
     if (outcome != TAKEN) {
         call.status = INGOT_INVALID_ARGUMENT;
@@ -178,7 +178,7 @@ static PyObject *call_directly(PyObject *self, PyObject *const *values, Py_ssize
     Py_END_ALLOW_THREADS;
     operator_call_close(&call, stack); /* with the GIL, which torch would take for each tensor */
     if (!call.status) {
-        return give_outputs(direct->operator, stack);
+        return give_outputs(direct->op, stack);
     }
     if (call.status != INGOT_CANCELLED || PyErr_CheckSignals() == 0) { /* Ctrl-C has an error */
         PyErr_SetString(PyExc_RuntimeError, call.message);
@@ -193,10 +193,10 @@ PyObject *torch_direct(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "sOO:torch_direct", &name, &ordinary, &gradient)) {
         return NULL;
     }
-    const struct torch_operator *operator= NULL;
-    for (size_t i = 0; (operator= torch_operator_at(i)) && strcmp(operator->name, name) != 0; i++)
+    const struct torch_operator *op = NULL;
+    for (size_t i = 0; (op = torch_operator_at(i)) && strcmp(op->name, name) != 0; i++)
         ;
-    if (!operator|| !operator->argument_count) {
+    if (!op || !op->argument_count) {
         return PyErr_Format(PyExc_ValueError, "torch_direct: there is no operator \"%s\"", name);
     }
     if (!state.complete || !state_has_objects()) {
@@ -206,8 +206,8 @@ PyObject *torch_direct(PyObject *module, PyObject *arguments) {
     if (!direct) {
         return PyErr_NoMemory();
     }
-    *direct = (struct direct){operator, ordinary, gradient, {0}};
-    direct->method = (PyMethodDef){operator->name, (PyCFunction)(void (*)(void))call_directly,
+    *direct = (struct direct){op, ordinary, gradient, {0}};
+    direct->method = (PyMethodDef){op->name, (PyCFunction)(void (*)(void))call_directly,
                                    METH_FASTCALL, "An operator past the dispatcher."};
     PyObject *capsule = PyCapsule_New(direct, NULL, NULL);
     PyObject *function = capsule ? PyCFunction_New(&direct->method, capsule) : NULL;

@@ -28,10 +28,10 @@ static PyObject *python_register(PyObject *module, PyObject *path) {
 static PyObject *python_schemas(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     PyObject *schemas = PyDict_New();
-    const struct torch_operator *operator;
-    for (size_t i = 0; schemas && (operator= torch_operator_at(i)); i++) {
-        PyObject *text = PyUnicode_FromString(operator->signature);
-        if (!text || PyDict_SetItemString(schemas, operator->name, text) != 0) {
+    const struct torch_operator *op;
+    for (size_t i = 0; schemas && (op = torch_operator_at(i)); i++) {
+        PyObject *text = PyUnicode_FromString(op->signature);
+        if (!text || PyDict_SetItemString(schemas, op->name, text) != 0) {
             Py_CLEAR(schemas);
         }
         Py_XDECREF(text);
@@ -42,12 +42,12 @@ static PyObject *python_schemas(PyObject *module, PyObject *unused) {
 static PyObject *python_unimplemented(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     PyObject *names = PyList_New(0);
-    const struct torch_operator *operator;
-    for (size_t i = 0; names && (operator= torch_operator_at(i)); i++) {
-        if (!torch_needs_python(operator)) {
+    const struct torch_operator *op;
+    for (size_t i = 0; names && (op = torch_operator_at(i)); i++) {
+        if (!torch_needs_python(op)) {
             continue;
         }
-        PyObject *name = PyUnicode_FromString(operator->name);
+        PyObject *name = PyUnicode_FromString(op->name);
         if (!name || PyList_Append(names, name) != 0) {
             Py_CLEAR(names);
         }

@@ -20,7 +20,7 @@ ingot_status operator_call_fail(struct operator_call *call, ingot_status status,
         return call->status;
     }
     call->status = status;
-    int start = snprintf(call->message, sizeof call->message, "%s: ", call->operator->name);
+    int start = snprintf(call->message, sizeof call->message, "%s: ", call->op->name);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(call->message + start, sizeof call->message - (size_t)start, format, arguments);
@@ -49,7 +49,7 @@ static void fail_torch(struct operator_call *call, const char *what) {
 }
 
 static const char *argument_name(const struct operator_call *call, uint32_t argument) {
-    return call->operator->arguments[argument].name;
+    return call->op->arguments[argument].name;
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -646,8 +646,8 @@ static void open_list(struct operator_call *call, uint32_t argument) {
     torch.delete_list(elements);
 }
 
-void operator_call_begin(struct operator_call *call, const struct torch_operator *operator) {
-    call->operator= operator;
+void operator_call_begin(struct operator_call *call, const struct torch_operator *op) {
+    call->op = op;
     call->status = INGOT_OK;
     call->borrows = call->interruptible = call->has_device = false;
     call->tensor_count = call->list_count = call->scalars = 0;
@@ -658,12 +658,12 @@ void operator_call_begin(struct operator_call *call, const struct torch_operator
     memset(call->outputs, 0, sizeof call->outputs);
 }
 
-void operator_call_open(struct operator_call *call, const struct torch_operator *operator,
-                        const torch_value * stack) {
-    operator_call_begin(call, operator);
-    for (uint32_t i = 0; i < operator->argument_count; i++) {
+void operator_call_open(struct operator_call *call, const struct torch_operator *op,
+                        const torch_value *stack) {
+    operator_call_begin(call, op);
+    for (uint32_t i = 0; i < op->argument_count; i++) {
         call->values[i] = stack[i];
-        switch (operator->arguments[i].kind) {
+        switch (op->arguments[i].kind) {
         case ARGUMENT_OPTIONAL_TENSOR:
         case ARGUMENT_OPTIONAL_INT:
             call->present[i] = torch_unbox(&call->values[i]);
@@ -680,7 +680,7 @@ void operator_call_open(struct operator_call *call, const struct torch_operator 
 void operator_call_run(struct operator_call *call) {
     if (!call->status) {
         running = call;
-        fail_ingot(call, call->operator->run(call));
+        fail_ingot(call, call->op->run(call));
         running = NULL;
     }
     if (call->has_device && call->device_type == torch.device_cpu()) {
@@ -698,7 +698,7 @@ void operator_call_run(struct operator_call *call) {
 }
 
 void operator_call_close(struct operator_call *call, torch_value *stack) {
-    const struct torch_operator *operator= call->operator;
+    const struct torch_operator *op = call->op;
     for (uint32_t i = 0; i < call->tensor_count; i++) {
         ingot_buffer_release(call->tensors[i].buffer);
     }
@@ -720,14 +720,14 @@ void operator_call_close(struct operator_call *call, torch_value *stack) {
     if (call->has_device) {
         context_done(&call->context);
     }
-    for (uint32_t i = 0; i < operator->argument_count && !call->borrows; i++) {
-        if ((operator->arguments[i].kind == ARGUMENT_TENSOR || operator->arguments[i].kind ==
-             ARGUMENT_OPTIONAL_TENSOR) &&
+    for (uint32_t i = 0; i < op->argument_count && !call->borrows; i++) {
+        if ((op->arguments[i].kind == ARGUMENT_TENSOR ||
+             op->arguments[i].kind == ARGUMENT_OPTIONAL_TENSOR) &&
             call->values[i]) {
             torch.delete_tensor((torch_tensor *)call->values[i]);
         }
     }
-    for (uint32_t i = 0; i < operator->output_count; i++) {
+    for (uint32_t i = 0; i < op->output_count; i++) {
         if (!call->status) {
             stack[i] = (torch_value)call->outputs[i];
         } else if (call->outputs[i]) {

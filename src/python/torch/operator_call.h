@@ -69,7 +69,7 @@ typedef struct operator_call_copy { /* of a tensor whose layout or type did not 
 } operator_call_copy;
 
 struct operator_call {
-    const struct torch_operator *operator;
+    const struct torch_operator *op;
     ingot_status status;
     char message[1024];
     context context;
@@ -160,17 +160,17 @@ ingot_status operator_call_fail(struct operator_call *call, ingot_status status,
     ((call)->status ? (call)->status                                                               \
                     : function((call)->context.ops, (call)->context.stream, descriptor))
 
-/* ---- for register.c and call.c --------------------------------------------------------------- */
+/* ---- for register.c, call_by_handles.c, direct_call.c and override.c ------------------------- */
 /* Takes what an optional's box holds, and frees the box; false where there is none. */
 bool torch_unbox(torch_value *value);
 /* An empty call: the caller fills values (and present, for what is optional) and lists. */
-void operator_call_begin(struct operator_call *call, const struct torch_operator *operator);
+void operator_call_begin(struct operator_call *call, const struct torch_operator *op);
 /* An empty list with room for `count` handles, or NULL (call->status is set). */
 struct operator_call_list *operator_call_add_list(struct operator_call *call, uint32_t argument,
                                                   size_t count);
 /* A call with the arguments of torch's stack, which it owns from then on. */
-void operator_call_open(struct operator_call *call, const struct torch_operator *operator,
-                        const torch_value * stack);
+void operator_call_open(struct operator_call *call, const struct torch_operator *op,
+                        const torch_value *stack);
 /* Runs the operator and writes copies back. On the CPU its work is waited for; on a GPU it is
  * queued on torch's current stream, in whose order torch's allocator gives memory out again. */
 void operator_call_run(struct operator_call *call);

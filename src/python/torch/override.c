@@ -143,13 +143,13 @@ bool limit_allows_gradient(enum limit limit, torch_tensor *d_out, torch_tensor *
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static bool run(struct override_call *call, const struct torch_operator *operator,
-                const torch_value * values, torch_value *outputs,
+static bool run(struct override_call *call, const struct torch_operator *op,
+                const torch_value *values, torch_value *outputs,
                 char message[sizeof((struct operator_call *)0)->message]) {
     struct operator_call inner;
-    operator_call_begin(&inner, operator);
+    operator_call_begin(&inner, op);
     inner.borrows = true;
-    for (uint32_t i = 0; i < operator->argument_count; i++) {
+    for (uint32_t i = 0; i < op->argument_count; i++) {
         inner.values[i] = values[i];
         inner.present[i] = values[i] != 0;
     }
@@ -165,16 +165,16 @@ static bool run(struct override_call *call, const struct torch_operator *operato
     return true;
 }
 
-bool override_attempt(struct override_call *call, const struct torch_operator *operator,
-                      const torch_value * values, torch_value *outputs) {
-    return run(call, operator, values, outputs, NULL);
+bool override_attempt(struct override_call *call, const struct torch_operator *op,
+                      const torch_value *values, torch_value *outputs) {
+    return run(call, op, values, outputs, NULL);
 }
 
-void override_replace(struct override_call *call, const struct torch_operator *operator,
-                      const torch_value * values, torch_value *outputs) {
+void override_replace(struct override_call *call, const struct torch_operator *op,
+                      const torch_value *values, torch_value *outputs) {
     char message[sizeof((struct operator_call *)0)->message];
-    if (!run(call, operator, values, outputs, message)) {
-        torch.check(false, operator->name, "ingot", 0, message);
+    if (!run(call, op, values, outputs, message)) {
+        torch.check(false, op->name, "ingot", 0, message);
     }
 }
 

@@ -106,11 +106,11 @@ bool limit_allows_gradient(enum limit limit, torch_tensor *d_out, torch_tensor *
 
 /* Runs ingot's operator on `values`, one for each of its arguments, in which absent tensors are 0;
  * tensors are the call's. `outputs` get the results. Counts. False on failure. */
-bool override_attempt(struct override_call *call, const struct torch_operator *operator,
-                      const torch_value * values, torch_value *outputs);
+bool override_attempt(struct override_call *call, const struct torch_operator *op,
+                      const torch_value *values, torch_value *outputs);
 /* The same; on failure torch throws. */
-void override_replace(struct override_call *call, const struct torch_operator *operator,
-                      const torch_value * values, torch_value *outputs);
+void override_replace(struct override_call *call, const struct torch_operator *op,
+                      const torch_value *values, torch_value *outputs);
 /* Counts a call that goes to torch, and gives the function for it. */
 void (*override_pass_on(struct override_call *call))(void);
 /* Puts result number `index` of `count` of torch's function on the stack. */
@@ -149,6 +149,6 @@ enum {
     OVERRIDE_COUNT
 };
 #undef OVERRIDE
-extern struct override overrides[];
+extern struct override overrides[]; /* by number; the last has no name */
 
 #endif

@@ -30,7 +30,7 @@ static bool is_possible(struct override *override) {
 static PyObject *names(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; list && i < OVERRIDE_COUNT; i++) {
+    for (size_t i = 0; list && overrides[i].name; i++) {
         if (!is_possible(&overrides[i])) {
             continue;
         }
@@ -45,7 +45,7 @@ static PyObject *names(PyObject *module, PyObject *unused) {
 
 static struct override *find(PyObject *name) {
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    for (size_t i = 0; text && i < OVERRIDE_COUNT; i++) {
+    for (size_t i = 0; text && overrides[i].name; i++) {
         if (!strncmp(text, "aten::", 6) && !strcmp(text + 6, overrides[i].name) &&
             is_possible(&overrides[i])) {
             return &overrides[i];
@@ -108,7 +108,7 @@ static PyObject *set_limits(PyObject *module, PyObject *spans) {
         PyErr_SetString(PyExc_TypeError, "override_limits takes a dict");
         return NULL;
     }
-    for (size_t i = 0; i < LIMIT_COUNT; i++) {
+    for (size_t i = 0; limit_names[i]; i++) {
         long long numbers[2 * LIMIT_TYPES] = {1, 0, 1, 0, 1, 0};
         PyObject *span = PyDict_GetItemString(spans, limit_names[i]);
         if (span && !PyArg_ParseTuple(span, "LLLLLL:override_limits", &numbers[0], &numbers[1],

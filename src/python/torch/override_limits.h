@@ -11,6 +11,6 @@ struct limit_span { /* least > most: never */
 };
 
 extern struct limit_span limits[][LIMIT_TYPES]; /* by enum limit */
-extern const char *const limit_names[];
+extern const char *const limit_names[];         /* by enum limit; NULL at the end */
 
 #endif

@@ -24,13 +24,13 @@ static torch_value boxed(torch_tensor *tensor) {
 }
 
 /* Calls an operator with its gradient; autocast has cast the arguments already. */
-static void dispatch(struct override_call *call, const struct torch_operator *operator,
-                     const torch_value * values) {
+static void dispatch(struct override_call *call, const struct torch_operator *op,
+                     const torch_value *values) {
     char name[64];
-    snprintf(name, sizeof name, "ingot::%s", operator->name);
+    snprintf(name, sizeof name, "ingot::%s", op->name);
     torch_value stack[OPERATOR_ARGUMENTS];
-    for (uint32_t i = 0; i < operator->argument_count; i++) {
-        stack[i] = operator->arguments[i].kind == ARGUMENT_OPTIONAL_TENSOR
+    for (uint32_t i = 0; i < op->argument_count; i++) {
+        stack[i] = op->arguments[i].kind == ARGUMENT_OPTIONAL_TENSOR
                        ? boxed((torch_tensor *)values[i])
                        : values[i];
     }
@@ -41,7 +41,7 @@ static void dispatch(struct override_call *call, const struct torch_operator *op
     state.exclude_key(state.autocast_key, excluded);
     atomic_fetch_add_explicit(&call->override->replaced, 1, memory_order_relaxed);
     const char *why = error && torch.exception_text ? torch.exception_text() : NULL;
-    torch.check(!error, operator->name, "ingot", 0, why ? why : "ingot's operator failed");
+    torch.check(!error, op->name, "ingot", 0, why ? why : "ingot's operator failed");
     call->stack[0] = stack[0];
 }
 
@@ -78,11 +78,11 @@ enum override_route norm_route(const struct override_call *call, const struct te
     return override_route(call, direct);
 }
 
-void norm_run(struct override_call *call, enum override_route route, size_t operator,
-              const torch_value * values) {
+void norm_run(struct override_call *call, enum override_route route, size_t op,
+              const torch_value *values) {
     if (route == ROUTE_BYPASS) {
-        override_replace(call, torch_operator_at(operator), values, call->stack);
+        override_replace(call, torch_operator_at(op), values, call->stack);
     } else {
-        dispatch(call, torch_operator_at(operator), values);
+        dispatch(call, torch_operator_at(op), values);
     }
 }

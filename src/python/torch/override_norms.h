@@ -16,7 +16,7 @@ enum override_route norm_route(const struct override_call *call, const struct te
                                enum limit limit, enum limit limit_direct);
 /* Runs an operator of torch.ops.ingot by a route that is not torch's. `values` are its arguments.
  */
-void norm_run(struct override_call *call, enum override_route route, size_t operator,
-              const torch_value * values);
+void norm_run(struct override_call *call, enum override_route route, size_t op,
+              const torch_value *values);
 
 #endif

@@ -16,18 +16,19 @@
 #include "python/torch/types.h"
 
 #define OPERATOR(name, signature) {#name, signature, torch_op_##name, 0, 0, {{0}}},
-static struct torch_operator operators[OPERATOR_COUNT] = {
+static struct torch_operator operators[] = {
 #include "python/torch/operators.def"
-};
+    {0}};
 #undef OPERATOR
 
 /* ---- the functions that torch calls ---------------------------------------------------------- */
 
-static void enter(const struct torch_operator *operator, torch_value * stack) {
+/* Unused in a build without operations. */
+__attribute__((unused)) static void enter(const struct torch_operator *op, torch_value *stack) {
     char message[sizeof((struct operator_call *)0)->message];
     {
         struct operator_call call;
-        operator_call_open(&call, operator, stack);
+        operator_call_open(&call, op, stack);
         operator_call_run(&call);
         operator_call_close(&call, stack);
         if (!call.status) {
@@ -35,7 +36,7 @@ static void enter(const struct torch_operator *operator, torch_value * stack) {
         }
         memcpy(message, call.message, sizeof message);
     }
-    torch.check(false, operator->name, "ingot", 0, message);
+    torch.check(false, op->name, "ingot", 0, message);
 }
 
 #define OPERATOR(name, signature)                                                                  \
@@ -47,12 +48,12 @@ static void enter(const struct torch_operator *operator, torch_value * stack) {
 #undef OPERATOR
 
 #define OPERATOR(name, signature) enter_##name,
-static torch_kernel *const kernels[OPERATOR_COUNT] = {
+static torch_kernel *const kernels[] = {
 #include "python/torch/operators.def"
-};
+    NULL};
 #undef OPERATOR
 
-/* ---- handles for call.c ---------------------------------------------------------------------- */
+/* ---- handles for call_by_handles.c ----------------------------------------------------------- */
 
 /* _take(Tensor tensor) -> int: the handle, which belongs to the caller from then on. It is on the
  * stack already. */
@@ -99,35 +100,34 @@ static torch_value read_default(argument_kind kind, const char *text) {
 }
 
 /* "(Tensor(a!) y, float alpha=1.0) -> ()": what the arguments are, and how many results. */
-static void read_signature(struct torch_operator *operator) {
-    const char *at = operator->signature + 1, *arrow = strstr(operator->signature, " -> ");
-    while (at < arrow && operator->argument_count<OPERATOR_ARGUMENTS && * at != ')') {
+static void read_signature(struct torch_operator *op) {
+    const char *at = op->signature + 1, *arrow = strstr(op->signature, " -> ");
+    while (at < arrow && op->argument_count < OPERATOR_ARGUMENTS && *at != ')') {
         size_t type = strcspn(at, " "), name = strcspn(at + type + 1, ",=)");
-        uint32_t index = operator->argument_count++;
-        operator->arguments[index].kind = kind_of(at, type);
-        snprintf(operator->arguments[index].name, sizeof operator->arguments[index].name, "%.*s",
-                 (int)name, at + type + 1);
+        uint32_t index = op->argument_count++;
+        op->arguments[index].kind = kind_of(at, type);
+        snprintf(op->arguments[index].name, sizeof op->arguments[index].name, "%.*s", (int)name,
+                 at + type + 1);
         at += type + 1 + name;
-        operator->arguments[index].has_default = * at == '=';
+        op->arguments[index].has_default = *at == '=';
         if (*at == '=') {
-            operator->arguments[index].by_default =
-                read_default(operator->arguments[index].kind, at + 1);
+            op->arguments[index].by_default = read_default(op->arguments[index].kind, at + 1);
         }
         at += strcspn(at, ",)");
         at += *at == ',' ? 2 : 0;
     }
     for (const char *result = strstr(arrow, "Tensor"); result;
          result = strstr(result + 1, "Tensor")) {
-        operator->output_count++;
+        op->output_count++;
     }
 }
 
-bool torch_needs_python(const struct torch_operator *operator) {
+bool torch_needs_python(const struct torch_operator *op) {
     if (torch.list_size) {
         return false;
     }
-    for (uint32_t i = 0; i < operator->argument_count; i++) {
-        if (operator->arguments[i].kind == ARGUMENT_TENSOR_LIST) {
+    for (uint32_t i = 0; i < op->argument_count; i++) {
+        if (op->arguments[i].kind == ARGUMENT_TENSOR_LIST) {
             return true;
         }
     }
@@ -136,10 +136,10 @@ bool torch_needs_python(const struct torch_operator *operator) {
 
 /* ---- registration ------------------------------------------------------------------------ */
 
-static bool define(torch_library *library, const struct torch_operator *operator, char * message,
+static bool define(torch_library *library, const struct torch_operator *op, char *message,
                    size_t size) {
     char schema[1024];
-    snprintf(schema, sizeof schema, "%s%s", operator->name, operator->signature);
+    snprintf(schema, sizeof schema, "%s%s", op->name, op->signature);
     torch_error error;
     if (torch.define_with_tags && torch.tag_pt2_compliant) {
         int32_t tag = torch.tag_pt2_compliant();
@@ -191,7 +191,7 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
         return false;
     }
     torch_types_init();
-    for (size_t i = 0; i < OPERATOR_COUNT; i++) {
+    for (size_t i = 0; operators[i].name; i++) {
         if (!operators[i].argument_count) {
             read_signature(&operators[i]);
         }
@@ -204,7 +204,7 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
         snprintf(message, size, "torch refused the namespace \"ingot\": it is taken already");
         return false;
     }
-    for (size_t i = 0; i < OPERATOR_COUNT; i++) {
+    for (size_t i = 0; operators[i].name; i++) {
         if (!define(definitions, &operators[i], message, size)) {
             return false;
         }
@@ -221,5 +221,5 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
 }
 
 const struct torch_operator *torch_operator_at(size_t index) {
-    return index < OPERATOR_COUNT ? &operators[index] : NULL;
+    return operators[index].name ? &operators[index] : NULL;
 }

@@ -16,7 +16,7 @@ enum {
 bool torch_register_operators(const char *path, char *message, size_t size);
 
 /* Has it lists, which the torch at hand cannot pass? Python then implements it by torch_call. */
-bool torch_needs_python(const struct torch_operator *operator);
+bool torch_needs_python(const struct torch_operator *op);
 
 /* NULL behind the last one. */
 const struct torch_operator *torch_operator_at(size_t index);
