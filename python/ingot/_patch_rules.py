@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import torch
 from torch import nn
@@ -12,13 +12,15 @@ __all__ = ["BY_CLASS", "FINDERS", "GROUPS", "Rejected", "Rule", "close", "finds"
 Run = Callable[..., Any]
 
 
-class Rule(NamedTuple):
-    """What stands in for a module."""
+class Rule:
+    """What stands in for a module.
 
-    group: str
-    run: Run  # of the module and its inputs; NotImplemented where the module's own forward is to do it
-    note: str  # what it is, for the report
-    wants: Callable[[Any, bool], bool] | None = None  # of a module and `always`: whether it is worth while
+    run: of the module and its inputs; NotImplemented where the module's own forward is to do it. note: what it is, for
+    the report. wants: of a module and `always`, whether it is worth while.
+    """
+
+    def __init__(self, group: str, run: Run, note: str, wants: Callable[[Any, bool], bool] | None = None) -> None:
+        self.group, self.run, self.note, self.wants = group, run, note, wants
 
 
 BY_CLASS: dict[type, Rule] = {}  # exactly these classes of torch

@@ -22,7 +22,6 @@ from __future__ import annotations
 import functools
 import importlib
 import warnings
-from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import torch
@@ -32,18 +31,18 @@ from ingot import _C
 __all__ = ["Replacement", "REPLACEMENTS", "composite", "function", "leaf", "native"]
 
 
-@dataclass
 class Replacement:
-    """One operator or function that ingot can stand in for."""
+    """One operator or function that ingot can stand in for.
 
-    group: str
-    name: str  # "aten::silu", or "torch.optim.adam.adam"
-    kind: str
-    run: Callable[..., Any] | None  # None: the extension alone has a function for it
-    limits_in_c: tuple[str, ...] = ()  # limits that hold for the extension's function only
-    _replaced: int = 0
-    _passed: int = 0
-    _undo: list[Callable[[], None]] = field(default_factory=list)
+    name: "aten::silu", or "torch.optim.adam.adam". run: None where the extension alone has a function for it.
+    limits_in_c: limits that hold for the extension's function only.
+    """
+
+    def __init__(self, group: str, name: str, kind: str, run: Callable[..., Any] | None,
+                 limits_in_c: tuple[str, ...] = ()) -> None:
+        self.group, self.name, self.kind, self.run, self.limits_in_c = group, name, kind, run, limits_in_c
+        self._replaced = self._passed = 0
+        self._undo: list[Callable[[], None]] = []
 
     @property
     def installed(self) -> bool:

@@ -54,6 +54,7 @@ def _register_all() -> None:
 
     for name in _operations.NAMES:
         import_module(f"ingot._operations.{name}")
+    describe.finish()
     missing = set(describe.SCHEMAS) - describe.DESCRIBED
     if missing:
         raise ImportError(f"the extension has the operators {', '.join(sorted(missing))}, which no description has; "

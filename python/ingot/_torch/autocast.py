@@ -7,8 +7,9 @@ half type can follow the operands.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,12 +21,13 @@ HALF_TYPES = (torch.float16, torch.bfloat16)
 FLOAT_TYPES = (*HALF_TYPES, torch.float32)
 
 
-class Autocast(NamedTuple):
-    """What autocast does with an operator."""
+class Autocast:
+    """What autocast does with an operator: casts `arguments` to what `choose` says of the device type and the tensors,
+    and of `followers` those of a half type with them."""
 
-    choose: Callable[[str, list[Tensor]], torch.dtype]  # of the device type and the tensors that are cast
-    arguments: tuple[str, ...]  # these are cast
-    followers: tuple[str, ...]  # of these, tensors of a half type are cast with them
+    def __init__(self, choose: Callable[[str, list[Tensor]], torch.dtype], arguments: tuple[str, ...],
+                 followers: tuple[str, ...]) -> None:
+        self.choose, self.arguments, self.followers = choose, arguments, followers
 
 
 def lower(*arguments: str, followers: tuple[str, ...] = ()) -> Autocast:
@@ -45,9 +47,15 @@ def widest(*arguments: str) -> Autocast:
 
 def register(name: str, rule: Autocast) -> None:
     """Registers an operator's rule for the device types that this PyTorch has autocast for."""
-    for device_type, key in DEVICE_TYPES.items():
-        if torch.amp.is_autocast_available(device_type) and hasattr(torch._C.DispatchKey, key):
-            register_one(name, rule, device_type, key)
+    for device_type, key in available():
+        register_one(name, rule, device_type, key)
+
+
+@functools.cache
+def available() -> list[tuple[str, str]]:
+    """Device types and their keys."""
+    return [(device_type, key) for device_type, key in DEVICE_TYPES.items()
+            if torch.amp.is_autocast_available(device_type) and hasattr(torch._C.DispatchKey, key)]
 
 
 def lower_type(device_type: str, tensors: list[Tensor]) -> torch.dtype:

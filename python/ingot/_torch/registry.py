@@ -151,24 +151,8 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
 
     run, allows_bypass, count = _C.torch_direct(name, target, None), _C.torch_allows_bypass, len(defaults)
 
-    class Gradient(torch.autograd.Function):
-        """The operator as autograd sees it; the last input is the dispatcher's key set."""
-
-        @staticmethod
-        def forward(ctx: Any, *inputs: Any) -> Any:
-            keys, inputs = inputs[-1], inputs[:-1]
-            with below_autograd():
-                output = redispatch(keys, *inputs)
-                setup(ctx, inputs + defaults[len(inputs):], output)
-            return output
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Tensor | None) -> tuple:
-            found = backward(ctx, *grads)
-            return (*found, None) if isinstance(found, tuple) else (found, None)
-
     class Direct(torch.autograd.Function):
-        """The same past the dispatcher."""
+        """The operator as autograd sees it, past the dispatcher."""
 
         @staticmethod
         def forward(ctx: Any, *inputs: Any) -> Any:
@@ -177,17 +161,37 @@ def differentiate(name: str, backward: Callable, setup: Callable) -> None:
             return output
 
     Direct.backward = staticmethod(backward)
-    apply, apply_directly = Gradient.apply, Direct.apply
+    Direct.__name__ = Direct.__qualname__ = f"{name}_gradient"
+    apply_directly = Direct.apply
+
+    @functools.cache  # made when it is first needed: half of the classes are not
+    def dispatched() -> Callable[..., Any]:
+        class Gradient(torch.autograd.Function):
+            """The same through the dispatcher; the last input is its key set."""
+
+            @staticmethod
+            def forward(ctx: Any, *inputs: Any) -> Any:
+                keys, inputs = inputs[-1], inputs[:-1]
+                with below_autograd():
+                    output = redispatch(keys, *inputs)
+                    setup(ctx, inputs + defaults[len(inputs):], output)
+                return output
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Tensor | None) -> tuple:
+                found = backward(ctx, *grads)
+                return (*found, None) if isinstance(found, tuple) else (found, None)
+
+        Gradient.__name__ = Gradient.__qualname__ = f"{name}_gradient"
+        return Gradient.apply
 
     def with_gradient(keys: Any, *inputs: Any) -> Any:
         if (torch.is_grad_enabled() and any_requires_grad(*inputs)) or forward_gradients_active():
-            return apply_directly(*inputs) if run and allows_bypass() else apply(*inputs, keys & after_autograd)
+            return apply_directly(*inputs) if run and allows_bypass() else dispatched()(*inputs, keys & after_autograd)
         with below_autograd():
             return redispatch(keys & after_autograd, *inputs)
 
     GRADIENTS[name] = apply_directly
-    for kind in (Gradient, Direct):
-        kind.__name__ = kind.__qualname__ = f"{name}_gradient"
     library.impl(name, with_gradient, "Autograd", with_keyset=True)
 
 
