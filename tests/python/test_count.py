@@ -31,7 +31,8 @@ FILES = {
     "tests/a.c": 'strcmp(name, "__ingot_barrier") log_softmax\n',
 }
 EXPECTED = {"names": "1", "literals": "2", "includes": "2", "symbols": "2", "includes-below": "2", "symbols-below": "2",
-            "walks": "1", "device-tests": "2", "device-names": "1", "log-softmax": "1", "log-softmax-shown": "2",
+            "walks": "1", "loops": "0",
+            "device-tests": "2", "device-names": "1", "log-softmax": "1", "log-softmax-shown": "2",
             "operation": "1 (log_softmax)", "builtin": "3 (__ingot_barrier)", "long-files": "1", "long-functions": "1",
             "parameters": "1", "copies": "1", "copies-python": "0"}
 
@@ -78,3 +79,9 @@ def test_what_a_row_has_counted(checkout: pathlib.Path) -> None:
     assert "wide, 8 parameters" in count(checkout, "--list", "parameters")
     assert "long_one, 81 lines" in count(checkout, "--list", "long-functions")
     assert "copy_a.c:2 and src/base/copy_b.c:2: 6 lines" in count(checkout, "--list", "copies")
+
+
+def test_a_number_above_its_limit_fails(checkout: pathlib.Path) -> None:
+    done = subprocess.run([sys.executable, checkout / "tools" / "count", "--check"], stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "3 passed, 7 failed" in done.stdout, done.stdout
+    assert "walks: 1 walks over blocks by hand, outside ir/, at most 0:\n  src/compiler/nvptx/a.c:9" in done.stdout

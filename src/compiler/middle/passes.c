@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
 #define SIMPLIFYCFG                                                                                \
@@ -92,7 +93,7 @@ static enum igc_result unroll_recursion(struct igc_kernel *k) {
 }
 
 static bool has_functions(const struct igc_kernel *k) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(k->module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, k->module) {
         if (f != k->function && !LLVMIsDeclaration(f)) {
             return true;
         }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/frontend/air/air.h"
+#include "compiler/ir/walk.h"
 
 enum { MOST_OPERANDS = 16 };
 
@@ -188,7 +189,7 @@ ingot_status iga_define_functions(struct iga_module *m) {
     /* Bodies may call functions that were not called before: until nothing is missing. */
     for (bool again = true; again;) {
         again = false;
-        for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f)) {
+        igi_each_function(f, m->module) {
             size_t length;
             const char *name = LLVMGetValueName2(f, &length);
             if (!LLVMIsDeclaration(f) || !LLVMGetFirstUse(f) || !is_apples(f) ||

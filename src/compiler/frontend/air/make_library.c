@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "compiler/frontend/air/air.h"
+#include "compiler/ir/walk.h"
 
 static void delete_lists(LLVMModuleRef module) {
     static const char *const lists[] = {"llvm.used", "llvm.compiler.used",
@@ -35,7 +36,7 @@ static void set_plain_name(LLVMValueRef function) {
 
 static size_t set_linkage(LLVMModuleRef module) {
     size_t count = 0;
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         if (LLVMIsDeclaration(f)) {
             continue;
         }

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "compiler/frontend/air/air.h"
+#include "compiler/ir/walk.h"
 
 /* What clang gives the MSL front end's modules. */
 static const char our_layout[] =
@@ -136,8 +137,7 @@ static void forget_noalias(LLVMValueRef function) {
 /* Apple's llvm.fmuladd is one operation on its GPUs. */
 static void fuse_multiply_adds(struct iga_module *m) {
     const unsigned fmuladd = igi_intrinsic_id(IGI_LLVM_fmuladd);
-    for (LLVMValueRef f = LLVMGetFirstFunction(m->module), next; f; f = next) {
-        next = LLVMGetNextFunction(f);
+    igi_each_function_safe(f, m->module) {
         if (LLVMGetIntrinsicID(f) == fmuladd) {
             LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(f));
             LLVMReplaceAllUsesWith(f, igi_declare_intrinsic(m->module, IGI_LLVM_fma, &type, 1));
@@ -147,12 +147,10 @@ static void fuse_multiply_adds(struct iga_module *m) {
 }
 
 static void clean(struct iga_module *m) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(m->module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, m->module) {
         forget_noalias(f);
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
-            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
-                forget_aliasing(m, i);
-            }
+        igi_each_instruction(in, f) {
+            forget_aliasing(m, in);
         }
     }
     static const char *const lists[] = {"llvm.used", "llvm.compiler.used"};
@@ -162,7 +160,7 @@ static void clean(struct iga_module *m) {
             LLVMDeleteGlobal(list);
         }
     }
-    for (LLVMValueRef g = LLVMGetFirstGlobal(m->module); g; g = LLVMGetNextGlobal(g)) {
+    igi_each_global(g, m->module) {
         const bool shared = LLVMGetPointerAddressSpace(LLVMTypeOf(g)) == INGOT_SPACE_THREADGROUP;
         if (shared && LLVMGetAlignment(g) < 16) {
             LLVMSetAlignment(g, 16); /* as the MSL front end has them: tiles are loaded whole */
