@@ -327,6 +327,11 @@ LLVMValueRef igi_find(LLVMModuleRef module, enum igi_builtin builtin) {
     return LLVMGetNamedFunction(module, rows[builtin].name);
 }
 
+LLVMValueRef igi_find_named(LLVMModuleRef module, struct igi_name name) {
+    char text[IGI_MOST_LETTERS];
+    return igi_name_write(name, text) ? LLVMGetNamedFunction(module, text) : NULL;
+}
+
 LLVMValueRef igi_declare(LLVMModuleRef module, enum igi_builtin builtin) {
     LLVMValueRef function = igi_find(module, builtin);
     LLVMTypeRef type = function ? NULL : igi_builtin_type(LLVMGetModuleContext(module), builtin);

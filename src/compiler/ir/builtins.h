@@ -110,6 +110,13 @@ struct igi_name {
     uint32_t numbers[IGI_MOST_NUMBERS];
 };
 
+static inline struct igi_name igi_plain(enum igi_builtin builtin) {
+    return (struct igi_name){.builtin = builtin};
+}
+static inline struct igi_name igi_with_words(enum igi_builtin builtin, unsigned words) {
+    return (struct igi_name){.builtin = builtin, .words = words};
+}
+
 /* The words of suffixes. */
 enum igi_lane_words { IGI_ALL = 1, IGI_SOME = 2 };
 enum igi_mma_words { IGI_MMA_K16 = 1, IGI_MMA_F16 = 2, IGI_MMA_BF16 = 4 };
@@ -165,8 +172,9 @@ LLVMTypeRef igi_builtin_type(LLVMContextRef context, enum igi_builtin builtin);
 /* The module's function of that name; declared if it is not there, with the type of the signature.
  * NULL where the row has none. */
 LLVMValueRef igi_declare(LLVMModuleRef module, enum igi_builtin builtin);
-/* The module's function of that row and without a suffix, or NULL. */
+/* The module's function of that row and without a suffix, or of that name, or NULL. */
 LLVMValueRef igi_find(LLVMModuleRef module, enum igi_builtin builtin);
+LLVMValueRef igi_find_named(LLVMModuleRef module, struct igi_name name);
 /* Adds an attribute without a value, or with one, to a function. */
 void igi_add_attribute(LLVMValueRef function, const char *name, uint64_t value);
 /* What LLVM's attribute `memory` says of this: two bits (1 reads, 2 writes) per kind of memory, the

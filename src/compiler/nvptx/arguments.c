@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/nvptx/nvptx.h"
 
 static bool is_argument(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "__ingot_arg_", 12);
+    return igi_family_of(in) == IGI_FAMILY_ARGUMENT;
 }
 
 /* The argument with this slot of a kind. */
@@ -52,10 +53,9 @@ static LLVMValueRef read_at_entry(struct reads *r, uint64_t offset, LLVMValueRef
         igp_facts(k)->reads[igp_facts(k)->read_count++] =
             (struct igp_read){r->argument, (uint32_t)offset, type, align};
     }
-    char name[32];
-    snprintf(name, sizeof name, "nv.read.%u", n);
+    struct igi_name name = {.builtin = IGI_nv_read, .numbers = {n}};
     LLVMPositionBuilderBefore(k->builder, load);
-    return igp_call(k, name, type, NULL, 0, true);
+    return igp_call(k, name, type, NULL, 0);
 }
 
 static bool is_plain(LLVMTypeRef type) {
@@ -110,7 +110,7 @@ static bool hoist_reads(struct igc_kernel *k, LLVMValueRef call, uint32_t argume
 static ingot_status lower_argument(struct igc_kernel *k, LLVMValueRef call) {
     const struct igc_reflection *r = k->reflection;
     LLVMValueRef ordinal = LLVMGetOperand(call, 0);
-    bool threadgroup = !strcmp(igp_callee(call), "__ingot_arg_threadgroup");
+    bool threadgroup = igi_is_call_of(call, IGI_arg_threadgroup);
     if (!LLVMIsAConstantInt(ordinal) || LLVMConstIntGetZExtValue(ordinal) >= r->ordinal_count) {
         return ig_fail(k->error, INGOT_COMPILE_ERROR,
                        "the address of an argument is asked for by a number that is not a "
@@ -127,14 +127,13 @@ static ingot_status lower_argument(struct igc_kernel *k, LLVMValueRef call) {
     /* a pointer without room for inline bytes is always a device address */
     bool inline_bytes = space == INGOT_SPACE_CONSTANT &&
                         ingot_cuda_inline_room(r->arguments, r->argument_count, argument) > 0;
+    enum igi_builtin address = threadgroup                     ? IGI_nv_threadgroup
+                               : inline_bytes                  ? IGI_nv_constant
+                               : space == INGOT_SPACE_CONSTANT ? IGI_nv_constant_buffer
+                                                               : IGI_nv_buffer;
     LLVMValueRef at = LLVMConstInt(LLVMInt32TypeInContext(k->context), slot, false);
     LLVMPositionBuilderBefore(k->builder, call);
-    igi_replace(call, igp_call(k,
-                               threadgroup                     ? "nv.threadgroup"
-                               : inline_bytes                  ? "nv.constant"
-                               : space == INGOT_SPACE_CONSTANT ? "nv.constant_buffer"
-                                                               : "nv.buffer",
-                               LLVMTypeOf(call), &at, 1, true));
+    igi_replace(call, igp_call(k, igi_plain(address), LLVMTypeOf(call), &at, 1));
     return INGOT_OK;
 }
 

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
@@ -47,7 +48,7 @@ static bool is_plain(LLVMValueRef access) {
 }
 
 static bool is_barrier(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "__ingot_barrier", 15);
+    return igi_facts_of(in)->flags & IGI_BARRIER;
 }
 
 bool igp_is_wait(LLVMValueRef in) {
@@ -60,15 +61,23 @@ static bool is_store(LLVMValueRef in) {
 }
 
 bool igp_has_no_memory(LLVMValueRef call) {
-    const char *name = igp_callee(call);
+    LLVMValueRef callee = igi_callee(call);
     unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
-    LLVMAttributeRef memory = *name ? LLVMGetEnumAttributeAtIndex(LLVMGetCalledValue(call),
-                                                                  LLVMAttributeFunctionIndex, kind)
-                                    : NULL;
-    return (memory && LLVMGetEnumAttributeValue(memory) == 0) ||
-           !strncmp(name, "__ingot_simd_", 13) || !strncmp(name, "__ingot_quad_", 13) ||
-           !strncmp(name, "llvm.lifetime.", 14) || igp_is_quad_order(call) ||
-           !strcmp(name, "llvm.assume");
+    LLVMAttributeRef memory =
+        callee ? LLVMGetEnumAttributeAtIndex(callee, LLVMAttributeFunctionIndex, kind) : NULL;
+    if (memory && LLVMGetEnumAttributeValue(memory) == 0) {
+        return true;
+    }
+    switch (igi_intrinsic_of(call)) {
+    case IGI_LLVM_lifetime_start:
+    case IGI_LLVM_lifetime_end:
+    case IGI_LLVM_assume:
+        return true;
+    default:
+        break;
+    }
+    const enum igi_memory own = igi_facts_of(call)->memory;
+    return own == IGI_MEMORY_NONE || own == IGI_MEMORY_ORDERS;
 }
 
 /* Has a block a barrier, and no access before it? */
@@ -102,7 +111,7 @@ static LLVMValueRef object_of(LLVMValueRef pointer) {
 }
 
 static bool is_argument(LLVMValueRef object) {
-    return !strcmp(igp_callee(object), "__ingot_arg_threadgroup") &&
+    return igi_is_call_of(object, IGI_arg_threadgroup) &&
            LLVMIsAConstantInt(LLVMGetOperand(object, 0));
 }
 
@@ -244,19 +253,14 @@ struct copy {
 
 /* The place in threadgroup memory at which a call looks, or which it writes. */
 static LLVMValueRef tile_place(LLVMValueRef call) {
-    static const char *const names[] = {"__ingot_simdgroup_load_threadgroup_",
-                                        "__ingot_simdgroup_store_threadgroup_", "nv.ldmatrix."};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!strncmp(igp_callee(call), names[i], strlen(names[i]))) {
-            for (unsigned n = 0; n < LLVMGetNumArgOperands(call); n++) {
-                LLVMValueRef operand = LLVMGetOperand(call, n);
-                if (LLVMGetTypeKind(LLVMTypeOf(operand)) == LLVMPointerTypeKind) {
-                    return operand;
-                }
-            }
-        }
+    switch (igi_family_of(call)) {
+    case IGI_FAMILY_LOAD_THREADGROUP:
+    case IGI_FAMILY_STORE_THREADGROUP:
+    case IGI_FAMILY_NV_LDMATRIX:
+        return LLVMGetOperand(call, 0);
+    default:
+        return NULL;
     }
-    return NULL;
 }
 
 /* Is a place that is looked at or written, `size` bytes of it, none of a copy's? */
@@ -301,8 +305,7 @@ static bool is_harmless(struct igc_kernel *k, const struct ways *ways, LLVMValue
         }
         at = tile_place(in);
         if (!at) {
-            return igp_has_no_memory(in) ||
-                   !strncmp(igp_callee(in), "__ingot_simdgroup_load_device", 29);
+            return igp_has_no_memory(in) || igi_family_of(in) == IGI_FAMILY_LOAD_DEVICE;
         }
         break;
     default:
@@ -320,8 +323,7 @@ static bool is_still(LLVMValueRef from, LLVMValueRef to) {
                                 !LLVMIsAAllocaInst(object_of(LLVMGetOperand(in, 1)))))) ||
             opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg || opcode == LLVMFence ||
             (opcode == LLVMCall && !igp_has_no_memory(in) && !tile_place(in) &&
-             !igp_is_quad_product(in) &&
-             strncmp(igp_callee(in), "__ingot_simdgroup_load_device", 29))) {
+             !igp_is_quad_product(in) && igi_family_of(in) != IGI_FAMILY_LOAD_DEVICE)) {
             return false;
         }
     }

@@ -12,16 +12,14 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/nvptx/nvptx.h"
-
-#define BARRIER         "__ingot_barrier"
-#define COUNTED_BARRIER "__ingot_barrier_counted"
 
 /* The scope of __ingot_barrier that is no more than a SIMD-group. */
 enum { SIMDGROUP_SCOPE = 1 };
 
 static bool is_group_barrier(LLVMValueRef in) {
-    if (strcmp(igp_callee(in), BARRIER)) {
+    if (!igi_is_call_of(in, IGI_barrier)) {
         return false;
     }
     LLVMValueRef scope = LLVMGetOperand(in, 0);
@@ -63,7 +61,7 @@ enum igc_result igp_check_barriers(struct igc_kernel *kernel) {
     for (LLVMValueRef *call = missing.calls; !status && missing.some && *call; call++) {
         LLVMTypeRef type = LLVMGlobalGetValueType(LLVMGetCalledValue(*call));
         LLVMSetOperand(*call, LLVMGetNumArgOperands(*call),
-                       igp_declare(kernel, COUNTED_BARRIER, type, false));
+                       igp_declare(kernel, igi_plain(IGI_barrier_counted), type));
     }
     return status ? IGC_FAILED : missing.some ? IGC_CHANGED : IGC_UNCHANGED;
 }
@@ -191,8 +189,8 @@ static void write_say(struct ig_text *out) {
 }
 
 static bool notices(const struct igc_kernel *kernel) {
-    return LLVMGetNamedFunction(kernel->module, COUNTED_BARRIER ".all") ||
-           LLVMGetNamedFunction(kernel->module, COUNTED_BARRIER ".some");
+    return igi_find_named(kernel->module, igi_with_words(IGI_barrier_counted, IGI_ALL)) ||
+           igi_find_named(kernel->module, igi_with_words(IGI_barrier_counted, IGI_SOME));
 }
 
 void igp_write_stop(const struct igc_kernel *kernel, struct ig_text *out) {
@@ -225,8 +223,8 @@ static LLVMBasicBlockRef make_end(LLVMBuilderRef builder, LLVMValueRef entry, LL
 }
 
 enum igc_result igp_join_stops(struct igc_kernel *kernel) {
-    LLVMValueRef stop = LLVMGetNamedFunction(kernel->module, "nv.stop");
-    LLVMValueRef say = LLVMGetNamedFunction(kernel->module, "nv.say"), phis[2];
+    LLVMValueRef stop = igi_find(kernel->module, IGI_nv_stop);
+    LLVMValueRef say = igi_find(kernel->module, IGI_nv_say), phis[2];
     if (!stop || !say) {
         return IGC_UNCHANGED;
     }

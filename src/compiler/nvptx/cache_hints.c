@@ -2,11 +2,12 @@
  * What leaves the caches last. Loads through a pointer of __ingot_staying say so in PTX, each of
  * them.
  *
- * Works on the finished entry point, where the built-in is empty assembly (library.c) that LLVM did
- * not look through. Only loads of whole words, four of them at most.
+ * Works on the finished entry point, where the built-in is a call of nv.staying, which has no body,
+ * so that LLVM did not look through it. Only loads of whole words, four of them at most.
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
@@ -20,11 +21,7 @@ struct hinting {
 };
 
 static bool is_mark(LLVMValueRef value) {
-    LLVMValueRef callee = LLVMIsACallInst(value) ? LLVMGetCalledValue(value) : NULL;
-    size_t length;
-    const char *text =
-        callee && LLVMIsAInlineAsm(callee) ? LLVMGetInlineAsmAsmString(callee, &length) : NULL;
-    return text && length == strlen(IGP_STAYING) && !memcmp(text, IGP_STAYING, length);
+    return igi_is_call_of(value, IGI_nv_staying);
 }
 
 /* Is `address` counted from a marked pointer? */

@@ -4,13 +4,15 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/nvptx/nvptx.h"
 
 enum { MAX_BYTES = 128, WIDEST = 16, MAX_PARTS = 64 };
 
 static bool is_copy(LLVMValueRef in) {
-    const char *name = igp_callee(in);
-    return !strncmp(name, "llvm.memcpy.", 12) || !strncmp(name, "llvm.memmove.", 13);
+    enum igi_intrinsic intrinsic = igi_intrinsic_of(in);
+    return intrinsic == IGI_LLVM_memcpy || intrinsic == IGI_LLVM_memcpy_inline ||
+           intrinsic == IGI_LLVM_memmove;
 }
 
 static uint64_t alignment(LLVMValueRef call, unsigned operand) {

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
@@ -90,7 +91,7 @@ static unsigned zeros_of(struct igc_kernel *k, LLVMValueRef value, const struct 
         return 0;
     }
     if (LLVMIsACallInst(value)) {
-        return strncmp(igp_callee(value), "__ingot_arg_threadgroup", 23) ? 0 : ROW_ZEROS;
+        return igi_is_call_of(value, IGI_arg_threadgroup) ? ROW_ZEROS : 0;
     }
     unsigned zeros = 0;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
@@ -145,8 +146,7 @@ LLVMValueRef igp_base_in(LLVMTargetDataRef layout, LLVMValueRef pointer, int64_t
 /* ---- tiles ---- */
 /* The load of element `number` of a tile of 16-bit elements. */
 static LLVMValueRef load_of(LLVMValueRef call, uint64_t number) {
-    if (!LLVMIsACallInst(call) ||
-        strcmp(igp_callee(call), "__ingot_simdgroup_load_threadgroup_b16")) {
+    if (!igi_is_call_of(call, IGI_simdgroup_load_threadgroup_b16)) {
         return NULL;
     }
     LLVMValueRef stride = LLVMGetOperand(call, 1), transposed = LLVMGetOperand(call, 2);
@@ -246,8 +246,8 @@ struct joined {
 
 static LLVMValueRef build_load(struct igc_kernel *k, const struct igp_tile *tiles, unsigned count,
                                bool turned, LLVMValueRef last) {
-    static const char *const names[2][2] = {{"nv.ldmatrix.x2", "nv.ldmatrix.x2.trans"},
-                                            {"nv.ldmatrix.x4", "nv.ldmatrix.x4.trans"}};
+    const unsigned words_of_name =
+        (count == 4 ? IGI_LDMATRIX_X4 : IGI_LDMATRIX_X2) | (turned ? IGI_LDMATRIX_TRANS : 0);
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), words[] = {i32, i32, i32, i32};
     LLVMValueRef args[MAX_TILES + 2] = {tiles[0].base};
     for (unsigned i = 0; i < MAX_TILES; i++) {
@@ -256,9 +256,8 @@ static LLVMValueRef build_load(struct igc_kernel *k, const struct igp_tile *tile
     }
     args[MAX_TILES + 1] = LLVMConstInt(i32, (uint64_t)tiles[0].stride, true);
     LLVMPositionBuilderBefore(k->builder, LLVMGetNextInstruction(last));
-    return igp_call(k, names[count == 4][turned],
-                    LLVMStructTypeInContext(k->context, words, count, false), args, MAX_TILES + 2,
-                    false);
+    return igp_call(k, igi_with_words(IGI_nv_ldmatrix, words_of_name),
+                    LLVMStructTypeInContext(k->context, words, count, false), args, MAX_TILES + 2);
 }
 
 /* The words of an operand, of `count` tiles, by one instruction, built before `place` at the
@@ -267,10 +266,10 @@ static ingot_status join(struct igc_kernel *k, struct joined **list, LLVMValueRe
                          unsigned count, LLVMValueRef place) {
     LLVMValueRef loads[MAX_TILES] = {NULL};
     struct igp_tile tiles[MAX_TILES];
-    bool turned = !strcmp(igp_callee(words[0]), "nv.turn");
+    bool turned = igi_is_call_of(words[0], IGI_nv_turn);
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef word = words[i];
-        if (!LLVMIsAInstruction(word) || turned != !strcmp(igp_callee(word), "nv.turn")) {
+        if (!LLVMIsAInstruction(word) || turned != igi_is_call_of(word, IGI_nv_turn)) {
             return INGOT_OK;
         }
         word = turned ? LLVMGetOperand(word, 0) : word;
@@ -360,7 +359,7 @@ static LLVMValueRef words_of(struct igc_kernel *k, struct word_phi **list, LLVMV
             LLVMPositionBuilderBefore(k->builder, LLVMGetBasicBlockTerminator(block));
             word = LLVMBuildBitCast(k->builder, value, i32, "");
             word = turned && !(LLVMIsConstant(word) && LLVMIsNull(word))
-                       ? igp_call(k, "nv.turn", i32, &word, 1, true)
+                       ? igp_call(k, igi_plain(IGI_nv_turn), i32, &word, 1)
                        : word;
         }
         LLVMAddIncoming(words, &word, &block, 1);
@@ -382,7 +381,7 @@ static LLVMValueRef phi_of(LLVMValueRef element, uint64_t number) {
 static ingot_status find_word_phi(struct igc_kernel *k, struct word_phi **list,
                                   LLVMValueRef *word) {
     LLVMValueRef elements[2];
-    const bool turned = !strcmp(igp_callee(*word), "nv.turn");
+    const bool turned = igi_is_call_of(*word, IGI_nv_turn);
     LLVMValueRef tiles = NULL;
     if (igp_find_elements(turned ? LLVMGetOperand(*word, 0) : *word, elements)) {
         tiles = phi_of(elements[0], 0);

@@ -32,6 +32,7 @@ static const char common[] =
     "declare i32 @nv.count() memory(none) nounwind willreturn\n"
     "declare i32 @nv.present() memory(none) nounwind willreturn\n"
     "declare i1 @nv.whole() memory(none) nounwind willreturn\n"
+    "declare ptr addrspace(1) @nv.staying(ptr addrspace(1)) memory(none) nounwind willreturn\n"
     "!ingot.empty = !{!90000}\n"
     "!90000 = !{}\n"
     "define internal i32 @nv.word(i64 %at) " INLINE " {\n"
@@ -157,109 +158,109 @@ _Static_assert(offsetof(struct ingot_cuda_launch, zero) == 40, "the zero of __in
     "  ret void\n"                                                                                 \
     "group:\n"
 
-static const struct {
-    const char *name, *head, *body;
-} functions[] = {
-    {"__ingot_thread_position_in_threadgroup", "i32 @%s(i32 %%d) " INLINE,
-     POSITION "  ret i32 %p\n"},
-    {"__ingot_thread_position_in_grid", "i32 @%s(i32 %%d) " INLINE,
-     POSITION "  %c = call i32 @nv.ctaid(i32 %d)\n"
-              "  %g = call i32 @nv.word3(i64 " GROUP ", i32 %d)\n"
-              "  %o = mul i32 %c, %g\n"
-              "  %v = add i32 %o, %p\n"
-              "  ret i32 %v\n"},
-    {"__ingot_threadgroup_position_in_grid", "i32 @%s(i32 %%d) " INLINE,
-     "  %v = call i32 @nv.ctaid(i32 %d)\n  ret i32 %v\n"},
-    {"__ingot_threads_per_threadgroup", "i32 @%s(i32 %%d) " INLINE,
-     "  %x = call i32 @nv.size.0()\n"
-     "  %y = call i32 @nv.size.1()\n"
-     "  %z = call i32 @nv.size.2()\n"
-     "  %v = call i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z)\n"
-     "  ret i32 %v\n"},
-    {"__ingot_dispatch_threads_per_threadgroup", "i32 @%s(i32 %%d) " INLINE, WORD3(GROUP)},
-    {"__ingot_threads_per_grid", "i32 @%s(i32 %%d) " INLINE, WORD3(THREADS)},
-    {"__ingot_threadgroups_per_grid", "i32 @%s(i32 %%d) " INLINE, WORD3(GROUPS)},
-    {"__ingot_thread_index_in_threadgroup", "i32 @%s() " INLINE,
-     "  %v = call i32 @nv.t()\n  ret i32 %v\n"},
-    {"__ingot_thread_index_in_simdgroup", "i32 @%s() " INLINE,
-     "  %v = call i32 @nv.lane()\n  ret i32 %v\n"},
-    {"__ingot_simdgroup_index_in_threadgroup", "i32 @%s() " INLINE,
-     "  %t = call i32 @nv.t()\n  %v = lshr i32 %t, 5\n  ret i32 %v\n"},
-    {"__ingot_simdgroups_per_threadgroup", "i32 @%s() " INLINE,
-     "  %n = call i32 @nv.count()\n"
-     "  %m = add i32 %n, 31\n"
-     "  %v = lshr i32 %m, 5\n"
-     "  ret i32 %v\n"},
-    {"__ingot_dispatch_simdgroups_per_threadgroup", "i32 @%s() " INLINE,
-     "  %n = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()\n"
-     "  %m = add i32 %n, 31\n"
-     "  %v = lshr i32 %m, 5\n"
-     "  ret i32 %v\n"},
-
-    {"__ingot_barrier.all", "void @%s(i32 %%scope, i32 %%flags) " LANES,
-     BARRIER_HEAD("-1") "  call void @llvm.nvvm.barrier0()\n"
-                        "  ret void\n"},
-    {"__ingot_barrier.some", "void @%s(i32 %%scope, i32 %%flags, i32 %%m) " LANES,
-     BARRIER_HEAD("%m") "  call void @llvm.nvvm.barrier.sync(i32 0)\n"
-                        "  ret void\n"},
+/* The heads are printed with one %s, the name. */
+struct text {
+    const char *head, *body;
+};
+static const struct text texts[IGI_BUILTIN_COUNT] = {
+    [IGI_thread_position_in_threadgroup] = {"i32 @%s(i32 %%d) " INLINE, POSITION "  ret i32 %p\n"},
+    [IGI_thread_position_in_grid] = {"i32 @%s(i32 %%d) " INLINE,
+                                     POSITION "  %c = call i32 @nv.ctaid(i32 %d)\n"
+                                              "  %g = call i32 @nv.word3(i64 " GROUP ", i32 %d)\n"
+                                              "  %o = mul i32 %c, %g\n"
+                                              "  %v = add i32 %o, %p\n"
+                                              "  ret i32 %v\n"},
+    [IGI_threadgroup_position_in_grid] = {"i32 @%s(i32 %%d) " INLINE,
+                                          "  %v = call i32 @nv.ctaid(i32 %d)\n  ret i32 %v\n"},
+    [IGI_threads_per_threadgroup] = {"i32 @%s(i32 %%d) " INLINE,
+                                     "  %x = call i32 @nv.size.0()\n"
+                                     "  %y = call i32 @nv.size.1()\n"
+                                     "  %z = call i32 @nv.size.2()\n"
+                                     "  %v = call i32 @nv.pick(i32 %d, i32 %x, i32 %y, i32 %z)\n"
+                                     "  ret i32 %v\n"},
+    [IGI_dispatch_threads_per_threadgroup] = {"i32 @%s(i32 %%d) " INLINE, WORD3(GROUP)},
+    [IGI_threads_per_grid] = {"i32 @%s(i32 %%d) " INLINE, WORD3(THREADS)},
+    [IGI_threadgroups_per_grid] = {"i32 @%s(i32 %%d) " INLINE, WORD3(GROUPS)},
+    [IGI_thread_index_in_threadgroup] = {"i32 @%s() " INLINE,
+                                         "  %v = call i32 @nv.t()\n  ret i32 %v\n"},
+    [IGI_thread_index_in_simdgroup] = {"i32 @%s() " INLINE,
+                                       "  %v = call i32 @nv.lane()\n  ret i32 %v\n"},
+    [IGI_simdgroup_index_in_threadgroup] =
+        {"i32 @%s() " INLINE, "  %t = call i32 @nv.t()\n  %v = lshr i32 %t, 5\n  ret i32 %v\n"},
+    [IGI_simdgroups_per_threadgroup] = {"i32 @%s() " INLINE, "  %n = call i32 @nv.count()\n"
+                                                             "  %m = add i32 %n, 31\n"
+                                                             "  %v = lshr i32 %m, 5\n"
+                                                             "  ret i32 %v\n"},
+    [IGI_dispatch_simdgroups_per_threadgroup] =
+        {"i32 @%s() " INLINE, "  %n = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()\n"
+                              "  %m = add i32 %n, 31\n"
+                              "  %v = lshr i32 %m, 5\n"
+                              "  ret i32 %v\n"},
+    [IGI_barrier] = {"void @%s(i32 %%scope, i32 %%flags) " LANES,
+                     BARRIER_HEAD("-1") "  call void @llvm.nvvm.barrier0()\n"
+                                        "  ret void\n"},
     /* those that notice who is missing: barriers.c */
-    {"__ingot_barrier_counted.all", "void @%s(i32 %%scope, i32 %%flags) " LANES,
-     BARRIER_HEAD("-1") "  %m = call i32 @nv.present()\n"
-                        "  call void @nv.arrive(i32 %m)\n"
-                        "  ret void\n"},
-    {"__ingot_barrier_counted.some", "void @%s(i32 %%scope, i32 %%flags, i32 %%m) " LANES,
-     BARRIER_HEAD("%m") "  %l = call i32 @nv.metal_mask(i32 %m)\n"
-                        "  call void @nv.arrive(i32 %l)\n"
-                        "  ret void\n"},
+    [IGI_barrier_counted] = {"void @%s(i32 %%scope, i32 %%flags) " LANES,
+                             BARRIER_HEAD("-1") "  %m = call i32 @nv.present()\n"
+                                                "  call void @nv.arrive(i32 %m)\n"
+                                                "  ret void\n"},
     /* order 0 is relaxed; scopes: 2 device, 3 system, the others within the threadgroup */
-    {"__ingot_fence", "void @%s(i32 %%flags, i32 %%order, i32 %%scope) " INLINE,
-     "  %relaxed = icmp eq i32 %order, 0\n"
-     "  br i1 %relaxed, label %done, label %real\n"
-     "real:\n"
-     "  %a = icmp eq i32 %scope, 2\n"
-     "  br i1 %a, label %device, label %other\n"
-     "other:\n"
-     "  %b = icmp eq i32 %scope, 3\n"
-     "  br i1 %b, label %system, label %group\n"
-     "device:\n"
-     "  call void @llvm.nvvm.membar.gl()\n"
-     "  ret void\n"
-     "system:\n"
-     "  call void @llvm.nvvm.membar.sys()\n"
-     "  ret void\n"
-     "group:\n"
-     "  call void @llvm.nvvm.membar.cta()\n"
-     "  ret void\n"
-     "done:\n"
-     "  ret void\n"},
-
-    {"__ingot_stream_b32", "void @%s(i32 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
-     "  store i32 %x, ptr addrspace(1) %p, align 4\n  ret void\n"},
-    {"__ingot_stream_b16", "void @%s(i16 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
-     "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
-    {"__ingot_prefetch", "void @%s(ptr addrspace(1) %%p) " INLINE, "  ret void\n"},
-    {"__ingot_streaming", "void @%s() " INLINE, "  ret void\n"},
+    [IGI_fence] = {"void @%s(i32 %%flags, i32 %%order, i32 %%scope) " INLINE,
+                   "  %relaxed = icmp eq i32 %order, 0\n"
+                   "  br i1 %relaxed, label %done, label %real\n"
+                   "real:\n"
+                   "  %a = icmp eq i32 %scope, 2\n"
+                   "  br i1 %a, label %device, label %other\n"
+                   "other:\n"
+                   "  %b = icmp eq i32 %scope, 3\n"
+                   "  br i1 %b, label %system, label %group\n"
+                   "device:\n"
+                   "  call void @llvm.nvvm.membar.gl()\n"
+                   "  ret void\n"
+                   "system:\n"
+                   "  call void @llvm.nvvm.membar.sys()\n"
+                   "  ret void\n"
+                   "group:\n"
+                   "  call void @llvm.nvvm.membar.cta()\n"
+                   "  ret void\n"
+                   "done:\n"
+                   "  ret void\n"},
+    [IGI_stream_b32] = {"void @%s(i32 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
+                        "  store i32 %x, ptr addrspace(1) %p, align 4\n  ret void\n"},
+    [IGI_stream_b16] = {"void @%s(i16 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
+                        "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
+    [IGI_prefetch] = {"void @%s(ptr addrspace(1) %%p) " INLINE, "  ret void\n"},
+    [IGI_streaming] = {"void @%s() " INLINE, "  ret void\n"},
     /* the pointer itself, which LLVM does not know: see cache_hints.c */
-    {"__ingot_staying", "ptr addrspace(1) @%s(ptr addrspace(1) %%p) " INLINE,
-     "  %q = call ptr addrspace(1) asm \"" IGP_STAYING "\", \"=l,0\"(ptr addrspace(1) %p) "
-     "memory(none) nounwind willreturn\n"
-     "  ret ptr addrspace(1) %q\n"},
-    {"__ingot_log", "void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
-     "  call void @nv.record(i32 %level, ptr %format, i32 %count, ptr %args)\n  ret void\n"},
-    {"__ingot_too_deep", "void @%s(i32 %%levels) " INLINE,
-     "  %args = alloca i64, align 8\n"
-     "  %w = zext i32 %levels to i64\n"
-     "  store i64 %w, ptr %args, align 8\n"
-     "  call void @nv.record(i32 -1, ptr @nv.nothing, i32 1, ptr %args)\n"
-     "  call void asm sideeffect \"exit;\", \"\"()\n"
-     "  ret void\n"},
-    {"nv.vote", "i32 @%s(i32 %%m, i1 %%p) " LANES,
-     "  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 %m, i1 %p)\n  ret i32 %b\n"},
+    [IGI_staying] = {"ptr addrspace(1) @%s(ptr addrspace(1) %%p) " INLINE,
+                     "  %q = call ptr addrspace(1) @nv.staying(ptr addrspace(1) %p)\n"
+                     "  ret ptr addrspace(1) %q\n"},
+    [IGI_log] =
+        {"void @%s(i32 %%level, ptr %%format, i32 %%count, ptr %%args) " INLINE,
+         "  call void @nv.record(i32 %level, ptr %format, i32 %count, ptr %args)\n  ret void\n"},
+    [IGI_too_deep] = {"void @%s(i32 %%levels) " INLINE,
+                      "  %args = alloca i64, align 8\n"
+                      "  %w = zext i32 %levels to i64\n"
+                      "  store i64 %w, ptr %args, align 8\n"
+                      "  call void @nv.record(i32 -1, ptr @nv.nothing, i32 1, ptr %args)\n"
+                      "  call void asm sideeffect \"exit;\", \"\"()\n"
+                      "  ret void\n"},
+    [IGI_nv_vote] = {"i32 @%s(i32 %%m, i1 %%p) " LANES,
+                     "  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 %m, i1 %p)\n  ret i32 %b\n"},
     /* false, but ptxas does not know: edges with this condition hold code in its loop */
-    {"__ingot_never", "i1 @%s() " INLINE,
-     "  %z = call i32 @nv.word(i64 40)\n"
-     "  %v = icmp ne i32 %z, 0\n"
-     "  ret i1 %v\n"},
+    [IGI_never] = {"i1 @%s() " INLINE, "  %z = call i32 @nv.word(i64 40)\n"
+                                       "  %v = icmp ne i32 %z, 0\n"
+                                       "  ret i1 %v\n"},
+};
+/* With a mask of the lanes that are there. */
+static const struct text texts_of_some[IGI_BUILTIN_COUNT] = {
+    [IGI_barrier] = {"void @%s(i32 %%scope, i32 %%flags, i32 %%m) " LANES,
+                     BARRIER_HEAD("%m") "  call void @llvm.nvvm.barrier.sync(i32 0)\n"
+                                        "  ret void\n"},
+    [IGI_barrier_counted] = {"void @%s(i32 %%scope, i32 %%flags, i32 %%m) " LANES,
+                             BARRIER_HEAD("%m") "  %l = call i32 @nv.metal_mask(i32 %m)\n"
+                                                "  call void @nv.arrive(i32 %l)\n"
+                                                "  ret void\n"},
 };
 
 /* ---- tiles in memory: two elements per lane, in Apple's layout ---- */
@@ -285,10 +286,20 @@ static const char tile_place[] =
     "  ret i64 %v\n}\n";
 
 /* The second element is beside the first, or below it when the tile is transposed. */
-static void write_tile_function(const char *name, struct ig_text *out) {
-    const unsigned space = strstr(name, "_device_") ? 1 : 3;
-    const unsigned bits = strstr(name, "_b16") ? 16 : 32;
-    if (strstr(name, "_load_")) {
+static void write_tile(const struct igc_kernel *k, const struct igp_function *f,
+                       struct ig_text *out) {
+    (void)k;
+    const char *name = f->text;
+    const enum igi_builtin builtin = f->name.builtin;
+    const enum igi_family family = igi_facts(builtin)->family;
+    const bool loads = family == IGI_FAMILY_LOAD_DEVICE || family == IGI_FAMILY_LOAD_THREADGROUP;
+    const bool device = family == IGI_FAMILY_LOAD_DEVICE || family == IGI_FAMILY_STORE_DEVICE;
+    const unsigned space = device ? INGOT_SPACE_DEVICE : INGOT_SPACE_THREADGROUP;
+    const bool narrow =
+        builtin == IGI_simdgroup_load_device_b16 || builtin == IGI_simdgroup_load_threadgroup_b16 ||
+        builtin == IGI_simdgroup_store_device_b16 || builtin == IGI_simdgroup_store_threadgroup_b16;
+    const unsigned bits = narrow ? 16 : 32;
+    if (loads) {
         ig_text_printf(out,
                        "define internal i%u @%s(ptr addrspace(%u) %%p, i64 %%stride, i1 %%t, i32 "
                        "%%which) " INLINE " {\n"
@@ -319,12 +330,11 @@ static void write_tile_function(const char *name, struct ig_text *out) {
 
 /* ---- all of it ---- */
 /* What was written before a barrier of the threadgroup is what the matrix units see after it. */
-static void write_body(const struct igc_kernel *k, const char *name, const char *body,
+static void write_body(const struct igc_kernel *k, enum igi_builtin builtin, const char *body,
                        struct ig_text *out) {
     static const char label[] = "group:\n";
-    const char *group = igp_facts(k)->has_quads && !strncmp(name, "__ingot_barrier", 15)
-                            ? strstr(body, label)
-                            : NULL;
+    const bool fences = igp_facts(k)->has_quads && igi_facts(builtin)->flags & IGI_BARRIER;
+    const char *group = fences ? strstr(body, label) : NULL;
     if (group) {
         group += sizeof label - 1;
         ig_text_append(out, body, (size_t)(group - body));
@@ -335,35 +345,183 @@ static void write_body(const struct igc_kernel *k, const char *name, const char 
     ig_text_puts(out, body);
 }
 
-static void write_function(const struct igc_kernel *k, const char *name, struct ig_text *out) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (!strcmp(functions[i].name, name)) {
-            ig_text_puts(out, "define internal ");
-            /* the heads are constants of this file with one %s */
-            const char *head = functions[i].head;
-            for (const char *c = head; *c; c++) {
-                if (c[0] == '%' && c[1] == 's') {
-                    ig_text_puts(out, name);
-                    c++;
-                } else if (c[0] == '%' && c[1] == '%') {
-                    ig_text_puts(out, "%");
-                    c++;
-                } else {
-                    ig_text_append(out, c, 1);
-                }
-            }
-            ig_text_puts(out, " {\n");
-            write_body(k, name, functions[i].body, out);
-            ig_text_puts(out, "}\n");
-            return;
+static void write_text(const struct igc_kernel *k, const struct igp_function *f,
+                       struct ig_text *out) {
+    const struct text *text = &(f->name.words & IGI_SOME ? texts_of_some : texts)[f->name.builtin];
+    if (!text->head) {
+        return; /* LLVM then says that nobody has defined it */
+    }
+    ig_text_puts(out, "define internal ");
+    for (const char *c = text->head; *c; c++) {
+        if (c[0] == '%' && c[1] == 's') {
+            ig_text_puts(out, f->text);
+            c++;
+        } else if (c[0] == '%' && c[1] == '%') {
+            ig_text_puts(out, "%");
+            c++;
+        } else {
+            ig_text_append(out, c, 1);
         }
     }
-    if (strstr(name, "__ingot_simdgroup_load_") || strstr(name, "__ingot_simdgroup_store_")) {
-        write_tile_function(name, out);
-    } else {
-        igp_write_lane_function(k, name, out);
-    }
+    ig_text_puts(out, " {\n");
+    write_body(k, f->name.builtin, text->body, out);
+    ig_text_puts(out, "}\n");
 }
+
+/* What has no body: entry.c has the value. */
+static void write_declaration(const struct igc_kernel *k, const struct igp_function *f,
+                              struct ig_text *out) {
+    (void)k;
+    char *type = LLVMPrintTypeToString(LLVMGetReturnType(LLVMGlobalGetValueType(f->function)));
+    ig_text_printf(out, "declare %s @%s() memory(none) nounwind willreturn\n", type, f->text);
+    LLVMDisposeMessage(type);
+}
+
+/* Text that is always there (`common`, write_arguments), or calls that passes have replaced. */
+static void write_nothing(const struct igc_kernel *k, const struct igp_function *f,
+                          struct ig_text *out) {
+    (void)k;
+    (void)f;
+    (void)out;
+}
+
+/* ---- the table of this back end ---- */
+#define DEFINITIONS(X)                                                                             \
+    X(arg_device, write_nothing)                                                                   \
+    X(arg_constant, write_nothing)                                                                 \
+    X(arg_threadgroup, write_nothing)                                                              \
+    X(thread_position_in_grid, write_text)                                                         \
+    X(thread_position_in_threadgroup, write_text)                                                  \
+    X(thread_index_in_threadgroup, write_text)                                                     \
+    X(thread_index_in_simdgroup, write_text)                                                       \
+    X(threadgroup_position_in_grid, write_text)                                                    \
+    X(threads_per_threadgroup, write_text)                                                         \
+    X(dispatch_threads_per_threadgroup, write_text)                                                \
+    X(threads_per_grid, write_text)                                                                \
+    X(threadgroups_per_grid, write_text)                                                           \
+    X(simdgroup_index_in_threadgroup, write_text)                                                  \
+    X(simdgroups_per_threadgroup, write_text)                                                      \
+    X(dispatch_simdgroups_per_threadgroup, write_text)                                             \
+    X(barrier, write_text)                                                                         \
+    X(fence, write_text)                                                                           \
+    X(simd_shuffle_b16, igp_write_lanes)                                                           \
+    X(simd_shuffle_b32, igp_write_lanes)                                                           \
+    X(simd_shuffle_b64, igp_write_lanes)                                                           \
+    X(simd_shuffle_f32, igp_write_lanes)                                                           \
+    X(simd_ballot, igp_write_lanes)                                                                \
+    X(simd_sum_f32, igp_write_lanes)                                                               \
+    X(simd_sum_i32, igp_write_lanes)                                                               \
+    X(simd_sum_u32, igp_write_lanes)                                                               \
+    X(simd_sum_i64, igp_write_lanes)                                                               \
+    X(simd_sum_u64, igp_write_lanes)                                                               \
+    X(simd_product_f32, igp_write_lanes)                                                           \
+    X(simd_product_i32, igp_write_lanes)                                                           \
+    X(simd_product_u32, igp_write_lanes)                                                           \
+    X(simd_product_i64, igp_write_lanes)                                                           \
+    X(simd_product_u64, igp_write_lanes)                                                           \
+    X(simd_min_f32, igp_write_lanes)                                                               \
+    X(simd_min_i32, igp_write_lanes)                                                               \
+    X(simd_min_u32, igp_write_lanes)                                                               \
+    X(simd_min_i64, igp_write_lanes)                                                               \
+    X(simd_min_u64, igp_write_lanes)                                                               \
+    X(simd_max_f32, igp_write_lanes)                                                               \
+    X(simd_max_i32, igp_write_lanes)                                                               \
+    X(simd_max_u32, igp_write_lanes)                                                               \
+    X(simd_max_i64, igp_write_lanes)                                                               \
+    X(simd_max_u64, igp_write_lanes)                                                               \
+    X(simd_and_u32, igp_write_lanes)                                                               \
+    X(simd_or_u32, igp_write_lanes)                                                                \
+    X(simd_xor_u32, igp_write_lanes)                                                               \
+    X(simd_and_u64, igp_write_lanes)                                                               \
+    X(simd_or_u64, igp_write_lanes)                                                                \
+    X(simd_xor_u64, igp_write_lanes)                                                               \
+    X(simd_prefix_inclusive_sum_f32, igp_write_lanes)                                              \
+    X(simd_prefix_inclusive_sum_u32, igp_write_lanes)                                              \
+    X(simd_prefix_inclusive_sum_u64, igp_write_lanes)                                              \
+    X(simd_prefix_exclusive_sum_f32, igp_write_lanes)                                              \
+    X(simd_prefix_exclusive_sum_u32, igp_write_lanes)                                              \
+    X(simd_prefix_exclusive_sum_u64, igp_write_lanes)                                              \
+    X(simd_prefix_inclusive_product_f32, igp_write_lanes)                                          \
+    X(simd_prefix_inclusive_product_u32, igp_write_lanes)                                          \
+    X(simd_prefix_inclusive_product_u64, igp_write_lanes)                                          \
+    X(simd_prefix_exclusive_product_f32, igp_write_lanes)                                          \
+    X(simd_prefix_exclusive_product_u32, igp_write_lanes)                                          \
+    X(simd_prefix_exclusive_product_u64, igp_write_lanes)                                          \
+    X(simdgroup_mma, write_nothing)                                                                \
+    X(simdgroup_load_device_b32, write_tile)                                                       \
+    X(simdgroup_load_device_b16, write_tile)                                                       \
+    X(simdgroup_load_threadgroup_b32, write_tile)                                                  \
+    X(simdgroup_load_threadgroup_b16, write_tile)                                                  \
+    X(simdgroup_store_device_b32, write_tile)                                                      \
+    X(simdgroup_store_device_b16, write_tile)                                                      \
+    X(simdgroup_store_threadgroup_b32, write_tile)                                                 \
+    X(simdgroup_store_threadgroup_b16, write_tile)                                                 \
+    X(stream_b32, write_text)                                                                      \
+    X(stream_b16, write_text)                                                                      \
+    X(prefetch, write_text)                                                                        \
+    X(staying, write_text)                                                                         \
+    X(streaming, write_text)                                                                       \
+    X(log, write_text)                                                                             \
+    X(too_deep, write_text)                                                                        \
+    X(never, write_text)                                                                           \
+    X(barrier_counted, write_text)                                                                 \
+    X(nv_vote, write_text)                                                                         \
+    X(nv_row, igp_write_lanes)                                                                     \
+    X(nv_columns, igp_write_lanes)                                                                 \
+    X(nv_mma, igp_write_lanes)                                                                     \
+    X(nv_turn, igp_write_lanes)                                                                    \
+    X(nv_ldmatrix, igp_write_lanes)                                                                \
+    X(nv_wgmma, igp_write_wgmma)                                                                   \
+    X(nv_wgmma_commit, igp_write_wgmma)                                                            \
+    X(nv_wgmma_wait_before, igp_write_wgmma)                                                       \
+    X(nv_wgmma_wait_all, igp_write_wgmma)                                                          \
+    X(nv_wgmma_wait, igp_write_wgmma)                                                              \
+    X(nv_buffer, write_nothing)                                                                    \
+    X(nv_constant, write_nothing)                                                                  \
+    X(nv_constant_buffer, write_nothing)                                                           \
+    X(nv_threadgroup, write_nothing)                                                               \
+    X(nv_read, write_declaration)                                                                  \
+    X(nv_b, write_nothing)                                                                         \
+    X(nv_t, write_nothing)                                                                         \
+    X(nv_x, write_nothing)                                                                         \
+    X(nv_y, write_nothing)                                                                         \
+    X(nv_z, write_nothing)                                                                         \
+    X(nv_group, write_nothing)                                                                     \
+    X(nv_size, write_nothing)                                                                      \
+    X(nv_count, write_nothing)                                                                     \
+    X(nv_present, write_nothing)                                                                   \
+    X(nv_whole, write_nothing)
+
+static igp_write_fn *const writers[IGI_BUILTIN_COUNT] = {
+#define ENTRY(id, write) [IGI_##id] = write,
+    DEFINITIONS(ENTRY)
+#undef ENTRY
+};
+
+bool igp_defines(enum igi_builtin builtin) {
+    return writers[builtin] && (writers[builtin] != write_text || texts[builtin].head) &&
+           (writers[builtin] != igp_write_lanes || igp_has_lane_text(builtin));
+}
+
+/* A row that the table of built-ins gives to this back end and that is not above does not compile:
+ * "nvptx_makes_NAME undeclared". */
+enum {
+#define MAKES(id, write) nvptx_makes_##id = IGI_##id,
+    DEFINITIONS(MAKES)
+#undef MAKES
+};
+#define CHECK(id)      _Static_assert(nvptx_makes_##id, "");
+#define CHECK_BOTH(id) CHECK(id)
+#define CHECK_CPU(id)
+#define CHECK_NVPTX(id) CHECK(id)
+#define CHECK_READ(id)
+#define CHECK_FOLDED(id)
+#define CHECK_PASSES(id)
+#define BUILTIN(id, family, memory, lanes, result, maximum, flags, handled, signature)             \
+    CHECK_##handled(id)
+#define MARKER(id, name, family, memory, lanes, result, flags, handled, suffix, signature)         \
+    CHECK_##handled(id)
+#include "compiler/ir/builtins.def"
 
 /* Dynamic threadgroup memory, the log and the place for failures, where the kernel has them. */
 static void write_memory(const struct igc_kernel *kernel, struct ig_text *out) {
@@ -371,8 +529,7 @@ static void write_memory(const struct igc_kernel *kernel, struct ig_text *out) {
         ig_text_printf(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align %u\n",
                        igp_facts(kernel)->has_quads ? 1024 : 16);
     }
-    if (LLVMGetNamedFunction(kernel->module, "__ingot_log") ||
-        LLVMGetNamedFunction(kernel->module, "__ingot_too_deep")) {
+    if (igi_find(kernel->module, IGI_log) || igi_find(kernel->module, IGI_too_deep)) {
         igp_write_log(out);
     }
     igp_write_stop(kernel, out);
@@ -386,20 +543,11 @@ void igp_write_library(const struct igc_kernel *kernel, struct ig_text *out) {
     write_arguments(kernel, out);
     igi_each_function(f, kernel->module) {
         size_t length;
-        const char *name = LLVMGetValueName2(f, &length);
-        if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) && !strncmp(name, "nv.read.", 8)) {
-            char *type = LLVMPrintTypeToString(LLVMGetReturnType(LLVMGlobalGetValueType(f)));
-            ig_text_printf(out, "declare %s @%s() memory(none) nounwind willreturn\n", type, name);
-            LLVMDisposeMessage(type);
-        } else if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) &&
-                   (!strncmp(name, "__ingot_", 8) || !strcmp(name, "nv.row") ||
-                    !strcmp(name, "nv.columns") || !strncmp(name, "nv.mma.", 7) ||
-                    !strcmp(name, "nv.turn") || !strcmp(name, "nv.vote") ||
-                    !strncmp(name, "nv.ldmatrix.", 12))) {
-            write_function(kernel, name, out);
-        } else if (LLVMIsDeclaration(f) && LLVMGetFirstUse(f) &&
-                   (!strncmp(name, "nv.wgmma.", 9) || !strncmp(name, "nv.quads.", 9))) {
-            igp_write_quad_function(name, out);
+        const struct igp_function function = {
+            .function = f, .text = LLVMGetValueName2(f, &length), .name = igi_name_of_function(f)};
+        igp_write_fn *write = writers[function.name.builtin];
+        if (write && LLVMIsDeclaration(f) && LLVMGetFirstUse(f)) {
+            write(kernel, &function, out);
         }
     }
 }

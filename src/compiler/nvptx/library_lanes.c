@@ -23,44 +23,57 @@
 enum { WIDTH = 32 };
 
 struct scalar {
-    const char *suffix, *type;
-    bool floating;
+    const char *type;
+    bool floating, is_signed;
 };
-static const struct scalar scalars[] = {
-    {"_f32", "float", true}, {"_i32", "i32", false}, {"_u32", "i32", false},
-    {"_i64", "i64", false},  {"_u64", "i64", false},
-};
+static const struct scalar f32 = {"float", true, true}, i32 = {"i32", false, true},
+                           u32 = {"i32", false, false}, i64 = {"i64", false, true},
+                           u64 = {"i64", false, false};
 
-static const struct scalar *scalar_of(const char *name) {
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
-        if (strstr(name, scalars[i].suffix)) {
-            return &scalars[i];
-        }
-    }
-    return NULL;
-}
+enum operation { SUM, PRODUCT, MIN, MAX, AND, OR, XOR };
 
-static bool is_partial(const char *name) {
-    return strstr(name, ".some") != NULL;
+/* What the reductions and prefixes of the table of built-ins compute. */
+static const struct exchange {
+    const struct scalar *scalar; /* NULL: it is another row */
+    enum operation operation;
+    bool exclusive;
+} exchanges[IGI_BUILTIN_COUNT] = {
+#define OF(name, operation, type) [IGI_simd_##name##_##type] = {&type, operation, false},
+#define OF_NUMBERS(name, operation)                                                                \
+    OF(name, operation, f32)                                                                       \
+    OF(name, operation, i32)                                                                       \
+    OF(name, operation, u32) OF(name, operation, i64) OF(name, operation, u64)
+#define OF_BITS(name, operation) OF(name, operation, u32) OF(name, operation, u64)
+#define PREFIX(name, operation, type)                                                              \
+    [IGI_simd_prefix_inclusive_##name##_##type] = {&type, operation, false},                       \
+    [IGI_simd_prefix_exclusive_##name##_##type] = {&type, operation, true},
+#define PREFIXES(name, operation)                                                                  \
+    PREFIX(name, operation, f32) PREFIX(name, operation, u32) PREFIX(name, operation, u64)
+    OF_NUMBERS(sum, SUM) OF_NUMBERS(product, PRODUCT) OF_NUMBERS(min, MIN) OF_NUMBERS(max, MAX)
+        OF_BITS(and, AND) OF_BITS(or, OR) OF_BITS(xor, XOR) PREFIXES(sum, SUM)
+            PREFIXES(product, PRODUCT)};
+
+static bool is_partial(const struct igp_function *f) {
+    return f->name.words & IGI_SOME;
 }
 
 /* The last parameter where lanes may be missing: %hm, the hardware's mask for .sync. */
-static const char *mask_parameter(const char *name) {
-    return is_partial(name) ? ", i32 %hm" : "";
+static const char *mask_parameter(const struct igp_function *f) {
+    return is_partial(f) ? ", i32 %hm" : "";
 }
 
 /* %hm, and %m, the active lanes in Metal's order. */
-static void write_masks(const char *name, struct ig_text *out) {
-    ig_text_puts(out, is_partial(name) ? "  %m = call i32 @nv.metal_mask(i32 %hm)\n"
-                                       : "  %hm = add i32 0, -1\n"
-                                         "  %m = call i32 @nv.present()\n");
+static void write_masks(const struct igp_function *f, struct ig_text *out) {
+    ig_text_puts(out, is_partial(f) ? "  %m = call i32 @nv.metal_mask(i32 %hm)\n"
+                                    : "  %hm = add i32 0, -1\n"
+                                      "  %m = call i32 @nv.present()\n");
 }
 
 /* %full: whether all 32 lanes are active. For ".all", a condition that is the same for the whole
  * threadgroup, so that ptxas sees that the branch on it is uniform. */
-static void write_full(const char *name, struct ig_text *out) {
-    ig_text_puts(out, is_partial(name) ? "  %full = icmp eq i32 %m, -1\n"
-                                       : "  %full = call i1 @nv.whole()\n");
+static void write_full(const struct igp_function *f, struct ig_text *out) {
+    ig_text_puts(out, is_partial(f) ? "  %full = icmp eq i32 %m, -1\n"
+                                    : "  %full = call i1 @nv.whole()\n");
 }
 
 /* A value of any type from the hardware lane %from, or by a butterfly: nv.KIND.TYPE. */
@@ -95,15 +108,16 @@ static void write_moves(struct ig_text *out) {
 }
 
 /* ---- shuffles and votes ---- */
-static void write_shuffle(const char *name, struct ig_text *out) {
-    bool half = strstr(name, "_b16") != NULL;
-    const char *type = half                   ? "i16"
-                       : strstr(name, "_f32") ? "float"
-                       : strstr(name, "_b64") ? "i64"
-                                              : "i32";
-    ig_text_printf(out, "define internal %s @%s(%s %%x, i32 %%lane%s) " LANES " {\n", type, name,
-                   type, mask_parameter(name));
-    write_masks(name, out);
+static void write_shuffle(const struct igp_function *f, struct ig_text *out) {
+    const enum igi_builtin builtin = f->name.builtin;
+    const bool half = builtin == IGI_simd_shuffle_b16;
+    const char *type = half                              ? "i16"
+                       : builtin == IGI_simd_shuffle_f32 ? "float"
+                       : builtin == IGI_simd_shuffle_b64 ? "i64"
+                                                         : "i32";
+    ig_text_printf(out, "define internal %s @%s(%s %%x, i32 %%lane%s) " LANES " {\n", type, f->text,
+                   type, mask_parameter(f));
+    write_masks(f, out);
     ig_text_printf(out, "  %%l = and i32 %%lane, 31\n"
                         "  %%h = call i32 @nv.hw(i32 %%l)\n");
     if (half) {
@@ -119,52 +133,51 @@ static void write_shuffle(const char *name, struct ig_text *out) {
     }
 }
 
-static void write_ballot(const char *name, struct ig_text *out) {
-    ig_text_printf(out, "define internal i32 @%s(i1 %%p%s) " LANES " {\n", name,
-                   mask_parameter(name));
-    write_masks(name, out);
+static void write_ballot(const struct igp_function *f, struct ig_text *out) {
+    ig_text_printf(out, "define internal i32 @%s(i1 %%p%s) " LANES " {\n", f->text,
+                   mask_parameter(f));
+    write_masks(f, out);
     ig_text_puts(out, "  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 %hm, i1 %p)\n"
                       "  %r = call i32 @nv.metal_mask(i32 %b)\n"
                       "  ret i32 %r\n}\n");
 }
 
 /* ---- operators ---- */
-/* "%TO = OP %A, %B" for the operator that the name holds. */
-static void write_operator(const char *name, const struct scalar *s, const char *to, const char *a,
-                           const char *b, struct ig_text *out) {
-    const bool is_signed = strstr(name, "_i32") || strstr(name, "_i64");
+/* "%TO = OP %A, %B". */
+static void write_operator(const struct exchange *e, const char *to, const char *a, const char *b,
+                           struct ig_text *out) {
+    static const struct {
+        const char *integer, *floating; /* NULL: a function */
+    } plain[] = {[SUM] = {"add", "fadd"},
+                 [PRODUCT] = {"mul", "fmul"},
+                 [AND] = {"and", NULL},
+                 [OR] = {"or", NULL},
+                 [XOR] = {"xor", NULL}};
+    const struct scalar *s = e->scalar;
     const char *type = s->type;
-    const char *plain = strstr(name, "_sum")       ? s->floating ? "fadd" : "add"
-                        : strstr(name, "_product") ? s->floating ? "fmul" : "mul"
-                        : strstr(name, "_and")     ? "and"
-                        : strstr(name, "_or")      ? "or"
-                        : strstr(name, "_xor")     ? "xor"
-                                                   : NULL;
-    if (plain) {
-        ig_text_printf(out, "  %%%s = %s %s %%%s, %%%s\n", to, plain, type, a, b);
+    const char *opcode = s->floating ? plain[e->operation].floating : plain[e->operation].integer;
+    if (opcode) {
+        ig_text_printf(out, "  %%%s = %s %s %%%s, %%%s\n", to, opcode, type, a, b);
         return;
     }
-    const char *what = strstr(name, "_min") ? "min" : "max";
+    const char *what = e->operation == MIN ? "min" : "max";
     ig_text_printf(out, "  %%%s = call %s @llvm.%s%s%s.%s(%s %%%s, %s %%%s)\n", to, type,
-                   s->floating ? ""
-                   : is_signed ? "s"
-                               : "u",
+                   s->floating    ? ""
+                   : s->is_signed ? "s"
+                                  : "u",
                    what, s->floating ? "num" : "", s->floating ? "f32" : type, type, a, type, b);
 }
 
 /* One instruction for integers of 32 bits. */
-static const char *redux_of(const char *name, const struct scalar *s) {
-    if (strcmp(s->type, "i32")) {
+static const char *redux_of(const struct exchange *e) {
+    static const char *const names[] = {
+        [SUM] = "add", [MIN] = "umin", [MAX] = "umax", [AND] = "and", [OR] = "or", [XOR] = "xor"};
+    if (e->scalar != &i32 && e->scalar != &u32) {
         return NULL;
     }
-    const bool is_signed = strstr(name, "_i32") != NULL;
-    return strstr(name, "_sum")   ? "add"
-           : strstr(name, "_min") ? is_signed ? "min" : "umin"
-           : strstr(name, "_max") ? is_signed ? "max" : "umax"
-           : strstr(name, "_and") ? "and"
-           : strstr(name, "_or")  ? "or"
-           : strstr(name, "_xor") ? "xor"
-                                  : NULL;
+    const char *name = names[e->operation];
+    const bool compares = e->operation == MIN || e->operation == MAX;
+    return compares && e->scalar->is_signed ? name + 1 : name;
 }
 
 /* ---- reductions ---- */
@@ -175,12 +188,13 @@ static unsigned hardware_distance(const struct igc_kernel *k, unsigned distance)
     return (distance & 17) | (distance & 6) << 1 | (distance & 8) >> 2;
 }
 
-static void write_reduction(const struct igc_kernel *k, const char *name, const struct scalar *s,
+static void write_reduction(const struct igc_kernel *k, const struct igp_function *f,
                             struct ig_text *out) {
-    const char *type = s->type, *redux = redux_of(name, s);
-    ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, name, type,
-                   mask_parameter(name));
-    write_masks(name, out);
+    const struct exchange *e = &exchanges[f->name.builtin];
+    const char *type = e->scalar->type, *redux = redux_of(e);
+    ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, f->text, type,
+                   mask_parameter(f));
+    write_masks(f, out);
     if (redux) {
         /* the operands of LLVM's intrinsic are the value and the mask */
         ig_text_printf(out,
@@ -189,7 +203,7 @@ static void write_reduction(const struct igc_kernel *k, const char *name, const 
                        redux);
         return;
     }
-    write_full(name, out);
+    write_full(f, out);
     ig_text_puts(out, "  br i1 %full, label %fast, label %slow\n"
                       "fast:\n");
     char from[16] = "x", moved[16], to[16];
@@ -198,7 +212,7 @@ static void write_reduction(const struct igc_kernel *k, const char *name, const 
         snprintf(to, sizeof to, "f%u", n);
         ig_text_printf(out, "  %%%s = call %s @nv.bfly.%s(i32 -1, %s %%%s, i32 %u)\n", moved, type,
                        type, type, from, hardware_distance(k, d));
-        write_operator(name, s, to, from, moved, out);
+        write_operator(e, to, from, moved, out);
         strcpy(from, to);
     }
     ig_text_printf(out,
@@ -225,7 +239,7 @@ static void write_reduction(const struct igc_kernel *k, const char *name, const 
                        "  %%%s = call %s @nv.idx.%s(i32 %%hm, %s %%%s, i32 %%h%u)\n",
                        n, d, n, n, 2 * d - 1, n, classes[n], n, n, n, n, n, n, n, n, n, n, n, moved,
                        type, type, type, from, n);
-        write_operator(name, s, with, from, moved, out);
+        write_operator(e, with, from, moved, out);
         ig_text_printf(out,
                        "  %%i%u = icmp ne i32 %%d%u, 0\n"
                        "  %%%s = select i1 %%i%u, %s %%%s, %s %%%s\n",
@@ -236,16 +250,16 @@ static void write_reduction(const struct igc_kernel *k, const char *name, const 
 }
 
 /* ---- prefixes ---- */
-static void write_prefix_end(const char *name, const struct scalar *s, const char *from,
-                             struct ig_text *out) {
+static void write_prefix_end(const struct exchange *e, const char *from, struct ig_text *out) {
+    const struct scalar *s = e->scalar;
     const char *type = s->type;
-    if (strstr(name, "_inclusive_")) {
+    if (!e->exclusive) {
         ig_text_printf(out, "  ret %s %%%s\n", type, from);
         return;
     }
-    const char *identity = strstr(name, "_product") ? s->floating ? "1.0" : "1"
-                           : s->floating            ? "0.0"
-                                                    : "0";
+    const char *identity = e->operation == PRODUCT ? s->floating ? "1.0" : "1"
+                           : s->floating           ? "0.0"
+                                                   : "0";
     ig_text_printf(out,
                    "  %%%s_last = call %s @nv.idx.%s(i32 %%hm, %s %%%s, i32 %%hp)\n"
                    "  %%%s_out = select i1 %%has, %s %%%s_last, %s %s\n"
@@ -255,12 +269,13 @@ static void write_prefix_end(const char *name, const struct scalar *s, const cha
 
 /* Lanes add what the lane below has, then what the lane that that one added has, and so on:
  * the distance in active lanes doubles. */
-static void write_prefix(const struct igc_kernel *k, const char *name, const struct scalar *s,
+static void write_prefix(const struct igc_kernel *k, const struct igp_function *f,
                          struct ig_text *out) {
-    const char *type = s->type;
-    ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, name, type,
-                   mask_parameter(name));
-    write_masks(name, out);
+    const struct exchange *e = &exchanges[f->name.builtin];
+    const char *type = e->scalar->type;
+    ig_text_printf(out, "define internal %s @%s(%s %%x%s) " LANES " {\n", type, f->text, type,
+                   mask_parameter(f));
+    write_masks(f, out);
     ig_text_printf(out, "  %%lane = call i32 @nv.lane()\n"
                         "  %%one = shl i32 1, %%lane\n"
                         "  %%below = sub i32 %%one, 1\n"
@@ -273,7 +288,7 @@ static void write_prefix(const struct igc_kernel *k, const char *name, const str
     if (igp_facts(k)->permuted) {
         ig_text_puts(out, "  %full = icmp eq i32 %m, 0\n"); /* never: lanes are not in order */
     } else {
-        write_full(name, out);
+        write_full(f, out);
     }
     ig_text_puts(out, "  br i1 %full, label %fast, label %slow\n"
                       "fast:\n");
@@ -284,14 +299,14 @@ static void write_prefix(const struct igc_kernel *k, const char *name, const str
         snprintf(to, sizeof to, "f%u", n);
         ig_text_printf(out, "  %%%s = call %s @nv.up.%s(i32 -1, %s %%%s, i32 %u)\n", moved, type,
                        type, type, from, d);
-        write_operator(name, s, with, moved, from, out);
+        write_operator(e, with, moved, from, out);
         ig_text_printf(out,
                        "  %%k%u = icmp uge i32 %%lane, %u\n"
                        "  %%%s = select i1 %%k%u, %s %%%s, %s %%%s\n",
                        n, d, to, n, type, with, type, from);
         strcpy(from, to);
     }
-    write_prefix_end(name, s, from, out);
+    write_prefix_end(e, from, out);
     ig_text_puts(out, "slow:\n");
     strcpy(from, "x");
     for (unsigned n = 0; n < 5; n++) {
@@ -304,7 +319,7 @@ static void write_prefix(const struct igc_kernel *k, const char *name, const str
                        "  %%%s = call %s @nv.idx.%s(i32 %%hm, %s %%%s, i32 %%h%u)\n"
                        "  %%q%u = call i32 @nv.idx.i32(i32 %%hm, i32 %%p%u, i32 %%h%u)\n",
                        n, n, n, n, moved, type, type, type, from, n, n, n, n);
-        write_operator(name, s, with, moved, from, out);
+        write_operator(e, with, moved, from, out);
         ig_text_printf(out,
                        "  %%i%u = icmp sge i32 %%p%u, 0\n"
                        "  %%%s = select i1 %%i%u, %s %%%s, %s %%%s\n"
@@ -312,7 +327,7 @@ static void write_prefix(const struct igc_kernel *k, const char *name, const str
                        n, n, to, n, type, with, type, from, n + 1, n, n);
         strcpy(from, to);
     }
-    write_prefix_end(name, s, from, out);
+    write_prefix_end(e, from, out);
     ig_text_puts(out, "}\n");
 }
 
@@ -410,8 +425,11 @@ static const char turn[] =
 
 /* Tiles at %at, %at + %d1 and so on from %base; lanes 8 i to 8 i + 7 say where the rows of tile i
  * are. What depends on the lane does not depend on %at, so that it is computed once. */
-static void write_matrix_load(const struct igc_kernel *k, const char *name, struct ig_text *out) {
-    bool four = strstr(name, ".x4") != NULL, turned = strstr(name, ".trans") != NULL;
+static void write_matrix_load(const struct igc_kernel *k, const struct igp_function *f,
+                              struct ig_text *out) {
+    const char *name = f->text;
+    const bool four = f->name.words & IGI_LDMATRIX_X4;
+    const bool turned = f->name.words & IGI_LDMATRIX_TRANS;
     const char *words = four ? "{ i32, i32, i32, i32 }" : "{ i32, i32 }";
     ig_text_printf(out,
                    "define internal %s @%s(ptr addrspace(3) %%base, i32 %%at, i32 %%d1, i32 %%d2, "
@@ -446,35 +464,53 @@ static void write_matrix_load(const struct igc_kernel *k, const char *name, stru
                    igp_facts(k)->has_quads ? "i32 %permuted, i32 0" : "i32 %place, i32 %at", words);
 }
 
-void igp_write_lane_function(const struct igc_kernel *kernel, const char *name,
-                             struct ig_text *out) {
-    const struct scalar *s = scalar_of(name);
+static void write_product(const struct igp_function *f, struct ig_text *out) {
+    const char *type = f->name.words & IGI_MMA_F16 ? "f16" : "bf16";
+    if (f->name.words & IGI_MMA_K16) {
+        write_long_tensor_product(f->text, type, out);
+    } else {
+        write_tensor_product(f->text, type, out);
+    }
+}
+
+bool igp_has_lane_text(enum igi_builtin builtin) {
+    const enum igi_family family = igi_facts(builtin)->family;
+    return exchanges[builtin].scalar ||
+           (family != IGI_FAMILY_REDUCTION && family != IGI_FAMILY_PREFIX);
+}
+
+void igp_write_lanes(const struct igc_kernel *kernel, const struct igp_function *f,
+                     struct ig_text *out) {
     if (!out->size || !strstr(out->data, "@nv.idx.i32(")) {
         write_moves(out);
     }
-    if (!strcmp(name, "nv.row")) {
-        write_row(out);
-    } else if (!strcmp(name, "nv.columns")) {
-        write_columns(out);
-    } else if (!strcmp(name, "nv.mma.f16")) {
-        write_tensor_product(name, "f16", out);
-    } else if (!strcmp(name, "nv.mma.bf16")) {
-        write_tensor_product(name, "bf16", out);
-    } else if (!strcmp(name, "nv.mma.k16.f16")) {
-        write_long_tensor_product(name, "f16", out);
-    } else if (!strcmp(name, "nv.mma.k16.bf16")) {
-        write_long_tensor_product(name, "bf16", out);
-    } else if (!strcmp(name, "nv.turn")) {
-        ig_text_puts(out, turn);
-    } else if (!strncmp(name, "nv.ldmatrix.", 12)) {
-        write_matrix_load(kernel, name, out);
-    } else if (strstr(name, "_shuffle_")) {
-        write_shuffle(name, out);
-    } else if (strstr(name, "_ballot")) {
-        write_ballot(name, out);
-    } else if (strstr(name, "_prefix_") && s) {
-        write_prefix(kernel, name, s, out);
-    } else if (s) {
-        write_reduction(kernel, name, s, out);
+    switch (igi_facts(f->name.builtin)->family) {
+    case IGI_FAMILY_SHUFFLE:
+        write_shuffle(f, out);
+        break;
+    case IGI_FAMILY_VOTE:
+        write_ballot(f, out);
+        break;
+    case IGI_FAMILY_REDUCTION:
+        write_reduction(kernel, f, out);
+        break;
+    case IGI_FAMILY_PREFIX:
+        write_prefix(kernel, f, out);
+        break;
+    case IGI_FAMILY_NV_MMA:
+        write_product(f, out);
+        break;
+    case IGI_FAMILY_NV_LDMATRIX:
+        write_matrix_load(kernel, f, out);
+        break;
+    default:
+        if (f->name.builtin == IGI_nv_row) {
+            write_row(out);
+        } else if (f->name.builtin == IGI_nv_columns) {
+            write_columns(out);
+        } else {
+            ig_text_puts(out, turn);
+        }
+        break;
     }
 }

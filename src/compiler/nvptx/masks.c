@@ -220,7 +220,7 @@ static void put(struct masks *masks, unsigned mask, LLVMValueRef value) {
 
 static LLVMValueRef vote(struct masks *masks, LLVMValueRef among, LLVMValueRef condition) {
     LLVMValueRef args[] = {among, condition};
-    return igp_call(masks->kernel, "nv.vote", word(masks), args, 2, false);
+    return igp_call(masks->kernel, igi_plain(IGI_nv_vote), word(masks), args, 2);
 }
 
 static void make_slots(struct masks *masks) {
@@ -291,7 +291,7 @@ static bool is_lane_call(LLVMValueRef in) {
 /* A barrier of the threadgroup that need not notice who is missing waits whatever the mask. */
 static bool looks_at_mask(LLVMValueRef call) {
     LLVMValueRef scope = LLVMGetOperand(call, 0);
-    return strcmp(igp_callee(call), "__ingot_barrier") || !LLVMIsAConstantInt(scope) ||
+    return !igi_is_call_of(call, IGI_barrier) || !LLVMIsAConstantInt(scope) ||
            LLVMConstIntGetZExtValue(scope) == SIMDGROUP_SCOPE;
 }
 
@@ -300,14 +300,14 @@ static ingot_status no_memory(struct igc_kernel *kernel) {
 }
 
 /* CALL.SUFFIX, with the mask as a last argument if there is one. */
-static ingot_status rename_call(struct igc_kernel *kernel, LLVMValueRef call, const char *suffix,
-                                LLVMValueRef mask) {
+static ingot_status rename_call(struct igc_kernel *kernel, LLVMValueRef call,
+                                enum igi_lane_words suffix, LLVMValueRef mask) {
     enum { MOST = 8 };
     LLVMValueRef args[MOST];
     LLVMTypeRef types[MOST], old = LLVMGlobalGetValueType(LLVMGetCalledValue(call));
     unsigned count = LLVMGetNumArgOperands(call);
-    const char *name = ig_arena_printf(kernel->arena, "%s.%s", igp_callee(call), suffix);
-    if (!name || count >= MOST) {
+    struct igi_name name = igi_with_words(igi_builtin_of(call), suffix);
+    if (count >= MOST) {
         return no_memory(kernel);
     }
     for (unsigned i = 0; i < count; i++) {
@@ -315,15 +315,15 @@ static ingot_status rename_call(struct igc_kernel *kernel, LLVMValueRef call, co
         types[i] = LLVMTypeOf(args[i]);
     }
     if (!mask) {
-        LLVMSetOperand(call, count, igp_declare(kernel, name, old, false));
+        LLVMSetOperand(call, count, igp_declare(kernel, name, old));
         return INGOT_OK;
     }
     args[count] = mask;
     types[count] = LLVMTypeOf(mask);
     LLVMTypeRef type = LLVMFunctionType(LLVMGetReturnType(old), types, count + 1, false);
     LLVMPositionBuilderBefore(kernel->builder, call);
-    igi_replace(call, LLVMBuildCall2(kernel->builder, type, igp_declare(kernel, name, type, false),
-                                     args, count + 1, ""));
+    igi_replace(call, LLVMBuildCall2(kernel->builder, type, igp_declare(kernel, name, type), args,
+                                     count + 1, ""));
     return INGOT_OK;
 }
 
@@ -333,13 +333,13 @@ static ingot_status rename_calls(struct masks *masks, LLVMValueRef *calls) {
     for (LLVMValueRef *call = calls; *call && !status; call++) {
         LLVMBasicBlockRef block = LLVMGetInstructionParent(*call);
         if (!igv_is_divergent(masks->flow, block)) {
-            status = rename_call(masks->kernel, *call, "all", NULL);
+            status = rename_call(masks->kernel, *call, IGI_ALL, NULL);
             continue;
         }
         LLVMPositionBuilderBefore(masks->kernel->builder, *call);
         LLVMValueRef mask =
             looks_at_mask(*call) ? get(masks, masks->mask[number_of(masks, block)]) : none;
-        status = rename_call(masks->kernel, *call, "some", mask);
+        status = rename_call(masks->kernel, *call, IGI_SOME, mask);
     }
     return status;
 }
@@ -388,7 +388,8 @@ static ingot_status mark_all(struct igc_kernel *kernel, const struct igv_analysi
     for (LLVMValueRef *call = calls; !status && !*some && *call; call++) {
         bool divergent = igv_is_divergent(flow, LLVMGetInstructionParent(*call));
         LLVMValueRef none = LLVMConstNull(LLVMInt32TypeInContext(kernel->context));
-        status = rename_call(kernel, *call, divergent ? "some" : "all", divergent ? none : NULL);
+        status =
+            rename_call(kernel, *call, divergent ? IGI_SOME : IGI_ALL, divergent ? none : NULL);
     }
     return status;
 }

@@ -11,15 +11,9 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
-
-static const struct {
-    const char *name, *intrinsic;
-} forms[] = {
-    {"__ingot_math_exp2_fastf", "llvm.nvvm.ex2.approx.ftz.f"},
-    {"__ingot_math_rsqrt_fastf", "llvm.nvvm.rsqrt.approx.f"},
-};
 
 /* A function of the same type, empty so far, in the other's place; the builder stands in it. */
 static LLVMValueRef replace(LLVMModuleRef module, LLVMValueRef function, LLVMBuilderRef builder) {
@@ -79,30 +73,25 @@ static void use_reciprocal(LLVMModuleRef module, LLVMValueRef function, LLVMBuil
     LLVMBuildRet(builder, LLVMBuildFMul(builder, LLVMGetParam(own, 0), inverse, ""));
 }
 
-/* Is this the definition of the maths library's function, on `count` floats? */
-static bool is_form(LLVMValueRef function, const char *name, unsigned count) {
-    size_t length;
-    const char *found = strstr(LLVMGetValueName2(function, &length), name);
-    LLVMTypeRef type = LLVMGlobalGetValueType(function);
-    return found && !strcmp(found, name) && !LLVMIsDeclaration(function) &&
-           LLVMCountParamTypes(type) == count &&
-           LLVMGetTypeKind(LLVMGetReturnType(type)) == LLVMFloatTypeKind;
-}
-
 enum igc_result igp_use_gpu_maths(struct igc_kernel *kernel) {
     LLVMModuleRef module = kernel->module;
     LLVMBuilderRef builder = kernel->builder;
     igi_each_function_safe(f, module) {
-        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-            if (is_form(f, forms[i].name, 1)) {
-                use_intrinsic(module, f, builder, forms[i].intrinsic);
-            }
-        }
-        if (is_form(f, "__ingot_math_exp_fastf", 1)) {
+        switch (igi_maths_of_function(f)) {
+        case IGI_MATHS_EXP2_FAST:
+            use_intrinsic(module, f, builder, "llvm.nvvm.ex2.approx.ftz.f");
+            break;
+        case IGI_MATHS_RSQRT_FAST:
+            use_intrinsic(module, f, builder, "llvm.nvvm.rsqrt.approx.f");
+            break;
+        case IGI_MATHS_EXP_FAST:
             use_exponential(module, f, builder);
-        }
-        if (is_form(f, "__ingot_math_divide_fastff", 2)) {
+            break;
+        case IGI_MATHS_DIVIDE_FAST:
             use_reciprocal(module, f, builder);
+            break;
+        case IGI_NO_MATHS:
+            break;
         }
     }
     return IGC_CHANGED;

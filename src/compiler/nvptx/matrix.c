@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
@@ -19,7 +20,7 @@ enum { MAX_DEPTH = 24 };
 
 struct product {
     LLVMValueRef calls[2]; /* by element; one may be NULL */
-    const char *tensor;    /* nv.mma.f16, nv.mma.bf16, or NULL for float */
+    unsigned tensor;       /* IGI_MMA_F16, IGI_MMA_BF16, or 0 for float */
     bool done;
 };
 
@@ -43,17 +44,16 @@ static LLVMValueRef c_of(const struct product *p, unsigned element) {
 }
 
 static bool is_product(LLVMValueRef in) {
-    return !strcmp(igp_callee(in), "__ingot_simdgroup_mma");
+    return igi_is_call_of(in, IGI_simdgroup_mma);
 }
 
 static bool is_tile_call(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "__ingot_simdgroup_mma", 21) ||
-           !strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23) ||
-           !strncmp(igp_callee(in), "__ingot_simdgroup_store_", 24);
+    return igi_facts_of(in)->lanes == IGI_LANES_WHOLE;
 }
 
 static bool is_tile_load(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23);
+    return igi_family_of(in) == IGI_FAMILY_LOAD_DEVICE ||
+           igi_family_of(in) == IGI_FAMILY_LOAD_THREADGROUP;
 }
 
 /* The half or bfloat that a float was made of; NULL if it was not. 0 is either. */
@@ -64,24 +64,24 @@ static LLVMValueRef narrow(LLVMValueRef value, LLVMTypeRef type) {
     return LLVMIsAConstantFP(value) && LLVMIsNull(value) ? LLVMConstNull(type) : NULL;
 }
 
-static const char *tensor_of(LLVMContextRef context, const struct product *p) {
+static unsigned tensor_of(LLVMContextRef context, const struct product *p) {
     const struct {
         LLVMTypeRef type;
-        const char *name;
-    } kinds[] = {{LLVMHalfTypeInContext(context), "nv.mma.f16"},
-                 {LLVMBFloatTypeInContext(context), "nv.mma.bf16"}};
+        unsigned word;
+    } kinds[] = {{LLVMHalfTypeInContext(context), IGI_MMA_F16},
+                 {LLVMBFloatTypeInContext(context), IGI_MMA_BF16}};
     for (size_t i = 0; i < 2; i++) {
         if (narrow(a_of(p, 0), kinds[i].type) && narrow(a_of(p, 1), kinds[i].type) &&
             narrow(b_of(p, 0), kinds[i].type) && narrow(b_of(p, 1), kinds[i].type)) {
-            return kinds[i].name;
+            return kinds[i].word;
         }
     }
-    return NULL;
+    return 0;
 }
 
 static LLVMTypeRef type_of(LLVMContextRef context, const struct product *p) {
-    return strstr(p->tensor, ".f16") ? LLVMHalfTypeInContext(context)
-                                     : LLVMBFloatTypeInContext(context);
+    return p->tensor == IGI_MMA_F16 ? LLVMHalfTypeInContext(context)
+                                    : LLVMBFloatTypeInContext(context);
 }
 
 bool igp_is_before(LLVMValueRef value, LLVMValueRef place) {
@@ -97,15 +97,18 @@ bool igp_is_before(LLVMValueRef value, LLVMValueRef place) {
     return false;
 }
 
+/* Among the calls that are not LLVM's. */
+static bool may_write(LLVMValueRef call) {
+    return !is_product(call) && !is_tile_load(call) && !igp_is_quad_product(call) &&
+           igi_family_of(call) != IGI_FAMILY_NV_MMA && !igi_is_call_of(call, IGI_nv_turn) &&
+           igi_family_of(call) != IGI_FAMILY_NV_LDMATRIX;
+}
+
 bool igp_no_writes(LLVMValueRef from, LLVMValueRef to) {
     igi_each_before(in, from, to) {
         LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
         if (opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg ||
-            opcode == LLVMFence ||
-            (opcode == LLVMCall && !is_product(in) && strncmp(igp_callee(in), "nv.mma.", 7) &&
-             strncmp(igp_callee(in), "nv.turn", 7) && !igp_is_quad_product(in) &&
-             strncmp(igp_callee(in), "nv.ldmatrix", 11) && !is_tile_load(in) &&
-             strncmp(igp_callee(in), "llvm.", 5))) {
+            opcode == LLVMFence || (opcode == LLVMCall && !igi_is_intrinsic(in) && may_write(in))) {
             return false;
         }
     }
@@ -206,7 +209,7 @@ static ingot_status find_products(struct igc_kernel *k, struct product **product
         }
         if (!p) {
             p = &(*products)[(*count)++];
-            *p = (struct product){{NULL, NULL}, NULL, false};
+            *p = (struct product){{NULL, NULL}, 0, false};
         }
         p->calls[element] = calls[i];
         p->tensor = tensor_of(k->context, p);
@@ -231,11 +234,11 @@ static void finish(struct product *p, LLVMValueRef first, LLVMValueRef second) {
 
 /* What lanes need of the others' elements of one operand: for A the eight elements of their row,
  * for B those of their two columns. Got once for all products of a block. */
-static LLVMValueRef gathered(struct igc_kernel *k, const char *name, LLVMValueRef first,
+static LLVMValueRef gathered(struct igc_kernel *k, enum igi_builtin builtin, LLVMValueRef first,
                              LLVMValueRef second, unsigned count, LLVMValueRef place) {
     for (LLVMValueRef in = LLVMGetPreviousInstruction(place); in;
          in = LLVMGetPreviousInstruction(in)) {
-        if (!strcmp(igp_callee(in), name) && LLVMGetOperand(in, 0) == first &&
+        if (igi_is_call_of(in, builtin) && LLVMGetOperand(in, 0) == first &&
             LLVMGetOperand(in, 1) == second) {
             return in;
         }
@@ -246,17 +249,17 @@ static LLVMValueRef gathered(struct igc_kernel *k, const char *name, LLVMValueRe
     }
     LLVMValueRef args[] = {first, second};
     LLVMPositionBuilderBefore(k->builder, place);
-    return igp_call(k, name, LLVMStructTypeInContext(k->context, types, count, false), args, 2,
-                    true);
+    return igp_call(k, igi_plain(builtin), LLVMStructTypeInContext(k->context, types, count, false),
+                    args, 2);
 }
 
 static void emit_float(struct igc_kernel *k, struct product *p) {
     LLVMTypeRef f32 = LLVMFloatTypeInContext(k->context), types[] = {f32, f32, f32};
     LLVMValueRef place = first_call(p);
-    LLVMValueRef row = gathered(k, "nv.row", a_of(p, 0), a_of(p, 1), 8, place);
-    LLVMValueRef columns = gathered(k, "nv.columns", b_of(p, 0), b_of(p, 1), 16, place);
+    LLVMValueRef row = gathered(k, IGI_nv_row, a_of(p, 0), a_of(p, 1), 8, place);
+    LLVMValueRef columns = gathered(k, IGI_nv_columns, b_of(p, 0), b_of(p, 1), 16, place);
     LLVMTypeRef type = LLVMFunctionType(f32, types, 3, false);
-    LLVMValueRef fma = igp_declare(k, "llvm.fma.f32", type, true);
+    LLVMValueRef fma = igi_declare_intrinsic(k->module, IGI_LLVM_fma, &f32, 1);
     LLVMValueRef sums[] = {c_of(p, 0), c_of(p, 1)};
     LLVMPositionBuilderBefore(k->builder, place);
     for (unsigned i = 0; i < 8; i++) {
@@ -340,7 +343,7 @@ static LLVMValueRef turned(struct igc_kernel *k, const struct product *p, LLVMVa
     }
     for (LLVMValueRef in = LLVMGetPreviousInstruction(place); in;
          in = LLVMGetPreviousInstruction(in)) {
-        LLVMValueRef cast = strcmp(igp_callee(in), "nv.turn") ? NULL : LLVMGetOperand(in, 0);
+        LLVMValueRef cast = igi_is_call_of(in, IGI_nv_turn) ? LLVMGetOperand(in, 0) : NULL;
         LLVMValueRef last = cast && LLVMIsABitCastInst(cast) ? LLVMGetOperand(cast, 0) : NULL;
         LLVMValueRef before =
             last && LLVMIsAInsertElementInst(last) ? LLVMGetOperand(last, 0) : NULL;
@@ -352,7 +355,7 @@ static LLVMValueRef turned(struct igc_kernel *k, const struct product *p, LLVMVa
     }
     LLVMPositionBuilderBefore(k->builder, place);
     LLVMValueRef pair = packed(k, p, b_of(p, 0), b_of(p, 1));
-    return igp_call(k, "nv.turn", i32, &pair, 1, true);
+    return igp_call(k, igi_plain(IGI_nv_turn), i32, &pair, 1);
 }
 
 static void emit_tensor(struct igc_kernel *k, struct product *p, struct product *other) {
@@ -374,8 +377,8 @@ static void emit_tensor(struct igc_kernel *k, struct product *p, struct product 
         other ? c_of(other, 0) : zero(k),
         other ? c_of(other, 1) : zero(k),
     };
-    LLVMValueRef all =
-        igp_call(k, p->tensor, LLVMStructTypeInContext(k->context, four, 4, false), args, 7, true);
+    LLVMValueRef all = igp_call(k, igi_with_words(IGI_nv_mma, p->tensor),
+                                LLVMStructTypeInContext(k->context, four, 4, false), args, 7);
     LLVMValueRef parts[4];
     for (unsigned i = 0; i < 4; i++) {
         parts[i] = LLVMBuildExtractValue(k->builder, all, i, "");
@@ -403,7 +406,7 @@ static bool can_share(const struct product *p, const struct product *q) {
 
 /* ---- two steps of k in one instruction ---- */
 static bool is_tensor_call(LLVMValueRef in) {
-    return !strcmp(igp_callee(in), "nv.mma.f16") || !strcmp(igp_callee(in), "nv.mma.bf16");
+    return igi_is_call_of(in, IGI_nv_mma) && !(igi_name_of(in).words & IGI_MMA_K16);
 }
 
 /* The product whose four sums are exactly this one's addends, and used for nothing else. */
@@ -433,7 +436,7 @@ static ingot_status join_steps(struct igc_kernel *k) {
         if (!first) {
             continue;
         }
-        const bool half = !strcmp(igp_callee(first), "nv.mma.f16");
+        const unsigned type = igi_name_of(first).words;
         LLVMValueRef args[10] = {LLVMGetOperand(first, 0),    LLVMGetOperand(first, 1),
                                  LLVMGetOperand(calls[i], 0), LLVMGetOperand(calls[i], 1),
                                  LLVMGetOperand(first, 2),    LLVMGetOperand(calls[i], 2)};
@@ -441,8 +444,8 @@ static ingot_status join_steps(struct igc_kernel *k) {
             args[6 + c] = LLVMGetOperand(first, 3 + c);
         }
         LLVMPositionBuilderBefore(k->builder, calls[i]);
-        LLVMValueRef both = igp_call(k, half ? "nv.mma.k16.f16" : "nv.mma.k16.bf16",
-                                     LLVMTypeOf(first), args, 10, true);
+        LLVMValueRef both = igp_call(k, igi_with_words(IGI_nv_mma, IGI_MMA_K16 | type),
+                                     LLVMTypeOf(first), args, 10);
         LLVMValueRef parts[4];
         for (unsigned c = 0; c < 4; c++) {
             parts[c] = LLVMGetOperand(calls[i], 3 + c);

@@ -82,8 +82,8 @@ static ingot_status open_loops(struct igc_kernel *kernel, const struct igv_analy
     for (size_t i = 0; i < found; i++) {
         LLVMValueRef first = igi_first_non_phi(openings[i].head);
         LLVMBasicBlockRef block = igi_split_before(kernel->builder, first);
-        LLVMValueRef never = igp_call(kernel, "__ingot_never",
-                                      LLVMInt1TypeInContext(kernel->context), NULL, 0, true);
+        LLVMValueRef never =
+            igp_call(kernel, igi_plain(IGI_never), LLVMInt1TypeInContext(kernel->context), NULL, 0);
         LLVMBuildCondBr(kernel->builder, never, openings[i].out, openings[i].head);
         igi_each_phi(phi, openings[i].out) {
             LLVMValueRef nothing = LLVMGetPoison(LLVMTypeOf(phi));

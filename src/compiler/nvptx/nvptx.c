@@ -8,44 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 /* ---- shared with the other files ---- */
-const char *igp_callee(LLVMValueRef instruction) {
-    size_t length;
-    LLVMValueRef callee = LLVMIsACallInst(instruction) ? LLVMGetCalledValue(instruction) : NULL;
-    return callee && LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &length) : "";
-}
-
-static void add_attribute(LLVMContextRef context, LLVMValueRef function, const char *name) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(context, kind, 0));
-}
-
-LLVMValueRef igp_declare(struct igc_kernel *kernel, const char *name, LLVMTypeRef type, bool pure) {
-    LLVMValueRef function = LLVMGetNamedFunction(kernel->module, name);
+/* LLVM may move and join calls that touch no memory, but not those that look at other lanes. */
+LLVMValueRef igp_declare(struct igc_kernel *kernel, struct igi_name name, LLVMTypeRef type) {
+    LLVMValueRef function = igi_find_named(kernel->module, name);
     if (!function) {
-        function = LLVMAddFunction(kernel->module, name, type);
-        add_attribute(kernel->context, function, "nounwind");
-        if (pure) {
-            add_attribute(kernel->context, function, "memory"); /* 0: none */
+        const struct igi_facts *facts = igi_facts(name.builtin);
+        char text[IGI_MOST_LETTERS];
+        igi_name_write(name, text);
+        function = LLVMAddFunction(kernel->module, text, type);
+        igi_add_attribute(function, "nounwind", 0);
+        if (facts->memory == IGI_MEMORY_NONE && !igi_uses_lanes(facts)) {
+            igi_add_attribute(function, "memory", 0);
         }
     }
     return function;
 }
 
-LLVMValueRef igp_call(struct igc_kernel *kernel, const char *name, LLVMTypeRef result,
-                      LLVMValueRef *args, unsigned count, bool pure) {
+LLVMValueRef igp_call(struct igc_kernel *kernel, struct igi_name name, LLVMTypeRef result,
+                      LLVMValueRef *args, unsigned count) {
     LLVMTypeRef types[16];
     for (unsigned i = 0; i < count; i++) {
         types[i] = LLVMTypeOf(args[i]);
     }
     LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
-    return LLVMBuildCall2(kernel->builder, type, igp_declare(kernel, name, type, pure), args, count,
-                          "");
+    return LLVMBuildCall2(kernel->builder, type, igp_declare(kernel, name, type), args, count, "");
 }
 
 struct wanted {
@@ -175,7 +167,7 @@ enum igc_result igp_retarget(struct igc_kernel *k) {
     igc_kernel_set_target(k);
     LLVMValueRef body = LLVMGetNamedFunction(module, "nv.body");
     LLVMSetLinkage(body, LLVMInternalLinkage);
-    add_attribute(k->context, body, "alwaysinline");
+    igi_add_attribute(body, "alwaysinline", 0);
     k->function = LLVMGetNamedFunction(module, INGOT_CUDA_KERNEL_SYMBOL);
     return IGC_CHANGED;
 }
@@ -196,7 +188,8 @@ enum igc_result igp_fill_in(struct igc_kernel *k) {
     igi_each_function_safe(f, k->module) {
         size_t length;
         const char *name = LLVMGetValueName2(f, &length);
-        if (strncmp(name, "nv.", 3) || !LLVMIsDeclaration(f)) {
+        if (!LLVMIsDeclaration(f) ||
+            igi_facts(igi_builtin_of_function(f))->family != IGI_FAMILY_NV_ENTRY_VALUE) {
             continue;
         }
         LLVMValueRef value = value_named(entry, name);
@@ -212,22 +205,22 @@ enum igc_result igp_fill_in(struct igc_kernel *k) {
     return IGC_CHANGED;
 }
 
-/* Everything is inlined, so what is still called is LLVM's or does not exist. */
+/* Everything is inlined, so what is still called is LLVM's, or a mark (cache_hints.c), or does not
+ * exist. */
 enum igc_result igp_check_calls(struct igc_kernel *k) {
     igi_each_instruction(in, k->function) {
         LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
         if (!callee || LLVMIsAInlineAsm(callee)) {
             continue;
         }
-        const char *name = igp_callee(in);
-        if (!*name) {
+        if (!igi_callee(in)) {
             return igc_result_of(
                 ig_fail(k->error, INGOT_COMPILE_ERROR,
                         "the kernel calls a function through a pointer that is only known "
                         "when it runs"));
         }
-        if (strncmp(name, "llvm.", 5)) {
-            return igc_result_of(igc_fail_undefined(name, k->error));
+        if (!igi_is_intrinsic(in) && !igi_is_call_of(in, IGI_nv_staying)) {
+            return igc_result_of(igc_fail_undefined(igi_callee_text(in), k->error));
         }
     }
     return IGC_UNCHANGED;

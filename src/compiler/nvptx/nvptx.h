@@ -8,6 +8,7 @@
 #include "base/cuda_abi.h"
 #include "compiler/analysis/analysis.h"
 #include "compiler/backend/backend.h"
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/edit.h"
 
 /* A level of cards. */
@@ -45,12 +46,10 @@ struct igp_read {
     unsigned align;
 };
 
-/* The name of the function that a call calls; "" when it is not known. */
-const char *igp_callee(LLVMValueRef instruction);
-/* The function of that name and type, declared if it is not there; pure: no memory effects. */
-LLVMValueRef igp_declare(struct igc_kernel *kernel, const char *name, LLVMTypeRef type, bool pure);
-LLVMValueRef igp_call(struct igc_kernel *kernel, const char *name, LLVMTypeRef result,
-                      LLVMValueRef *args, unsigned count, bool pure);
+/* The function of that name and type, declared if it is not there. */
+LLVMValueRef igp_declare(struct igc_kernel *kernel, struct igi_name name, LLVMTypeRef type);
+LLVMValueRef igp_call(struct igc_kernel *kernel, struct igi_name name, LLVMTypeRef result,
+                      LLVMValueRef *args, unsigned count);
 /* Every instruction for which `wanted`, in order; the arena's, NULL-terminated. */
 LLVMValueRef *igp_collect(struct igc_kernel *kernel, bool (*wanted)(LLVMValueRef instruction));
 
@@ -150,8 +149,6 @@ bool igp_is_register_product(LLVMValueRef instruction);
 unsigned igp_quad_places(LLVMValueRef product, LLVMValueRef *places);
 /* Calls that order such products, and have no other effect. */
 bool igp_is_quad_order(LLVMValueRef instruction);
-void igp_write_quad_function(const char *name, struct ig_text *out);
-
 /* ---- swizzle.c ---- */
 /* Is every access of the kernel to threadgroup memory one that can go to a permuted place? */
 bool igp_can_swizzle(struct igc_kernel *kernel);
@@ -163,8 +160,19 @@ igc_pass_fn igp_swizzle;
 /* ---- library*.c, entry.c: LLVM IR as text ---- */
 /* The built-ins that the module calls. */
 void igp_write_library(const struct igc_kernel *kernel, struct ig_text *out);
-void igp_write_lane_function(const struct igc_kernel *kernel, const char *name,
-                             struct ig_text *out);
+/* Does the library have what this back end makes of the row? */
+bool igp_defines(enum igi_builtin builtin);
+/* A function of the library that the module calls. */
+struct igp_function {
+    LLVMValueRef function; /* the declaration */
+    const char *text;      /* its name */
+    struct igi_name name;
+};
+typedef void igp_write_fn(const struct igc_kernel *kernel, const struct igp_function *function,
+                          struct ig_text *out);
+igp_write_fn igp_write_lanes; /* library_lanes.c */
+igp_write_fn igp_write_wgmma; /* warpgroup_mma_text.c */
+bool igp_has_lane_text(enum igi_builtin builtin);
 /* nv.record and the log that it writes to. */
 void igp_write_log(struct ig_text *out);
 /* The entry point, which calls the body; every thread of a target that waits_for_kernels does. */
@@ -174,9 +182,8 @@ void igp_write_entry(const struct igc_kernel *kernel, struct ig_text *out);
 /* Neighbouring narrow loads and stores of the finished entry point become words. */
 igc_pass_fn igp_widen;
 
-/* cache_hints.c: loads that say what leaves caches last. The mark is the assembly of the built-in.
+/* cache_hints.c: loads that say what leaves caches last; their pointers are marked by nv.staying.
  */
-#define IGP_STAYING "// staying"
 igc_pass_fn igp_hints;
 
 /* bfloats.c: bfloats in the upper halves of words become floats by one instruction. */

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/nvptx/nvptx.h"
 
 static const char constant_space[] = "addrspace(6)";
@@ -19,7 +20,7 @@ static bool is_library_declaration(const char *line, size_t length) {
         return false;
     }
     const char *at = memchr(line, '@', length);
-    return at && (starts_with(at, "@__ingot_") || starts_with(at, "@nv."));
+    return at && igi_is_library_name(at + 1);
 }
 
 /* Everything but " addrspace(6)" or "addrspace(6) ". */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
@@ -52,9 +53,8 @@ static bool is_known_use(LLVMTargetDataRef layout, LLVMValueRef in, unsigned ope
     case LLVMICmp:
         return true;
     case LLVMCall:
-        return igp_is_small_copy(in) ||
-               !strncmp(igp_callee(in), "__ingot_simdgroup_load_threadgroup_", 35) ||
-               !strncmp(igp_callee(in), "__ingot_simdgroup_store_threadgroup_", 36);
+        return igp_is_small_copy(in) || igi_family_of(in) == IGI_FAMILY_LOAD_THREADGROUP ||
+               igi_family_of(in) == IGI_FAMILY_STORE_THREADGROUP;
     default:
         return place_of(layout, in) == (int)operand;
     }

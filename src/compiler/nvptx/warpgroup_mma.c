@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/warpgroup_mma.h"
 
@@ -64,15 +65,15 @@ struct place {
 };
 
 static bool is_long_product(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "nv.mma.k16.", 11);
+    return igi_is_call_of(in, IGI_nv_mma) && igi_name_of(in).words & IGI_MMA_K16;
 }
 
 bool igp_is_quad_product(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "nv.wgmma.", 9);
+    return igi_is_call_of(in, IGI_nv_wgmma);
 }
 
 bool igp_is_quad_order(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "nv.quads.", 9);
+    return igi_family_of(in) == IGI_FAMILY_NV_WGMMA_ORDER;
 }
 
 bool igp_has_left_in_memory(LLVMValueRef product) {
@@ -106,7 +107,7 @@ static bool find_part(struct igc_kernel *k, LLVMValueRef call, struct part *part
     }
     for (unsigned i = 0; i < 2; i++) {
         LLVMValueRef word = LLVMGetOperand(call, IGP_QUAD_LEFT + i);
-        const bool turned = !strcmp(igp_callee(word), "nv.turn");
+        const bool turned = igi_is_call_of(word, IGI_nv_turn);
         struct igp_tile *tile = &part->right[i];
         if (!igp_find_tile(k, turned ? LLVMGetOperand(word, 0) : word, tile) ||
             tile->stride != LINE || tile->base != part->right[0].base ||
@@ -157,7 +158,7 @@ static bool add_part(struct igc_kernel *k, struct group **groups, const struct p
 
 /* ---- is it right? ---- */
 bool igp_is_copy(LLVMValueRef in) {
-    return !strncmp(igp_callee(in), "llvm.mem", 8);
+    return igi_intrinsic_flags_of(in) & IGI_I_COPIES;
 }
 
 /* Nothing from a load to a place in the same block writes memory. */
@@ -239,7 +240,7 @@ static bool is_aligned(struct igc_kernel *k, LLVMValueRef pointer, struct seen *
     if (offset % LINES) {
         return false;
     }
-    if (!strcmp(igp_callee(pointer), "__ingot_arg_threadgroup")) {
+    if (igi_is_call_of(pointer, IGI_arg_threadgroup)) {
         return true;
     }
     for (unsigned i = 0; i < seen->count; i++) {
@@ -395,7 +396,7 @@ static bool value_for(LLVMValueRef value, uint64_t simd, uint64_t *number, unsig
         *number = LLVMConstIntGetZExtValue(value);
         return true;
     }
-    if (!strcmp(igp_callee(value), "__ingot_simdgroup_index_in_threadgroup")) {
+    if (igi_is_call_of(value, IGI_simdgroup_index_in_threadgroup)) {
         *number = simd;
         return true;
     }
@@ -522,15 +523,14 @@ static ingot_status build_product(struct igc_kernel *k, struct part *const *part
                                   LLVMValueRef place) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
     LLVMValueRef args[IGP_QUAD_FIRST + MAX_TILES * IGP_QUAD_SUMS];
-    const char *name =
-        ig_arena_printf(k->arena, "nv.wgmma.%s.%s.%s.%u", strrchr(igp_callee(place), '.') + 1,
-                        left->step == 0 ? "registers"
-                        : left->deep    ? "k"
-                                        : "m",
-                        right->deep ? "k" : "n", count);
-    if (!name) {
-        return no_memory(k);
-    }
+    const bool half = igi_name_of(place).words & IGI_MMA_F16;
+    const struct igi_name name = {.builtin = IGI_nv_wgmma,
+                                  .words = (half ? IGI_WGMMA_F16 : IGI_WGMMA_BF16) |
+                                           (left->step == 0 ? IGI_WGMMA_REGISTERS
+                                            : left->deep    ? 0
+                                                            : IGI_WGMMA_M) |
+                                           (right->deep ? 0 : IGI_WGMMA_N),
+                                  .numbers = {count}};
     for (unsigned i = 0; i < IGP_QUAD_LEFT; i++) {
         args[i] = LLVMGetOperand(place, i);
     }

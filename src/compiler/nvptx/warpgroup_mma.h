@@ -13,7 +13,7 @@ enum {
 };
 
 /* A call with any number of operands that gives `sums` floats, at the builder's place. */
-LLVMValueRef igp_call_for_sums(struct igc_kernel *kernel, const char *name, LLVMValueRef *args,
+LLVMValueRef igp_call_for_sums(struct igc_kernel *kernel, struct igi_name name, LLVMValueRef *args,
                                unsigned count, unsigned sums);
 /* A copy that is a call. */
 bool igp_is_copy(LLVMValueRef instruction);

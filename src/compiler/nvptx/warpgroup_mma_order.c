@@ -9,12 +9,13 @@
  */
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/warpgroup_mma.h"
 
 enum { MAX_RUN = 64, MAX_PHIS = 24, MAX_DEPTH = 8 };
 
-LLVMValueRef igp_call_for_sums(struct igc_kernel *k, const char *name, LLVMValueRef *args,
+LLVMValueRef igp_call_for_sums(struct igc_kernel *k, struct igi_name name, LLVMValueRef *args,
                                unsigned count, unsigned sums) {
     LLVMTypeRef types[IGP_QUAD_FIRST + IGP_QUAD_MOST], floats[IGP_QUAD_MOST];
     for (unsigned i = 0; i < count; i++) {
@@ -26,7 +27,7 @@ LLVMValueRef igp_call_for_sums(struct igc_kernel *k, const char *name, LLVMValue
     LLVMTypeRef result = sums ? LLVMStructTypeInContext(k->context, floats, sums, false)
                               : LLVMVoidTypeInContext(k->context);
     LLVMTypeRef type = LLVMFunctionType(result, types, count, false);
-    return LLVMBuildCall2(k->builder, type, igp_declare(k, name, type, false), args, count, "");
+    return LLVMBuildCall2(k->builder, type, igp_declare(k, name, type), args, count, "");
 }
 
 /* ---- waiting ---- */
@@ -61,8 +62,8 @@ static unsigned group_of_sum(const struct run *run, LLVMValueRef value) {
 bool igp_may_write(LLVMValueRef in) {
     return LLVMIsAAtomicRMWInst(in) || LLVMIsAAtomicCmpXchgInst(in) || LLVMIsAFenceInst(in) ||
            (LLVMIsACallInst(in) && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
-            !igp_is_copy(in) && !igp_is_wait(in) &&
-            strncmp(igp_callee(in), "__ingot_simdgroup_load_", 23));
+            !igp_is_copy(in) && !igp_is_wait(in) && igi_family_of(in) != IGI_FAMILY_LOAD_DEVICE &&
+            igi_family_of(in) != IGI_FAMILY_LOAD_THREADGROUP);
 }
 
 LLVMValueRef igp_written(LLVMValueRef in) {
@@ -147,7 +148,7 @@ static void replace_outside(const struct run *run, LLVMValueRef wait, LLVMValueR
 static void close_group(struct igc_kernel *k, struct run *run, LLVMValueRef place) {
     if (run->open) {
         LLVMPositionBuilderBefore(k->builder, place);
-        igp_call(k, "nv.quads.commit", LLVMVoidTypeInContext(k->context), NULL, 0, false);
+        igp_call(k, igi_plain(IGI_nv_wgmma_commit), LLVMVoidTypeInContext(k->context), NULL, 0);
         run->open = false;
     }
 }
@@ -177,11 +178,9 @@ static ingot_status build_wait(struct igc_kernel *k, struct run *run, unsigned g
         }
     }
     const unsigned others = groups_of(run) - groups;
-    const char *name =
-        ig_arena_printf(k->arena, "nv.quads.wait.%s%u.%u", run->late ? "late." : "", others, count);
-    if (!name) {
-        return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
-    }
+    const struct igi_name name = {.builtin = IGI_nv_wgmma_wait,
+                                  .words = run->late ? IGI_WGMMA_WAIT_LATE : 0,
+                                  .numbers = {others, count}};
     close_group(k, run, place);
     LLVMPositionBuilderBefore(k->builder, place);
     LLVMValueRef wait = igp_call_for_sums(k, name, sums, count, count);
@@ -329,14 +328,14 @@ static void build_delayed_wait(struct igc_kernel *k, LLVMBasicBlockRef block) {
     LLVMTypeRef nothing = LLVMVoidTypeInContext(k->context);
     LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
     LLVMPositionBuilderBefore(k->builder, end);
-    igp_call(k, "nv.quads.wait_before", nothing, NULL, 0, false);
+    igp_call(k, igi_plain(IGI_nv_wgmma_wait_before), nothing, NULL, 0);
     for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
         LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
         if (next != block) {
             LLVMBasicBlockRef between = split_way(k, block, next);
             LLVMSetSuccessor(end, i, between);
             LLVMPositionBuilderBefore(k->builder, LLVMGetFirstInstruction(between));
-            igp_call(k, "nv.quads.wait_all", nothing, NULL, 0, false);
+            igp_call(k, igi_plain(IGI_nv_wgmma_wait_all), nothing, NULL, 0);
         }
     }
 }
@@ -344,14 +343,10 @@ static void build_delayed_wait(struct igc_kernel *k, LLVMBasicBlockRef block) {
 /* Registers that were written before a product, sums or A, are its own after a fence, which is part
  * of its code so that nothing comes between. */
 static ingot_status add_fence(struct igc_kernel *k, LLVMValueRef product) {
-    const char *name =
-        ig_arena_printf(k->arena, "nv.wgmma.fenced.%s", igp_callee(product) + strlen("nv.wgmma."));
-    if (!name) {
-        return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
-    }
+    struct igi_name name = igi_name_of(product);
+    name.words |= IGI_WGMMA_FENCED;
     LLVMTypeRef type = LLVMGetCalledFunctionType(product);
-    LLVMSetOperand(product, (unsigned)LLVMGetNumOperands(product) - 1,
-                   igp_declare(k, name, type, false));
+    LLVMSetOperand(product, (unsigned)LLVMGetNumOperands(product) - 1, igp_declare(k, name, type));
     return INGOT_OK;
 }
 

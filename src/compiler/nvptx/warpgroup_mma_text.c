@@ -1,7 +1,5 @@
 /* The functions that products of four SIMD-groups are calls of (warpgroup_mma.c), as LLVM IR. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "compiler/nvptx/warpgroup_mma.h"
 
@@ -11,13 +9,6 @@
  * never taken, which only the hardware knows. */
 #define HOLD                                                                                       \
     "{ .reg .pred q; .reg .b32 r; mov.u32 r, %nctaid.y; setp.eq.u32 q, r, 0; @q trap; }\\0A\\09"
-
-/* Those without operands and results. */
-static const struct {
-    const char *name, *code;
-} orders[] = {{"nv.quads.commit", "wgmma.commit_group.sync.aligned;"},
-              {"nv.quads.wait_before", COMMIT WAIT "1;"},
-              {"nv.quads.wait_all", WAIT "0;"}};
 
 static void write_list(struct ig_text *out, unsigned count, const char *item) {
     for (unsigned i = 0; i < count; i++) {
@@ -53,14 +44,12 @@ static void write_order(struct ig_text *out, const char *name, const char *code)
                    name, code);
 }
 
-/* nv.quads.wait[.late].GROUPS.SUMS: but for the last groups. */
-static void write_wait(const char *name, struct ig_text *out) {
-    static const char begin[] = "nv.quads.wait.", late[] = "late.";
-    const char *numbers = name + strlen(begin);
-    const bool is_late = !strncmp(numbers, late, strlen(late));
-    char *rest, code[sizeof HOLD WAIT + 12];
-    const unsigned groups = (unsigned)strtoul(numbers + (is_late ? strlen(late) : 0), &rest, 10);
-    const unsigned count = (unsigned)strtoul(rest + 1, NULL, 10);
+/* For all but the last groups. */
+static void write_wait(const struct igp_function *f, struct ig_text *out) {
+    const char *name = f->text;
+    const bool is_late = f->name.words & IGI_WGMMA_WAIT_LATE;
+    char code[sizeof HOLD WAIT + 12];
+    const unsigned groups = f->name.numbers[0], count = f->name.numbers[1];
     snprintf(code, sizeof code, "%s" WAIT "%u;", is_late ? HOLD : "", groups);
     if (!count) { /* nobody wants a sum */
         write_order(out, name, code);
@@ -95,13 +84,13 @@ static void write_descriptor(struct ig_text *out, const char *name) {
                    name, name, name);
 }
 
-/* nv.wgmma[.fenced].TYPE.LEFT.RIGHT.TILES; LEFT: "registers", or what lines of A are along, "k" or
- * "m"; RIGHT: the same of B, "k" or "n". */
-static void write_product(const char *name, struct ig_text *out) {
-    const char *type = strstr(name, ".f16.") ? "f16" : "bf16";
-    const unsigned tiles = (unsigned)strtoul(strrchr(name, '.') + 1, NULL, 10);
+/* Lines of A are along k or, if the name says so, along m, and those of B along k or n. */
+static void write_product(const struct igp_function *f, struct ig_text *out) {
+    const char *name = f->text;
+    const char *type = f->name.words & IGI_WGMMA_F16 ? "f16" : "bf16";
+    const unsigned tiles = f->name.numbers[0];
     const unsigned count = tiles * IGP_QUAD_SUMS;
-    const bool registers = strstr(name, ".registers.") != NULL;
+    const bool registers = f->name.words & IGI_WGMMA_REGISTERS;
     ig_text_puts(out, "define internal {");
     write_list(out, count, "float");
     ig_text_printf(out, "} @%s(%s, ptr addrspace(3) %%b, i32 %%b.at, i64 %%b.shape, ", name,
@@ -124,16 +113,16 @@ static void write_product(const char *name, struct ig_text *out) {
     ig_text_printf(out,
                    "} asm sideeffect \"%s{ .reg .pred p; setp.ne.b32 p, 1, 0; "
                    "wgmma.mma_async.sync.aligned.m64n%uk16.f32.%s.%s {",
-                   strstr(name, ".fenced.") ? "wgmma.fence.sync.aligned;\\0A\\09" : "", 8 * tiles,
-                   type, type);
+                   f->name.words & IGI_WGMMA_FENCED ? "wgmma.fence.sync.aligned;\\0A\\09" : "",
+                   8 * tiles, type, type);
     write_numbers(out, count, "$", ", ");
-    const int right_turned = strstr(name, ".n.") != NULL;
+    const int right_turned = (f->name.words & IGI_WGMMA_N) != 0;
     if (registers) {
         ig_text_printf(out, "}, {$%u, $%u, $%u, $%u}, $%u, p, 1, 1, %d; }\", \"", count, count + 1,
                        count + 2, count + 3, count + 4, right_turned);
     } else {
         ig_text_printf(out, "}, $%u, $%u, p, 1, 1, %d, %d; }\", \"", count, count + 1,
-                       strstr(name, ".m.") != NULL, right_turned);
+                       (f->name.words & IGI_WGMMA_M) != 0, right_turned);
     }
     write_constraints(out, count, registers ? "r,r,r,r,l," : "l,l,");
     ig_text_printf(out, "\"(%s, i64 %%b.all, ",
@@ -144,16 +133,24 @@ static void write_product(const char *name, struct ig_text *out) {
     ig_text_puts(out, "} %r\n}\n");
 }
 
-void igp_write_quad_function(const char *name, struct ig_text *out) {
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        if (!strcmp(name, orders[i].name)) {
-            write_order(out, name, orders[i].code);
-            return;
-        }
-    }
-    if (!strncmp(name, "nv.quads.wait.", 14)) {
-        write_wait(name, out);
-    } else {
-        write_product(name, out);
+void igp_write_wgmma(const struct igc_kernel *kernel, const struct igp_function *f,
+                     struct ig_text *out) {
+    (void)kernel;
+    switch (f->name.builtin) {
+    case IGI_nv_wgmma_commit:
+        write_order(out, f->text, "wgmma.commit_group.sync.aligned;");
+        break;
+    case IGI_nv_wgmma_wait_before:
+        write_order(out, f->text, COMMIT WAIT "1;");
+        break;
+    case IGI_nv_wgmma_wait_all:
+        write_order(out, f->text, WAIT "0;");
+        break;
+    case IGI_nv_wgmma_wait:
+        write_wait(f, out);
+        break;
+    default:
+        write_product(f, out);
+        break;
     }
 }

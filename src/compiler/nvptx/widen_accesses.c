@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
@@ -62,18 +63,8 @@ static bool ends_run(LLVMValueRef in, bool stores) {
     case LLVMAtomicCmpXchg:
     case LLVMFence:
         return true;
-    case LLVMCall: {
-        static const char *const pure[] = {"llvm.fma.",      "llvm.umin.",       "llvm.umax.",
-                                           "llvm.smin.",     "llvm.smax.",       "llvm.maxnum.",
-                                           "llvm.minnum.",   "llvm.fabs.",       "llvm.sqrt.",
-                                           "llvm.nvvm.ex2.", "llvm.nvvm.rsqrt.", "llvm.fmuladd."};
-        for (size_t i = 0; i < sizeof pure / sizeof *pure; i++) {
-            if (!strncmp(igp_callee(in), pure[i], strlen(pure[i]))) {
-                return false;
-            }
-        }
-        return true;
-    }
+    case LLVMCall:
+        return !(igi_intrinsic_flags_of(in) & IGI_I_ARITHMETIC);
     default:
         return false;
     }
