@@ -7,7 +7,9 @@
 
 #include "check.h"
 
+#include "compiler/cpu/vectorise/emit.h"
 #include "compiler/ir/builtins.h"
+#include "compiler/nvptx/nvptx.h"
 
 static struct igi_name read_text(const char *text) {
     return igi_name_read(text, strlen(text));
@@ -169,6 +171,27 @@ static void test_functions(LLVMContextRef context) {
     LLVMDisposeModule(module);
 }
 
+/* Each back end has code for the rows that it handles, and for no others. */
+static void test_back_ends(void) {
+    for (unsigned row = IGI_NO_BUILTIN + 1; row < IGI_BUILTIN_COUNT; row++) {
+        enum igi_builtin builtin = (enum igi_builtin)row;
+        const struct igi_facts *facts = igi_facts(builtin);
+        bool both = facts->handled == IGI_HANDLED_BOTH;
+        bool cpu = both || facts->handled == IGI_HANDLED_CPU;
+        bool nvptx = both || facts->handled == IGI_HANDLED_NVPTX;
+        bool shaped = facts->result == IGI_RESULT_THREAD || facts->result == IGI_RESULT_LANE;
+        const struct igv_lowering *lowering = igv_lowering_of(builtin);
+        if (cpu != (lowering != NULL) || nvptx != igp_defines(builtin)) {
+            fprintf(stderr, "%s: the CPU %s it, NVPTX %s it\n", facts->name,
+                    lowering ? "has" : "lacks", igp_defines(builtin) ? "has" : "lacks");
+        }
+        CHECK(cpu == (lowering != NULL));
+        CHECK(nvptx == igp_defines(builtin));
+        CHECK(!cpu || !shaped || lowering->shape);
+    }
+    CHECK(!igv_lowering_of(IGI_NO_BUILTIN) && !igp_defines(IGI_NO_BUILTIN));
+}
+
 /* LLVM knows every row, each by a number of its own. */
 static void test_intrinsics(void) {
     for (unsigned row = IGI_NO_INTRINSIC + 1; row < IGI_INTRINSIC_COUNT; row++) {
@@ -192,6 +215,7 @@ int main(void) {
     test_facts();
     test_types(context);
     test_functions(context);
+    test_back_ends();
     test_intrinsics();
     LLVMContextDispose(context);
     return check_report();

@@ -165,8 +165,12 @@ bool igi_is_library_name(const char *text) {
     return starts_with(text, "__ingot_") || starts_with(text, "nv.");
 }
 
+bool igi_is_llvm_name(const char *text) {
+    return starts_with(text, "llvm.");
+}
+
 bool igi_is_reserved_name(const char *text) {
-    return starts_with(text, "__ingot_") || starts_with(text, "llvm.") || starts_with(text, "air.");
+    return starts_with(text, "__ingot_") || igi_is_llvm_name(text) || starts_with(text, "air.");
 }
 
 enum igi_builtin igi_builtin_of_air_name(const char *name) {

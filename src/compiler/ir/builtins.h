@@ -164,6 +164,8 @@ enum { IGI_MOST_LETTERS = 64 };
 size_t igi_name_write(struct igi_name name, char text[IGI_MOST_LETTERS]);
 /* Is the name one that only the compiler and its library give? LLVM's are not among them. */
 bool igi_is_library_name(const char *text);
+/* Is it one of LLVM's own, be it a function or a table of the module? */
+bool igi_is_llvm_name(const char *text);
 /* Is it one that no program can define: the library's, LLVM's, Apple's compiler's? */
 bool igi_is_reserved_name(const char *text);
 

@@ -2,6 +2,7 @@
 #include <llvm-c/Comdat.h>
 #include <string.h>
 
+#include "compiler/ir/builtins.h"
 #include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
@@ -87,7 +88,7 @@ void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel) {
     igi_each_global(g, module) {
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
-        if (!LLVMIsDeclaration(g) && strncmp(name, "llvm.", 5)) {
+        if (!LLVMIsDeclaration(g) && !igi_is_llvm_name(name)) {
             LLVMSetComdat(g, NULL);
             LLVMSetLinkage(g, LLVMInternalLinkage);
             LLVMSetVisibility(g, LLVMDefaultVisibility);
