@@ -1,6 +1,7 @@
 # Man pages and shell completion, by tools/command-docs from what the programs' --help prints; installed below share/.
+# Not where the programs cannot be run as they are: other processors, sanitizers that end them on a leak; nor in wheels.
 find_package(Python3 COMPONENTS Interpreter)
-if(CMAKE_CROSSCOMPILING OR NOT Python3_FOUND OR NOT TARGET ingotc OR SKBUILD)
+if(CMAKE_CROSSCOMPILING OR INGOT_SANITIZE OR SKBUILD OR NOT Python3_FOUND OR NOT TARGET ingotc)
   return()
 endif()
 set(INGOT_SHARE ${PROJECT_BINARY_DIR}/share)

@@ -262,9 +262,9 @@ const struct cli_command cli_tune = {
             "for\n"
             "it. A candidate must pass the checks of policy and launch, give the right result, and "
             "then beat\n"
-            "the present knobs in turns with them. Rules for what is faster go to the policy file, "
-            "which\n"
-            "keeps its other lines.",
+            "the present knobs, measured alternately. Rules for what is faster go to the policy "
+            "file,\n"
+            "which keeps its other lines.",
     .examples = "  ingot tune rms_norm --type f32 --dry-run\n"
                 "  ingot tune -o this-machine.policy; INGOT_POLICY=this-machine.policy ingot bench",
     .run = run,
