@@ -1,0 +1,31 @@
+"""cross_entropy in torch, for bench/torch_compare.py and bench/override_limits.py."""
+
+
+def cross_entropy(c):
+    import torch
+    import torch.nn.functional as F
+    logits = c.make("logits").requires_grad_()
+    targets = torch.randint(0, logits.shape[-1], (logits.shape[0],))
+
+    def f(x, t):
+        return torch.autograd.grad(F.cross_entropy(x, t), x)
+    if c.has("dlogits") or any(t["name"].startswith("dlogits") for t in c.slots.values()):
+        return f, (logits, targets), True
+    return F.cross_entropy, (logits.detach(), targets), True
+
+
+TORCH = {"cross_entropy": cross_entropy}
+
+
+def limits():
+    """From which size on the overrides pay: calls to measure."""
+    import torch
+    import torch.nn.functional as F
+    from limit_case import BOTH, Limit, normal
+
+    def make(dtype, elements):
+        logits, targets = normal(max(elements // 256, 1), 256, dtype=dtype, grad=True), None
+        targets = torch.randint(256, (logits.shape[0],))
+        return lambda: torch.autograd.grad(F.cross_entropy(logits, targets), logits)
+
+    return {"cross_entropy": Limit(BOTH, range(10, 24, 2), make)}

@@ -1,0 +1,28 @@
+"""log_softmax in torch, for bench/torch_compare.py and bench/override_limits.py."""
+
+
+def log_softmax(c):
+    import torch
+    return lambda x: torch.log_softmax(x, -1), (c.make("x"),), True
+
+
+def log_softmax_backward(c):
+    import torch
+    return lambda d, y: torch.ops.aten._log_softmax_backward_data(d, y, -1, y.dtype), \
+        (c.make("dy"), torch.log_softmax(c.make("y"), -1)), True
+
+
+TORCH = {"log_softmax": log_softmax, "log_softmax_backward": log_softmax_backward}
+
+
+def limits():
+    """From which size on the overrides pay: calls to measure."""
+    import torch
+    import torch.nn.functional as F
+    from limit_case import BOTH, ROW_SIZES, Limit, by_rows, by_rows_gradient
+
+    def gradient(d, y, dtype):
+        return torch.ops.aten._log_softmax_backward_data(d, y, -1, dtype)
+
+    return {"log_softmax": Limit(BOTH, ROW_SIZES, by_rows(lambda x: F.log_softmax(x, -1))),
+            "log_softmax_backward": Limit(BOTH, ROW_SIZES, by_rows_gradient(gradient))}
