@@ -173,7 +173,7 @@ static void launch_blocked(struct igo_call *call, const ingot_cholesky_desc *des
 }
 
 static bool check(struct igo_call *call, const ingot_cholesky_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a)) {
+    if (!igo_check_matrix(call, "a", desc->a)) {
         return false;
     }
     const int64_t n = igo_matrix_rows(desc->a);

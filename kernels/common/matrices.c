@@ -9,7 +9,7 @@ int64_t igo_batch(const ingot_tensor *t, uint32_t inner) {
     return count;
 }
 
-bool igo_matrix(struct igo_call *call, const char *name, const ingot_tensor *t) {
+bool igo_check_matrix(struct igo_call *call, const char *name, const ingot_tensor *t) {
     if (!igo_tensor(call, name, t, IGO_FLOATS, 2, INGOT_MAX_RANK)) {
         return false;
     }
@@ -40,7 +40,7 @@ static bool same_batch(struct igo_call *call, const char *name, const ingot_tens
 bool igo_matrix_like(struct igo_call *call, const char *name, const ingot_tensor *t,
                      const char *a_name, const ingot_tensor *a, int64_t rows, int64_t columns) {
     char text[160];
-    if (!igo_matrix(call, name, t) || !igo_same_type(call, name, t, a_name, a) ||
+    if (!igo_check_matrix(call, name, t) || !igo_same_type(call, name, t, a_name, a) ||
         !same_batch(call, name, t, 2, a_name, a)) {
         return false;
     }

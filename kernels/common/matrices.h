@@ -16,7 +16,7 @@ static inline int64_t igo_matrix_columns(const ingot_tensor *t) {
 int64_t igo_batch(const ingot_tensor *t, uint32_t inner);
 
 /* A float tensor of rank 2 or more whose extents are within limits. */
-bool igo_matrix(struct igo_call *call, const char *name, const ingot_tensor *t);
+bool igo_check_matrix(struct igo_call *call, const char *name, const ingot_tensor *t);
 /* The same, with the given extents, and the batch and type of `a`. */
 bool igo_matrix_like(struct igo_call *call, const char *name, const ingot_tensor *t,
                      const char *a_name, const ingot_tensor *a, int64_t rows, int64_t columns);

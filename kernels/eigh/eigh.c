@@ -255,7 +255,7 @@ void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_ten
 /* ---- the call ---- */
 
 static bool check(struct igo_call *call, const ingot_eigh_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a)) {
+    if (!igo_check_matrix(call, "a", desc->a)) {
         return false;
     }
     const int64_t n = igo_matrix_columns(desc->a);

@@ -172,7 +172,7 @@ static void solve_reduced(struct igo_call *call, const ingot_tensor *a, const in
 }
 
 static bool check(struct igo_call *call, const ingot_lstsq_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b)) {
+    if (!igo_check_matrix(call, "a", desc->a) || !igo_check_matrix(call, "b", desc->b)) {
         return false;
     }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);

@@ -335,7 +335,7 @@ static ingot_arg info_memory(struct igo_call *call, const ingot_tensor *info, in
 }
 
 static bool check_lu(struct igo_call *call, const ingot_lu_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a)) {
+    if (!igo_check_matrix(call, "a", desc->a)) {
         return false;
     }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);
@@ -410,7 +410,7 @@ ingot_status ingot_op_lu(ingot_ops *ops, ingot_stream *stream, const ingot_lu_de
 
 static bool check_solve(struct igo_call *call, const ingot_solve_desc *desc) {
     char text[160];
-    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b)) {
+    if (!igo_check_matrix(call, "a", desc->a) || !igo_check_matrix(call, "b", desc->b)) {
         return false;
     }
     const int64_t n = igo_matrix_rows(desc->a), k = igo_matrix_columns(desc->b);

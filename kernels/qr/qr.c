@@ -106,7 +106,7 @@ static void launch_blocked(struct igo_call *call, const ingot_tensor *a, const i
 }
 
 static bool check(struct igo_call *call, const ingot_qr_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a)) {
+    if (!igo_check_matrix(call, "a", desc->a)) {
         return false;
     }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a);

@@ -129,7 +129,7 @@ static bool check_vectors(struct igo_call *call, const char *name, const ingot_t
 }
 
 static bool check(struct igo_call *call, const ingot_svd_desc *desc) {
-    if (!igo_matrix(call, "a", desc->a)) {
+    if (!igo_check_matrix(call, "a", desc->a)) {
         return false;
     }
     const int64_t m = igo_matrix_rows(desc->a), n = igo_matrix_columns(desc->a), k = m < n ? m : n;

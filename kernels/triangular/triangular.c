@@ -64,7 +64,7 @@ bool igo_triangular_solve(struct igo_call *call, const struct igo_triangular *sy
 
 static bool check(struct igo_call *call, const ingot_triangular_solve_desc *desc) {
     char text[160];
-    if (!igo_matrix(call, "a", desc->a) || !igo_matrix(call, "b", desc->b)) {
+    if (!igo_check_matrix(call, "a", desc->a) || !igo_check_matrix(call, "b", desc->b)) {
         return false;
     }
     const int64_t n = igo_matrix_rows(desc->a);
