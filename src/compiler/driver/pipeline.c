@@ -312,12 +312,12 @@ static ingot_status write_depfile(const struct igc_command *command,
 /* Clang's opinion of the source, without code: of every kernel if there are not too many. */
 static ingot_status check_syntax(struct igc_source *source, const struct igc_command *command,
                                  struct igc_batch_result *result, struct ig_error *error) {
-    struct igc_compiled compiled = {.warnings = NULL};
+    struct igc_compiled compiled = {.warnings = ""};
     size_t count = source->plain_count;
     double start = igc_time_now();
     ingot_status status = igc_source_compile(source, &command->front, source->plain_kernels,
                                              count > CHECKED_KERNELS ? 1 : count, &compiled, error);
-    result->warnings = compiled.warnings;
+    result->warnings = compiled.warnings ? compiled.warnings : "";
     igc_time_add("clang", igc_time_now() - start);
     return status;
 }

@@ -255,6 +255,7 @@ ingot_status iga_source_compile(struct igc_source *source, const struct igc_opti
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef whole = NULL;
     ingot_status status = INGOT_OK;
+    *compiled = (struct igc_compiled){.warnings = ""};
     if (!kernels) {
         kernels = source->kernels;
         kernel_count = source->kernel_count;
