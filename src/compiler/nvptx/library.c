@@ -499,8 +499,11 @@ static igp_write_fn *const writers[IGI_BUILTIN_COUNT] = {
 };
 
 bool igp_defines(enum igi_builtin builtin) {
-    return writers[builtin] && (writers[builtin] != write_text || texts[builtin].head) &&
-           (writers[builtin] != igp_write_lanes || igp_has_lane_text(builtin));
+    const bool masked = igi_uses_lanes(igi_facts(builtin));
+    if (writers[builtin] == write_text) {
+        return texts[builtin].head && (!masked || texts_of_some[builtin].head);
+    }
+    return writers[builtin] && (writers[builtin] != igp_write_lanes || igp_has_lane_text(builtin));
 }
 
 /* A row that the table of built-ins gives to this back end and that is not above does not compile:

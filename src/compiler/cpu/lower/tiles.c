@@ -239,7 +239,7 @@ struct igt_tile *igt_tile_of(struct igt_pass *pass, const LLVMValueRef *register
 }
 
 /* ---- tiles side by side in memory ------------------------------------------------------------ */
-static struct igt_tile *under_casts(struct igt_tile *tile) {
+struct igt_tile *igt_under_casts(struct igt_tile *tile) {
     while (tile->kind == IGT_OPERATION &&
            LLVMGetInstructionOpcode(tile->registers[0]) == LLVMBitCast) {
         tile = tile->operands[0];
@@ -248,7 +248,7 @@ static struct igt_tile *under_casts(struct igt_tile *tile) {
 }
 
 struct igt_tile *igt_loaded(struct igt_tile *tile) {
-    tile = under_casts(tile);
+    tile = igt_under_casts(tile);
     return tile->kind == IGT_LOADED ? tile : NULL;
 }
 
@@ -499,78 +499,6 @@ static void find_chains(struct igt_group *group, const struct finding *finding) 
     group->unit_count = column_count; /* until they are paired */
 }
 
-static struct igt_tile *right_side(const struct igt_group *group, unsigned column) {
-    for (unsigned c = 0; c < group->chain_count; c++) {
-        if (group->columns[c] == column) {
-            return group->chains[c]->operands[1];
-        }
-    }
-    return NULL;
-}
-
-/* Columns two by two: those beside each other in memory first, then as they come. */
-static void pair_columns(struct igt_pass *pass, struct igt_group *group) {
-    unsigned columns = group->unit_count;
-    bool taken[IGT_MAX_MEMBERS] = {false}, wide = pass->emit.lanes >= 2 * IGT_SIDE;
-    group->unit_count = 0;
-    for (unsigned near = wide; near < 2; near--) {
-        for (unsigned i = 0; i < columns; i++) {
-            unsigned second = IGT_NO_COLUMN;
-            for (unsigned j = 0; wide && !taken[i] && j < columns; j++) {
-                bool fits =
-                    near ? igt_is_beside(pass, right_side(group, i), right_side(group, j)) : j > i;
-                if (j != i && !taken[j] && fits) {
-                    second = j;
-                    break;
-                }
-            }
-            if (taken[i] || (near && second == IGT_NO_COLUMN)) {
-                continue;
-            }
-            taken[i] = true;
-            if (second != IGT_NO_COLUMN) {
-                taken[second] = true;
-            }
-            group->units[group->unit_count][0] = i;
-            group->units[group->unit_count++][1] = second;
-        }
-    }
-}
-
-static void make_partners(struct igt_tile *first, struct igt_tile *second) {
-    if (first == second || first->partner || second->partner) {
-        return;
-    }
-    first->partner = second;
-    first->half = 0;
-    second->partner = first;
-    second->half = 1;
-}
-
-static bool are_phis_together(const struct igt_tile *a, const struct igt_tile *b) {
-    return a->kind == IGT_PHI && b->kind == IGT_PHI &&
-           LLVMGetInstructionParent(a->registers[0]) == LLVMGetInstructionParent(b->registers[0]);
-}
-
-static void find_partners(struct igt_group *group) {
-    for (unsigned u = 0; u < group->unit_count; u++) {
-        const unsigned *columns = group->units[u];
-        for (unsigned r = 0; columns[1] != IGT_NO_COLUMN && r < group->row_count; r++) {
-            struct igt_tile *a = igt_chain_at(group, r, columns[0]);
-            struct igt_tile *b = igt_chain_at(group, r, columns[1]);
-            if (!a || !b) {
-                continue;
-            }
-            if (are_phis_together(a->operands[2], b->operands[2])) {
-                make_partners(a->operands[2], b->operands[2]);
-            }
-            for (; a && b; a = a->extended, b = b->extended) {
-                make_partners(a, b);
-            }
-        }
-    }
-}
-
 static bool find_group(struct igt_pass *pass, LLVMValueRef first) {
     struct finding finding = {.group = ig_arena_alloc(&pass->arena, sizeof(struct igt_group))};
     struct igt_group *group = finding.group;
@@ -594,56 +522,8 @@ static bool find_group(struct igt_pass *pass, LLVMValueRef first) {
     move_readers(pass, &finding);
     find_steady_loads(pass, group);
     find_chains(group, &finding);
-    pair_columns(pass, group);
-    find_partners(group);
+    igt_pair_columns(pass, group);
     return true;
-}
-
-/* ---- partners over phis ---------------------------------------------------------------------- */
-/* Phis of one block that get partners over an edge, or hand theirs to such, are partners too. */
-static bool spread_partners(struct igt_tile *a, struct igt_tile *b) {
-    bool changed = false;
-    unsigned count = LLVMCountIncoming(a->registers[0]);
-    for (unsigned n = 0; n < count; n++) {
-        LLVMBasicBlockRef from = LLVMGetIncomingBlock(a->registers[0], n);
-        unsigned m = 0;
-        while (LLVMGetIncomingBlock(b->registers[0], m) != from) {
-            m++;
-        }
-        struct igt_tile *x = under_casts(a->incoming[n]), *y = under_casts(b->incoming[m]);
-        bool here = a->partner == b, there = x->partner == y;
-        if (here && !there && are_phis_together(x, y) && a->half == 0 && !x->partner &&
-            !y->partner) {
-            make_partners(x, y);
-            changed = true;
-        }
-        if (there && !here && x->half == 0 && !a->partner && !b->partner) {
-            make_partners(a, b);
-            changed = true;
-        }
-    }
-    return changed;
-}
-
-static void find_phi_partners(struct igt_pass *pass) {
-    bool changed = true;
-    while (changed) {
-        changed = false;
-        for (struct igt_tile *a = pass->first_tile; a; a = a->next) {
-            if (a->kind != IGT_PHI) {
-                continue;
-            }
-            if (a->partner) {
-                changed |= a->half == 0 && spread_partners(a, a->partner);
-                continue;
-            }
-            for (struct igt_tile *b = pass->first_tile; b && !a->partner; b = b->next) {
-                if (b != a && !b->partner && are_phis_together(a, b)) {
-                    changed |= spread_partners(a, b);
-                }
-            }
-        }
-    }
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */
@@ -670,7 +550,7 @@ static bool find_all(struct igt_pass *pass) {
         }
     }
     if (pass->emit.lanes >= 2 * IGT_SIDE) {
-        find_phi_partners(pass);
+        igt_find_phi_partners(pass);
     }
     return !pass->failed;
 }

@@ -95,6 +95,15 @@ struct igt_tile *igt_chain_at(const struct igt_group *group, unsigned row, unsig
 bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right);
 /* A load under casts that change nothing. */
 struct igt_tile *igt_loaded(struct igt_tile *tile);
+/* The tile under casts that change nothing. */
+struct igt_tile *igt_under_casts(struct igt_tile *tile);
+
+/* ---- tiles_partners.c -------------------------------------------------------------------------
+ */
+/* The group's columns two by two, where vectors hold the rows of two tiles. */
+void igt_pair_columns(struct igt_pass *pass, struct igt_group *group);
+/* Phis of partners are partners. */
+void igt_find_phi_partners(struct igt_pass *pass);
 
 /* ---- tiles_emit.c ---------------------------------------------------------------------------- */
 void igt_place_before(struct igt_pass *pass, LLVMValueRef instruction);
