@@ -103,20 +103,22 @@ static uint32_t block_rows(const struct igo_call *call, const struct attention_p
     return wanted && blocks_apply(p) && all <= igo_threadgroup_memory(call) ? tiles : 0;
 }
 
-/* Whether attention_quads.h is used, and its threadgroup memory. */
-static bool takes_quads(struct igo_call *call, const struct attention_problem *p,
-                        struct igo_launch *launch) {
-    const uint32_t queries = 16 * ATTENTION_QUAD_SIMDS, row = 2 * p->args.depth;
-    const uint32_t bytes = (queries + 4 * ATTENTION_QUAD_KEYS) * row;
+/* Whether attention_warpgroups.h is used, and its threadgroup memory. */
+static bool takes_warpgroups(struct igo_call *call, const struct attention_problem *p,
+                             struct igo_launch *launch) {
+    const uint32_t queries = 16 * ATTENTION_WARPGROUP_SIMDS, row = 2 * p->args.depth;
+    const uint32_t bytes = (queries + 4 * ATTENTION_WARPGROUP_KEYS) * row;
     const uint64_t groups =
         (uint64_t)((p->args.queries + queries - 1) / queries) * p->args.heads * p->batches;
     if (igo_knob(call, KNOB_BLOCKS) <= 32 || groups < igo_knob(call, KNOB_FILL) / 2 ||
         !blocks_apply(p) || !igo_aligned(p->out, 16) || bytes > igo_threadgroup_memory(call)) {
         return false;
     }
-    igo_launch_kernel(launch, "attention_quads_%u_%s", p->args.depth, igo_type_name(p->q->type));
+    igo_launch_kernel(launch, "attention_warpgroups_%u_%s", p->args.depth,
+                      igo_type_name(p->q->type));
     launch->threadgroup_lengths[0] = queries * row;
-    launch->threadgroup_lengths[1] = launch->threadgroup_lengths[2] = 2 * ATTENTION_QUAD_KEYS * row;
+    launch->threadgroup_lengths[1] = launch->threadgroup_lengths[2] =
+        2 * ATTENTION_WARPGROUP_KEYS * row;
     launch->threadgroup_length_count = 3;
     const bool found = igo_has_kernel(call, launch);
     if (!found) { /* archives may be without code of that level */
@@ -145,14 +147,14 @@ static void launch_forward(struct igo_call *call, const struct attention_problem
     uint32_t together = igo_knob(call, KNOB_TILES), rows = ATTENTION_LANES;
     const bool is_float = p->q->type == INGOT_SCALAR_F32;
     struct igo_launch launch = {0};
-    const bool quads = !is_float && takes_quads(call, p, &launch);
-    const uint32_t tiles = is_float || quads ? 0 : block_rows(call, p, &launch);
+    const bool warpgroups = !is_float && takes_warpgroups(call, p, &launch);
+    const uint32_t tiles = is_float || warpgroups ? 0 : block_rows(call, p, &launch);
     if (is_float && takes_floats(call, p, &launch)) {
         together = FLOATS_THREADS / ATTENTION_LANES;
         rows = FLOATS_QUERIES;
         igo_launch_kernel(&launch, "attention_floats_%u_f32", p->args.depth);
-    } else if (quads) {
-        together = ATTENTION_QUAD_SIMDS;
+    } else if (warpgroups) {
+        together = ATTENTION_WARPGROUP_SIMDS;
         rows = 16 * together;
     } else if (tiles) {
         together = BLOCK_SIMDS;

@@ -184,7 +184,7 @@ kernel void attention_tiles(device const T *q [[buffer(0)]],
 }
 
 #include "attention/attention_blocks.h"
-#include "attention/attention_quads.h"
+#include "attention/attention_warpgroups.h"
 #include "attention/attention_floats.h"
 
 #define INSTANTIATE_LANES(step)                                                                    \
@@ -215,7 +215,7 @@ INSTANTIATE_BLOCKS(128, 4, 2)
 INSTANTIATE_BLOCKS(128, 4, 4)
 INSTANTIATE_KERNEL("attention_floats_64_f32", attention_floats<64>)
 INSTANTIATE_KERNEL("attention_floats_128_f32", attention_floats<128>)
-INSTANTIATE_KERNEL("attention_quads_64_f16", attention_quads<half, 64>)
-INSTANTIATE_KERNEL("attention_quads_64_bf16", attention_quads<bfloat, 64>)
-INSTANTIATE_KERNEL("attention_quads_128_f16", attention_quads<half, 128>)
-INSTANTIATE_KERNEL("attention_quads_128_bf16", attention_quads<bfloat, 128>)
+INSTANTIATE_KERNEL("attention_warpgroups_64_f16", attention_warpgroups<half, 64>)
+INSTANTIATE_KERNEL("attention_warpgroups_64_bf16", attention_warpgroups<bfloat, 64>)
+INSTANTIATE_KERNEL("attention_warpgroups_128_f16", attention_warpgroups<half, 128>)
+INSTANTIATE_KERNEL("attention_warpgroups_128_bf16", attention_warpgroups<bfloat, 128>)

@@ -6,9 +6,9 @@
 #define ATTENTION_BLOCK_KEYS 32u
 #define ATTENTION_BLOCK_PAD  8u
 
-/* attention_quads.h */
-#define ATTENTION_QUAD_KEYS  128u
-#define ATTENTION_QUAD_SIMDS 8u
+/* attention_warpgroups.h */
+#define ATTENTION_WARPGROUP_KEYS  128u
+#define ATTENTION_WARPGROUP_SIMDS 8u
 
 /* Of float: queries and threads of a threadgroup, and keys that it takes at a time. */
 #define FLOATS_QUERIES     128u

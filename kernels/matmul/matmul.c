@@ -86,8 +86,8 @@ enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
 /* matmul_blocks.h: places for panels of each operand. */
 enum { PANELS = 3 };
 
-/* matmul_quads.h */
-enum { QUAD_ROWS = 128, QUAD_COLUMNS = 256, QUAD_LINE = 2 * MATMUL_DEPTH };
+/* matmul_warpgroups.h */
+enum { WARPGROUP_ROWS = 128, WARPGROUP_COLUMNS = 256, WARPGROUP_LINE = 2 * MATMUL_DEPTH };
 
 /* A matrix as it lies in memory: rows of neighbours, `stride` apart. */
 struct operand {
@@ -352,30 +352,31 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
 }
 
 /* Where there are blocks of 256 by 128, are those of 128 by 256 as many, and better? */
-static bool wants_quads(const struct igo_call *call, const struct plan *plan) {
+static bool wants_warpgroups(const struct igo_call *call, const struct plan *plan) {
     const struct matmul_args *args = &plan->args;
-    const uint64_t there =
-        (uint64_t)blocks(args->m, QUAD_ROWS) * blocks(args->n, QUAD_COLUMNS) * args->batch;
+    const uint64_t there = (uint64_t)blocks(args->m, WARPGROUP_ROWS) *
+                           blocks(args->n, WARPGROUP_COLUMNS) * args->batch;
     return igo_knob(call, KNOB_TILE) >= 5 && plan->block_rows == 2 * BLOCK_SIZE &&
            plan->a.tensor->type != INGOT_SCALAR_F32 &&
            there >= wanted_groups(call, plan->block_rows) &&
-           MATMUL_QUAD_PLACES * (QUAD_ROWS + QUAD_COLUMNS) * QUAD_LINE <=
+           MATMUL_WARPGROUP_PLACES * (WARPGROUP_ROWS + WARPGROUP_COLUMNS) * WARPGROUP_LINE <=
                igo_threadgroup_memory(call);
 }
 
-static void choose_quads(const struct plan *plan, struct igo_launch *launch) {
-    igo_launch_kernel(launch, "matmul_quads_%ux%u_%s", QUAD_ROWS, QUAD_COLUMNS,
+static void choose_warpgroups(const struct plan *plan, struct igo_launch *launch) {
+    igo_launch_kernel(launch, "matmul_warpgroups_%ux%u_%s", WARPGROUP_ROWS, WARPGROUP_COLUMNS,
                       igo_type_name(plan->a.tensor->type));
     igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
     igo_launch_constant_bool(launch, "block_a_turned", plan->a.transposed);
-    launch->threadgroups[0] = blocks(plan->args.n, QUAD_COLUMNS);
-    launch->threadgroups[1] = blocks(plan->args.m, QUAD_ROWS);
-    launch->group[0] = MATMUL_QUAD_THREADS;
-    for (int i = 0; i < MATMUL_QUAD_PLACES; i++) {
-        launch->threadgroup_lengths[i] = QUAD_ROWS * QUAD_LINE;
-        launch->threadgroup_lengths[MATMUL_QUAD_PLACES + i] = QUAD_COLUMNS * QUAD_LINE;
+    launch->threadgroups[0] = blocks(plan->args.n, WARPGROUP_COLUMNS);
+    launch->threadgroups[1] = blocks(plan->args.m, WARPGROUP_ROWS);
+    launch->group[0] = MATMUL_WARPGROUP_THREADS;
+    for (int i = 0; i < MATMUL_WARPGROUP_PLACES; i++) {
+        launch->threadgroup_lengths[i] = WARPGROUP_ROWS * WARPGROUP_LINE;
+        launch->threadgroup_lengths[MATMUL_WARPGROUP_PLACES + i] =
+            WARPGROUP_COLUMNS * WARPGROUP_LINE;
     }
-    launch->threadgroup_length_count = 2 * MATMUL_QUAD_PLACES;
+    launch->threadgroup_length_count = 2 * MATMUL_WARPGROUP_PLACES;
 }
 
 static void choose_block(const struct plan *plan, uint32_t rows, struct igo_launch *launch) {
@@ -425,8 +426,8 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         return;
     }
     plan->block_rows = block_rows(call, plan);
-    if (wants_quads(call, plan)) {
-        choose_quads(plan, launch);
+    if (wants_warpgroups(call, plan)) {
+        choose_warpgroups(plan, launch);
         if (igo_has_kernel(call, launch)) { /* archives may be without code of that level */
             return;
         }

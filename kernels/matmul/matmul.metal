@@ -202,7 +202,7 @@ kernel void matmul_tiles(device const T *a [[buffer(0)]], device const T *b [[bu
 
 #include "matmul/matmul_blocks.h"
 #include "matmul/matmul_blocks_float.h"
-#include "matmul/matmul_quads.h"
+#include "matmul/matmul_warpgroups.h"
 
 // ---- packed operands -----------------------------------------------------------------------
 // a as [rows / 8][k][8] and b as [columns / WIDTH][k][WIDTH], float32, k in whole tiles, zeros
@@ -529,8 +529,8 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
 TILES(f32, float)
 TILES(f16, half)
 TILES(bf16, bfloat)
-INSTANTIATE_KERNEL("matmul_quads_128x256_f16", matmul_quads<half, 2, 32>)
-INSTANTIATE_KERNEL("matmul_quads_128x256_bf16", matmul_quads<bfloat, 2, 32>)
+INSTANTIATE_KERNEL("matmul_warpgroups_128x256_f16", matmul_warpgroups<half, 2, 32>)
+INSTANTIATE_KERNEL("matmul_warpgroups_128x256_bf16", matmul_warpgroups<bfloat, 2, 32>)
 INSTANTIATE_KERNEL("matmul_blocks_64_f16", matmul_blocks<half, 64>)
 INSTANTIATE_KERNEL("matmul_blocks_64_bf16", matmul_blocks<bfloat, 64>)
 INSTANTIATE_KERNEL("matmul_blocks_128_f16", matmul_blocks<half, 128>)

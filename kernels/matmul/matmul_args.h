@@ -24,8 +24,8 @@ struct matmul_args {
 #define MATMUL_BLOCK 128
 #define MATMUL_DEPTH 64
 #define MATMUL_LINE  (MATMUL_DEPTH + 8)
-/* matmul_quads.h: threads, and places for panels of each operand. */
-#define MATMUL_QUAD_THREADS 256
-#define MATMUL_QUAD_PLACES  4
+/* matmul_warpgroups.h: threads, and places for panels of each operand. */
+#define MATMUL_WARPGROUP_THREADS 256
+#define MATMUL_WARPGROUP_PLACES  4
 
 #endif

@@ -7,7 +7,7 @@
  *   ptx_scalar.c    instructions that one thread executes: arithmetic and conversions
  *   ptx_memory.c    loads, stores, atomics, asynchronous copies
  *   ptx_lanes.c     instructions that lanes execute together: shuffles, votes, matrices
- *   ptx_quads.c     products of four SIMD-groups
+ *   ptx_warpgroup.c     products of four SIMD-groups
  *   ptx_races.c     on request, races in threadgroup memory
  *
  * It is stricter than a GPU: an access outside every allocation, a misaligned one, lanes that wait
@@ -320,8 +320,8 @@ void ptx_execute_lanes(struct ptx_machine *machine, struct ptx_thread *threads, 
                        struct ptx_instruction *instruction);
 
 /* wgmma, of one of the four SIMD-groups. */
-void ptx_execute_quad(struct ptx_machine *machine, struct ptx_thread *threads,
-                      struct ptx_instruction *instruction);
+void ptx_execute_warpgroup(struct ptx_machine *machine, struct ptx_thread *threads,
+                           struct ptx_instruction *instruction);
 
 /* Races; all do nothing unless they were asked for. */
 struct ptx_shade;

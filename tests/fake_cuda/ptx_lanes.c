@@ -294,7 +294,7 @@ void ptx_execute_lanes(struct ptx_machine *machine, struct ptx_thread *threads, 
         multiply_matrices(machine, threads, in);
         break;
     case PTX_WGMMA:
-        ptx_execute_quad(machine, threads, in);
+        ptx_execute_warpgroup(machine, threads, in);
         break;
     default:
         break; /* bar.warp.sync has done its work when all are here */

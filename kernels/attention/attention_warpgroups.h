@@ -10,16 +10,18 @@
  * SIMD-groups copy keys and values before they multiply, and so are behind the others, whose
  * weights are found while they multiply.
  */
-#ifndef INGOT_KERNELS_ATTENTION_QUADS_H
-#define INGOT_KERNELS_ATTENTION_QUADS_H
+#ifndef INGOT_KERNELS_ATTENTION_WARPGROUPS_H
+#define INGOT_KERNELS_ATTENTION_WARPGROUPS_H
 
 #include "common/threadgroups.h"
 
-constant constexpr uint QUAD_KEYS = ATTENTION_QUAD_KEYS, QUAD_SIMDS = ATTENTION_QUAD_SIMDS;
-constant constexpr uint QUAD_QUERIES = QUAD_SIMDS * 16, QUAD_THREADS = QUAD_SIMDS * 32;
-constant constexpr uint QUAD_LINE = 64;
-constant constexpr uint QUAD_ALONG = QUAD_LINE / 8; // threads that copy a line together
-constant constexpr uint QUAD_COPIERS = 128;         // threads that copy keys and values: the last
+constant constexpr uint WARPGROUP_KEYS = ATTENTION_WARPGROUP_KEYS,
+                        WARPGROUP_SIMDS = ATTENTION_WARPGROUP_SIMDS;
+constant constexpr uint WARPGROUP_QUERIES = WARPGROUP_SIMDS * 16,
+                        WARPGROUP_THREADS = WARPGROUP_SIMDS * 32;
+constant constexpr uint WARPGROUP_LINE = 64;
+constant constexpr uint WARPGROUP_ALONG = WARPGROUP_LINE / 8; // threads that copy a line together
+constant constexpr uint WARPGROUP_COPIERS = 128; // threads that copy keys and values: the last
 
 /* COUNT rows, of which the thread's first is at `from` and the last that there is `left` rows on;
  * rows past that are the last one again. They go to lines AT elements behind the thread's place:
@@ -27,21 +29,21 @@ constant constexpr uint QUAD_COPIERS = 128;         // threads that copy keys an
 template <uint COUNT, uint AT, uint DEPTH, uint THREADS, typename T>
 inline void stage_lines(threadgroup T *to, device const T *from, long stride, bool whole,
                         int left) {
-    constexpr uint STEP = THREADS / QUAD_ALONG;
+    constexpr uint STEP = THREADS / WARPGROUP_ALONG;
     if (whole) {
 #pragma unroll
         for (uint i = 0; i < COUNT; i += STEP)
 #pragma unroll
-            for (uint d = 0; d < DEPTH; d += QUAD_LINE) {
-                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
+            for (uint d = 0; d < DEPTH; d += WARPGROUP_LINE) {
+                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * WARPGROUP_LINE)) =
                     *(device const uint4 *)(from + i * stride + d);
             }
     } else {
 #pragma unroll
         for (uint i = 0; i < COUNT; i += STEP)
 #pragma unroll
-            for (uint d = 0; d < DEPTH; d += QUAD_LINE) {
-                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * QUAD_LINE)) =
+            for (uint d = 0; d < DEPTH; d += WARPGROUP_LINE) {
+                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * WARPGROUP_LINE)) =
                     *(device const uint4 *)(from + min(int(i), left) * stride + d);
             }
     }
@@ -49,13 +51,13 @@ inline void stage_lines(threadgroup T *to, device const T *from, long stride, bo
 
 /* Where element d of a row begins, of COUNT rows. */
 template <uint COUNT> inline uint line_at(uint row, uint d) {
-    return (d / QUAD_LINE * COUNT + row) * QUAD_LINE + d % QUAD_LINE;
+    return (d / WARPGROUP_LINE * COUNT + row) * WARPGROUP_LINE + d % WARPGROUP_LINE;
 }
 
 template <typename T, uint DEPTH>
-struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
-    typedef attention_block<T, DEPTH, 2, QUAD_KEYS / 8> base;
-    static constexpr constant uint KEY_TILES = QUAD_KEYS / 8;
+struct attention_warpgroup : attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> {
+    typedef attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> base;
+    static constexpr constant uint KEY_TILES = WARPGROUP_KEYS / 8;
     simdgroup_matrix<T, 8, 8> weight[KEY_TILES / 2][base::PARTS][2][2];
 
     /* 16 elements of each row. */
@@ -65,15 +67,15 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
         for (uint r = 0; r < 2; r++)
 #pragma unroll
             for (uint h = 0; h < 2; h++) {
-                simdgroup_load(query[h][r], queries + line_at<QUAD_QUERIES>(8 * r, d + 8 * h),
-                               QUAD_LINE);
+                simdgroup_load(query[h][r], queries + line_at<WARPGROUP_QUERIES>(8 * r, d + 8 * h),
+                               WARPGROUP_LINE);
             }
 #pragma unroll
         for (uint n = 0; n < KEY_TILES; n++) {
 #pragma unroll
             for (uint h = 0; h < 2; h++) {
-                simdgroup_load(key[h], keys + line_at<QUAD_KEYS>(8 * n, d + 8 * h), QUAD_LINE,
-                               ulong2(0), true);
+                simdgroup_load(key[h], keys + line_at<WARPGROUP_KEYS>(8 * n, d + 8 * h),
+                               WARPGROUP_LINE, ulong2(0), true);
             }
 #pragma unroll
             for (uint r = 0; r < 2; r++)
@@ -115,8 +117,9 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
                 simdgroup_matrix<T, 8, 8> value[2];
 #pragma unroll
                 for (uint n = 0; n < 2; n++) {
-                    simdgroup_load(value[n], values + line_at<QUAD_KEYS>(8 * (first + n), 8 * c),
-                                   QUAD_LINE);
+                    simdgroup_load(value[n],
+                                   values + line_at<WARPGROUP_KEYS>(8 * (first + n), 8 * c),
+                                   WARPGROUP_LINE);
                 }
 #pragma unroll
                 for (uint r = 0; r < 2; r++)
@@ -250,7 +253,7 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
             }
 #pragma unroll
             for (uint c = 0; c < base::TILES; c++) {
-                *(threadgroup vec<T, 2> *)(own + line_at<QUAD_QUERIES>(row, 8 * c) +
+                *(threadgroup vec<T, 2> *)(own + line_at<WARPGROUP_QUERIES>(row, 8 * c) +
                                            tile_column(lane)) =
                     vec<T, 2>(base::sum[r][c].thread_elements() * inverse);
             }
@@ -263,15 +266,15 @@ struct attention_quad : attention_block<T, DEPTH, 2, QUAD_KEYS / 8> {
         for (uint i = 0; i < 16; i += STEP) {
             if (first + y + i < args.queries) {
                 *(device uint4 *)(out + i * args.out_stride[2]) =
-                    *(threadgroup uint4 *)(own + line_at<QUAD_QUERIES>(y + i, x));
+                    *(threadgroup uint4 *)(own + line_at<WARPGROUP_QUERIES>(y + i, x));
             }
         }
     }
 };
 
 /* A thread's walk through blocks of keys and values. */
-template <typename T, uint DEPTH> struct attention_quad_walk {
-    static constexpr constant uint VALUES = QUAD_KEYS * DEPTH; // they lie behind keys
+template <typename T, uint DEPTH> struct attention_warpgroup_walk {
+    static constexpr constant uint VALUES = WARPGROUP_KEYS * DEPTH; // they lie behind keys
     threadgroup T *now, *next; // keys of a block, and values of the one before
     threadgroup const T *own;  // queries
     device const T *k, *v;     // what the thread copies next, if it does,
@@ -284,32 +287,33 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
     uint lane;
 
     bool is_whole(uint first, constant attention_args &args) {
-        return first + QUAD_KEYS <= args.keys;
+        return first + WARPGROUP_KEYS <= args.keys;
     }
 
     /* Keys of the first block. */
     void begin(constant attention_args &args) {
         if (copies) {
-            stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(now + place, k, args.k_stride[2],
-                                                           is_whole(t, args), left);
+            stage_lines<WARPGROUP_KEYS, 0, DEPTH, WARPGROUP_COPIERS>(
+                now + place, k, args.k_stride[2], is_whole(t, args), left);
         }
-        k += QUAD_KEYS * args.k_stride[2];
+        k += WARPGROUP_KEYS * args.k_stride[2];
     }
 
     /* Values of a block, and keys of the next. */
     void stage(constant attention_args &args) {
         if (copies) {
             threadgroup T *to = next + place;
-            stage_lines<QUAD_KEYS, VALUES, DEPTH, QUAD_COPIERS>(to, v, args.v_stride[2],
-                                                                is_whole(t, args), left);
-            if (t + QUAD_KEYS < end) {
-                stage_lines<QUAD_KEYS, 0, DEPTH, QUAD_COPIERS>(
-                    to, k, args.k_stride[2], is_whole(t + QUAD_KEYS, args), left - int(QUAD_KEYS));
+            stage_lines<WARPGROUP_KEYS, VALUES, DEPTH, WARPGROUP_COPIERS>(to, v, args.v_stride[2],
+                                                                          is_whole(t, args), left);
+            if (t + WARPGROUP_KEYS < end) {
+                stage_lines<WARPGROUP_KEYS, 0, DEPTH, WARPGROUP_COPIERS>(
+                    to, k, args.k_stride[2], is_whole(t + WARPGROUP_KEYS, args),
+                    left - int(WARPGROUP_KEYS));
             }
         }
-        k += QUAD_KEYS * args.k_stride[2];
-        v += QUAD_KEYS * args.v_stride[2];
-        left -= int(QUAD_KEYS);
+        k += WARPGROUP_KEYS * args.k_stride[2];
+        v += WARPGROUP_KEYS * args.v_stride[2];
+        left -= int(WARPGROUP_KEYS);
     }
 
     /* On to the next block. */
@@ -317,11 +321,11 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
         threadgroup T *used = now;
         now = next;
         next = used;
-        t += QUAD_KEYS;
+        t += WARPGROUP_KEYS;
     }
 
     /* Scores and weights of the first block. */
-    void first(thread attention_quad<T, DEPTH> &b, bool hides, constant attention_args &args) {
+    void first(thread attention_warpgroup<T, DEPTH> &b, bool hides, constant attention_args &args) {
         threadgroup_barrier(mem_flags::mem_threadgroup);
         stage(args);
         b.find_scores(own, now);
@@ -335,7 +339,7 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
 
     /* The same of others, with the values of the block before. */
     template <bool HIDES>
-    void run(thread attention_quad<T, DEPTH> &b, uint stop, constant attention_args &args) {
+    void run(thread attention_warpgroup<T, DEPTH> &b, uint stop, constant attention_args &args) {
         while (t < stop) {
             threadgroup_barrier(mem_flags::mem_threadgroup);
             stage(args);
@@ -352,8 +356,8 @@ template <typename T, uint DEPTH> struct attention_quad_walk {
 };
 
 template <typename T, uint DEPTH>
-[[max_total_threads_per_threadgroup(QUAD_THREADS)]]
-kernel void attention_quads(
+[[max_total_threads_per_threadgroup(WARPGROUP_THREADS)]]
+kernel void attention_warpgroups(
     device const T *q [[buffer(0)]], device const T *k [[buffer(1)]],
     device const T *v [[buffer(2)]], device T *out [[buffer(3)]], device float *lse [[buffer(4)]],
     device const uchar *mask [[buffer(5)]], device const float *slopes [[buffer(6)]],
@@ -365,43 +369,43 @@ kernel void attention_quads(
     uint lane [[thread_index_in_simdgroup]]) {
     full_threadgroups();
     const uint head = group.y, batch = group.z;
-    const uint start = (groups.x - 1 - group.x) * QUAD_QUERIES; // most causal keys first
+    const uint start = (groups.x - 1 - group.x) * WARPGROUP_QUERIES; // most causal keys first
     const uint first = start + simd * 16;
     // what the threadgroup sees, and what all of its queries see
-    const uint last = min(start + QUAD_QUERIES, args.queries) - 1;
+    const uint last = min(start + WARPGROUP_QUERIES, args.queries) - 1;
     const attention_range all = attention_seen(args, start, last);
     const attention_range inner = attention_seen(args, last, start);
-    const uint begin = all.begin / QUAD_KEYS * QUAD_KEYS;
-    const uint x = me % QUAD_ALONG * 8, y = me / QUAD_ALONG;
-    const uint copied = me % QUAD_COPIERS / QUAD_ALONG; // a row of each block
+    const uint begin = all.begin / WARPGROUP_KEYS * WARPGROUP_KEYS;
+    const uint x = me % WARPGROUP_ALONG * 8, y = me / WARPGROUP_ALONG;
+    const uint copied = me % WARPGROUP_COPIERS / WARPGROUP_ALONG; // a row of each block
     q += attention_at(args.q_stride, batch, head, start + y) + x;
-    stage_lines<QUAD_QUERIES, 0, DEPTH, QUAD_THREADS>(
-        queries + (y * QUAD_LINE + x), q, args.q_stride[2], start + QUAD_QUERIES <= args.queries,
-        int(args.queries - start - y) - 1);
-    threadgroup T *own = queries + simd * (16 * QUAD_LINE);
-    attention_quad_walk<T, DEPTH> walk = {
+    stage_lines<WARPGROUP_QUERIES, 0, DEPTH, WARPGROUP_THREADS>(
+        queries + (y * WARPGROUP_LINE + x), q, args.q_stride[2],
+        start + WARPGROUP_QUERIES <= args.queries, int(args.queries - start - y) - 1);
+    threadgroup T *own = queries + simd * (16 * WARPGROUP_LINE);
+    attention_warpgroup_walk<T, DEPTH> walk = {
         .now = even,
         .next = odd,
         .own = own,
         .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + copied) + x),
         .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + copied) + x),
-        .place = copied * QUAD_LINE + x,
-        .copies = me >= QUAD_THREADS - QUAD_COPIERS,
+        .place = copied * WARPGROUP_LINE + x,
+        .copies = me >= WARPGROUP_THREADS - WARPGROUP_COPIERS,
         .t = begin,
         .end = all.end,
         .left = int(args.keys - begin - copied) - 1,
         .position = int(first + tile_row(lane) + args.keys - args.queries),
         .factor = args.scale * M_LOG2E_F,
         .lane = lane};
-    attention_quad<T, DEPTH> b;
+    attention_warpgroup<T, DEPTH> b;
     b.begin();
     if (begin < all.end) {
         walk.begin(args);
-        walk.first(b, begin < inner.begin || begin + QUAD_KEYS > inner.end, args);
+        walk.first(b, begin < inner.begin || begin + WARPGROUP_KEYS > inner.end, args);
         // blocks of which some queries do not see all are at the ends
-        const uint whole = (inner.begin + QUAD_KEYS - 1) / QUAD_KEYS * QUAD_KEYS;
+        const uint whole = (inner.begin + WARPGROUP_KEYS - 1) / WARPGROUP_KEYS * WARPGROUP_KEYS;
         walk.template run<true>(b, min(whole, all.end), args);
-        walk.template run<false>(b, inner.end / QUAD_KEYS * QUAD_KEYS, args);
+        walk.template run<false>(b, inner.end / WARPGROUP_KEYS * WARPGROUP_KEYS, args);
         walk.template run<true>(b, all.end, args);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         b.add_values(walk.now + walk.VALUES);

@@ -8,21 +8,22 @@
  * Panels go to four places in turn: while one is used, the second next is copied, and the products
  * of the one before may still be under way.
  */
-#ifndef INGOT_KERNELS_MATMUL_QUADS_H
-#define INGOT_KERNELS_MATMUL_QUADS_H
+#ifndef INGOT_KERNELS_MATMUL_WARPGROUPS_H
+#define INGOT_KERNELS_MATMUL_WARPGROUPS_H
 
 #include "common/threadgroups.h"
 
-constexpr constant uint QUAD_THREADS = MATMUL_QUAD_THREADS, QUAD_SIMDS = QUAD_THREADS / 32;
-constexpr constant uint QUAD_LINE = BLOCK_DEPTH, LINE_PIECES = QUAD_LINE / LANE_ELEMENTS;
-constexpr constant uint DEPTH_TILES = BLOCK_DEPTH / TILE, LINE_TILES = QUAD_LINE / TILE;
+constexpr constant uint WARPGROUP_THREADS = MATMUL_WARPGROUP_THREADS,
+                        WARPGROUP_SIMDS = WARPGROUP_THREADS / 32;
+constexpr constant uint WARPGROUP_LINE = BLOCK_DEPTH, LINE_PIECES = WARPGROUP_LINE / LANE_ELEMENTS;
+constexpr constant uint DEPTH_TILES = BLOCK_DEPTH / TILE, LINE_TILES = WARPGROUP_LINE / TILE;
 
 /* One thread's part of a panel of COUNT rows or columns, of a matrix whose lines are along k (deep)
  * or along m or n: a piece of every so many lines. */
-template <typename T, uint COUNT> struct quad_copy {
-    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / LANE_ELEMENTS / QUAD_THREADS;
-    static constexpr constant uint DEEP_LINES = QUAD_THREADS / LINE_PIECES;
-    static constexpr constant uint FLAT_LINES = QUAD_THREADS / (COUNT / LANE_ELEMENTS);
+template <typename T, uint COUNT> struct warpgroup_copy {
+    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / LANE_ELEMENTS / WARPGROUP_THREADS;
+    static constexpr constant uint DEEP_LINES = WARPGROUP_THREADS / LINE_PIECES;
+    static constexpr constant uint FLAT_LINES = WARPGROUP_THREADS / (COUNT / LANE_ELEMENTS);
     bool deep;
     ulong stride;
     device const T *from[PIECES]; /* of those that are not deep only the first */
@@ -31,7 +32,7 @@ template <typename T, uint COUNT> struct quad_copy {
     void begin(device const T *matrix, uint first, uint count, uint me) thread {
         if (deep) {
             const uint x = me % LINE_PIECES, y = me / LINE_PIECES;
-            to = y * QUAD_LINE + x * LANE_ELEMENTS;
+            to = y * WARPGROUP_LINE + x * LANE_ELEMENTS;
             k = x * LANE_ELEMENTS;
 #pragma unroll
             for (uint i = 0; i < PIECES; i++) {
@@ -39,7 +40,8 @@ template <typename T, uint COUNT> struct quad_copy {
             }
         } else {
             const uint x = me % (COUNT / LANE_ELEMENTS), y = me / (COUNT / LANE_ELEMENTS);
-            to = (x / LINE_PIECES * BLOCK_DEPTH + y) * QUAD_LINE + x % LINE_PIECES * LANE_ELEMENTS;
+            to = (x / LINE_PIECES * BLOCK_DEPTH + y) * WARPGROUP_LINE +
+                 x % LINE_PIECES * LANE_ELEMENTS;
             k = y;
             from[0] = matrix + k * stride + min(first + x * LANE_ELEMENTS, count - LANE_ELEMENTS);
         }
@@ -48,7 +50,8 @@ template <typename T, uint COUNT> struct quad_copy {
         return (device const uint4 *)(deep ? from[i] : from[0] + i * FLAT_LINES * stride);
     }
     threadgroup uint4 *place(threadgroup T *panel, uint i) thread const {
-        return (threadgroup uint4 *)(panel + to + i * (deep ? DEEP_LINES : FLAT_LINES) * QUAD_LINE);
+        return (threadgroup uint4 *)(panel + to +
+                                     i * (deep ? DEEP_LINES : FLAT_LINES) * WARPGROUP_LINE);
     }
     void all(threadgroup T *panel) thread const {
 #pragma unroll
@@ -80,10 +83,10 @@ template <typename T, uint COUNT> struct quad_copy {
 template <typename T>
 inline void load_tile(thread simdgroup_matrix<T, 8, 8> &tile, threadgroup const T *panel, bool deep,
                       uint along, uint k, bool turned) {
-    const uint place = deep ? along * TILE * QUAD_LINE + k * TILE
-                            : (along / LINE_TILES * BLOCK_DEPTH + k * TILE) * QUAD_LINE +
+    const uint place = deep ? along * TILE * WARPGROUP_LINE + k * TILE
+                            : (along / LINE_TILES * BLOCK_DEPTH + k * TILE) * WARPGROUP_LINE +
                                   along % LINE_TILES * TILE;
-    simdgroup_load(tile, panel + place, QUAD_LINE, ulong2(0), turned);
+    simdgroup_load(tile, panel + place, WARPGROUP_LINE, ulong2(0), turned);
 }
 
 /* The products of tiles k and k + 1 of a panel's depth. */
@@ -114,8 +117,8 @@ inline void add_step(thread simdgroup_float8x8 (&sum)[TALL][WIDE], threadgroup c
 
 /* The products of one panel. */
 template <typename T, uint TALL, uint WIDE>
-inline void add_quads(thread simdgroup_float8x8 (&sum)[TALL][WIDE], threadgroup const T *a,
-                      threadgroup const T *b) {
+inline void add_warpgroup_products(thread simdgroup_float8x8 (&sum)[TALL][WIDE],
+                                   threadgroup const T *a, threadgroup const T *b) {
     static_assert(DEPTH_TILES == 8, "the steps below, which no compiler would unroll");
     add_step<T, TALL, WIDE>(sum, a, b, 0);
     add_step<T, TALL, WIDE>(sum, a, b, 2);
@@ -124,26 +127,27 @@ inline void add_quads(thread simdgroup_float8x8 (&sum)[TALL][WIDE], threadgroup 
 }
 
 template <typename T, uint TALL, uint WIDE>
-[[max_total_threads_per_threadgroup(QUAD_THREADS)]]
+[[max_total_threads_per_threadgroup(WARPGROUP_THREADS)]]
 kernel void
-matmul_quads(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
-             device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
-             device uchar *parts [[buffer(4)]], constant matmul_args &args [[buffer(5)]],
-             threadgroup T *a_0 [[threadgroup(0)]], threadgroup T *a_1 [[threadgroup(1)]],
-             threadgroup T *a_2 [[threadgroup(2)]], threadgroup T *a_3 [[threadgroup(3)]],
-             threadgroup T *b_0 [[threadgroup(4)]], threadgroup T *b_1 [[threadgroup(5)]],
-             threadgroup T *b_2 [[threadgroup(6)]], threadgroup T *b_3 [[threadgroup(7)]],
-             uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]],
-             uint me [[thread_index_in_threadgroup]], uint simd [[simdgroup_index_in_threadgroup]],
-             uint lane [[thread_index_in_simdgroup]]) {
+matmul_warpgroups(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
+                  device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
+                  device uchar *parts [[buffer(4)]], constant matmul_args &args [[buffer(5)]],
+                  threadgroup T *a_0 [[threadgroup(0)]], threadgroup T *a_1 [[threadgroup(1)]],
+                  threadgroup T *a_2 [[threadgroup(2)]], threadgroup T *a_3 [[threadgroup(3)]],
+                  threadgroup T *b_0 [[threadgroup(4)]], threadgroup T *b_1 [[threadgroup(5)]],
+                  threadgroup T *b_2 [[threadgroup(6)]], threadgroup T *b_3 [[threadgroup(7)]],
+                  uint3 group [[threadgroup_position_in_grid]],
+                  uint3 groups [[threadgroups_per_grid]], uint me [[thread_index_in_threadgroup]],
+                  uint simd [[simdgroup_index_in_threadgroup]],
+                  uint lane [[thread_index_in_simdgroup]]) {
     full_threadgroups();
-    constexpr uint ROWS = QUAD_SIMDS * TALL * TILE, COLUMNS = WIDE * TILE;
+    constexpr uint ROWS = WARPGROUP_SIMDS * TALL * TILE, COLUMNS = WIDE * TILE;
     const uint matrix = group.z % args.batch, part = group.z / args.batch;
     const uint2 block = block_place(group.xy, groups.xy);
     const uint row0 = block.y * ROWS, column0 = block.x * COLUMNS, row = simd * TALL * TILE;
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
-    quad_copy<T, ROWS> a_copy = {.deep = !block_a_turned, .stride = args.a_stride};
-    quad_copy<T, COLUMNS> b_copy = {.deep = block_turned, .stride = args.b_stride};
+    warpgroup_copy<T, ROWS> a_copy = {.deep = !block_a_turned, .stride = args.a_stride};
+    warpgroup_copy<T, COLUMNS> b_copy = {.deep = block_turned, .stride = args.b_stride};
     a_copy.begin(a + matrix * args.a_batch + (block_a_turned ? first * args.a_stride : first), row0,
                  args.m, me);
     b_copy.begin(b + matrix * args.b_batch + (block_turned ? first : first * args.b_stride),
@@ -156,8 +160,9 @@ matmul_quads(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
         for (uint j = 0; j < WIDE; j++) {
             sum[i][j] = simdgroup_float8x8(0.0f);
         }
-    const uint left = block_a_turned ? row / QUAD_LINE * BLOCK_DEPTH * QUAD_LINE + row % QUAD_LINE
-                                     : row * QUAD_LINE;
+    const uint left =
+        block_a_turned ? row / WARPGROUP_LINE * BLOCK_DEPTH * WARPGROUP_LINE + row % WARPGROUP_LINE
+                       : row * WARPGROUP_LINE;
     const uint rest = (end - first) % BLOCK_DEPTH, begun = rest ? rest : BLOCK_DEPTH;
     a_copy.some(a_0, begun);
     b_copy.some(b_0, begun);
@@ -175,7 +180,7 @@ matmul_quads(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     uint k = first + begun + BLOCK_DEPTH; // where the panel that is copied begins
     for (; k < end; k += BLOCK_DEPTH) {
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        add_quads(sum, a_now + left, b_now);
+        add_warpgroup_products(sum, a_now + left, b_now);
         a_copy.all(a_last);
         b_copy.all(b_last);
         a_copy.next(BLOCK_DEPTH);
@@ -186,7 +191,7 @@ matmul_quads(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     }
     do {
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        add_quads(sum, a_now + left, b_now);
+        add_warpgroup_products(sum, a_now + left, b_now);
         a_now = a_next, b_now = b_next;
         k += BLOCK_DEPTH;
     } while (k < end + 2 * BLOCK_DEPTH);

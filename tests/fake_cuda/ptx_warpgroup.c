@@ -202,8 +202,8 @@ static void multiply(struct ptx_machine *machine, struct ptx_thread *threads,
     remember(machine, threads, in, product);
 }
 
-void ptx_execute_quad(struct ptx_machine *machine, struct ptx_thread *threads,
-                      struct ptx_instruction *in) {
+void ptx_execute_warpgroup(struct ptx_machine *machine, struct ptx_thread *threads,
+                           struct ptx_instruction *in) {
     if (in->operation == PTX_OP_COMMIT) {
         threads->product_group++;
     } else if (in->operation == PTX_OP_WAIT) {
