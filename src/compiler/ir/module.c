@@ -4,6 +4,8 @@
 #include <llvm-c/BitReader.h>
 #include <string.h>
 
+#include "compiler/ir/walk.h"
+
 static void ignore_diagnostic(LLVMDiagnosticInfoRef info, void *context) {
     (void)info;
     (void)context;
@@ -33,7 +35,7 @@ void igc_forget_cpu(LLVMModuleRef module) {
     static const char *const names[] = {"target-cpu",    "target-features",
                                         "tune-cpu",      "min-legal-vector-width",
                                         "frame-pointer", "stack-protector-buffer-size"};
-    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
+    igi_each_function(f, module) {
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             LLVMRemoveStringAttributeAtIndex(f, LLVMAttributeFunctionIndex, names[i],
                                              (unsigned)strlen(names[i]));

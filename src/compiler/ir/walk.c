@@ -1,6 +1,19 @@
 /* The steps of the walks in walk.h, and lists of instructions. Changes nothing. */
 #include "compiler/ir/walk.h"
 
+LLVMValueRef igi_first_symbol(LLVMModuleRef module) {
+    LLVMValueRef first = LLVMGetFirstFunction(module);
+    return first ? first : LLVMGetFirstGlobal(module);
+}
+
+LLVMValueRef igi_next_symbol(LLVMValueRef symbol) {
+    if (!LLVMIsAFunction(symbol)) {
+        return LLVMGetNextGlobal(symbol);
+    }
+    LLVMValueRef next = LLVMGetNextFunction(symbol);
+    return next ? next : LLVMGetFirstGlobal(LLVMGetGlobalParent(symbol));
+}
+
 static LLVMValueRef first_from(LLVMBasicBlockRef block) {
     LLVMValueRef first = NULL;
     while (block && !(first = LLVMGetFirstInstruction(block))) {

@@ -2,7 +2,7 @@
  * Walks over a module. The loops of the compiler over functions, global variables, blocks and
  * instructions are these; none is written by hand.
  *
- *     igi_each_function(f, module)      igi_each_global(g, module)
+ *     igi_each_function(f, module)      igi_each_global(g, module)      igi_each_symbol(v, module)
  *     igi_each_block(b, function)       igi_each_instruction(in, function)   all blocks' in order
  *     igi_each_in_block(in, block)      igi_each_phi(phi, block)
  *     igi_each_from(in, first)          igi_each_before(in, first, end)      of first's block
@@ -11,6 +11,8 @@
  * Each names the loop's variable. The body may insert before the current item. It may remove or
  * erase the current item in the form with _safe only, which has looked at the next one before the
  * body runs; it must not erase that one.
+ *
+ * Names of ir/ begin with igi_: what is true of LLVM's intermediate representation for everybody.
  */
 #ifndef INGOT_COMPILER_IR_WALK_H
 #define INGOT_COMPILER_IR_WALK_H
@@ -35,6 +37,9 @@
     IGI_EACH(LLVMValueRef, g, LLVMGetFirstGlobal(module), LLVMGetNextGlobal)
 #define igi_each_global_safe(g, module)                                                            \
     IGI_EACH_SAFE(LLVMValueRef, g, LLVMGetFirstGlobal(module), LLVMGetNextGlobal)
+/* Functions, then global variables. */
+#define igi_each_symbol(v, module)                                                                 \
+    IGI_EACH(LLVMValueRef, v, igi_first_symbol(module), igi_next_symbol)
 #define igi_each_block(b, function)                                                                \
     IGI_EACH(LLVMBasicBlockRef, b, LLVMGetFirstBasicBlock(function), LLVMGetNextBasicBlock)
 #define igi_each_block_safe(b, function)                                                           \
@@ -61,6 +66,8 @@
 #define igi_each_use_safe(use, value)                                                              \
     IGI_EACH_SAFE(LLVMUseRef, use, LLVMGetFirstUse(value), LLVMGetNextUse)
 
+LLVMValueRef igi_first_symbol(LLVMModuleRef module);
+LLVMValueRef igi_next_symbol(LLVMValueRef symbol);
 /* The first instruction of a function, and the next one, that of a later block behind a block's
  * last one; NULL at the end. */
 LLVMValueRef igi_first_instruction(LLVMValueRef function);

@@ -36,21 +36,13 @@ static bool is_missing(LLVMValueRef value) {
     return LLVMIsDeclaration(value) && LLVMGetFirstUse(value) && !igi_is_reserved_name(name);
 }
 
-static LLVMValueRef next_missing(LLVMModuleRef module, LLVMValueRef value) {
-    bool function = !value || LLVMIsAFunction(value);
-    value = value ? function ? LLVMGetNextFunction(value) : LLVMGetNextGlobal(value)
-                  : LLVMGetFirstFunction(module);
-    while (value && function && !is_missing(value)) {
-        value = LLVMGetNextFunction(value);
+static bool is_complete(LLVMModuleRef module) {
+    igi_each_symbol(v, module) {
+        if (is_missing(v)) {
+            return false;
+        }
     }
-    if (function && !value) {
-        value = LLVMGetFirstGlobal(module);
-        function = false;
-    }
-    while (value && !function && !is_missing(value)) {
-        value = LLVMGetNextGlobal(value);
-    }
-    return value;
+    return true;
 }
 
 /* A copy of the module with what the kernel reaches. */
@@ -64,10 +56,10 @@ static ingot_status copy_reached(LLVMModuleRef module, LLVMValueRef kernel, LLVM
 
 /* Whether the source has the name of something that the module lacks. */
 static bool names_missing(LLVMModuleRef module, const struct igc_other *other) {
-    for (LLVMValueRef v = next_missing(module, NULL); v; v = next_missing(module, v)) {
+    igi_each_symbol(v, module) {
         size_t length;
         const char *name = igc_plain_name(LLVMGetValueName2(v, &length), &length);
-        if (other->text && memmem(other->text, other->text_size, name, length)) {
+        if (is_missing(v) && other->text && memmem(other->text, other->text_size, name, length)) {
             return true;
         }
     }
@@ -125,10 +117,10 @@ static LLVMValueRef find_definition(LLVMModuleRef module, const char *name) {
 static ingot_status check_definitions(LLVMModuleRef reached, const struct addition *additions,
                                       size_t count, const struct igc_others *others,
                                       struct ig_error *error) {
-    for (LLVMValueRef v = next_missing(reached, NULL); v; v = next_missing(reached, v)) {
+    igi_each_symbol(v, reached) {
         size_t length;
         const char *symbol = LLVMGetValueName2(v, &length), *first = NULL;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && is_missing(v); i++) {
             if (!find_definition(additions[i].module, symbol)) {
                 continue;
             }
@@ -209,7 +201,7 @@ static size_t find_additions(struct ig_arena *arena, LLVMModuleRef reached,
 ingot_status igc_link_sources(struct ig_arena *arena, LLVMModuleRef module, LLVMValueRef kernel,
                               const struct igc_job *job, struct ig_error *error) {
     struct igc_others *others = job->others;
-    if (!others || !others->count || !next_missing(module, NULL)) {
+    if (!others || !others->count || is_complete(module)) {
         return INGOT_OK;
     }
     struct addition *additions = ig_arena_array(arena, others->count, sizeof *additions);

@@ -295,9 +295,9 @@ static bool is_harmless(struct igc_kernel *k, const struct ways *ways, LLVMValue
     case LLVMFence:
         return false;
     case LLVMCall:
-        if (igp_is_quad_product(in)) {
+        if (igp_is_warpgroup_product(in)) {
             LLVMValueRef places[2];
-            unsigned count = igp_quad_places(in, places);
+            unsigned count = igp_warpgroup_product_places(in, places);
             while (count && is_clear(k, ways, copy, beyond, places[count - 1], 0)) {
                 count--;
             }
@@ -323,7 +323,7 @@ static bool is_still(LLVMValueRef from, LLVMValueRef to) {
                                 !LLVMIsAAllocaInst(object_of(LLVMGetOperand(in, 1)))))) ||
             opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg || opcode == LLVMFence ||
             (opcode == LLVMCall && !igp_has_no_memory(in) && !tile_place(in) &&
-             !igp_is_quad_product(in) && igi_family_of(in) != IGI_FAMILY_LOAD_DEVICE)) {
+             !igp_is_warpgroup_product(in) && igi_family_of(in) != IGI_FAMILY_LOAD_DEVICE)) {
             return false;
         }
     }
@@ -544,8 +544,9 @@ static void make_async(struct igc_kernel *k, const struct copy *copy) {
     }
     LLVMPositionBuilderBefore(k->builder, copy->store);
     LLVMValueRef to = LLVMGetOperand(copy->store, 1);
-    to = igp_facts(k)->has_quads ? igp_swizzled(k->builder, LLVMGetModuleDataLayout(k->module), to)
-                                 : LLVMBuildPtrToInt(k->builder, to, i32, "");
+    to = igp_facts(k)->uses_warpgroup_mma
+             ? igp_swizzled(k->builder, LLVMGetModuleDataLayout(k->module), to)
+             : LLVMBuildPtrToInt(k->builder, to, i32, "");
     LLVMValueRef args[] = {to, from, bytes};
     build_asm(k, texts[copy->phi != NULL][copy->bytes / 8],
               copy->phi ? "r,l,r,~{memory}" : "r,l,~{memory}", args, copy->phi ? 3 : 2);

@@ -210,15 +210,16 @@ void igp_write_entry(const struct igc_kernel *kernel, struct ig_text *out) {
     if (igp_facts(kernel)->read_count) {
         write_reads(kernel, out);
     }
-    if (igp_facts(kernel)->has_quads) {
+    if (igp_facts(kernel)->uses_warpgroup_mma) {
         write_check(kernel, out);
     }
     write_call(kernel, out);
     /* Told only a limit, ptxas would make room for two threadgroups of that size. */
     ig_text_printf(out, "!nvvm.annotations = !{!90001%s%s%s}\n",
-                   igp_facts(kernel)->has_quads ? ", !90005" : "",
-                   r->max_threads < UNLIMITED_THREADS && !igp_facts(kernel)->has_quads ? ", !90002"
-                                                                                       : "",
+                   igp_facts(kernel)->uses_warpgroup_mma ? ", !90005" : "",
+                   r->max_threads < UNLIMITED_THREADS && !igp_facts(kernel)->uses_warpgroup_mma
+                       ? ", !90002"
+                       : "",
                    r->threads_at_once                   ? ", !90004"
                    : r->max_threads < UNLIMITED_THREADS ? ", !90003"
                                                         : "");

@@ -514,7 +514,7 @@ enum igc_result igp_join_loads(struct igc_kernel *k) {
         calls ? INGOT_OK : ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for a kernel's tiles");
     for (size_t i = 0; !status && calls[i]; i++) {
         status = join_operand(k, &list, &phis, calls[i], 0, 4);
-        if (!status && !igp_is_quad_product(calls[i])) {
+        if (!status && !igp_is_warpgroup_product(calls[i])) {
             status = join_operand(k, &list, &phis, calls[i], 4, 2);
         }
     }

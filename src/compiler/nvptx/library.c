@@ -333,7 +333,7 @@ static void write_tile(const struct igc_kernel *k, const struct igp_function *f,
 static void write_body(const struct igc_kernel *k, enum igi_builtin builtin, const char *body,
                        struct ig_text *out) {
     static const char label[] = "group:\n";
-    const bool fences = igp_facts(k)->has_quads && igi_facts(builtin)->flags & IGI_BARRIER;
+    const bool fences = igp_facts(k)->uses_warpgroup_mma && igi_facts(builtin)->flags & IGI_BARRIER;
     const char *group = fences ? strstr(body, label) : NULL;
     if (group) {
         group += sizeof label - 1;
@@ -530,7 +530,7 @@ enum {
 static void write_memory(const struct igc_kernel *kernel, struct ig_text *out) {
     if (!LLVMGetNamedGlobal(kernel->module, "ingot_dynamic")) {
         ig_text_printf(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align %u\n",
-                       igp_facts(kernel)->has_quads ? 1024 : 16);
+                       igp_facts(kernel)->uses_warpgroup_mma ? 1024 : 16);
     }
     if (igi_find(kernel->module, IGI_log) || igi_find(kernel->module, IGI_too_deep)) {
         igp_write_log(out);

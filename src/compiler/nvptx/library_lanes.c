@@ -431,37 +431,37 @@ static void write_matrix_load(const struct igc_kernel *k, const struct igp_funct
     const bool four = f->name.words & IGI_LDMATRIX_X4;
     const bool turned = f->name.words & IGI_LDMATRIX_TRANS;
     const char *words = four ? "{ i32, i32, i32, i32 }" : "{ i32, i32 }";
-    ig_text_printf(out,
-                   "define internal %s @%s(ptr addrspace(3) %%base, i32 %%at, i32 %%d1, i32 %%d2, "
-                   "i32 %%d3, i32 %%stride) " LANES " {\n"
-                   "  %%l = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n"
-                   "  %%row = and i32 %%l, 7\n"
-                   "  %%rows = mul i32 %%row, %%stride\n"
-                   "  %%l8 = and i32 %%l, 8\n"
-                   "  %%l16 = and i32 %%l, 16\n"
-                   "  %%odd = icmp ne i32 %%l8, 0\n"
-                   "  %%high = icmp ne i32 %%l16, 0\n"
-                   "  %%low01 = select i1 %%odd, i32 %%d1, i32 0\n"
-                   "  %%low23 = select i1 %%odd, i32 %%d3, i32 %%d2\n"
-                   "  %%tile = select i1 %%high, i32 %%low23, i32 %%low01\n"
-                   "  %%own = add i32 %%rows, %%tile\n"
-                   "  %%start = ptrtoint ptr addrspace(3) %%base to i32\n"
-                   "  %%place = add i32 %%start, %%own\n"
-                   "%s"
-                   "  %%v = call %s asm sideeffect "
-                   "\"ldmatrix.sync.aligned.m8n8.%s%s.shared.b16 {%s}, [$%d+$%d];\", "
-                   "\"%s,r,n,~{memory}\"(%s)\n"
-                   "  ret %s %%v\n}\n",
-                   words, name,
-                   igp_facts(k)->has_quads ? "  %there = add i32 %place, %at\n" /* see swizzle.c */
-                                             "  %shifted = lshr i32 %there, 3\n"
-                                             "  %line = and i32 %shifted, 112\n"
-                                             "  %permuted = xor i32 %there, %line\n"
-                                           : "",
-                   words, four ? "x4" : "x2", turned ? ".trans" : "",
-                   four ? "$0, $1, $2, $3" : "$0, $1", four ? 4 : 2, four ? 5 : 3,
-                   four ? "=r,=r,=r,=r" : "=r,=r",
-                   igp_facts(k)->has_quads ? "i32 %permuted, i32 0" : "i32 %place, i32 %at", words);
+    ig_text_printf(
+        out,
+        "define internal %s @%s(ptr addrspace(3) %%base, i32 %%at, i32 %%d1, i32 %%d2, "
+        "i32 %%d3, i32 %%stride) " LANES " {\n"
+        "  %%l = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n"
+        "  %%row = and i32 %%l, 7\n"
+        "  %%rows = mul i32 %%row, %%stride\n"
+        "  %%l8 = and i32 %%l, 8\n"
+        "  %%l16 = and i32 %%l, 16\n"
+        "  %%odd = icmp ne i32 %%l8, 0\n"
+        "  %%high = icmp ne i32 %%l16, 0\n"
+        "  %%low01 = select i1 %%odd, i32 %%d1, i32 0\n"
+        "  %%low23 = select i1 %%odd, i32 %%d3, i32 %%d2\n"
+        "  %%tile = select i1 %%high, i32 %%low23, i32 %%low01\n"
+        "  %%own = add i32 %%rows, %%tile\n"
+        "  %%start = ptrtoint ptr addrspace(3) %%base to i32\n"
+        "  %%place = add i32 %%start, %%own\n"
+        "%s"
+        "  %%v = call %s asm sideeffect "
+        "\"ldmatrix.sync.aligned.m8n8.%s%s.shared.b16 {%s}, [$%d+$%d];\", "
+        "\"%s,r,n,~{memory}\"(%s)\n"
+        "  ret %s %%v\n}\n",
+        words, name,
+        igp_facts(k)->uses_warpgroup_mma ? "  %there = add i32 %place, %at\n" /* see swizzle.c */
+                                           "  %shifted = lshr i32 %there, 3\n"
+                                           "  %line = and i32 %shifted, 112\n"
+                                           "  %permuted = xor i32 %there, %line\n"
+                                         : "",
+        words, four ? "x4" : "x2", turned ? ".trans" : "", four ? "$0, $1, $2, $3" : "$0, $1",
+        four ? 4 : 2, four ? 5 : 3, four ? "=r,=r,=r,=r" : "=r,=r",
+        igp_facts(k)->uses_warpgroup_mma ? "i32 %permuted, i32 0" : "i32 %place, i32 %at", words);
 }
 
 static void write_product(const struct igp_function *f, struct ig_text *out) {

@@ -99,7 +99,7 @@ bool igp_is_before(LLVMValueRef value, LLVMValueRef place) {
 
 /* Among the calls that are not LLVM's. */
 static bool may_write(LLVMValueRef call) {
-    return !is_product(call) && !is_tile_load(call) && !igp_is_quad_product(call) &&
+    return !is_product(call) && !is_tile_load(call) && !igp_is_warpgroup_product(call) &&
            igi_family_of(call) != IGI_FAMILY_NV_MMA && !igi_is_call_of(call, IGI_nv_turn) &&
            igi_family_of(call) != IGI_FAMILY_NV_LDMATRIX;
 }

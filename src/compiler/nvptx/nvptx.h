@@ -20,12 +20,12 @@ struct igp_target {
 
 /* What the passes of a kernel tell each other. */
 struct igp_facts {
-    bool permuted;  /* lanes are numbered so that Apple's tiles are the tensor cores' (matrix.c) */
-    bool has_quads; /* there are products of four SIMD-groups (warpgroup_mma.c) */
-    bool released;  /* loops may have become simpler (never_edges.c) */
-    bool needs_masks;       /* of active lanes, at some call (masks.c), */
-    bool has_masks;         /* which are known */
-    struct igp_read *reads; /* of `constant` references, hoisted to the entry */
+    bool permuted; /* lanes are numbered so that Apple's tiles are the tensor cores' (matrix.c) */
+    bool uses_warpgroup_mma; /* there are products of four SIMD-groups (warpgroup_mma.c) */
+    bool released;           /* loops may have become simpler (never_edges.c) */
+    bool needs_masks;        /* of active lanes, at some call (masks.c), */
+    bool has_masks;          /* which are known */
+    struct igp_read *reads;  /* of `constant` references, hoisted to the entry */
     unsigned read_count;
 };
 
@@ -142,13 +142,13 @@ bool igp_find_tile(struct igc_kernel *kernel, LLVMValueRef word, struct igp_tile
 /* ---- warpgroup_mma.c ---- */
 /* Products that four SIMD-groups make by one instruction. */
 igc_pass_fn igp_join_simdgroups;
-bool igp_is_quad_product(LLVMValueRef instruction);
+bool igp_is_warpgroup_product(LLVMValueRef instruction);
 /* A long product, or one of four SIMD-groups, that has A in registers. */
 bool igp_is_register_product(LLVMValueRef instruction);
 /* The places that a product of four SIMD-groups reads, at most two. */
-unsigned igp_quad_places(LLVMValueRef product, LLVMValueRef *places);
+unsigned igp_warpgroup_product_places(LLVMValueRef product, LLVMValueRef *places);
 /* Calls that order such products, and have no other effect. */
-bool igp_is_quad_order(LLVMValueRef instruction);
+bool igp_is_warpgroup_order(LLVMValueRef instruction);
 /* ---- swizzle.c ---- */
 /* Is every access of the kernel to threadgroup memory one that can go to a permuted place? */
 bool igp_can_swizzle(struct igc_kernel *kernel);

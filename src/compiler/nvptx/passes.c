@@ -26,7 +26,7 @@ static bool has_masks(const struct igc_kernel *kernel) {
 }
 
 static bool is_swizzled(const struct igc_kernel *kernel) {
-    return igp_facts(kernel)->has_quads;
+    return igp_facts(kernel)->uses_warpgroup_mma;
 }
 
 /* ---- the tables ---- */

@@ -41,10 +41,10 @@ enum {
 /* One long product. */
 struct part {
     LLVMValueRef call;
-    LLVMValueRef left[2 * IGP_QUAD_LEFT]; /* elements */
-    struct igp_tile right[2];             /* one above the other */
-    bool deep;                            /* lines of B are along k */
-    struct part *next;                    /* of the same group, in the order of the block */
+    LLVMValueRef left[2 * IGP_WARPGROUP_LEFT]; /* elements */
+    struct igp_tile right[2];                  /* one above the other */
+    bool deep;                                 /* lines of B are along k */
+    struct part *next;                         /* of the same group, in the order of the block */
 };
 
 /* Long products with the same A. */
@@ -68,11 +68,11 @@ static bool is_long_product(LLVMValueRef in) {
     return igi_is_call_of(in, IGI_nv_mma) && igi_name_of(in).words & IGI_MMA_K16;
 }
 
-bool igp_is_quad_product(LLVMValueRef in) {
+bool igp_is_warpgroup_product(LLVMValueRef in) {
     return igi_is_call_of(in, IGI_nv_wgmma);
 }
 
-bool igp_is_quad_order(LLVMValueRef in) {
+bool igp_is_warpgroup_order(LLVMValueRef in) {
     return igi_family_of(in) == IGI_FAMILY_NV_WGMMA_ORDER;
 }
 
@@ -81,15 +81,15 @@ bool igp_has_left_in_memory(LLVMValueRef product) {
 }
 
 bool igp_is_register_product(LLVMValueRef in) {
-    return is_long_product(in) || (igp_is_quad_product(in) && !igp_has_left_in_memory(in));
+    return is_long_product(in) || (igp_is_warpgroup_product(in) && !igp_has_left_in_memory(in));
 }
 
-unsigned igp_quad_places(LLVMValueRef product, LLVMValueRef *places) {
+unsigned igp_warpgroup_product_places(LLVMValueRef product, LLVMValueRef *places) {
     unsigned count = 0;
     if (igp_has_left_in_memory(product)) {
         places[count++] = LLVMGetOperand(product, 0);
     }
-    places[count++] = LLVMGetOperand(product, IGP_QUAD_LEFT);
+    places[count++] = LLVMGetOperand(product, IGP_WARPGROUP_LEFT);
     return count;
 }
 
@@ -100,13 +100,13 @@ static ingot_status no_memory(struct igc_kernel *k) {
 /* ---- finding them ---- */
 static bool find_part(struct igc_kernel *k, LLVMValueRef call, struct part *part) {
     *part = (struct part){.call = call};
-    for (unsigned i = 0; i < IGP_QUAD_LEFT; i++) {
+    for (unsigned i = 0; i < IGP_WARPGROUP_LEFT; i++) {
         if (!igp_find_elements(LLVMGetOperand(call, i), &part->left[2 * i])) {
             return false;
         }
     }
     for (unsigned i = 0; i < 2; i++) {
-        LLVMValueRef word = LLVMGetOperand(call, IGP_QUAD_LEFT + i);
+        LLVMValueRef word = LLVMGetOperand(call, IGP_WARPGROUP_LEFT + i);
         const bool turned = igi_is_call_of(word, IGI_nv_turn);
         struct igp_tile *tile = &part->right[i];
         if (!igp_find_tile(k, turned ? LLVMGetOperand(word, 0) : word, tile) ||
@@ -478,8 +478,8 @@ static bool is_stepped(struct igc_kernel *k, const struct place *left) {
 /* Finds A in threadgroup memory if all of a product is loaded from there, as it has to lie. */
 static bool find_left(struct igc_kernel *k, const struct igv_analysis *flow,
                       const struct part *part, struct place *left) {
-    struct igp_tile tiles[IGP_QUAD_LEFT];
-    for (unsigned i = 0; i < IGP_QUAD_LEFT; i++) {
+    struct igp_tile tiles[IGP_WARPGROUP_LEFT];
+    for (unsigned i = 0; i < IGP_WARPGROUP_LEFT; i++) {
         if (!igp_find_tile(k, LLVMGetOperand(part->call, i), &tiles[i]) ||
             tiles[i].stride != LINE || tiles[i].base != tiles[0].base ||
             tiles[i].transposed != tiles[0].transposed) {
@@ -522,7 +522,7 @@ static ingot_status build_product(struct igc_kernel *k, struct part *const *part
                                   const struct place *left, const struct place *right,
                                   LLVMValueRef place) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context);
-    LLVMValueRef args[IGP_QUAD_FIRST + MAX_TILES * IGP_QUAD_SUMS];
+    LLVMValueRef args[IGP_WARPGROUP_FIRST + MAX_TILES * IGP_WARPGROUP_SUMS];
     const bool half = igi_name_of(place).words & IGI_MMA_F16;
     const struct igi_name name = {.builtin = IGI_nv_wgmma,
                                   .words = (half ? IGI_WGMMA_F16 : IGI_WGMMA_BF16) |
@@ -531,7 +531,7 @@ static ingot_status build_product(struct igc_kernel *k, struct part *const *part
                                                             : IGI_WGMMA_M) |
                                            (right->deep ? 0 : IGI_WGMMA_N),
                                   .numbers = {count}};
-    for (unsigned i = 0; i < IGP_QUAD_LEFT; i++) {
+    for (unsigned i = 0; i < IGP_WARPGROUP_LEFT; i++) {
         args[i] = LLVMGetOperand(place, i);
     }
     if (left->step) {
@@ -543,26 +543,27 @@ static ingot_status build_product(struct igc_kernel *k, struct part *const *part
     args[4] = right->base;
     args[5] = LLVMConstInt(i32, (uint64_t)right->offset, true);
     args[6] = shape_of(k, right);
-    for (unsigned i = 0; i < count * IGP_QUAD_SUMS; i++) {
-        args[IGP_QUAD_FIRST + i] =
-            LLVMGetOperand(parts[i / IGP_QUAD_SUMS]->call, 6 + i % IGP_QUAD_SUMS);
+    for (unsigned i = 0; i < count * IGP_WARPGROUP_SUMS; i++) {
+        args[IGP_WARPGROUP_FIRST + i] =
+            LLVMGetOperand(parts[i / IGP_WARPGROUP_SUMS]->call, 6 + i % IGP_WARPGROUP_SUMS);
     }
     LLVMPositionBuilderBefore(k->builder, place);
-    LLVMValueRef all = igp_call_for_sums(k, name, args, IGP_QUAD_FIRST + count * IGP_QUAD_SUMS,
-                                         count * IGP_QUAD_SUMS);
-    LLVMValueRef sums[MAX_TILES * IGP_QUAD_SUMS];
-    for (unsigned i = 0; i < count * IGP_QUAD_SUMS; i++) {
+    LLVMValueRef all =
+        igp_call_for_sums(k, name, args, IGP_WARPGROUP_FIRST + count * IGP_WARPGROUP_SUMS,
+                          count * IGP_WARPGROUP_SUMS);
+    LLVMValueRef sums[MAX_TILES * IGP_WARPGROUP_SUMS];
+    for (unsigned i = 0; i < count * IGP_WARPGROUP_SUMS; i++) {
         sums[i] = LLVMBuildExtractValue(k->builder, all, i, "");
     }
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef call = parts[i]->call;
         for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
             LLVMValueRef sum = LLVMGetUser(use);
-            igi_replace(sum, sums[i * IGP_QUAD_SUMS + LLVMGetIndices(sum)[0]]);
+            igi_replace(sum, sums[i * IGP_WARPGROUP_SUMS + LLVMGetIndices(sum)[0]]);
         }
         LLVMInstructionEraseFromParent(call);
     }
-    igp_facts(k)->has_quads = true;
+    igp_facts(k)->uses_warpgroup_mma = true;
     return INGOT_OK;
 }
 
@@ -594,7 +595,7 @@ static ingot_status join(struct igc_kernel *k, const struct igv_analysis *flow, 
         sink_all(k, LLVMGetInstructionParent(group->last->call));
         status = build_product(k, parts, group->count, &left, &right, group->last->call);
     }
-    return status ? status : igp_order_quads(k);
+    return status ? status : igp_order_warpgroup_products(k);
 }
 
 enum igc_result igp_join_simdgroups(struct igc_kernel *k) {

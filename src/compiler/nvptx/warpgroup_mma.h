@@ -1,15 +1,15 @@
 /* Between the files of products of four SIMD-groups: see warpgroup_mma.c. */
-#ifndef INGOT_COMPILER_NVPTX_QUADS_H
-#define INGOT_COMPILER_NVPTX_QUADS_H
+#ifndef INGOT_COMPILER_NVPTX_WARPGROUP_MMA_H
+#define INGOT_COMPILER_NVPTX_WARPGROUP_MMA_H
 
 #include "compiler/nvptx/nvptx.h"
 
 enum {
-    IGP_QUAD_LEFT = 4, /* operands of nv.mma.k16.* and nv.wgmma.* that are A */
-    IGP_QUAD_SUMS = 4, /* of a lane, for each tile of B */
-    IGP_QUAD_FIRST =
+    IGP_WARPGROUP_LEFT = 4, /* operands of nv.mma.k16.* and nv.wgmma.* that are A */
+    IGP_WARPGROUP_SUMS = 4, /* of a lane, for each tile of B */
+    IGP_WARPGROUP_FIRST =
         7, /* the first sum of the operands of nv.wgmma.*: A, then the place of B in three */
-    IGP_QUAD_MOST = 256,
+    IGP_WARPGROUP_MOST = 256,
 };
 
 /* A call with any number of operands that gives `sums` floats, at the builder's place. */
@@ -27,6 +27,6 @@ bool igp_may_write(LLVMValueRef instruction);
 bool igp_has_left_in_memory(LLVMValueRef product);
 /* The products that there are get what they wait for, and what waits for them
  * (warpgroup_mma_order.c). */
-ingot_status igp_order_quads(struct igc_kernel *kernel);
+ingot_status igp_order_warpgroup_products(struct igc_kernel *kernel);
 
 #endif

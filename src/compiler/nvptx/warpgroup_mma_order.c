@@ -17,7 +17,7 @@ enum { MAX_RUN = 64, MAX_PHIS = 24, MAX_DEPTH = 8 };
 
 LLVMValueRef igp_call_for_sums(struct igc_kernel *k, struct igi_name name, LLVMValueRef *args,
                                unsigned count, unsigned sums) {
-    LLVMTypeRef types[IGP_QUAD_FIRST + IGP_QUAD_MOST], floats[IGP_QUAD_MOST];
+    LLVMTypeRef types[IGP_WARPGROUP_FIRST + IGP_WARPGROUP_MOST], floats[IGP_WARPGROUP_MOST];
     for (unsigned i = 0; i < count; i++) {
         types[i] = LLVMTypeOf(args[i]);
     }
@@ -61,7 +61,7 @@ static unsigned group_of_sum(const struct run *run, LLVMValueRef value) {
 
 bool igp_may_write(LLVMValueRef in) {
     return LLVMIsAAtomicRMWInst(in) || LLVMIsAAtomicCmpXchgInst(in) || LLVMIsAFenceInst(in) ||
-           (LLVMIsACallInst(in) && !igp_has_no_memory(in) && !igp_is_quad_product(in) &&
+           (LLVMIsACallInst(in) && !igp_has_no_memory(in) && !igp_is_warpgroup_product(in) &&
             !igp_is_copy(in) && !igp_is_wait(in) && igi_family_of(in) != IGI_FAMILY_LOAD_DEVICE &&
             igi_family_of(in) != IGI_FAMILY_LOAD_THREADGROUP);
 }
@@ -82,7 +82,7 @@ static unsigned group_that_reads(const struct run *run, LLVMValueRef to) {
     unsigned group = 0;
     for (unsigned i = 0; i < run->count; i++) {
         LLVMValueRef places[2];
-        unsigned count = igp_quad_places(run->calls[i], places);
+        unsigned count = igp_warpgroup_product_places(run->calls[i], places);
         while (count-- > 0) {
             group = igp_other_objects(to, places[count]) ? group : run->group[i];
         }
@@ -109,7 +109,7 @@ static unsigned groups_before(const struct run *run, LLVMValueRef in) {
     }
     for (int i = 0; i < LLVMGetNumOperands(in) && !LLVMIsAExtractValueInst(in); i++) {
         LLVMValueRef value = LLVMGetOperand(in, (unsigned)i);
-        if (!igp_is_quad_product(in) || i < IGP_QUAD_FIRST || is_kept(value)) {
+        if (!igp_is_warpgroup_product(in) || i < IGP_WARPGROUP_FIRST || is_kept(value)) {
             group = larger(group, group_of_sum(run, value));
         } /* else a sum goes on */
     }
@@ -167,12 +167,12 @@ static void forget_groups(struct run *run, unsigned groups) {
 /* Waits for the first groups. Sums that others want go through the call that waits. */
 static ingot_status build_wait(struct igc_kernel *k, struct run *run, unsigned groups,
                                LLVMValueRef place) {
-    LLVMValueRef sums[IGP_QUAD_MOST];
+    LLVMValueRef sums[IGP_WARPGROUP_MOST];
     unsigned count = 0;
     for (unsigned i = 0; i < run->count && run->group[i] <= groups; i++) {
         igi_each_use(use, run->calls[i]) {
             LLVMValueRef sum = LLVMGetUser(use);
-            if (is_used_outside(run, sum) && count < IGP_QUAD_MOST) {
+            if (is_used_outside(run, sum) && count < IGP_WARPGROUP_MOST) {
                 sums[count++] = sum;
             }
         }
@@ -217,7 +217,7 @@ static bool goes_to_products(LLVMValueRef value, struct seen *seen) {
         LLVMValueRef user = LLVMGetUser(use);
         const bool passes_on = LLVMIsAPHINode(user) || LLVMIsAInsertElementInst(user) ||
                                LLVMIsAExtractElementInst(user);
-        if (!igp_is_quad_product(user) && !(passes_on && goes_to_products(user, seen))) {
+        if (!igp_is_warpgroup_product(user) && !(passes_on && goes_to_products(user, seen))) {
             return false;
         }
     }
@@ -281,14 +281,14 @@ static bool can_delay(const struct run *run, LLVMBasicBlockRef block) {
             return false;
         }
         for (unsigned i = 0; i < run->count; i++) {
-            unsigned count = igp_quad_places(run->calls[i], places);
+            unsigned count = igp_warpgroup_product_places(run->calls[i], places);
             while (to && count-- > 0) {
                 if (!stays_apart(to, places[count], block)) {
                     return false;
                 }
             }
         }
-        if (igp_is_quad_order(in)) {
+        if (igp_is_warpgroup_order(in)) {
             return false; /* some were waited for already */
         }
     }
@@ -369,7 +369,7 @@ static bool is_older(LLVMValueRef value, LLVMBasicBlockRef block, unsigned depth
 /* Does a product have A in registers that may have been written since the one before it? */
 static bool has_new_left(LLVMValueRef product) {
     bool older = true;
-    for (unsigned i = 0; older && !igp_has_left_in_memory(product) && i < IGP_QUAD_LEFT; i++) {
+    for (unsigned i = 0; older && !igp_has_left_in_memory(product) && i < IGP_WARPGROUP_LEFT; i++) {
         older = is_older(LLVMGetOperand(product, i), LLVMGetInstructionParent(product), 0);
     }
     return !older;
@@ -377,7 +377,7 @@ static bool has_new_left(LLVMValueRef product) {
 
 /* Does a product add to sums of the last group, or is it the first? Then it is one of it. */
 static bool goes_on(const struct run *run, LLVMValueRef product) {
-    const unsigned group = group_of_sum(run, LLVMGetOperand(product, IGP_QUAD_FIRST));
+    const unsigned group = group_of_sum(run, LLVMGetOperand(product, IGP_WARPGROUP_FIRST));
     return !run->count || (run->open && group && group == groups_of(run));
 }
 
@@ -413,7 +413,7 @@ static ingot_status order_block(struct igc_kernel *k, LLVMBasicBlockRef block) {
         if (groups) {
             status = build_wait(k, &run, groups, in);
         }
-        if (!status && igp_is_quad_product(in)) {
+        if (!status && igp_is_warpgroup_product(in)) {
             status = add_product(k, &run, in);
         }
         if (status) {
@@ -423,7 +423,7 @@ static ingot_status order_block(struct igc_kernel *k, LLVMBasicBlockRef block) {
     return INGOT_OK;
 }
 
-ingot_status igp_order_quads(struct igc_kernel *k) {
+ingot_status igp_order_warpgroup_products(struct igc_kernel *k) {
     igi_each_block_safe(b, k->function) {
         ingot_status status = order_block(k, b);
         if (status) {

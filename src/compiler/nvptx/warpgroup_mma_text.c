@@ -89,7 +89,7 @@ static void write_product(const struct igp_function *f, struct ig_text *out) {
     const char *name = f->text;
     const char *type = f->name.words & IGI_WGMMA_F16 ? "f16" : "bf16";
     const unsigned tiles = f->name.numbers[0];
-    const unsigned count = tiles * IGP_QUAD_SUMS;
+    const unsigned count = tiles * IGP_WARPGROUP_SUMS;
     const bool registers = f->name.words & IGI_WGMMA_REGISTERS;
     ig_text_puts(out, "define internal {");
     write_list(out, count, "float");

@@ -10,6 +10,8 @@
  *   - prints the module to stderr if $INGOT_DUMP names it (or is "all"),
  *   - stops behind it if it is the one of `ingotc --emit NAME`.
  * The tables: middle/passes.c, cpu/passes.c, nvptx/passes.c. `ingotc --passes` prints them.
+ *
+ * igc_ is the prefix of the compiler as a whole: passes/, middle/, backend/, driver/ and frontend/.
  */
 #ifndef INGOT_COMPILER_PASSES_H
 #define INGOT_COMPILER_PASSES_H
