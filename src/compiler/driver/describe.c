@@ -13,6 +13,7 @@
 
 #include "compiler/driver/driver.h"
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/map.h"
 #include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
 
@@ -30,8 +31,9 @@ struct description {
     LLVMModuleRef module;
     const struct igc_batch *batch;
     struct described *kernels; /* one for each of the batch */
-    LLVMValueRef *functions;   /* a set of functions, as follow_callers and mark_reporters need */
-    size_t function_count, function_limit;
+    struct igi_map known;      /* a set of functions, which `functions` lists */
+    LLVMValueRef *functions;
+    size_t function_count;
 };
 
 static const char cut_passes[] = "always-inline,globaldce,function(sroa,early-cse,simplifycfg,"
@@ -39,12 +41,18 @@ static const char cut_passes[] = "always-inline,globaldce,function(sroa,early-cs
 static const char branch_passes[] = "function(sroa,early-cse,simplifycfg),globaldce";
 
 static bool in_set(const struct description *d, LLVMValueRef function) {
-    for (size_t i = 0; i < d->function_count; i++) {
-        if (d->functions[i] == function) {
-            return true;
-        }
+    return igi_set_has(&d->known, function);
+}
+
+static void empty_set(struct description *d) {
+    igi_map_start(&d->known, d->arena, 0);
+    d->function_count = 0;
+}
+
+static void add_function(struct description *d, LLVMValueRef function) {
+    if (igi_set_add(&d->known, function)) {
+        d->functions[d->function_count++] = function;
     }
-    return false;
 }
 
 /* Adds the functions that use `value`, in instructions or through constants, to the set. */
@@ -53,20 +61,18 @@ static void add_users(struct description *d, LLVMValueRef value) {
         LLVMValueRef user = LLVMGetUser(use);
         if (LLVMIsAInstruction(user)) {
             LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(user));
-            if (d->function_count < d->function_limit && !in_set(d, f)) {
-                d->functions[d->function_count++] = f;
-            }
+            add_function(d, f);
         } else if (LLVMIsAConstantExpr(user)) {
             add_users(d, user);
         }
     }
 }
 
-/* The set of all functions that use `value` themselves or by calls. */
+/* Adds all functions that use `value` themselves or by calls. */
 static void follow_callers(struct description *d, LLVMValueRef value) {
-    d->function_count = 0;
+    size_t first = d->function_count;
     add_users(d, value);
-    for (size_t i = 0; i < d->function_count; i++) {
+    for (size_t i = first; i < d->function_count; i++) {
         add_users(d, d->functions[i]);
     }
 }
@@ -81,6 +87,7 @@ static void add_threadgroup_memory(struct description *d) {
         if (LLVMGetPointerAddressSpace(LLVMTypeOf(g)) != INGOT_SPACE_THREADGROUP) {
             continue;
         }
+        empty_set(d);
         follow_callers(d, g);
         uint64_t size = LLVMABISizeOfType(layout, LLVMGlobalGetValueType(g));
         uint64_t align = LLVMGetAlignment(g);
@@ -135,21 +142,16 @@ static struct described *first_name(const struct description *d, size_t position
 }
 
 static void cut_all(struct description *d) {
-    size_t count = 0;
-    LLVMValueRef *all = d->functions;
+    empty_set(d);
     for (unsigned i = 0; i < IGI_BUILTIN_COUNT; i++) {
         enum igi_builtin builtin = (enum igi_builtin)i;
         bool is_read = igi_facts(builtin)->handled == IGI_HANDLED_READ;
         LLVMValueRef report = is_read ? igi_find(d->module, builtin) : NULL;
         if (report) {
-            d->functions = all + count;
             follow_callers(d, report);
-            d->functions[d->function_count++] = report;
-            count += d->function_count;
+            add_function(d, report);
         }
     }
-    d->functions = all;
-    d->function_count = count;
     LLVMBuilderRef builder = LLVMCreateBuilderInContext(LLVMGetModuleContext(d->module));
     for (size_t i = 0; i < d->batch->count; i++) {
         if (d->kernels[i].function && first_name(d, i) == &d->kernels[i]) {
@@ -214,8 +216,7 @@ static ingot_status describe(struct description *d, struct ig_error *error) {
     igi_each_function(f, d->module) {
         functions++;
     }
-    d->function_limit = functions;
-    d->functions = ig_arena_array(d->arena, 2 * (functions + 1), sizeof *d->functions);
+    d->functions = ig_arena_array(d->arena, functions + 1, sizeof *d->functions);
     if (!d->functions) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu functions", functions);
     }
@@ -228,7 +229,9 @@ static ingot_status describe(struct description *d, struct ig_error *error) {
     if (!status) {
         add_threadgroup_memory(d);
         cut_all(d);
-        status = igc_stage(d->module, NULL, "cut", cut_passes, error);
+        status = d->known.failed
+                     ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu functions", functions)
+                     : igc_stage(d->module, NULL, "cut", cut_passes, error);
     }
     for (size_t i = 0; !status && i < batch->count; i++) {
         reflect(d, i);

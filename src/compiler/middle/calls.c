@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
@@ -26,7 +27,8 @@ struct function {
 struct calls {
     LLVMModuleRef module;
     struct function *functions;
-    size_t count;
+    struct igi_map numbers; /* of functions */
+    unsigned count;
     const struct igc_job *job;
     struct ig_error *error;
 };
@@ -79,17 +81,9 @@ static ingot_status refuse(struct calls *calls, LLVMValueRef instruction, LLVMVa
     return igc_source_refuse_call(calls->job->source, &place, reason, calls->error);
 }
 
-static int compare_functions(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t)((const struct function *)a)->value;
-    uintptr_t y = (uintptr_t)((const struct function *)b)->value;
-    return x < y ? -1 : x > y;
-}
-
 static struct function *find(const struct calls *calls, LLVMValueRef value) {
-    struct function key = {.value = value};
-    return calls->count
-               ? bsearch(&key, calls->functions, calls->count, sizeof key, compare_functions)
-               : NULL;
+    unsigned number = igi_map_get(&calls->numbers, value);
+    return number == IGI_NONE ? NULL : &calls->functions[number];
 }
 
 static bool takes_floats(LLVMValueRef function) {
@@ -203,24 +197,27 @@ static ingot_status visit(struct calls *calls, struct function *function) {
 ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                              struct ig_error *error) {
     struct calls calls = {.module = module, .job = job, .error = error};
+    struct ig_arena arena = {0};
     size_t count = 0;
     igi_each_function(f, module) {
         count += !LLVMIsDeclaration(f);
     }
-    calls.functions = calloc(count + 1, sizeof *calls.functions);
-    if (!calls.functions) {
+    calls.functions = ig_arena_array(&arena, count + 1, sizeof *calls.functions);
+    igi_map_start(&calls.numbers, &arena, count);
+    if (!calls.functions || calls.numbers.failed) {
+        ig_arena_free(&arena);
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the %zu functions of kernel %s",
                        count, job->kernel);
     }
     igi_each_function(f, module) {
         if (!LLVMIsDeclaration(f)) {
-            calls.functions[calls.count++] = (struct function){.value = f};
+            calls.functions[calls.count] = (struct function){.value = f};
+            igi_map_put(&calls.numbers, f, calls.count++);
         }
     }
-    qsort(calls.functions, calls.count, sizeof *calls.functions, compare_functions);
     struct function *start = find(&calls, kernel);
     ingot_status status = start ? visit(&calls, start) : INGOT_OK;
-    free(calls.functions);
+    ig_arena_free(&arena);
     return status;
 }
 
