@@ -17,8 +17,8 @@ static void print_help(FILE *out) {
     }
     fprintf(
         out,
-        "\n`ingot COMMAND --help` says more. FILE is Metal source (.metal) or an .ingot "
-        "archive.\n\n%senvironment:%s\n"
+        "\n`ingot COMMAND --help` says more. FILE is Metal source (.metal), an .ingot archive or "
+        "a .metallib.\n\n%senvironment:%s\n"
         "  INGOT_DEVICE       the device when --device is not given (cpu)\n"
         "  INGOT_CPU          the CPU level to use: x86-64-v3, x86-64-v4, aarch64\n"
         "  INGOT_CACHE_DIR    where compiled kernels are kept (~/.cache/ingot)\n"

@@ -13,13 +13,14 @@ _ingot_folders() {
 }
 _ingot_files() {
     compopt -o filenames
-    COMPREPLY=($(compgen -d -- "$cur") $(compgen -f -X '!*.metal' -- "$cur") $(compgen -f -X '!*.ingot' -- "$cur"))
+    COMPREPLY=($(compgen -d -- "$cur") $(compgen -f -X '!*.metal' -- "$cur") $(compgen -f -X '!*.ingot' -- "$cur")
+        $(compgen -f -X '!*.metallib' -- "$cur"))
     [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$cur"))
 }
 _ingot_file_of_line() { # the first source or archive before the word at hand
     local word
     for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
-        case "$word" in *.metal | *.ingot) printf '%s' "$word" && return ;; esac
+        case "$word" in *.metal | *.ingot | *.metallib) printf '%s' "$word" && return ;; esac
     done
 }
 _ingot_kernels() {

@@ -5,7 +5,7 @@ from command_docs.helptext import Command, Option, Programs
 
 HEAD = r"""# fish completion for ingot and ingotc; written by tools/command-docs from their --help.
 function __ingot_kernels
-    set -l files (commandline -opc | string match -r '.*\.(?:metal|ingot)$')
+    set -l files (commandline -opc | string match -r '.*\.(?:metal|ingot|metallib)$')
     test (count $files) -gt 0; and ingot inspect $files[1] --names 2>/dev/null
 end
 function __ingot_operations

@@ -5,7 +5,7 @@ from command_docs.helptext import Command, Option, Programs
 
 HEAD = r"""# zsh completion for ingot and ingotc; written by tools/command-docs from their --help.
 _ingot_kernels() {
-    local -a files=(${(M)words:#*.(metal|ingot)})
+    local -a files=(${(M)words:#*.(metal|ingot|metallib)})
     (( $#files )) && compadd -- ${(f)"$(ingot inspect $files[1] --names 2>/dev/null)"}
 }
 _ingot_operations() {
@@ -14,7 +14,7 @@ _ingot_operations() {
 }
 """
 ACTIONS = {"file": "_files", "folder": "_files -/", "kernel": "_ingot_kernels", "any": " "}
-SOURCES = '_files -g "*.(metal|ingot)"'
+SOURCES = '_files -g "*.(metal|ingot|metallib)"'
 REST = {"kernel": [f"'1:file:{SOURCES}'", "'2:kernel:_ingot_kernels'", "'*:argument:_files'"],
         "file": [f"'*:file:{SOURCES}'"], "operation": ["'*:operation:_ingot_operations'"], "none": []}
 
