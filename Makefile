@@ -119,7 +119,7 @@ format: setup
 
 lint: build
 	tools/format --check
-	tools/check-layers
+	tools/check-layers --build $(BUILD)
 	tools/language-tables --check
 	tools/ops-table --check $(BUILD)
 	tools/pass-tables --check $(BUILD)

@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "compiler/analysis/analysis.h"
+#include "compiler/cpu/lower/lower.h"
 #include "compiler/cpu/vectorise/emit.h"
 #include "prepare_harness.h"
 
@@ -39,7 +40,8 @@ static const struct igv_target analysis_target = {
     .lanes = 16,
     .chunks = 2,
     .bit_masks = true,
-    .is_x86 = true};
+    .is_x86 = true,
+    .lowerings = &igl_lowerings};
 
 static inline void analysed_free(struct analysed *a) {
     ig_arena_free(&a->arena);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/cpu/lower/lower.h"
 
 #define X86_64  "x86_64-unknown-linux-gnu"
 #define AARCH64 "aarch64-unknown-linux-gnu"
@@ -10,6 +11,7 @@ static const struct igv_target x86_64_v4 = {.common = {.name = "x86-64-v4",
                                                        .processor = {X86_64, "x86-64-v4", ""},
                                                        .backend = &igv_backend},
                                             .is_x86 = true,
+                                            .lowerings = &igl_lowerings,
                                             .lanes = 16,
                                             .chunks = 2,
                                             .bit_masks = true};
@@ -21,6 +23,7 @@ static const struct igv_target x86_64_v4_half_width = {
                .processor = {X86_64, "x86-64-v4", ""},
                .backend = &igv_backend},
     .is_x86 = true,
+    .lowerings = &igl_lowerings,
     .lanes = 8,
     .chunks = 4,
     .bit_masks = true};
@@ -31,6 +34,7 @@ static const struct igv_target x86_64_v3 = {
                .processor = {X86_64, "x86-64-v3", "+fast-gather"},
                .backend = &igv_backend},
     .is_x86 = true,
+    .lowerings = &igl_lowerings,
     .lanes = 8,
     .chunks = 4};
 
@@ -41,6 +45,7 @@ static const struct igv_target aarch64 = {
                .processor = {AARCH64, "generic", "+v8.2a,+fullfp16"},
                .backend = &igv_backend},
     .is_aarch64 = true,
+    .lowerings = &igl_lowerings,
     .lanes = 8,
     .chunks = 4};
 

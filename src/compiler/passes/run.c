@@ -163,7 +163,7 @@ static void print_table(const struct igc_pass *table, unsigned depth, FILE *out)
     for (const struct igc_pass *pass = table; pass && pass->name; pass++) {
         const char *kind = pass->inner ? "table" : pass->llvm ? "LLVM" : pass->run ? "own" : "mark";
         bool sometimes = pass->when || pass->if_changed;
-        fprintf(out, "%*s%-*s %-5s %-9s %s\n", (int)(2 * depth), "", 22 - (int)(2 * depth),
+        fprintf(out, "%*s%-*s %-5s %-9s %s\n", (int)(2 * depth), "", 26 - (int)(2 * depth),
                 pass->name, kind, sometimes ? "sometimes" : "", pass->about);
         print_table(pass->inner, depth + 1, out);
     }

@@ -316,7 +316,7 @@ static void lower_store(struct igv_emit *emit, LLVMValueRef instruction) {
     igl_compiler_fence(emit);
 }
 
-void igv_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction) {
+void igl_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction) {
     switch (LLVMGetInstructionOpcode(instruction)) {
     case LLVMAtomicRMW:
         lower_modify(emit, instruction);

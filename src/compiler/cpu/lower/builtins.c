@@ -112,6 +112,13 @@ enum {
     CHECK_##handled(id)
 #include "compiler/ir/builtins.def"
 
-const struct igv_lowering *igv_lowering_of(enum igi_builtin builtin) {
+static const struct igv_lowering *lowering_of(enum igi_builtin builtin) {
     return lowerings[builtin].lower ? &lowerings[builtin] : NULL;
 }
+
+const struct igv_lowerings igl_lowerings = {
+    .of = lowering_of,
+    .atomic = igl_lower_atomic,
+    .most_registers = igl_most_registers,
+    .permute_registers = igl_permute_registers,
+};

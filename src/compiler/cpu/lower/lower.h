@@ -9,6 +9,9 @@
 
 #define IGL_WIDTH INGOT_SIMD_WIDTH
 
+/* builtins.c: what the vectoriser leaves to this folder (emit.h). */
+extern const struct igv_lowerings igl_lowerings;
+
 /* One value of all lanes, chunk by chunk. */
 struct igl_chunks {
     LLVMValueRef chunk[IGL_WIDTH];
@@ -103,5 +106,11 @@ igl_lower_fn igl_reduce_umin, igl_reduce_umax, igl_reduce_and, igl_reduce_or, ig
 igl_lower_fn igl_inclusive_sum, igl_exclusive_sum, igl_inclusive_product, igl_exclusive_product;
 igl_lower_fn igl_matrix_multiply, igl_matrix_load, igl_matrix_store;
 igl_lower_fn igl_log;
+
+/* ---- what igl_lowerings has beside the table ---------------------------------------------- */
+void igl_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction); /* atomics.c */
+unsigned igl_most_registers(struct igv_emit *emit);                     /* shuffles.c */
+LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *registers,
+                                   unsigned count, LLVMValueRef index);
 
 #endif

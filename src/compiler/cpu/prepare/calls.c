@@ -4,7 +4,6 @@
  */
 #include "compiler/cpu/prepare/prepare.h"
 
-#include "compiler/cpu/vectorise/emit.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/middle/middle.h"
 
@@ -106,7 +105,8 @@ static ingot_status check_call(struct igc_kernel *kernel, LLVMValueRef call) {
                        "kernel %s calls %s, which is recursive or could not be inlined", called,
                        name);
     }
-    if (!igi_is_intrinsic(call) && !igv_lowering_of(igi_builtin_of(call))) {
+    const enum igi_handled handled = igi_facts_of(call)->handled;
+    if (!igi_is_intrinsic(call) && handled != IGI_HANDLED_BOTH && handled != IGI_HANDLED_CPU) {
         return igc_fail_undefined(name, kernel->error);
     }
     return INGOT_OK;

@@ -3,7 +3,6 @@
 #ifndef INGOT_COMPILER_PREPARE_H
 #define INGOT_COMPILER_PREPARE_H
 
-#include "compiler/cpu/vectorise/vectorise.h"
 #include "compiler/ir/edit.h"
 #include "compiler/passes/passes.h"
 

@@ -94,22 +94,26 @@ struct igv_lowering {
                             unsigned *align_log2);
 };
 
-const struct igv_lowering *igv_lowering_of(enum igi_builtin builtin); /* NULL: there is none */
+/* What the vectoriser leaves to cpu/lower/, which stands on it: a target has these. */
+struct igv_lowerings {
+    const struct igv_lowering *(*of)(enum igi_builtin builtin); /* NULL: there is none */
+    /* atomicrmw, cmpxchg, atomic load and store, fence. A cmpxchg is not defined itself (it is a
+     * struct): its extractvalue users are, so emission skips those. */
+    void (*atomic)(struct igv_emit *emit, LLVMValueRef instruction);
+    /* Each lane's pick of `count` vectors side by side, of 32-bit elements: an element of
+     * <lanes x i32> chooses by its low bits. `count` is a power of two up to the most that the
+     * target does by registers, which is 0 where it has none. */
+    unsigned (*most_registers)(struct igv_emit *emit);
+    LLVMValueRef (*permute_registers)(struct igv_emit *emit, const LLVMValueRef *registers,
+                                      unsigned count, LLVMValueRef index);
+};
+static inline const struct igv_lowerings *igv_lowerings(const struct igv_request *request) {
+    return request->target->lowerings;
+}
 
 /* The shapes of a kernel's values, with the built-ins as the table says. */
 ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *request,
                          struct igv_analysis *analysis, struct ig_error *error);
-
-/* compiler/cpu/lower/atomics.c: atomicrmw, cmpxchg, atomic load and store, fence. A cmpxchg is not
- * defined itself (it is a struct): its extractvalue users are, so emission skips those. */
-void igv_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction);
-
-/* compiler/cpu/lower/shuffles.c: each lane's pick of `count` vectors side by side, of 32-bit
- * elements: an element of <lanes x i32> chooses by its low bits. `count` is a power of two up to
- * the most that the target does by registers, which is 0 where it has none. */
-unsigned igl_most_registers(struct igv_emit *emit);
-LLVMValueRef igl_permute_registers(struct igv_emit *emit, const LLVMValueRef *registers,
-                                   unsigned count, LLVMValueRef index);
 
 /* bounds.c: __ingot_in_bounds(condition, wanted), which the driver puts around the conditions of
  * leading bounds checks. It is the condition itself, unless the version may decline: then it

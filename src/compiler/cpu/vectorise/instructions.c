@@ -356,7 +356,7 @@ static void emit_call(struct igv_emit *emit, LLVMValueRef call) {
         return;
     }
     const enum igi_builtin builtin = igi_builtin_of(call);
-    const struct igv_lowering *lowering = igv_lowering_of(builtin);
+    const struct igv_lowering *lowering = igv_lowerings(emit->request)->of(builtin);
     if (!lowering) {
         ig_fail(emit->error, INGOT_COMPILE_ERROR, "call of \"%s\", which is not defined",
                 igi_callee_text(call));
@@ -402,14 +402,14 @@ void igv_emit_instruction(struct igv_emit *emit, LLVMValueRef instruction) {
         return;
     case LLVMLoad:
         if (is_atomic(instruction)) {
-            igv_lower_atomic(emit, instruction);
+            igv_lowerings(emit->request)->atomic(emit, instruction);
         } else {
             igv_emit_load(emit, instruction);
         }
         return;
     case LLVMStore:
         if (is_atomic(instruction)) {
-            igv_lower_atomic(emit, instruction);
+            igv_lowerings(emit->request)->atomic(emit, instruction);
         } else {
             igv_emit_store(emit, instruction);
         }
@@ -417,7 +417,7 @@ void igv_emit_instruction(struct igv_emit *emit, LLVMValueRef instruction) {
     case LLVMAtomicRMW:
     case LLVMAtomicCmpXchg:
     case LLVMFence:
-        igv_lower_atomic(emit, instruction);
+        igv_lowerings(emit->request)->atomic(emit, instruction);
         return;
     case LLVMGetElementPtr:
         emit_gep(emit, instruction, shape);

@@ -65,7 +65,7 @@ static bool is_table_type(LLVMTypeRef type) {
 static bool find_table(struct igv_emit *emit, LLVMValueRef load, struct table *table) {
     LLVMValueRef pointer = LLVMGetOperand(load, 0);
     LLVMTypeRef type = igv_mapped_type(emit, LLVMTypeOf(load));
-    unsigned most = igl_most_registers(emit) * emit->lanes;
+    unsigned most = igv_lowerings(emit->request)->most_registers(emit) * emit->lanes;
     if (!most || !is_table_type(type) || LLVMGetVolatile(load) ||
         igv_exact_shape(emit, pointer, NULL) != IGV_V_VARYING) {
         return false;
@@ -154,7 +154,8 @@ static void pick(struct igv_emit *emit, LLVMValueRef load, const struct table *t
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef which = LLVMBuildIntCast2(b, igv_vector(emit, index, chunk),
                                                igv_vector_type(emit, emit->i32), 0, "");
-        LLVMValueRef picked = igl_permute_registers(emit, registers, count, which);
+        LLVMValueRef picked =
+            igv_lowerings(emit->request)->permute_registers(emit, registers, count, which);
         if (bits < 32) {
             LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, bits);
             picked = LLVMBuildTrunc(b, picked, igv_vector_type(emit, narrow), "");

@@ -170,7 +170,7 @@ static struct igv_call_shape call_shape(const void *context, LLVMValueRef call) 
         [IGI_RESULT_OPERAND] = IGV_CALL_VARYING,   [IGI_RESULT_VARYING] = IGV_CALL_VARYING,
     };
     const enum igi_builtin builtin = igi_builtin_of(call);
-    const struct igv_lowering *lowering = igv_lowering_of(builtin);
+    const struct igv_lowering *lowering = igv_lowerings(context)->of(builtin);
     struct igv_call_shape result = {rules[igi_facts(builtin)->result], 0, 0};
     if (lowering && lowering->shape) {
         enum igv_shape shape = lowering->shape(context, call, &result.stride, &result.align_log2);

@@ -25,6 +25,7 @@ struct igv_target {
     bool bit_masks;  /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
     bool is_x86;     /* masked accesses have instructions, half only conversions */
     bool is_aarch64; /* it picks lanes of up to four registers by tbl */
+    const struct igv_lowerings *lowerings; /* of built-ins and atomics: cpu/lower/ (emit.h) */
 };
 
 struct igv_request {
