@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-#include "compiler/cpu/vectorise/emit.h"
+#include "compiler/cpu/lower/lower.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/nvptx/nvptx.h"
 
@@ -180,7 +180,7 @@ static void test_back_ends(void) {
         bool cpu = both || facts->handled == IGI_HANDLED_CPU;
         bool nvptx = both || facts->handled == IGI_HANDLED_NVPTX;
         bool shaped = facts->result == IGI_RESULT_THREAD || facts->result == IGI_RESULT_LANE;
-        const struct igv_lowering *lowering = igv_lowering_of(builtin);
+        const struct igv_lowering *lowering = igl_lowerings.of(builtin);
         if (cpu != (lowering != NULL) || nvptx != igp_defines(builtin)) {
             fprintf(stderr, "%s: the CPU %s it, NVPTX %s it\n", facts->name,
                     lowering ? "has" : "lacks", igp_defines(builtin) ? "has" : "lacks");
@@ -189,7 +189,7 @@ static void test_back_ends(void) {
         CHECK(nvptx == igp_defines(builtin));
         CHECK(!cpu || !shaped || lowering->shape);
     }
-    CHECK(!igv_lowering_of(IGI_NO_BUILTIN) && !igp_defines(IGI_NO_BUILTIN));
+    CHECK(!igl_lowerings.of(IGI_NO_BUILTIN) && !igp_defines(IGI_NO_BUILTIN));
 }
 
 /* LLVM knows every row, each by a number of its own. */
