@@ -125,6 +125,7 @@ lint: build
 	tools/pass-tables --check $(BUILD)
 	tools/command-docs tables $(BUILD)/bin --check
 	tools/check-docs
+	tools/count --check
 	@if [ -x $(BUILD)/venv/bin/ruff ]; then $(BUILD)/venv/bin/ruff check --no-cache .; \
 	    else echo "the Python sources were not checked: make venv brings ruff"; fi
 	@if [ -x $(BUILD)/venv/bin/check-jsonschema ]; then tools/check-project $(BUILD)/venv; \

@@ -156,7 +156,7 @@ format() {
 
 layers() {
     tools/check-layers && tools/check-layers --self-test && tools/language-tables --check && tools/ops-table --check &&
-        tools/pass-tables --check &&
+        tools/pass-tables --check && tools/count --check &&
         tools/command-docs tables build/bin --check && tools/check-docs && tools/check-docs --self-test
 }
 
