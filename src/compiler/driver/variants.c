@@ -160,7 +160,15 @@ static ingot_status read_targets(struct list *l, char *word, size_t length) {
     word[length - 1] = 0;
     const struct igc_backend *backend = find_backend(word);
     if (!backend && !igc_target_find(word)) {
-        return bad(l, "no \"cpu\", \"cuda\" or code level:", word);
+        struct ig_text what = {0};
+        ig_text_puts(&what, "no ");
+        for (size_t b = 0; igc_backends[b]; b++) {
+            ig_text_printf(&what, "%s\"%s\"", b ? ", " : "", igc_backends[b]->name);
+        }
+        ig_text_puts(&what, " or code level:");
+        ingot_status status = bad(l, ig_text_string(&what), word);
+        ig_text_free(&what);
+        return status;
     }
     for (size_t i = 0; i < l->command->target_count; i++) {
         const struct igc_target *target = l->command->targets[i];
