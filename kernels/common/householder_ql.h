@@ -8,13 +8,13 @@ using namespace metal;
 
 // Vectors of ld floats each: diagonal and subdiagonal of the tridiagonal matrix; of the reflections
 // 1 - tau v v'; and w and p of the column that is being reduced.
-struct eigh_vectors {
+struct ql_vectors {
     device float *d, *e, *tau, *w, *p;
 };
 
 // Finishes w of the column before, brings row k up to date, and makes its reflection, which takes
 // the place of the row (v, with zeros up to the diagonal).
-inline void reduce_column(eigh_vectors own, device float *a, uint n, uint ld, uint k, uint lane) {
+inline void reduce_column(ql_vectors own, device float *a, uint n, uint ld, uint k, uint lane) {
     device float *row = a + ulong(k) * ld;
     if (k > 0) {
         device const float *v = row - ld;
@@ -70,7 +70,7 @@ inline void reduce_column(eigh_vectors own, device float *a, uint n, uint ld, ui
 
 // Rows first to first + 3, all below row k: the update of the column before k, and the product
 // with k's reflection.
-inline void update_rows(eigh_vectors own, device float *a, uint n, uint ld, uint k, uint first,
+inline void update_rows(ql_vectors own, device float *a, uint n, uint ld, uint k, uint first,
                         uint lane) {
     device const float *v = a + ulong(k) * ld;
     device float *row0 = a + ulong(first) * ld, *row1 = a + ulong(min(first + 1, n - 1)) * ld,
@@ -116,7 +116,7 @@ inline void update_rows(eigh_vectors own, device float *a, uint n, uint ld, uint
 
 // Rows first to first + 3 of Q' = ... H1 H0: unit vectors to which the reflections are applied,
 // the last first. Q' lies in tiles of 32 columns: [tile][row][32].
-inline void form_rows(eigh_vectors own, device const float *reflections, device float *q, uint n,
+inline void form_rows(ql_vectors own, device const float *reflections, device float *q, uint n,
                       uint ld, uint tile, uint first, uint lane) {
     uint tiles = ld / 32;
     device float *to = q + first * 32 + lane;
@@ -267,7 +267,7 @@ inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint hi
 
 // All eigenvalues of a matrix that one SIMD-group keeps to itself.
 template <uint C, bool vectors, bool quick>
-inline void ql_matrix(eigh_vectors own, device float *q, uint n, uint tile) {
+inline void ql_matrix(ql_vectors own, device float *q, uint n, uint tile) {
     uint low = 0, total = 0;
     while (low + 1 < n) {
         uint high = block_end(own.d, own.e, n, low);
@@ -284,8 +284,8 @@ inline void ql_matrix(eigh_vectors own, device float *q, uint n, uint tile) {
 // Eigenvalues (own.d) and, as the rows of Q', eigenvectors of the symmetric matrix a, by one
 // SIMD-group. C tiles; rows of 32 C floats; tiles of 32 C rows and one more.
 template <uint C, bool quick = false>
-inline void eigh_alone(eigh_vectors own, device float *a, device float *q, uint n, bool vectors,
-                       uint lane) {
+inline void ql_alone(ql_vectors own, device float *a, device float *q, uint n, bool vectors,
+                     uint lane) {
     constexpr uint ld = 32 * C, tile = ld * 32 + 32;
     for (uint k = 0; k < n; k++) {
         reduce_column(own, a, n, ld, k, lane);

@@ -12,7 +12,7 @@
 #include "eigh/eigh_args.h"
 
 // Scratch memory of one matrix, `state`: its eigh_state, then its vectors.
-inline eigh_vectors vectors_of(device float *state, constant eigh_args &args, uint matrix) {
+inline ql_vectors vectors_of(device float *state, constant eigh_args &args, uint matrix) {
     device float *at = state + ulong(matrix) * (8 + 5 * ulong(args.ld)) + 8;
     return {at, at + args.ld, at + 2 * args.ld, at + 3 * args.ld, at + 4 * args.ld};
 }
@@ -107,7 +107,7 @@ eigh_reduce(device float *state [[buffer(0)]], device float *work [[buffer(1)]],
             constant eigh_args &args [[buffer(2)]], uint matrix [[threadgroup_position_in_grid]],
             uint simd [[simdgroup_index_in_threadgroup]], uint simds [[simdgroups_per_threadgroup]],
             uint lane [[thread_index_in_simdgroup]]) {
-    eigh_vectors own = vectors_of(state, args, matrix);
+    ql_vectors own = vectors_of(state, args, matrix);
     device float *a = matrix_of(work, args, matrix);
     for (uint k = 0; k < args.n; k++) {
         if (simd == 0) {
@@ -144,7 +144,7 @@ kernel void eigh_ql(device float *state [[buffer(0)]], device float2 *turns [[bu
                     uint lane [[thread_index_in_simdgroup]]) {
     uint n = args.n;
     device eigh_state *status = state_of(state, args, matrix);
-    eigh_vectors own = vectors_of(state, args, matrix);
+    ql_vectors own = vectors_of(state, args, matrix);
     turns += ulong(matrix) * args.rotations;
     sweeps += ulong(matrix) * args.sweeps;
     uint low = status->next, total = status->total, used = 0, recorded = 0;
@@ -224,7 +224,7 @@ kernel void eigh_order(device float *state [[buffer(0)]], device float *values [
                        uint lane [[thread_index_in_simdgroup]]) {
     uint n = args.n, j = group.x * 32 + lane;
     device const eigh_state *status = state_of(state, args, group.y);
-    eigh_vectors own = vectors_of(state, args, group.y);
+    ql_vectors own = vectors_of(state, args, group.y);
     float x = j < n ? own.d[j] : 0;
     uint rank = 0;
     for (uint i = 0; i < n; i++) {
@@ -274,7 +274,7 @@ eigh_small(device const float *in [[buffer(0)]], device float *values [[buffer(1
     }
     uint n = args.n;
     device float *base = scratch + matrix * (vector_floats + ld * ld + C * tile);
-    eigh_vectors own = {base, base + ld, base + 2 * ld, base + 3 * ld, base + 4 * ld};
+    ql_vectors own = {base, base + ld, base + 2 * ld, base + 3 * ld, base + 4 * ld};
     device float *a = base + vector_floats, *q = a + ld * ld;
     in += matrix * n * n;
     values += matrix * n;
@@ -299,7 +299,7 @@ eigh_small(device const float *in [[buffer(0)]], device float *values [[buffer(1
     }
     simdgroup_barrier(mem_flags::mem_device);
     if (!odd) {
-        eigh_alone<C, quick>(own, a, q, n, args.vectors, lane);
+        ql_alone<C, quick>(own, a, q, n, args.vectors, lane);
     }
     simdgroup_barrier(mem_flags::mem_device);
     for (uint j = lane; j < n; j += 32) {

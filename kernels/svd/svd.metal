@@ -225,14 +225,14 @@ inline void svd_after_gram(device const float *in, device float *u, device float
     constexpr uint ld = 32 * E, tile = ld * 32 + 32;
     uint count = args.count, chunks = C > 0 ? C : args.padded / 32, row = D > 0 ? D * 32 : args.row;
     device float *vectors = scratch + count * chunks * 32, *gram = vectors + 5 * ld, *q = gram + ld * ld;
-    eigh_vectors own = {vectors, vectors + ld, vectors + 2 * ld, vectors + 3 * ld, vectors + 4 * ld};
+    ql_vectors own = {vectors, vectors + ld, vectors + 2 * ld, vectors + 3 * ld, vectors + 4 * ld};
     svd_problem<device float *> problem = {q + E * tile, shared, row, chunks, row / 32, 1, false};
     svd_load(problem, in, scratch, chunks * 32, args, lane);
     svd_columns<false, device float *> columns = {scratch, scratch, count, 0, chunks * 32, chunks, chunks};
     svd_squares<C>(columns, shared, lane);
     if (svd_columns_alike(shared->squares, count, lane) && !problem.odd) {
         svd_gram<C, ld>(scratch, chunks, gram, count, lane);
-        eigh_alone<E>(own, gram, q, count, true, lane);
+        ql_alone<E>(own, gram, q, count, true, lane);
         svd_multiply<C>(problem, scratch, q, tile, count, lane);
     } else {
         for (uint i = 0; i < count; i++) {

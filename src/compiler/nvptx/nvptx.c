@@ -143,7 +143,7 @@ static ingot_status write_text(const struct igc_kernel *k, struct ig_text *text)
  * generic here, and LLVM cannot change the address space of a type in place. Every value with such
  * a pointer would have to be built anew, with its uses, its metadata and the order of its block; in
  * the text it is a word less (respace.c). The library is text for its own sake: its functions are
- * LLVM IR that people read. It takes about a hundredth of a kernel's time. */
+ * LLVM IR that people read. */
 enum igc_result igp_retarget(struct igc_kernel *k) {
     struct ig_text text = {0};
     if (write_text(k, &text)) {
