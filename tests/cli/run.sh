@@ -234,8 +234,8 @@ check "without the macro" 1 VALUE -- "$ingot" check define.metal
 check "with the macro" 0 "1 passed" -- "$ingot" check define.metal -D VALUE=7
 printf 'vertex float4 corner(uint i [[vertex_id]]) { return float4(i); }\n' >vertex.metal
 check "no kernels" 0 "no compute kernels" "0 passed, 0 failed" -- "$ingot" check vertex.metal
-check "neither source nor archive" 1 "neither Metal source nor" -- "$ingot" check "$ingot"
-check "the same for inspect" 1 "neither Metal source nor" -- "$ingot" inspect "$ingot"
+check "neither source nor archive" 1 "neither Metal source, nor a compiled library, nor" -- "$ingot" check "$ingot"
+check "the same for inspect" 1 "neither Metal source, nor a compiled library, nor" -- "$ingot" inspect "$ingot"
 check "no compiler" 1 "INGOTC" -- env INGOTC=/nowhere/ingotc "$ingot" check good.metal
 
 # ---- run -------------------------------------------------------------------------------
