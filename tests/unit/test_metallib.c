@@ -92,7 +92,7 @@ static void cut_and_alter(const struct ig_text *good) {
 /* Libraries inside another file, and bytes that only look like one. */
 static void find_inside(const struct ig_text *good) {
     struct ig_text image = {0};
-    ig_text_append(&image, "\xcf\xfa\xed\xfe and MTLB, which is none", 31);
+    ig_text_puts(&image, "\xcf\xfa\xed\xfe and MTLB, which is none");
     const size_t one = image.size;
     ig_text_append(&image, good->data, good->size);
     ig_text_puts(&image, "between");
