@@ -64,7 +64,7 @@ function(ingot_kernel_archive archive name source variants)
   endif()
   add_custom_command(OUTPUT ${made}
     COMMAND ${CMAKE_COMMAND} -E env INGOT_PRELUDE=${PROJECT_SOURCE_DIR}/prelude
-      ${compiler} ${source} -o ${made} --name ${name}.metal
+      ${compiler} ${source} -o ${made} --name ${name}.metal --root ${PROJECT_SOURCE_DIR}
       --include ${PROJECT_SOURCE_DIR}/kernels --include ${folder} ${options}
     DEPENDS ${source} ${variants} ${headers} ${INGOT_PRELUDE_FILES} ${compiler_target} ${INGOT_KERNEL_COMPILER}
     ${depfile}

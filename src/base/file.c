@@ -12,9 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static ingot_status read_all(int fd, const char *path, size_t limit, char **bytes, size_t *size,
-                             struct ig_error *error) {
+ingot_status ig_file_open(const char *path, int *fd, struct ig_error *error) {
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return *fd >= 0 ? INGOT_OK
+                    : ig_fail(error, errno == ENOENT ? INGOT_NOT_FOUND : INGOT_IO_ERROR,
+                              "cannot open %s: %s", path, strerror(errno));
+}
+
+ingot_status ig_file_read_open(int fd, const char *path, size_t limit, char **bytes, size_t *size,
+                               struct ig_error *error) {
     struct stat info;
+    limit = limit ? limit : (size_t)1 << 30;
     if (fstat(fd, &info)) {
         return ig_fail(error, INGOT_IO_ERROR, "cannot examine %s: %s", path, strerror(errno));
     }
@@ -54,13 +62,12 @@ static ingot_status read_all(int fd, const char *path, size_t limit, char **byte
 
 ingot_status ig_file_read(const char *path, size_t limit, char **bytes, size_t *size,
                           struct ig_error *error) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return ig_fail(error, errno == ENOENT ? INGOT_NOT_FOUND : INGOT_IO_ERROR,
-                       "cannot open %s: %s", path, strerror(errno));
+    int fd;
+    ingot_status status = ig_file_open(path, &fd, error);
+    if (!status) {
+        status = ig_file_read_open(fd, path, limit, bytes, size, error);
+        close(fd);
     }
-    ingot_status status = read_all(fd, path, limit ? limit : (size_t)1 << 30, bytes, size, error);
-    close(fd);
     return status;
 }
 

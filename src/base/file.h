@@ -8,6 +8,11 @@
  * than `limit` bytes (0 = 1 GiB). */
 ingot_status ig_file_read(const char *path, size_t limit, char **bytes, size_t *size,
                           struct ig_error *error);
+/* The same in two steps, for who looks at the file in between: a descriptor, then the whole
+ * file from where it stands. */
+ingot_status ig_file_open(const char *path, int *fd, struct ig_error *error);
+ingot_status ig_file_read_open(int fd, const char *path, size_t limit, char **bytes, size_t *size,
+                               struct ig_error *error);
 /* All of it, in as many calls as it takes; 0 or the errno of the one that failed. */
 int ig_write_all(int fd, const void *bytes, size_t size);
 /* Writes to a temporary name in the same folder, then renames. Either the old or the new

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-    MAGIC_BYTES = 4,
+    MAGIC_BYTES = IG_METALLIB_START,
     HEADER_BYTES = 88,
     TAG_BYTES = 6,       /* four letters and a length */
     SMALLEST_ENTRY = 8,  /* its size and ENDT */
@@ -39,8 +39,33 @@ static uint64_t get_u64(const uint8_t *p) {
     return get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
 }
 
+static bool begins_with(const void *bytes, size_t size, const char magics[][MAGIC_BYTES + 1],
+                        size_t count) {
+    for (size_t i = 0; size >= MAGIC_BYTES && i < count; i++) {
+        if (!memcmp(bytes, magics[i], MAGIC_BYTES)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool ig_metallib_is(const void *bytes, size_t size) {
     return size >= MAGIC_BYTES && !memcmp(bytes, magic, MAGIC_BYTES);
+}
+
+bool ig_metallib_is_image(const void *bytes, size_t size) {
+    static const char images[][MAGIC_BYTES + 1] = {
+        "\xcf\xfa\xed\xfe", /* Mach-O of 64 bits */
+        "\xca\xfe\xba\xbe", /* fat binary */
+        "\xca\xfe\xba\xbf", /* fat binary with offsets of 64 bits */
+        "\xcb\xfe\xba\xbe", /* fat binary of Metal libraries */
+    };
+    return begins_with(bytes, size, images, sizeof images / sizeof *images);
+}
+
+bool ig_metallib_is_bitcode(const void *bytes, size_t size) {
+    static const char modules[][MAGIC_BYTES + 1] = {"\xde\xc0\x17\x0b", "BC\xc0\xde"};
+    return begins_with(bytes, size, modules, sizeof modules / sizeof *modules);
 }
 
 static ingot_status read_section(struct reader *r, const char *name, unsigned at,

@@ -46,8 +46,13 @@ struct ig_metallib {
     struct ig_metallib_function *functions; /* in the file's order; the arena's */
 };
 
-/* Does a file begin like a library? */
+/* What the first bytes of a file say that it is; these alone know the magic numbers.
+ * IG_METALLIB_START bytes are enough. A library; a file that may hold libraries (a Mach-O image of
+ * 64 bits, a fat binary); a module of LLVM bitcode, with or without its wrapper. */
+enum { IG_METALLIB_START = 4 };
 bool ig_metallib_is(const void *bytes, size_t size);
+bool ig_metallib_is_image(const void *bytes, size_t size);
+bool ig_metallib_is_bitcode(const void *bytes, size_t size);
 /* The first library at or after *at in any file (a Mach-O image, a fat binary): true with its place
  * and size. `bytes` that only look like one are passed over. */
 bool ig_metallib_find(const void *bytes, size_t size, size_t *at, size_t *length);

@@ -427,22 +427,14 @@ static const char *wrong_output(const struct pack *pack) {
     return NULL;
 }
 
-static bool add_usual_targets(struct cli_list *targets) {
-#if defined(__aarch64__)
-    return cli_list_add(targets, "aarch64");
-#else
-    return cli_list_add(targets, "x86-64-v3") && cli_list_add(targets, "x86-64-v4");
-#endif
-}
-
 static int run(const struct cli_command *command, int argc, char **argv) {
     struct pack pack = {0};
     const struct cli_option options[] = {
         {"output", 'o', CLI_STRING, "LIB.ingot", "the archive to write", &pack.output},
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &pack.kernels},
         {"target", 0, CLI_LIST, "LEVEL",
-         "x86-64-v3, x86-64-v4, aarch64 (all of this kind of CPU), sm_80, sm_90, sm_90a, "
-         "sm_90.cubin; may be repeated",
+         "x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90, sm_90a, sm_90.cubin, or cpu-levels (the "
+         "levels of this kind of CPU); may be repeated",
          &pack.targets},
         {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value",
          &pack.constants},
@@ -462,7 +454,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
             status = cli_usage_error(command, "expected -o LIB.ingot");
         } else if (wrong_output(&pack)) {
             status = cli_usage_error(command, "-o %s %s", pack.output, wrong_output(&pack));
-        } else if (!pack.targets.count && !add_usual_targets(&pack.targets)) {
+        } else if (!pack.targets.count && !cli_list_add(&pack.targets, "cpu-levels")) {
             status = CLI_FAILED;
         } else {
             pack.request = (struct cli_compile_request){.options = &pack.source,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/metallib.h"
 #include "cli/cli.h"
 
 void cli_source_options_free(struct cli_source_options *options) {
@@ -9,57 +10,41 @@ void cli_source_options_free(struct cli_source_options *options) {
     cli_list_free(&options->defines);
 }
 
-bool cli_is_archive(const char *path) {
-    char start[5] = {0};
+/* The first bytes of a file, 0 of one that cannot be read. */
+static size_t read_start(const char *path, char *start, size_t room) {
     FILE *file = fopen(path, "rb");
     if (!file) {
-        return false;
+        return 0;
     }
-    size_t got = fread(start, 1, sizeof start, file);
+    const size_t got = fread(start, 1, room, file);
     fclose(file);
-    if (got == sizeof start && !memcmp(start, "INGOT", 5)) {
+    return got;
+}
+
+bool cli_is_archive(const char *path) {
+    char start[5];
+    if (read_start(path, start, sizeof start) == sizeof start && !memcmp(start, "INGOT", 5)) {
         return true;
     }
     size_t length = strlen(path);
     return length > 6 && !strcmp(path + length - 6, ".ingot");
 }
 
-/* Does the file begin with one of these? */
-static bool begins_with(const char *path, const char magics[][5], size_t count) {
-    unsigned char start[4] = {0};
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        return false;
-    }
-    const bool read = fread(start, 1, sizeof start, file) == sizeof start;
-    fclose(file);
-    for (size_t i = 0; read && i < count; i++) {
-        if (!memcmp(start, magics[i], sizeof start)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool cli_is_library(const char *path) {
-    static const char magics[][5] = {"MTLB", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"};
-    return begins_with(path, magics, sizeof magics / sizeof *magics);
+    char start[IG_METALLIB_START];
+    const size_t got = read_start(path, start, sizeof start);
+    return ig_metallib_is(start, got) || ig_metallib_is_image(start, got);
 }
 
 bool cli_is_compiled(const char *path) {
-    static const char modules[][5] = {"\xde\xc0\x17\x0b", "BC\xc0\xde"};
-    return cli_is_library(path) || begins_with(path, modules, sizeof modules / sizeof *modules);
+    char start[IG_METALLIB_START];
+    return cli_is_library(path) ||
+           ig_metallib_is_bitcode(start, read_start(path, start, sizeof start));
 }
 
 bool cli_is_binary(const char *path) {
     char start[4096];
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        return false;
-    }
-    size_t got = fread(start, 1, sizeof start, file);
-    fclose(file);
-    return memchr(start, 0, got) != NULL;
+    return memchr(start, 0, read_start(path, start, sizeof start)) != NULL;
 }
 
 /* "NAME=VALUE" → name and value; the arena owns both. */

@@ -8,12 +8,10 @@
  * the kernel's, not those of the whole file.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/metallib.h"
 #include "runtime/objects.h"
@@ -30,20 +28,8 @@ struct ig_compiled {
     ingot_library **opened; /* by kernel; NULL: not yet */
 };
 
-/* Mach-O images of 64 bits, and fat binaries in either order of bytes. */
-static bool is_image(const void *bytes, size_t size) {
-    static const char magics[][5] = {"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\xca\xfe\xba\xbf",
-                                     "\xcb\xfe\xba\xbe"};
-    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++) {
-        if (size >= 4 && !memcmp(bytes, magics[i], 4)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool ig_compiled_is(const void *bytes, size_t size) {
-    return ig_metallib_is(bytes, size) || is_image(bytes, size);
+    return ig_metallib_is(bytes, size) || ig_metallib_is_image(bytes, size);
 }
 
 void ig_compiled_free(struct ig_compiled *compiled) {
@@ -187,22 +173,16 @@ ingot_status ig_compiled_open_memory(ingot_device *device, const void *bytes, si
 
 /* Modules are read when they are needed, so the file is mapped: a library may have hundreds of
  * megabytes. */
-ingot_status ig_compiled_open_file(ingot_device *device, const char *path, ingot_library **library,
-                                   struct ig_error *error) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+ingot_status ig_compiled_open_file(ingot_device *device, int file, const char *path,
+                                   ingot_library **library, struct ig_error *error) {
     struct stat status;
-    if (file < 0 || fstat(file, &status) || !S_ISREG(status.st_mode) || status.st_size <= 0) {
-        const char *reason = file < 0 ? strerror(errno) : "not a file with bytes in it";
-        if (file >= 0) {
-            close(file);
-        }
-        return ig_fail(error, INGOT_IO_ERROR, "cannot read %s: %s", path, reason);
+    if (fstat(file, &status) || !S_ISREG(status.st_mode) || status.st_size <= 0) {
+        return ig_fail(error, INGOT_IO_ERROR, "it is not a file with bytes in it");
     }
     const size_t size = (size_t)status.st_size;
     void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
     if (bytes == MAP_FAILED) {
-        return ig_fail(error, INGOT_IO_ERROR, "cannot map the %zu bytes of %s: %s", size, path,
+        return ig_fail(error, INGOT_IO_ERROR, "cannot map its %zu bytes: %s", size,
                        strerror(errno));
     }
     struct ig_compiled *compiled = begin(path, bytes, size, true, error);

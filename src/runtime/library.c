@@ -1,13 +1,13 @@
 /*
  * Libraries: archives from files, from memory, and from source through the cache and ingotc.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/metallib.h"
 #include "base/text.h"
 #include "runtime/objects.h"
 
@@ -256,14 +256,26 @@ ingot_status ingot_library_create_from_source_file(ingot_device *device, const c
 
 /* ---- from archives ---- */
 
-static bool begins_like_compiled(const char *path) {
-    char start[4];
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const ssize_t got = file >= 0 ? read(file, start, sizeof start) : 0;
-    if (file >= 0) {
-        close(file);
+static ingot_status open_archive(ingot_device *device, int file, const char *path,
+                                 ingot_library **library, struct ig_error *error) {
+    char start[IG_METALLIB_START];
+    const ssize_t got = pread(file, start, sizeof start, 0);
+    char *bytes = NULL;
+    size_t size = 0;
+    struct ig_blob *blob;
+    ingot_status status;
+    if (got > 0 && ig_compiled_is(start, (size_t)got)) {
+        status = ig_compiled_open_file(device, file, path, library, error);
+    } else if (ig_file_read_open(file, path, 0, &bytes, &size, error)) {
+        return error->status; /* says the path */
+    } else {
+        status = ig_blob_create(bytes, size, &blob, error);
+        status = status ? status : library_from_blob(device, blob, false, library, error);
     }
-    return got == (ssize_t)sizeof start && ig_compiled_is(start, sizeof start);
+    if (status) {
+        ig_error_prefix(error, "%s", path);
+    }
+    return status;
 }
 
 ingot_status ingot_library_create_from_archive(ingot_device *device, const char *path,
@@ -276,23 +288,10 @@ ingot_status ingot_library_create_from_archive(ingot_device *device, const char 
     }
     *library = NULL;
     struct ig_error error = {0};
-    if (begins_like_compiled(path)) {
-        if (ig_compiled_open_file(device, path, library, &error) != INGOT_OK) {
-            ig_error_prefix(&error, "%s", path);
-        }
-        return ig_api_result(&error);
-    }
-    char *bytes = NULL;
-    size_t size = 0;
-    if (ig_file_read(path, 0, &bytes, &size, &error) != INGOT_OK) {
-        return ig_api_result(&error);
-    }
-    struct ig_blob *blob;
-    if (ig_blob_create(bytes, size, &blob, &error) == INGOT_OK) {
-        library_from_blob(device, blob, false, library, &error);
-    }
-    if (error.status != INGOT_OK) {
-        ig_error_prefix(&error, "%s", path);
+    int file;
+    if (!ig_file_open(path, &file, &error)) {
+        open_archive(device, file, path, library, &error);
+        close(file);
     }
     return ig_api_result(&error);
 }

@@ -83,8 +83,9 @@ struct ingot_event {
 
 /* Do the bytes begin like a .metallib, or like a file that may hold one? */
 bool ig_compiled_is(const void *bytes, size_t size);
-ingot_status ig_compiled_open_file(ingot_device *device, const char *path, ingot_library **library,
-                                   struct ig_error *error);
+/* `file` is open for reading, and stays the caller's; `path` names it in messages. */
+ingot_status ig_compiled_open_file(ingot_device *device, int file, const char *path,
+                                   ingot_library **library, struct ig_error *error);
 /* The bytes are copied. */
 ingot_status ig_compiled_open_memory(ingot_device *device, const void *bytes, size_t size,
                                      ingot_library **library, struct ig_error *error);

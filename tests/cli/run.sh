@@ -314,6 +314,23 @@ for pair in big:big-endian fortran:Fortran double:float64 object:objects short:"
 done
 check "missing.npy" 1 missing.npy -- "$ingot" run good.metal ramp --threads 1 missing.npy
 
+# ---- what an archive says about this machine ---------------------------------------------
+ingotc=${INGOTC:-$(dirname "$ingot")/ingotc}
+mkdir -p tree/inner
+echo 'constant int two = 2;' >tree/inner/two.h
+printf '#include <metal_stdlib>\n#include "two.h"\nkernel void k(device int *x) { x[0] = two; }\n' >tree/k.metal
+check "names of files from a root" 0 -- "$ingotc" tree/k.metal --name k.metal --root "$work" --include "$work/tree/inner" -o root.ingot
+same "are in the archive" "$(grep -ac '<tree/inner/two.h>' root.ingot)" 1
+same "and the folder is not" "$(grep -ac -F "$work" root.ingot)" 0
+check "without a root" 0 -- "$ingotc" tree/k.metal --include "$work/tree/inner" -o root.ingot
+same "it is" "$(grep -aqF "$work/tree/inner/two.h" root.ingot && echo yes)" yes
+same "but not the prelude's" "$(grep -aE -c '/(prelude|metal_stdlib)"' root.ingot)" 0
+levels="x86-64-v3 x86-64-v4"
+[ "$(uname -m)" = x86_64 ] || levels=aarch64
+check "pack without a target" 0 -- "$ingot" pack tree/k.metal -I tree/inner -o levels.ingot
+"$ingot" inspect levels.ingot >levels.txt
+same "has all levels of this kind of CPU" "$(grep -o 'code for [^ ,:;]*' levels.txt | sed 's/code for //' | sort | xargs)" "$levels"
+
 # ---- targets of NVIDIA GPUs --------------------------------------------------------------
 check "check for GPUs" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp --target sm_80 --target sm_90
 check "pack for GPUs" 0 "1 with code" -- "$ingot" pack good.metal --kernel ramp --target sm_80 --target sm_90 --target x86-64-v3 -o gpu.ingot

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "compiler/frontend/frontend.h"
+#include "compiler/frontend/msl/clang.h"
 #include "compiler/frontend/msl/macros.h"
 #include "compiler/frontend/msl/message_words.h"
 #include "compiler/frontend/msl/tokens.h"
@@ -364,6 +365,33 @@ static void check_words(void) {
     }
 }
 
+/* Line markers of a text that an archive keeps: files below the prelude and the root are named from
+ * there, all others as they were, and so is what only looks like a marker. */
+static void check_kept_source(void) {
+    static const char text[] =
+        "# 1 \"/opt/ingot/prelude/metal_stdlib\" 1 3\n"
+        "# 1 \"/home/a/tree/kernels/rows.h\" 1\nint x;\n"
+        "#line 7 \"/home/a/tree//inner/b.h\"\n"
+        "# 2 \"/home/a/treehouse.h\" 2\n# 3 \"/home/a/tree\"\n# 4\n"
+        "#pragma unroll\n x = \"# 1 \\\"/home/a/tree/no\\\"\";\n# 9 \"own.metal\"";
+    static const char kept[] =
+        "# 1 \"<prelude/metal_stdlib>\" 1 3\n"
+        "# 1 \"<kernels/rows.h>\" 1\nint x;\n"
+        "#line 7 \"<inner/b.h>\"\n"
+        "# 2 \"/home/a/treehouse.h\" 2\n# 3 \"/home/a/tree\"\n# 4\n"
+        "#pragma unroll\n x = \"# 1 \\\"/home/a/tree/no\\\"\";\n# 9 \"own.metal\"";
+    struct ig_arena arena = {0};
+    struct igc_options options = {.prelude_dir = "/opt/ingot/prelude", .root = "/home/a/tree/"};
+    const char *made = igc_kept_source(&arena, &options, text, sizeof text - 1);
+    CHECK(made && !strcmp(made, kept));
+    options = (struct igc_options){.prelude_dir = "/nowhere"};
+    made = igc_kept_source(&arena, &options, text, sizeof text - 1);
+    CHECK(made && !strcmp(made, text));
+    made = igc_kept_source(&arena, &options, "", 0);
+    CHECK(made && !*made);
+    ig_arena_free(&arena);
+}
+
 int main(void) {
     check_rewrites();
     check_errors();
@@ -372,5 +400,6 @@ int main(void) {
     check_odd_input();
     check_macros();
     check_words();
+    check_kept_source();
     return check_report();
 }

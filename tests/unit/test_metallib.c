@@ -109,6 +109,23 @@ static void find_inside(const struct ig_text *good) {
     ig_text_free(&image);
 }
 
+/* The first bytes tell a library, what may hold libraries, and a module from all else. */
+static void starts(void) {
+    static const char images[][5] = {"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\xca\xfe\xba\xbf",
+                                     "\xcb\xfe\xba\xbe"};
+    static const char modules[][5] = {"\xde\xc0\x17\x0b", "BC\xc0\xde"};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+        CHECK(ig_metallib_is_image(images[i], 4) && !ig_metallib_is_image(images[i], 3));
+        CHECK(!ig_metallib_is_bitcode(images[i], 4) && !ig_metallib_is(images[i], 4));
+    }
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        CHECK(ig_metallib_is_bitcode(modules[i], 4) && !ig_metallib_is_bitcode(modules[i], 3));
+        CHECK(!ig_metallib_is_image(modules[i], 4) && !ig_metallib_is(modules[i], 4));
+    }
+    CHECK(ig_metallib_is("MTLB", 4) && !ig_metallib_is("MTLB", 3) && !ig_metallib_is("INGOT", 5));
+    CHECK(!ig_metallib_is_image("MTLB", 4) && !ig_metallib_is_bitcode("#inc", 4));
+}
+
 int main(void) {
     struct ig_text good = library();
     struct ig_arena arena = {0};
@@ -128,6 +145,7 @@ int main(void) {
     refuses(&good, 96, 'M', "has no name");
     cut_and_alter(&good);
     find_inside(&good);
+    starts();
     ig_arena_free(&arena);
     ig_text_free(&good);
     return check_report();

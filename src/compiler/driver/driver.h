@@ -20,6 +20,11 @@
 extern const struct igc_backend *const igc_backends[];      /* NULL-terminated */
 const struct igc_target *igc_target_find(const char *name); /* NULL if unknown */
 const struct igc_target *igc_target_host(void);             /* what this machine can run best */
+/* The levels of this machine's kind of CPU, the lowest first; NULL after the last. Code for all of
+ * them runs on every machine of the kind. IGC_CPU_LEVELS is what --target calls them. */
+#define IGC_CPU_LEVELS "cpu-levels"
+const struct igc_target *igc_target_level(size_t index);
+size_t igc_target_count(void); /* of all back ends */
 /* All their names, with `between` between each two. */
 void igc_target_names(struct ig_text *out, const char *between);
 /* The tables of passes, each with a heading (--passes). */

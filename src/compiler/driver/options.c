@@ -26,6 +26,8 @@ static const char usage_end[] =
     "  --fast-math           fast maths by default\n"
     "  --msl-version N       __METAL_VERSION__ (320)\n"
     "  --name NAME           how diagnostics call the source\n"
+    "  --root DIR            files below it are called <PATH>, from there, in the archive, which\n"
+    "                        then says nothing about folders of this machine\n"
     "  --preprocessed        SOURCE is the source text of an archive\n"
     "  --with FILE           a source that defines functions which SOURCE declares; may be "
     "repeated\n"
@@ -67,6 +69,7 @@ void igc_print_usage(FILE *out) {
     fputs(
         "  --target LEVEL        what to make code for; may be repeated (this machine's). One of\n",
         out);
+    print_paragraph(out, IGC_CPU_LEVELS ": all levels of this machine's kind of CPU");
     for (size_t b = 0; igc_backends[b]; b++) {
         struct ig_text text = {0};
         const struct igc_target *const *targets = igc_backends[b]->targets;
@@ -86,7 +89,7 @@ struct parser {
     struct ig_error *error;
     int argc, at;
     char **argv;
-    /* arrays with room for argc items each */
+    /* arrays with room for argc items each, `targets` for each there is */
     const char **kernels, **includes, **defines, **with;
     const struct igc_target **targets;
     struct igc_value *values;
@@ -160,23 +163,35 @@ static ingot_status set_version(struct parser *p, const char *text) {
     return INGOT_OK;
 }
 
-static ingot_status add_target(struct parser *p, const char *name) {
+static void add_target(struct parser *p, const struct igc_target *target) {
+    for (size_t i = 0; i < p->command->target_count; i++) {
+        if (p->targets[i] == target) {
+            return;
+        }
+    }
+    p->targets[p->command->target_count++] = target;
+}
+
+/* --target LEVEL */
+static ingot_status add_targets(struct parser *p, const char *name) {
     const struct igc_target *target = igc_target_find(name);
+    if (!strcmp(name, IGC_CPU_LEVELS)) {
+        for (size_t i = 0; igc_target_level(i); i++) {
+            add_target(p, igc_target_level(i));
+        }
+        return INGOT_OK;
+    }
     if (!target) {
         struct ig_text names = {0};
         igc_target_names(&names, ", ");
+        ig_text_puts(&names, ", " IGC_CPU_LEVELS);
         ingot_status status = ig_fail(p->error, INGOT_INVALID_ARGUMENT,
                                       "--target knows %s, not \"%s\"; see ingotc --help",
                                       ig_text_string(&names), name);
         ig_text_free(&names);
         return status;
     }
-    for (size_t i = 0; i < p->command->target_count; i++) {
-        if (p->targets[i] == target) {
-            return INGOT_OK;
-        }
-    }
-    p->targets[p->command->target_count++] = target;
+    add_target(p, target);
     return INGOT_OK;
 }
 
@@ -212,8 +227,8 @@ static bool parse_flag(struct igc_command *c, const char *option) {
 static ingot_status parse_valued(struct parser *p, const char *option, bool *known) {
     struct igc_command *c = p->command;
     static const char *const names[] = {
-        "-o",     "--kernel", "--target", "--const",    "--include", "-I",    "--msl-version",
-        "--name", "--emit",   "-D",       "--variants", "--depfile", "--with"};
+        "-o",     "--kernel", "--target", "--const",    "--include", "-I",     "--msl-version",
+        "--name", "--emit",   "-D",       "--variants", "--depfile", "--with", "--root"};
     const char *value = NULL, *name = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
         size_t length = strlen(names[i]);
@@ -244,7 +259,7 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
         p->kernels[c->kernel_count++] = value;
         return INGOT_OK;
     case 't':
-        return add_target(p, value);
+        return add_targets(p, value);
     case 'c':
         return add_value(p, value);
     case 'i':
@@ -263,6 +278,9 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
         return INGOT_OK;
     case 'v':
         c->variants_path = value;
+        return INGOT_OK;
+    case 'r':
+        c->front.root = value;
         return INGOT_OK;
     case 'w':
         p->with[c->others->count++] = value;
@@ -345,7 +363,7 @@ ingot_status igc_command_parse(struct ig_arena *arena, int argc, char **argv,
         .includes = ig_arena_array(arena, room, sizeof *p.includes),
         .defines = ig_arena_array(arena, room, sizeof *p.defines),
         .with = ig_arena_array(arena, room, sizeof *p.with),
-        .targets = ig_arena_array(arena, room, sizeof *p.targets),
+        .targets = ig_arena_array(arena, igc_target_count() + 1, sizeof *p.targets),
         .values = ig_arena_array(arena, room, sizeof *p.values),
     };
     command->others = ig_arena_array(arena, 1, sizeof *command->others);

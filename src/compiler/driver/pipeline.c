@@ -273,7 +273,7 @@ static ingot_status write_archive(struct ig_arena *arena, const struct igc_comma
         .kernel_count = (uint32_t)source->kernel_count,
         .constant_count = (uint32_t)source->constant_count,
         .variant_count = result->variant_count,
-        .dependency_count = (uint32_t)source->dependency_count,
+        .dependency_count = command->front.root ? 0 : (uint32_t)source->dependency_count,
         .kernels = source->kernels,
         .constants = source->constants,
         .variants = result->variants,

@@ -25,6 +25,35 @@ const struct igc_target *igc_target_host(void) {
     return NULL;
 }
 
+static size_t count_targets(const struct igc_backend *backend) {
+    size_t count = 0;
+    while (backend->targets[count]) {
+        count++;
+    }
+    return count;
+}
+
+size_t igc_target_count(void) {
+    size_t count = 0;
+    for (size_t b = 0; igc_backends[b]; b++) {
+        count += count_targets(igc_backends[b]);
+    }
+    return count;
+}
+
+const struct igc_target *igc_target_level(size_t index) {
+    const struct igc_target *host = igc_target_host();
+    size_t left = host ? count_targets(host->backend) : 0;
+    while (left--) { /* the best comes first there */
+        const struct igc_target *level = host->backend->targets[left];
+        if (!level->is_special && !strcmp(level->processor.triple, host->processor.triple) &&
+            !index--) {
+            return level;
+        }
+    }
+    return NULL;
+}
+
 void igc_target_names(struct ig_text *out, const char *between) {
     for (size_t b = 0; igc_backends[b]; b++) {
         const struct igc_target *const *targets = igc_backends[b]->targets;

@@ -26,18 +26,9 @@ static bool begins(const char *text, size_t size, const void *with, size_t count
     return size >= count && !memcmp(text, with, count);
 }
 
-static bool is_bitcode(const char *text, size_t size) {
-    return begins(text, size, "\xde\xc0\x17\x0b", 4) || begins(text, size, "BC\xc0\xde", 4);
-}
-
-/* Mach-O images of 64 bits, and fat binaries in either order of bytes. */
-static bool is_image(const char *text, size_t size) {
-    return begins(text, size, "\xcf\xfa\xed\xfe", 4) || begins(text, size, "\xca\xfe\xba\xbe", 4) ||
-           begins(text, size, "\xca\xfe\xba\xbf", 4) || begins(text, size, "\xcb\xfe\xba\xbe", 4);
-}
-
 bool iga_is_air(const char *text, size_t size) {
-    return ig_metallib_is(text, size) || is_bitcode(text, size) || is_image(text, size) ||
+    return ig_metallib_is(text, size) || ig_metallib_is_bitcode(text, size) ||
+           ig_metallib_is_image(text, size) ||
            begins(text, size, text_prefix, sizeof text_prefix - 1);
 }
 
@@ -158,7 +149,7 @@ ingot_status iga_source_open(struct ig_arena *arena, const struct igc_options *o
         return no_memory(name, error);
     }
     struct ig_metallib *library = &source->air->library;
-    ingot_status status = is_bitcode(text, size)
+    ingot_status status = ig_metallib_is_bitcode(text, size)
                               ? open_module(arena, name, bytes, size, library, error)
                           : begins(text, size, text_prefix, sizeof text_prefix - 1)
                               ? open_text(arena, name, bytes, size, library, error)

@@ -362,6 +362,9 @@ static ingot_status run_compiler(const struct compilation *compilation, bool as_
     add(&arguments, slash ? slash + 1 : options->source_name);
     add(&arguments, "-debug-info-kind=line-tables-only");
     add(&arguments, "-dwarf-version=5");
+    if (options->root) {
+        add(&arguments, "-fdebug-compilation-dir=.");
+    }
     add(&arguments, as_text ? "-emit-llvm" : "-emit-llvm-bc");
     if (as_text) {
         add(&arguments, "-disable-llvm-verifier");

@@ -17,6 +17,11 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
                             const char *source, size_t size, struct igc_preprocessed *result,
                             struct ig_error *error);
 
+/* The text as an archive keeps it: its line markers name files as on any machine. NULL: no memory.
+ */
+const char *igc_kept_source(struct ig_arena *arena, const struct igc_options *options,
+                            const char *text, size_t size);
+
 /* Can the source be lexed and compiled without igc_preprocess? */
 bool igc_is_direct(const struct igc_options *options, const char *text, size_t size);
 

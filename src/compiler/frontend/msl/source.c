@@ -136,7 +136,11 @@ ingot_status igc_msl_open(struct ig_arena *arena, const struct igc_options *opti
     if (!lexed) {
         return no_memory(options->source_name, error);
     }
-    source->preprocessed = lexed;
+    source->preprocessed =
+        preprocessed ? lexed : igc_kept_source(arena, options, lexed, lexed_size);
+    if (!source->preprocessed) {
+        return no_memory(options->source_name, error);
+    }
     status = igc_lex(arena, lexed, lexed_size, options->source_name, &rewriter->tokens, error);
     if (status == INGOT_OK) {
         status = igc_find_kernels(rewriter, error);
