@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make test`: every test there is, step by step. The output of a step is kept in
+# `make test`: every test there is, in steps, of which two run at a time. The output of a step is kept in
 # build/test-logs/; that of a step that fails is shown. Ends with `N passed, N failed`.
 # `tools/test.sh STEP...` runs only the steps named.
 set -u
@@ -105,19 +105,8 @@ aarch64() {
     JOBS=$jobs tools/test-arm
 }
 
-# The download takes no processor time to speak of: it begins with the first step.
-venv_log=build/test-logs/venv-install.log
-venv_start() {
-    tools/venv "$venv" "$torch" >"$venv_log" 2>&1 &
-    venv_process=$!
-}
-
-venv() {
-    local status
-    wait "$venv_process"
-    status=$?
-    cat "$venv_log"
-    return "$status"
+venv() { # what Python compiles to check it is where the tests look for it
+    PYTHONPYCACHEPREFIX="$PWD/build/pycache" tools/venv "$venv" "$torch"
 }
 
 pytest_process() { # pytest_process OPTION... against the package in build/python, not an installed one
@@ -162,44 +151,91 @@ layers() {
 
 step() { # step FUNCTION DESCRIPTION
     local log="build/test-logs/$1.log" start=$SECONDS
-    printf '%-16s %s … ' "$1" "$2"
+    printf '%-16s %s …\n' "$1" "$2"
     if "$1" >"$log" 2>&1; then
-        passed=$((passed + 1))
-        printf 'ok (%s s)%s\n' "$((SECONDS - start))" "$(grep -E '^([0-9]+% tests|[0-9]+) passed' "$log" | tail -1 | sed 's/^/: /')"
+        printf '%-16s ok (%s s)%s\n' "$1" "$((SECONDS - start))" \
+            "$(grep -E '^([0-9]+% tests|[0-9]+) passed' "$log" | tail -1 | sed 's/^/: /')"
     else
-        failed=$((failed + 1))
-        failures="$failures $1"
-        printf 'FAILED (%s s)\n' "$((SECONDS - start))"
-        tail -n 200 "$log" | sed 's/^/    /'
+        printf '%-16s FAILED (%s s)\n%s\n' "$1" "$((SECONDS - start))" "$(tail -n 200 "$log" | sed 's/^/    /')"
+        return 1
     fi
 }
 
+# NAME:HOW:STEPS BEFORE IT:DESCRIPTION. Two steps run at a time, in this order as far as those before them have ended: one
+# has the processors that the other leaves idle, at its end above all. HOW: "alone" for what is limited by time, not by
+# work; "beside" for what waits for the network most of its time, and does not count as one of the two.
 steps=(
-    "build_normal:gcc, warnings are errors"
-    "layers:the dependency rule, the tables of docs/guide/reference/language.md, docs/guide/reference/operations.md"
-    "format:clang-format"
-    "tests:unit, MSL and operations at each CPU level, command line"
-    "venv:a virtual environment with torch, NumPy and pytest"
-    "python_lint:ruff"
-    "project:workflows, issue forms, Dockerfile, shell scripts"
-    "python_tests:the Python package, its examples, and a wheel"
-    "build_sanitized:gcc with ASan and UBSan"
-    "tests_sanitized:all of the tests with ASan and UBSan"
-    "build_threads:the runtime with TSan"
-    "tests_threads:the tests of runtime and operations with TSan"
-    "build_fuzz:the fuzz targets with clang"
-    "fuzz:each parser, briefly"
-    "build_clang:clang, warnings are errors"
-    "aarch64:code for 64-bit Arm, by an emulator"
+    "venv:beside::a virtual environment with torch, NumPy and pytest"
+    "build_normal:::gcc, warnings are errors"
+    "tests::build_normal:unit, MSL and operations at each CPU level, command line"
+    "format:::clang-format"
+    "layers::build_normal:the dependency rule, the tables of docs/guide/reference/language.md, docs/guide/reference/operations.md"
+    "python_tests::build_normal venv:the Python package, its examples, and a wheel"
+    "python_lint::venv:ruff"
+    "project::venv:workflows, issue forms, Dockerfile, shell scripts"
+    "build_sanitized::build_normal:gcc with ASan and UBSan"
+    "tests_sanitized::build_sanitized:all of the tests with ASan and UBSan"
+    "build_threads::build_normal:the runtime with TSan"
+    "tests_threads::build_threads:the tests of runtime and operations with TSan"
+    "build_clang::build_normal:clang, warnings are errors"
+    "aarch64::build_normal:code for 64-bit Arm, by an emulator"
+    "build_fuzz::build_normal:the fuzz targets with clang"
+    "fuzz:alone:build_fuzz:each parser, briefly"
 )
-if [ $# = 0 ] || [[ " $* " == *" venv "* ]]; then
-    venv_start
-fi
+at_once=2
+declare -A running=() # process: step
+declare -A how=()
+waiting=()
 for entry in "${steps[@]}"; do
-    name=${entry%%:*}
+    IFS=: read -r name kind _ <<<"$entry"
+    how[$name]=$kind
     if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
-        step "$name" "${entry#*:}"
+        waiting+=("$entry")
     fi
+done
+
+# Whether a step may begin now: there is room, and nothing that it needs waits or runs.
+may_begin() { # may_begin NAME NEEDS
+    local step need count=0
+    for step in "${running[@]}"; do
+        [ "${how[$step]}" != alone ] && [ "${how[$1]}" != alone ] || return 1
+        [ "${how[$step]}" = beside ] || count=$((count + 1))
+    done
+    [ "${how[$1]}" = beside ] || [ "$count" -lt "$at_once" ] || return 1
+    for need in $2; do
+        for step in "${running[@]}" "${waiting[@]%%:*}"; do
+            [ "$step" != "$need" ] || return 1
+        done
+    done
+}
+
+begin_steps() { # as many as may
+    local i name needs about
+    for i in "${!waiting[@]}"; do
+        IFS=: read -r name _ needs about <<<"${waiting[i]}"
+        if may_begin "$name" "$needs"; then
+            step "$name" "$about" &
+            running[$!]=$name
+            unset "waiting[i]"
+        fi
+    done
+}
+
+# Processes in the background do not get the interrupt of a terminal.
+trap 'trap "" TERM; kill 0; exit 130' INT TERM
+begin_steps
+while [ ${#running[@]} -gt 0 ]; do
+    wait -n -p process "${!running[@]}"
+    status=$?
+    name=${running[$process]}
+    unset "running[$process]"
+    if [ "$status" = 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        failures="$failures $name"
+    fi
+    begin_steps
 done
 for name in $failures; do # once more where one looks first: the step that failed may be far above
     echo "$name: the end of build/test-logs/$name.log"
