@@ -37,10 +37,11 @@ tests() {
     run_ctest build
 }
 
-# Other builds take the kernels that the normal one has compiled.
+# Other builds take the kernels that the normal one has compiled, and what its clang remembers.
 with_kernels() { # with_kernels FOLDER OPTION...
     [ -f build/kernels/axpy.ingot ] || build_normal || return 1
-    configure "$@" "-DINGOT_KERNEL_ARCHIVES=$PWD/build/kernels"
+    configure "$@" "-DINGOT_KERNEL_ARCHIVES=$PWD/build/kernels" "-DINGOT_TEST_CLANG=$PWD/build/bin/clang-memo" \
+        "-DINGOT_TEST_CLANG_MEMO=$PWD/build/clang-memo"
 }
 
 build_sanitized() {
