@@ -18,6 +18,9 @@
 #define INGOT_SIMD_WIDTH        32u
 #define INGOT_CPU_KERNEL_SYMBOL "ingot_kernel"
 
+/* What __builtin_trap gives services->trap as the reason. */
+#define INGOT_CPU_TRAPPED "the kernel trapped (__builtin_trap)"
+
 /* What kernel code may call. Never NULL entries. Called on the kernel's own stack. */
 struct ingot_cpu_group;
 struct ingot_cpu_services {
@@ -100,10 +103,26 @@ struct ingot_cpu_kernel {
     uint32_t abi_version;
     uint32_t flags;
     uint32_t static_threadgroup_bytes; /* rounded up to 16 */
-    uint32_t stack_bytes;              /* an upper bound for one SIMD-group's frames */
+    uint32_t stack_bytes;              /* of one SIMD-group; read by ingot_cpu_stack_bytes */
     ingot_cpu_simdgroup_fn *simdgroup[INGOT_CPU_IDS_COUNT]; /* absent variants NULL */
     ingot_cpu_group_fn *group[INGOT_CPU_IDS_COUNT];         /* NULL if BARRIERS is set */
     ingot_cpu_row_fn *row; /* or NULL; the only function if there is no other */
 };
+
+/* An upper bound of the frames of one SIMD-group, in bytes; from 2 GiB on it is stored as
+ * INGOT_CPU_STACK_MIB plus the number of MiB, rounded up. */
+#define INGOT_CPU_STACK_MIB (1u << 31)
+static inline uint64_t ingot_cpu_stack_bytes(const struct ingot_cpu_kernel *kernel) {
+    uint32_t stored = kernel->stack_bytes;
+    return stored < INGOT_CPU_STACK_MIB ? stored : (uint64_t)(stored - INGOT_CPU_STACK_MIB) << 20;
+}
+static inline uint32_t ingot_cpu_stack_stored(uint64_t bytes) {
+    uint64_t mib = (bytes >> 20) + 1, most = INGOT_CPU_STACK_MIB - 1;
+    return bytes < INGOT_CPU_STACK_MIB ? (uint32_t)bytes
+                                       : INGOT_CPU_STACK_MIB + (uint32_t)(mib < most ? mib : most);
+}
+/* No code of a kernel leaves more than this between two places of its stack that it touches on the
+ * way down, so that no frame steps over a guard of twice the size. */
+#define INGOT_CPU_STACK_PROBE (64u << 10)
 
 #endif

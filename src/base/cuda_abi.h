@@ -72,9 +72,9 @@ struct ingot_cuda_log {
     uint32_t reserved[2];
 };
 
-/* Level of the record of a thread that ended because a function called itself too often; its one
- * argument is how often it may. */
-#define INGOT_CUDA_LOG_TOO_DEEP 0xffffffffu
+/* Level of the record of a thread that ended itself: because a function called itself too often,
+ * with how often it may as its one argument; or by a trap, without an argument. */
+#define INGOT_CUDA_LOG_ENDED 0xffffffffu
 
 struct ingot_cuda_record {
     uint32_t size; /* with this header, a multiple of 8 */

@@ -116,7 +116,7 @@ static int kernel_log(const void *block, const unsigned grid[3], unsigned thread
 static int kernel_log_deep(const void *block, const unsigned grid[3], unsigned threads,
                            unsigned shared) {
     kernel_fault(block, grid, threads, shared);
-    put_record(fake->kernel_log(), INGOT_CUDA_LOG_TOO_DEEP, 12, "");
+    put_record(fake->kernel_log(), INGOT_CUDA_LOG_ENDED, 12, "");
     return 0;
 }
 

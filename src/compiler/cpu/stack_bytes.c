@@ -1,7 +1,12 @@
 /*
  * How much stack the finished functions of a kernel need: an upper bound, which the exported struct
- * tells the runtime. Requires the module as code is made of it; changes nothing but that struct.
+ * tells the runtime. Functions whose frames may be large touch their stack on the way down, so that
+ * none steps over the pages that guard it. Requires the module as code is made of it; changes
+ * nothing but that struct and the attributes of such functions.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "compiler/cpu/cpu.h"
 #include "compiler/ir/walk.h"
 
@@ -10,34 +15,49 @@ enum {
     MAX_SPILLS = 256 * 1024,
 };
 
-/* An upper bound of a frame: what is still in memory, and every vector spilled. */
-static uint32_t stack_bound(LLVMModuleRef module) {
+static void probe(LLVMValueRef function) {
+    char size[16];
+    snprintf(size, sizeof size, "%u", INGOT_CPU_STACK_PROBE);
+    LLVMAddTargetDependentFunctionAttr(function, "probe-stack", "inline-asm");
+    LLVMAddTargetDependentFunctionAttr(function, "stack-probe-size", size);
+}
+
+/* An upper bound of the frame: what is still in memory, and every vector spilled. */
+static uint64_t frame_bound(LLVMTargetDataRef layout, LLVMValueRef function) {
+    uint64_t arrays = 0, spills = 0, scalars = 0;
+    igi_each_instruction(in, function) {
+        if (LLVMIsAAllocaInst(in)) {
+            arrays += LLVMABISizeOfType(layout, LLVMGetAllocatedType(in)) + 64;
+        } else if (LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMVectorTypeKind) {
+            spills += 64;
+        } else {
+            scalars += 8;
+        }
+    }
+    if (arrays + spills + scalars > INGOT_CPU_STACK_PROBE / 2) {
+        probe(function);
+    }
+    return arrays + (spills < MAX_SPILLS ? spills : MAX_SPILLS);
+}
+
+static uint64_t stack_bound(LLVMModuleRef module) {
     LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
     uint64_t most = 0;
     igi_each_function(f, module) {
-        uint64_t arrays = 0, spills = 0;
-        igi_each_instruction(in, f) {
-            if (LLVMIsAAllocaInst(in)) {
-                arrays += LLVMABISizeOfType(layout, LLVMGetAllocatedType(in)) + 64;
-            } else if (LLVMGetTypeKind(LLVMTypeOf(in)) == LLVMVectorTypeKind) {
-                spills += 64;
-            }
-        }
-        arrays += spills < MAX_SPILLS ? spills : MAX_SPILLS;
-        most = most > arrays ? most : arrays;
+        uint64_t frame = frame_bound(layout, f);
+        most = most > frame ? most : frame;
     }
-    most += STACK_MARGIN;
-    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+    return most + STACK_MARGIN;
 }
 
-static void set_stack_bytes(LLVMModuleRef module, uint32_t bytes) {
+static void set_stack_bytes(LLVMModuleRef module, uint64_t bytes) {
     LLVMValueRef global = LLVMGetNamedGlobal(module, INGOT_CPU_KERNEL_SYMBOL);
     LLVMValueRef old = LLVMGetInitializer(global), fields[7];
     LLVMContextRef context = LLVMGetModuleContext(module);
     for (unsigned i = 0; i < 7; i++) {
         fields[i] = LLVMGetAggregateElement(old, i);
     }
-    fields[3] = LLVMConstInt(LLVMInt32TypeInContext(context), bytes, false);
+    fields[3] = LLVMConstInt(LLVMInt32TypeInContext(context), ingot_cpu_stack_stored(bytes), false);
     LLVMSetInitializer(global, LLVMConstStructInContext(context, fields, 7, false));
 }
 

@@ -61,6 +61,10 @@ static enum igc_result mark_for_inlining(struct igc_kernel *k) {
     return IGC_CHANGED;
 }
 
+static enum igc_result replace_traps(struct igc_kernel *k) {
+    return igc_replace_traps(k->module) ? IGC_CHANGED : IGC_UNCHANGED;
+}
+
 static enum igc_result describe_builtins(struct igc_kernel *k) {
     igc_describe_builtins(k->module);
     return IGC_CHANGED;
@@ -141,6 +145,9 @@ const struct igc_pass igc_scalar_passes[] = {
     {.name = "mark-inlining",
      .about = "every function but the kernel is to be inlined",
      .run = mark_for_inlining},
+    {.name = "replace-traps",
+     .about = "traps become calls that end the launch",
+     .run = replace_traps},
     {.name = "describe-builtins",
      .about = "LLVM is told what built-ins do to memory, and which depend on no other lane",
      .run = describe_builtins},

@@ -245,6 +245,10 @@ static const struct text texts[IGI_BUILTIN_COUNT] = {
                       "  call void @nv.record(i32 -1, ptr @nv.nothing, i32 1, ptr %args)\n"
                       "  call void asm sideeffect \"exit;\", \"\"()\n"
                       "  ret void\n"},
+    [IGI_trap] = {"void @%s() " INLINE,
+                  "  call void @nv.record(i32 -1, ptr @nv.nothing, i32 0, ptr null)\n"
+                  "  call void asm sideeffect \"exit;\", \"\"()\n"
+                  "  ret void\n"},
     [IGI_nv_vote] = {"i32 @%s(i32 %%m, i1 %%p) " LANES,
                      "  %b = call i32 @llvm.nvvm.vote.ballot.sync(i32 %m, i1 %p)\n  ret i32 %b\n"},
     /* false, but ptxas does not know: edges with this condition hold code in its loop */
@@ -463,6 +467,7 @@ static void write_nothing(const struct igc_kernel *k, const struct igp_function 
     X(streaming, write_text)                                                                       \
     X(log, write_text)                                                                             \
     X(too_deep, write_text)                                                                        \
+    X(trap, write_text)                                                                            \
     X(never, write_text)                                                                           \
     X(barrier_counted, write_text)                                                                 \
     X(nv_vote, write_text)                                                                         \
@@ -532,7 +537,8 @@ static void write_memory(const struct igc_kernel *kernel, struct ig_text *out) {
         ig_text_printf(out, "@ingot_dynamic = external addrspace(3) global [0 x i8], align %u\n",
                        igp_facts(kernel)->uses_warpgroup_mma ? 1024 : 16);
     }
-    if (igi_find(kernel->module, IGI_log) || igi_find(kernel->module, IGI_too_deep)) {
+    if (igi_find(kernel->module, IGI_log) || igi_find(kernel->module, IGI_too_deep) ||
+        igi_find(kernel->module, IGI_trap)) {
         igp_write_log(out);
     }
     igp_write_stop(kernel, out);

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/cpu_abi.h"
+#include "base/text.h"
 #include "runtime/cpu/fiber.h"
 #include "runtime/cpu/threadgroup_walk.h"
 #include "runtime/objects.h"
@@ -29,6 +30,8 @@
 #define CPU_MAX_THREADS    1024u
 #define CPU_MAX_SIMDGROUPS (CPU_MAX_THREADS / INGOT_SIMD_WIDTH)
 #define CPU_STACK_MARGIN   ((size_t)256 << 10) /* for services, log functions, signal frames */
+#define CPU_STACK_GUARD    ((size_t)2 * INGOT_CPU_STACK_PROBE)
+#define CPU_MAX_STACKS     ((uint64_t)1 << 30) /* of a threadgroup that runs */
 #define CPU_INLINE_BYTES   768u
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 #define CPU_UNKNOWN_WORK   UINT64_MAX
@@ -164,10 +167,18 @@ struct cpu_executor {
     uint32_t current;   /* the SIMD-group whose fiber runs */
     uint32_t arrived, ended, ended_mask;
     struct cpu_failure failure;
+    struct {
+        struct ig_text format, string, message;
+    } log; /* (services.c) of the running kernel */
 };
 
 struct cpu_executor *cpu_executor_create(struct cpu_device *device);
 void cpu_executor_free(struct cpu_executor *executor);
+
+/* A threadgroup of so many SIMD-groups needs this many stacks: with barriers each has its own. */
+static inline uint32_t cpu_stack_count(const struct ingot_cpu_kernel *kernel, uint32_t simdgroups) {
+    return kernel->flags & INGOT_CPU_KERNEL_BARRIERS ? simdgroups : 1;
+}
 
 /* group.c: runs threadgroups [first, first + count); false: executor->failure says why. */
 bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
@@ -183,11 +194,17 @@ void cpu_reenter_kernel(struct cpu_executor *executor);
 void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *error);
 /* services.c */
 extern const struct ingot_cpu_services cpu_services;
+void cpu_log_free(struct cpu_executor *executor);
 
 /* ---- fault.c, watchdog.c ---- */
 
 /* Once per process: handlers for faults and for the watchdog's signal. */
 ingot_status cpu_signals_install(struct ig_error *error);
+/* Looks whether someone else took a signal of faults since, and takes it back: some system calls.
+ */
+void cpu_signals_take_back(void);
+/* The same, at most once in a tick of the system's clock (1 to 10 ms). */
+void cpu_signals_keep(void);
 /* False inside a kernel's log function: no kernel runs inside a kernel. */
 bool cpu_thread_can_enter(void);
 /* The calling thread runs kernels with `executor` from now on. */

@@ -236,6 +236,26 @@ static void limit_pending(struct cpu_stream *stream) {
     }
 }
 
+/* Private memory is on the stacks of SIMD-groups. */
+static ingot_status check_stacks(const struct ig_launch *launch, struct ig_error *error) {
+    const struct cpu_code *code = launch->kernel->loaded;
+    const uint32_t *group = launch->group;
+    uint32_t simdgroups =
+        (group[0] * group[1] * group[2] + INGOT_SIMD_WIDTH - 1) / INGOT_SIMD_WIDTH;
+    uint64_t bytes = ingot_cpu_stack_bytes(code->kernel);
+    uint32_t stacks = cpu_stack_count(code->kernel, simdgroups);
+    if (bytes <= CPU_MAX_STACKS / stacks) {
+        return INGOT_OK;
+    }
+    return ig_fail(error, INGOT_LAUNCH_ERROR,
+                   "kernel \"%s\": its private memory takes up to %llu bytes for each thread, and "
+                   "so %llu for the %u threads of a threadgroup that run at a time, more than the "
+                   "%llu that the CPU device has for them",
+                   launch->kernel->variant->kernel, (unsigned long long)(bytes / INGOT_SIMD_WIDTH),
+                   (unsigned long long)(bytes * stacks), stacks * INGOT_SIMD_WIDTH,
+                   (unsigned long long)CPU_MAX_STACKS);
+}
+
 ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
                                  struct ig_error *error) {
     struct cpu_stream *stream = handle;
@@ -247,6 +267,13 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
             "%llu of them",
             launch->kernel->variant->kernel, launch->groups[0], launch->groups[1],
             launch->groups[2], (unsigned long long)(UINT64_MAX / 2));
+    }
+    ingot_status status = check_stacks(launch, error);
+    if (status != INGOT_OK) {
+        return status;
+    }
+    if (!atomic_load_explicit(&stream->queue_first, memory_order_relaxed)) {
+        cpu_signals_keep();
     }
     limit_pending(stream);
     struct cpu_command *command = new_command(stream, CPU_DISPATCH, error);

@@ -1,10 +1,15 @@
 /*
  * Signals: faults inside kernels, and the watchdog's interruption.
  *
- * Handlers are installed once per process and stay. A handler acts only when the thread is
- * inside a kernel: it notes what happened and switches back to the thread's own stack.
- * Otherwise the handler that was there before gets the signal. Handlers unblock what they may
- * need again before they leave without returning.
+ * Handlers are installed once per process. A handler acts only when the thread is inside a
+ * kernel: it notes what happened and switches back to the thread's own stack. Otherwise the
+ * handler that was there before gets the signal. Handlers unblock what they may need again
+ * before they leave without returning.
+ *
+ * Others may install theirs later (Python's faulthandler). Ours is then put in front again, and
+ * theirs gets what is not a kernel's. Theirs believes that it is in front and ours behind it: so
+ * while it runs, it is. If it then gives the signal back to ours, it is through with it, and the
+ * one before it gets the next.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +26,16 @@
 static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 #define FAULT_SIGNAL_COUNT (sizeof fault_signals / sizeof fault_signals[0])
 
-static struct sigaction previous[FAULT_SIGNAL_COUNT];
+#define MOST_OTHERS        8
+
+/* Who gets what is not a kernel's, by signal: the one that was there before ours, and those that
+ * came later, the last of them first. */
+struct others {
+    struct sigaction actions[MOST_OTHERS];
+    atomic_uint count;
+    atomic_bool lent; /* the last one is in front for now */
+};
+static struct others others[FAULT_SIGNAL_COUNT];
 static int interrupt_signal;
 static bool installed;
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -47,24 +61,70 @@ static _Noreturn void leave_kernel(struct cpu_executor *executor) {
     cpu_escape(executor);
 }
 
+static void on_fault(int number, siginfo_t *info, void *context);
+
+static bool is_ours(const struct sigaction *action) {
+    return action->sa_flags & SA_SIGINFO && action->sa_sigaction == on_fault;
+}
+
+static bool same(const struct sigaction *a, const struct sigaction *b) {
+    if ((a->sa_flags & SA_SIGINFO) != (b->sa_flags & SA_SIGINFO)) {
+        return false;
+    }
+    return a->sa_flags & SA_SIGINFO ? a->sa_sigaction == b->sa_sigaction
+                                    : a->sa_handler == b->sa_handler;
+}
+
+static void install(int number, struct sigaction *before) {
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    action.sa_sigaction = on_fault;
+    sigaction(number, &action, before);
+}
+
+static void call(const struct sigaction *action, int number, siginfo_t *info, void *context) {
+    if (action->sa_flags & SA_SIGINFO) {
+        action->sa_sigaction(number, info, context);
+    } else if (action->sa_handler == SIG_DFL || action->sa_handler == SIG_IGN) {
+        /* The fault happens again when the handler returns, and then ends the process. */
+        signal(number, SIG_DFL);
+        if (info->si_code <= 0) {
+            raise(number);
+        }
+    } else {
+        action->sa_handler(number);
+    }
+}
+
 static void chain(int number, siginfo_t *info, void *context) {
-    for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++) {
-        if (fault_signals[i] != number) {
-            continue;
-        }
-        const struct sigaction *before = &previous[i];
-        if (before->sa_flags & SA_SIGINFO) {
-            before->sa_sigaction(number, info, context);
-        } else if (before->sa_handler == SIG_DFL || before->sa_handler == SIG_IGN) {
-            /* The fault happens again when the handler returns, and then ends the process. */
-            signal(number, SIG_DFL);
-            if (info->si_code <= 0) {
-                raise(number);
-            }
-        } else {
-            before->sa_handler(number);
-        }
+    size_t i = 0;
+    while (fault_signals[i] != number) {
+        i++;
+    }
+    struct others *list = &others[i];
+    unsigned count = atomic_load(&list->count);
+    if (count > 1 && atomic_load(&list->lent)) { /* it gave the signal back to us */
+        atomic_store(&list->count, --count);
+        atomic_store(&list->lent, false);
+    }
+    if (!count) {
         return;
+    }
+    struct sigaction last = list->actions[count - 1], now;
+    if (count == 1) {
+        call(&last, number, info, context);
+        return;
+    }
+    atomic_store(&list->lent, true);
+    sigaction(number, &last, NULL);
+    call(&last, number, info, context);
+    if (!atomic_exchange(&list->lent, false)) {
+        return; /* ours was called meanwhile */
+    }
+    if (sigaction(number, NULL, &now) == 0 && is_ours(&now)) {
+        atomic_store(&list->count, count - 1);
+    } else {
+        install(number, NULL);
     }
 }
 
@@ -153,17 +213,53 @@ ingot_status cpu_signals_install(struct ig_error *error) {
             status = ig_fail(error, INGOT_UNSUPPORTED,
                              "no real-time signal is free for the time limit of kernels");
         }
-        action.sa_sigaction = on_fault;
         for (size_t i = 0; i < FAULT_SIGNAL_COUNT && status == INGOT_OK; i++) {
-            if (sigaction(fault_signals[i], &action, &previous[i]) != 0) {
-                status = ig_fail(error, INGOT_UNSUPPORTED, "no handler for signal %d is possible",
-                                 fault_signals[i]);
-            }
+            install(fault_signals[i], &others[i].actions[0]);
+            atomic_store(&others[i].count, 1);
         }
         installed = status == INGOT_OK;
     }
     pthread_mutex_unlock(&install_lock);
     return status;
+}
+
+/* Lock held. One that is in front of ours goes behind it. */
+static void take_back(size_t i) {
+    struct sigaction now;
+    struct others *list = &others[i];
+    if (sigaction(fault_signals[i], NULL, &now) != 0 || is_ours(&now)) {
+        return;
+    }
+    unsigned count = atomic_load(&list->count);
+    /* One that has the signal lent left by a jump, or is at work: then it may be called once more.
+     */
+    if (!atomic_exchange(&list->lent, false) || !same(&now, &list->actions[count - 1])) {
+        count -= count == MOST_OTHERS;
+        list->actions[count] = now;
+        atomic_store(&list->count, count + 1);
+    }
+    install(fault_signals[i], NULL);
+}
+
+void cpu_signals_take_back(void) {
+    if (pthread_mutex_trylock(&install_lock) != 0) {
+        return; /* another thread does it */
+    }
+    for (size_t i = 0; i < FAULT_SIGNAL_COUNT && installed; i++) {
+        take_back(i);
+    }
+    pthread_mutex_unlock(&install_lock);
+}
+
+void cpu_signals_keep(void) {
+    static _Atomic uint64_t looked;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    uint64_t tick = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    if (atomic_load_explicit(&looked, memory_order_relaxed) != tick) {
+        atomic_store_explicit(&looked, tick, memory_order_relaxed);
+        cpu_signals_take_back();
+    }
 }
 
 __attribute__((constructor)) static void guard_install_lock(void) {

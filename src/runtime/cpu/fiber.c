@@ -111,14 +111,15 @@ void ig_fiber_adopt_thread(struct ig_fiber *fiber) {
 #endif
 }
 
-bool ig_stacks_create(struct ig_stacks *stacks, uint32_t count, size_t bytes) {
+bool ig_stacks_create(struct ig_stacks *stacks, uint32_t count, size_t bytes, size_t guard) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    guard = (guard + page - 1) / page * page;
     memset(stacks, 0, sizeof *stacks);
     if (bytes > SIZE_MAX / 4 / count) {
         return false;
     }
     size_t size = (bytes + page - 1) / page * page;
-    stacks->stride = size + page;
+    stacks->stride = size + guard;
     stacks->bytes = bytes;
     stacks->mapped = stacks->stride * count;
     stacks->fibers = calloc(count, sizeof *stacks->fibers);
@@ -136,7 +137,7 @@ bool ig_stacks_create(struct ig_stacks *stacks, uint32_t count, size_t bytes) {
     stacks->count = count;
     for (uint32_t i = 0; i < count; i++) {
         struct ig_fiber *fiber = &stacks->fibers[i];
-        fiber->stack = stacks->memory + stacks->stride * i + page;
+        fiber->stack = stacks->memory + stacks->stride * i + guard;
         fiber->size = size;
 #ifdef FIBER_TSAN
         fiber->sanitizer = __tsan_create_fiber(0);

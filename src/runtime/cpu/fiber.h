@@ -40,14 +40,14 @@ void ig_fiber_switch(struct ig_fiber *from, struct ig_fiber *to, bool from_ends)
 /* The calling thread's own stack, before the first switch away from it. */
 void ig_fiber_adopt_thread(struct ig_fiber *fiber);
 
-/* `count` stacks of at least `bytes` each with a guard page below every one. */
+/* `count` stacks of at least `bytes` each, with `guard` bytes below every one that fault. */
 struct ig_stacks {
     char *memory;
     size_t mapped, stride, bytes;
     uint32_t count;
     struct ig_fiber *fibers;
 };
-bool ig_stacks_create(struct ig_stacks *stacks, uint32_t count, size_t bytes);
+bool ig_stacks_create(struct ig_stacks *stacks, uint32_t count, size_t bytes, size_t guard);
 void ig_stacks_free(struct ig_stacks *stacks);
 
 #endif

@@ -51,6 +51,7 @@ struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
 
 void cpu_executor_free(struct cpu_executor *executor) {
     ig_stacks_free(&executor->stacks);
+    cpu_log_free(executor);
     munmap(executor->group_memory, executor->group_memory_mapped);
     for (int i = 0; i < CPU_LANE_SHAPES; i++) {
         free(executor->shapes[i].positions);
@@ -410,7 +411,7 @@ static bool prepare_stacks(struct cpu_executor *executor, uint32_t count, size_t
         count = stacks->count;
     }
     ig_stacks_free(stacks);
-    return ig_stacks_create(stacks, count, bytes) ||
+    return ig_stacks_create(stacks, count, bytes, CPU_STACK_GUARD) ||
            fail_with(executor, CPU_NO_MEMORY, "no memory for the stacks of SIMD-groups");
 }
 
@@ -449,10 +450,9 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
     cpu_group_walk_begin(&executor->walk, (uint32_t[]){groups[0] * split, groups[1], groups[2]},
                          first * split, count * split, command->stripe_unit);
     begin_command(executor, command);
-    bool fibers = (kernel->flags & INGOT_CPU_KERNEL_BARRIERS) != 0 &&
-                  executor->group.full_simdgroup_count > 1;
-    uint32_t stacks = fibers ? executor->group.full_simdgroup_count : 1;
-    if (!prepare_stacks(executor, stacks, kernel->stack_bytes + CPU_STACK_MARGIN)) {
+    uint32_t stacks = cpu_stack_count(kernel, executor->group.full_simdgroup_count);
+    bool fibers = stacks > 1;
+    if (!prepare_stacks(executor, stacks, ingot_cpu_stack_bytes(kernel) + CPU_STACK_MARGIN)) {
         return false;
     }
     uint64_t saved = floating_point_enter();

@@ -130,6 +130,7 @@ ingot_status cpu_code_load(ingot_device *device, const struct ig_variant *varian
                            const struct ig_code *code, void **loaded, struct ig_error *error) {
     char name[64];
     safe_name(variant->kernel, name, sizeof name);
+    cpu_signals_take_back();
     struct cpu_code *result = calloc(1, sizeof *result);
     if (!result) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to load kernel \"%s\"",

@@ -87,7 +87,11 @@ static void *watch(void *argument) {
             until.tv_sec++;
         }
         pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &until);
-        quiet = look(device) ? 0 : quiet + 1;
+        bool running = look(device);
+        if (running) {
+            cpu_signals_keep();
+        }
+        quiet = running ? 0 : quiet + 1;
     }
     pthread_mutex_unlock(&watchdog->lock);
     return NULL;

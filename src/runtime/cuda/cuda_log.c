@@ -91,7 +91,13 @@ static const char *gpu_string(void *context, uint64_t address) {
     return reader->string;
 }
 
-static ingot_status too_deep(const char *kernel, const uint64_t *args, struct ig_error *error) {
+/* Why the kernel ended itself: the levels of a recursion, or nothing for a trap. */
+static ingot_status ended(const char *kernel, uint32_t count, const uint64_t *args,
+                          struct ig_error *error) {
+    if (!count) {
+        return ig_fail(error, INGOT_KERNEL_FAULT,
+                       "kernel \"%s\" failed: the kernel trapped (__builtin_trap)", kernel);
+    }
     return ig_fail(error, INGOT_KERNEL_FAULT,
                    "kernel \"%s\" failed: a function called itself more than %llu levels deep; "
                    "Metal has no recursion, and this compiler unrolls it as far as that",
@@ -117,8 +123,8 @@ static bool hand_on(struct reader *reader, const char *kernel, const unsigned ch
     struct ig_text message = {0};
     if (args && format) {
         memcpy(args, at + sizeof record, 8 * (size_t)record.count);
-        if (record.level == INGOT_CUDA_LOG_TOO_DEEP && record.count) {
-            *status = too_deep(kernel, args, error);
+        if (record.level == INGOT_CUDA_LOG_ENDED) {
+            *status = ended(kernel, record.count, args, error);
         } else {
             ig_log_format(&message, format, record.count, args, gpu_string, reader);
             ig_log_message((int)record.level, ig_text_string(&message));

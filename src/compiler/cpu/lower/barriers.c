@@ -1,6 +1,6 @@
 /*
- * Barriers and fences, the condition of edges that only hold code in its loop, and the end of a
- * recursion.
+ * Barriers and fences, the condition of edges that only hold code in its loop, the end of a
+ * recursion, and traps.
  *
  * The lanes of a SIMD-group run in lockstep and in program order, and the SIMD-groups of a
  * threadgroup on one thread, so that within a threadgroup it is enough to keep LLVM from
@@ -50,6 +50,17 @@ void igl_never(struct igv_emit *emit, LLVMValueRef call) {
     igv_define_scalar(emit, call, LLVMConstInt(emit->i1, 0, false));
 }
 
+static void end_launch(struct igv_emit *emit, const char *reason) {
+    LLVMValueRef text = LLVMBuildGlobalStringPtr(emit->builder, reason, "");
+    igv_call_service(emit, offsetof(struct ingot_cpu_services, trap),
+                     LLVMVoidTypeInContext(emit->context), &text, 1);
+}
+
+void igl_trap(struct igv_emit *emit, LLVMValueRef call) {
+    (void)call;
+    end_launch(emit, INGOT_CPU_TRAPPED);
+}
+
 void igl_too_deep(struct igv_emit *emit, LLVMValueRef call) {
     uint64_t levels = 0;
     char reason[160];
@@ -58,7 +69,5 @@ void igl_too_deep(struct igv_emit *emit, LLVMValueRef call) {
              "a function called itself more than %u levels deep; Metal has no recursion, and this "
              "compiler unrolls it as far as that",
              (unsigned)levels);
-    LLVMValueRef text = LLVMBuildGlobalStringPtr(emit->builder, reason, "");
-    igv_call_service(emit, offsetof(struct ingot_cpu_services, trap),
-                     LLVMVoidTypeInContext(emit->context), &text, 1);
+    end_launch(emit, reason);
 }

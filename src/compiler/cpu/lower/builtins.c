@@ -84,6 +84,7 @@
     X(streaming, igv_emit_nothing, NULL)                                                           \
     X(log, igl_log, NULL)                                                                          \
     X(too_deep, igl_too_deep, NULL)                                                                \
+    X(trap, igl_trap, NULL)                                                                        \
     X(never, igl_never, NULL)                                                                      \
     X(in_bounds, igv_emit_in_bounds, igv_shape_in_bounds)
 

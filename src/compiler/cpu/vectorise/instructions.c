@@ -336,7 +336,7 @@ static void emit_intrinsic(struct igv_emit *emit, LLVMValueRef call) {
         return;
     }
     if (flags & IGI_I_TRAPS) {
-        LLVMValueRef reason = LLVMBuildGlobalStringPtr(emit->builder, "the kernel trapped", "");
+        LLVMValueRef reason = LLVMBuildGlobalStringPtr(emit->builder, INGOT_CPU_TRAPPED, "");
         igv_call_service(emit, offsetof(struct ingot_cpu_services, trap),
                          LLVMVoidTypeInContext(emit->context), &reason, 1);
         return;
