@@ -33,3 +33,8 @@
 #include "ingot_air.h"
 #include "ingot_internals.h"
 #include "ingot_parameters.h"
+
+#ifdef __INGOT_TENSORS__ /* for sources that name them */
+#include "ingot_tensor_ops.h"
+#include "ingot_tensor_parameters.h"
+#endif

@@ -88,14 +88,18 @@ static void add(struct arguments *arguments, const char *item) {
     }
 }
 
-static void begin(struct arguments *arguments, const struct igc_options *options, bool cxx23) {
+static void begin(struct arguments *arguments, const struct igc_options *options,
+                  enum igc_dialect dialect) {
     *arguments = (struct arguments){0};
     add(arguments, options->clang);
     add(arguments, "-cc1");
     for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++) {
         add(arguments, language_flags[i]);
     }
-    add(arguments, cxx23 ? "-std=c++23" : "-std=c++17");
+    add(arguments, dialect == IGC_CXX17 ? "-std=c++17" : "-std=c++23");
+    if (dialect == IGC_CXX23_TENSORS) {
+        add(arguments, "-D__INGOT_TENSORS__=1");
+    }
     add(arguments, "-I");
     add(arguments, options->prelude_dir);
 }
@@ -248,7 +252,8 @@ static bool hash_prelude(const char *folder, struct ig_hash *hash) {
     return ok && count > 0;
 }
 
-static const char *pch_path(struct ig_arena *arena, const struct igc_options *options, bool cxx23) {
+static const char *pch_path(struct ig_arena *arena, const struct igc_options *options,
+                            enum igc_dialect dialect) {
     struct ig_hash hash;
     struct stat info;
     uint8_t digest[32];
@@ -261,7 +266,7 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
     ig_hash_u64(&hash, (uint64_t)info.st_size);
     ig_hash_u64(&hash, (uint64_t)info.st_mtime);
     ig_hash_string(&hash, options->prelude_dir);
-    ig_hash_u64(&hash, cxx23);
+    ig_hash_u64(&hash, (uint64_t)dialect);
     ig_hash_u64(&hash, PCH_RECIPE);
     for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++) {
         ig_hash_string(&hash, language_flags[i]);
@@ -293,8 +298,8 @@ static void count_pch(const char *cache, const char *path) {
 }
 
 /* Builds the header at `path`; false when it cannot be had, for whatever reason. */
-static bool build_pch(struct ig_arena *arena, const struct igc_options *options, bool cxx23,
-                      const char *path) {
+static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
+                      enum igc_dialect dialect, const char *path) {
     struct arguments arguments;
     struct ig_error ignored = {0};
     struct ig_process_result result = {0};
@@ -309,7 +314,7 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
         ig_error_clear(&ignored);
         return false;
     }
-    begin(&arguments, options, cxx23);
+    begin(&arguments, options, dialect);
     add(&arguments, "-emit-pch");
     add(&arguments, "-fpch-instantiate-templates"); /* or every compilation does it again */
     add(&arguments, "-fno-pch-timestamp");
@@ -339,7 +344,7 @@ struct compilation {
     const struct igc_options *options;
     const char *cpp;
     size_t size;
-    bool cxx23;
+    enum igc_dialect dialect;
     const char *pch; /* or NULL */
 };
 
@@ -349,7 +354,7 @@ static ingot_status run_compiler(const struct compilation *compilation, bool as_
     const char *pch = compilation->pch;
     struct arguments arguments;
     const char *slash = strrchr(options->source_name, '/');
-    begin(&arguments, options, compilation->cxx23);
+    begin(&arguments, options, compilation->dialect);
     if (pch) {
         add(&arguments, "-include-pch");
         add(&arguments, pch);
@@ -413,23 +418,23 @@ static ingot_status explain_broken(const struct compilation *compilation, const 
 }
 
 ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options *options,
-                               const char *cpp, size_t size, bool cxx23,
+                               const char *cpp, size_t size, enum igc_dialect dialect,
                                struct igc_clang_result *result, struct ig_error *error) {
     struct ig_process_result run = {0};
-    const char *pch = pch_path(arena, options, cxx23);
+    const char *pch = pch_path(arena, options, dialect);
     bool fresh = false;
     *result = (struct igc_clang_result){0};
     if (pch && access(pch, R_OK) != 0) {
-        fresh = build_pch(arena, options, cxx23, pch);
+        fresh = build_pch(arena, options, dialect, pch);
         pch = fresh ? pch : NULL;
     }
-    struct compilation compilation = {arena, options, cpp, size, cxx23, pch};
+    struct compilation compilation = {arena, options, cpp, size, dialect, pch};
     ingot_status status = run_compiler(&compilation, false, &run, error);
     if (status == INGOT_OK && pch && blames_pch(&run, pch, fresh)) {
         ig_process_result_free(&run);
         run = (struct ig_process_result){0};
         unlink(pch);
-        compilation.pch = !fresh && build_pch(arena, options, cxx23, pch) ? pch : NULL;
+        compilation.pch = !fresh && build_pch(arena, options, dialect, pch) ? pch : NULL;
         status = run_compiler(&compilation, false, &run, error);
     }
     if (status == INGOT_OK && strstr(ig_text_string(&run.errors), "Broken module found")) {

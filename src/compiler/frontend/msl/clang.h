@@ -25,6 +25,10 @@ const char *igc_kept_source(struct ig_arena *arena, const struct igc_options *op
 /* Can the source be lexed and compiled without igc_preprocess? */
 bool igc_is_direct(const struct igc_options *options, const char *text, size_t size);
 
+/* What a rewritten source is: C++23 has `this T &self` parameters and template arguments that are
+ * structs. Each has its own precompiled prelude. */
+enum igc_dialect { IGC_CXX17, IGC_CXX23, IGC_CXX23_TENSORS /* with tensors in the prelude */ };
+
 struct igc_clang_result {
     bool ok;
     const void *bitcode; /* the arena's; when ok */
@@ -36,7 +40,7 @@ struct igc_clang_result {
 /* clang -cc1 on rewritten source. Fails only when clang could not do its work at all; an
  * error in the source is ok = false. */
 ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options *options,
-                               const char *cpp, size_t size, bool cxx23,
+                               const char *cpp, size_t size, enum igc_dialect dialect,
                                struct igc_clang_result *result, struct ig_error *error);
 
 /* "clang … was killed by signal 9" and the like, as an error. */

@@ -47,11 +47,6 @@ static const struct {
     {"'metal_visible_function_table'", "visible functions are"},
     {"acceleration_structure'", "ray tracing is"},
     {"'intersection_function_table'", "ray tracing is"},
-    {"'MetalPerformancePrimitives", "MetalPerformancePrimitives and tensors are"},
-    {"'mpp'", "MetalPerformancePrimitives and tensors are"},
-    {"'metal_tensor'", "MetalPerformancePrimitives and tensors are"},
-    {"'metal_cooperative_tensor'", "MetalPerformancePrimitives and tensors are"},
-    {"'tensor'", "MetalPerformancePrimitives and tensors are"},
     {"'command_buffer'", "indirect command buffers are"},
     {"'compute_command'", "indirect command buffers are"},
 };

@@ -202,12 +202,32 @@ static ingot_status choose(struct igc_rewriter *rewriter, const char *const *ker
     return INGOT_OK;
 }
 
+/* Names without which nobody uses tensors. */
+static bool names_tensors(const struct igc_tokens *tokens) {
+    static const char *const names[] = {
+        "mpp",           "dextents",      "extents",           "tensor_handle",
+        "tensor_inline", "tensor_offset", "cooperative_tensor"};
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct igc_token *token = &tokens->items[i];
+        if (token->kind != IGC_IDENTIFIER) {
+            continue;
+        }
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            if (igc_is(token, names[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kernels,
                          size_t kernel_count, struct ig_text *out, struct ig_error *error) {
     rewriter->edits =
         ig_arena_array(rewriter->arena, rewriter->tokens.count + 1, sizeof *rewriter->edits);
     rewriter->place_count = 0;
     rewriter->explicit_objects = false;
+    rewriter->tensors = names_tensors(&rewriter->tokens);
     if (!rewriter->edits) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to rewrite %s",
                        rewriter->tokens.files[0]);

@@ -73,6 +73,7 @@ struct igc_rewriter {
     struct igc_edit *edits;
     struct igc_place *places;
     size_t place_count, place_capacity;
+    bool tensors;          /* the source names tensors of Metal 4 */
     bool explicit_objects; /* the result needs C++23: `this T &self` parameters */
     bool out_of_memory;
 };

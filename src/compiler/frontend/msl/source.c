@@ -182,8 +182,10 @@ ingot_status igc_msl_compile(struct igc_source *source, const struct igc_options
     struct ig_text errors = {0}, notes = {0};
     ingot_status status = igc_msl_rewrite(source, kernels, kernel_count, &cpp, &cpp_size, error);
     if (status == INGOT_OK) {
-        status = igc_clang_compile(source->arena, options, cpp, cpp_size,
-                                   source->rewriter->explicit_objects, &result, error);
+        enum igc_dialect dialect = source->rewriter->tensors            ? IGC_CXX23_TENSORS
+                                   : source->rewriter->explicit_objects ? IGC_CXX23
+                                                                        : IGC_CXX17;
+        status = igc_clang_compile(source->arena, options, cpp, cpp_size, dialect, &result, error);
     }
     if (status != INGOT_OK) {
         return status;

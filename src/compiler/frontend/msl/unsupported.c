@@ -13,7 +13,6 @@ static const char no_textures[] = "textures and samplers are";
 static const char no_ray_tracing[] = "ray tracing is";
 static const char no_commands[] = "indirect command buffers are";
 static const char no_imageblocks[] = "imageblocks are";
-static const char no_tensors[] = "MetalPerformancePrimitives and tensors are";
 
 static const struct {
     const char *name, *what;
@@ -55,7 +54,6 @@ static const struct {
     {"imageblock", no_imageblocks, true, false},
     {"imageblock_layout_implicit", no_imageblocks, true, false},
     {"imageblock_layout_explicit", no_imageblocks, true, false},
-    {"mpp", no_tensors, true, true},
 };
 
 /* Types of the program may have such a name: `struct intersector {`. */

@@ -1,0 +1,2 @@
+/* Part of the prelude, which every program has already included. */
+#pragma once
