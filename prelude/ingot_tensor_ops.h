@@ -167,7 +167,8 @@ template <matmul2d_descriptor Descriptor, class Scope, class... Args> class matm
         } else {
             __INGOT_UNROLL for (int i = 0; i < From::rows; i++) {
                 __INGOT_UNROLL for (int j = 0; j < From::columns; j += 2) {
-                    __ingot_two<S> left = __ingot_result_pair<From>(from.__elements, i, j), right = {};
+                    __ingot_two<S> left = __ingot_result_pair<From>(from.__elements, i, j),
+                                   right = {};
                     if (j + 1 < From::columns) {
                         right = __ingot_result_pair<From>(from.__elements, i, j + 1);
                     }

@@ -294,7 +294,8 @@ template <class T> __ingot_inline __ingot_two<T> __ingot_fetch_pair(__ingot_two<
         return __ingot_two<T>(__ingot_fetch(T(x.x), lane), __ingot_fetch(T(x.y), lane));
     }
 }
-template <class T> __ingot_inline __ingot_two<T> __ingot_chosen(bool second, __ingot_two<T> a, __ingot_two<T> b) {
+template <class T>
+__ingot_inline __ingot_two<T> __ingot_chosen(bool second, __ingot_two<T> a, __ingot_two<T> b) {
     return {second ? b.x : a.x, second ? b.y : a.y};
 }
 
@@ -310,7 +311,8 @@ template <class T> __ingot_inline __ingot_two<T> __ingot_unwoven(const T *fragme
                           __ingot_fetch_pair(__ingot_pair(fragment, h, 1), from));
 }
 /* Pair t of half h of the fragment whose columns 0 to 7 and 8 to 15 of that half are tiles. */
-template <class T> __ingot_inline __ingot_two<T> __ingot_woven(__ingot_two<T> left, __ingot_two<T> right, int t) {
+template <class T>
+__ingot_inline __ingot_two<T> __ingot_woven(__ingot_two<T> left, __ingot_two<T> right, int t) {
     uint lane = __ingot_thread_index_in_simdgroup();
     uint from = (lane & ~9u) | (lane & 1u) << 3 | uint(t);
     return __ingot_chosen(lane >> 3 & 1u, __ingot_fetch_pair(left, from),
@@ -318,7 +320,8 @@ template <class T> __ingot_inline __ingot_two<T> __ingot_woven(__ingot_two<T> le
 }
 /* Woven rows u of two tiles, the second of them below the first. */
 template <class T>
-__ingot_inline __ingot_two<T> __ingot_woven_rows(__ingot_two<T> upper, __ingot_two<T> lower, int u) {
+__ingot_inline __ingot_two<T> __ingot_woven_rows(__ingot_two<T> upper, __ingot_two<T> lower,
+                                                 int u) {
     uint lane = __ingot_thread_index_in_simdgroup();
     uint from = (lane & ~20u) | (lane >> 2 & 1u) << 4 | uint(u) << 2;
     return __ingot_chosen(lane >> 4 & 1u, __ingot_fetch_pair(upper, from),
@@ -436,11 +439,10 @@ __ingot_inline void __ingot_put_results(const simdgroup_matrix<float, 8, 8> *sum
                 }
                 T *pair = elements + (i / 2 * Layout::columns + j / 2) * 8 + i % 2 * 4;
                 __INGOT_UNROLL for (int t = 0; t < 2; t++) {
-                    vec<float, 2> pair = __ingot_woven(first, second, t);
-                    half[2 * t] =
-                        T((add ? half[2 * t] : T(0)) + __ingot_converted<T>(float(pair.x)));
-                    half[2 * t + 1] =
-                        T((add ? half[2 * t + 1] : T(0)) + __ingot_converted<T>(float(pair.y)));
+                    __ingot_two<float> own = __ingot_woven(first, second, t);
+                    T x = __ingot_converted<T>(own.x), y = __ingot_converted<T>(own.y);
+                    pair[2 * t] = add ? T(pair[2 * t] + x) : x;
+                    pair[2 * t + 1] = add ? T(pair[2 * t + 1] + y) : y;
                 }
             }
         }
@@ -513,10 +515,10 @@ __ingot_inline void __ingot_multiply_fragments(const A *left, const B *right, T 
                     __ingot_two<B> own;
                     if constexpr (!ta && !tb) {
                         own = __ingot_woven_rows(__ingot_pair(fragment, 0, t),
-                                                             __ingot_pair(fragment, 1, t), s);
+                                                 __ingot_pair(fragment, 1, t), s);
                     } else if constexpr (!ta) {
-                        own = __ingot_turned(__ingot_woven_rows(
-                            __ingot_pair(fragment, 0, s), __ingot_pair(fragment, 1, s), t));
+                        own = __ingot_turned(__ingot_woven_rows(__ingot_pair(fragment, 0, s),
+                                                                __ingot_pair(fragment, 1, s), t));
                     } else if constexpr (!tb) {
                         own = __ingot_pair(fragment, s, t);
                     } else {
