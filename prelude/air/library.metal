@@ -141,3 +141,6 @@ AIR(void, "air.atomic.fence", (uint flags, uint order, uint scope), __ingot_fenc
 UNIFORM(float, "f32") UNIFORM(half, "f16") UNIFORM(bfloat, "bf16") UNIFORM(bool, "i1") UNIFORM(uchar, "i8")
 UNIFORM(ushort, "i16") UNIFORM(uint, "i32") UNIFORM(ulong, "i64")
 AIR(uchar, "air.normalize_function_constant_predicate.i8", (uchar x), x != 0)
+
+/* ---- Metal 4 ---- */
+#include "tensors.h"

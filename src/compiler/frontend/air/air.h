@@ -40,6 +40,9 @@ struct iga_module {
 /* Bitcode → a module with our address spaces and data layout, without Apple's aliasing rules. */
 ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size);
 
+/* LLVM's passes, by the names that `opt -passes=` takes. */
+ingot_status iga_run_passes(LLVMModuleRef module, const char *passes, struct ig_error *error);
+
 /* ---- metadata.c ---- */
 enum iga_kind { IGA_BUFFER, IGA_POSITION, IGA_OTHER };
 struct iga_argument {
@@ -70,6 +73,7 @@ ingot_status iga_read_constants(struct iga_module *m, struct ig_constant **const
 void iga_scalar_type(const char *type_name, uint32_t *scalar, uint32_t *components);
 
 /* ---- entry.c ---- */
+#define IGA_ENTRY "ingot.air." /* what the names of entries begin with */
 /* The kernel that the middle sees: it fetches each argument and calls Apple's function. */
 ingot_status iga_add_entry(struct iga_module *m, const struct iga_kernel *kernel);
 
@@ -88,6 +92,10 @@ LLVMValueRef iga_call_builtin(struct iga_module *m, enum igi_builtin builtin,
 ingot_status iga_open_library(struct iga_module *m);
 /* Uses m->library up. */
 ingot_status iga_link_library(struct iga_module *m);
+
+/* ---- tensors.c ---- */
+/* Tensors get the sizes that the library, which is linked, says. */
+ingot_status iga_settle_tensors(struct iga_module *m);
 
 /* ---- source.c: frontend.h for compiled libraries ---- */
 ingot_status iga_source_open(struct ig_arena *arena, const struct igc_options *options,

@@ -210,7 +210,7 @@ ingot_status iga_add_entry(struct iga_module *m, const struct iga_kernel *kernel
     LLVMSetLinkage(kernel->function, LLVMInternalLinkage);
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(m->context), NULL, 0, false);
     LLVMValueRef entry =
-        LLVMAddFunction(m->module, ig_arena_printf(m->arena, "ingot.air.%s", m->name), type);
+        LLVMAddFunction(m->module, ig_arena_printf(m->arena, IGA_ENTRY "%s", m->name), type);
     LLVMPositionBuilderAtEnd(m->builder, LLVMAppendBasicBlockInContext(m->context, entry, ""));
     for (unsigned i = 0; i < count; i++) {
         ingot_status status = argument_value(m, &kernel->arguments[i], types[i], &values[i]);

@@ -1,7 +1,9 @@
 /*
  * Makes the library that library.c links: the functions of prelude/air/library.metal as bitcode,
- * without debug information. Each air.* function is linkonce, so that only what is called is
- * linked; everything else is internal.
+ * without debug information. Each of Apple's functions is linkonce, so that only what is called is
+ * linked; everything else is internal. They are simplified here, once: what they call is inlined,
+ * and their variables are values. Control flow stays as it is where it decides which lanes get to
+ * an operation.
  */
 #include <llvm-c/BitReader.h>
 #include <llvm-c/BitWriter.h>
@@ -10,6 +12,12 @@
 
 #include "compiler/frontend/air/air.h"
 #include "compiler/ir/walk.h"
+
+static const char simplify[] =
+    "always-inline,globaldce,function(sroa,early-cse,"
+    "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;no-switch-range-to-icmp;"
+    "no-switch-to-lookup;keep-loops;no-hoist-common-insts;no-sink-common-insts>,"
+    "instcombine<no-verify-fixpoint>)";
 
 static void delete_lists(LLVMModuleRef module) {
     static const char *const lists[] = {"llvm.used", "llvm.compiler.used",
@@ -34,17 +42,22 @@ static void set_plain_name(LLVMValueRef function) {
     }
 }
 
-static size_t set_linkage(LLVMModuleRef module) {
+static bool is_apples(LLVMValueRef function) {
+    size_t length;
+    const char *name = LLVMGetValueName2(function, &length);
+    return !strncmp(name, "air.", 4) || !strncmp(name, "__tensorops_", 12);
+}
+
+/* Apple's functions get this linkage, the others are internal; gives the number of Apple's. */
+static size_t set_linkage(LLVMModuleRef module, LLVMLinkage linkage) {
     size_t count = 0;
     igi_each_function(f, module) {
         if (LLVMIsDeclaration(f)) {
             continue;
         }
-        size_t length;
         set_plain_name(f);
-        const bool is_apples = !strncmp(LLVMGetValueName2(f, &length), "air.", 4);
-        LLVMSetLinkage(f, is_apples ? LLVMLinkOnceODRLinkage : LLVMInternalLinkage);
-        count += is_apples;
+        LLVMSetLinkage(f, is_apples(f) ? linkage : LLVMInternalLinkage);
+        count += is_apples(f);
     }
     return count;
 }
@@ -66,9 +79,12 @@ ingot_status igc_air_make_library(struct igc_source *source, const struct igc_op
     } else {
         LLVMStripModuleDebugInfo(module);
         delete_lists(module);
-        if (!set_linkage(module)) {
+        if (!set_linkage(module, LLVMExternalLinkage)) {
             status = ig_fail(error, INGOT_COMPILE_ERROR, "%s defines no air.* function",
                              options->source_name);
+        } else {
+            status = iga_run_passes(module, simplify, error);
+            set_linkage(module, LLVMLinkOnceODRLinkage);
         }
         LLVMMemoryBufferRef out = LLVMWriteBitcodeToMemoryBuffer(module);
         *size = LLVMGetBufferSize(out);

@@ -9,6 +9,7 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/IRReader.h>
+#include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -200,4 +201,17 @@ ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size) {
         clean(m);
     }
     return status;
+}
+
+ingot_status iga_run_passes(LLVMModuleRef module, const char *passes, struct ig_error *error) {
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef failure = LLVMRunPasses(module, passes, NULL, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (!failure) {
+        return INGOT_OK;
+    }
+    char *message = LLVMGetErrorMessage(failure); /* uses the failure up */
+    ig_fail(error, INGOT_INTERNAL_ERROR, "LLVM does not run the passes %s: %s", passes, message);
+    LLVMDisposeErrorMessage(message);
+    return INGOT_INTERNAL_ERROR;
 }

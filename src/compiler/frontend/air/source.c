@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "compiler/frontend/air/air.h"
+#include "compiler/ir/walk.h"
 
 struct igc_air {
     struct ig_metallib library; /* kernels; of a file with several libraries all of them */
@@ -117,15 +118,27 @@ static bool list_kernels(struct igc_source *source) {
     return names != NULL;
 }
 
+/* The function whose module all kernels are in, as those of a file of bitcode are; else NULL. */
+static const struct ig_metallib_function *only_module(const struct ig_metallib *library) {
+    const struct ig_metallib_function *only = NULL;
+    for (size_t i = 0; i < library->function_count; i++) {
+        const struct ig_metallib_function *function = &library->functions[i];
+        if (function->type == IG_METALLIB_KERNEL && only && function->module != only->module) {
+            return NULL;
+        }
+        only = function->type == IG_METALLIB_KERNEL ? function : only;
+    }
+    return only;
+}
+
 /* What an archive keeps of a module, so that other constants can be compiled later: its bytes as
  * text. */
 static bool keep_text(struct igc_source *source, const char *text, size_t size) {
-    const struct ig_metallib *library = &source->air->library;
+    const struct ig_metallib_function *only = only_module(&source->air->library);
     source->preprocessed = "";
     if (begins(text, size, text_prefix, sizeof text_prefix - 1)) {
         source->preprocessed = ig_arena_copy(source->arena, text, size);
-    } else if (source->kernel_count == 1) {
-        const struct ig_metallib_function *only = ig_metallib_function(library, source->kernels[0]);
+    } else if (only) {
         char *kept = ig_arena_alloc(source->arena,
                                     sizeof text_prefix + 1 + ig_base64_size(only->module_size));
         if (kept) {
@@ -183,6 +196,19 @@ static void mark(struct iga_module *m) {
     LLVMAddNamedMetadataOperand(m->module, IGC_AIR_MARK, LLVMMDNodeInContext(m->context, NULL, 0));
 }
 
+/* What a module defines besides the kernel's entry is its own: other modules may have the same
+ * names. */
+static void keep_apart(struct iga_module *m) {
+    const char *entry = ig_arena_printf(m->arena, IGA_ENTRY "%s", m->name);
+    igi_each_symbol(v, m->module) {
+        size_t length;
+        if (!LLVMIsDeclaration(v) && LLVMGetLinkage(v) == LLVMExternalLinkage && entry &&
+            strcmp(LLVMGetValueName2(v, &length), entry)) {
+            LLVMSetLinkage(v, LLVMInternalLinkage);
+        }
+    }
+}
+
 static ingot_status convert(struct iga_module *m, const struct ig_metallib_function *function) {
     struct iga_kernel kernel;
     struct ig_constant *constants;
@@ -209,6 +235,10 @@ static ingot_status convert(struct iga_module *m, const struct ig_metallib_funct
         status = iga_link_library(m);
     }
     if (!status) {
+        status = iga_settle_tensors(m);
+    }
+    if (!status) {
+        keep_apart(m);
         mark(m);
     }
     return status;
