@@ -1,6 +1,6 @@
 /*
  * Tensors of Metal 4 in thread memory. Apple's compiler leaves their sizes to the driver: each is
- * an alloca whose size is a call. prelude/air/tensors.h, which is linked, knows them.
+ * an alloca whose size is a call. prelude/air/tensors.metal, which is linked, knows them.
  *
  * Requires a module that is linked with the library. Provides allocas of constant size, before
  * anything is inlined: an alloca of unknown size would be inlined as one that grows the stack. Also
@@ -98,9 +98,8 @@ ingot_status iga_settle_tensors(struct iga_module *m) {
     if (!prepare(m)) {
         return INGOT_OK;
     }
-    ingot_status status =
-        igc_stage(m->module, NULL, "tensor-sizes",
-                  "always-inline,function(instcombine<no-verify-fixpoint>)", m->error);
+    ingot_status status = iga_run_passes(
+        m->module, "always-inline,function(instcombine<no-verify-fixpoint>)", m->error);
     igi_each_function(f, m->module) {
         igi_each_instruction(in, f) {
             if (!status && is_unsized(in)) {
