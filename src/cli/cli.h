@@ -22,12 +22,14 @@ struct cli_list {
 };
 
 enum cli_kind {
-    CLI_FLAG,   /* bool * */
-    CLI_STRING, /* const char ** */
-    CLI_LIST,   /* struct cli_list *; may be repeated */
-    CLI_EXTENT, /* uint32_t[3]: X[,Y[,Z]]; missing ones are 1 */
-    CLI_COUNT,  /* uint32_t * */
-    CLI_NUMBER, /* double * */
+    CLI_FLAG,    /* bool * */
+    CLI_STRING,  /* const char ** */
+    CLI_LIST,    /* struct cli_list *; may be repeated */
+    CLI_EXTENT,  /* uint32_t[3]: X[,Y[,Z]]; missing ones are 1 */
+    CLI_COUNT,   /* uint32_t * */
+    CLI_NUMBER,  /* double *, finite */
+    CLI_VERSION, /* uint32_t *: __METAL_VERSION__ */
+    CLI_DEFINES, /* struct cli_list *, of macros */
 };
 
 struct cli_option {
@@ -87,11 +89,12 @@ struct cli_source_options {
 };
 #define CLI_SOURCE_OPTIONS(s)                                                                      \
     {"include", 'I', CLI_LIST, "DIR", "look for included files in DIR", &(s).include_dirs},        \
-        {"define", 'D', CLI_LIST, "NAME[=VALUE]", "define a macro", &(s).defines},                 \
+        {"define", 'D', CLI_DEFINES, "NAME[=VALUE]", "define a macro", &(s).defines},              \
         {"fast-math",   0, CLI_FLAG, NULL, "let default maths functions be the fast ones",         \
          &(s).fast_math},                                                                          \
     {                                                                                              \
-        "msl-version", 0, CLI_COUNT, "N", "__METAL_VERSION__, such as 310 (320)", &(s).msl_version \
+        "msl-version", 0, CLI_VERSION, "N", "__METAL_VERSION__, such as 310 (320)",                \
+            &(s).msl_version                                                                       \
     }
 
 void cli_source_options_free(struct cli_source_options *options);

@@ -204,14 +204,12 @@ static bool wrong_count(const struct run *run, const ingot_argument_info *infos,
     return wanted != given;
 }
 
-static bool bind_arguments(struct run *run, const char *const *texts, size_t count) {
-    size_t info_count, next = 0;
-    ingot_argument_info *infos = sorted_arguments(run, &info_count);
+/* Before anything is compiled; CLI_USAGE for one that is none of the forms. */
+static int parse_arguments(struct run *run, const char *const *texts, size_t count) {
     run->bound = ig_arena_array(&run->arena, count + 1, sizeof *run->bound);
-    run->args = ig_arena_array(&run->arena, 128, sizeof *run->args);
-    run->lengths = ig_arena_array(&run->arena, 128, sizeof *run->lengths);
-    if (!infos || !run->bound || !run->args || !run->lengths) {
-        return false;
+    if (!run->bound) {
+        cli_error("out of memory");
+        return CLI_FAILED;
     }
     for (size_t i = 0; i < count; i++) {
         struct ig_error error = {0};
@@ -219,8 +217,21 @@ static bool bind_arguments(struct run *run, const char *const *texts, size_t cou
             cli_parse_argument(&run->arena, texts[i], &run->bound[i].given, &error);
         run->bound_count++;
         if (!base(status, &error)) {
-            return false;
+            return status == INGOT_INVALID_ARGUMENT ? CLI_USAGE : CLI_FAILED;
         }
+    }
+    return CLI_OK;
+}
+
+static bool bind_arguments(struct run *run) {
+    size_t info_count, next = 0, count = run->bound_count;
+    ingot_argument_info *infos = sorted_arguments(run, &info_count);
+    run->args = ig_arena_array(&run->arena, 128, sizeof *run->args);
+    run->lengths = ig_arena_array(&run->arena, 128, sizeof *run->lengths);
+    if (!infos || !run->args || !run->lengths) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
         next += run->bound[i].given.kind == CLI_ARGUMENT_THREADGROUP;
     }
     if (wrong_count(run, infos, info_count, INGOT_ARGUMENT_BUFFER, count - next) ||
@@ -429,7 +440,7 @@ static void write_result(const struct run *run) {
     ig_text_free(&text);
 }
 
-static bool execute(struct run *run, const char *const *arguments, size_t argument_count) {
+static bool execute(struct run *run) {
     run->device_desc.cpu_level = run->cpu;
     run->device_desc.worker_threads = run->workers;
     if (!api(ingot_device_open(run->device_name, &run->device_desc, &run->device)) ||
@@ -444,7 +455,7 @@ static bool execute(struct run *run, const char *const *arguments, size_t argume
         cli_diagnostics(ingot_library_warnings(run->library));
     }
     if (!make_kernel(run) || !api(ingot_stream_create(run->device, &run->stream)) ||
-        !bind_arguments(run, arguments, argument_count)) {
+        !bind_arguments(run)) {
         return false;
     }
     ingot_dispatch_desc desc = dispatch_of(run);
@@ -518,7 +529,10 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
         } else {
             run.file = items.items[0];
             run.kernel_name = items.items[1];
-            status = execute(&run, items.items + 2, items.count - 2) ? CLI_OK : CLI_FAILED;
+            status = parse_arguments(&run, items.items + 2, items.count - 2);
+            if (!status && !execute(&run)) {
+                status = CLI_FAILED;
+            }
         }
     }
     release(&run);

@@ -1,10 +1,12 @@
 /* Command-line options from a table. Options and positionals may be mixed; `--` ends the
  * options; values come as `--name value`, `--name=value`, `-x value` or `-xvalue`. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/source_options.h"
 #include "cli/cli.h"
 
 bool cli_list_add(struct cli_list *list, const char *item) {
@@ -123,9 +125,25 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
         }
         cli_usage_error(command, "--%s %s: expected a whole number", option->name, value);
         return false;
+    case CLI_DEFINES: {
+        size_t name = strcspn(value, "=");
+        if (ig_macro_name_is_good(value, name) && ig_macro_value_is_good(value + name)) {
+            return cli_list_add(option->target, value);
+        }
+        cli_usage_error(command, "--%s (-D) %s: expected NAME or NAME=VALUE, a name and one line",
+                        option->name, value);
+        return false;
+    }
+    case CLI_VERSION:
+        if (parse_u32(value, &end, option->target) && !*end &&
+            ig_msl_version_is_known(*(uint32_t *)option->target)) {
+            return true;
+        }
+        cli_usage_error(command, "--%s %s: expected %s", option->name, value, ig_msl_versions);
+        return false;
     case CLI_NUMBER:
         *(double *)option->target = strtod(value, &end);
-        if (*value && !*end) {
+        if (*value && !*end && isfinite(*(double *)option->target)) {
             return true;
         }
         cli_usage_error(command, "--%s %s: expected a number", option->name, value);

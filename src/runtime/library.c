@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/metallib.h"
+#include "base/source_options.h"
 #include "base/text.h"
 #include "runtime/objects.h"
 
@@ -87,11 +88,10 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
 }
 
 static ingot_status check_source_desc(const ingot_source_desc *desc, struct ig_error *error) {
-    if (desc->msl_version && (desc->msl_version < 100 || desc->msl_version > 999)) {
+    if (desc->msl_version && !ig_msl_version_is_known(desc->msl_version)) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
-                       "msl_version is %u, but __METAL_VERSION__ is a number from 100 to 999, such "
-                       "as 310 for Metal 3.1",
-                       desc->msl_version);
+                       "msl_version is %u, but __METAL_VERSION__ is %s, such as 310 for Metal 3.1",
+                       desc->msl_version, ig_msl_versions);
     }
     if (desc->include_dir_count && !desc->include_dirs) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
@@ -112,6 +112,14 @@ static ingot_status check_source_desc(const ingot_source_desc *desc, struct ig_e
         if (!desc->defines[i].name || !*desc->defines[i].name) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "defines[%zu].name is %s", i,
                            desc->defines[i].name ? "empty" : "NULL");
+        }
+        const ingot_define *define = &desc->defines[i];
+        if (!ig_macro_name_is_good(define->name, strlen(define->name)) ||
+            (define->value && !ig_macro_value_is_good(define->value))) {
+            return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                           "defines[%zu] is \"%s\" with the value \"%s\", but it has to be a name "
+                           "and one line",
+                           i, define->name, define->value ? define->value : "");
         }
     }
     return INGOT_OK;

@@ -275,17 +275,39 @@ check "run, missing constant" 1 flag -- "$ingot" run good.metal choose --threads
 check "run, too few arguments" 1 "takes 2 buffer arguments" "buffer(1) by" -- "$ingot" run good.metal scale --threads 1 'f32[1]'
 check "run, too many arguments" 1 "takes 1 buffer argument" -- "$ingot" run good.metal ramp --threads 1 'f32[1]' f32:1
 check "run, value of the wrong size" 1 by 8 4 -- "$ingot" run good.metal scale --threads 1 'f32[1]' i64:3
-check "run, not an argument" 1 "expected FILE.npy" -- "$ingot" run good.metal ramp --threads 1 frob
-check "run, not a number" 1 "not a number" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:abc
-check "run, does not fit" 1 "does not fit" -- "$ingot" run good.metal scale --threads 1 'f32[1]' u8:300
-check "run, no value" 1 "a value is missing" f32 -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:
-check "run, too large for a float" 1 "1e39 does not fit into f32" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:1e39
-check "run, too large for a half" 1 "70000 does not fit into f16" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f16:70000
+check "run, not an argument" 2 "expected FILE.npy" -- "$ingot" run good.metal ramp --threads 1 frob
+check "run, not a number" 2 "not a number" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:abc
+check "run, does not fit" 2 "does not fit" -- "$ingot" run good.metal scale --threads 1 'f32[1]' u8:300
+check "run, no value" 2 "a value is missing" f32 -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:
+check "run, too large for a float" 2 "1e39 does not fit into f32" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f32:1e39
+check "run, too large for a half" 2 "70000 does not fit into f16" -- "$ingot" run good.metal scale --threads 1 'f32[1]' f16:70000
 check "run, infinite by its name" 0 "= inf" -- "$ingot" run good.metal scale --threads 1 f32:1 f32:inf
 check "run, an extent too large" 2 "4294967296" "to 4294967295" -- "$ingot" run good.metal ramp --threads 4294967296 'f32[1]'
-check "run, not a version of Metal" 1 "msl_version is 99" 310 -- "$ingot" run good.metal ramp --msl-version 99 --threads 1 'f32[1]'
-check "run, bad hex" 1 "hexadecimal" -- "$ingot" run good.metal params --threads 1 'f32[1]' hex:0g
-check "run, bad shape" 1 "expected a shape" -- "$ingot" run good.metal ramp --threads 1 'f32[]'
+for version in 99 999 315 frob; do
+    check "run, not a version of Metal: $version" 2 "--msl-version $version" 310 -- "$ingot" run good.metal ramp --msl-version $version --threads 1 'f32[1]'
+done
+for limit in nan inf frob ''; do
+    check "run, not a limit: $limit" 2 "expected a number" -- "$ingot" run good.metal ramp --time-limit "$limit" --threads 1 'f32[1]'
+done
+# names that would end where the preprocessor has them between quotes, or begin a line of their own
+printf 'kernel void taken(device float *x) { x[0] = 7; }\n' >'be"side.h'
+for name in 'quo"te.metal' 'back\slash.metal' $'line\n#define BROKEN\n# 1 "x.metal'; do
+    cat >"$name" <<'M'
+#define N 7
+#include <be"side.h>
+#ifdef BROKEN
+#error broken
+#endif
+kernel void k(device float *x) { x[0] = N; }
+M
+    check "run, a name with ${name:0:5}…" 0 "= 7" -- "$ingot" run "$name" k -I . --threads 1 'f32[1]'
+    printf 'kernel void k(device float *x) { x[0] = nothing; }\n' >"$name"
+    check "run, its diagnostics" 1 "nothing" metal:1:41 -- "$ingot" run "$name" k --threads 1 'f32[1]'
+done
+check "run, a macro's name" 2 "-D" -- "$ingot" run good.metal ramp -D 'A B=1' --threads 1 'f32[1]'
+check "run, a macro of two lines" 2 "-D" -- "$ingot" run good.metal ramp -D $'A=1\n#error broken' --threads 1 'f32[1]'
+check "run, bad hex" 2 "hexadecimal" -- "$ingot" run good.metal params --threads 1 'f32[1]' hex:0g
+check "run, bad shape" 2 "expected a shape" -- "$ingot" run good.metal ramp --threads 1 'f32[]'
 check "run, no grid" 2 "--threads or --threadgroups" -- "$ingot" run good.metal ramp 'f32[1]'
 check "run, both grids" 2 "--threads or --threadgroups" -- "$ingot" run good.metal ramp --threads 1 --threadgroups 1 'f32[1]'
 check "run, bad extent" 2 "whole numbers" -- "$ingot" run good.metal ramp --threads 1,2,3,4 'f32[1]'

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/source_options.h"
 #include "compiler/driver/driver.h"
 
 #ifndef INGOT_SOURCE_PRELUDE
@@ -156,11 +157,44 @@ static ingot_status set_emit(struct parser *p, const char *kind) {
 static ingot_status set_version(struct parser *p, const char *text) {
     char *end;
     unsigned long version = strtoul(text, &end, 10);
-    if (*end || version < 100 || version > 999) {
-        return bad(p, "--msl-version wants a number such as 310, not", text);
+    if (*end || version > 999 || !ig_msl_version_is_known((unsigned)version)) {
+        return ig_fail(p->error, INGOT_INVALID_ARGUMENT, "--msl-version wants %s, not \"%s\"",
+                       ig_msl_versions, text);
     }
     p->command->front.msl_version = (unsigned)version;
     return INGOT_OK;
+}
+
+static ingot_status add_define(struct parser *p, const char *text) {
+    size_t length = strcspn(text, "=");
+    if (!ig_macro_name_is_good(text, length) || !ig_macro_value_is_good(text + length)) {
+        return bad(p, "-D wants NAME or NAME=VALUE, a name and one line, not", text);
+    }
+    p->defines[p->command->front.define_count++] = text;
+    return INGOT_OK;
+}
+
+/* Diagnostics and line markers have the name between quotes: what would end it there becomes _.
+ * Files beside the source are then found by its folder. */
+static ingot_status make_name_plain(struct parser *p) {
+    struct igc_options *front = &p->command->front;
+    char *plain = ig_arena_string(p->arena, front->source_name);
+    const char *slash = strrchr(front->source_name, '/');
+    bool changed = false;
+    for (char *c = plain; c && *c; c++) {
+        if (ig_is_awkward_in_name(*c)) {
+            *c = '_';
+            changed = true;
+        }
+    }
+    if (changed) {
+        p->includes[front->include_dir_count++] =
+            slash ? ig_arena_copy(p->arena, front->source_name,
+                                  (size_t)(slash - front->source_name) + 1)
+                  : ".";
+        front->source_name = plain;
+    }
+    return plain ? INGOT_OK : ig_fail(p->error, INGOT_OUT_OF_MEMORY, "out of memory");
 }
 
 static void add_target(struct parser *p, const struct igc_target *target) {
@@ -286,8 +320,7 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
         p->with[c->others->count++] = value;
         return INGOT_OK;
     case 'D':
-        p->defines[c->front.define_count++] = value;
-        return INGOT_OK;
+        return add_define(p, value);
     default:
         return INGOT_OK;
     }
@@ -343,6 +376,10 @@ static ingot_status finish(struct parser *p) {
     }
     if (!c->front.msl_version) {
         c->front.msl_version = 320;
+    }
+    ingot_status status = make_name_plain(p);
+    if (status) {
+        return status;
     }
     c->constants_key = igc_constants_key(p->arena, c->values, c->value_count);
     return c->constants_key ? INGOT_OK : ig_fail(p->error, INGOT_OUT_OF_MEMORY, "out of memory");

@@ -119,6 +119,18 @@ struct dependencies {
     size_t count, capacity;
 };
 
+/* Line markers have a backslash before quotes and backslashes. */
+static void undo_escapes(char *name) {
+    char *to = name;
+    for (const char *from = name; *from; from++) {
+        if (*from == '\\' && from[1]) {
+            from++;
+        }
+        *to++ = *from;
+    }
+    *to = 0;
+}
+
 static ingot_status add_dependency(struct dependencies *list, const char *name, size_t size,
                                    struct ig_error *error) {
     size_t prelude = strlen(list->options->prelude_dir);
@@ -145,10 +157,11 @@ static ingot_status add_dependency(struct dependencies *list, const char *name, 
         list->items = items;
         list->capacity = capacity;
     }
-    const char *path = ig_arena_copy(list->arena, name, size);
+    char *path = ig_arena_copy(list->arena, name, size);
     if (!path) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for the included files");
     }
+    undo_escapes(path);
     char *bytes;
     size_t bytes_size;
     struct ig_error ignored = {0};
