@@ -21,6 +21,8 @@
 #include <unistd.h>
 
 #include "base/cache_sweep.h"
+#include "base/environment.h"
+#include "base/file.h"
 
 enum { HOUR = 3600, DAY = 24 * HOUR };
 
@@ -49,7 +51,7 @@ ingot_status ig_cache_parse_limit(const char *what, const char *text, uint64_t *
 }
 
 ingot_status ig_cache_limit(uint64_t *limit, struct ig_error *error) {
-    const char *given = getenv("INGOT_CACHE_LIMIT");
+    const char *given = ig_environment("INGOT_CACHE_LIMIT");
     *limit = IG_CACHE_LIMIT;
     return given && *given ? ig_cache_parse_limit("INGOT_CACHE_LIMIT", given, limit, error)
                            : INGOT_OK;
@@ -59,17 +61,21 @@ ingot_status ig_cache_no_folder(struct ig_error *error) {
     return ig_fail(
         error, INGOT_IO_ERROR,
         "there is no cache folder: what INGOT_CACHE_DIR, XDG_CACHE_HOME or HOME names is "
-        "no folder, is another user's or can be written by others");
+        "no folder, is a link, is another user's or can be written by others");
 }
 
 void ig_cache_used(const char *path) {
+    ig_cache_used_at(AT_FDCWD, path);
+}
+
+void ig_cache_used_at(int folder, const char *path) {
     struct stat info;
-    if (lstat(path, &info)) {
+    if (fstatat(folder, path, &info, AT_SYMLINK_NOFOLLOW)) {
         return;
     }
     int64_t age = (int64_t)time(NULL) - (int64_t)info.st_mtime;
     if (age > HOUR || age < -HOUR) { /* or the clock was wrong */
-        utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+        utimensat(folder, path, NULL, AT_SYMLINK_NOFOLLOW);
     }
 }
 
@@ -100,12 +106,13 @@ static void write_ledger(int fd, const struct ledger *ledger) {
 /* The ledger, locked, or -1: another process has it, or the folder cannot be written. File systems
  * without locks do without: then a count may be lost. */
 static int open_ledger(const char *folder) {
-    char *path = NULL;
-    if (asprintf(&path, "%s/" IG_CACHE_LEDGER, folder) < 0) {
+    int root = ig_folder_open_private(folder);
+    if (root < 0) {
         return -1;
     }
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    free(path);
+    int fd =
+        openat(root, IG_CACHE_LEDGER, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    close(root);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         close(fd);
         fd = -1;
@@ -144,6 +151,7 @@ void ig_cache_kept(const char *folder, uint64_t size, uint64_t limit) {
             ledger.bytes = left.all_bytes;
         }
         ledger.looked = now;
+        ig_folder_sweep_temporary();
     }
     write_ledger(fd, &ledger);
     close(fd);

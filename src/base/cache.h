@@ -1,9 +1,10 @@
 /*
  * The cache folder: how much it may hold, what lies in it, and keeping it below its limit.
  *
- * It holds ab/HEX.ingot (compiled kernels), prelude/prelude-HEX.pch (precompiled headers), their
- * temporary files, `ledger` and `torch-probe` (python/ingot/_onednn.py). Nothing else there is ever
- * touched. A file's time of modification is when it was last used.
+ * It holds ab/HEX.ingot (compiled kernels, each with its key behind it), prelude/prelude-HEX.pch
+ * (precompiled headers), their temporary files, `ledger` and `torch-probe`
+ * (python/ingot/_onednn.py). Nothing else there is ever touched. A file's time of modification is
+ * when it was last used.
  */
 #ifndef INGOT_BASE_CACHE_H
 #define INGOT_BASE_CACHE_H
@@ -23,6 +24,8 @@ ingot_status ig_cache_no_folder(struct ig_error *error);
 
 /* After a hit: notes that the file is in use, at most once an hour. */
 void ig_cache_used(const char *path);
+void ig_cache_used_at(int folder, const char *name);
+enum { IG_CACHE_NAME = 64 + 6 + 1 }; /* of a compiled kernel's file: HEX.ingot */
 /* After a file of `size` bytes was put into the folder: counts it, and now and then (the limit is
  * passed, or a day has gone by) removes what was used longest ago. Any number of threads
  * and processes may do so at once. Errors are silent: the cache is only a cache. With the limit 0

@@ -165,7 +165,7 @@ static void summarise(const struct scan *scan, bool removed, struct ig_cache_sum
 static ingot_status scan_all(struct scan *scan, const char *path, DIR **root,
                              struct ig_error *error) {
     *scan = (struct scan){.now = (int64_t)time(NULL)};
-    *root = open_folder(AT_FDCWD, path, 0);
+    *root = open_folder(AT_FDCWD, path, O_NOFOLLOW);
     if (!*root) {
         return errno == ENOENT
                    ? INGOT_OK

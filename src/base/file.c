@@ -1,5 +1,6 @@
 /* Files and folders. Requires a POSIX system. Does not lock: a rename is the only commit. */
 #include "base/file.h"
+#include "base/environment.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -71,6 +72,18 @@ ingot_status ig_file_read(const char *path, size_t limit, char **bytes, size_t *
     return status;
 }
 
+ingot_status ig_file_read_at(int folder, const char *name, size_t limit, char **bytes, size_t *size,
+                             struct ig_error *error) {
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0) {
+        return ig_fail(error, errno == ENOENT ? INGOT_NOT_FOUND : INGOT_IO_ERROR,
+                       "cannot open %s: %s", name, strerror(errno));
+    }
+    ingot_status status = ig_file_read_open(fd, name, limit, bytes, size, error);
+    close(fd);
+    return status;
+}
+
 int ig_write_all(int fd, const void *bytes, size_t size) {
     for (const char *at = bytes; size;) {
         ssize_t put = write(fd, at, size);
@@ -87,7 +100,7 @@ int ig_write_all(int fd, const void *bytes, size_t size) {
 }
 
 /* A fresh file beside `path`, with the permissions that a plain open gives. */
-static int open_temporary(const char *path, char **name) {
+static int open_temporary(int folder, const char *path, char **name) {
     static atomic_uint counter;
     for (int tries = 0; tries < 100; tries++) {
         struct timespec t;
@@ -99,7 +112,7 @@ static int open_temporary(const char *path, char **name) {
             errno = ENOMEM;
             return -1;
         }
-        int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = openat(folder, *name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
@@ -119,26 +132,29 @@ ingot_status ig_file_write(const char *path, const void *bytes, size_t size,
         return code ? ig_fail(error, INGOT_IO_ERROR, "cannot write %s: %s", path, strerror(code))
                     : INGOT_OK;
     }
+    int code = ig_file_write_at(AT_FDCWD, path, &(struct ig_bytes){bytes, size}, 1);
+    return code ? ig_fail(error, INGOT_IO_ERROR, "cannot write %s: %s", path, strerror(code))
+                : INGOT_OK;
+}
+
+int ig_file_write_at(int folder, const char *name, const struct ig_bytes *parts, size_t count) {
     char *temporary = NULL;
-    int fd = open_temporary(path, &temporary);
-    if (fd < 0) {
-        int code = errno;
-        free(temporary);
-        return ig_fail(error, INGOT_IO_ERROR, "cannot write %s: %s", path, strerror(code));
+    int fd = open_temporary(folder, name, &temporary);
+    int code = fd < 0 ? errno : 0;
+    for (size_t i = 0; i < count && !code; i++) {
+        code = ig_write_all(fd, parts[i].data, parts[i].size);
     }
-    int code = ig_write_all(fd, bytes, size);
-    if (close(fd) && !code) {
+    if (fd >= 0 && close(fd) && !code) {
         code = errno;
     }
-    if (!code && rename(temporary, path)) {
+    if (!code && renameat(folder, temporary, folder, name)) {
         code = errno;
     }
-    if (code) {
-        unlink(temporary);
-        ig_fail(error, INGOT_IO_ERROR, "cannot write %s: %s", path, strerror(code));
+    if (code && fd >= 0) {
+        unlinkat(folder, temporary, 0);
     }
     free(temporary);
-    return code ? INGOT_IO_ERROR : INGOT_OK;
+    return code;
 }
 
 ingot_status ig_folder_make(const char *path, struct ig_error *error) {
@@ -173,7 +189,7 @@ ingot_status ig_folder_make(const char *path, struct ig_error *error) {
 }
 
 static const char *temporary_root(void) {
-    const char *root = getenv("TMPDIR");
+    const char *root = ig_environment("TMPDIR");
     return root && root[0] == '/' ? root : "/tmp";
 }
 
@@ -190,6 +206,11 @@ ingot_status ig_folder_temporary(char **path, struct ig_error *error) {
     }
     *path = name;
     return INGOT_OK;
+}
+
+static bool is_temporary_name(const char *name) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    return !strncmp(name, "ingot-", 6) && strspn(name + 6, letters) == 6 && !name[12];
 }
 
 /* Empties the folder that `parent`/`name` is; never leaves it through a link. */
@@ -215,18 +236,56 @@ static void remove_entry(int parent, const char *name, int depth) {
     unlinkat(parent, name, AT_REMOVEDIR);
 }
 
+void ig_folder_sweep_temporary(void) {
+    enum { DAY = 24 * 3600 };
+    int root = open(temporary_root(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = root < 0 ? NULL : fdopendir(root);
+    if (!stream) {
+        if (root >= 0) {
+            close(root);
+        }
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        struct stat info;
+        if (is_temporary_name(entry->d_name) &&
+            !fstatat(root, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) && S_ISDIR(info.st_mode) &&
+            info.st_uid == geteuid() && info.st_mtime + DAY < time(NULL)) {
+            remove_entry(root, entry->d_name, 0);
+        }
+    }
+    closedir(stream);
+}
+
 void ig_folder_remove(const char *path) {
     remove_entry(AT_FDCWD, path, 0);
+}
+
+int ig_folder_open_private(const char *path) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    bool good = !fstat(fd, &info) && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+                !(info.st_mode & (S_IWGRP | S_IWOTH));
+    if (!good) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
 }
 
 /* True when nobody else can put files there. A folder that does not exist yet is fine. */
 static bool is_private(const char *path) {
     struct stat info;
-    if (stat(path, &info)) {
-        return errno == ENOENT;
+    int fd = ig_folder_open_private(path);
+    if (fd >= 0) {
+        close(fd);
+        return true;
     }
-    return S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
-           !(info.st_mode & (S_IWGRP | S_IWOTH));
+    return errno == ENOENT && lstat(path, &info) && errno == ENOENT;
 }
 
 static char *usable(char *path) {
@@ -243,16 +302,16 @@ static char *join(const char *folder, const char *rest) {
 }
 
 char *ig_cache_folder(void) {
-    const char *named = getenv("INGOT_CACHE_DIR");
+    const char *named = ig_environment("INGOT_CACHE_DIR");
     if (named && *named) {
         return usable(strdup(named));
     }
-    const char *base = getenv("XDG_CACHE_HOME");
+    const char *base = ig_environment("XDG_CACHE_HOME");
     char *path = base && base[0] == '/' ? usable(join(base, "/ingot")) : NULL;
     if (path) {
         return path;
     }
-    const char *home = getenv("HOME");
+    const char *home = ig_environment("HOME");
     if (home && home[0] == '/') {
         path = usable(join(home, "/.cache/ingot"));
         if (path) {
@@ -267,8 +326,8 @@ char *ig_cache_folder(void) {
 }
 
 char *ig_policy_path(void) {
-    const char *named = getenv("INGOT_POLICY"), *config = getenv("XDG_CONFIG_HOME"),
-               *home = getenv("HOME");
+    const char *named = ig_environment("INGOT_POLICY"), *config = ig_environment("XDG_CONFIG_HOME"),
+               *home = ig_environment("HOME");
     if (named) {
         return *named ? strdup(named) : NULL;
     }

@@ -1,5 +1,6 @@
 /* Asks once, in a process. */
 #include "base/last_cache.h"
+#include "base/environment.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@ static uint64_t last_cache;
 /* What a core reaches of the last cache, or what the user says. sysconf adds up all there are, so
  * it comes second. */
 static void find_last_cache(void) {
-    const char *given = getenv("INGOT_CACHE_BYTES");
+    const char *given = ig_environment("INGOT_CACHE_BYTES");
     if (given && *given) {
         last_cache = strtoull(given, NULL, 10);
         return;

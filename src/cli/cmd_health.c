@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/scalar.h"
 #include "cli/health.h"
@@ -535,7 +536,7 @@ static int execute(const struct cli_command *command, struct health *health) {
         cli_error("no case fits the selection");
         return CLI_FAILED;
     }
-    bool one = health->place.device || getenv("INGOT_DEVICE");
+    bool one = health->place.device || ig_environment("INGOT_DEVICE");
     size_t devices = one ? 1 : ingot_device_count();
     health->report.devices = calloc(devices + 1, sizeof *health->report.devices);
     if (!health->report.devices) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/archive.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/scalar.h"
@@ -75,7 +76,7 @@ static double now(void) {
 
 /* $INGOTC, the ingotc beside this program, or the one in PATH. */
 static const char *find_compiler(struct ig_arena *arena) {
-    const char *variable = getenv("INGOTC");
+    const char *variable = ig_environment("INGOTC");
     if (variable && *variable) {
         return variable;
     }

@@ -1,6 +1,9 @@
 /* Opening a FILE, which is Metal source or an archive, through the public API. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/metallib.h"
 #include "cli/cli.h"
@@ -12,13 +15,17 @@ void cli_source_options_free(struct cli_source_options *options) {
 
 /* The first bytes of a file, 0 of one that cannot be read. */
 static size_t read_start(const char *path, char *start, size_t room) {
-    FILE *file = fopen(path, "rb");
-    if (!file) {
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe has no end to wait for */
+    struct stat info;
+    ssize_t got = 0;
+    if (file < 0) {
         return 0;
     }
-    const size_t got = fread(start, 1, room, file);
-    fclose(file);
-    return got;
+    if (!fstat(file, &info) && S_ISREG(info.st_mode)) {
+        got = read(file, start, room);
+    }
+    close(file);
+    return got > 0 ? (size_t)got : 0;
 }
 
 bool cli_is_archive(const char *path) {

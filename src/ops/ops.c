@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "ops/ops.h"
 #include "runtime/objects.h"
@@ -29,7 +30,7 @@ static ingot_status add_policy_file(struct igo_policy *policy, const char *path,
  * exist. */
 static char *user_policy(void) {
     char *path = ig_policy_path();
-    if (path && !getenv("INGOT_POLICY") && access(path, R_OK)) {
+    if (path && !ig_environment("INGOT_POLICY") && access(path, R_OK)) {
         free(path);
         return NULL;
     }

@@ -2,10 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "runtime/device.h"
 
 bool ig_lenient_barriers(const ingot_device_desc *desc) {
-    const char *wish = getenv("INGOT_BARRIERS");
+    const char *wish = ig_environment("INGOT_BARRIERS");
     return desc->lenient_barriers || (wish && strcmp(wish, "lenient") == 0);
 }
 

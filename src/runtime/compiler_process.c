@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -56,7 +57,7 @@ static uint64_t folder_stamp(const char *path) {
 
 /* The prelude belongs to the compiler, and is looked for where ingotc looks for it. */
 static uint64_t prelude_stamp(const char *compiler) {
-    const char *named = getenv("INGOT_PRELUDE");
+    const char *named = ig_environment("INGOT_PRELUDE");
     if (named && *named) {
         return folder_stamp(named);
     }
@@ -76,7 +77,7 @@ ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *err
     struct ig_error missing = {0};
     compiler->path = ig_program_find("ingotc", "INGOTC", &missing);
     if (!compiler->path) {
-        const char *chosen = getenv("INGOTC");
+        const char *chosen = ig_environment("INGOTC");
         ig_fail(error, INGOT_NO_COMPILER, "%s%s",
                 chosen && *chosen ? "" : "a compilation is needed, but ", ig_error_text(&missing));
         ig_error_clear(&missing);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "runtime/objects.h"
 
 size_t ingot_device_count(void) {
@@ -73,7 +74,7 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
     *device = NULL;
     const char *chosen = name;
     if (!chosen || !*chosen) {
-        chosen = getenv("INGOT_DEVICE");
+        chosen = ig_environment("INGOT_DEVICE");
     }
     if (!chosen || !*chosen) {
         chosen = ig_device_kinds[0]->name;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "runtime/objects.h"
 
 static bool is_program(const char *path) {
@@ -56,7 +57,7 @@ static char *beside(const char *folder, const char *name) {
 }
 
 static char *in_path(const char *name) {
-    const char *folder = getenv("PATH");
+    const char *folder = ig_environment("PATH");
     while (folder && *folder) {
         size_t length = strcspn(folder, ":");
         char *found = length ? program_in(folder, length, name) : NULL;
@@ -69,7 +70,7 @@ static char *in_path(const char *name) {
 }
 
 char *ig_program_find(const char *name, const char *variable, struct ig_error *error) {
-    const char *chosen = getenv(variable);
+    const char *chosen = ig_environment(variable);
     if (chosen && *chosen) {
         char *copy = is_program(chosen) ? strdup(chosen) : NULL;
         if (!copy) {

@@ -293,6 +293,30 @@ static void test_cache(void) {
     free(path);
 }
 
+/* An entry counts only for the key that it was made for, and only as a file of its own. */
+static void test_cache_keys(void) {
+    char *bytes = NULL, *kept = in_folder("kept");
+    size_t size = 0;
+    make_compiler("cp good.ingot \"$out\"");
+    clear_cache();
+    CHECK(in_fresh_process("mine") == 1);
+    char *entry = cache_entry();
+    CHECK(ig_file_read(entry, 0, &bytes, &size, NULL) == INGOT_OK);
+    clear_cache();
+    free(entry);
+    CHECK(in_fresh_process("other") == 1);
+    entry = cache_entry();
+    CHECK(in_fresh_process("other") == 0);
+    CHECK(ig_file_write(entry, bytes, size, NULL) == INGOT_OK);
+    CHECK(in_fresh_process("other") == 1 && in_fresh_process("other") == 0);
+    CHECK(rename(entry, kept) == 0 && symlink(kept, entry) == 0);
+    CHECK(in_fresh_process("other") == 1 && in_fresh_process("other") == 0);
+    free(bytes);
+    free(entry);
+    free(kept);
+    clear_cache();
+}
+
 /* A hit notes the use; INGOT_CACHE_LIMIT bounds what is kept. */
 static void test_cache_limit(void) {
     struct stat info;
@@ -570,6 +594,7 @@ int main(int count, char **arguments) {
     test_constants();
     test_compiler_errors();
     test_cache();
+    test_cache_keys();
     test_cache_limit();
     test_dependencies();
     test_variants();

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "compiler/cpu/cpu.h"
@@ -20,7 +21,7 @@
 /* The first of these that is in a folder of PATH, or beside the LLVM ingotc was built with. */
 static const char *find_linker(struct ig_arena *arena) {
     static const char *const names[] = {"ld.lld-19", "ld.lld-20", "ld.lld-21", "ld.lld"};
-    const char *named = getenv("INGOT_LLD"), *path = getenv("PATH");
+    const char *named = ig_environment("INGOT_LLD"), *path = ig_environment("PATH");
     if (named && *named) {
         return named;
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/source_options.h"
 #include "compiler/driver/driver.h"
 
@@ -436,7 +437,7 @@ static bool has_prelude(struct ig_arena *arena, const char *folder) {
 
 ingot_status igc_find_prelude(struct ig_arena *arena, const char **prelude,
                               struct ig_error *error) {
-    const char *named = getenv("INGOT_PRELUDE");
+    const char *named = ig_environment("INGOT_PRELUDE");
     if (named && *named) {
         *prelude = named;
         return has_prelude(arena, named)

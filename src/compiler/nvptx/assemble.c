@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "compiler/nvptx/nvptx.h"
@@ -48,7 +49,7 @@ static const void *with_note(struct ig_arena *arena, const char *bytes, size_t *
 
 ingot_status igp_assemble(struct ig_arena *arena, const char *card, const void *ptx, size_t size,
                           const void **cubin, size_t *cubin_size, struct ig_error *error) {
-    const char *named = getenv("INGOT_PTXAS");
+    const char *named = ig_environment("INGOT_PTXAS");
     char *folder = NULL, *bytes = NULL;
     ingot_status status = ig_folder_temporary(&folder, error);
     if (status) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
@@ -132,7 +133,7 @@ static ingot_status write_text(const struct igc_kernel *k, struct ig_text *text)
     if (text->failed) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for the text of a kernel");
     }
-    const char *dumped = getenv("INGOT_DUMP");
+    const char *dumped = ig_environment("INGOT_DUMP");
     if (dumped && !strcmp(dumped, "retarget-text")) {
         fputs(text->data, stderr);
     }

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "compiler/passes/passes.h"
 
 static bool is_named_by(const char *variable, const char *name) {
-    const char *value = getenv(variable);
+    const char *value = ig_environment(variable);
     return value && (!strcmp(value, name) || !strcmp(value, "all"));
 }
 
@@ -55,7 +56,7 @@ static ingot_status look(LLVMModuleRef module, const char *name, bool always_ver
     if (is_named_by("INGOT_DUMP", name)) {
         dump(module, name);
     }
-    return always_verify || getenv("INGOT_VERIFY") ? verify(module, name, error) : INGOT_OK;
+    return always_verify || ig_environment("INGOT_VERIFY") ? verify(module, name, error) : INGOT_OK;
 }
 
 ingot_status igc_stage(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name,

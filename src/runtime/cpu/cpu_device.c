@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/last_cache.h"
 #include "runtime/cpu/cpu.h"
 
@@ -224,7 +225,7 @@ static const struct ig_device_ops cpu_ops = {
 
 /* INGOT_STRIPES=off or on: always so, for measurements. */
 static enum cpu_stripes choose_stripes(void) {
-    const char *stripes = getenv("INGOT_STRIPES");
+    const char *stripes = ig_environment("INGOT_STRIPES");
     if (stripes && strcmp(stripes, "off") == 0) {
         return CPU_STRIPES_OFF;
     }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "runtime/cpu/cpu.h"
 
 static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "aarch64"};
@@ -130,7 +131,7 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
         return ig_fail(error, INGOT_UNSUPPORTED, "this CPU (%s) is older than %s", model, lowest);
     }
     if (!wanted || !*wanted) {
-        wanted = getenv("INGOT_CPU");
+        wanted = ig_environment("INGOT_CPU");
     }
     size_t best = usable.first + usable.count - 1, chosen = best;
     if (wanted && *wanted) {

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "runtime/cpu/cpu.h"
@@ -137,7 +138,7 @@ ingot_status cpu_code_load(ingot_device *device, const struct ig_variant *varian
                        variant->kernel);
     }
     result->fd = -1;
-    const char *folder = getenv("INGOT_KEEP_OBJECTS");
+    const char *folder = ig_environment("INGOT_KEEP_OBJECTS");
     if (folder && *folder) {
         result->handle = open_from_folder(code, folder, name);
     }

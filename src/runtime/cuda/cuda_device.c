@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cuda_abi.h"
+#include "base/environment.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/remote.h"
 
@@ -76,7 +77,7 @@ static ingot_status device_describe(size_t index, ingot_device_info *info, struc
 }
 
 static bool is_set(const char *variable) {
-    const char *value = getenv(variable);
+    const char *value = ig_environment(variable);
     return value && *value && strcmp(value, "0") != 0;
 }
 
@@ -222,7 +223,7 @@ static const struct ig_device_ops cuda_ops = {
 enum where { HERE_IF_POSSIBLE, ALWAYS_HERE, ELSEWHERE };
 
 static enum where wanted_place(const ingot_device_desc *desc) {
-    const char *value = getenv("INGOT_CUDA_WORKER");
+    const char *value = ig_environment("INGOT_CUDA_WORKER");
     if (!value || !*value) {
         return desc->own_process ? ELSEWHERE : HERE_IF_POSSIBLE;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "runtime/cuda/driver.h"
 
 #define DEFAULT_LIBRARY              "libcuda.so.1"
@@ -42,7 +43,7 @@ static bool find_all(void *library) {
 }
 
 static void load(void) {
-    const char *name = getenv("INGOT_CUDA_LIBRARY");
+    const char *name = ig_environment("INGOT_CUDA_LIBRARY");
     if (!name || !*name) {
         name = DEFAULT_LIBRARY;
     }

@@ -10,13 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "compiler/frontend/air/air.h"
 
 static const char beside[] = "/../share/ingot/air.bc"; /* from the folder of ingotc */
 
 static const char *library_path(struct ig_arena *arena) {
-    const char *named = getenv("INGOT_AIR_LIBRARY");
+    const char *named = ig_environment("INGOT_AIR_LIBRARY");
     if (named && *named) {
         return named;
     }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cache.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "compiler/frontend/msl/mixed_operands.h"
@@ -107,7 +108,7 @@ static void begin(struct arguments *arguments, const struct igc_options *options
 /* ---- finding clang ----------------------------------------------------------------------------
  */
 static const char *in_path(struct ig_arena *arena, const char *name) {
-    const char *path = getenv("PATH");
+    const char *path = ig_environment("PATH");
     if (strchr(name, '/')) {
         return access(name, X_OK) == 0 ? ig_arena_string(arena, name) : NULL;
     }
@@ -153,7 +154,7 @@ ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct i
         "/usr/lib/llvm-21/bin/clang",
         "/opt/homebrew/opt/llvm@19/bin/clang",
     };
-    const char *chosen = getenv("INGOT_CLANG");
+    const char *chosen = ig_environment("INGOT_CLANG");
     if (chosen && *chosen) {
         *clang = in_path(arena, chosen);
         if (!*clang) {
