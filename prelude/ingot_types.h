@@ -479,6 +479,15 @@ template <class T, class F> __ingot_inline constexpr T __ingot_cast(F &&x) {
     }
 }
 
+/* The same of T(x) and (T)x, which may also turn a pointer into another one or into a number. */
+template <class T, class F> __ingot_inline constexpr T __ingot_c_cast(F &&x) {
+    if constexpr (__is_pointer(T) || __is_pointer(metal::remove_cvref_t<F>)) {
+        return (T)x;
+    } else {
+        return __ingot_cast<T>(static_cast<F &&>(x));
+    }
+}
+
 /* An operand of `?:`: an object of class type in an address space becomes a value, because clang
  * finds no common type for it and a temporary. A packed vector becomes one that a vector does not
  * convert to, so that the two have one common type. Everything else passes through. */

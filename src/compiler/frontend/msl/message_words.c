@@ -22,6 +22,7 @@ static const struct {
     {"_Float16", "half"},
     {"__bf16", "bfloat"},
     {"__ingot_cast", "static_cast"},
+    {"__ingot_c_cast", "cast"},
     {"__ingot_parameter_if", "kernel argument"},
     {"__ingot_parameter", "kernel argument"},
     {"__ingot_builtin_", ""},

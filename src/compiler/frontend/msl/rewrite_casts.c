@@ -1,6 +1,6 @@
 /*
  * Casts: clang refuses conversions between half and bfloat, so casts that could be one go
- * through the prelude's `__ingot_cast<T>(x)`.
+ * through the prelude's `__ingot_cast<T>(x)` and `__ingot_c_cast<T>(x)`.
  *
  * `static_cast<T>(x)` always does; `T(x)` and `(T)x` when T is half, bfloat, an alias of one,
  * or a type parameter of a template around it. Casts of plain numbers are left alone, as is
@@ -156,7 +156,7 @@ static void functional_cast(struct igc_rewriter *rewriter, size_t i) {
         igc_word_at(tokens, close + 1) == IGC_W_OPEN_PAREN) {
         return; /* `T (*f)(A)`: a pointer to a function */
     }
-    igc_before(rewriter, i, "__ingot_cast<");
+    igc_before(rewriter, i, "__ingot_c_cast<");
     igc_after(rewriter, i, ">");
 }
 
@@ -229,7 +229,7 @@ static void c_cast(struct igc_rewriter *rewriter, size_t i) {
     if (end == i + 3 || rewriter->edits[end - 1].dead) {
         return;
     }
-    igc_replace(rewriter, i, "__ingot_cast<");
+    igc_replace(rewriter, i, "__ingot_c_cast<");
     igc_replace(rewriter, i + 2, ">(");
     igc_after(rewriter, end - 1, ")");
 }
