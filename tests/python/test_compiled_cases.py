@@ -21,7 +21,9 @@ SHORT = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool_": "bool"
 def chosen():
     if not LIBRARY:
         return []
-    names = subprocess.run([INGOT, "inspect", LIBRARY, "--names"], capture_output=True, text=True, check=True).stdout.split()
+    names = subprocess.run(
+        [INGOT, "inspect", LIBRARY, "--names"], capture_output=True, text=True, check=True
+    ).stdout.split()
     return list(compiled_cases.cases(names))[::EVERY]
 
 
