@@ -32,10 +32,16 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
     }
 }
 
+/* Other orders than relaxed are those of fences. */
+#define __INGOT_RELAXED                                                                            \
+    __ingot_warn_if(order != memory_order_relaxed,                                                 \
+                    "Apple's compiler takes memory_order_relaxed only, but for fences")
+
 #define __INGOT_ATOMIC_FETCH(space, name, builtin, floating)                                       \
     template <class T>                                                                             \
     __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,              \
-                                                    type_identity_t<T> value, memory_order) {      \
+                                                    type_identity_t<T> value, memory_order order)  \
+        __INGOT_RELAXED {                                                                          \
         if constexpr (__ingot_is_real<T>) {                                                        \
             volatile space __ingot_bits_t<T> *bits = (volatile space __ingot_bits_t<T> *)object;   \
             return __ingot_atomic_update<T>(bits, value, [](T a, T b) { return floating; });       \
@@ -46,27 +52,31 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
 #define __INGOT_ATOMIC_BITWISE(space, name)                                                        \
     template <class T>                                                                             \
     __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,              \
-                                                    type_identity_t<T> value, memory_order) {      \
+                                                    type_identity_t<T> value, memory_order order)  \
+        __INGOT_RELAXED {                                                                          \
         return (T)__atomic_fetch_##name((volatile space __ingot_bits_t<T> *)object,                \
                                         (__ingot_bits_t<T>)value, __ATOMIC_RELAXED);               \
     }
 #define __INGOT_ATOMICS(space)                                                                     \
     template <class T>                                                                             \
-    __ingot_inline T atomic_load_explicit(const volatile space atomic<T> *object, memory_order) {  \
+    __ingot_inline T atomic_load_explicit(const volatile space atomic<T> *object,                  \
+                                          memory_order order) __INGOT_RELAXED {                    \
         using U = __ingot_bits_t<T>;                                                               \
         return __builtin_bit_cast(                                                                 \
             T, __atomic_load_n((const volatile space U *)object, __ATOMIC_RELAXED));               \
     }                                                                                              \
     template <class T>                                                                             \
     __ingot_inline void atomic_store_explicit(volatile space atomic<T> *object,                    \
-                                              type_identity_t<T> value, memory_order) {            \
+                                              type_identity_t<T> value, memory_order order)        \
+        __INGOT_RELAXED {                                                                          \
         using U = __ingot_bits_t<T>;                                                               \
         __atomic_store_n((volatile space U *)object, __builtin_bit_cast(U, value),                 \
                          __ATOMIC_RELAXED);                                                        \
     }                                                                                              \
     template <class T>                                                                             \
     __ingot_inline T atomic_exchange_explicit(volatile space atomic<T> *object,                    \
-                                              type_identity_t<T> value, memory_order) {            \
+                                              type_identity_t<T> value, memory_order order)        \
+        __INGOT_RELAXED {                                                                          \
         using U = __ingot_bits_t<T>;                                                               \
         return __builtin_bit_cast(T, __atomic_exchange_n((volatile space U *)object,               \
                                                          __builtin_bit_cast(U, value),             \
@@ -75,7 +85,7 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
     template <class T>                                                                             \
     __ingot_inline bool atomic_compare_exchange_weak_explicit(                                     \
         volatile space atomic<T> *object, type_identity_t<T> *expected,                            \
-        type_identity_t<T> desired, memory_order, memory_order) {                                  \
+        type_identity_t<T> desired, memory_order order, memory_order failure) __INGOT_RELAXED {    \
         using U = __ingot_bits_t<T>;                                                               \
         U seen = __builtin_bit_cast(U, *expected);                                                 \
         bool done = __atomic_compare_exchange_n((volatile space U *)object, &seen,                 \

@@ -227,26 +227,46 @@ template <class A, class B, class C>
 using __ingot_mixed3 = enable_if_t<__ingot_counts<A> && __ingot_counts<B> && __ingot_counts<C> &&
                                        !(__is_same(A, B) && __is_same(B, C) && __is_integral(A)),
                                    decltype(A() + B() + C())>;
-template <class A, class B> __ingot_inline constexpr __ingot_mixed<A, B> max(A a, B b) {
+/* Apple's library has a function for each type, and no best one for arguments of several. bool and
+ * enumerations have none of their own: they become int. */
+#define __INGOT_AMBIGUOUS "Apple's compiler finds a call with arguments of these types ambiguous"
+template <class T>
+constexpr bool __ingot_is_plain_char = __is_same(T, char) || __is_same(T, signed char);
+template <class A, class B>
+constexpr bool __ingot_one_overload =
+    __is_same(A, B) || (__ingot_is_plain_char<A> && __ingot_is_plain_char<B>);
+template <class T>
+using __ingot_overload_of = conditional_t<__is_same(T, bool) || __is_enum(T), int, T>;
+template <class A, class... B>
+constexpr bool __ingot_several_overloads =
+    !(__ingot_one_overload<__ingot_overload_of<A>, __ingot_overload_of<B>> && ...);
+template <class A, class B>
+__ingot_inline constexpr __ingot_mixed<A, B> max(A a, B b)
+    __ingot_warn_if((__ingot_several_overloads<A, B>), __INGOT_AMBIGUOUS) {
     using T = decltype(A() + B());
     return max((T)a, (T)b);
 }
-template <class A, class B> __ingot_inline constexpr __ingot_mixed<A, B> min(A a, B b) {
+template <class A, class B>
+__ingot_inline constexpr __ingot_mixed<A, B> min(A a, B b)
+    __ingot_warn_if((__ingot_several_overloads<A, B>), __INGOT_AMBIGUOUS) {
     using T = decltype(A() + B());
     return min((T)a, (T)b);
 }
 template <class A, class B, class C>
-__ingot_inline constexpr __ingot_mixed3<A, B, C> clamp(A x, B low, C high) {
+__ingot_inline constexpr __ingot_mixed3<A, B, C> clamp(A x, B low, C high)
+    __ingot_warn_if((__ingot_several_overloads<A, B, C>), __INGOT_AMBIGUOUS) {
     using T = decltype(A() + B() + C());
     return clamp((T)x, (T)low, (T)high);
 }
 template <class A, class B, class C>
-__ingot_inline constexpr __ingot_mixed3<A, B, C> max3(A a, B b, C c) {
+__ingot_inline constexpr __ingot_mixed3<A, B, C> max3(A a, B b, C c)
+    __ingot_warn_if((__ingot_several_overloads<A, B, C>), __INGOT_AMBIGUOUS) {
     using T = decltype(A() + B() + C());
     return max3((T)a, (T)b, (T)c);
 }
 template <class A, class B, class C>
-__ingot_inline constexpr __ingot_mixed3<A, B, C> min3(A a, B b, C c) {
+__ingot_inline constexpr __ingot_mixed3<A, B, C> min3(A a, B b, C c)
+    __ingot_warn_if((__ingot_several_overloads<A, B, C>), __INGOT_AMBIGUOUS) {
     using T = decltype(A() + B() + C());
     return min3((T)a, (T)b, (T)c);
 }

@@ -139,6 +139,20 @@ using __ingot_math_scalar = typename __ingot_math_accept<
                                  (__is_same(A, half) || ...),
                                  (__is_same(A, bfloat) || ...)>::type>::type;
 
+/* Apple's default forms are there for float, half and bfloat, and for integers where `integers`
+ * (whether those alone become float) is false. precise:: and fast:: have one type. */
+template <bool Float, bool Half, bool Bfloat>
+constexpr bool __ingot_math_several = (int)Float + (int)Half + (int)Bfloat != 1;
+template <bool Integers, class... A>
+constexpr bool __ingot_math_ambiguous =
+    Integers ? __ingot_math_several<((__is_same(A, float) || __is_same(A, double)) || ...),
+                                    (__is_same(A, half) || ...), (__is_same(A, bfloat) || ...)>
+             : __ingot_several_overloads<A...>;
+#define __INGOT_MATH_WARN_default(...)                                                             \
+    __ingot_warn_if((__ingot_math_ambiguous<__VA_ARGS__>), __INGOT_AMBIGUOUS)
+#define __INGOT_MATH_WARN_precise(...)
+#define __INGOT_MATH_WARN_fast(...)
+
 /* The same for one argument, as a pack: templates that kernels define for integers are closer. */
 template <bool Integers, class A, class... None>
 using __ingot_math_alone =
@@ -216,7 +230,8 @@ template <class V, class F> __ingot_inline V __ingot_math_each(F f) {
         return (half)__ingot_math_##name##_##half_form((float)x);                                  \
     }                                                                                              \
     template <class A, class... None>                                                              \
-    __ingot_inline __ingot_math_alone<integers, A, None...> name(A x, None...) {                   \
+    __ingot_inline __ingot_math_alone<integers, A, None...> name(A x, None...)                     \
+        __INGOT_MATH_WARN_##form(integers, A) {                                                    \
         return (__ingot_math_scalar<integers, A>)__ingot_math_##name##_##form((float)x);           \
     }                                                                                              \
     template <class A> __ingot_inline __ingot_math_vector<A> name(A x) {                           \
@@ -232,7 +247,8 @@ template <class V, class F> __ingot_inline V __ingot_math_each(F f) {
         return (half)__ingot_math_##name##_##half_form((float)x, (float)y);                        \
     }                                                                                              \
     template <class A, class B>                                                                    \
-    __ingot_inline __ingot_math_scalar<integers, A, B> name(A x, B y) {                            \
+    __ingot_inline __ingot_math_scalar<integers, A, B> name(A x, B y)                              \
+        __INGOT_MATH_WARN_##form(integers, A, B) {                                                 \
         using R = __ingot_math_scalar<integers, A, B>;                                             \
         return (R)__ingot_math_##name##_##form((float)x, (float)y);                                \
     }                                                                                              \
@@ -251,7 +267,8 @@ template <class V, class F> __ingot_inline V __ingot_math_each(F f) {
         return (half)__ingot_math_##name##_##half_form((float)x, (float)y, (float)z);              \
     }                                                                                              \
     template <class A, class B, class C>                                                           \
-    __ingot_inline __ingot_math_scalar<integers, A, B, C> name(A x, B y, C z) {                    \
+    __ingot_inline __ingot_math_scalar<integers, A, B, C> name(A x, B y, C z)                      \
+        __INGOT_MATH_WARN_##form(integers, A, B, C) {                                              \
         using R = __ingot_math_scalar<integers, A, B, C>;                                          \
         return (R)__ingot_math_##name##_##form((float)x, (float)y, (float)z);                      \
     }                                                                                              \

@@ -11,6 +11,13 @@ namespace metal {
 template <class T> constexpr bool __ingot_crosses = __is_integral(T) || __is_floating_point(T);
 template <class T, int N> constexpr bool __ingot_crosses<vec<T, N>> = true;
 template <class T> struct __is_valid_simdgroup_type : bool_constant<__ingot_crosses<T>> {};
+/* Apple's functions do not take these; programs there bring functions of their own for them. */
+template <class T>
+constexpr bool __ingot_is_unportable =
+    sizeof(make_scalar_t<T>) == 8 || __is_same(make_scalar_t<T>, bool);
+#define __INGOT_PORTABLE                                                                           \
+    __ingot_warn_if((__ingot_is_unportable<T>),                                                    \
+                    "Apple's compiler has no SIMD-group functions of bool and of 64 bits")
 template <class T, class R = T> using __ingot_if_crosses = enable_if_t<__ingot_crosses<T>, R>;
 
 __ingot_inline uint __ingot_lane() {
@@ -40,50 +47,58 @@ template <class T> __ingot_inline __ingot_if_crosses<T> __ingot_fetch(T x, uint 
     }
 }
 
-template <class T> __ingot_inline __ingot_if_crosses<T> simd_shuffle(T x, ushort lane) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> simd_shuffle(T x, ushort lane) __INGOT_PORTABLE {
     return __ingot_fetch(x, lane);
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> simd_broadcast(T x, ushort lane) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> simd_broadcast(T x, ushort lane) __INGOT_PORTABLE {
     return __ingot_fetch(x, lane);
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> simd_shuffle_xor(T x, ushort mask) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> simd_shuffle_xor(T x, ushort mask) __INGOT_PORTABLE {
     return __ingot_fetch(x, __ingot_lane() ^ mask);
 }
 /* Lanes that would read past the end keep their own value. */
-template <class T> __ingot_inline __ingot_if_crosses<T> simd_shuffle_up(T x, ushort delta) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> simd_shuffle_up(T x, ushort delta) __INGOT_PORTABLE {
     uint lane = __ingot_lane();
     return __ingot_fetch(x, lane < delta ? lane : lane - delta);
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> simd_shuffle_down(T x, ushort delta) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> simd_shuffle_down(T x, ushort delta) __INGOT_PORTABLE {
     uint lane = __ingot_lane();
     return __ingot_fetch(x, lane + delta > 31 ? lane : lane + delta);
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> simd_shuffle_rotate_up(T x, ushort delta) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> simd_shuffle_rotate_up(T x, ushort delta) __INGOT_PORTABLE {
     return __ingot_fetch(x, (__ingot_lane() - delta) & 31);
 }
 template <class T>
-__ingot_inline __ingot_if_crosses<T> simd_shuffle_rotate_down(T x, ushort delta) {
+__ingot_inline __ingot_if_crosses<T> simd_shuffle_rotate_down(T x, ushort delta) __INGOT_PORTABLE {
     return __ingot_fetch(x, (__ingot_lane() + delta) & 31);
 }
 /* Segments of `modulo` lanes; what would come from outside the own segment comes from the other
  * end of the segment of `fill`. modulo is a power of two. */
 template <class T>
 __ingot_inline __ingot_if_crosses<T> simd_shuffle_and_fill_up(T x, type_identity_t<T> fill,
-                                                              ushort delta, ushort modulo = 32) {
+                                                              ushort delta,
+                                                              ushort modulo = 32) __INGOT_PORTABLE {
     uint lane = __ingot_lane(), inside = lane & (modulo - 1u);
     uint from = (lane - inside) + ((inside - delta) & (modulo - 1u));
     T moved = __ingot_fetch(x, from), filled = __ingot_fetch(T(fill), from);
     return inside < delta ? filled : moved;
 }
 template <class T>
-__ingot_inline __ingot_if_crosses<T> simd_shuffle_and_fill_down(T x, type_identity_t<T> fill,
-                                                                ushort delta, ushort modulo = 32) {
+__ingot_inline __ingot_if_crosses<T>
+simd_shuffle_and_fill_down(T x, type_identity_t<T> fill, ushort delta,
+                           ushort modulo = 32) __INGOT_PORTABLE {
     uint lane = __ingot_lane(), inside = lane & (modulo - 1u);
     uint from = (lane - inside) + ((inside + delta) & (modulo - 1u));
     T moved = __ingot_fetch(x, from), filled = __ingot_fetch(T(fill), from);
     return inside + delta >= modulo ? filled : moved;
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> simd_broadcast_first(T x) {
+template <class T> __ingot_inline __ingot_if_crosses<T> simd_broadcast_first(T x) __INGOT_PORTABLE {
     return __ingot_fetch(x, (uint)__builtin_ctz(__ingot_simd_ballot(true)));
 }
 
@@ -124,7 +139,8 @@ template <class T> using __ingot_carrier_t = typename __ingot_carrier<T>::type;
     __INGOT_LIFT(op, __ingot_crosses<T>)
 /* From the carriers to all scalars and vectors. */
 #define __INGOT_LIFT(op, condition)                                                                \
-    template <class T> __ingot_inline enable_if_t<(condition), T> simd_##op(T x) {                 \
+    template <class T>                                                                             \
+    __ingot_inline enable_if_t<(condition), T> simd_##op(T x) __INGOT_PORTABLE {                   \
         if constexpr (is_vector_v<T>) {                                                            \
             T r = x;                                                                               \
             for (int i = 0; i < int(vec_elements_v<T>); i++) {                                     \

@@ -7,6 +7,9 @@
 #include "ingot_macros.h"
 
 #define __ingot_inline inline __attribute__((always_inline))
+/* A call that Apple's compiler refuses and this one takes: a warning where the program makes it. */
+#define __ingot_warn_if(condition, message)                                                        \
+    __attribute__((diagnose_if(condition, message, "warning")))
 
 typedef unsigned char uchar;
 typedef unsigned short ushort;

@@ -48,6 +48,10 @@ template <class T, class F> __ingot_inline constexpr T __ingot_to(F x) {
 
 struct __ingot_raw {};
 
+/* In braces the components that are missing are 0; in parentheses Apple's compiler wants all. The
+ * front end drops the warning where there are braces. */
+#define __INGOT_TOO_FEW "Apple's compiler refuses a vector of too few components"
+
 /* In constant expressions clang knows components only. */
 #define __INGOT_IF_CONSTANT(value)                                                                 \
     if (__builtin_is_constant_evaluated()) {                                                       \
@@ -81,8 +85,22 @@ struct __ingot_raw {};
         v = (E)(v op b.v);                                                                         \
         return *this;                                                                              \
     }
-/* A shift may count in another type. */
+/* A shift counts modulo the width of a component, and may count in another type. */
 #define __INGOT_VEC_SHIFT(N, op)                                                                   \
+    friend __ingot_inline constexpr __ingot_vec operator op(__ingot_vec a, __ingot_vec b) {        \
+        if (__builtin_is_constant_evaluated()) {                                                   \
+            b = b & __ingot_vec((T)(sizeof(T) * 8 - 1));                                           \
+            return __ingot_vec(__INGOT_BINARY_##N(op));                                            \
+        }                                                                                          \
+        return __ingot_vec(__ingot_raw(), (E)(a.v op b.v));                                        \
+    }                                                                                              \
+    __ingot_inline constexpr __ingot_vec &operator op##=(__ingot_vec b) {                          \
+        if (__builtin_is_constant_evaluated()) {                                                   \
+            return *this = *this op b;                                                             \
+        }                                                                                          \
+        v = (E)(v op b.v);                                                                         \
+        return *this;                                                                              \
+    }                                                                                              \
     template <class U, class = enable_if_t<!__is_same(U, T)>>                                      \
     friend __ingot_inline constexpr __ingot_vec operator op(__ingot_vec a, vec<U, N> b) {          \
         return a op __ingot_vec(b);                                                                \
@@ -155,8 +173,6 @@ struct __ingot_raw {};
     __INGOT_VEC_ARITHMETIC(N, &)                                                                   \
     __INGOT_VEC_ARITHMETIC(N, |)                                                                   \
     __INGOT_VEC_ARITHMETIC(N, ^)                                                                   \
-    __INGOT_VEC_ARITHMETIC(N, <<)                                                                  \
-    __INGOT_VEC_ARITHMETIC(N, >>)                                                                  \
     __INGOT_VEC_SHIFT(N, <<)                                                                       \
     __INGOT_VEC_SHIFT(N, >>)                                                                       \
     __INGOT_VEC_COMPARISON(N, ==)                                                                  \
@@ -243,7 +259,8 @@ template <class T> struct __ingot_vec<__ingot_native<T, 3>> {
         : x(__ingot_to<T>(o.x)), y(__ingot_to<T>(o.y)), z(__ingot_to<T>(o.z)) {}
     __ingot_inline constexpr __ingot_vec(T s) : x(s), y(s), z(s) {}
     __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0) {}
-    __ingot_inline constexpr __ingot_vec(T x0, T y0) : x(x0), y(y0), z(0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0) __ingot_warn_if(true, __INGOT_TOO_FEW)
+        : x(x0), y(y0), z(0) {}
     __ingot_inline constexpr __ingot_vec(T x0, vec<T, 2> p) : x(x0), y(p.x), z(p.y) {}
     __ingot_inline constexpr __ingot_vec(vec<T, 2> p, T z0) : x(p.x), y(p.y), z(z0) {}
     __INGOT_SWIZZLES_3
@@ -266,8 +283,10 @@ template <class T> struct __ingot_vec<__ingot_native<T, 4>> {
           w(__ingot_to<T>(o.w)) {}
     __ingot_inline constexpr __ingot_vec(T s) : x(s), y(s), z(s), w(s) {}
     __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0, T w0) : x(x0), y(y0), z(z0), w(w0) {}
-    __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0) : x(x0), y(y0), z(z0), w(0) {}
-    __ingot_inline constexpr __ingot_vec(T x0, T y0) : x(x0), y(y0), z(0), w(0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0, T z0) __ingot_warn_if(true, __INGOT_TOO_FEW)
+        : x(x0), y(y0), z(z0), w(0) {}
+    __ingot_inline constexpr __ingot_vec(T x0, T y0) __ingot_warn_if(true, __INGOT_TOO_FEW)
+        : x(x0), y(y0), z(0), w(0) {}
     __ingot_inline constexpr __ingot_vec(T x0, T y0, vec<T, 2> p) : x(x0), y(y0), z(p.x), w(p.y) {}
     __ingot_inline constexpr __ingot_vec(T x0, vec<T, 2> p, T w0) : x(x0), y(p.x), z(p.y), w(w0) {}
     __ingot_inline constexpr __ingot_vec(T x0, vec<T, 3> p) : x(x0), y(p.x), z(p.y), w(p.z) {}
@@ -359,6 +378,7 @@ template <class T> struct __ingot_vec<__ingot_native<T, 64>> {
     vec<T, 2> __elements;
 };
 
+#undef __INGOT_TOO_FEW
 #undef __INGOT_LONG_VEC
 #undef __INGOT_IF_CONSTANT
 #undef __INGOT_BINARY_8
@@ -433,6 +453,9 @@ template <class T, uint N> using make_vector_t = typename make_vector<T, N>::typ
     }
 __INGOT_SCALARS(__INGOT_VECTOR_NAMES)
 #undef __INGOT_VECTOR_NAMES
+
+/* What simd/simd.h fills; `using namespace simd;` is accepted without it. */
+namespace simd {}
 
 /* ---- as_type ------------------------------------------------------------------------------------
  */
@@ -534,3 +557,64 @@ template <class T> struct __ingot_respaced {
         return *(P *)pointer;
     }
 };
+
+/* A shift whose amount may be the width or more, of constants that clang would fold to something
+ * else. `a << n` becomes `a << __ingot_left << n`, `a >> n` becomes `a << __ingot_right << n`, and
+ * `a <<= n` becomes `a <<= __ingot_amount = n`: what binds how stays as it was. */
+template <class T, class N> __ingot_inline constexpr auto __ingot_shift_left(T a, N n) {
+    if constexpr (__is_class(T) || __is_class(N)) {
+        return a << n;
+    } else {
+        return a << (int)(n & (N)(sizeof(a << 0) * 8 - 1));
+    }
+}
+template <class T, class N> __ingot_inline constexpr auto __ingot_shift_right(T a, N n) {
+    if constexpr (__is_class(T) || __is_class(N)) {
+        return a >> n;
+    } else {
+        return a >> (int)(n & (N)(sizeof(a >> 0) * 8 - 1));
+    }
+}
+template <class T> struct __ingot_shifted_left {
+    T value;
+    template <class N>
+    friend __ingot_inline constexpr auto operator<<(__ingot_shifted_left a, N n) {
+        return __ingot_shift_left(a.value, n);
+    }
+};
+template <class T> struct __ingot_shifted_right {
+    T value;
+    template <class N>
+    friend __ingot_inline constexpr auto operator<<(__ingot_shifted_right a, N n) {
+        return __ingot_shift_right(a.value, n);
+    }
+};
+struct __ingot_left_mark {
+    template <class T> friend __ingot_inline constexpr auto operator<<(T a, __ingot_left_mark) {
+        return __ingot_shifted_left<T>{a};
+    }
+};
+struct __ingot_right_mark {
+    template <class T> friend __ingot_inline constexpr auto operator<<(T a, __ingot_right_mark) {
+        return __ingot_shifted_right<T>{a};
+    }
+};
+template <class N> struct __ingot_shift_amount {
+    N n;
+    template <class T>
+    friend __ingot_inline constexpr T &operator<<=(T &a, __ingot_shift_amount by) {
+        return a = __ingot_shift_left((metal::__ingot_bare_t<T>)a, by.n);
+    }
+    template <class T>
+    friend __ingot_inline constexpr T &operator>>=(T &a, __ingot_shift_amount by) {
+        return a = __ingot_shift_right((metal::__ingot_bare_t<T>)a, by.n);
+    }
+};
+struct __ingot_amount_mark {
+    template <class N> __ingot_inline constexpr auto operator=(N n) const {
+        return __ingot_shift_amount<N>{n};
+    }
+};
+inline constexpr __ingot_left_mark __ingot_left{};
+inline constexpr __ingot_right_mark __ingot_right{};
+inline constexpr __ingot_amount_mark __ingot_amount{};

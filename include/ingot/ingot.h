@@ -134,6 +134,7 @@ typedef struct ingot_source_desc {
     bool fast_math;
     uint32_t msl_version; /* 0 = 320 for __METAL_VERSION__ 320; 310, 300, … */
     bool no_cache;        /* neither read nor write the disk cache */
+    bool werror;          /* warnings are errors: also what Apple's compiler would refuse */
 } ingot_source_desc;
 #define INGOT_SOURCE_DESC_INIT {0}
 

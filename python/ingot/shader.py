@@ -116,6 +116,7 @@ def compile_shader(
     contiguous: str = "ignore",
     use_cache: bool = True,
     device: str = "cpu",
+    werror: bool = False,
 ):
     """Compiles Metal Shading Language and returns a ShaderLibrary whose attributes are the kernels.
 
@@ -155,6 +156,7 @@ def compile_shader(
         contiguous: "ignore" the strides, "refuse" tensors that are not contiguous, or "copy" them (there and back).
         use_cache: keep compiled code between runs.
         device: "cpu", or "mps" for torch.mps.compile_shader under ingot.mps: CPU tensors with dimensions are refused.
+        werror: warnings are errors, among them those of what Apple's compiler refuses and this one takes.
 
     Raises:
         SyntaxError: the source does not compile; the message holds the diagnostics.
@@ -179,6 +181,7 @@ def compile_shader(
         strict=strict,
         contiguous=contiguous,
         mps=_is_mps(device),
+        werror=werror,
     )
     return _mac_library(source, library) if _has_mps() else library
 

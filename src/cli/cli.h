@@ -85,6 +85,7 @@ const char *cli_bytes(uint64_t bytes, char out[32]);
 struct cli_source_options {
     struct cli_list include_dirs, defines;
     bool fast_math;
+    bool werror;
     uint32_t msl_version;
 };
 #define CLI_SOURCE_OPTIONS(s)                                                                      \
@@ -92,7 +93,7 @@ struct cli_source_options {
         {"define", 'D', CLI_DEFINES, "NAME[=VALUE]", "define a macro", &(s).defines},              \
         {"fast-math",   0, CLI_FLAG, NULL, "let default maths functions be the fast ones",         \
          &(s).fast_math},                                                                          \
-    {                                                                                              \
+        {"werror", 0, CLI_FLAG, NULL, "warnings are errors", &(s).werror}, {                       \
         "msl-version", 0, CLI_VERSION, "N", "__METAL_VERSION__, such as 310 (320)",                \
             &(s).msl_version                                                                       \
     }

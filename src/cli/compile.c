@@ -107,6 +107,9 @@ static void add_source_options(struct command_line *line, struct ig_arena *arena
     if (options->fast_math) {
         add(line, "--fast-math");
     }
+    if (options->werror) {
+        add(line, "--werror");
+    }
     if (options->msl_version) {
         add_pair(line, "--msl-version", ig_arena_printf(arena, "%u", options->msl_version));
     }

@@ -102,6 +102,7 @@ ingot_status cli_open_library(ingot_device *device, const char *path,
         .define_count = options->defines.count,
         .fast_math = options->fast_math,
         .msl_version = options->msl_version,
+        .werror = options->werror,
     };
     status = ingot_library_create_from_source_file(device, path, &desc, library);
     if (status == INGOT_COMPILE_ERROR) {

@@ -224,18 +224,18 @@ struct source {
     PyObject *text, *include_dirs, *defines, *contiguous;
     const char *name;
     unsigned msl_version;
-    int fast_math, use_cache, strict, mps;
+    int fast_math, use_cache, strict, mps, werror;
 };
 
 static bool read_source(PyObject *arguments, PyObject *keywords, struct source *source) {
-    static const char *const names[] = {
-        "source",    "name",   "include_dirs", "defines", "fast_math", "msl_version",
-        "use_cache", "strict", "contiguous",   "mps",     NULL};
+    static const char *const names[] = {"source",     "name",        "include_dirs", "defines",
+                                        "fast_math",  "msl_version", "use_cache",    "strict",
+                                        "contiguous", "mps",         "werror",       NULL};
     *source = (struct source){.use_cache = 1};
     return PyArg_ParseTupleAndKeywords(
-        arguments, keywords, "U|zOOpIppOp:compile", (char **)names, &source->text, &source->name,
+        arguments, keywords, "U|zOOpIppOpp:compile", (char **)names, &source->text, &source->name,
         &source->include_dirs, &source->defines, &source->fast_math, &source->msl_version,
-        &source->use_cache, &source->strict, &source->contiguous, &source->mps);
+        &source->use_cache, &source->strict, &source->contiguous, &source->mps, &source->werror);
 }
 
 static ingot_status make_from_source(ingot_device *device, PyObject *arguments, PyObject *keywords,
@@ -262,6 +262,7 @@ static ingot_status make_from_source(ingot_device *device, PyObject *arguments, 
             .fast_math = source.fast_math,
             .msl_version = source.msl_version,
             .no_cache = !source.use_cache,
+            .werror = source.werror,
         };
         status = compile(device, &desc, library);
     }

@@ -81,6 +81,9 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
     if (desc->fast_math) {
         add_argument(list, "--fast-math");
     }
+    if (desc->werror) {
+        add_argument(list, "--werror");
+    }
     if (desc->msl_version) {
         add_argument(list, "--msl-version");
         add_argument(list, ig_arena_printf(list->arena, "%u", desc->msl_version));

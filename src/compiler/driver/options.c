@@ -26,6 +26,7 @@ static const char usage_end[] =
     "  --include DIR, -I DIR a folder for #include\n"
     "  -D NAME[=VALUE]       a macro\n"
     "  --fast-math           fast maths by default\n"
+    "  --werror              warnings are errors\n"
     "  --msl-version N       __METAL_VERSION__ (320)\n"
     "  --name NAME           how diagnostics call the source\n"
     "  --root DIR            files below it are called <PATH>, from there, in the archive, which\n"
@@ -236,6 +237,7 @@ static bool parse_flag(struct igc_command *c, const char *option) {
         bool *flag;
     } flags[] = {
         {"--fast-math", &c->front.fast_math},
+        {"--werror", &c->front.werror},
         {"--preprocessed", &c->preprocessed},
         {"--list-only", &c->list_only},
         {"--jit", &c->jit},

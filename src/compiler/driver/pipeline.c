@@ -71,6 +71,9 @@ static void compile_kernel(struct ig_arena *arena, const struct igc_batch *batch
         job.fill_constants = true;
         status = compile_bitcode(arena, batch, from, &job, &variant, &error);
     }
+    if (own.size && command->front.werror && !status) {
+        status = igc_fail_for_warnings(ig_text_string(&own), &error);
+    }
     if (own.size) {
         warnings = ig_arena_printf(arena, "%s%s", warnings, ig_text_string(&own));
         warnings = warnings ? warnings : "";
@@ -266,9 +269,9 @@ static ingot_status write_archive(struct ig_arena *arena, const struct igc_comma
                                     INGOT_VERSION_MINOR, INGOT_VERSION_PATCH, major, minor, patch),
         .source_name = command->front.source_name,
         .source = source->preprocessed,
-        .options = ig_arena_printf(arena, "%s--msl-version %u",
-                                   command->front.fast_math ? "--fast-math " : "",
-                                   command->front.msl_version),
+        .options = ig_arena_printf(
+            arena, "%s%s--msl-version %u", command->front.fast_math ? "--fast-math " : "",
+            command->front.werror ? "--werror " : "", command->front.msl_version),
         .warnings = result->warnings,
         .kernel_count = (uint32_t)source->kernel_count,
         .constant_count = (uint32_t)source->constant_count,

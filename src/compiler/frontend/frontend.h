@@ -25,6 +25,7 @@ struct igc_options {
     const char *const *defines; /* "NAME" or "NAME=VALUE" */
     size_t define_count;
     bool fast_math;
+    bool werror;             /* warnings are errors */
     unsigned msl_version;    /* 320 */
     const char *clang;       /* program to run; found by igc_find_clang */
     const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */
@@ -46,6 +47,9 @@ struct igc_source { /* one preprocessed and analysed source */
     struct igc_rewriter *rewriter; /* tokens and marks; NULL for a compiled library */
     struct igc_air *air;           /* a compiled library; NULL for Metal source */
 };
+
+/* With --werror: fails with the warnings, each as an error. */
+ingot_status igc_fail_for_warnings(const char *warnings, struct ig_error *error);
 
 /* Named metadata of modules that Apple's compiler has optimised: their blocks are not clang's. */
 #define IGC_AIR_MARK "ingot.air"

@@ -111,6 +111,13 @@ const char *igc_plain_name(const char *mangled, size_t *length);
 /* The kernel calls a function of this (mangled) name that has no body. */
 ingot_status igc_fail_undefined(const char *name, struct ig_error *error);
 
+/* ---- arithmetic.c -------------------------------------------------------------------------------
+ */
+/* Defines what LLVM leaves undefined and Metal does not: shifts, divisions, conversions. */
+enum igc_result igc_guard_arithmetic(struct igc_kernel *kernel);
+/* Takes the guards of divisors away, in front of what makes code of divisions. */
+enum igc_result igc_release_divisors(struct igc_kernel *kernel);
+
 /* ---- specialise.c -------------------------------------------------------------------------------
  */
 /* Gives function constants their values and folds __ingot_constant_defined and

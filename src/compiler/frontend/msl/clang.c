@@ -63,6 +63,7 @@ static const char *const language_flags[] = {
     "-Wunused-value",
     "-Warray-bounds",
     "-Wself-assign",
+    "-Wuser-defined-warnings",     /* of the prelude: what Apple's compiler refuses */
     "-Wno-self-assign-overloaded", /* vectors, in macros that may do nothing */
     "-Wno-c++11-narrowing",
     "-Wno-invalid-constexpr",

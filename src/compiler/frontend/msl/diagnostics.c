@@ -223,6 +223,19 @@ static size_t token_of_place(const struct translation *translation, const struct
     return token;
 }
 
+size_t igc_message_token(const struct igc_rewriter *rewriter, const char *output,
+                         size_t output_size, const char *line, const char *end) {
+    struct translation translation = {
+        .rewriter = rewriter, .output = output, .output_size = output_size};
+    struct message message;
+    bool behind;
+    if (!read_message(line, end, &message) || message.file_size != 7 ||
+        memcmp(message.file, "<stdin>", 7) != 0) {
+        return IGC_NO_TOKEN;
+    }
+    return token_of_place(&translation, &message, &behind);
+}
+
 /* clang does not know a kernel that is not being compiled. */
 static bool names_kernel(const struct igc_rewriter *rewriter, const struct message *message,
                          size_t token) {
@@ -325,6 +338,33 @@ static void print_held(struct translation *translation, struct ig_text *errors) 
     ig_text_free(&text);
 }
 
+/* ---- warnings that the prelude gives ---- */
+/* Is what the token names, with its scope and template arguments, followed by '('? */
+static bool is_called(const struct igc_tokens *tokens, size_t token) {
+    size_t next = token + 1;
+    while (igc_word_at(tokens, next) == IGC_W_SCOPE) {
+        next += 2;
+    }
+    if (igc_word_at(tokens, next) == IGC_W_LESS) {
+        next = igc_angles_end(tokens, next);
+    }
+    return igc_word_at(tokens, next) == IGC_W_OPEN_PAREN;
+}
+
+/* Takes clang's name for them off the text; false: the warning is not meant for this place. */
+static bool keep_prelude_warning(const struct igc_tokens *tokens, struct message *message,
+                                 size_t token) {
+    static const char flag[] = " [-Wuser-defined-warnings]";
+    static const char vector[] = "Apple's compiler refuses a vector of too few components";
+    size_t size = strlen(flag);
+    if (message->text_size < size ||
+        memcmp(message->text + message->text_size - size, flag, size) != 0) {
+        return true;
+    }
+    message->text_size -= size;
+    return token != IGC_NO_TOKEN && (!starts_with(message, vector) || is_called(tokens, token));
+}
+
 static void translate_line(struct translation *translation, const char *line, const char *end,
                            struct ig_text *errors, struct ig_text *warnings) {
     struct message message;
@@ -342,6 +382,9 @@ static void translate_line(struct translation *translation, const char *line, co
     struct ig_text *out = translation->in_warning ? warnings : errors;
     if (in_user) {
         token = token_of_place(translation, &message, &behind);
+    }
+    if (is_warning && !keep_prelude_warning(&translation->rewriter->tokens, &message, token)) {
+        return;
     }
     if (!is_note && translation->has_pending) {
         print_message(translation, &translation->pending, IGC_NO_TOKEN, false, errors);
@@ -397,6 +440,29 @@ void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *
     if (translation.has_pending) {
         print_message(&translation, &translation.pending, IGC_NO_TOKEN, false, errors);
     }
+}
+
+ingot_status igc_fail_for_warnings(const char *warnings, struct ig_error *error) {
+    static const char severity[] = ": warning: ";
+    struct ig_text out = {0};
+    for (const char *line = warnings; *line;) {
+        size_t size = strcspn(line, "\n");
+        const char *found = memmem(line, size, severity, strlen(severity));
+        size_t place = found ? (size_t)(found - line) : 0;
+        ig_text_append(&out, line, place);
+        if (found) {
+            ig_text_puts(&out, ": error: ");
+            place += strlen(severity);
+        }
+        ig_text_append(&out, line + place, size - place);
+        line += size;
+        if (*line && *++line) {
+            ig_text_puts(&out, "\n");
+        }
+    }
+    ig_fail(error, INGOT_COMPILE_ERROR, "%s", ig_text_string(&out));
+    ig_text_free(&out);
+    return INGOT_COMPILE_ERROR;
 }
 
 void igc_format_diagnostics(const char *main_file, const char *main_text, size_t main_size,

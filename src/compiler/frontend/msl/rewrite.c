@@ -249,6 +249,7 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
     igc_rewrite_expressions(rewriter);
     igc_rewrite_casts(rewriter);
     igc_rewrite_pragmas(rewriter);
+    igc_rewrite_shifts(rewriter);
     status = igc_check_forbidden(rewriter, error);
     if (status != INGOT_OK) {
         return status;

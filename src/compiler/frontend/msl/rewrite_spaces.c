@@ -97,27 +97,57 @@ static size_t declarator_stop(const struct igc_tokens *tokens, size_t i) {
     return tokens->count;
 }
 
-/* `threadgroup T x[N], y;` as a statement becomes static; an initial value is assigned by
- * every thread. */
+/* `device T *threadgroup x`, with the space at i: where the statement that declares x starts;
+ * IGC_NO_TOKEN when it is none, or another variable comes first in it. */
+static size_t pointer_statement(const struct igc_tokens *tokens, size_t i) {
+    size_t start = igc_declaration_start(tokens, i);
+    enum igc_word before = igc_word_at(tokens, start - 1);
+    if (start > 0 && (before == IGC_W_OPEN_PAREN || before == IGC_W_OPEN_SQUARE)) {
+        return IGC_NO_TOKEN;
+    }
+    for (size_t p = start; p < i; p++) {
+        enum igc_word word = igc_word_at(tokens, p);
+        size_t after = word == IGC_W_LESS ? igc_angles_end(tokens, p) : p;
+        if (after > p) {
+            p = after - 1;
+        } else if (word == IGC_W_COMMA || word == IGC_W_ASSIGN || word == IGC_W_OPEN_PAREN ||
+                   word == IGC_W_USING || word == IGC_W_TYPEDEF) {
+            return IGC_NO_TOKEN;
+        }
+    }
+    return start;
+}
+
+/* `threadgroup T x[N], y;` and `device T *threadgroup x` as statements become static; an initial
+ * value is assigned by every thread. */
 static void make_static(struct igc_rewriter *rewriter, size_t i) {
     const struct igc_tokens *tokens = &rewriter->tokens;
+    size_t pointed = qualifiers_start(tokens, i), start = i;
+    bool is_pointer = pointed > 0 && igc_word_at(tokens, pointed - 1) == IGC_W_STAR;
+    if (is_pointer) {
+        start = pointer_statement(tokens, i);
+        if (start == IGC_NO_TOKEN) {
+            return;
+        }
+    }
     size_t first = qualifiers_start(tokens, i);
     enum igc_word before = igc_word_at(tokens, first - 1);
-    bool statement = first == 0 || before == IGC_W_SEMICOLON || before == IGC_W_OPEN_BRACE ||
-                     before == IGC_W_CLOSE_BRACE || before == IGC_W_COLON ||
-                     igc_at(tokens, first - 1)->kind == IGC_DIRECTIVE;
+    bool statement = is_pointer || first == 0 || before == IGC_W_SEMICOLON ||
+                     before == IGC_W_OPEN_BRACE || before == IGC_W_CLOSE_BRACE ||
+                     before == IGC_W_COLON || igc_at(tokens, first - 1)->kind == IGC_DIRECTIVE;
     if (!statement) {
         return;
     }
     size_t at = declarator_stop(tokens, i + 1);
     enum igc_word stop = igc_word_at(tokens, at);
-    if (stop == IGC_W_ASSIGN && at > i + 2 && igc_at(tokens, at - 1)->kind == IGC_IDENTIFIER) {
+    if (stop == IGC_W_ASSIGN && at > i + (is_pointer ? 1 : 2) &&
+        igc_at(tokens, at - 1)->kind == IGC_IDENTIFIER) {
         const char *name = igc_spelling(rewriter, at - 1, at);
         igc_replace(rewriter, at, ig_arena_printf(rewriter->arena, "; %s =", name));
         stop = IGC_W_SEMICOLON;
     }
     if (stop == IGC_W_OPEN_SQUARE || stop == IGC_W_SEMICOLON || stop == IGC_W_COMMA) {
-        igc_before(rewriter, i, "static ");
+        igc_before(rewriter, start, "static ");
     }
 }
 

@@ -63,6 +63,8 @@ struct igc_rewriter {
     const char *main_text; /* the user's own main file when known, for carets; or NULL */
     size_t main_size;
     bool fast_math;
+    unsigned msl_version;
+    bool *long_shifts; /* by token: operators of shifts by the width or more; NULL: none is known */
 
     struct igc_kernel *kernels;
     size_t kernel_count, kernel_capacity;
@@ -145,6 +147,7 @@ void igc_rewrite_spaces(struct igc_rewriter *rewriter);
 void igc_rewrite_expressions(struct igc_rewriter *rewriter);
 void igc_rewrite_casts(struct igc_rewriter *rewriter);
 void igc_rewrite_pragmas(struct igc_rewriter *rewriter);
+void igc_rewrite_shifts(struct igc_rewriter *rewriter);
 ingot_status igc_check_forbidden(struct igc_rewriter *rewriter, struct ig_error *error);
 
 /* Runs all of them and prints. The text is malloc'ed inside *out. */
@@ -153,6 +156,14 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
 
 /* ---- unportable.c: warnings of what Apple's compiler refuses, for the kernels chosen last ---- */
 void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *out);
+/* unportable_spaces.c: of its whole source. */
+void igc_warn_spaces(const struct igc_rewriter *rewriter, struct ig_text *out);
+
+/* ---- shifts.c: shifts of constants by the width or more, which only clang can tell ---- */
+/* Reads them out of clang's stderr about `output`, for the next rewrite. Appends clang's warnings
+ * of them. True: there are some that the last rewrite did not know. */
+bool igc_find_long_shifts(struct igc_rewriter *rewriter, const char *output, size_t output_size,
+                          const char *stderr_text, struct ig_text *warnings);
 
 /* ---- diagnostics.c -----------------------------------------------------------------------------
  */
@@ -167,6 +178,9 @@ void igc_warn_at(const struct igc_rewriter *rewriter, size_t token, const char *
 void igc_translate_diagnostics(const struct igc_rewriter *rewriter, const char *output,
                                size_t output_size, const char *prelude_dir, const char *stderr_text,
                                struct ig_text *errors, struct ig_text *warnings);
+/* The token that one line of clang's stderr, [line, end), is about; IGC_NO_TOKEN: none. */
+size_t igc_message_token(const struct igc_rewriter *rewriter, const char *output,
+                         size_t output_size, const char *line, const char *end);
 /* clang -E's stderr, whose places are right already: adds source lines and carets. */
 void igc_format_diagnostics(const char *main_file, const char *main_text, size_t main_size,
                             const char *stderr_text, struct ig_text *out);

@@ -9,6 +9,14 @@
 #include "compiler/frontend/msl/msl.h"
 #include "compiler/frontend/msl/rewriter.h"
 
+/* What clang got, what it gave, and warnings of rounds before the last. */
+struct igc_translated {
+    const char *cpp;
+    size_t cpp_size;
+    struct igc_clang_result result;
+    struct ig_text warnings;
+};
+
 static ingot_status no_memory(const char *name, struct ig_error *error) {
     return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to compile %s", name);
 }
@@ -108,6 +116,7 @@ ingot_status igc_msl_open(struct ig_arena *arena, const struct igc_options *opti
     }
     rewriter->arena = arena;
     rewriter->fast_math = options->fast_math;
+    rewriter->msl_version = options->msl_version;
     source->rewriter = rewriter;
     if (preprocessed) {
         lexed = ig_arena_copy(arena, text ? text : "", size);
@@ -173,46 +182,70 @@ ingot_status igc_msl_rewrite(struct igc_source *source, const char *const *kerne
     return status;
 }
 
+static enum igc_dialect dialect_of(const struct igc_rewriter *rewriter) {
+    return rewriter->tensors            ? IGC_CXX23_TENSORS
+           : rewriter->explicit_objects ? IGC_CXX23
+                                        : IGC_CXX17;
+}
+
+/* clang on the rewritten source; once more where it found shifts that it folds wrongly. */
+static ingot_status run_clang(struct igc_source *source, const struct igc_options *options,
+                              const char *const *kernels, size_t kernel_count,
+                              struct igc_translated *translated, struct ig_error *error) {
+    enum { ROUNDS = 8 };
+    source->rewriter->long_shifts = NULL; /* other kernels may have other constants */
+    for (unsigned round = 0;; round++) {
+        ingot_status status = igc_msl_rewrite(source, kernels, kernel_count, &translated->cpp,
+                                              &translated->cpp_size, error);
+        if (status == INGOT_OK) {
+            status =
+                igc_clang_compile(source->arena, options, translated->cpp, translated->cpp_size,
+                                  dialect_of(source->rewriter), &translated->result, error);
+        }
+        if (status != INGOT_OK || translated->result.user_places || round == ROUNDS ||
+            !igc_find_long_shifts(source->rewriter, translated->cpp, translated->cpp_size,
+                                  translated->result.messages, &translated->warnings)) {
+            return status;
+        }
+    }
+}
+
 ingot_status igc_msl_compile(struct igc_source *source, const struct igc_options *options,
                              const char *const *kernels, size_t kernel_count,
                              struct igc_compiled *compiled, struct ig_error *error) {
-    const char *cpp;
-    size_t cpp_size;
-    struct igc_clang_result result;
-    struct ig_text errors = {0}, notes = {0};
-    ingot_status status = igc_msl_rewrite(source, kernels, kernel_count, &cpp, &cpp_size, error);
-    if (status == INGOT_OK) {
-        enum igc_dialect dialect = source->rewriter->tensors            ? IGC_CXX23_TENSORS
-                                   : source->rewriter->explicit_objects ? IGC_CXX23
-                                                                        : IGC_CXX17;
-        status = igc_clang_compile(source->arena, options, cpp, cpp_size, dialect, &result, error);
-    }
+    struct igc_translated translated = {0};
+    struct ig_text errors = {0}, *warnings = &translated.warnings;
+    ingot_status status = run_clang(source, options, kernels, kernel_count, &translated, error);
     if (status != INGOT_OK) {
+        ig_text_free(warnings);
         return status;
     }
-    if (result.user_places) {
+    const struct igc_clang_result *result = &translated.result;
+    if (result->user_places) {
         igc_format_diagnostics(options->source_name, source->rewriter->main_text,
-                               source->rewriter->main_size, result.messages, &errors);
+                               source->rewriter->main_size, result->messages, &errors);
     } else {
-        igc_translate_diagnostics(source->rewriter, cpp, cpp_size, options->prelude_dir,
-                                  result.messages, &errors, &notes);
+        igc_translate_diagnostics(source->rewriter, translated.cpp, translated.cpp_size,
+                                  options->prelude_dir, result->messages, &errors, warnings);
     }
-    igc_warn_unportable(source->rewriter, &notes);
-    compiled->warnings = ig_arena_copy(source->arena, ig_text_string(&notes), notes.size);
+    igc_warn_unportable(source->rewriter, warnings);
+    compiled->warnings = ig_arena_copy(source->arena, ig_text_string(warnings), warnings->size);
     if (!compiled->warnings) {
         status = no_memory(options->source_name, error);
     }
-    if (!result.ok) {
+    if (!result->ok) {
         if (errors.size > 0) {
             errors.data[--errors.size] = 0;
         }
         status = ig_fail(error, INGOT_COMPILE_ERROR, "%s", ig_text_string(&errors));
+    } else if (options->werror && warnings->size > 0 && !status) {
+        status = igc_fail_for_warnings(compiled->warnings, error);
     } else {
-        compiled->bitcode = result.bitcode;
-        compiled->size = result.bitcode_size;
+        compiled->bitcode = result->bitcode;
+        compiled->size = result->bitcode_size;
     }
     ig_text_free(&errors);
-    ig_text_free(&notes);
+    ig_text_free(warnings);
     return status;
 }
 

@@ -125,18 +125,19 @@ static void check_positions(const struct igc_rewriter *rewriter, const struct ig
     }
 }
 
-/* `constexpr int n = 4;` at the declaration that starts at i; at its name, or IGC_NO_TOKEN. */
-static size_t plain_constant(const struct igc_tokens *tokens, size_t i) {
-    bool fixed = false;
+/* `constexpr int n = 4;`, `int n;` at the declaration that starts at i: its name, or IGC_NO_TOKEN
+ * where it is none, or in an address space. */
+static size_t plain_variable(const struct igc_tokens *tokens, size_t i) {
+    unsigned names = 0;
     size_t last = IGC_NO_TOKEN;
     for (;; i++) {
         const struct igc_token *token = igc_at(tokens, i);
         switch (token->word) {
         case IGC_W_CONST:
         case IGC_W_CONSTEXPR:
-            fixed = true;
-            break;
         case IGC_W_STATIC:
+        case IGC_W_INLINE:
+        case IGC_W_VOLATILE:
         case IGC_W_SCOPE:
             break;
         case IGC_W_LESS: {
@@ -149,13 +150,16 @@ static size_t plain_constant(const struct igc_tokens *tokens, size_t i) {
         }
         case IGC_W_ASSIGN:
         case IGC_W_OPEN_SQUARE:
-            return fixed && igc_attribute_end(tokens, i) == i ? last : IGC_NO_TOKEN;
+        case IGC_W_SEMICOLON:
+        case IGC_W_OPEN_BRACE:
+            return names > 1 && igc_attribute_end(tokens, i) == i ? last : IGC_NO_TOKEN;
         default:
             if (token->kind != IGC_IDENTIFIER ||
                 (token->word != IGC_W_NONE && token->word != IGC_W_CHAR)) {
                 return IGC_NO_TOKEN;
             }
             last = i;
+            names++;
         }
     }
 }
@@ -186,7 +190,7 @@ static void check_program_scope(const struct igc_rewriter *rewriter, struct ig_t
             i = brace + 1;
             continue;
         }
-        size_t name = plain_constant(tokens, i);
+        size_t name = plain_variable(tokens, i);
         if (name != IGC_NO_TOKEN) {
             igc_warn_at(
                 rewriter, name,
@@ -237,5 +241,6 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
     if (whole_file) {
         check_program_scope(rewriter, out);
         check_names(rewriter, out);
+        igc_warn_spaces(rewriter, out);
     }
 }
