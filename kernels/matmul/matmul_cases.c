@@ -200,6 +200,40 @@ static double finish(double x, ingot_epilogue which) {
     }
 }
 
+enum { SUMS = 4 }; /* at once, since each addition waits for the one before it */
+
+struct line {
+    const double *at;
+    int64_t step;
+};
+
+/* The sums of k products of a row with each of `count` columns, in the order of k. */
+static void add_products(struct line row, struct line column, int64_t to_next, int64_t k,
+                         int64_t count, double sums[SUMS]) {
+    double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    const double *b = column.at;
+    if (count == SUMS) {
+        for (int64_t l = 0; l < k; l++, b += column.step) {
+            const double a = row.at[l * row.step];
+            s0 += a * b[0];
+            s1 += a * b[to_next];
+            s2 += a * b[2 * to_next];
+            s3 += a * b[3 * to_next];
+        }
+        sums[0] = s0;
+        sums[1] = s1;
+        sums[2] = s2;
+        sums[3] = s3;
+        return;
+    }
+    for (int64_t c = 0; c < count; c++) {
+        sums[c] = 0;
+        for (int64_t l = 0; l < k; l++) {
+            sums[c] += row.at[l * row.step] * b[l * column.step + c * to_next];
+        }
+    }
+}
+
 static void reference(struct igh_run *run) {
     const int64_t *size = run->test->n, m = size[M], n = size[N], k = size[K];
     const double *bias = has(run, WITH_BIAS) ? igh_values(run, BIAS) : NULL;
@@ -210,13 +244,16 @@ static void reference(struct igh_run *run) {
         const double *b = igh_values(run, B) + (has(run, ONE_B) ? 0 : batch * k * n);
         double *out = igh_expected(run, OUT) + batch * m * n;
         for (int64_t i = 0; i < m; i++) {
-            for (int64_t j = 0; j < n; j++) {
-                double sum = 0;
-                for (int64_t l = 0; l < k; l++) {
-                    sum += a[i * a_row + l * a_step] * b[l * b_step + j * b_column];
+            const struct line row = {a + i * a_row, a_step};
+            for (int64_t j = 0; j < n; j += SUMS) {
+                const int64_t count = n - j < SUMS ? n - j : SUMS;
+                double sums[SUMS];
+                add_products(row, (struct line){b + j * b_column, b_step}, b_column, k, count,
+                             sums);
+                for (int64_t c = 0; c < count; c++) {
+                    out[i * n + j + c] =
+                        finish(sums[c] + (bias ? bias[j + c] : 0), (ingot_epilogue)run->test->f[0]);
                 }
-                out[i * n + j] =
-                    finish(sum + (bias ? bias[j] : 0), (ingot_epilogue)run->test->f[0]);
             }
         }
     }

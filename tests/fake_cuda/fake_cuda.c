@@ -1,4 +1,4 @@
-/* A CUDA driver over host memory, for tests: see fake_cuda.h. */
+/* A CUDA driver over host memory, for tests: see fake_cuda.h. Its memory is in fake_memory.c. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -7,50 +7,12 @@
 #include <string.h>
 
 #include "fake_cuda.h"
+#include "fake_driver.h"
 #include "fake_objects.h"
 #include "ptx.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-enum {
-    OK = 0,
-    INVALID_VALUE = 1,
-    NO_MEMORY = 2,
-    NOT_INITIALIZED = 3,
-    NO_DEVICE = 100,
-    INVALID_CONTEXT = 201,
-    INVALID_PTX = 218,
-    INVALID_HANDLE = 400,
-    NOT_FOUND = 500,
-    NOT_READY = 600,
-    ILLEGAL_ADDRESS = 700,
-    ILLEGAL_INSTRUCTION = 715,
-    MISALIGNED_ADDRESS = 716,
-    LAUNCH_FAILED = 719,
-    CAPTURE_UNSUPPORTED = 900,
-    CAPTURE_RELAXED = 2,            /* a thread's mode */
-    PROGRAMMATIC_SERIALIZATION = 6, /* a launch's attribute */
-    MAX_DYNAMIC_SHARED = 8,         /* a function's */
-    SHARED_BYTES = 227 << 10,
-    UNASKED_SHARED_BYTES = 48 << 10,
-    MAX_COLUMNS = 2147483647,
-    MAX_ROWS = 65535,
-    MAX_THREADS = 1024,
-    MAX_DEVICES = 8,
-    LOG_BYTES = 65536,
-    MAX_KERNELS = 32,
-    MAX_ALLOCATIONS = 8192,
-    LOOKS_BEFORE_DONE = 3,
-};
 #define MEMORY_BYTES ((size_t)1 << 30) /* or $FAKE_CUDA_MEMORY, in MiB */
-#define FILLED_BYTES ((size_t)1 << 26) /* larger allocations have zeros, which need no memory */
 
-struct module {
-    char name[64];          /* of a fake kernel */
-    struct ptx_module *ptx; /* else */
-    struct module *next;
-    int dynamic_shared; /* that it may have */
-};
 struct stream {
     int delay; /* looks until its work is done; -1: never */
 };
@@ -64,26 +26,16 @@ static struct {
     char name[64];
     fake_cuda_kernel kernel;
 } kernels[MAX_KERNELS];
-static struct context {
-    int sticky, retained;
-    size_t memory_used;
-} contexts[MAX_DEVICES]; /* the devices' primary ones */
-static struct {
-    char *memory;
-    size_t size;
-    struct context *owner;
-} allocations[MAX_ALLOCATIONS];
+static struct context contexts[MAX_DEVICES]; /* the devices' primary ones */
 static char log_text[1 << 16];
 static size_t log_size;
 static char fail_function[64];
 static unsigned fail_after;
 static int fail_result, last_fault;
-static struct context *context; /* of the call that has the lock */
+struct context *fake_context;
 static double clock_ms;
-static const char *locked_memory;
-static size_t locked_bytes;
 static char fault_text[512]; /* of the last kernel that failed */
-static char *fake_log;
+char *fake_log;
 static _Thread_local void *current[8];
 static _Thread_local int depth, capture_mode;
 
@@ -115,11 +67,7 @@ static void clear_log(void) {
 }
 
 static size_t live(void) {
-    size_t count = fake_object_count();
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        count += allocations[i].memory != NULL;
-    }
-    return count;
+    return fake_object_count() + fake_memory_count();
 }
 
 static void *kernel_log(void) {
@@ -133,31 +81,26 @@ static void *exchange_context(void *wanted) {
     return before;
 }
 
-static void lock_memory(const void *memory, size_t size) {
-    locked_memory = memory;
-    locked_bytes = size;
-}
-
 EXPORT const struct fake_cuda_control *fake_cuda_control(void);
 const struct fake_cuda_control *fake_cuda_control(void) {
     static const struct fake_cuda_control control = {
-        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context, lock_memory};
+        add_kernel, fail, get_log, clear_log, live, kernel_log, exchange_context, fake_lock_memory};
     return &control;
 }
 
-static struct module *modules;
+struct module *fake_modules;
 
 __attribute__((destructor)) static void free_objects(void) {
-    for (; modules; modules = modules->next) {
-        if (modules->ptx) {
-            ptx_free(modules->ptx);
+    for (; fake_modules; fake_modules = fake_modules->next) {
+        if (fake_modules->ptx) {
+            ptx_free(fake_modules->ptx);
         }
     }
 }
 
 /* ---- every call ---- */
 
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...) {
+void fake_note(const char *format, ...) {
     va_list list;
     va_start(list, format);
     int length = vsnprintf(log_text + log_size, sizeof log_text - log_size, format, list);
@@ -169,64 +112,42 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...) 
     }
 }
 
-static int begin(const char *name) {
+int fake_begin(const char *name) {
     pthread_mutex_lock(&lock);
-    note("%s\n", name);
+    fake_note("%s\n", name);
     if (fail_after && !strcmp(name, fail_function) && !--fail_after) {
         return fail_result;
     }
     return OK;
 }
 
-static int end(int result) {
+int fake_end(int result) {
     if (result == CAPTURE_UNSUPPORTED) {
-        note("  spoils a capture\n");
+        fake_note("  spoils a capture\n");
     }
     pthread_mutex_unlock(&lock);
     return result;
 }
 
 /* A call that needs a context which has not failed. */
-static int begin_in_context(const char *name) {
-    int result = begin(name);
+int fake_begin_in_context(const char *name) {
+    int result = fake_begin(name);
     void *now = depth ? current[depth - 1] : NULL;
-    context = NULL;
+    fake_context = NULL;
     for (int i = 0; i < MAX_DEVICES; i++) {
-        context = now == &contexts[i] ? now : context;
+        fake_context = now == &contexts[i] ? now : fake_context;
     }
-    if (result == OK && !context) {
+    if (result == OK && !fake_context) {
         result = now ? INVALID_HANDLE : INVALID_CONTEXT;
     }
-    return result == OK ? context->sticky : result;
+    return result == OK ? fake_context->sticky : result;
 }
 
 /* One that is also given something of this context which must not have been destroyed. */
-static int begin_with(const char *name, const void *object) {
-    int result = begin_in_context(name);
-    return result == OK && fake_object_is_refused(object, context) ? INVALID_HANDLE : result;
+int fake_begin_with(const char *name, const void *object) {
+    int result = fake_begin_in_context(name);
+    return result == OK && fake_object_is_refused(object, fake_context) ? INVALID_HANDLE : result;
 }
-
-#define API(name, ...)                                                                             \
-    EXPORT int name(__VA_ARGS__);                                                                  \
-    int name(__VA_ARGS__)
-#define BEGIN(name)                                                                                \
-    int failed = begin(name);                                                                      \
-    if (failed)                                                                                    \
-        return end(failed);
-#define BEGIN_IN_CONTEXT(name)                                                                     \
-    int failed = begin_in_context(name);                                                           \
-    if (failed)                                                                                    \
-        return end(failed);
-
-#define BEGIN_WITH(name, object)                                                                   \
-    int failed = begin_with(name, object);                                                         \
-    if (failed)                                                                                    \
-        return end(failed);
-
-#define BEGIN_UNSAFE(name, object)                                                                 \
-    int failed = begin_unsafe(name, object);                                                       \
-    if (failed)                                                                                    \
-        return end(failed);
 
 static int number_from(const char *variable, int otherwise) {
     const char *text = getenv(variable);
@@ -240,13 +161,13 @@ static bool is_captured(const void *stream) {
 
 /* Calls that wait, or may, spoil a capture that goes on anywhere in the process, unless their
  * thread says that it knows. */
-static int begin_unsafe(const char *name, const void *object) {
-    int result = begin_with(name, object);
+int fake_begin_unsafe(const char *name, const void *object) {
+    int result = fake_begin_with(name, object);
     bool forbidden = number_from("FAKE_CUDA_CAPTURING", 0) && capture_mode != CAPTURE_RELAXED;
     return result == OK && forbidden ? CAPTURE_UNSUPPORTED : result;
 }
 
-static size_t memory_bytes(void) {
+size_t fake_memory_bytes(void) {
     return (size_t)number_from("FAKE_CUDA_MEMORY", (int)(MEMORY_BYTES >> 20)) << 20;
 }
 
@@ -260,13 +181,13 @@ API(cuInit, unsigned flags) {
         fail_result = result;
     }
     BEGIN("cuInit");
-    return end(number_from("FAKE_CUDA_DEVICES", 1) ? OK : NO_DEVICE);
+    return fake_end(number_from("FAKE_CUDA_DEVICES", 1) ? OK : NO_DEVICE);
 }
 
 API(cuDriverGetVersion, int *version) {
     BEGIN("cuDriverGetVersion");
     *version = number_from("FAKE_CUDA_VERSION", 13000);
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuGetErrorName, int result, const char **text) {
@@ -287,29 +208,33 @@ API(cuGetErrorString, int result, const char **text) {
 
 /* ---- devices and contexts ---- */
 
+int fake_context_device(const struct context *wanted) {
+    return (int)(wanted - contexts);
+}
+
 API(cuDeviceGetCount, int *count) {
     BEGIN("cuDeviceGetCount");
     *count = number_from("FAKE_CUDA_DEVICES", 1);
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuDeviceGet, int *device, int ordinal) {
     BEGIN("cuDeviceGet");
     *device = ordinal;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuDeviceGetName, char *name, int size, int device) {
     BEGIN("cuDeviceGetName");
     snprintf(name, (size_t)size, "Fake GPU %d", device);
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuDeviceTotalMem_v2, size_t *bytes, int device) {
     BEGIN("cuDeviceTotalMem");
     (void)device;
-    *bytes = 8 * memory_bytes();
-    return end(OK);
+    *bytes = 8 * fake_memory_bytes();
+    return fake_end(OK);
 }
 
 API(cuDeviceGetAttribute, int *value, int attribute, int device) {
@@ -325,73 +250,68 @@ API(cuDeviceGetAttribute, int *value, int attribute, int device) {
              : attribute == 76 ? capability % 10
              : attribute == 97 ? SHARED_BYTES
                                : 0;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuDevicePrimaryCtxRetain, void **result, int device) {
     BEGIN("cuDevicePrimaryCtxRetain");
     if (last_fault && number_from("FAKE_CUDA_FAULTS_STAY", 0)) {
-        return end(last_fault);
+        return fake_end(last_fault);
     }
     contexts[device].retained++;
     *result = &contexts[device];
-    return end(OK);
+    return fake_end(OK);
 }
 
 static void destroy_context(struct context *gone) {
     gone->sticky = OK;
     gone->memory_used = 0;
     fake_object_destroy_all(gone);
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        if (allocations[i].owner == gone) {
-            free(allocations[i].memory);
-            allocations[i].memory = NULL;
-        }
-    }
+    fake_memory_free_all(gone);
 }
 
 API(cuDevicePrimaryCtxRelease_v2, int device) {
     BEGIN("cuDevicePrimaryCtxRelease");
     if (!contexts[device].retained) {
-        return end(INVALID_CONTEXT);
+        return fake_end(INVALID_CONTEXT);
     }
     if (!--contexts[device].retained) {
         destroy_context(&contexts[device]);
     }
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuDevicePrimaryCtxReset_v2, int device) {
     BEGIN("cuDevicePrimaryCtxReset");
     destroy_context(&contexts[device]);
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuCtxGetCurrent, void **result) {
     BEGIN("cuCtxGetCurrent");
     *result = depth ? current[depth - 1] : NULL;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuCtxSetCurrent, void *wanted) {
     BEGIN("cuCtxSetCurrent");
     exchange_context(wanted);
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuCtxPushCurrent_v2, void *wanted) {
     BEGIN("cuCtxPushCurrent");
     current[depth++] = wanted;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuCtxPopCurrent_v2, void **result) {
     BEGIN("cuCtxPopCurrent");
     if (!depth) {
-        return end(INVALID_CONTEXT);
+        return fake_end(INVALID_CONTEXT);
     }
     *result = current[--depth];
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuThreadExchangeStreamCaptureMode, int *mode) {
@@ -430,40 +350,40 @@ API(cuModuleLoadDataEx, void **module, const void *image, unsigned count, int *o
     }
     if (!is_fake && !ptx) {
         write_log(count, options, values, message);
-        return end(INVALID_PTX);
+        return fake_end(INVALID_PTX);
     }
-    struct module *made = fake_object_new(sizeof *made, context);
+    struct module *made = fake_object_new(sizeof *made, fake_context);
     if (!made) {
         if (ptx) {
             ptx_free(ptx);
         }
-        return end(NO_MEMORY);
+        return fake_end(NO_MEMORY);
     }
     memcpy(made->name, name, sizeof made->name);
     made->ptx = ptx;
-    made->next = modules;
-    modules = made;
+    made->next = fake_modules;
+    fake_modules = made;
     *module = made;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuModuleUnload, void *module) {
     BEGIN_UNSAFE("cuModuleUnload", NULL);
     struct module *unloaded = module;
-    if (!fake_object_destroy(module, context)) {
-        return end(INVALID_HANDLE);
+    if (!fake_object_destroy(module, fake_context)) {
+        return fake_end(INVALID_HANDLE);
     }
     if (unloaded->ptx) {
         ptx_free(unloaded->ptx);
         unloaded->ptx = NULL;
     }
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuModuleGetFunction, void **function, void *module, const char *name) {
     BEGIN_WITH("cuModuleGetFunction", module);
     *function = module;
-    return end(strcmp(name, "ingot_kernel") ? NOT_FOUND : OK);
+    return fake_end(strcmp(name, "ingot_kernel") ? NOT_FOUND : OK);
 }
 
 /* A fake kernel whose name starts with "log" has a log. */
@@ -475,18 +395,18 @@ API(cuModuleGetGlobal_v2, uint64_t *pointer, size_t *bytes, void *module, const 
     if (variable) {
         *pointer = (uintptr_t)variable->memory;
         *bytes = variable->size;
-        return end(OK);
+        return fake_end(OK);
     }
     const char *owners = strcmp(name, "ingot_log") == 0       ? "log"
                          : strcmp(name, "ingot_failure") == 0 ? "stop"
                                                               : NULL;
     if (!owners || strncmp(owner->name, owners, strlen(owners))) {
-        return end(NOT_FOUND);
+        return fake_end(NOT_FOUND);
     }
     *pointer = (uintptr_t)log;
     *bytes = sizeof log;
     fake_log = log;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuFuncGetAttribute, int *value, int attribute, void *function) {
@@ -495,34 +415,21 @@ API(cuFuncGetAttribute, int *value, int attribute, void *function) {
     int most = number_from("FAKE_CUDA_MAX_THREADS", 1024);
     int threads = module->ptx ? (int)module->ptx->max_threads : 1024;
     *value = attribute != 0 ? 0 : threads < most ? threads : most;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuFuncSetAttribute, void *function, int attribute, int value) {
     BEGIN_WITH("cuFuncSetAttribute", function);
     struct module *module = function;
-    note("  attribute %d = %d\n", attribute, value);
+    fake_note("  attribute %d = %d\n", attribute, value);
     if (attribute == MAX_DYNAMIC_SHARED) {
         int statics = module->ptx ? (int)(module->ptx->shared_bytes - PTX_SHARED_START) : 0;
         if (value < 0 || value > SHARED_BYTES - statics) {
-            return end(INVALID_VALUE);
+            return fake_end(INVALID_VALUE);
         }
         module->dynamic_shared = value;
     }
-    return end(OK);
-}
-
-static bool is_memory(uint64_t address, size_t bytes, uint64_t *hint) {
-    for (uint64_t i = 0; i < MAX_ALLOCATIONS; i++) {
-        uint64_t at = (*hint + i) % MAX_ALLOCATIONS, start = (uintptr_t)allocations[at].memory;
-        if (start && allocations[at].owner == context && address >= start &&
-            address - start <= allocations[at].size &&
-            bytes <= allocations[at].size - (address - start)) {
-            *hint = at;
-            return true;
-        }
-    }
-    return false;
+    return fake_end(OK);
 }
 
 static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned block,
@@ -541,7 +448,7 @@ static int run_ptx(struct ptx_module *module, const unsigned grid[3], unsigned b
                                       .block = {block, 1, 1},
                                       .dynamic_shared = shared,
                                       .starts_early = starts_early,
-                                      .is_memory = is_memory};
+                                      .is_memory = fake_is_memory};
     if (!launch.function || block > module->max_threads ||
         (module->threads && block != module->threads)) {
         return INVALID_VALUE;
@@ -565,8 +472,9 @@ static bool fits(const struct module *module, const unsigned grid[3], unsigned t
 
 static int launch(const struct module *module, const unsigned grid[3], unsigned block_x,
                   unsigned shared, bool starts_early, void *stream, void **parameters) {
-    note("  %u bytes of shared memory\n", shared);
-    if (fake_object_is_refused(module, context) || fake_object_is_refused(stream, context)) {
+    fake_note("  %u bytes of shared memory\n", shared);
+    if (fake_object_is_refused(module, fake_context) ||
+        fake_object_is_refused(stream, fake_context)) {
         return INVALID_HANDLE;
     }
     if (!fits(module, grid, block_x, shared)) {
@@ -587,9 +495,9 @@ static int launch(const struct module *module, const unsigned grid[3], unsigned 
         queue->delay = result == NOT_READY ? -1 : LOOKS_BEFORE_DONE;
     }
     if (result != NOT_READY) {
-        context->sticky = result; /* the launch itself is fine: a fault is seen later */
+        fake_context->sticky = result; /* the launch itself is fine: a fault is seen later */
     }
-    last_fault = context->sticky ? context->sticky : last_fault;
+    last_fault = fake_context->sticky ? fake_context->sticky : last_fault;
     return OK;
 }
 
@@ -599,9 +507,9 @@ API(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned g
     BEGIN_IN_CONTEXT("cuLaunchKernel");
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
     if (extra || block_y != 1 || block_z != 1) {
-        return end(INVALID_VALUE);
+        return fake_end(INVALID_VALUE);
     }
-    return end(launch(function, grid, block_x, shared, false, stream, parameters));
+    return fake_end(launch(function, grid, block_x, shared, false, stream, parameters));
 }
 
 struct launch_attribute {
@@ -618,152 +526,19 @@ API(cuLaunchKernelEx, const struct launch_config *config, void *function, void *
     void **extra) {
     BEGIN_IN_CONTEXT("cuLaunchKernelEx");
     if (extra || config->block[1] != 1 || config->block[2] != 1) {
-        return end(INVALID_VALUE);
+        return fake_end(INVALID_VALUE);
     }
     bool starts_early = false;
     for (unsigned i = 0; i < config->attribute_count; i++) {
-        note("  attribute %d = %d\n", config->attributes[i].id, config->attributes[i].value[0]);
+        fake_note("  attribute %d = %d\n", config->attributes[i].id,
+                  config->attributes[i].value[0]);
         if (config->attributes[i].id != PROGRAMMATIC_SERIALIZATION) {
-            return end(INVALID_VALUE);
+            return fake_end(INVALID_VALUE);
         }
         starts_early = config->attributes[i].value[0] != 0;
     }
-    return end(launch(function, config->grid, config->block[0], config->shared, starts_early,
-                      config->stream, parameters));
-}
-
-/* ---- memory ---- */
-
-/* Of an allocation, or a module's variable. */
-static bool is_all_memory(uint64_t address, size_t bytes) {
-    uint64_t hint = 0;
-    if (is_memory(address, bytes, &hint) ||
-        (fake_log && address - (uintptr_t)fake_log < LOG_BYTES)) {
-        return true;
-    }
-    for (const struct module *m = modules; m; m = m->next) {
-        for (int32_t i = 0; m->ptx && i < m->ptx->variable_count; i++) {
-            const struct ptx_variable *one = &m->ptx->variables[i];
-            uint64_t start = (uintptr_t)one->memory;
-            if (start && address >= start && address - start <= one->size &&
-                bytes <= one->size - (address - start)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool is_locked(const void *memory) {
-    const char *at = memory;
-    return locked_memory && at >= locked_memory && at < locked_memory + locked_bytes;
-}
-
-API(cuMemGetInfo_v2, size_t *left, size_t *total) {
-    BEGIN_IN_CONTEXT("cuMemGetInfo");
-    *left = memory_bytes() - context->memory_used;
-    *total = memory_bytes();
-    return end(OK);
-}
-
-API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
-    BEGIN_UNSAFE("cuMemAlloc", NULL);
-    if (bytes > memory_bytes() - context->memory_used) {
-        return end(NO_MEMORY);
-    }
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        if (!allocations[i].memory) {
-            allocations[i].memory = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
-            if (!allocations[i].memory) {
-                break;
-            }
-            if (bytes <= FILLED_BYTES) {
-                memset(allocations[i].memory, 0xab, bytes);
-            }
-            allocations[i].size = bytes;
-            allocations[i].owner = context;
-            context->memory_used += bytes;
-            *pointer = (uintptr_t)allocations[i].memory;
-            return end(OK);
-        }
-    }
-    return end(NO_MEMORY);
-}
-
-API(cuMemFree_v2, uint64_t pointer) {
-    BEGIN_UNSAFE("cuMemFree", NULL);
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer &&
-            allocations[i].owner == context) {
-            context->memory_used -= allocations[i].size;
-            free(allocations[i].memory);
-            allocations[i].memory = NULL;
-            return end(OK);
-        }
-    }
-    return end(INVALID_VALUE);
-}
-
-API(cuMemsetD8Async, uint64_t pointer, unsigned char value, size_t bytes, void *stream) {
-    BEGIN_WITH("cuMemsetD8Async", stream);
-    if (!is_all_memory(pointer, bytes)) {
-        return end(INVALID_VALUE);
-    }
-    memset((void *)(uintptr_t)pointer, value, bytes);
-    return end(OK);
-}
-
-API(cuMemcpyDtoDAsync_v2, uint64_t to, uint64_t from, size_t bytes, void *stream) {
-    BEGIN_WITH("cuMemcpyDtoDAsync", stream);
-    if (!is_all_memory(to, bytes) || !is_all_memory(from, bytes)) {
-        return end(INVALID_VALUE);
-    }
-    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
-    return end(OK);
-}
-
-API(cuMemcpyHtoDAsync_v2, uint64_t to, const void *from, size_t bytes, void *stream) {
-    BEGIN_UNSAFE("cuMemcpyHtoDAsync", stream);
-    if (!is_all_memory(to, bytes)) {
-        return end(INVALID_VALUE);
-    }
-    if (is_locked(from)) {
-        note("  from page-locked memory\n");
-    }
-    memcpy((void *)(uintptr_t)to, from, bytes);
-    return end(OK);
-}
-
-API(cuMemcpyDtoHAsync_v2, void *to, uint64_t from, size_t bytes, void *stream) {
-    BEGIN_UNSAFE("cuMemcpyDtoHAsync", stream);
-    if (!is_all_memory(from, bytes)) {
-        return end(INVALID_VALUE);
-    }
-    memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return end(OK);
-}
-
-API(cuPointerGetAttribute, void *value, int attribute, uint64_t at) {
-    BEGIN_IN_CONTEXT("cuPointerGetAttribute");
-    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
-        uintptr_t start = (uintptr_t)allocations[i].memory;
-        if (start && at >= start && at - start < allocations[i].size) {
-            *(int *)value = attribute == 2 ? 2 : (int)(allocations[i].owner - contexts);
-            return end(OK);
-        }
-    }
-    return end(INVALID_VALUE);
-}
-
-/* Of memory that it does not know the type is 0. */
-API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint64_t at) {
-    BEGIN_IN_CONTEXT("cuPointerGetAttributes");
-    uint64_t hint = 0;
-    int type = is_memory(at, 1, &hint) ? 2 : is_locked((void *)(uintptr_t)at);
-    for (unsigned n = 0; n < count; n++) {
-        *(int *)values[n] = attributes[n] == 2 ? type : 0;
-    }
-    return end(OK);
+    return fake_end(launch(function, config->grid, config->block[0], config->shared, starts_early,
+                           config->stream, parameters));
 }
 
 /* ---- streams and events ---- */
@@ -771,86 +546,86 @@ API(cuPointerGetAttributes, unsigned count, int *attributes, void **values, uint
 API(cuStreamCreate, void **stream, unsigned flags) {
     BEGIN_IN_CONTEXT("cuStreamCreate");
     (void)flags;
-    *stream = fake_object_new(sizeof(struct stream), context);
-    return end(*stream ? OK : NO_MEMORY);
+    *stream = fake_object_new(sizeof(struct stream), fake_context);
+    return fake_end(*stream ? OK : NO_MEMORY);
 }
 
 API(cuStreamDestroy_v2, void *stream) {
     BEGIN_IN_CONTEXT("cuStreamDestroy");
-    return end(fake_object_destroy(stream, context) ? OK : INVALID_HANDLE);
+    return fake_end(fake_object_destroy(stream, fake_context) ? OK : INVALID_HANDLE);
 }
 
 API(cuStreamQuery, void *stream) {
     BEGIN_UNSAFE("cuStreamQuery", stream);
     if (is_captured(stream)) {
-        return end(CAPTURE_UNSUPPORTED);
+        return fake_end(CAPTURE_UNSUPPORTED);
     }
     struct stream *queue = stream;
     if (!queue || !queue->delay) {
-        return end(OK);
+        return fake_end(OK);
     }
     if (queue->delay > 0) {
         queue->delay--;
     }
-    return end(NOT_READY);
+    return fake_end(NOT_READY);
 }
 
 API(cuStreamSynchronize, void *stream) {
     BEGIN_UNSAFE("cuStreamSynchronize", stream);
     if (is_captured(stream)) {
-        return end(CAPTURE_UNSUPPORTED);
+        return fake_end(CAPTURE_UNSUPPORTED);
     }
     if (stream) {
         ((struct stream *)stream)->delay = 0;
     }
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
     BEGIN_WITH("cuStreamWaitEvent", stream);
     (void)flags;
-    return end(fake_object_is_refused(event, context) ? INVALID_HANDLE : OK);
+    return fake_end(fake_object_is_refused(event, fake_context) ? INVALID_HANDLE : OK);
 }
 
 API(cuStreamIsCapturing, void *stream, int *status) {
     BEGIN_IN_CONTEXT("cuStreamIsCapturing");
     *status = is_captured(stream);
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuEventCreate, void **event, unsigned flags) {
     BEGIN_IN_CONTEXT("cuEventCreate");
     (void)flags;
-    *event = fake_object_new(sizeof(struct event), context);
-    return end(*event ? OK : NO_MEMORY);
+    *event = fake_object_new(sizeof(struct event), fake_context);
+    return fake_end(*event ? OK : NO_MEMORY);
 }
 
 API(cuEventDestroy_v2, void *event) {
     BEGIN_IN_CONTEXT("cuEventDestroy");
-    return end(fake_object_destroy(event, context) ? OK : INVALID_HANDLE);
+    return fake_end(fake_object_destroy(event, fake_context) ? OK : INVALID_HANDLE);
 }
 
 API(cuEventRecord, void *event, void *stream) {
     BEGIN_WITH("cuEventRecord", stream);
-    if (fake_object_is_refused(event, context)) {
-        return end(INVALID_HANDLE);
+    if (fake_object_is_refused(event, fake_context)) {
+        return fake_end(INVALID_HANDLE);
     }
     ((struct event *)event)->time = clock_ms;
     ((struct event *)event)->stream = stream;
-    return end(OK);
+    return fake_end(OK);
 }
 
 API(cuEventQuery, void *event) {
     BEGIN_UNSAFE("cuEventQuery", event);
     const struct event *e = event;
-    return end(e->stream && e->stream->delay < 0 ? NOT_READY : OK);
+    return fake_end(e->stream && e->stream->delay < 0 ? NOT_READY : OK);
 }
 
 API(cuEventElapsedTime, float *milliseconds, void *start, void *finish) {
     BEGIN_WITH("cuEventElapsedTime", start);
-    if (fake_object_is_refused(finish, context)) {
-        return end(INVALID_HANDLE);
+    if (fake_object_is_refused(finish, fake_context)) {
+        return fake_end(INVALID_HANDLE);
     }
     *milliseconds = (float)(((struct event *)finish)->time - ((struct event *)start)->time);
-    return end(OK);
+    return fake_end(OK);
 }
