@@ -14,6 +14,11 @@
 #define __HAVE_SIMDGROUP__        1
 #define __HAVE_SIMDGROUP_MATRIX__ 1
 #define __INGOT__                 1
+#if __METAL_VERSION__ >= 400
+#define __HAVE_TENSOR__             1
+#define __HAVE_COOPERATIVE_TENSOR__ 1
+#define __HAVE_INT4B_FORMAT_TYPE__  1
+#endif
 
 /* What clang defines by itself: preprocessing starts without. */
 #ifndef __LITTLE_ENDIAN__

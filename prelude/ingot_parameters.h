@@ -204,6 +204,11 @@ __ingot_inline decltype(auto) __ingot_parameter_if(const char *name, bool active
         name, active);
 }
 
+/* [[required_threads_per_threadgroup(x, y, z)]]: no more than so many. */
+constexpr uint __ingot_threads_of(uint x, uint y = 1, uint z = 1) {
+    return x * y * z;
+}
+
 /* ---- built-in values
  * -------------------------------------------------------------------------------- */
 /* Also asserted in classes. */

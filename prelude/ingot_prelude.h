@@ -35,6 +35,7 @@
 #include "ingot_parameters.h"
 
 #ifdef __INGOT_TENSORS__ /* for sources that name them */
+#include "ingot_tensor_convolution.h"
 #include "ingot_tensor_ops.h"
 #include "ingot_tensor_parameters.h"
 #endif

@@ -4,8 +4,8 @@
  *
  * A tensor knows how many elements there are from its origin on (`__limits`): load() gives 0
  * and store() does nothing beyond, and so do the operations on tensors, also where an extent
- * is a number that the type states. A tensor_handle is bound by the host: ingot_parameters.h
- * has its two arguments, the data and a __ingot_tensor_layout.
+ * is a number that the type states. A tensor_handle is bound by the host
+ * (ingot_tensor_parameters.h).
  */
 #pragma once
 #include "ingot_array.h"
@@ -127,11 +127,7 @@ struct tensor_handle {};
 struct tensor_inline {};
 struct tensor_offset {};
 
-/* What a host passes beside the data of a tensor_handle. */
 constexpr int __ingot_max_rank = 16;
-struct __ingot_tensor_layout {
-    long extents[__ingot_max_rank], strides[__ingot_max_rank];
-};
 
 template <class ElementType, class Extents, class DescriptorType = tensor_handle, class... Tags>
 struct tensor {

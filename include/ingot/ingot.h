@@ -285,6 +285,23 @@ INGOT_API void *ingot_buffer_contents(const ingot_buffer *buffer);
 /* What a kernel sees as the buffer's address: the element of an argument buffer. */
 INGOT_API uint64_t ingot_buffer_address(const ingot_buffer *buffer);
 
+/* ---- tensors ------------------------------------------------------------------ */
+
+/* The argument of a kernel's parameter tensor<device T, …>, as bytes or in a buffer. Dimension 0
+ * is the innermost; strides count elements. */
+#define INGOT_TENSOR_RANK 16
+typedef struct ingot_tensor_argument {
+    uint64_t address;
+    int64_t extents[INGOT_TENSOR_RANK];
+    int64_t strides[INGOT_TENSOR_RANK];
+} ingot_tensor_argument;
+/* Fills one in for the buffer's memory from `offset` bytes on. strides NULL: packed. The buffer
+ * must outlive every dispatch that uses it. */
+INGOT_API ingot_status ingot_tensor_argument_of(const ingot_buffer *buffer, uint64_t offset,
+                                                uint32_t rank, const int64_t *extents,
+                                                const int64_t *strides,
+                                                ingot_tensor_argument *tensor);
+
 /* ---- streams ------------------------------------------------------------------ */
 
 /* Work on one stream runs in order, asynchronously to the caller; streams run

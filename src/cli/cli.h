@@ -28,7 +28,7 @@ enum cli_kind {
     CLI_EXTENT,  /* uint32_t[3]: X[,Y[,Z]]; missing ones are 1 */
     CLI_COUNT,   /* uint32_t * */
     CLI_NUMBER,  /* double *, finite */
-    CLI_VERSION, /* uint32_t *: __METAL_VERSION__ */
+    CLI_VERSION, /* uint32_t *: __METAL_VERSION__, 4.0 or 400 */
     CLI_DEFINES, /* struct cli_list *, of macros */
 };
 
@@ -94,7 +94,7 @@ struct cli_source_options {
         {"fast-math",   0, CLI_FLAG, NULL, "let default maths functions be the fast ones",         \
          &(s).fast_math},                                                                          \
         {"werror", 0, CLI_FLAG, NULL, "warnings are errors", &(s).werror}, {                       \
-        "msl-version", 0, CLI_VERSION, "N", "__METAL_VERSION__, such as 310 (320)",                \
+        "msl-version", 0, CLI_VERSION, "N", "__METAL_VERSION__, such as 4.0 or 400 (320)",         \
             &(s).msl_version                                                                       \
     }
 

@@ -184,6 +184,25 @@ static bool make_buffer(struct run *run, struct bound *bound) {
            api(ingot_stream_upload(run->stream, bound->buffer, 0, given->bytes, given->size));
 }
 
+/* A parameter of type tensor<device T, ...> takes the array's extents and strides with it. */
+static bool describe_tensor(struct run *run, struct bound *bound, ingot_arg *arg) {
+    int64_t extents[INGOT_TENSOR_RANK] = {0};
+    uint32_t rank = (uint32_t)bound->given.rank;
+    if (strncmp(bound->info.type_name, "tensor<", 7) != 0 || !bound->buffer) {
+        return true;
+    }
+    for (uint32_t r = 0; r < rank && r < INGOT_TENSOR_RANK; r++) {
+        extents[r] = (int64_t)bound->given.shape[rank - 1 - r];
+    }
+    ingot_tensor_argument *tensor = ig_arena_alloc(&run->arena, sizeof *tensor);
+    if (!tensor) {
+        cli_error("out of memory");
+        return false;
+    }
+    *arg = (ingot_arg){.bytes = tensor, .size = sizeof *tensor};
+    return api(ingot_tensor_argument_of(bound->buffer, 0, rank, extents, NULL, tensor));
+}
+
 static bool wrong_count(const struct run *run, const ingot_argument_info *infos, size_t count,
                         ingot_argument_kind kind, size_t given) {
     size_t wanted = 0;
@@ -262,6 +281,9 @@ static bool bind_arguments(struct run *run) {
         run->args[index] = (ingot_arg){.buffer = bound->buffer,
                                        .bytes = bound->buffer ? NULL : bound->given.bytes,
                                        .size = bound->buffer ? 0 : bound->given.size};
+        if (!describe_tensor(run, bound, &run->args[index])) {
+            return false;
+        }
         if (run->arg_count <= index) {
             run->arg_count = index + 1;
         }

@@ -98,6 +98,19 @@ static bool set_extent(uint32_t extent[3], const char *text) {
     return false;
 }
 
+/* 4.0 and 400 are the same. */
+static bool set_version(uint32_t *version, const char *text) {
+    char *end;
+    if (!parse_u32(text, &end, version)) {
+        return false;
+    }
+    if (*end == '.' && end[1] >= '0' && end[1] <= '9' && !end[2] && *version < 10) {
+        *version = *version * 100 + (uint32_t)(end[1] - '0') * 10;
+        return true;
+    }
+    return !*end;
+}
+
 static bool set_option(const struct cli_command *command, const struct cli_option *option,
                        const char *value) {
     char *end;
@@ -135,7 +148,7 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
         return false;
     }
     case CLI_VERSION:
-        if (parse_u32(value, &end, option->target) && !*end &&
+        if (set_version(option->target, value) &&
             ig_msl_version_is_known(*(uint32_t *)option->target)) {
             return true;
         }

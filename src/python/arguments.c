@@ -292,6 +292,45 @@ static bool bind_found(struct call *call, const struct target *target, PyObject 
     return bind_array(call, target, value, memory, tensor);
 }
 
+/* A parameter of type tensor<device T, ...>: the kernel sees extents and strides. */
+static bool is_tensor_parameter(const ingot_argument_info *info) {
+    return info && strncmp(info->type_name, "tensor<", 7) == 0;
+}
+
+static bool bind_view(struct call *call, const struct target *target, const struct memory *memory,
+                      bool tensor) {
+    if (memory->ndim < 1 || memory->ndim > INGOT_TENSOR_RANK) {
+        raise_error(INGOT_INVALID_ARGUMENT,
+                    "%s: a %s of %d dimensions was given, where the kernel declares %s; 1 to %d "
+                    "dimensions are possible",
+                    PLACE(target), tensor ? "tensor" : "array", memory->ndim,
+                    target->info->type_name, INGOT_TENSOR_RANK);
+        return false;
+    }
+    if (!check_device(call, target, memory, tensor)) {
+        return false;
+    }
+    ingot_tensor_argument *view = calloc(1, sizeof *view);
+    if (!view) {
+        PyErr_NoMemory();
+        return false;
+    }
+    char *pointer = memory->pointer;
+    if (call->gpu < 0 && (!pointer || !memory->count)) {
+        pointer = guard_memory();
+    }
+    view->address = (uintptr_t)pointer;
+    memcpy(view->extents, memory->extents, sizeof view->extents);
+    memcpy(view->strides, memory->strides, sizeof view->strides);
+    if (call->queued) {
+        return bind_memory(call, target->index, view, sizeof *view, memory->owner, view);
+    }
+    Py_INCREF(memory->owner);
+    call->owners[target->index] = memory->owner;
+    call->heaps[target->index] = view;
+    return bind_bytes(call, target->index, view, sizeof *view);
+}
+
 /* ---- lists ---- */
 
 /* Addresses of tensors: an argument buffer. */
@@ -478,7 +517,10 @@ bool call_bind(struct call *call, size_t index, PyObject *value) {
     if (found <= MEMORY_NONE) {
         return false;
     }
-    bool good = bind_found(call, &target, value, &memory, found == MEMORY_TENSOR);
+    bool tensor = found == MEMORY_TENSOR;
+    bool good = is_tensor_parameter(target.info)
+                    ? bind_view(call, &target, &memory, tensor)
+                    : bind_found(call, &target, value, &memory, tensor);
     memory_release(&memory);
     return good;
 }

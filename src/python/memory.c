@@ -55,6 +55,10 @@ void memory_layout(struct memory *memory, const int64_t *shape, const int64_t *s
         if (size > 1 && stride > 0) {
             reach += (size - 1) * stride;
         }
+        if (ndim - 1 - axis < INGOT_TENSOR_RANK) {
+            memory->extents[ndim - 1 - axis] = size;
+            memory->strides[ndim - 1 - axis] = stride / unit;
+        }
         count *= size;
         step *= size;
     }

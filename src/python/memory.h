@@ -16,7 +16,8 @@ struct memory {
     bool on_cuda; /* the memory is that of GPU number `gpu` */
     int gpu;
     bool contiguous, read_only, is_scalar; /* is_scalar: a NumPy scalar, with no memory to keep */
-    PyObject *owner;                       /* keeps the memory; a new reference */
+    int64_t extents[INGOT_TENSOR_RANK], strides[INGOT_TENSOR_RANK]; /* innermost first; elements */
+    PyObject *owner; /* keeps the memory; a new reference */
 };
 
 enum memory_found { MEMORY_ERROR = -1, MEMORY_NONE = 0, MEMORY_TENSOR, MEMORY_ARRAY };

@@ -5,21 +5,11 @@
 // ARG 1: f16[609] = i % 5 - 2
 // ARG 2: f32[1073] = 99
 // EXPECT 2: f32[1073] = sum(j, 0, 21, ((21 * idiv(i, 29) + j) % 7 - 3) * ((29 * j + i % 29) % 5 - 2))
-// RUN: kernel=loop_nn threadgroups=1,3 group=32
-// ARG 0: bf16[777] = i % 7 - 3
-// ARG 1: bf16[609] = i % 5 - 2
-// ARG 2: f32[1073] = i % 11
-// EXPECT 2: f32[1073] = i % 11 + sum(j, 0, 21, ((21 * idiv(i, 29) + j) % 7 - 3) * ((29 * j + i % 29) % 5 - 2))
 // RUN: kernel=registers_nn threadgroups=1,3 group=32
 // ARG 0: f16[777] = i % 7 - 3
 // ARG 1: f16[609] = i % 5 - 2
 // ARG 2: f32[1073] = i % 11
 // EXPECT 2: f32[1073] = i % 11 + sum(j, 0, 21, ((21 * idiv(i, 29) + j) % 7 - 3) * ((29 * j + i % 29) % 5 - 2))
-// RUN: kernel=memory_nt threadgroups=2,2 group=128
-// ARG 0: f16[777] = i % 7 - 3
-// ARG 1: f16[609] = i % 5 - 2
-// ARG 2: f32[1073] = 99
-// EXPECT 2: f32[1073] = sum(j, 0, 21, ((21 * idiv(i, 29) + j) % 7 - 3) * ((21 * (i % 29) + j) % 5 - 2))
 // RUN: kernel=loop_nt threadgroups=1,3 group=32
 // ARG 0: bf16[777] = i % 7 - 3
 // ARG 1: bf16[609] = i % 5 - 2
@@ -30,11 +20,6 @@
 // ARG 1: f16[609] = i % 5 - 2
 // ARG 2: f32[1073] = i % 11
 // EXPECT 2: f32[1073] = i % 11 + sum(j, 0, 21, ((21 * idiv(i, 29) + j) % 7 - 3) * ((21 * (i % 29) + j) % 5 - 2))
-// RUN: kernel=memory_tn threadgroups=2,2 group=128
-// ARG 0: f16[777] = i % 7 - 3
-// ARG 1: f16[609] = i % 5 - 2
-// ARG 2: f32[1073] = 99
-// EXPECT 2: f32[1073] = sum(j, 0, 21, ((37 * j + idiv(i, 29)) % 7 - 3) * ((29 * j + i % 29) % 5 - 2))
 // RUN: kernel=loop_tn threadgroups=1,3 group=32
 // ARG 0: bf16[777] = i % 7 - 3
 // ARG 1: bf16[609] = i % 5 - 2
@@ -50,11 +35,6 @@
 // ARG 1: f16[609] = i % 5 - 2
 // ARG 2: f32[1073] = 99
 // EXPECT 2: f32[1073] = sum(j, 0, 21, ((37 * j + idiv(i, 29)) % 7 - 3) * ((21 * (i % 29) + j) % 5 - 2))
-// RUN: kernel=loop_tt threadgroups=1,3 group=32
-// ARG 0: bf16[777] = i % 7 - 3
-// ARG 1: bf16[609] = i % 5 - 2
-// ARG 2: f32[1073] = i % 11
-// EXPECT 2: f32[1073] = i % 11 + sum(j, 0, 21, ((37 * j + idiv(i, 29)) % 7 - 3) * ((21 * (i % 29) + j) % 5 - 2))
 // RUN: kernel=registers_tt threadgroups=1,3 group=32
 // ARG 0: f16[777] = i % 7 - 3
 // ARG 1: f16[609] = i % 5 - 2
@@ -177,14 +157,20 @@ kernel void steps(device A *a, device B *b, device D *c, uint2 group [[threadgro
     }
 }
 
-#define ALL(TA, TB, name) \
-    template [[host_name("memory_" name)]] kernel void memory<half, half, float, 32, 16, TA, TB, execution_simdgroups<4>>(device half *, device half *, device float *, uint2); \
-    template [[host_name("loop_" name)]] kernel void steps<bfloat, bfloat, float, 16, 32, TA, TB, execution_simdgroup, 0>(device bfloat *, device bfloat *, device float *, uint2); \
+#define MEMORY(TA, TB, name) \
+    template [[host_name("memory_" name)]] kernel void memory<half, half, float, 32, 16, TA, TB, execution_simdgroups<4>>(device half *, device half *, device float *, uint2);
+#define LOOP(TA, TB, name) \
+    template [[host_name("loop_" name)]] kernel void steps<bfloat, bfloat, float, 16, 32, TA, TB, execution_simdgroup, 0>(device bfloat *, device bfloat *, device float *, uint2);
+#define REGISTERS(TA, TB, name) \
     template [[host_name("registers_" name)]] kernel void steps<half, half, float, 16, 32, TA, TB, execution_simdgroup, 3>(device half *, device half *, device float *, uint2);
-ALL(false, false, "nn")
-ALL(false, true, "nt")
-ALL(true, false, "tn")
-ALL(true, true, "tt")
+MEMORY(false, false, "nn")
+MEMORY(true, true, "tt")
+LOOP(false, true, "nt")
+LOOP(true, false, "tn")
+REGISTERS(false, false, "nn")
+REGISTERS(false, true, "nt")
+REGISTERS(true, false, "tn")
+REGISTERS(true, true, "tt")
 template [[host_name("thread_nt")]] kernel void memory<float, float, float, 4, 5, false, true, execution_thread, true>(device float *, device float *, device float *, uint2);
 template [[host_name("left_nn")]] kernel void steps<float, float, float, 32, 16, false, false, execution_simdgroups<2>, 1>(device float *, device float *, device float *, uint2);
 template [[host_name("right_nt")]] kernel void steps<float, float, float, 8, 32, false, true, execution_simdgroup, 2>(device float *, device float *, device float *, uint2);

@@ -518,3 +518,26 @@ def test_kernels_in_namespaces():
         assert x[0] == value
     with pytest.raises(ingot.Error, match="no kernel 'k'"):
         library.k
+
+
+TENSORS = """
+#include <metal_stdlib>
+#include <metal_tensor>
+using namespace metal;
+kernel void transpose_sum(tensor<device const float, dextents<int, 2>> x, tensor<device float, extents<int, 3, 4>> y,
+                          uint2 at [[thread_position_in_grid]]) {
+    y[at.x, at.y] += x[at.y, at.x] + x.get_extent(0) * 100 + x.load(-1, 0) + x.load(0, x.get_extent(1));
+}
+"""
+
+
+def test_tensors_are_bound_with_their_strides():
+    kernel = ingot.compile_shader(TENSORS, msl_version="4.0").transpose_sum
+    x = torch.arange(12.0).reshape(3, 4)
+    for given in (x, x.T.contiguous().T, x.numpy()):
+        y = torch.ones(4, 3)
+        kernel(given, y, threads=(3, 4), group_size=(3, 4))
+        assert torch.equal(y, 1 + x.T + 400)
+    assert kernel.arguments[0].type == "tensor<float, extents<int, dynamic_extent, dynamic_extent>, tensor_handle>"
+    with pytest.raises(ingot.Error, match='argument 0 "x": a tensor of 0 dimensions was given'):
+        kernel(torch.tensor(1.0), torch.ones(4, 3), threads=(3, 4))

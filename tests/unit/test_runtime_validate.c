@@ -239,6 +239,28 @@ static void test_reflection(void) {
           "5 arguments");
 }
 
+static void test_tensor_arguments(void) {
+    const int64_t extents[] = {3, 5, 7}, strides[] = {1, 8, -4}, wrong[] = {3, -1};
+    const int64_t huge[] = {INT64_MAX, INT64_MAX};
+    ingot_tensor_argument t;
+    OK(ingot_tensor_argument_of(data, 16, 3, extents, NULL, &t));
+    CHECK(t.address == ingot_buffer_address(data) + 16);
+    CHECK(t.extents[2] == 7 && t.strides[0] == 1 && t.strides[1] == 3 && t.strides[2] == 15);
+    OK(ingot_tensor_argument_of(data, 0, 3, extents, strides, &t));
+    CHECK(t.strides[1] == 8 && t.strides[2] == -4 && t.extents[3] == 0);
+    FAILS(ingot_tensor_argument_of(data, 0, 0, extents, NULL, &t), INGOT_INVALID_ARGUMENT,
+          "rank 0");
+    FAILS(ingot_tensor_argument_of(data, 0, 17, extents, NULL, &t), INGOT_INVALID_ARGUMENT,
+          "rank 17", "16");
+    FAILS(ingot_tensor_argument_of(data, 4097, 1, extents, NULL, &t), INGOT_INVALID_ARGUMENT,
+          "offset 4097", "4096 bytes");
+    FAILS(ingot_tensor_argument_of(data, 0, 2, wrong, NULL, &t), INGOT_INVALID_ARGUMENT,
+          "extent 1 is -1");
+    FAILS(ingot_tensor_argument_of(data, 0, 2, huge, NULL, &t), INGOT_INVALID_ARGUMENT, "2^63");
+    FAILS(ingot_tensor_argument_of(NULL, 0, 1, extents, NULL, &t), INGOT_INVALID_ARGUMENT,
+          "buffer");
+}
+
 int main(void) {
     ingot_library *library = NULL;
     ingot_device_info info;
@@ -262,6 +284,7 @@ int main(void) {
     test_devices();
     test_nulls();
     test_reflection();
+    test_tensor_arguments();
     ingot_buffer_release(data);
     ingot_stream_release(stream);
     ingot_kernel_release(work);

@@ -27,7 +27,7 @@ static const char usage_end[] =
     "  -D NAME[=VALUE]       a macro\n"
     "  --fast-math           fast maths by default\n"
     "  --werror              warnings are errors\n"
-    "  --msl-version N       __METAL_VERSION__ (320)\n"
+    "  --msl-version N       __METAL_VERSION__, such as 4.0 or 400 (320)\n"
     "  --name NAME           how diagnostics call the source\n"
     "  --root DIR            files below it are called <PATH>, from there, in the archive, which\n"
     "                        then says nothing about folders of this machine\n"
@@ -159,6 +159,10 @@ static ingot_status set_emit(struct parser *p, const char *kind) {
 static ingot_status set_version(struct parser *p, const char *text) {
     char *end;
     unsigned long version = strtoul(text, &end, 10);
+    if (version < 10 && *end == '.' && end[1] >= '0' && end[1] <= '9') { /* 4.0 is 400 */
+        version = version * 100 + (unsigned long)(end[1] - '0') * 10;
+        end += 2;
+    }
     if (*end || version > 999 || !ig_msl_version_is_known((unsigned)version)) {
         return ig_fail(p->error, INGOT_INVALID_ARGUMENT, "--msl-version wants %s, not \"%s\"",
                        ig_msl_versions, text);

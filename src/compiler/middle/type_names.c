@@ -26,6 +26,7 @@ static const struct {
     {"class ", ""},
     {"enum ", ""},
     {"metal::", ""},
+    {"18446744073709551615", "dynamic_extent"},
     {"(anonymous namespace)::", ""},
     {"__global ", ""},
     {"__local ", ""},

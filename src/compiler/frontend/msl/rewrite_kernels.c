@@ -262,6 +262,12 @@ static void strip_marks(struct igc_rewriter *rewriter, size_t from, size_t to, s
                     igc_before(rewriter, body, "__ingot_max_threads(");
                     igc_before_attribute(rewriter, body, i + 2, close);
                     igc_before(rewriter, body, "); ");
+                } else if (igc_is(igc_at(tokens, i), "required_threads_per_threadgroup") &&
+                           body != IGC_NO_TOKEN && igc_closes(tokens, i + 1, &close) &&
+                           close < end) {
+                    igc_before(rewriter, body, "__ingot_max_threads(__ingot_threads_of(");
+                    igc_before_attribute(rewriter, body, i + 2, close);
+                    igc_before(rewriter, body, ")); ");
                 }
             }
             igc_kill(rewriter, p, end);
