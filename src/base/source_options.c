@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-const char ig_msl_versions[] = "100, 110, 120, 200, 210, 220, 230, 240, 300, 310, 320 or 400";
+const char ig_msl_versions[] = "100, 110, 120, 200, 210, 220, 230, 240, 300, 310, 320, 400 or 410";
 
 bool ig_msl_version_is_known(unsigned version) {
-    static const unsigned short known[] = {100, 110, 120, 200, 210, 220,
-                                           230, 240, 300, 310, 320, 400};
+    static const unsigned short known[] = {100, 110, 120, 200, 210, 220, 230,
+                                           240, 300, 310, 320, 400, 410};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i] == version) {
             return true;
