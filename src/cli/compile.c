@@ -53,6 +53,7 @@ struct jobs {
     const char *compiler;
     const char *source;              /* preprocessed text in the temporary folder, or the library */
     struct cli_list constant_values; /* "INDEX=HEX" */
+    bool assumes;                    /* some of them, which nobody gave */
 };
 
 static void add(struct command_line *line, const char *item) {
@@ -298,6 +299,7 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
         for (uint32_t other = 0; other < k; other++) {
             again |= infos[other].index == infos[k].index;
         }
+        jobs->assumes |= !given[k];
         if (!given[k] && !again && !add_constant(jobs, &one)) {
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
         }
@@ -336,6 +338,9 @@ static void add_command(struct command_line *line, struct ig_arena *arena, const
     add(line, jobs->source);
     if (jobs->source != out->path) {
         add(line, "--preprocessed");
+    }
+    if (jobs->assumes) {
+        add(line, "--assumed-constants");
     }
     add_pair(line, "--name", out->path);
     add_pair(line, "-o", path);

@@ -115,6 +115,17 @@ kernel void a(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]],
     x[i.x] = half(lane + n.y) + fine + local;
 }
 M
+check "check --werror: warnings are errors" 1 "lenient.metal:3:17: error: Apple's compiler wants a variable" "0 passed" \
+    -- "$ingot" check --werror --no-code lenient.metal
+cat > exclusive.metal <<'END'
+constant bool as_float [[function_constant(0)]];
+constant bool as_half [[function_constant(1)]];
+kernel void k(device float *a [[buffer(0), function_constant(as_float)]],
+              device half *b [[buffer(0), function_constant(as_half)]]) { if (as_float) a[0] = 1; else b[0] = 1; }
+END
+check "check: constants that exclude each other" 0 "1 passed, 0 failed" -- "$ingot" check --no-code exclusive.metal
+check "check: a conflict names --const" 1 "b of kernel \"k\" has [[buffer(0)]], which a has already" "--const" \
+    -- "$ingot" check --no-code exclusive.metal --const as_float=1 --const as_half=1
 check "check warns of what Apple's compiler refuses" 0 "lenient.metal:3:17: warning: Apple's compiler wants a variable" \
     "lenient.metal:6:82: warning: Apple's compiler wants the positions" \
     "lenient.metal:7:7: warning: Apple's compiler takes [[max_total" \

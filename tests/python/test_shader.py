@@ -92,6 +92,13 @@ def test_kernels_named_like_methods_win():
     assert x.item() == 7
 
 
+def test_warnings_are_errors_on_request():
+    source = "kernel void k(device float *x) { float *p = x; p[0] = 1; }"
+    assert ingot.compile_shader(source).k is not None
+    with pytest.raises(SyntaxError, match=r"1:40: error: Apple's compiler wants the address space"):
+        ingot.compile_shader(source, werror=True)
+
+
 def test_syntax_error_shows_the_line():
     with pytest.raises(SyntaxError, match=r"mine\.metal:2:.*"):
         ingot.compile_shader("\nkernel void broken(device int* x) { x[0] = ; }", name="mine.metal")

@@ -55,6 +55,7 @@ struct igc_command {
     const char *depfile;       /* where the included files are listed; NULL: nowhere */
     struct igc_others *others; /* sources that define what this one declares */
     const char *variants_path; /* instead of kernels and values; NULL: none */
+    bool assumed_constants;    /* some of the values are guesses */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help, passes;
     bool air_library; /* the output is the AIR front end's library, not an archive */
     bool check;       /* code is made, but neither linked nor kept */

@@ -21,6 +21,7 @@ static const char usage_start[] =
 
 static const char usage_end[] =
     "  --const INDEX=HEX     the bytes of a function constant's value\n"
+    "  --assumed-constants   some of them are guesses: arguments that exclude each other may meet\n"
     "  --variants FILE       a line per variant: KERNEL [CONSTANT=VALUE]...; {a,b} is each in "
     "turn\n"
     "  --include DIR, -I DIR a folder for #include\n"
@@ -242,6 +243,7 @@ static bool parse_flag(struct igc_command *c, const char *option) {
     } flags[] = {
         {"--fast-math", &c->front.fast_math},
         {"--werror", &c->front.werror},
+        {"--assumed-constants", &c->assumed_constants},
         {"--preprocessed", &c->preprocessed},
         {"--list-only", &c->list_only},
         {"--jit", &c->jit},

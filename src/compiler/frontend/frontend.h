@@ -108,6 +108,9 @@ ingot_status igc_source_refuse_call(const struct igc_source *source,
                                     const struct igc_call_place *place, const char *reason,
                                     struct ig_error *error);
 
+/* Is the parameter there only when a function constant says so? */
+bool igc_source_is_conditional(const struct igc_source *source, const char *kernel,
+                               const char *parameter);
 /* Fails with INGOT_COMPILE_ERROR, or appends a warning, at a kernel's parameter (NULL: at its
  * name) in the user's source. Without a source there is the message alone. */
 ingot_status igc_source_refuse(const struct igc_source *source, const char *kernel,

@@ -35,7 +35,8 @@ struct igc_job {
     const struct igc_value *values;  /* of function constants, in ascending index */
     size_t value_count;
     bool fast_math;
-    bool fill_constants; /* missing constants are 1: only to see whether the kernel compiles */
+    bool fill_constants;    /* missing constants are 1: only to see whether the kernel compiles */
+    bool assumed_constants; /* so are some of those given */
     struct igc_others *others; /* or NULL */
     struct ig_text *warnings;  /* what limits.c has to say; may be NULL */
 };

@@ -139,6 +139,25 @@ static ingot_status read_argument(struct ig_arena *arena, LLVMValueRef call,
     return INGOT_OK;
 }
 
+/* Two arguments of one index. Where constants without a value were taken as true, those may exclude
+ * each other: each has a variant of its own. */
+static ingot_status refuse_index(const struct ig_argument *a, const struct ig_argument *b,
+                                 const struct igc_job *job, struct ig_error *error) {
+    const char *kind = a->kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "threadgroup";
+    bool conditional = igc_source_is_conditional(job->source, job->kernel, a->name) ||
+                       igc_source_is_conditional(job->source, job->kernel, b->name);
+    if (conditional && (job->fill_constants || job->assumed_constants)) {
+        return INGOT_OK;
+    }
+    return igc_source_refuse(job->source, job->kernel, a->name, error,
+                             "%s of kernel \"%s\" has [[%s(%u)]], which %s has already: "
+                             "give each its own index%s",
+                             a->name, job->kernel, kind, a->index, b->name,
+                             conditional ? ", or other values of the function constants that leave "
+                                           "one of them out (--const NAME=VALUE)"
+                                         : "");
+}
+
 /* Explicit indices first; then each of the others gets the lowest free one of its kind. */
 static ingot_status number_arguments(struct igc_reflection *r, const struct igc_job *job,
                                      struct ig_error *error) {
@@ -152,12 +171,10 @@ static ingot_status number_arguments(struct igc_reflection *r, const struct igc_
         for (uint32_t j = 0; j < i && a->index != ~0u; j++) {
             const struct ig_argument *b = &r->arguments[j];
             if (a->kind == b->kind && a->index == b->index && a->active && b->active) {
-                const char *kind = a->kind == INGOT_ARGUMENT_BUFFER ? "buffer" : "threadgroup";
-                return igc_source_refuse(
-                    job->source, job->kernel, a->name, error,
-                    "%s of kernel \"%s\" has [[%s(%u)]], which %s has already: "
-                    "give each its own index",
-                    a->name, job->kernel, kind, a->index, b->name);
+                ingot_status status = refuse_index(a, b, job, error);
+                if (status) {
+                    return status;
+                }
             }
         }
     }

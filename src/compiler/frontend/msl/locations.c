@@ -68,6 +68,20 @@ static size_t place_in(const struct igc_source *source, const char *kernel, cons
                                       : IGC_NO_TOKEN;
 }
 
+bool igc_source_is_conditional(const struct igc_source *source, const char *kernel,
+                               const char *parameter) {
+    size_t place = place_in(source, kernel, parameter);
+    const struct igc_tokens *tokens = place == IGC_NO_TOKEN ? NULL : &source->rewriter->tokens;
+    for (size_t p = place + 1, end; tokens && (end = igc_attribute_end(tokens, p)) > p;) {
+        for (; p < end; p++) {
+            if (igc_word_at(tokens, p) == IGC_W_FUNCTION_CONSTANT) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static char *print(const char *format, va_list arguments) {
     char *message;
     return vasprintf(&message, format, arguments) < 0 ? NULL : message;

@@ -203,6 +203,40 @@ static void check_program_scope(const struct igc_rewriter *rewriter, struct ig_t
     }
 }
 
+/* Static members and variables: in the constant address space too. */
+static void check_statics(const struct igc_rewriter *rewriter, struct ig_text *out) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    size_t inside = 0, close; /* a class or function that ends there */
+    for (size_t i = 0; i < tokens->count; i++) {
+        enum igc_word word = igc_word_at(tokens, i);
+        if (word == IGC_W_OPEN_BRACE && i >= inside && !opens_namespace(tokens, i) &&
+            igc_closes(tokens, i, &close)) {
+            inside = close;
+        }
+        if (word != IGC_W_STATIC || i >= inside) {
+            continue;
+        }
+        size_t name = plain_variable(tokens, igc_declaration_start(tokens, i));
+        if (name != IGC_NO_TOKEN) {
+            igc_warn_at(rewriter, name,
+                        "Apple's compiler wants a static variable to be in the constant address "
+                        "space: static constant, or static constexpr constant",
+                        out);
+        }
+    }
+}
+
+/* Integers that Metal's specification leaves out. */
+static void check_long_long(const struct igc_rewriter *rewriter, struct ig_text *out) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    for (size_t i = 0; i + 1 < tokens->count; i++) {
+        if (igc_is(igc_at(tokens, i), "long") && igc_is(igc_at(tokens, i + 1), "long")) {
+            igc_warn_at(rewriter, i++,
+                        "Apple's compiler has no long long; long has 64 bits there too", out);
+        }
+    }
+}
+
 /* `uint half = …`: half is a type there, not a name that can be hidden. */
 static void check_names(const struct igc_rewriter *rewriter, struct ig_text *out) {
     const struct igc_tokens *tokens = &rewriter->tokens;
@@ -232,6 +266,10 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
                         "Apple's compiler wants different names",
                         out);
         }
+        if (kernel->keep && igc_is(igc_at(&rewriter->tokens, kernel->name), "main")) {
+            igc_warn_at(rewriter, kernel->name, "Apple's compiler takes no kernel of the name main",
+                        out);
+        }
         if (!kernel->keep || kernel->open == IGC_NO_TOKEN || kernel->body == IGC_NO_TOKEN) {
             continue;
         }
@@ -241,6 +279,8 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
     if (whole_file) {
         check_program_scope(rewriter, out);
         check_names(rewriter, out);
+        check_statics(rewriter, out);
+        check_long_long(rewriter, out);
         igc_warn_spaces(rewriter, out);
     }
 }
