@@ -37,6 +37,10 @@ else
     else
         missing="$missing python3-dev python3-venv"
     fi
+    # Metal programs in Objective-C are part of the tests; the library itself does without.
+    if [ "$(uname -m)" = x86_64 ] && [ ! -f /usr/include/GNUstep/Foundation/Foundation.h ]; then
+        missing="$missing libgnustep-base-dev"
+    fi
     # A bare gcc may lack the C library's headers.
     [ -f /usr/include/stdio.h ] || missing="$missing libc6-dev"
     if version=$("$here/llvm-version"); then

@@ -266,6 +266,14 @@ INGOT_API ingot_status ingot_kernel_argument_info(const ingot_kernel *kernel, si
 
 INGOT_API ingot_status ingot_buffer_create(ingot_device *device, uint64_t length,
                                            ingot_buffer **buffer);
+/* The same in memory that both the host and the device address: ingot_buffer_contents works on
+ * every device. On a GPU with memory of its own it moves between the two as they touch it, so what
+ * only kernels use is better there. INGOT_UNSUPPORTED where the device has no such memory. */
+INGOT_API ingot_status ingot_buffer_create_shared(ingot_device *device, uint64_t length,
+                                                  ingot_buffer **buffer);
+/* A part of a buffer as a buffer of its own, which keeps the whole alive. */
+INGOT_API ingot_status ingot_buffer_create_view(ingot_buffer *whole, uint64_t offset,
+                                                uint64_t length, ingot_buffer **buffer);
 /* Wraps the caller's memory without a copy: host memory, or on a GPU without unified
  * memory a pointer to its own. It must outlive the buffer and every
  * dispatch that uses it; `on_release`, if any, is called once when ingot is done. */
@@ -371,6 +379,8 @@ INGOT_API bool ingot_event_done(const ingot_event *event);
 /* Seconds between two completed events on the device's clock. */
 INGOT_API ingot_status ingot_event_elapsed(const ingot_event *start, const ingot_event *end,
                                            double *seconds);
+/* When a completed event was reached: seconds on the host's CLOCK_MONOTONIC. */
+INGOT_API ingot_status ingot_event_time(const ingot_event *event, double *seconds);
 
 /* ---- kernel output ------------------------------------------------------------ */
 

@@ -37,21 +37,69 @@ static ingot_buffer *new_buffer(ingot_device *device, uint64_t length) {
     return buffer;
 }
 
-ingot_status ingot_buffer_create(ingot_device *device, uint64_t length, ingot_buffer **result) {
-    ingot_status status = check_request("ingot_buffer_create", device, length, result);
-    if (status != INGOT_OK) {
-        return status;
-    }
+typedef ingot_status (*allocate_function)(ingot_device *device, ingot_buffer *buffer,
+                                          struct ig_error *error);
+
+static ingot_status create(ingot_device *device, uint64_t length, allocate_function allocate,
+                           ingot_buffer **result) {
     ingot_buffer *buffer = new_buffer(device, length);
     if (!buffer) {
         return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
     }
     struct ig_error error = {0};
-    if (device->ops->buffer_allocate(device, buffer, &error) != INGOT_OK) {
+    if (allocate(device, buffer, &error) != INGOT_OK) {
         free(buffer);
         return ig_api_result(&error);
     }
     ingot_device_retain(device);
+    *result = buffer;
+    return INGOT_OK;
+}
+
+ingot_status ingot_buffer_create(ingot_device *device, uint64_t length, ingot_buffer **result) {
+    ingot_status status = check_request("ingot_buffer_create", device, length, result);
+    return status == INGOT_OK ? create(device, length, device->ops->buffer_allocate, result)
+                              : status;
+}
+
+ingot_status ingot_buffer_create_shared(ingot_device *device, uint64_t length,
+                                        ingot_buffer **result) {
+    ingot_status status = check_request("ingot_buffer_create_shared", device, length, result);
+    if (status != INGOT_OK) {
+        return status;
+    }
+    const struct ig_device_ops *ops = device->ops;
+    return create(device, length,
+                  ops->buffer_allocate_shared ? ops->buffer_allocate_shared : ops->buffer_allocate,
+                  result);
+}
+
+ingot_status ingot_buffer_create_view(ingot_buffer *whole, uint64_t offset, uint64_t length,
+                                      ingot_buffer **result) {
+    const char *function = "ingot_buffer_create_view";
+    if (!whole) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: whole is NULL", function);
+    }
+    ingot_status status = check_request(function, whole->device, length, result);
+    if (status != INGOT_OK) {
+        return status;
+    }
+    if (offset > whole->length || length > whole->length - offset) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "%s: %llu bytes at offset %llu pass the end of the buffer, which has "
+                           "%llu bytes",
+                           function, (unsigned long long)length, (unsigned long long)offset,
+                           (unsigned long long)whole->length);
+    }
+    ingot_buffer *buffer = new_buffer(whole->device, length);
+    if (!buffer) {
+        return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
+    }
+    buffer->contents = whole->contents ? (char *)whole->contents + offset : NULL;
+    buffer->address = whole->address + offset;
+    buffer->whole = whole;
+    ingot_buffer_retain(whole);
+    ingot_device_retain(whole->device);
     *result = buffer;
     return INGOT_OK;
 }
@@ -140,7 +188,9 @@ void ingot_buffer_release(ingot_buffer *buffer) {
         return;
     }
     ingot_device *device = buffer->device;
-    if (buffer->wrapped) {
+    if (buffer->whole) {
+        ingot_buffer_release(buffer->whole);
+    } else if (buffer->wrapped) {
         device->ops->buffer_unwrap(device, buffer);
     } else {
         device->ops->buffer_free(device, buffer);

@@ -47,6 +47,9 @@ struct ig_device_ops {
     /* Fills in the contents, address and memory of a buffer of buffer->length bytes, zeroed. */
     ingot_status (*buffer_allocate)(ingot_device *device, ingot_buffer *buffer,
                                     struct ig_error *error);
+    /* The same in memory that has contents; NULL where buffer_allocate's has. */
+    ingot_status (*buffer_allocate_shared)(ingot_device *device, ingot_buffer *buffer,
+                                           struct ig_error *error);
     void (*buffer_free)(ingot_device *device, ingot_buffer *buffer);
     /* The same for caller memory, which `contents` holds: a pointer that the host can use, or,
      * where the device has memory of its own, one of that, and `contents` becomes NULL. */
@@ -93,6 +96,8 @@ struct ig_device_ops {
     bool (*event_done)(void *event);
     /* On the device's clock; false while one was never recorded or is not done. */
     bool (*event_elapsed)(void *start, void *end, double *seconds);
+    /* On the host's monotonic clock; false as above. */
+    bool (*event_time)(void *event, double *seconds);
 };
 
 /* What a device can do, beyond the limits that users see (ingot_device_info). The host code of the

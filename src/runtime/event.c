@@ -109,3 +109,15 @@ ingot_status ingot_event_elapsed(const ingot_event *start, const ingot_event *en
     }
     return INGOT_OK;
 }
+
+ingot_status ingot_event_time(const ingot_event *event, double *seconds) {
+    if (!event || !seconds) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_event_time: %s is NULL",
+                           event ? "seconds" : "event");
+    }
+    if (!event->device->ops->event_time(event->state, seconds)) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT,
+                           "ingot_event_time: the event has not been recorded or is not done");
+    }
+    return INGOT_OK;
+}

@@ -62,6 +62,7 @@ struct ingot_buffer {
     uint64_t address;       /* what kernels see */
     void *memory;           /* the device's own */
     bool wrapped, is_known; /* known: memory that the device need not be asked about */
+    ingot_buffer *whole;    /* of which this is a part; NULL: of none */
     void (*on_release)(void *context);
     void *context;
 };

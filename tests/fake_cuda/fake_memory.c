@@ -108,6 +108,11 @@ API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
     return fake_end(NO_MEMORY);
 }
 
+/* The card's memory is the host's here. */
+API(cuMemAllocManaged, uint64_t *pointer, size_t bytes, unsigned flags) {
+    return flags == 1 ? cuMemAlloc_v2(pointer, bytes) : INVALID_VALUE;
+}
+
 API(cuMemFree_v2, uint64_t pointer) {
     BEGIN_UNSAFE("cuMemFree", NULL);
     for (int i = 0; i < MAX_ALLOCATIONS; i++) {

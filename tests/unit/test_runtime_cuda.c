@@ -526,6 +526,34 @@ static void memory(void) {
     CHECK(fake->live() == 0);
 }
 
+/* Memory that the host sees too, and parts of buffers. */
+static void shared_memory(void) {
+    load_fake();
+    open_with(NULL);
+    ingot_buffer *shared, *part, *plain, *part_of_plain;
+    OK(ingot_buffer_create_shared(device, 512, &shared));
+    uint32_t *words = ingot_buffer_contents(shared);
+    CHECK(words && words[0] == 0 && words[127] == 0);
+    OK(ingot_buffer_create_view(shared, 256, 256, &part));
+    CHECK(ingot_buffer_contents(part) == words + 64 && ingot_buffer_length(part) == 256);
+    CHECK(ingot_buffer_address(part) == ingot_buffer_address(shared) + 256);
+    ingot_buffer_release(shared); /* the part keeps it */
+    ingot_kernel *kernel = kernel_named("mark");
+    OK(run_one(kernel, part, 0));
+    OK(ingot_stream_wait(stream));
+    CHECK(words[63] == 0 && words[64] == 1 && words[127] == 64);
+    OK(ingot_buffer_create(device, 512, &plain));
+    OK(ingot_buffer_create_view(plain, 4, 8, &part_of_plain));
+    CHECK(ingot_buffer_contents(part_of_plain) == NULL);
+    FAILS(ingot_buffer_create_view(plain, 508, 8, &shared), INGOT_INVALID_ARGUMENT, "508", "512");
+    ingot_buffer_release(part_of_plain);
+    ingot_buffer_release(plain);
+    ingot_buffer_release(part);
+    ingot_kernel_release(kernel);
+    close_all();
+    CHECK(fake->live() == 0);
+}
+
 static void events(void) {
     load_fake();
     open_with(NULL);
@@ -549,6 +577,10 @@ static void events(void) {
     CHECK(ingot_event_done(start) && ingot_event_done(end));
     OK(ingot_event_elapsed(start, end, &seconds));
     CHECK(seconds > 0.0019 && seconds < 0.0021);
+    double from = 0, to = 0;
+    OK(ingot_event_time(start, &from));
+    OK(ingot_event_time(end, &to));
+    CHECK(from > 0 && to - from > 0.0019 && to - from < 0.0021);
     uint32_t marks[64];
     OK(ingot_stream_download(stream, out, 0, marks, sizeof marks));
     CHECK(marks[0] == 1 && marks[63] == 64);
@@ -678,9 +710,10 @@ static void threads(void) {
 
 int main(void) {
     static const test_group groups[] = {
-        no_library,  no_device,      newer_device,   old_device,      opening,
-        code,        memory,         events,         parameter_block, threads,
-        logging,     large_statics,  many_registers, capture,         calls_of_a_dispatch,
-        early_start, no_early_start, page_locked,    cubins,          capture_elsewhere};
+        no_library,   no_device,      newer_device,   old_device,      opening,
+        code,         memory,         events,         parameter_block, threads,
+        logging,      large_statics,  many_registers, capture,         calls_of_a_dispatch,
+        early_start,  no_early_start, page_locked,    cubins,          capture_elsewhere,
+        shared_memory};
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

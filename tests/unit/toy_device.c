@@ -227,6 +227,11 @@ static bool event_elapsed(void *start, void *end, double *seconds) {
     return to->time != 0;
 }
 
+static bool event_time(void *event, double *seconds) {
+    *seconds = ((const struct toy_event *)event)->time;
+    return *seconds != 0;
+}
+
 /* ---- the device ---- */
 
 static void device_close(ingot_device *device) {
@@ -255,6 +260,7 @@ static const struct ig_device_ops toy_ops = {
     .event_wait = event_wait,
     .event_done = event_done,
     .event_elapsed = event_elapsed,
+    .event_time = event_time,
 };
 
 static ingot_status device_describe(size_t index, ingot_device_info *info, struct ig_error *error) {

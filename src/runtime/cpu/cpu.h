@@ -424,6 +424,7 @@ ingot_status cpu_event_open(ingot_device *device, void **event, struct ig_error 
 void cpu_event_close(void *event);
 ingot_status cpu_event_wait(void *event, struct ig_error *error);
 bool cpu_event_done(void *event);
+bool cpu_event_seconds(void *event, double *seconds);
 bool cpu_event_elapsed(void *start, void *end, double *seconds);
 /* A recording is queued: its generation. */
 uint64_t cpu_event_recorded(struct cpu_event *event);

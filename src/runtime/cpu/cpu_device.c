@@ -221,6 +221,7 @@ static const struct ig_device_ops cpu_ops = {
     .event_wait = cpu_event_wait,
     .event_done = cpu_event_done,
     .event_elapsed = cpu_event_elapsed,
+    .event_time = cpu_event_seconds,
 };
 
 /* INGOT_STRIPES=off or on: always so, for measurements. */

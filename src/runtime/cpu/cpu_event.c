@@ -163,6 +163,13 @@ static bool event_time(void *handle, uint64_t *nanoseconds) {
     return done;
 }
 
+bool cpu_event_seconds(void *handle, double *seconds) {
+    uint64_t nanoseconds;
+    bool known = event_time(handle, &nanoseconds);
+    *seconds = (double)nanoseconds * 1e-9;
+    return known;
+}
+
 bool cpu_event_elapsed(void *start, void *end, double *seconds) {
     uint64_t from, to;
     if (!event_time(start, &from) || !event_time(end, &to)) {

@@ -24,7 +24,9 @@ struct cuda_device {
     unsigned generation; /* of the GPU's context, counted over resets */
     cu_context context;
     cu_stream own_stream; /* for zeroing */
-    int capability;       /* 90 for 9.0 */
+    cu_event clock;       /* NULL until a time is asked for; under the lock, with its time */
+    double clock_time;
+    int capability; /* 90 for 9.0 */
     uint32_t max_grid[3];
     bool is_blocking; /* $INGOT_CUDA_BLOCKING: every dispatch is waited for */
     bool lenient_barriers;
@@ -165,6 +167,8 @@ ingot_status cuda_code_variable(struct cuda_device *device, const struct cuda_co
 /* Memory of the device, now; with the context current. */
 cu_result cuda_fetch(struct cuda_device *device, cu_pointer from, void *to, size_t size);
 
+ingot_status cuda_buffer_allocate_shared(ingot_device *device, ingot_buffer *buffer,
+                                         struct ig_error *error);
 ingot_status cuda_buffer_allocate(ingot_device *device, ingot_buffer *buffer,
                                   struct ig_error *error);
 void cuda_buffer_free(ingot_device *device, ingot_buffer *buffer);
@@ -228,6 +232,7 @@ ingot_status cuda_event_open(ingot_device *device, void **event, struct ig_error
 void cuda_event_close(void *event);
 ingot_status cuda_event_wait(void *event, struct ig_error *error);
 bool cuda_event_done(void *event);
+bool cuda_event_seconds(void *event, double *seconds);
 bool cuda_event_elapsed(void *start, void *end, double *seconds);
 
 #endif

@@ -12,9 +12,8 @@ static ingot_status no_memory(struct cuda_device *device, uint64_t length, struc
                    (ull)length, device->base.info.name, (ull)left, (ull)total);
 }
 
-ingot_status cuda_buffer_allocate(ingot_device *base, ingot_buffer *buffer,
-                                  struct ig_error *error) {
-    struct cuda_device *device = (struct cuda_device *)base;
+static ingot_status allocate(struct cuda_device *device, ingot_buffer *buffer, bool is_managed,
+                             struct ig_error *error) {
     const struct cuda_driver *driver = device->driver;
     struct cuda_scope scope;
     cu_pointer memory = 0;
@@ -22,7 +21,9 @@ ingot_status cuda_buffer_allocate(ingot_device *base, ingot_buffer *buffer,
     if (status != INGOT_OK) {
         return status;
     }
-    cu_result result = driver->memory_allocate(&memory, buffer->length);
+    cu_result result =
+        is_managed ? driver->memory_allocate_managed(&memory, buffer->length, CU_MANAGED_GLOBAL)
+                   : driver->memory_allocate(&memory, buffer->length);
     if (result == CU_OUT_OF_MEMORY) {
         status = no_memory(device, buffer->length, error);
     } else {
@@ -35,7 +36,7 @@ ingot_status cuda_buffer_allocate(ingot_device *base, ingot_buffer *buffer,
         if (result != CU_SUCCESS) {
             status = cuda_fail(device, result, error,
                                "a buffer of %llu bytes on device \"%s\" cannot be made",
-                               (ull)buffer->length, base->info.name);
+                               (ull)buffer->length, device->base.info.name);
         }
         if (result != CU_SUCCESS && memory && !cuda_is_lost(device)) {
             driver->memory_free(memory);
@@ -43,6 +44,27 @@ ingot_status cuda_buffer_allocate(ingot_device *base, ingot_buffer *buffer,
     }
     cuda_leave(device, &scope);
     buffer->address = memory;
+    return status;
+}
+
+ingot_status cuda_buffer_allocate(ingot_device *base, ingot_buffer *buffer,
+                                  struct ig_error *error) {
+    return allocate((struct cuda_device *)base, buffer, false, error);
+}
+
+ingot_status cuda_buffer_allocate_shared(ingot_device *base, ingot_buffer *buffer,
+                                         struct ig_error *error) {
+    struct cuda_device *device = (struct cuda_device *)base;
+    if (device->is_remote || !device->driver->memory_allocate_managed) {
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "ingot_buffer_create_shared: device \"%s\" %s, so no memory is both its own "
+                       "and the host's",
+                       base->info.name,
+                       device->is_remote ? "runs in a process of its own"
+                                         : "has a driver without managed memory");
+    }
+    ingot_status status = allocate(device, buffer, true, error);
+    buffer->contents = status == INGOT_OK ? (void *)(uintptr_t)buffer->address : NULL;
     return status;
 }
 

@@ -175,6 +175,9 @@ static void device_close(ingot_device *base) {
     struct cuda_scope scope;
     if (cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK) {
         device->driver->stream_destroy(device->own_stream);
+        if (device->clock) {
+            device->driver->event_destroy(device->clock);
+        }
         cuda_leave(device, &scope);
     }
     cuda_forget_current(device);
@@ -195,6 +198,7 @@ static const struct ig_device_ops cuda_ops = {
     .code_unload = cuda_code_unload,
     .code_threads = cuda_code_threads,
     .buffer_allocate = cuda_buffer_allocate,
+    .buffer_allocate_shared = cuda_buffer_allocate_shared,
     .buffer_free = cuda_buffer_free,
     .buffer_wrap = cuda_buffer_wrap,
     .buffer_unwrap = cuda_buffer_unwrap,
@@ -216,6 +220,7 @@ static const struct ig_device_ops cuda_ops = {
     .event_wait = cuda_event_wait,
     .event_done = cuda_event_done,
     .event_elapsed = cuda_event_elapsed,
+    .event_time = cuda_event_seconds,
 };
 
 /* ---- opening ---- */

@@ -157,3 +157,39 @@ bool cuda_event_elapsed(void *start_handle, void *end_handle, double *seconds) {
     *seconds = (double)milliseconds * 1e-3;
     return known;
 }
+
+enum { CLOCK_SECONDS = 60 }; /* the driver's differences are floats: not over long times */
+
+/* An event whose time on the host's clock is known. */
+static bool set_clock(struct cuda_device *device) {
+    const struct cuda_driver *driver = device->driver;
+    if (device->clock && cuda_now() < device->clock_time + CLOCK_SECONDS) {
+        return true;
+    }
+    if (!device->clock && driver->event_create(&device->clock, 0) != CU_SUCCESS) {
+        return false;
+    }
+    bool is_set = driver->event_record(device->clock, device->own_stream) == CU_SUCCESS &&
+                  driver->stream_synchronize(device->own_stream) == CU_SUCCESS;
+    device->clock_time = is_set ? cuda_now() : 0;
+    return is_set;
+}
+
+/* The driver tells differences only. */
+bool cuda_event_seconds(void *handle, double *seconds) {
+    struct cuda_event *event = handle;
+    struct cuda_device *device = event->device;
+    struct cuda_scope scope;
+    float milliseconds = 0;
+    pthread_mutex_lock(&device->lock);
+    bool known = event->is_recorded && !event->is_dropped && look(event) == CU_SUCCESS &&
+                 cuda_enter_relaxed(device, &scope, NULL) == INGOT_OK;
+    if (known) {
+        known = set_clock(device) && device->driver->event_elapsed(&milliseconds, device->clock,
+                                                                   event->handle) == CU_SUCCESS;
+        cuda_leave(device, &scope);
+    }
+    *seconds = device->clock_time + (double)milliseconds * 1e-3;
+    pthread_mutex_unlock(&device->lock);
+    return known;
+}

@@ -76,6 +76,7 @@ enum { /* pointer attributes, and the values of the first */
        CU_POINTER_DEVICE_ORDINAL = 9,
        CU_MEMORY_HOST = 1,
 };
+enum { CU_MANAGED_GLOBAL = 1 };
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_SIZE = 6 };
 enum { CU_STREAM_NON_BLOCKING = 1 };
 enum { CU_CAPTURE_RELAXED = 2 };
@@ -161,6 +162,8 @@ typedef struct {
 
 /* Those that older drivers do not have, or not all of: NULL there. */
 #define CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)                                                          \
+    X(memory_allocate_managed, "cuMemAllocManaged",                                                \
+      (cu_pointer * pointer, size_t bytes, unsigned flags))                                        \
     X(launch_with, "cuLaunchKernelEx",                                                             \
       (const cu_launch_config *config, cu_function function, void **parameters, void **extra))
 

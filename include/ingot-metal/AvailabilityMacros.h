@@ -1,0 +1,4 @@
+#ifndef INGOT_METAL_AVAILABILITY_OLD_MACROS_H
+#define INGOT_METAL_AVAILABILITY_OLD_MACROS_H
+#include <Availability.h>
+#endif

@@ -1,0 +1,102 @@
+/* The list of devices, and what is done once: threads of ours are threads of Foundation too. */
+#import "metal/api/objects.h"
+
+#include <pthread.h>
+
+#include "metal/system/objects.h"
+
+MTLDeviceNotificationName const MTLDeviceWasAddedNotification = @"MTLDeviceWasAdded";
+MTLDeviceNotificationName const MTLDeviceRemovalRequestedNotification = @"MTLDeviceRemovalRequested";
+MTLDeviceNotificationName const MTLDeviceWasRemovedNotification = @"MTLDeviceWasRemoved";
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static NSMutableDictionary *opened; /* by libingot's name; lives as long as the program */
+
+static void thread_begins(void) {
+    GSRegisterCurrentThread();
+}
+
+static void thread_ends(void) {
+    GSUnregisterCurrentThread();
+}
+
+static IngotDevice *open_device(const char *name) {
+    /* As on Apple's GPUs, threads that have ended do not count at a barrier. */
+    ingot_device_desc desc = {.lenient_barriers = true};
+    IngotDevice *device = [[IngotDevice alloc] init];
+    if (ingot_device_open(name, &desc, &device->device) != INGOT_OK ||
+        ingot_device_get_info(device->device, &device->info) != INGOT_OK) {
+        fprintf(stderr, "ingot: no Metal device: %s\n", ingot_error_message());
+        [device release];
+        return nil;
+    }
+    return device;
+}
+
+/* The same object for the same name; NULL: $INGOT_DEVICE, or the CPU. */
+static IngotDevice *device_named(const char *name) {
+    const char *wanted = name ? name : getenv("INGOT_DEVICE");
+    pthread_mutex_lock(&lock);
+    IngotDevice *device = nil;
+    @autoreleasepool {
+        if (!opened) {
+            im_set_thread_hooks(thread_begins, thread_ends);
+            opened = [[NSMutableDictionary alloc] init];
+        }
+        NSString *key = [NSString stringWithUTF8String:wanted && *wanted ? wanted : "cpu"];
+        device = [opened objectForKey:key];
+        if (!device) {
+            device = open_device([key UTF8String]);
+            NSString *full = device ? [NSString stringWithUTF8String:device->info.name] : key;
+            IngotDevice *same = device ? [opened objectForKey:full] : nil; /* "cuda" is "cuda:0" */
+            if (same) {
+                [device release];
+                device = same;
+            } else if (device) {
+                device->index = [opened count];
+                [opened setObject:device forKey:full];
+                [device release];
+            }
+            if (device) {
+                [opened setObject:device forKey:key];
+            }
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return device;
+}
+
+id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
+    return (id<MTLDevice>)[device_named(NULL) retain];
+}
+
+NSArray *MTLCopyAllDevices(void) {
+    NSMutableArray *all = [[NSMutableArray alloc] init];
+    IngotDevice *first = device_named(NULL);
+    if (first) {
+        [all addObject:first];
+    }
+    size_t count = ingot_device_count();
+    for (size_t i = 0; i < count; i++) {
+        ingot_device_info info;
+        if (ingot_device_describe(i, &info) == INGOT_OK) {
+            IngotDevice *device = device_named(info.name);
+            if (device && ![all containsObject:device]) {
+                [all addObject:device];
+            }
+        }
+    }
+    return all;
+}
+
+NSArray *MTLCopyAllDevicesWithObserver(id *observer, MTLDeviceNotificationHandler handler) {
+    (void)handler; /* devices neither come nor go */
+    if (observer) {
+        *observer = nil;
+    }
+    return MTLCopyAllDevices();
+}
+
+void MTLRemoveDeviceObserver(id observer) {
+    (void)observer;
+}

@@ -1,0 +1,156 @@
+/*
+ * The classes behind Metal's protocols. Written with manual reference counting.
+ *
+ * Instance variables are public to this folder. Objects that hold an object of libingot release it with
+ * themselves; commands that run keep what they use alive on their own.
+ */
+#ifndef INGOT_METAL_API_OBJECTS_H
+#define INGOT_METAL_API_OBJECTS_H
+
+#import <Metal/Metal.h>
+
+#include "metal/core/core.h"
+
+/* Throws: "-[MTLBuffer contents]: …". `what` is the object or class that was called. */
+#define IM_RAISE(what, ...) im_raise((what), _cmd, __VA_ARGS__)
+void im_raise(id what, SEL selector, NSString *format, ...) __attribute__((noreturn))
+NS_FORMAT_FUNCTION(3, 4);
+/* Sets *error, where there is one, to the calling thread's message of libingot. */
+void im_set_error(NSError **error, NSString *domain, NSInteger code, const char *message);
+
+/* What all of them have: a label, and a clear exception for what is not there. */
+@interface IngotObject : NSObject
+@property (copy) NSString *label;
+/* The protocol's name, for messages. */
++ (NSString *)metalName;
+@end
+
+@interface IngotDevice : IngotObject {
+@public
+    ingot_device *device;
+    ingot_device_info info;
+    atomic_uint_fast64_t allocated;
+    NSUInteger index;
+}
+@property BOOL shouldMaximizeConcurrentCompilation;
+@end
+
+@interface IngotBuffer : IngotObject {
+@public
+    IngotDevice *owner;
+    ingot_buffer *buffer;
+    MTLResourceOptions options;
+    id<MTLHeap> heap;
+    NSUInteger heapOffset;
+    BOOL isAliasable;
+}
+/* Takes the buffer; nil without memory. */
+- (instancetype)initWithDevice:(IngotDevice *)device
+                        buffer:(ingot_buffer *)buffer
+                       options:(MTLResourceOptions)options;
+- (NSUInteger)length;
+- (void *)contents;
+- (MTLGPUAddress)gpuAddress;
+@end
+
+@interface IngotLibrary : IngotObject {
+@public
+    IngotDevice *owner;
+    ingot_library *library;
+}
+- (instancetype)initWithDevice:(IngotDevice *)device library:(ingot_library *)library;
+@end
+
+@interface MTLFunctionConstantValues ()
+/* The values that `library` has constants for; malloc'ed, and valid while the object is not changed. */
+- (ingot_constant *)valuesFor:(ingot_library *)library count:(size_t *)count;
+@end
+
+@interface IngotFunction : IngotObject {
+@public
+    IngotLibrary *library;
+    NSString *kernel;
+    NSString *shownName;
+    MTLFunctionConstantValues *constants;
+}
+@end
+
+@interface IngotPipeline : IngotObject {
+@public
+    IngotDevice *owner;
+    struct im_pipeline pipeline;
+    NSUInteger maxThreads;
+    BOOL supportsIndirect;
+}
+/* Takes the kernel. */
+- (instancetype)initWithDevice:(IngotDevice *)device kernel:(ingot_kernel *)kernel;
+- (MTLComputePipelineReflection *)newReflection NS_RETURNS_RETAINED;
+@end
+
+@interface IngotEvent : IngotObject <MTLSharedEvent> {
+@public
+    IngotDevice *owner;
+    struct im_timeline *timeline;
+    BOOL isShared;
+}
+- (instancetype)initWithDevice:(IngotDevice *)device isShared:(BOOL)isShared;
+@end
+
+@interface IngotCommandQueue : IngotObject {
+@public
+    IngotDevice *owner;
+    struct im_queue *queue;
+}
+- (instancetype)initWithDevice:(IngotDevice *)device;
+@end
+
+@class IngotEncoder;
+
+@interface IngotCommandBuffer : IngotObject {
+@public
+    struct im_work work;
+    IngotCommandQueue *owner;
+    IngotEncoder *encoder; /* that is open; not retained */
+    NSMutableArray *scheduledHandlers, *completedHandlers, *encoderLabels;
+    NSError *failure;
+    MTLCommandBufferErrorOption errorOptions;
+    BOOL retainsReferences;
+}
+- (instancetype)initWithQueue:(IngotCommandQueue *)queue descriptor:(MTLCommandBufferDescriptor *)descriptor;
+- (id<MTLDevice>)device;
+@end
+
+/* The part of an encoder that all kinds have. */
+@interface IngotEncoder : IngotObject {
+@public
+    IngotCommandBuffer *commandBuffer;
+    BOOL hasEnded;
+}
+- (instancetype)initWithCommandBuffer:(IngotCommandBuffer *)commandBuffer;
+@end
+
+@interface IngotComputeEncoder : IngotEncoder {
+@public
+    IngotPipeline *pipeline;
+    MTLDispatchType kind;
+    struct im_binding bindings[IM_BUFFERS];
+    uint32_t threadgroupLengths[IM_THREADGROUP_BUFFERS];
+}
+@end
+
+@interface IngotBlitEncoder : IngotEncoder
+@end
+
+/* ---- for devices ---- */
+id im_new_heap(IngotDevice *device, MTLHeapDescriptor *descriptor);
+id im_new_fence(IngotDevice *device);
+id im_new_residency_set(IngotDevice *device, MTLResidencySetDescriptor *descriptor);
+id im_new_log_state(MTLLogStateDescriptor *descriptor);
+id im_new_argument_encoder(IngotDevice *device, NSArray *arguments);
+/* A buffer of `length` bytes in the memory that the options ask for; NULL and libingot's message. */
+ingot_buffer *im_allocate(IngotDevice *device, NSUInteger length, MTLResourceOptions options);
+
+/* The object as one of ours, of that device; throws otherwise. nil is an error too. */
+IngotBuffer *im_check_buffer(id what, SEL selector, id buffer, IngotDevice *device);
+
+#endif

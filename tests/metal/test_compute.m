@@ -1,0 +1,242 @@
+/* Programs as people write them: buffers, kernels, constants, order, handlers, blits, indirect dispatches. With ARC. */
+#import "check.h"
+
+static const char *source =
+    "#include <metal_stdlib>\n"
+    "using namespace metal;\n"
+    "constant uint factor [[function_constant(0)]];\n"
+    "constant bool negate [[function_constant(1)]];\n"
+    "constant bool has_bias = is_function_constant_defined(factor);\n"
+    "kernel void saxpy(device float *y [[buffer(0)]], device const float *x [[buffer(1)]],\n"
+    "                  constant float &a [[buffer(2)]], uint i [[thread_position_in_grid]]) { y[i] += a * x[i]; }\n"
+    "kernel void times(device uint *y [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n"
+    "  uint v = y[i] * (has_bias ? factor : 1); y[i] = negate ? -v : v; }\n"
+    "kernel void total(device const uint *x [[buffer(0)]], device uint *sum [[buffer(1)]],\n"
+    "                  threadgroup uint *part [[threadgroup(0)]], uint i [[thread_position_in_threadgroup]],\n"
+    "                  uint n [[threads_per_threadgroup]]) {\n"
+    "  part[i] = x[i]; threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+    "  if (i == 0) { uint s = 0; for (uint k = 0; k < n; k++) s += part[k]; sum[0] = s; } }\n"
+    "kernel void sizes(device uint *y [[buffer(0)]]) { y[0] = 3; y[1] = 1; y[2] = 1; }\n"
+    "kernel void count(device atomic_uint *y [[buffer(0)]]) { atomic_fetch_add_explicit(y, 1, memory_order_relaxed); }\n"
+    "struct Table { device float *values; uint count; };\n"
+    "kernel void through(device const Table &table [[buffer(0)]], device float *out [[buffer(1)]],\n"
+    "                    uint i [[thread_position_in_grid]]) { if (i < table.count) out[i] = table.values[i] + 1; }\n";
+
+static id<MTLDevice> device;
+static id<MTLCommandQueue> queue;
+static id<MTLLibrary> library;
+
+static void run(void (^encode)(id<MTLComputeCommandEncoder> encoder)) {
+    id<MTLCommandBuffer> buffer = [queue commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+    encode(encoder);
+    [encoder endEncoding];
+    [buffer commit];
+    [buffer waitUntilCompleted];
+    CHECK(buffer.status == MTLCommandBufferStatusCompleted);
+    CHECK(buffer.error == nil);
+}
+
+static void test_saxpy(void) {
+    id<MTLComputePipelineState> pipeline = check_pipeline(device, library, @"saxpy");
+    float ones[300];
+    for (int i = 0; i < 300; i++) {
+        ones[i] = 1;
+    }
+    id<MTLBuffer> x = [device newBufferWithLength:4000 options:MTLResourceStorageModeShared];
+    id<MTLBuffer> y = [device newBufferWithBytes:ones length:sizeof ones options:MTLResourceStorageModeManaged];
+    float *from = x.contents, *to = y.contents, a = 2;
+    for (int i = 0; i < 1000; i++) {
+        from[i] = (float)i;
+    }
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:pipeline];
+      [encoder setBuffer:y offset:0 atIndex:0];
+      [encoder setBuffer:x offset:400 atIndex:1];
+      [encoder setBytes:&a length:sizeof a atIndex:2];
+      [encoder setBuffer:x offset:0 atIndex:30];             /* that the kernel lacks */
+      [encoder setThreadgroupMemoryLength:1024 atIndex:0];   /* likewise */
+      [encoder dispatchThreads:MTLSizeMake(300, 1, 1) threadsPerThreadgroup:MTLSizeMake(64, 1, 1)];
+      [encoder setBufferOffset:0 atIndex:1];                 /* bindings stay */
+      [encoder dispatchThreadgroups:MTLSizeMake(2, 1, 1) threadsPerThreadgroup:MTLSizeMake(50, 1, 1)];
+    });
+    CHECK(to[0] == 1 + 2 * 100 + 0 && to[99] == 1 + 2 * 199 + 2 * 99 && to[299] == 1 + 2 * 399);
+    CHECK(x.length == 4000 && x.storageMode == MTLStorageModeShared && y.storageMode == MTLStorageModeManaged);
+    CHECK(device.currentAllocatedSize >= 5200);
+    CHECK(pipeline.threadExecutionWidth == 32 && pipeline.maxTotalThreadsPerThreadgroup >= 64);
+}
+
+static void test_constants(void) {
+    NSError *error = nil;
+    MTLFunctionConstantValues *values = [MTLFunctionConstantValues new];
+    uint32_t factor = 5;
+    bool negate = true;
+    [values setConstantValue:&factor type:MTLDataTypeUInt atIndex:0];
+    [values setConstantValue:&negate type:MTLDataTypeBool withName:@"negate"];
+    [values setConstantValue:&factor type:MTLDataTypeUInt atIndex:77]; /* that the library lacks */
+    id<MTLFunction> function = [library newFunctionWithName:@"times" constantValues:values error:&error];
+    CHECK(function != nil && error == nil);
+    CHECK([[function functionConstantsDictionary] count] == 2);
+    MTLComputePipelineReflection *reflection = nil;
+    id<MTLComputePipelineState> pipeline = [device newComputePipelineStateWithFunction:function
+                                                                               options:MTLPipelineOptionBindingInfo
+                                                                            reflection:&reflection
+                                                                                 error:&error];
+    CHECK(pipeline != nil && [[reflection bindings] count] == 1);
+    id<MTLBufferBinding> binding = [[reflection bindings] objectAtIndex:0];
+    CHECK(binding.index == 0 && [binding.name isEqual:@"y"] && binding.bufferDataType == MTLDataTypeUInt);
+    CHECK(binding.access == MTLBindingAccessReadWrite && binding.type == MTLBindingTypeBuffer);
+    uint32_t numbers[4] = {1, 2, 3, 4};
+    id<MTLBuffer> y = [device newBufferWithBytes:numbers length:16 options:0];
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:pipeline];
+      [encoder setBuffer:y offset:0 atIndex:0];
+      [encoder dispatchThreads:MTLSizeMake(4, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    });
+    CHECK(((int *)y.contents)[3] == -20);
+    MTLFunctionDescriptor *descriptor = [MTLFunctionDescriptor functionDescriptor];
+    descriptor.name = @"times";
+    descriptor.specializedName = @"times_5";
+    descriptor.constantValues = values;
+    CHECK([[[library newFunctionWithDescriptor:descriptor error:&error] name] isEqual:@"times_5"]);
+}
+
+static void test_threadgroup_and_indirect(void) {
+    id<MTLComputePipelineState> total = check_pipeline(device, library, @"total");
+    id<MTLComputePipelineState> sizes = check_pipeline(device, library, @"sizes");
+    id<MTLComputePipelineState> count = check_pipeline(device, library, @"count");
+    uint32_t numbers[64];
+    for (uint32_t i = 0; i < 64; i++) {
+        numbers[i] = i;
+    }
+    id<MTLBuffer> x = [device newBufferWithBytes:numbers length:sizeof numbers options:0];
+    id<MTLBuffer> sum = [device newBufferWithLength:64 options:0];
+    id<MTLBuffer> grid = [device newBufferWithLength:64 options:MTLResourceStorageModePrivate];
+    CHECK(grid.contents == NULL && grid.gpuAddress != 0);
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:total];
+      [encoder setBuffer:x offset:0 atIndex:0];
+      [encoder setBuffer:sum offset:0 atIndex:1];
+      [encoder setThreadgroupMemoryLength:256 atIndex:0];
+      [encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(64, 1, 1)];
+      [encoder memoryBarrierWithScope:MTLBarrierScopeBuffers];
+      [encoder setComputePipelineState:sizes]; /* the sizes are the card's work, read when it is done */
+      [encoder setBuffer:grid offset:16 atIndex:0];
+      [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+      [encoder setComputePipelineState:count];
+      [encoder setBuffer:sum offset:4 atIndex:0];
+      [encoder dispatchThreadgroupsWithIndirectBuffer:grid
+                                 indirectBufferOffset:16
+                                threadsPerThreadgroup:MTLSizeMake(10, 1, 1)];
+      [encoder dispatchThreadgroups:MTLSizeMake(0, 1, 1) threadsPerThreadgroup:MTLSizeMake(10, 1, 1)];
+    });
+    CHECK(((uint32_t *)sum.contents)[0] == 2016);
+    CHECK(((uint32_t *)sum.contents)[1] == 30);
+}
+
+static void test_addresses(void) {
+    id<MTLComputePipelineState> through = check_pipeline(device, library, @"through");
+    float values[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    id<MTLBuffer> data = [device newBufferWithBytes:values length:sizeof values options:0];
+    id<MTLBuffer> out = [device newBufferWithLength:32 options:0];
+    MTLArgumentDescriptor *pointer = [MTLArgumentDescriptor argumentDescriptor];
+    pointer.dataType = MTLDataTypePointer;
+    MTLArgumentDescriptor *number = [MTLArgumentDescriptor argumentDescriptor];
+    number.dataType = MTLDataTypeUInt;
+    number.index = 1;
+    id<MTLArgumentEncoder> arguments = [device newArgumentEncoderWithArguments:@[ number, pointer ]];
+    CHECK(arguments.encodedLength == 16);
+    id<MTLBuffer> table = [device newBufferWithLength:arguments.encodedLength options:0];
+    [arguments setArgumentBuffer:table offset:0];
+    [arguments setBuffer:data offset:8 atIndex:0];
+    *(uint32_t *)[arguments constantDataAtIndex:1] = 6;
+    CHECK(*(uint64_t *)table.contents == data.gpuAddress + 8);
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:through];
+      [encoder setBuffer:table offset:0 atIndex:0];
+      [encoder setBuffer:out offset:0 atIndex:1];
+      [encoder useResource:data usage:MTLResourceUsageRead];
+      [encoder dispatchThreads:MTLSizeMake(8, 1, 1) threadsPerThreadgroup:MTLSizeMake(8, 1, 1)];
+    });
+    CHECK(((float *)out.contents)[0] == 3 && ((float *)out.contents)[5] == 8 && ((float *)out.contents)[6] == 0);
+}
+
+static void test_order_and_handlers(void) {
+    id<MTLComputePipelineState> pipeline = check_pipeline(device, library, @"saxpy");
+    id<MTLBuffer> y = [device newBufferWithLength:64 options:0];
+    float x = 1, a = 3;
+    NSMutableArray *seen = [NSMutableArray array];
+    id<MTLCommandBuffer> first = [queue commandBuffer], second = [queue commandBuffer];
+    [first enqueue]; /* runs first, though it is committed last */
+    CHECK(first.status == MTLCommandBufferStatusEnqueued);
+    NSArray *both = @[ first, second ];
+    for (NSUInteger i = 0; i < 2; i++) {
+        id<MTLCommandBuffer> buffer = [both objectAtIndex:i];
+        id<MTLComputeCommandEncoder> encoder =
+            [buffer computeCommandEncoderWithDispatchType:i ? MTLDispatchTypeConcurrent : MTLDispatchTypeSerial];
+        [encoder setComputePipelineState:pipeline];
+        [encoder setBuffer:y offset:0 atIndex:0];
+        [encoder setBytes:&x length:4 atIndex:1];
+        [encoder setBytes:&a length:4 atIndex:2];
+        [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+        [encoder endEncoding];
+        [buffer addScheduledHandler:^(id<MTLCommandBuffer> b) {
+          @synchronized(seen) {
+              [seen addObject:b == first ? @"scheduled 0" : @"scheduled 1"];
+          }
+        }];
+        [buffer addCompletedHandler:^(id<MTLCommandBuffer> b) {
+          @synchronized(seen) {
+              [seen addObject:b.status == MTLCommandBufferStatusCompleted ? (b == first ? @"done 0" : @"done 1") : @"?"];
+          }
+        }];
+    }
+    [second commit];
+    CHECK(second.status == MTLCommandBufferStatusCommitted); /* waits for the other */
+    [first commit];
+    [second waitUntilCompleted];
+    NSArray *wanted = @[ @"scheduled 0", @"done 0", @"scheduled 1", @"done 1" ];
+    @synchronized(seen) {
+        CHECK([seen isEqual:wanted]);
+    }
+    CHECK(*(float *)y.contents == 6);
+    CHECK(first.GPUEndTime >= first.GPUStartTime && second.GPUStartTime >= first.GPUEndTime);
+    CHECK(second.GPUStartTime > 0 && second.kernelStartTime > 0);
+}
+
+static void test_blits(void) {
+    id<MTLBuffer> a = [device newBufferWithLength:64 options:0];
+    id<MTLBuffer> b = [device newBufferWithLength:64 options:MTLResourceStorageModePrivate];
+    id<MTLBuffer> c = [device newBufferWithLength:64 options:0];
+    id<MTLCommandBuffer> buffer = [queue commandBuffer];
+    id<MTLBlitCommandEncoder> blit = [buffer blitCommandEncoder];
+    [blit fillBuffer:a range:NSMakeRange(0, 32) value:7];
+    [blit fillBuffer:a range:NSMakeRange(32, 500) value:9]; /* cut at the end */
+    [blit copyFromBuffer:a sourceOffset:16 toBuffer:b destinationOffset:0 size:48];
+    [blit copyFromBuffer:b sourceOffset:0 toBuffer:c destinationOffset:16 size:48];
+    [blit synchronizeResource:c];
+    [blit endEncoding];
+    [buffer commit];
+    [buffer waitUntilCompleted];
+    const unsigned char *bytes = c.contents;
+    CHECK(bytes[15] == 0 && bytes[16] == 7 && bytes[31] == 7 && bytes[32] == 9 && bytes[63] == 9);
+}
+
+int main(void) {
+    @autoreleasepool {
+        device = MTLCreateSystemDefaultDevice();
+        CHECK(device != nil && device == MTLCreateSystemDefaultDevice());
+        CHECK([device supportsFamily:MTLGPUFamilyApple7] && ![device supportsFamily:MTLGPUFamilyMetal4]);
+        CHECK([[[device architecture] name] hasPrefix:@"applegpu_g"]);
+        queue = [device newCommandQueue];
+        library = check_library(device, source);
+        CHECK([[library functionNames] count] == 6 && [library newFunctionWithName:@"none"] == nil);
+        test_saxpy();
+        test_constants();
+        test_threadgroup_and_indirect();
+        test_addresses();
+        test_order_and_handlers();
+        test_blits();
+    }
+    return check_report();
+}

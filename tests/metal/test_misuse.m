@@ -1,0 +1,174 @@
+/*
+ * What a Mac's validation stops a program for is an exception here: its text says which call, and what was wrong.
+ * Errors of kernels are errors of their command buffer alone. Without ARC.
+ */
+#import "check.h"
+
+static const char *source =
+    "#include <metal_stdlib>\n"
+    "using namespace metal;\n"
+    "kernel void mark(device uint *out [[buffer(0)]], uint i [[thread_position_in_grid]]) { out[i] = i + 1; }\n"
+    "kernel void wild(device uint *out [[buffer(0)]], constant ulong &at [[buffer(1)]]) {\n"
+    "  *(device uint *)(at) = out[0]; }\n";
+
+static id<MTLDevice> device;
+static id<MTLCommandQueue> queue;
+static id<MTLBuffer> data;
+static id<MTLComputePipelineState> mark;
+
+static void test_devices(void) {
+    THROWS([(id)device newTextureWithDescriptor:nil], "-[MTLDevice newTextureWithDescriptor:]: ingot does not have this");
+    THROWS([(id)device performSelector:@selector(stringByAppendingString:)],
+           "-[MTLDevice stringByAppendingString:]: ingot does not have this");
+    THROWS([device newBufferWithLength:0 options:0], "-[MTLDevice newBufferWithLength:options:]: a buffer of 0 bytes");
+    CHECK([device newBufferWithLength:(NSUInteger)1 << 60 options:0] == nil);
+    CHECK(![device respondsToSelector:@selector(newTextureWithDescriptor:)]);
+    NSError *error = nil;
+    CHECK([device newLibraryWithSource:@"kernel void broken(" options:nil error:&error] == nil);
+    CHECK([error code] == MTLLibraryErrorCompileFailure && [[error domain] isEqual:MTLLibraryErrorDomain]);
+    CHECK(check_text([error localizedDescription], "error"));
+    error = nil;
+    CHECK([device newLibraryWithFile:@"/nowhere/none.metallib" error:&error] == nil);
+    CHECK(error != nil && check_text([error localizedDescription], "/nowhere/none.metallib"));
+    THROWS([device newComputePipelineStateWithFunction:nil error:NULL], "a function is needed, not nil");
+    THROWS([device newLibraryWithSource:nil options:nil error:NULL], "the source is nil");
+    CHECK(![[MTLCaptureManager sharedCaptureManager] startCaptureWithDescriptor:nil error:&error]);
+    CHECK([error code] == MTLCaptureErrorNotSupported);
+}
+
+static void test_encoders(void) {
+    id<MTLCommandBuffer> buffer = [queue commandBuffer];
+    THROWS([buffer waitUntilCompleted], "-[MTLCommandBuffer waitUntilCompleted]: the command buffer was not committed");
+    id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+    MTLSize one = MTLSizeMake(1, 1, 1);
+    THROWS([encoder dispatchThreads:one threadsPerThreadgroup:one],
+           "-[MTLComputeCommandEncoder dispatchThreads:threadsPerThreadgroup:]: no pipeline was set");
+    THROWS([encoder setComputePipelineState:nil], "a pipeline is needed, not nil");
+    THROWS([encoder setComputePipelineState:(id)data], "a pipeline is needed, not IngotBuffer");
+    THROWS([encoder setBuffer:(id)mark offset:0 atIndex:0], "a buffer is needed");
+    THROWS([encoder setBuffer:data offset:0 atIndex:31], "index 31 is not below 31");
+    THROWS([encoder setBuffer:data offset:500 atIndex:0], "offset 500 passes the end of the buffer at index 0");
+    THROWS([encoder setBufferOffset:4 atIndex:9], "there is no buffer at index 9");
+    THROWS([encoder setBytes:"" length:5000 atIndex:0], "5000 bytes");
+    THROWS([encoder useResource:nil usage:MTLResourceUsageRead], "the resource is nil");
+    [encoder setComputePipelineState:mark];
+    THROWS([encoder dispatchThreads:one threadsPerThreadgroup:MTLSizeMake(4096, 1, 1)], "kernel \"mark\" takes 1 to");
+    THROWS([encoder dispatchThreads:one threadsPerThreadgroup:MTLSizeMake(0, 1, 1)], "threadgroup of 0");
+    THROWS([encoder dispatchThreads:MTLSizeMake((NSUInteger)1 << 40, 1, 1) threadsPerThreadgroup:one], "too large");
+    THROWS([encoder dispatchThreadgroupsWithIndirectBuffer:data indirectBufferOffset:126 threadsPerThreadgroup:one],
+           "12 bytes at offset 126");
+    THROWS([buffer blitCommandEncoder], "-[MTLCommandBuffer blitCommandEncoder]: an encoder is open");
+    THROWS([buffer commit], "-[MTLCommandBuffer commit]: an encoder is open");
+    [encoder endEncoding];
+    THROWS([encoder endEncoding], "-[MTLComputeCommandEncoder endEncoding]: endEncoding was called before");
+    THROWS([encoder setBuffer:data offset:0 atIndex:0], "endEncoding was called before");
+    id<MTLBlitCommandEncoder> blit = [buffer blitCommandEncoder];
+    THROWS([blit fillBuffer:nil range:NSMakeRange(0, 1) value:0],
+           "-[MTLBlitCommandEncoder fillBuffer:range:value:]: the buffer is nil");
+    THROWS([blit copyFromBuffer:data sourceOffset:0 toBuffer:data destinationOffset:120 size:20],
+           "20 bytes from offset 0 of a buffer of 128 bytes to offset 120 of one of 128 bytes");
+    [blit endEncoding];
+    THROWS([buffer encodeSignalEvent:(id)data value:1], "an event is needed, not IngotBuffer");
+    THROWS([buffer addCompletedHandler:nil], "the block is nil");
+    [buffer commit];
+    THROWS([buffer commit], "-[MTLCommandBuffer commit]: the command buffer was committed before");
+    THROWS([buffer computeCommandEncoder], "committed before");
+    [buffer waitUntilCompleted];
+    CHECK([buffer status] == MTLCommandBufferStatusCompleted);
+}
+
+/* On the simulated GPU there are two devices: the card and the CPU. */
+static void test_other_device(void) {
+    NSArray *all = MTLCopyAllDevices();
+    CHECK([all count] >= 1 && [all objectAtIndex:0] == (id)device);
+    for (id<MTLDevice> other in all) {
+        if (other == device) {
+            continue;
+        }
+        id<MTLBuffer> foreign = [other newBufferWithLength:64 options:0];
+        id<MTLCommandBuffer> buffer = [queue commandBuffer];
+        id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+        THROWS([encoder setBuffer:foreign offset:0 atIndex:0], "the buffer belongs to device \"cpu\"");
+        [encoder endEncoding];
+        id<MTLLibrary> library = check_library(other, source);
+        id<MTLFunction> function = [library newFunctionWithName:@"mark"];
+        THROWS([device newComputePipelineStateWithFunction:function error:NULL], "belongs to device \"cpu\"");
+        [function release];
+        [library release];
+        [foreign release];
+    }
+    [all release];
+}
+
+/* Encodes `pipeline` on the buffer; with nil buffer the argument is missing. */
+static void encode(id<MTLCommandBuffer> buffer, id<MTLComputePipelineState> pipeline, id<MTLBuffer> out, uint64_t at) {
+    id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+    [encoder setLabel:@"the encoder"];
+    [encoder setComputePipelineState:pipeline];
+    [encoder setBuffer:out offset:0 atIndex:0];
+    [encoder setBytes:&at length:sizeof at atIndex:1];
+    [encoder dispatchThreads:MTLSizeMake(32, 1, 1) threadsPerThreadgroup:MTLSizeMake(32, 1, 1)];
+    [encoder endEncoding];
+}
+
+static void test_errors(BOOL hasFaults) {
+    MTLCommandBufferDescriptor *descriptor = [[MTLCommandBufferDescriptor alloc] init];
+    [descriptor setErrorOptions:MTLCommandBufferErrorOptionEncoderExecutionStatus];
+    id<MTLCommandBuffer> missing = [queue commandBufferWithDescriptor:descriptor], after = [queue commandBuffer];
+    __block NSInteger told = 0;
+    [missing addCompletedHandler:^(id<MTLCommandBuffer> b) {
+      told = [[b error] code];
+    }];
+    encode(missing, mark, nil, 0);
+    memset([data contents], 0, 128);
+    encode(after, mark, data, 0);
+    [missing commit];
+    [after commit];
+    [after waitUntilCompleted];
+    CHECK([missing status] == MTLCommandBufferStatusError && told == MTLCommandBufferErrorInvalidResource);
+    CHECK(check_text([[missing error] localizedDescription], "argument 0 \"out\""));
+    NSArray *infos = [[[missing error] userInfo] objectForKey:MTLCommandBufferEncoderInfoErrorKey];
+    CHECK([infos count] == 1 && [[[infos objectAtIndex:0] label] isEqual:@"the encoder"]);
+    CHECK([[infos objectAtIndex:0] errorState] == MTLCommandEncoderErrorStateFaulted);
+    /* the one behind is not touched by it */
+    CHECK([after status] == MTLCommandBufferStatusCompleted && [after error] == nil);
+    CHECK(((uint32_t *)[data contents])[31] == 32);
+    if (hasFaults) {
+        id<MTLLibrary> library = check_library(device, source);
+        id<MTLComputePipelineState> wild = check_pipeline(device, library, @"wild");
+        id<MTLCommandBuffer> fault = [queue commandBuffer], next = [queue commandBuffer];
+        memset([data contents], 0, 128);
+        encode(fault, wild, data, 64);
+        encode(next, mark, data, 0);
+        [fault commit];
+        [next commit];
+        [next waitUntilCompleted];
+        CHECK([fault status] == MTLCommandBufferStatusError && [[fault error] code] == MTLCommandBufferErrorPageFault);
+        CHECK(check_text([[fault error] localizedDescription], "\"wild\""));
+        CHECK([next status] == MTLCommandBufferStatusCompleted && ((uint32_t *)[data contents])[31] == 32);
+        [wild release];
+        [library release];
+    }
+    [descriptor release];
+}
+
+int main(int count, char **arguments) {
+    NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
+    device = MTLCreateSystemDefaultDevice();
+    queue = [device newCommandQueue];
+    data = [device newBufferWithLength:128 options:0];
+    id<MTLLibrary> library = check_library(device, source);
+    mark = check_pipeline(device, library, @"mark");
+    test_devices();
+    test_encoders();
+    test_other_device();
+    /* a wild address ends a card's context, and ASan takes the fault for its own */
+    test_errors(count > 1 && !strcmp(arguments[1], "faults"));
+    [mark release];
+    [library release];
+    [data release];
+    [queue release];
+    [device release];
+    [pool release];
+    return check_report();
+}
