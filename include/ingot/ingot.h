@@ -87,6 +87,7 @@ typedef struct ingot_device_info {
     uint32_t threads_per_compute_unit; /* that a launch should have to keep all of them busy */
 } ingot_device_info;
 
+struct ingot_finding;
 typedef struct ingot_device_desc {
     uint32_t worker_threads;     /* cpu: 0 = one per core this process may use */
     const char *cpu_level;       /* cpu: NULL = the best; "x86-64-v3", "x86-64-v4" */
@@ -99,6 +100,13 @@ typedef struct ingot_device_desc {
                                     OpenMP's: workers without work soon sleep, and short work
                                     wakes none: who waits for it runs it, or a worker once
                                     ingot_event_done was asked */
+    /* cpu: kinds of checks in kernels, "bounds,race", "default" or "all" (docs/guide/sanitizer.md).
+     * NULL: as INGOT_SANITIZE says, or else none; "none": none. */
+    const char *sanitize;
+    /* Called once for each new finding, by a thread that waits for a stream or releases the device,
+     * when the work is done. NULL: the report goes to stderr. */
+    void (*on_finding)(void *context, const struct ingot_finding *finding);
+    void *finding_context;
     bool own_process; /* cuda: the driver is loaded by a process of the device's own, which
                          a fault or a time limit ends; as with INGOT_CUDA_WORKER=1 */
 } ingot_device_desc;
@@ -115,6 +123,49 @@ INGOT_API ingot_status ingot_device_open(const char *name, const ingot_device_de
 INGOT_API void ingot_device_retain(ingot_device *device);
 INGOT_API void ingot_device_release(ingot_device *device);
 INGOT_API ingot_status ingot_device_get_info(const ingot_device *device, ingot_device_info *info);
+
+/* ---- findings of the sanitizer -------------------------------------------------- */
+
+/* A call that was inlined: `function` is called at this place. */
+typedef struct ingot_frame {
+    const char *function, *file;
+    uint32_t line, column;
+} ingot_frame;
+
+/* Who was where: one of the two sides of a race, or the only side of anything else. */
+typedef struct ingot_finding_side {
+    const char *file; /* "" where the code has no lines */
+    uint32_t line, column;
+    const char *source_line;            /* "" where it is not known */
+    const char *access;                 /* "load", "store", "atomic", or "" */
+    uint32_t threadgroup[3], thread[3]; /* positions: in the grid, and in the threadgroup */
+    const ingot_frame *inlined;         /* from the inside outwards */
+    size_t inlined_count;
+} ingot_finding_side;
+
+typedef struct ingot_finding {
+    const char *kind; /* "bounds" */
+    const char *message;
+    const char *kernel;
+    ingot_finding_side side;
+    const char *space;        /* "device", "threadgroup", "constant", "thread", or "" */
+    const char *argument;     /* or the variable's name; "" where it is not known */
+    int32_t argument_index;   /* of [[buffer(n)]] or [[threadgroup(n)]]; -1: none */
+    uint64_t argument_bytes;  /* as bound, or those of the variable; 0: not known */
+    bool has_offset;          /* from the start of what is bound */
+    int64_t offset;           /* in bytes */
+    bool has_other;           /* a race: */
+    ingot_finding_side other; /* the other thread */
+    uint64_t count;           /* how often, by any thread */
+    const char *report;       /* all of it as text, of several lines */
+} ingot_finding;
+
+/* What the device has found so far: one entry per place and kind. Entries and their strings live
+ * until the findings are cleared or the device is closed. */
+INGOT_API size_t ingot_device_finding_count(const ingot_device *device);
+INGOT_API ingot_status ingot_device_finding(const ingot_device *device, size_t index,
+                                            ingot_finding *finding);
+INGOT_API void ingot_device_clear_findings(ingot_device *device);
 
 /* ---- libraries ---------------------------------------------------------------- */
 

@@ -33,7 +33,7 @@ __all__ = [
     "Argument", "ArgumentError", "Error", "Kernel", "ShaderLibrary", "__version__",
     "cache", "check_errors", "compile_shader", "disable_overrides", "enable_overrides", "load_metallib", "metal_kernel",
     "mlx", "mps", "nn", "ops", "optim", "override_counts", "override_report",
-    "overrides", "patch", "reset_override_counts", "synchronize", "unpatch",
+    "overrides", "patch", "reset_override_counts", "sanitize", "synchronize", "unpatch",
 ]
 
 # Imported on first use: the module, and the name in it (None: the module itself).
@@ -52,6 +52,7 @@ _LAZY = {
     "overrides": ("ingot._overrides.control", "overrides"),
     "patch": ("ingot._patch", "patch"),
     "reset_override_counts": ("ingot._overrides.control", "reset_override_counts"),
+    "sanitize": ("ingot.sanitizer", "sanitize"),
     "unpatch": ("ingot._patch", "unpatch"),
 }
 

@@ -19,8 +19,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+    group.addoption(
+        "--ingot-sanitize",
+        nargs="?",
+        const="default",
+        default=None,
+        metavar="KINDS",
+        help="check kernels for mistakes (bounds, race, ...); a finding fails its test with the report",
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    _start_checks(config.getoption("--ingot-sanitize"))
     if config.getoption("--ingot-mps"):
         _start(config)
 
@@ -28,8 +39,34 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser, args) -> None:
     """Before conftest.py files, which may import torch and look at it."""
+    _start_checks(early_config.known_args_namespace.ingot_sanitize)
     if early_config.known_args_namespace.ingot_mps:
         _start(early_config)
+
+
+def _start_checks(kinds: str | None) -> None:
+    if not kinds:
+        return
+    try:
+        import ingot
+
+        ingot.sanitize(kinds)
+        os.environ["INGOT_SANITIZE"] = kinds  # of processes that tests start
+    except (ImportError, RuntimeError, ValueError) as error:
+        raise pytest.UsageError(f"--ingot-sanitize: {error}") from error
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item):
+    """A test whose kernels have findings fails with the report; the others go on."""
+    result = yield
+    if item.config.getoption("--ingot-sanitize"):
+        from ingot import _C
+
+        reports = [finding["report"] for finding in _C.findings()]
+        if reports:
+            pytest.fail("the sanitizer found:\n" + "\n".join(reports), pytrace=False)
+    return result
 
 
 def _start(config: pytest.Config) -> None:

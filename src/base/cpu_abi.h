@@ -57,7 +57,9 @@ struct ingot_cpu_group {
     uint64_t lane_stride;           /* 120: in elements */
     /* y and z in the grid of the row that a row function runs; else not set. */
     uint32_t row[2]; /* 128 */
-}; /* 136 bytes */
+    /* Of sanitized code only, which is never run without it; other code does not know of it. */
+    const struct ingot_cpu_sanitizer *sanitizer; /* 136 */
+}; /* 144 bytes */
 
 /* How lane positions follow from the SIMD-group's index. The device picks, per group, the
  * first variant that is present and whose condition holds. */
@@ -92,6 +94,8 @@ enum ingot_cpu_kernel_flags {
     INGOT_CPU_KERNEL_NONTEMPORAL = 1u << 1,
     /* Says that it mostly moves memory, one group after the other, and has no row function. */
     INGOT_CPU_KERNEL_MEMORY_BOUND = 1u << 2,
+    /* Has the sanitizer's checks: needs ingot_cpu_group.sanitizer, and exports its places. */
+    INGOT_CPU_KERNEL_SANITIZED = 1u << 3,
     /* Numbers, of 8 bits each, of a kernel that mostly moves memory, where the next thread in x
      * finds its own behind that of a thread: the bytes of it that are a thread's, and the arrays
      * that they are in. 0: not so, or not known. */
@@ -124,5 +128,60 @@ static inline uint32_t ingot_cpu_stack_stored(uint64_t bytes) {
 /* No code of a kernel leaves more than this between two places of its stack that it touches on the
  * way down, so that no frame steps over a guard of twice the size. */
 #define INGOT_CPU_STACK_PROBE (64u << 10)
+
+/* ---- sanitized code (docs/design/sanitizer.md) ---- */
+
+#define INGOT_CPU_PLACES_SYMBOL "ingot_places"
+#define INGOT_CPU_NO_SLOT       UINT32_MAX
+
+/* What an access does. */
+enum ingot_cpu_access {
+    INGOT_CPU_NO_ACCESS = 0,
+    INGOT_CPU_LOAD = 1,
+    INGOT_CPU_STORE = 2,
+    INGOT_CPU_ATOMIC = 3,
+};
+
+/* A place in the source that a check is about. Checks name it by its number. */
+struct ingot_cpu_place {
+    uint32_t kind; /* enum ig_sanitize_kind */
+    uint32_t line, column;
+    uint32_t access; /* enum ingot_cpu_access */
+    uint32_t space;  /* ingot_address_space; 0: private memory; of accesses */
+    uint32_t bytes;  /* of the access; 0: none, or not known */
+    /* The argument that the address comes from: its slot, of buffers (space device or constant) or
+     * of threadgroup arguments. NO_SLOT: none, or not known. */
+    uint32_t slot;
+    uint32_t detail;         /* the kind's own */
+    uint64_t variable_bytes; /* of the variable that the address comes from */
+    const char *file, *text; /* the source line; "" where it is not known */
+    const char *variable;    /* its name, or "" */
+    const char *message;     /* the kind's own words, or "" */
+    /* The calls that were inlined on the way, from the inside outwards: "FUNCTION\tFILE\tLINE\t
+     * COLUMN\n" each, where FUNCTION is the one called there. */
+    const char *inlined;
+};
+
+/* What the shared object exports as ingot_places. */
+struct ingot_cpu_places {
+    uint64_t count;
+    const struct ingot_cpu_place *items;
+};
+
+/* What sanitized code may call; never NULL entries. `mask`: the lanes it is about, never 0.
+ * Arrays have an element for each of the 32 lanes, of which those of `mask` count. */
+struct ingot_cpu_sanitizer {
+    /* These lanes do what the place's kind forbids; `values` as the kind means them. */
+    void (*report)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                   uint32_t place, const uint64_t *values);
+    /* These lanes come to the place, with two operands as the kind means them. */
+    void (*tell)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                 uint32_t place, const uint64_t *first, const uint64_t *second);
+    /* The same, and the result says for which of them the kind's question is true. */
+    uint32_t (*ask)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                    uint32_t place, const uint64_t *first, const uint64_t *second);
+    const uint64_t *buffer_bytes;      /* 24: as bound, by slot */
+    const uint64_t *threadgroup_bytes; /* 32: of dynamic threadgroup memory, by slot */
+};
 
 #endif

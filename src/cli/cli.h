@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "ingot/ingot.h"
 
-enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_FINDINGS = 3 };
 
 /* ---- options (options.c) ------------------------------------------------------- */
 
@@ -22,14 +22,15 @@ struct cli_list {
 };
 
 enum cli_kind {
-    CLI_FLAG,    /* bool * */
-    CLI_STRING,  /* const char ** */
-    CLI_LIST,    /* struct cli_list *; may be repeated */
-    CLI_EXTENT,  /* uint32_t[3]: X[,Y[,Z]]; missing ones are 1 */
-    CLI_COUNT,   /* uint32_t * */
-    CLI_NUMBER,  /* double *, finite */
-    CLI_VERSION, /* uint32_t *: __METAL_VERSION__, 4.0 or 400 */
-    CLI_DEFINES, /* struct cli_list *, of macros */
+    CLI_FLAG,     /* bool * */
+    CLI_STRING,   /* const char ** */
+    CLI_LIST,     /* struct cli_list *; may be repeated */
+    CLI_EXTENT,   /* uint32_t[3]: X[,Y[,Z]]; missing ones are 1 */
+    CLI_COUNT,    /* uint32_t * */
+    CLI_NUMBER,   /* double *, finite */
+    CLI_VERSION,  /* uint32_t *: __METAL_VERSION__, 4.0 or 400 */
+    CLI_DEFINES,  /* struct cli_list *, of macros */
+    CLI_OPTIONAL, /* const char **: --name or --name=VALUE; "" without a value */
 };
 
 struct cli_option {
@@ -56,6 +57,13 @@ bool cli_parse(const struct cli_command *command, const struct cli_option *optio
                char **argv, struct cli_list *positionals, int *exit_status);
 void cli_list_free(struct cli_list *list);
 bool cli_list_add(struct cli_list *list, const char *item);
+
+/* ---- findings.c ---- */
+struct ig_json;
+/* What the device has found, as the array "findings"; and as a file for code hosts. */
+void cli_write_findings(struct ig_json *json, const ingot_device *device);
+bool cli_write_sarif(const char *path, const ingot_device *device);
+
 /* Says what is wrong with the command line and how to get help; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

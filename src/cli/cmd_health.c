@@ -21,6 +21,7 @@ struct health {
     double bench_seconds, bench_budget;
     struct tool_rows rows, bench_rows;
     struct health_report report;
+    size_t findings; /* of --sanitize */
 };
 
 /* ---- the table ---- */
@@ -404,6 +405,7 @@ static bool run_device(struct health *health, const char *name, struct health_de
         if (health->html && !health->no_bench) {
             bench_device(health, &place, device);
         }
+        health->findings += ingot_device_finding_count(place.device);
     }
     tool_close(&place);
     return fine;
@@ -536,6 +538,9 @@ static int execute(const struct cli_command *command, struct health *health) {
         cli_error("no case fits the selection");
         return CLI_FAILED;
     }
+    if (health->place.sanitize && !health->place.device) {
+        health->place.device = "cpu"; /* checks are for it alone */
+    }
     bool one = health->place.device || ig_environment("INGOT_DEVICE");
     size_t devices = one ? 1 : ingot_device_count();
     health->report.devices = calloc(devices + 1, sizeof *health->report.devices);
@@ -558,7 +563,8 @@ static int execute(const struct cli_command *command, struct health *health) {
         !health->selection.types.count) {
         find_uncovered(health);
     }
-    return conclude(health);
+    status = conclude(health);
+    return health->findings ? CLI_FINDINGS : status;
 }
 
 static int run(const struct cli_command *command, int argc, char **argv) {
@@ -573,6 +579,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"repeat", 0, CLI_COUNT, "N", "runs of a case, compared bit by bit (3)", &health.repeats},
         {"jobs", 'j', CLI_COUNT, "N", "cases checked at once (one per core, 8 at most)",
          &health.jobs},
+        {"sanitize", 0, CLI_OPTIONAL, "KIND,...",
+         "find mistakes in the kernels (all kinds); status 3 if there are any",
+         &health.place.sanitize},
         {"json", 0, CLI_FLAG, NULL, "print JSON", &health.json},
         {"junit", 0, CLI_STRING, "FILE", "write JUnit XML", &health.junit},
         {"html", 0, CLI_STRING, "FILE", "write a page with results, a quick bench and a roofline",

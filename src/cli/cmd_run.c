@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/npy.h"
+#include "base/sanitize.h"
 #include "base/scalar.h"
 #include "cli/cli.h"
 
@@ -24,7 +25,7 @@ struct run {
     struct cli_list constants;
     ingot_device_desc device_desc;
     uint32_t threads[3], threadgroups[3], group[3], repeat, workers;
-    const char *cpu;
+    const char *cpu, *sarif;
     double time_limit;
     bool timed, as_json, quiet;
 
@@ -457,6 +458,9 @@ static void write_result(const struct run *run) {
         ig_json_double(&json, NULL, run->seconds[i]);
     }
     ig_json_array_end(&json);
+    if (run->device_desc.sanitize) {
+        cli_write_findings(&json, run->device);
+    }
     ig_json_object_end(&json);
     printf("%s\n", ig_text_string(&text));
     ig_text_free(&text);
@@ -510,6 +514,25 @@ static void release(struct run *run) {
     ig_arena_free(&run->arena);
 }
 
+static bool knows_kinds(const struct cli_command *command, const struct run *run) {
+    struct ig_error error = {0};
+    uint32_t kinds;
+    bool good = ig_sanitize_parse(run->device_desc.sanitize, &kinds, &error) == INGOT_OK;
+    if (!good) {
+        cli_usage_error(command, "--sanitize: %s", ig_error_text(&error));
+    }
+    ig_error_clear(&error);
+    return good;
+}
+
+/* Findings are status 3, also when the kernel then failed. */
+static int finish_checks(const struct run *run, int status) {
+    if (run->sarif && run->device && !cli_write_sarif(run->sarif, run->device)) {
+        return CLI_FAILED;
+    }
+    return run->device && ingot_device_finding_count(run->device) ? CLI_FINDINGS : status;
+}
+
 static int run_command(const struct cli_command *command, int argc, char **argv) {
     struct run run = {.repeat = NOT_GIVEN};
     struct cli_list items = {0};
@@ -531,6 +554,10 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
          &run.time_limit},
         {"time", 0, CLI_FLAG, NULL, "run again, and show how long the device took", &run.timed},
         {"repeat", 0, CLI_COUNT, "N", "how often --time runs it (1)", &run.repeat},
+        {"sanitize", 0, CLI_OPTIONAL, "KIND,...",
+         "find mistakes: bounds, alignment, ... (all kinds); status 3 if there are any",
+         &run.device_desc.sanitize},
+        {"sarif", 0, CLI_STRING, "FILE", "write what --sanitize found for code hosts", &run.sarif},
         {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &run.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "print nothing but errors", &run.quiet},
         CLI_SOURCE_OPTIONS(run.source),
@@ -546,6 +573,10 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
             status = cli_usage_error(command, "--threadgroups needs --group");
         } else if (run.repeat != NOT_GIVEN && !run.timed) {
             status = cli_usage_error(command, "--repeat is for --time, which was not given");
+        } else if (run.sarif && !run.device_desc.sanitize) {
+            status = cli_usage_error(command, "--sarif is for --sanitize, which was not given");
+        } else if (run.device_desc.sanitize && !knows_kinds(command, &run)) {
+            status = CLI_USAGE;
         } else if (run.repeat == 0) {
             status = cli_usage_error(command, "--repeat 0: expected a whole number from 1");
         } else {
@@ -555,6 +586,7 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
             if (!status && !execute(&run)) {
                 status = CLI_FAILED;
             }
+            status = finish_checks(&run, status);
         }
     }
     release(&run);

@@ -47,8 +47,12 @@ static void print_option(FILE *out, const struct cli_option *option) {
     if (option->letter) {
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
     }
-    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->value_name ? " " : "",
-             option->value_name ? option->value_name : "");
+    bool optional = option->kind == CLI_OPTIONAL;
+    snprintf(left, sizeof left, "%s--%s%s%s%s", letter, option->name,
+             optional             ? "[="
+             : option->value_name ? " "
+                                  : "",
+             option->value_name ? option->value_name : "", optional ? "]" : "");
     fprintf(out, "  %-29s  %s\n", left, option->help);
 }
 
@@ -117,6 +121,9 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
     switch (option->kind) {
     case CLI_FLAG:
         *(bool *)option->target = true;
+        return true;
+    case CLI_OPTIONAL:
+        *(const char **)option->target = value ? value : "";
         return true;
     case CLI_STRING:
         *(const char **)option->target = value;
@@ -222,7 +229,7 @@ bool cli_parse(const struct cli_command *command, const struct cli_option *optio
             cli_usage_error(command, "--%s takes no value (%s)", option->name, argument);
             return false;
         }
-        if (option->kind != CLI_FLAG && !value) {
+        if (option->kind != CLI_FLAG && option->kind != CLI_OPTIONAL && !value) {
             if (i + 1 == argc) {
                 cli_usage_error(command, "--%s needs a value (%s)", option->name,
                                 option->value_name);

@@ -13,7 +13,8 @@ bool tool_open(struct tool_device *device, const struct tool_place *place, const
     *device = (struct tool_device){0};
     const ingot_device_desc desc = {.worker_threads = place->threads,
                                     .cpu_level = place->level,
-                                    .own_process = place->own_process};
+                                    .own_process = place->own_process,
+                                    .sanitize = place->sanitize};
     ingot_status status = ingot_device_open(name ? name : place->device, &desc, &device->device);
     if (!status) {
         status = ingot_device_get_info(device->device, &device->info);

@@ -11,7 +11,8 @@
 struct tool_place { /* where: options of the command line */
     const char *device, *level;
     uint32_t threads;
-    bool own_process; /* of a GPU: in a process that its faults end */
+    bool own_process;     /* of a GPU: in a process that its faults end */
+    const char *sanitize; /* ingot_device_desc.sanitize */
 };
 #define TOOL_PLACE_OPTIONS(p)                                                                      \
     {"device", 0, CLI_STRING, "NAME", "the device (INGOT_DEVICE, or cpu)", &(p).device},           \

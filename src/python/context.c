@@ -31,6 +31,7 @@ static pthread_key_t stream_key;
 static ingot_device *cpu_device;
 static ingot_ops *cpu_ops;
 static struct cuda_context cuda[CONTEXT_CUDA_DEVICES];
+static char sanitize[256]; /* "": as the environment says */
 static void *(*cuda_scratch)(void *context, uint64_t bytes);
 
 static void release_stream(void *stream) {
@@ -51,12 +52,30 @@ static ingot_status open_cpu(void) {
         return INGOT_OUT_OF_MEMORY;
     }
     has_key = true;
-    const ingot_device_desc desc = {.worker_threads = worker_threads(), .shares_cpus = true};
+    const ingot_device_desc desc = {.worker_threads = worker_threads(),
+                                    .shares_cpus = true,
+                                    .sanitize = *sanitize ? sanitize : NULL};
     ingot_status status = cpu_device ? INGOT_OK : ingot_device_open("cpu", &desc, &cpu_device);
     if (status == INGOT_OK) {
         status = ingot_ops_create(cpu_device, NULL, &cpu_ops);
     }
     return status;
+}
+
+bool context_set_sanitize(const char *kinds) {
+    pthread_mutex_lock(&opening);
+    bool same = !strcmp(kinds, sanitize);
+    bool good = same || (!cpu_device && strlen(kinds) < sizeof sanitize);
+    if (good && !same) {
+        snprintf(sanitize, sizeof sanitize, "%s", kinds);
+    }
+    pthread_mutex_unlock(&opening);
+    return good;
+}
+
+bool context_is_sanitized(void) {
+    const char *variable = *sanitize ? sanitize : getenv("INGOT_SANITIZE");
+    return variable && *variable && strcmp(variable, "none") != 0;
 }
 
 ingot_status context_cpu(context *out) {

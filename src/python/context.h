@@ -21,6 +21,12 @@ enum { CONTEXT_CUDA_DEVICES = 64 }; /* as many as libingot knows */
 /* The CPU device and the calling thread's own stream on it. */
 ingot_status context_cpu(context *out);
 
+/* The checks that the CPU device gets (ingot_device_desc.sanitize); false: it is open already, with
+ * others. */
+bool context_set_sanitize(const char *kinds);
+/* Has it any? */
+bool context_is_sanitized(void);
+
 /* GPU `index`, and the stream of another library that work is to go to (a CUstream; NULL is CUDA's
  * default stream). Devices stay open and streams known for the life of the process. */
 ingot_status context_cuda(int index, void *native_stream, context *out);

@@ -54,6 +54,10 @@ static PyMethodDef functions[] = {
     {"thread_count", thread_count, METH_NOARGS, "How many threads run kernels on the CPU."},
     {"take_reports", reports_take, METH_NOARGS,
      "What kernels reported through TORCH_REPORT_ERROR since the last call."},
+    {"sanitize", findings_sanitize, METH_VARARGS,
+     "Kernels on the CPU get checks of these kinds; see ingot.sanitize."},
+    {"findings", findings_take, METH_NOARGS,
+     "What the sanitizer found since the last call, after the queued work is done."},
     {"cache", cache_look, METH_VARARGS,
      "What the cache of compiled kernels holds, after a removal down to a size; see ingot.cache."},
     {0}};

@@ -83,6 +83,9 @@ PyObject *constants_encode(ingot_library *library, PyObject *mapping, PyObject *
 ingot_buffer *reports_buffer(ingot_device *device, int gpu);
 /* The messages since the last call as a list of (file, line, function, message), at most 30. */
 PyObject *reports_take(PyObject *module, PyObject *nothing);
+/* findings.c: the sanitizer. */
+PyObject *findings_sanitize(PyObject *module, PyObject *arguments);
+PyObject *findings_take(PyObject *module, PyObject *nothing);
 
 /* ---- cache.c ---- */
 

@@ -239,7 +239,11 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
     memory->on_cuda = device == DEVICE_CUDA;
     memory->gpu = gpu;
     memory->pointer = data;
+    uint64_t extent = memory->length * memory->item_size; /* of the elements that there are */
     memory->length = room > 0 ? (uint64_t)room : 0;
+    if (context_is_sanitized() && extent < memory->length) {
+        memory->length = extent; /* what is behind a view is not the kernel's */
+    }
     Py_INCREF(object);
     memory->owner = object;
     return MEMORY_TENSOR;

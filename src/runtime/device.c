@@ -97,6 +97,11 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                            chosen, count, kind->name);
     }
     const ingot_device_desc defaults = INGOT_DEVICE_DESC_INIT;
+    if (desc && desc->sanitize && kind != ig_device_kinds[0]) {
+        return ig_api_fail(INGOT_UNSUPPORTED,
+                           "the sanitizer (\"%s\") is for device \"%s\", not for \"%s\"",
+                           desc->sanitize, ig_device_kinds[0]->name, chosen);
+    }
     if (kind->open(index, desc ? desc : &defaults, device, &error) == INGOT_OK) {
         (*device)->kind = kind;
     }

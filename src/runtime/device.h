@@ -27,6 +27,8 @@ struct ig_launch {
     uint32_t threadgroup_bytes;          /* static and dynamic */
     const uint32_t *threadgroup_offsets; /* by slot */
     uint32_t threadgroup_slots;
+    const uint32_t *threadgroup_lengths; /* by index, as the caller gave them */
+    size_t threadgroup_length_count;
     double time_limit_seconds; /* <= 0: none */
 };
 
@@ -127,7 +129,9 @@ struct ingot_device {
     const struct ig_device_ops *ops;
     ingot_device_info info;
     struct ig_capabilities capabilities;
-    double time_limit_seconds; /* the default of dispatches; < 0: none */
+    double time_limit_seconds;      /* the default of dispatches; < 0: none */
+    char sanitize[128];             /* kinds of checks that its code has, as a list; "": none */
+    struct ig_sanitizer *sanitizer; /* runtime/sanitize; NULL: none */
 };
 
 /* One entry per kind of device; device_kinds.c holds the table. */

@@ -53,11 +53,22 @@ static ingot_status no_such_kernel(const ingot_library *library, const char *nam
     return INGOT_NOT_FOUND;
 }
 
+static const char sanitize_option[] = "--sanitize=";
+
+/* Has the archive's code just the checks that the device asks for? */
+static bool has_same_checks(const struct ig_archive *archive, const ingot_device *device) {
+    const char *option = strstr(archive->options, sanitize_option);
+    const char *kinds = option ? option + sizeof sanitize_option - 1 : "";
+    size_t length = strcspn(kinds, " ");
+    return strlen(device->sanitize) == length && !memcmp(device->sanitize, kinds, length);
+}
+
 /* Points the kernel at the variant in `blob`, which it retains, if that has code. */
 static bool use_blob(ingot_kernel *kernel, struct ig_blob *blob, const char *name,
                      const char *constants) {
     const struct ig_variant *variant = ig_archive_find(&blob->archive, name, constants);
-    if (!variant || !kernel->device->ops->code_find(kernel->device, variant)) {
+    if (!variant || !has_same_checks(&blob->archive, kernel->device) ||
+        !kernel->device->ops->code_find(kernel->device, variant)) {
         return false;
     }
     ig_blob_retain(blob);
@@ -80,6 +91,9 @@ static void variant_key(const ingot_library *library, const struct ig_compiler *
     ig_hash_string(&hash, name);
     ig_hash_string(&hash, constants);
     ig_hash_string(&hash, library->blob->archive.source);
+    if (*library->device->sanitize) {
+        ig_hash_string(&hash, library->device->sanitize);
+    }
     ig_cache_key_hex(&hash, hex);
 }
 
@@ -114,10 +128,16 @@ static const char *const *variant_arguments(struct ig_arena *arena, const ingot_
         list[count++] = value;
     }
     for (char *word = strtok_r(options, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        if (count + 1 >= MAX_WORDS) {
+        if (count + 3 >= MAX_WORDS) {
             return NULL;
         }
-        list[count++] = word;
+        if (strncmp(word, sanitize_option, sizeof sanitize_option - 1) != 0) {
+            list[count++] = word;
+        }
+    }
+    if (*library->device->sanitize) {
+        list[count++] = "--sanitize";
+        list[count++] = library->device->sanitize;
     }
     return list;
 }
@@ -163,6 +183,12 @@ static ingot_status no_code(const ingot_library *library, const char *name, cons
     const struct ig_archive *archive = &library->blob->archive;
     const struct ig_variant *variant = ig_archive_find(archive, name, constants);
     struct ig_text known = {0};
+    if (!has_same_checks(archive, library->device)) {
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "\"%s\" holds no code of kernel \"%s\" with checks of the kinds \"%s\", and "
+                       "no source to compile",
+                       ig_archive_name(archive), name, library->device->sanitize);
+    }
     for (uint32_t i = 0; variant && i < variant->code_count; i++) {
         ig_text_printf(&known, "%s%s", i ? ", " : "", variant->codes[i].target);
     }

@@ -57,12 +57,16 @@ static void add_argument(struct argument_list *list, const char *argument) {
 }
 
 static void add_source_arguments(struct argument_list *list, const ingot_source_desc *desc,
-                                 const struct source *source, const char *target) {
+                                 const struct source *source, const ingot_device *device) {
     add_argument(list, "--jit");
     add_argument(list, "--name");
     add_argument(list, source->name);
     add_argument(list, "--target");
-    add_argument(list, target);
+    add_argument(list, device->info.target);
+    if (*device->sanitize) {
+        add_argument(list, "--sanitize");
+        add_argument(list, device->sanitize);
+    }
     if (source->own_folder) {
         add_argument(list, "--include");
         add_argument(list, source->own_folder);
@@ -189,7 +193,7 @@ static ingot_status compile_source(ingot_device *device, const ingot_source_desc
     list.capacity = 16 + 2 * (desc->include_dir_count + desc->define_count);
     list.items = ig_arena_array(&arena, list.capacity, sizeof *list.items);
     if (list.items) {
-        add_source_arguments(&list, desc, source, device->info.target);
+        add_source_arguments(&list, desc, source, device);
     }
     struct ig_blob *blob = NULL;
     if (!list.items || list.failed) {

@@ -313,6 +313,8 @@ static ingot_status check_threadgroup_memory(const ingot_device *device, uint32_
     launch->threadgroup_bytes = (uint32_t)total;
     launch->threadgroup_offsets = offsets;
     launch->threadgroup_slots = kernel->threadgroup_slots;
+    launch->threadgroup_lengths = desc->threadgroup_lengths;
+    launch->threadgroup_length_count = given;
     return INGOT_OK;
 }
 

@@ -201,6 +201,10 @@ static ingot_status parse_directive(struct parser *p, const char *word, const ch
     if (!strcmp(word, "RUN")) {
         return parse_run(p, text);
     }
+    if (!strcmp(word, "SANITIZE")) {
+        p->file->sanitize = text;
+        return INGOT_OK;
+    }
     if (!strcmp(word, "OPTIONS")) {
         return parse_options(p, text);
     }
@@ -233,9 +237,9 @@ static ingot_status parse_directive(struct parser *p, const char *word, const ch
 /* Is this comment line a directive? Copies its word and name, and finds its text. */
 static bool split_directive(struct parser *p, const char *line, char **word, char **name,
                             const char **text) {
-    static const char *const words[] = {"RUN",        "OPTIONS",      "ARG",    "CONST",
-                                        "TG",         "EXPECT",       "DEVICE", "EXPECT-ERROR",
-                                        "EXPECT-LOG", "EXPECT-STATUS"};
+    static const char *const words[] = {"RUN",        "OPTIONS",       "ARG",     "CONST",
+                                        "TG",         "EXPECT",        "DEVICE",  "EXPECT-ERROR",
+                                        "EXPECT-LOG", "EXPECT-STATUS", "SANITIZE"};
     size_t length = strcspn(line, " :\n");
     bool known = false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -311,7 +315,7 @@ ingot_status test_file_parse(struct ig_arena *arena, const char *path, const cha
     for (size_t i = 0; i < file->case_count; i++) {
         const struct test_case *test = &file->cases[i];
         if (!test->expectation_count && !test->error_text_count && !test->status_name &&
-            !test->log_text_count) {
+            !test->log_text_count && !file->sanitize) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "%s:%d: RUN without any EXPECT", path,
                            test->line);
         }

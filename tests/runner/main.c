@@ -1,6 +1,6 @@
 /*
  * run-msl [--cpu LEVEL] [--device NAME] [--jobs N] [--seconds N] [--update] [--verbose]
- *         FILE_OR_FOLDER... [FILTER]
+ *         [--sanitize KINDS] FILE_OR_FOLDER... [FILTER]
  * run-msl --pack FOLDER [--target NAME]... FILE_OR_FOLDER... [FILTER]
  * run-msl --packed FOLDER --device NAME FILE_OR_FOLDER... [FILTER]
  * run-msl --libraries FOLDER FILE_OR_FOLDER... [FILTER]     of .ll files: FOLDER has NAME.metallib
@@ -122,15 +122,62 @@ static const char *library_of(const struct options *options, const struct test_f
                : NULL;
 }
 
+/* The kernels of a file with SANITIZE, compiled together; NULL: they do not compile. */
+static char *make_archive(const struct test_file *file, const ingot_device *device,
+                          struct counts *counts) {
+    struct ig_text reason = {0};
+    ingot_device_info info;
+    char *path = ingot_device_get_info(device, &info)
+                     ? NULL
+                     : test_sanitized_archive(file, info.target, file->sanitize, &reason);
+    if (!path) {
+        counts->failed++;
+        printf("FAIL %s does not compile\n%s", file->path, ig_text_string(&reason));
+    }
+    ig_text_free(&reason);
+    return path;
+}
+
+static void ignore_finding(void *context, const ingot_finding *finding) {
+    (void)context;
+    (void)finding;
+}
+
+static void check_findings(struct test_findings *findings, const struct test_file *file,
+                           struct counts *counts) {
+    struct ig_text report = {0};
+    if (test_findings_compare(findings, file->path, &report)) {
+        counts->passed++;
+    } else {
+        counts->failed++;
+        printf("FAIL %s: findings\n%s", file->path, ig_text_string(&report));
+    }
+    fflush(stdout);
+    ig_text_free(&report);
+}
+
 static void run_on_device(const struct options *options, const char *device_name,
                           const struct test_file *file, const char *text, struct counts *counts) {
     ingot_device *device;
-    if (ingot_device_open(device_name, &options->desc, &device)) {
+    ingot_device_desc desc = options->desc;
+    struct test_findings *findings = NULL;
+    struct test_file with_checks = *file;
+    if (file->sanitize || desc.sanitize) {
+        desc.sanitize = file->sanitize ? file->sanitize : desc.sanitize;
+        desc.on_finding = ignore_finding;
+        findings = test_findings_read(text);
+    }
+    if (ingot_device_open(device_name, &desc, &device)) {
         printf("%s: %s\n", file->path, ingot_error_message());
         counts->failed++;
         return;
     }
-    for (size_t i = 0; i < file->case_count; i++) {
+    char *archive = file->sanitize ? make_archive(&with_checks, device, counts) : NULL;
+    if (file->sanitize) {
+        with_checks.library = archive;
+        file = &with_checks;
+    }
+    for (size_t i = 0; i < file->case_count && (archive || !file->sanitize); i++) {
         if (!is_for(&file->cases[i], device_name)) {
             printf("left out on %s: %s:%d is for %s\n", device_name, file->path,
                    file->cases[i].line, file->cases[i].devices);
@@ -159,8 +206,18 @@ static void run_on_device(const struct options *options, const char *device_name
             update_file(file, text, &file->cases[i], update);
         }
         ig_text_free(&report);
+        if (findings) {
+            test_findings_take(findings, device);
+        }
     }
     ingot_device_release(device);
+    if (archive) {
+        unlink(archive);
+    }
+    free(archive);
+    if (findings) {
+        check_findings(findings, file, counts);
+    }
 }
 
 static void pack_file(const struct options *options, const struct test_file *file,
@@ -373,6 +430,8 @@ static bool parse_arguments(struct options *options, int argc, char **argv) {
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--cpu") && more) {
             options->desc.cpu_level = argv[++i];
+        } else if (!strcmp(argv[i], "--sanitize") && more) {
+            options->desc.sanitize = argv[++i];
         } else if (!strcmp(argv[i], "--device") && more) {
             options->device = argv[++i];
         } else if (!strcmp(argv[i], "--jobs") && more) {

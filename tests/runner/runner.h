@@ -78,6 +78,7 @@ struct test_file {
     const char *path;
     const char *library; /* a compiled one to open instead; NULL: none */
     char *text;
+    const char *sanitize; /* SANITIZE: kinds of checks; then a RUN needs no EXPECT. NULL: none */
     struct test_case *cases;
     size_t case_count;
 };
@@ -96,6 +97,15 @@ void test_store(ingot_scalar_type scalar, long double value, void *out);
 /* expression.c: evaluates an expression with i = index; *end is where it stopped. */
 ingot_status test_evaluate(const char *text, uint64_t index, long double *value, const char **end,
                            struct ig_error *error);
+
+/* findings.c: what `// FINDS: KIND` comments say, against what the sanitizer found. */
+struct test_findings;
+struct test_findings *test_findings_read(const char *text);
+void test_findings_take(struct test_findings *findings, ingot_device *device);
+bool test_findings_compare(struct test_findings *findings, const char *path,
+                           struct ig_text *report);
+char *test_sanitized_archive(const struct test_file *file, const char *target, const char *kinds,
+                             struct ig_text *reason);
 
 /* compare.c: true when they agree; otherwise says where they differ. */
 bool test_compare(const struct expectation *expectation, const uint8_t *got,

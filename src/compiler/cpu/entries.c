@@ -74,7 +74,7 @@ static LLVMValueRef add_function(const struct builder *b, const char *name, LLVM
     igc_set_target_attributes(f, b->target);
     LLVMSetLinkage(f, LLVMInternalLinkage);
     add_parameter_attribute(f, "noalias", 0);
-    add_parameter_attribute(f, "dereferenceable", sizeof(struct ingot_cpu_group));
+    add_parameter_attribute(f, "dereferenceable", offsetof(struct ingot_cpu_group, sanitizer));
     LLVMPositionBuilderAtEnd(b->ir, LLVMAppendBasicBlockInContext(b->context, f, "entry"));
     LLVMSetCurrentDebugLocation2(b->ir, NULL);
     return f;

@@ -9,6 +9,7 @@
 #include "compiler/cpu/vectorise/emit.h"
 #include "compiler/ir/module.h"
 #include "compiler/ir/walk.h"
+#include "compiler/sanitize/sanitize.h"
 
 enum { MANY_BLOCKS = 5000 }; /* the library's kernels have up to 3,300 */
 
@@ -58,6 +59,10 @@ static bool is_x86(const struct igc_kernel *kernel) {
 
 static bool is_other_than_x86(const struct igc_kernel *kernel) {
     return !target_of(kernel)->is_x86;
+}
+
+static bool is_sanitized(const struct igc_kernel *kernel) {
+    return kernel->sanitize != 0;
 }
 
 /* ---- passes of a line or two ---- */
@@ -263,6 +268,10 @@ const struct igc_pass igv_passes[] = {
     {.name = "line-tables",
      .about = "for gdb and perf: lines of the Metal source",
      .run = finish_lines},
+    {.name = "sanitize-table",
+     .about = "the places that the sanitizer's checks are about",
+     .run = igs_emit_places,
+     .when = is_sanitized},
     {.name = "vectorised", .about = "as emitted"},
     {.name = "lower-tiles",
      .about = "simdgroup_matrix: calls on whole tiles become code on their rows",

@@ -3,6 +3,7 @@
 
 #include "compiler/cpu/cpu.h"
 #include "compiler/cpu/lower/lower.h"
+#include "compiler/sanitize/sanitize.h"
 
 #define X86_64  "x86_64-unknown-linux-gnu"
 #define AARCH64 "aarch64-unknown-linux-gnu"
@@ -134,7 +135,9 @@ const struct igc_backend igv_backend = {
     .start = start,
     .host = host,
     .fallback = fallback,
+    .early = igs_passes,
     .passes = igv_passes,
+    .has_checks = true,
     .facts_size = sizeof(struct igv_facts),
     .free_facts = free_facts,
     .make_code = make_code,

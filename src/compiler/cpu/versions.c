@@ -180,7 +180,9 @@ enum igc_result igv_choose_versions(struct igc_kernel *kernel) {
     struct igv_facts *facts = igv_facts(kernel);
     const struct igv_target *target = (const struct igv_target *)kernel->target;
     facts->shape = measure(kernel->function);
-    facts->shape.grid_only &= kernel->threadgroup_bytes == 0;
+    /* checks name threads by their threadgroups */
+    facts->shape.grid_only &= kernel->threadgroup_bytes == 0 && !kernel->sanitize;
+    facts->flags |= kernel->sanitize ? INGOT_CPU_KERNEL_SANITIZED : 0;
     facts->request = (struct igv_request){
         .module = kernel->module,
         .kernel = kernel->function,

@@ -20,6 +20,7 @@ struct igc_job igc_job_of(const struct igc_command *command, const struct igc_so
                             .value_count = command->value_count,
                             .fast_math = command->front.fast_math,
                             .assumed_constants = command->assumed_constants,
+                            .sanitize = command->sanitize,
                             .others = command->others};
 }
 
@@ -148,6 +149,7 @@ ingot_status igc_compile_module(struct ig_arena *arena, LLVMModuleRef module,
         .arena = arena,
         .name = job->kernel,
         .job = job,
+        .sanitize = job->sanitize,
         .wanted = wanted_by(command),
         .emission = emitted && command->emit == IGC_EMIT_PASS ? &emission : NULL,
         .error = error,

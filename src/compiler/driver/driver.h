@@ -52,6 +52,7 @@ struct igc_command {
     const struct igc_value *values; /* ascending index */
     size_t value_count;
     const char *constants_key; /* the values as struct ig_variant spells them */
+    uint32_t sanitize;         /* kinds of checks (base/sanitize.h) */
     const char *depfile;       /* where the included files are listed; NULL: nowhere */
     struct igc_others *others; /* sources that define what this one declares */
     const char *variants_path; /* instead of kernels and values; NULL: none */

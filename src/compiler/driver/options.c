@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "base/sanitize.h"
 #include "base/source_options.h"
 #include "compiler/driver/driver.h"
 
@@ -29,6 +30,8 @@ static const char usage_end[] =
     "  --fast-math           fast maths by default\n"
     "  --werror              warnings are errors\n"
     "  --msl-version N       __METAL_VERSION__, such as 4.0 or 400 (320)\n"
+    "  --sanitize KINDS      checks of these kinds in the code of CPUs: bounds,race,…; default; "
+    "all\n"
     "  --name NAME           how diagnostics call the source\n"
     "  --root DIR            files below it are called <PATH>, from there, in the archive, which\n"
     "                        then says nothing about folders of this machine\n"
@@ -269,9 +272,10 @@ static bool parse_flag(struct igc_command *c, const char *option) {
 /* Options with a value; *known is false for all else. */
 static ingot_status parse_valued(struct parser *p, const char *option, bool *known) {
     struct igc_command *c = p->command;
-    static const char *const names[] = {
-        "-o",     "--kernel", "--target", "--const",    "--include", "-I",     "--msl-version",
-        "--name", "--emit",   "-D",       "--variants", "--depfile", "--with", "--root"};
+    static const char *const names[] = {"-o",        "--kernel", "--target",      "--const",
+                                        "--include", "-I",       "--msl-version", "--name",
+                                        "--emit",    "-D",       "--variants",    "--depfile",
+                                        "--with",    "--root",   "--sanitize"};
     const char *value = NULL, *name = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !name; i++) {
         size_t length = strlen(names[i]);
@@ -303,6 +307,8 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
         return INGOT_OK;
     case 't':
         return add_targets(p, value);
+    case 's':
+        return ig_sanitize_parse(value, &c->sanitize, p->error);
     case 'c':
         return add_value(p, value);
     case 'i':
@@ -371,6 +377,13 @@ static ingot_status finish(struct parser *p) {
                            "no back end makes code for this machine: say --target LEVEL");
         }
         p->targets[c->target_count++] = host;
+    }
+    for (size_t i = 0; c->sanitize && i < c->target_count; i++) {
+        if (!p->targets[i]->backend->has_checks) {
+            return ig_fail(p->error, INGOT_INVALID_ARGUMENT,
+                           "--sanitize is for targets of CPUs, and %s is none; see ingotc --help",
+                           p->targets[i]->name);
+        }
     }
     qsort(p->values, c->value_count, sizeof *p->values, by_index);
     c->kernels = p->kernels;

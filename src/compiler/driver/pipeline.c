@@ -11,6 +11,7 @@
 
 #include "base/cache.h"
 #include "base/file.h"
+#include "base/sanitize.h"
 #include "compiler/driver/driver.h"
 #include "compiler/ir/module.h"
 
@@ -259,6 +260,18 @@ static ingot_status write_output(const struct igc_command *command, const void *
                              strerror(errno));
 }
 
+/* What a compilation of another variant from the archive needs. */
+static const char *recompile_options(struct ig_arena *arena, const struct igc_command *command) {
+    struct ig_text kinds = {0};
+    ig_sanitize_print(command->sanitize, &kinds);
+    const char *options = ig_arena_printf(
+        arena, "%s%s--msl-version %u%s%s", command->front.fast_math ? "--fast-math " : "",
+        command->front.werror ? "--werror " : "", command->front.msl_version,
+        command->sanitize ? " --sanitize=" : "", ig_text_string(&kinds));
+    ig_text_free(&kinds);
+    return options;
+}
+
 static ingot_status write_archive(struct ig_arena *arena, const struct igc_command *command,
                                   const struct igc_source *source,
                                   const struct igc_batch_result *result, struct ig_error *error) {
@@ -269,9 +282,7 @@ static ingot_status write_archive(struct ig_arena *arena, const struct igc_comma
                                     INGOT_VERSION_MINOR, INGOT_VERSION_PATCH, major, minor, patch),
         .source_name = command->front.source_name,
         .source = source->preprocessed,
-        .options = ig_arena_printf(
-            arena, "%s%s--msl-version %u", command->front.fast_math ? "--fast-math " : "",
-            command->front.werror ? "--werror " : "", command->front.msl_version),
+        .options = recompile_options(arena, command),
         .warnings = result->warnings,
         .kernel_count = (uint32_t)source->kernel_count,
         .constant_count = (uint32_t)source->constant_count,

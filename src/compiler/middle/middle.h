@@ -37,6 +37,7 @@ struct igc_job {
     bool fast_math;
     bool fill_constants;    /* missing constants are 1: only to see whether the kernel compiles */
     bool assumed_constants; /* so are some of those given */
+    uint32_t sanitize;      /* kinds of checks (base/sanitize.h) */
     struct igc_others *others; /* or NULL */
     struct ig_text *warnings;  /* what limits.c has to say; may be NULL */
 };

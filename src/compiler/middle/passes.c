@@ -82,9 +82,10 @@ static enum igc_result pin_loop_exits(struct igc_kernel *k) {
     return igc_result_of(igc_pin_loop_exits(k->module, k->error));
 }
 
-/* Pinning goes by clang's own order of blocks, which Apple's compiler does not keep. */
+/* Pinning goes by clang's own order of blocks, which Apple's compiler does not keep. The
+ * sanitizer's passes have done it before they inlined everything. */
 static bool is_clangs(const struct igc_kernel *k) {
-    return !LLVMGetNamedMetadata(k->module, IGC_AIR_MARK, strlen(IGC_AIR_MARK));
+    return !k->sanitize && !LLVMGetNamedMetadata(k->module, IGC_AIR_MARK, strlen(IGC_AIR_MARK));
 }
 
 static enum igc_result release_loop_exits(struct igc_kernel *k) {

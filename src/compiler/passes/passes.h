@@ -57,6 +57,8 @@ struct igc_kernel {
     const struct igc_target *target;   /* backend/backend.h; NULL in the shared part */
     void *facts;                       /* the back end's own, zero at the start */
     uint32_t threadgroup_bytes;        /* of variables, once they have their places */
+    uint32_t sanitize;                 /* kinds of checks that are asked for (base/sanitize.h) */
+    struct igs_places *places;         /* sanitize/sanitize.h: what the checks are about */
     unsigned round;                    /* of the passes that run in rounds, from 0 */
     enum igc_wanted wanted;
     const struct igc_emission *emission; /* NULL: none */

@@ -49,6 +49,7 @@ struct cpu_code {
     void *handle;
     int fd; /* kept open so that debuggers find the object, or -1 */
     const struct ingot_cpu_kernel *kernel;
+    const struct ingot_cpu_places *places; /* of sanitized code; else NULL */
     atomic_uint cost; /* running mean of 1/16 ns per threadgroup; 0 = not known */
     atomic_uint compared, plain_cost, striped_cost; /* the latter of commands on much memory */
 };
@@ -91,9 +92,10 @@ struct cpu_command {
             uint32_t groups[3], group[3], threads[3];
             uint32_t threadgroup_bytes;
             uint32_t slots;
-            void **buffers;          /* by slot */
-            ingot_buffer **retained; /* by slot; NULL for bytes */
-            uint32_t *offsets;       /* of dynamic threadgroup memory, by slot */
+            void **buffers;                 /* by slot */
+            ingot_buffer **retained;        /* by slot; NULL for bytes */
+            uint32_t *offsets;              /* of dynamic threadgroup memory, by slot */
+            struct ig_sanitized *sanitized; /* of sanitized code; else NULL */
         } dispatch;
         struct {
             ingot_buffer *source, *destination; /* source NULL: fill */
@@ -192,6 +194,8 @@ _Noreturn void cpu_escape(struct cpu_executor *executor);
 void cpu_reenter_kernel(struct cpu_executor *executor);
 /* failure.c: the failure as an error that names kernel, place and cause. */
 void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *error);
+/* sanitize.c: what sanitized code may call. */
+extern const struct ingot_cpu_sanitizer cpu_sanitizer;
 /* services.c */
 extern const struct ingot_cpu_services cpu_services;
 void cpu_log_free(struct cpu_executor *executor);

@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/last_cache.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/sanitize/sanitizer.h"
 
 #define DEFAULT_GROUP_MEMORY (32u << 10)
 #define MAX_GROUP_MEMORY     (1u << 20)
@@ -119,7 +120,6 @@ static ingot_status allocate_mapping(ingot_buffer *buffer, struct ig_error *erro
 
 static ingot_status buffer_allocate(ingot_device *device, ingot_buffer *buffer,
                                     struct ig_error *error) {
-    (void)device;
     if (buffer->length < SMALL_BUFFER) {
         size_t size = (buffer->length + SMALL_ALIGNMENT - 1) & ~(size_t)(SMALL_ALIGNMENT - 1);
         buffer->contents = aligned_alloc(SMALL_ALIGNMENT, size);
@@ -131,11 +131,12 @@ static ingot_status buffer_allocate(ingot_device *device, ingot_buffer *buffer,
         return INGOT_OUT_OF_MEMORY;
     }
     buffer->address = (uintptr_t)buffer->contents;
+    ig_sanitizer_add_range(device->sanitizer, buffer->address, buffer->length);
     return INGOT_OK;
 }
 
 static void buffer_free(ingot_device *device, ingot_buffer *buffer) {
-    (void)device;
+    ig_sanitizer_remove_range(device->sanitizer, buffer->address, buffer->length);
     if (buffer->length < SMALL_BUFFER) {
         free(buffer->contents);
         return;
@@ -146,15 +147,14 @@ static void buffer_free(ingot_device *device, ingot_buffer *buffer) {
 
 static ingot_status buffer_wrap(ingot_device *device, ingot_buffer *buffer,
                                 struct ig_error *error) {
-    (void)device;
     (void)error;
     buffer->address = (uintptr_t)buffer->contents;
+    ig_sanitizer_add_range(device->sanitizer, buffer->address, buffer->length);
     return INGOT_OK;
 }
 
 static void buffer_unwrap(ingot_device *device, ingot_buffer *buffer) {
-    (void)device;
-    (void)buffer;
+    ig_sanitizer_remove_range(device->sanitizer, buffer->address, buffer->length);
 }
 
 /* ---- opening and closing ---- */
@@ -184,6 +184,7 @@ static void device_close(ingot_device *base) {
         device->executors = executor->next_all;
         cpu_executor_free(executor);
     }
+    ig_sanitizer_close(base);
     pthread_cond_destroy(&device->wake);
     pthread_mutex_destroy(&device->lock);
     free(device);
@@ -250,6 +251,9 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     ingot_status status = fill_info(desc, &device->base.info, error);
     if (status == INGOT_OK) {
         status = cpu_signals_install(error);
+    }
+    if (status == INGOT_OK) {
+        status = ig_sanitizer_open(&device->base, desc, error);
     }
     if (status != INGOT_OK) {
         free(device);

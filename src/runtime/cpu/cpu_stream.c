@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/sanitize/sanitizer.h"
 
 #define WAIT_SPIN_NS 50000u
 #define OFTEN        16
@@ -256,6 +257,26 @@ static ingot_status check_stacks(const struct ig_launch *launch, struct ig_error
                    (unsigned long long)CPU_MAX_STACKS);
 }
 
+/* Sanitized code gets its table. On failure the command is gone. */
+static ingot_status start_checks(struct cpu_command *command, const struct ig_launch *launch,
+                                 struct ig_error *error) {
+    const struct cpu_code *code = launch->kernel->loaded;
+    if (!code->places) {
+        return INGOT_OK;
+    }
+    ingot_status status =
+        ig_sanitized_open(launch, code->places, &cpu_sanitizer, command->u.dispatch.buffers,
+                          &command->u.dispatch.sanitized, error);
+    if (status != INGOT_OK) {
+        for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++) {
+            ingot_buffer_release(command->u.dispatch.retained[slot]);
+        }
+        free(command->heap);
+        free(command);
+    }
+    return status;
+}
+
 ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
                                  struct ig_error *error) {
     struct cpu_stream *stream = handle;
@@ -291,6 +312,9 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
         }
     }
     encode(command, launch, payload);
+    if (start_checks(command, launch, error) != INGOT_OK) {
+        return INGOT_OUT_OF_MEMORY;
+    }
     ig_retain(&launch->kernel->references);
     command->u.dispatch.kernel = launch->kernel;
     command->u.dispatch.code = launch->kernel->loaded;
@@ -465,6 +489,9 @@ ingot_status cpu_stream_wait(void *handle, struct ig_error *error) {
     uint64_t target = atomic_load(&stream->submitted);
     if (!reached(stream, target)) {
         wait_until(stream, target);
+    }
+    if (stream->device->base.sanitizer) {
+        ig_sanitizer_flush(stream->device->base.sanitizer);
     }
     if (!atomic_load(&stream->failed)) {
         return INGOT_OK;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/sanitize/sanitizer.h"
 
 #define GROUP_MEMORY_ALIGNMENT 128u
 #define ROW_BLOCK              128u /* threads of a row, when there are more rows to a group */
@@ -126,6 +127,12 @@ static bool fail_with(struct cpu_executor *executor, enum cpu_failure_kind kind,
     return false;
 }
 
+static void begin_checks(const struct ingot_cpu_group *group) {
+    if (group->sanitizer) {
+        ig_sanitized_begin_group(group);
+    }
+}
+
 /* Moves to the group at `position`; what depends on its extent only is kept when it can. */
 static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
                       enum ingot_cpu_ids *ids) {
@@ -141,6 +148,7 @@ static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
         group->group_size[axis] = size;
     }
     if (same) {
+        begin_checks(group);
         return true;
     }
     group->thread_count = group->group_size[0] * group->group_size[1] * group->group_size[2];
@@ -156,6 +164,7 @@ static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
     if (*ids == INGOT_CPU_IDS_GENERAL && !set_lane_positions(executor)) {
         return fail_with(executor, CPU_NO_MEMORY, "no memory for the positions of threads");
     }
+    begin_checks(group);
     return true;
 }
 
@@ -169,6 +178,7 @@ static void begin_command(struct cpu_executor *executor, struct cpu_command *com
     group->threadgroup_memory = executor->group_memory + executor->group_memory_size - bytes;
     group->threadgroup_offsets = command->u.dispatch.offsets;
     group->services = &cpu_services;
+    group->sanitizer = (const struct ingot_cpu_sanitizer *)command->u.dispatch.sanitized;
     group->runtime = executor;
     memcpy(group->groups_per_grid, command->u.dispatch.groups, 12);
     memcpy(group->full_group_size, command->u.dispatch.group, 12);

@@ -106,6 +106,22 @@ static void safe_name(const char *kernel, char *name, size_t size) {
     name[length] = '\0';
 }
 
+/* Code with checks calls the sanitizer, so a device without one cannot run it. */
+static ingot_status find_places(const ingot_device *device, struct cpu_code *code, const char *name,
+                                struct ig_error *error) {
+    if (!(code->kernel->flags & INGOT_CPU_KERNEL_SANITIZED)) {
+        return INGOT_OK;
+    }
+    code->places = dlsym(code->handle, INGOT_CPU_PLACES_SYMBOL);
+    if (!device->sanitizer || !code->places) {
+        return ig_fail(error, INGOT_BAD_ARCHIVE, "the code of kernel \"%s\" has checks, but %s",
+                       name,
+                       code->places ? "the device was opened without the sanitizer"
+                                    : "no table of their places");
+    }
+    return INGOT_OK;
+}
+
 static ingot_status check_kernel(const struct ingot_cpu_kernel *kernel, const char *name,
                                  struct ig_error *error) {
     if (!kernel) {
@@ -156,6 +172,9 @@ ingot_status cpu_code_load(ingot_device *device, const struct ig_variant *varian
     }
     result->kernel = dlsym(result->handle, INGOT_CPU_KERNEL_SYMBOL);
     ingot_status status = check_kernel(result->kernel, variant->kernel, error);
+    if (status == INGOT_OK) {
+        status = find_places(device, result, variant->kernel, error);
+    }
     if (status != INGOT_OK) {
         cpu_code_unload(device, result);
         return status;

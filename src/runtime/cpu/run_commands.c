@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/sanitize/sanitizer.h"
 
 #define LINGER_NS     2000u /* a leader waits this long for the next command */
 #define LONGEST_LIMIT 1e9   /* seconds; beyond is none */
@@ -23,6 +24,7 @@ static void release_resources(struct cpu_command *command) {
         for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++) {
             ingot_buffer_release(command->u.dispatch.retained[slot]);
         }
+        ig_sanitized_close(command->u.dispatch.sanitized);
         ingot_kernel_release(command->u.dispatch.kernel);
         break;
     case CPU_COPY:

@@ -86,6 +86,10 @@
     X(too_deep, igl_too_deep, NULL)                                                                \
     X(trap, igl_trap, NULL)                                                                        \
     X(never, igl_never, NULL)                                                                      \
+    X(san_expect, igl_san_expect, NULL)                                                            \
+    X(san_tell, igl_san_tell, NULL)                                                                \
+    X(san_ask, igl_san_ask, NULL)                                                                  \
+    X(san_bound, igl_san_bound, NULL)                                                              \
     X(in_bounds, igv_emit_in_bounds, igv_shape_in_bounds)
 
 static const struct igv_lowering lowerings[IGI_BUILTIN_COUNT] = {

@@ -1,0 +1,155 @@
+/*
+ * The sanitizer's built-ins: one call of the device for all lanes that a check is about, with their
+ * mask and an array of their values. A check that holds in all lanes costs a comparison and a
+ * branch.
+ */
+#include <stddef.h>
+
+#include "compiler/cpu/lower/lower.h"
+
+static LLVMValueRef sanitizer_field(struct igv_emit *emit, size_t offset) {
+    LLVMValueRef table =
+        igv_group_field(emit, offsetof(struct ingot_cpu_group, sanitizer), emit->ptr);
+    LLVMValueRef index = igv_u64(emit, offset);
+    LLVMValueRef address = LLVMBuildGEP2(emit->builder, emit->i8, table, &index, 1, "");
+    LLVMValueRef field = LLVMBuildLoad2(emit->builder, emit->ptr, address, "");
+    igl_mark_invariant(emit, field);
+    return field;
+}
+
+/* The values of all lanes as an array on the stack. */
+static LLVMValueRef spill_all(struct igv_emit *emit, LLVMValueRef value) {
+    LLVMValueRef array = igl_lane_array(emit, emit->i64);
+    for (unsigned c = 0; c < emit->chunks; c++) {
+        LLVMValueRef index = igv_u32(emit, c * emit->lanes);
+        LLVMValueRef to = LLVMBuildGEP2(emit->builder, emit->i64, array, &index, 1, "");
+        LLVMSetAlignment(LLVMBuildStore(emit->builder, igv_vector(emit, value, c), to), 8);
+    }
+    return array;
+}
+
+struct device_call {
+    size_t entry; /* in struct ingot_cpu_sanitizer */
+    LLVMTypeRef result;
+    LLVMValueRef mask, place;
+    LLVMValueRef values[2];
+    unsigned count;
+};
+
+static LLVMValueRef call_device(struct igv_emit *emit, const struct device_call *call) {
+    LLVMTypeRef types[6] = {emit->ptr, emit->i32, emit->i32, emit->i32, emit->ptr, emit->ptr};
+    LLVMValueRef args[6] = {emit->group, emit->simdgroup, call->mask,
+                            igv_scalar(emit, call->place)};
+    for (unsigned i = 0; i < call->count; i++) {
+        args[4 + i] = spill_all(emit, call->values[i]);
+    }
+    LLVMTypeRef type = LLVMFunctionType(call->result, types, 4 + call->count, false);
+    return LLVMBuildCall2(emit->builder, type, sanitizer_field(emit, call->entry), args,
+                          4 + call->count, "");
+}
+
+/* The lanes of `mask` for which a varying i1 is false, as bits. */
+static LLVMValueRef failing_lanes(struct igv_emit *emit, LLVMValueRef ok) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef all = igv_mask_bits(emit);
+    if (igv_shape_of(emit, ok) == IGV_UNIFORM) {
+        return LLVMBuildSelect(b, igv_scalar(emit, ok), igv_u32(emit, 0), all, "");
+    }
+    LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, emit->lanes);
+    LLVMValueRef good = igv_u32(emit, 0);
+    for (unsigned c = 0; c < emit->chunks; c++) {
+        LLVMValueRef bits = LLVMBuildBitCast(b, igv_vector(emit, ok, c), narrow, "");
+        bits = LLVMBuildZExt(b, bits, emit->i32, "");
+        bits = LLVMBuildShl(b, bits, igv_u32(emit, c * emit->lanes), "");
+        good = LLVMBuildOr(b, good, bits, "");
+    }
+    return LLVMBuildAnd(b, all, LLVMBuildNot(b, good, ""), "");
+}
+
+static LLVMBasicBlockRef new_block(struct igv_emit *emit) {
+    return LLVMAppendBasicBlockInContext(emit->context, emit->function, "");
+}
+
+static void branch_where_any(struct igv_emit *emit, LLVMValueRef bits, LLVMBasicBlockRef some,
+                             LLVMBasicBlockRef none) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, bits, igv_u32(emit, 0), "");
+    LLVMBuildCondBr(b, any, some, none);
+    LLVMPositionBuilderAtEnd(b, some);
+}
+
+void igl_san_expect(struct igv_emit *emit, LLVMValueRef call) {
+    uint64_t ok = 0;
+    if (igl_constant(igl_operand(call, 0), &ok) && ok) {
+        return;
+    }
+    LLVMBasicBlockRef report = new_block(emit), after = new_block(emit);
+    LLVMValueRef bits = failing_lanes(emit, igl_operand(call, 0));
+    branch_where_any(emit, bits, report, after);
+    call_device(emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, report),
+                                            .result = LLVMVoidTypeInContext(emit->context),
+                                            .mask = bits,
+                                            .place = igl_operand(call, 1),
+                                            .values = {igl_operand(call, 2)},
+                                            .count = 1});
+    LLVMBuildBr(emit->builder, after);
+    LLVMPositionBuilderAtEnd(emit->builder, after);
+}
+
+void igl_san_tell(struct igv_emit *emit, LLVMValueRef call) {
+    LLVMBasicBlockRef tell = new_block(emit), after = new_block(emit);
+    LLVMValueRef bits = igv_mask_bits(emit);
+    branch_where_any(emit, bits, tell, after);
+    call_device(emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, tell),
+                                            .result = LLVMVoidTypeInContext(emit->context),
+                                            .mask = bits,
+                                            .place = igl_operand(call, 0),
+                                            .values = {igl_operand(call, 1), igl_operand(call, 2)},
+                                            .count = 2});
+    LLVMBuildBr(emit->builder, after);
+    LLVMPositionBuilderAtEnd(emit->builder, after);
+}
+
+void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), ask = new_block(emit), after = new_block(emit);
+    LLVMValueRef bits = igv_mask_bits(emit);
+    branch_where_any(emit, bits, ask, after);
+    LLVMValueRef said = call_device(
+        emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, ask),
+                                    .result = emit->i32,
+                                    .mask = bits,
+                                    .place = igl_operand(call, 0),
+                                    .values = {igl_operand(call, 1), igl_operand(call, 2)},
+                                    .count = 2});
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+    LLVMValueRef answer = LLVMBuildPhi(b, emit->i32, "");
+    LLVMValueRef values[] = {said, igv_u32(emit, 0)};
+    LLVMBasicBlockRef blocks[] = {ask, from};
+    LLVMAddIncoming(answer, values, blocks, 2);
+    LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, emit->lanes);
+    struct igl_chunks result = {{NULL}};
+    for (unsigned c = 0; c < emit->chunks; c++) {
+        LLVMValueRef part = LLVMBuildLShr(b, answer, igv_u32(emit, c * emit->lanes), "");
+        part = LLVMBuildTrunc(b, part, narrow, "");
+        result.chunk[c] = LLVMBuildBitCast(b, part, igv_vector_type(emit, emit->i1), "");
+    }
+    igl_define_chunks(emit, call, &result);
+}
+
+void igl_san_bound(struct igv_emit *emit, LLVMValueRef call) {
+    uint64_t ordinal = 0, is_threadgroup = 0;
+    igl_constant(igl_operand(call, 0), &ordinal);
+    igl_constant(igl_operand(call, 1), &is_threadgroup);
+    const uint32_t *slots =
+        is_threadgroup ? emit->request->threadgroup_slots : emit->request->buffer_slots;
+    LLVMValueRef table = sanitizer_field(
+        emit, is_threadgroup ? offsetof(struct ingot_cpu_sanitizer, threadgroup_bytes)
+                             : offsetof(struct ingot_cpu_sanitizer, buffer_bytes));
+    LLVMValueRef index = igv_u64(emit, slots ? slots[ordinal] : 0);
+    LLVMValueRef address = LLVMBuildGEP2(emit->builder, emit->i64, table, &index, 1, "");
+    LLVMValueRef bytes = LLVMBuildLoad2(emit->builder, emit->i64, address, "");
+    igl_mark_invariant(emit, bytes);
+    igl_define_uniform(emit, call, bytes);
+}

@@ -1,0 +1,131 @@
+/*
+ * bounds: accesses outside of what they point into.
+ *
+ * Requires a kernel with everything inlined and pointers in registers, before arrays are taken
+ * apart and before anything is concluded from what C++ leaves undefined. Provides: every access
+ * that is not known to be inside runs only where it is, reads zero elsewhere, and is reported
+ * there.
+ *
+ * An address whose root is known is compared with the root's size: that of a variable, or that of
+ * an argument as it is bound. Others are looked up by the device in its table of what is live. Does
+ * not: private pointers that may point into one of several variables.
+ */
+#include "compiler/ir/walk.h"
+#include "compiler/sanitize/sanitize.h"
+
+enum { TILE_BYTES = 8 * 8 * 4 };
+
+/* Known to be inside without asking? */
+static bool is_inside(const struct igs_access *access, const struct igs_root *root) {
+    return root->kind != IGS_ROOT_UNKNOWN && root->is_constant && access->bytes &&
+           root->constant >= 0 && access->bytes <= root->bytes &&
+           (uint64_t)root->constant <= root->bytes - access->bytes;
+}
+
+/* offset + size <= bytes, without a sum that wraps. */
+static LLVMValueRef fits(struct igc_kernel *kernel, const struct igs_access *access,
+                         LLVMValueRef offset, LLVMValueRef bytes) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef small = LLVMBuildICmp(b, LLVMIntULE, access->size, bytes, "");
+    LLVMValueRef last = LLVMBuildSub(b, bytes, access->size, "");
+    LLVMValueRef in = LLVMBuildICmp(b, LLVMIntULE, offset, last, "");
+    return LLVMBuildAnd(b, small, in, "");
+}
+
+/* One access: true where it is fine, which is reported elsewhere; NULL: always. */
+static LLVMValueRef check(struct igc_kernel *kernel, struct igs_access *access) {
+    LLVMBuilderRef b = kernel->builder;
+    struct igs_root root = igs_find_root(kernel, access->pointer);
+    bool is_known = root.kind != IGS_ROOT_UNKNOWN;
+    if (is_known) {
+        igs_find_offset(kernel, &root, access->pointer);
+    }
+    if (is_inside(access, &root) || (!is_known && !root.space)) {
+        return NULL;
+    }
+    uint32_t number;
+    struct igs_place *place =
+        igs_place_of(kernel, IG_SANITIZE_bounds, access->instruction, &number);
+    if (!place) {
+        return NULL;
+    }
+    igs_describe_access(kernel, place, access, &root);
+    if (!is_known) {
+        LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
+        return igs_ask(kernel, number, address, access->size);
+    }
+    LLVMValueRef bytes = root.kind == IGS_ROOT_ARGUMENT ? igs_bound(kernel, &root)
+                                                        : igc_integer(kernel->i64, root.bytes);
+    LLVMValueRef ok = fits(kernel, access, root.offset, bytes);
+    igs_expect(kernel, ok, number, root.offset);
+    return ok;
+}
+
+/* Memory of the module that nobody looks at: zeros to load from, or a place to store to. */
+static LLVMValueRef scratch(struct igc_kernel *kernel, bool is_stored, unsigned space) {
+    const char *name = is_stored ? "ingot.sanitize.sink" : "ingot.sanitize.zeros";
+    LLVMValueRef global = LLVMGetNamedGlobal(kernel->module, name);
+    if (!global) {
+        LLVMTypeRef type = LLVMArrayType2(kernel->i8, TILE_BYTES);
+        global = LLVMAddGlobal(kernel->module, type, name);
+        LLVMSetInitializer(global, LLVMConstNull(type));
+        LLVMSetLinkage(global, LLVMInternalLinkage);
+        LLVMSetGlobalConstant(global, !is_stored);
+        LLVMSetAlignment(global, 64);
+    }
+    return LLVMConstAddrSpaceCast(global, LLVMPointerTypeInContext(kernel->context, space));
+}
+
+/* A tile belongs to all lanes, so it is not left out: it is loaded from elsewhere. */
+static void redirect_tile(struct igc_kernel *kernel, const struct igs_access *access,
+                          LLVMValueRef ok) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef call = access->instruction, stride = LLVMGetOperand(call, 1);
+    unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(access->pointer));
+    LLVMValueRef other = scratch(kernel, access->access == INGOT_CPU_STORE, space);
+    LLVMValueRef eight = igc_integer(kernel->i64, 8);
+    LLVMSetOperand(call, 0, LLVMBuildSelect(b, ok, access->pointer, other, ""));
+    LLVMSetOperand(call, 1, LLVMBuildSelect(b, ok, stride, eight, ""));
+}
+
+/* What a copy does not read is zero. */
+static void clear_copy(struct igc_kernel *kernel, LLVMValueRef copy) {
+    LLVMValueRef to = LLVMGetOperand(copy, 0);
+    struct igs_root root = igs_find_root(kernel, to);
+    if (root.kind == IGS_ROOT_PRIVATE) {
+        LLVMBuildMemSet(kernel->builder, to, LLVMConstNull(kernel->i8), LLVMGetOperand(copy, 2), 1);
+    }
+}
+
+static void check_instruction(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    struct igs_access accesses[IGS_MOST_ACCESSES];
+    LLVMValueRef ok = NULL;
+    LLVMPositionBuilderBefore(kernel->builder, instruction);
+    unsigned count = igs_accesses_of(kernel, instruction, accesses);
+    for (unsigned i = 0; i < count; i++) {
+        LLVMValueRef one = check(kernel, &accesses[i]);
+        ok = !ok ? one : !one ? ok : LLVMBuildAnd(kernel->builder, ok, one, "");
+    }
+    if (!ok) {
+        return;
+    }
+    if (accesses[0].is_tile) {
+        redirect_tile(kernel, &accesses[0], ok);
+        return;
+    }
+    if (count == 2) {
+        clear_copy(kernel, instruction);
+    }
+    igs_only_where(kernel, ok, instruction);
+}
+
+enum igc_result igs_check_bounds(struct igc_kernel *kernel) {
+    struct igc_list accesses = igc_collect(kernel, igs_is_access);
+    if (accesses.failed) {
+        return igc_result_of(igc_out_of_memory(kernel));
+    }
+    for (size_t i = 0; i < accesses.count; i++) {
+        check_instruction(kernel, accesses.items[i]);
+    }
+    return kernel->error->status ? IGC_FAILED : IGC_CHANGED;
+}

@@ -1,0 +1,109 @@
+/*
+ * Calls of the sanitizer's built-ins, and instructions that run only where a check holds.
+ *
+ * What LLVM is told of the built-ins stands here, since clang does not declare them: they touch no
+ * memory that code can see, so that loads and stores around them are optimised as before.
+ */
+#include <llvm-c/DebugInfo.h>
+
+#include "compiler/ir/builtins.h"
+#include "compiler/ir/edit.h"
+#include "compiler/ir/walk.h"
+#include "compiler/sanitize/sanitize.h"
+
+static LLVMValueRef call(struct igc_kernel *kernel, enum igi_builtin builtin, LLVMValueRef *args,
+                         unsigned count) {
+    LLVMValueRef function = igi_find(kernel->module, builtin);
+    if (!function) {
+        uint64_t memory = 0;
+        function = igi_declare(kernel->module, builtin);
+        igi_memory_attribute(igi_facts(builtin)->memory, &memory);
+        igi_add_attribute(function, "memory", memory);
+        igi_add_attribute(function, "nounwind", 0);
+        igi_add_attribute(function, "willreturn", 0);
+        igi_add_attribute(function, "nocallback", 0);
+    }
+    return LLVMBuildCall2(kernel->builder, LLVMGlobalGetValueType(function), function, args, count,
+                          "");
+}
+
+static LLVMValueRef number(struct igc_kernel *kernel, uint32_t value) {
+    return igc_integer(kernel->i32, value);
+}
+
+void igs_expect(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value) {
+    LLVMValueRef args[] = {ok, number(kernel, place), value};
+    call(kernel, IGI_san_expect, args, 3);
+}
+
+void igs_tell(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first, LLVMValueRef second) {
+    LLVMValueRef args[] = {number(kernel, place), first, second};
+    call(kernel, IGI_san_tell, args, 3);
+}
+
+LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first,
+                     LLVMValueRef second) {
+    LLVMValueRef args[] = {number(kernel, place), first, second};
+    return call(kernel, IGI_san_ask, args, 3);
+}
+
+LLVMValueRef igs_bound(struct igc_kernel *kernel, const struct igs_root *root) {
+    LLVMValueRef args[] = {number(kernel, root->ordinal),
+                           igc_integer(kernel->i1, root->space == INGOT_SPACE_THREADGROUP)};
+    return call(kernel, IGI_san_bound, args, 2);
+}
+
+/* A compare-and-exchange makes a struct, which no phi may have: the parts are taken behind it. */
+static void take_parts(struct igc_kernel *kernel, LLVMValueRef exchange, LLVMValueRef parts[2]) {
+    LLVMPositionBuilderBefore(kernel->builder, LLVMGetNextInstruction(exchange));
+    for (unsigned i = 0; i < 2; i++) {
+        parts[i] = LLVMBuildExtractValue(kernel->builder, exchange, i, "");
+    }
+    igi_each_use_safe(use, exchange) {
+        LLVMValueRef user = LLVMGetUser(use);
+        if (LLVMIsAExtractValueInst(user) && user != parts[0] && user != parts[1]) {
+            igi_replace(user, parts[*LLVMGetIndices(user)]);
+        }
+    }
+}
+
+static void join(struct igc_kernel *kernel, LLVMValueRef value, LLVMBasicBlockRef body,
+                 LLVMBasicBlockRef before, LLVMBasicBlockRef rest) {
+    LLVMTypeRef type = LLVMTypeOf(value);
+    if (LLVMGetTypeKind(type) == LLVMVoidTypeKind || !LLVMGetFirstUse(value)) {
+        return;
+    }
+    LLVMPositionBuilderBefore(kernel->builder, LLVMGetFirstInstruction(rest));
+    LLVMValueRef result = LLVMBuildPhi(kernel->builder, type, "");
+    LLVMReplaceAllUsesWith(value, result);
+    LLVMValueRef values[] = {value, LLVMConstNull(type)};
+    LLVMBasicBlockRef blocks[] = {body, before};
+    LLVMAddIncoming(result, values, blocks, 2);
+}
+
+/* [before; ok?] → [instruction] → [after], or straight to the last. */
+void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef instruction) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef parts[2] = {NULL, NULL}, last = instruction;
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(instruction);
+    if (LLVMIsAAtomicCmpXchgInst(instruction)) {
+        take_parts(kernel, instruction, parts);
+        last = parts[1];
+    }
+    LLVMValueRef after = LLVMGetNextInstruction(last);
+    LLVMSetCurrentDebugLocation2(b, NULL); /* what moves keeps its own */
+    LLVMBasicBlockRef before = igi_split_before(b, instruction);
+    LLVMBasicBlockRef body = igi_split_before(b, after);
+    LLVMBasicBlockRef rest = LLVMGetInstructionParent(after);
+    LLVMSetCurrentDebugLocation2(b, place);
+    LLVMBuildBr(b, rest);
+    LLVMPositionBuilderAtEnd(b, before);
+    LLVMBuildCondBr(b, ok, body, rest);
+    if (parts[0]) {
+        join(kernel, parts[0], body, before, rest);
+        join(kernel, parts[1], body, before, rest);
+    } else {
+        join(kernel, instruction, body, before, rest);
+    }
+    LLVMPositionBuilderBefore(b, after);
+}

@@ -1,0 +1,77 @@
+/*
+ * The order of the sanitizer's passes: a table that the CPU back end runs first, on clang's module.
+ *
+ * Kinds that ask what the source says (arithmetic) come before anything is simplified; the others
+ * see pointers in registers and arrays that are still whole. What takes an access away from where
+ * it was (bounds) comes last, so that the others see every access.
+ */
+#include <string.h>
+
+#include "compiler/sanitize/sanitize.h"
+
+static bool is_sanitized(const struct igc_kernel *kernel) {
+    return kernel->sanitize != 0;
+}
+
+static bool wants_bounds(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_bounds);
+}
+
+static bool wants_alignment(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_alignment);
+}
+
+static bool wants_arithmetic(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_arithmetic);
+}
+
+static enum igc_result mark_inlining(struct igc_kernel *kernel) {
+    igc_mark_for_inlining(kernel->module, kernel->function);
+    return IGC_CHANGED;
+}
+
+static enum igc_result pin_loop_exits(struct igc_kernel *kernel) {
+    return igc_result_of(igc_pin_loop_exits(kernel->module, kernel->error));
+}
+
+static bool is_clangs(const struct igc_kernel *kernel) {
+    return !LLVMGetNamedMetadata(kernel->module, IGC_AIR_MARK, strlen(IGC_AIR_MARK));
+}
+
+static const struct igc_pass kinds[] = {
+    {.name = "sanitize-places",
+     .about = "names of functions, for the calls that a report names",
+     .run = igs_start_places},
+    {.name = "sanitize-pin",
+     .about = "code before a break that depends on the active lanes stays in its loop",
+     .run = pin_loop_exits,
+     .when = is_clangs},
+    {.name = "sanitize-mark", .about = "every function is to be inlined", .run = mark_inlining},
+    {.name = "sanitize-inline",
+     .about = "everything inlined, nothing simplified",
+     .llvm = "always-inline,globaldce"},
+    {.name = "check-arithmetic",
+     .about = "operands that shifts, divisions and conversions must not have",
+     .run = igs_check_arithmetic,
+     .when = wants_arithmetic},
+    {.name = "sanitize-registers",
+     .about = "pointers in registers, arrays still whole",
+     .llvm = "function(mem2reg,infer-address-spaces,instsimplify)"},
+    {.name = "check-alignment",
+     .about = "accesses at addresses that their type does not allow",
+     .run = igs_check_alignment,
+     .when = wants_alignment},
+    {.name = "check-bounds",
+     .about = "accesses run only where they are in bounds",
+     .run = igs_check_bounds,
+     .when = wants_bounds},
+    {0},
+};
+
+const struct igc_pass igs_passes[] = {
+    {.name = "sanitize",
+     .about = "the sanitizer's checks, kind by kind",
+     .inner = kinds,
+     .when = is_sanitized},
+    {0},
+};

@@ -1,0 +1,107 @@
+/*
+ * The sanitizer's passes: checks in a kernel's code, kind by kind (docs/design/sanitizer.md).
+ *
+ * They run before everything else that the CPU back end does, on clang's own module, and only where
+ * checks are asked for (igc_kernel.sanitize): a kernel without is not touched. A kind is a file
+ * with a pass and a row of the table in passes.c. Its checks are calls of the four built-ins
+ *     __ingot_san_expect(ok, place, value)      reports the place where ok is false
+ *     __ingot_san_tell(place, first, second)    the device's function of the kind is called
+ *     __ingot_san_ask(place, first, second)     so it is, and answers true or false
+ *     __ingot_san_bound(ordinal, threadgroup)   the bytes of an argument as it is bound
+ * which the CPU's lowerings turn into calls of the device for whole SIMD-groups, with masks. What a
+ * check is about is a place (igs_place_of), by its number.
+ */
+#ifndef INGOT_COMPILER_SANITIZE_H
+#define INGOT_COMPILER_SANITIZE_H
+
+#include "base/cpu_abi.h"
+#include "base/sanitize.h"
+#include "compiler/middle/middle.h"
+#include "compiler/passes/passes.h"
+
+/* ---- passes.c: the order ---- */
+extern const struct igc_pass igs_passes[];
+static inline bool igs_wants(const struct igc_kernel *kernel, enum ig_sanitize_kind kind) {
+    return (kernel->sanitize & ig_sanitize_bit(kind)) != 0;
+}
+
+/* ---- the kinds, a file each ---- */
+igc_pass_fn igs_check_bounds, igs_check_alignment, igs_check_arithmetic;
+
+/* ---- roots.c: where an address comes from ---- */
+enum igs_root_kind {
+    IGS_ROOT_UNKNOWN,  /* loaded from memory, made of a number, or of several roots */
+    IGS_ROOT_ARGUMENT, /* a buffer or threadgroup argument */
+    IGS_ROOT_PRIVATE,  /* a variable of the thread (alloca) */
+    IGS_ROOT_VARIABLE, /* a threadgroup variable, or a constant of the program */
+};
+struct igs_root {
+    enum igs_root_kind kind;
+    LLVMValueRef base;   /* the call, alloca or global */
+    uint32_t ordinal;    /* of an argument */
+    uint32_t space;      /* ingot_address_space; 0: private */
+    uint64_t bytes;      /* of a variable; of an argument by reference, those of its type; else 0 */
+    LLVMValueRef offset; /* i64, from the base, in bytes; NULL unless igs_find_offset was called */
+    bool is_constant;    /* the offset is, */
+    int64_t constant;    /* and this is it */
+};
+struct igs_root igs_find_root(struct igc_kernel *kernel, LLVMValueRef pointer);
+/* Sets the offset; makes code where the builder stands, which must be behind the pointer. */
+void igs_find_offset(struct igc_kernel *kernel, struct igs_root *root, LLVMValueRef pointer);
+
+/* ---- accesses.c: what reads and writes memory ---- */
+struct igs_access {
+    LLVMValueRef instruction, pointer;
+    enum ingot_cpu_access access;
+    LLVMValueRef size;  /* i64: bytes from the pointer on, usually constant */
+    uint64_t bytes;     /* the same where it is constant, else 0 */
+    uint32_t alignment; /* that the access asks for, in bytes */
+    bool is_tile;       /* simdgroup_load or _store: the whole SIMD-group's, size is a span */
+    bool is_copy;       /* memcpy, memmove or memset */
+};
+enum { IGS_MOST_ACCESSES = 2 };
+/* The accesses of an instruction, at most two (a copy's: first what it reads); how many. Makes code
+ * for sizes that are not constant, where the builder stands. */
+unsigned igs_accesses_of(struct igc_kernel *kernel, LLVMValueRef instruction,
+                         struct igs_access accesses[IGS_MOST_ACCESSES]);
+/* Is it one that igs_accesses_of knows? For igc_collect. */
+bool igs_is_access(struct igc_kernel *kernel, LLVMValueRef instruction);
+
+/* ---- places.c ---- */
+struct igs_place {
+    struct ingot_cpu_place place;
+    uint32_t ordinal; /* of the argument, whose slot becomes known later; or INGOT_CPU_NO_SLOT */
+};
+struct igs_places {
+    struct igs_place *items;
+    uint32_t count, capacity;
+    struct igs_function { /* names by what debug locations know functions by */
+        LLVMMetadataRef described;
+        const char *name;
+    } *functions;
+    size_t function_count;
+};
+igc_pass_fn igs_start_places; /* before anything is inlined: needs the functions' names */
+/* A new place of that kind, at the instruction: file, line, column, source line and inlined calls
+ * filled in. The pointer is good until the next call. NULL when memory is out. */
+struct igs_place *igs_place_of(struct igc_kernel *kernel, enum ig_sanitize_kind kind,
+                               LLVMValueRef instruction, uint32_t *number);
+/* Is its innermost location in one of the user's files, not in the prelude's? */
+bool igs_is_users(struct igc_kernel *kernel, LLVMValueRef instruction);
+/* What is known of an access and its root, into the place. */
+void igs_describe_access(struct igc_kernel *kernel, struct igs_place *place,
+                         const struct igs_access *access, const struct igs_root *root);
+/* For the CPU back end, at its end: the table that the shared object exports. */
+igc_pass_fn igs_emit_places;
+
+/* ---- calls.c: the built-ins ---- */
+void igs_expect(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value);
+void igs_tell(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first, LLVMValueRef second);
+LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first,
+                     LLVMValueRef second);
+/* i64: the bytes of the argument. */
+LLVMValueRef igs_bound(struct igc_kernel *kernel, const struct igs_root *root);
+/* Runs the instruction only where ok: its value is zero elsewhere. The builder stands behind it. */
+void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef instruction);
+
+#endif

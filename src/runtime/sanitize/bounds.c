@@ -1,0 +1,80 @@
+/*
+ * bounds: what is said of an access outside of what is bound, and the lookup of addresses whose
+ * root the compiler did not know.
+ *
+ * A report's value is the offset from the start of the root. An ask has the address and the size.
+ */
+#include "runtime/sanitize/kinds.h"
+
+typedef unsigned long long ull;
+
+static bool is_threadgroup_memory(const struct ig_check *check, uint64_t address, uint64_t size) {
+    uint64_t start = (uintptr_t)check->group->threadgroup_memory;
+    uint64_t length = check->dispatch->threadgroup_memory;
+    return address >= start && size <= length && address - start <= length - size;
+}
+
+static bool is_bound(const struct ig_sanitized *dispatch, uint64_t address, uint64_t size) {
+    for (uint32_t slot = 0; slot < dispatch->buffer_slots; slot++) {
+        uint64_t start = (uintptr_t)dispatch->buffers[slot];
+        uint64_t length = dispatch->buffer_bytes[slot];
+        if (start && address >= start && size <= length && address - start <= length - size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum ig_liveness look_up(const struct ig_check *check, uint64_t address, uint64_t size) {
+    if (check->place->space == INGOT_SPACE_THREADGROUP) {
+        return is_threadgroup_memory(check, address, size) ? IG_LIVE : IG_NOT_LIVE;
+    }
+    return is_bound(check->dispatch, address, size)
+               ? IG_LIVE
+               : ig_sanitizer_look_up(check->dispatch->sanitizer, address, size);
+}
+
+uint32_t ig_bounds_ask(const struct ig_check *check) {
+    uint32_t live = 0;
+    for (uint32_t rest = check->mask; rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        if (look_up(check, check->first[lane], check->second[lane]) == IG_LIVE) {
+            live |= 1u << lane;
+        }
+    }
+    if (live != check->mask) {
+        ig_sanitize_found(check, check->mask & ~live, NULL);
+    }
+    return live;
+}
+
+void ig_bounds_describe(const struct ig_check *check, struct ig_lane_finding *finding,
+                        struct ig_text *message) {
+    const struct ingot_cpu_place *place = check->place;
+    const struct ig_argument *argument = ig_place_argument(check->dispatch, place);
+    uint64_t value = check->first[finding->lane];
+    ig_text_printf(message, "%s of ", ig_access_name(place->access));
+    if (place->bytes) {
+        ig_text_printf(message, "%u byte%s", place->bytes, place->bytes == 1 ? "" : "s");
+    } else {
+        ig_text_puts(message, "several bytes");
+    }
+    if (check->second) { /* a lookup */
+        bool released = look_up(check, value, check->second[finding->lane]) == IG_RELEASED;
+        ig_text_printf(message, " at address 0x%llx, which is in no buffer%s%s", (ull)value,
+                       place->space == INGOT_SPACE_THREADGROUP ? " of threadgroup memory" : "",
+                       released ? ": one that was there was released" : "");
+        return;
+    }
+    finding->has_offset = true;
+    finding->offset = (int64_t)value;
+    uint64_t bytes = place->variable_bytes;
+    if (argument) {
+        bytes = argument->kind == INGOT_ARGUMENT_BUFFER
+                    ? check->dispatch->buffer_bytes[argument->slot]
+                    : check->dispatch->threadgroup_bytes[argument->slot];
+    }
+    ig_text_printf(message, " at offset %lld, outside of ", (long long)value);
+    ig_say_object(check, message);
+    ig_text_printf(message, ", which has %llu byte%s", (ull)bytes, bytes == 1 ? "" : "s");
+}

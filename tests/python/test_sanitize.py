@@ -1,0 +1,73 @@
+"""The sanitizer from Python: ingot.sanitize(), and pytest --ingot-sanitize in a process of its own."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+KERNEL = '''
+import torch, ingot
+library = ingot.compile_shader("""
+#include <metal_stdlib>
+using namespace metal;
+kernel void ones(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    x[i] = 1;
+}
+""")
+'''
+
+
+def run(arguments, folder, **environment):
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env={**os.environ, **environment},
+                          capture_output=True, text=True, timeout=300)
+
+
+def test_pytest_option(tmp_path):
+    """A finding fails its test with the report, and the others go on; a view counts as it is bound."""
+    tests = '''
+    def test_past_the_end():
+        library.ones(torch.zeros(3), threads=5)
+
+    def test_many_past_the_end():
+        library.ones(torch.zeros(3), threads=50000)
+
+    def test_view():
+        library.ones(torch.zeros(8)[2:4], threads=3)
+
+    def test_fine():
+        x = torch.zeros(5)
+        library.ones(x, threads=5)
+        assert x.sum() == 5
+    '''
+    (tmp_path / "test_kernels.py").write_text("import ingot\n" + KERNEL + textwrap.dedent(tests))
+    done = run(["-m", "pytest", "-p", "ingot.pytest_plugin", "--ingot-sanitize=bounds", "-q", "-p", "no:cacheprovider",
+                "test_kernels.py"], tmp_path)
+    assert "3 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "store of 4 bytes at offset 12, outside of buffer(0) \"x\", which has 12 bytes" in done.stdout
+    assert "offset 8, outside of buffer(0) \"x\", which has 8 bytes" in done.stdout
+    assert done.returncode == 1
+
+
+def test_findings(tmp_path):
+    script = '''
+    import ingot
+    checks = ingot.sanitize("bounds,arithmetic")
+    ''' + textwrap.indent(KERNEL, "    ") + '''
+    with checks as findings:
+        library.ones(torch.zeros(4), threads=4)
+    assert len(findings) == 0, list(findings)
+    with checks as findings:
+        library.ones(torch.zeros(4), threads=6)
+    (finding,) = findings
+    assert finding["kind"] == "bounds" and finding["kernel"] == "ones" and finding["line"] == 5, finding
+    assert finding["argument"] == "x" and finding["index"] == 0 and finding["bytes"] == 16, finding
+    assert finding["offset"] == 16 and finding["count"] == 2 and finding["thread"] == (4, 0, 0), finding
+    try:
+        ingot.sanitize("race")
+    except RuntimeError as error:
+        print("refused:", error)
+    '''
+    done = run(["-c", textwrap.dedent(script)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("refused: kernels have run already"), done.stdout
