@@ -386,7 +386,7 @@ def gemvs(names):
             continue
         turned, type_name = match[1], match[2]
         bm, bn, sm, sn, tm, tn = (int(x) for x in match.groups()[2:])
-        rows, columns = 150, 333
+        rows, columns = 512 if turned else 150, 333  # threads without a column leave before a barrier
         a, x = sample(type_name, (columns, rows) if turned else (rows, columns), -1, 1)
         v, y = sample(type_name, columns, -1, 1)
         block = bn * sn * tn if turned else bm * sm * tm
