@@ -5,8 +5,8 @@
  * - A division by zero, and the smallest integer divided by -1, have an unspecified value. LLVM
  *   takes a division as proof that the divisor is not 0, and drops the program's own test for that
  *   behind it. So a divisor of 0 counts as another while LLVM's passes run (igc_guard_arithmetic);
- *   igc_release_divisors takes the guard away in front of what makes code, where a division by
- *   zero harms nothing.
+ *   igc_release_divisors takes the guard away in front of the vectoriser, whose own divisions
+ *   harm nothing. For NVIDIA GPUs it stays: LLVM simplifies once more while it makes PTX.
  * - A float that an integer cannot hold converts to an unspecified value: an arbitrary one, but
  *   the same for all its uses.
  * - What clang folded to a value that LLVM calls poison (1 / 0) is 0.
