@@ -9,6 +9,7 @@
 #endif
 #include <CoreFoundation/CoreFoundation.h>
 #include <dispatch/dispatch.h>
+#include <mach/mach.h>
 #include <math.h>
 #include <unistd.h>
 

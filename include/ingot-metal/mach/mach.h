@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 typedef int kern_return_t;
-typedef unsigned mach_port_t, task_t, vm_map_t;
+typedef unsigned mach_port_t, task_t, vm_map_t, task_id_token_t;
 typedef uintptr_t vm_address_t, vm_offset_t;
 typedef uintptr_t vm_size_t;
 typedef uint64_t mach_vm_address_t, mach_vm_size_t;

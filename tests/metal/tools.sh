@@ -1,0 +1,54 @@
+#!/bin/sh
+# ingot-xcrun and ingot-cc as build scripts for Macs call them. usage: tools.sh BIN
+set -eu
+bin=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+passed=0
+has() { # has FILE TEXT
+    grep -q -- "$2" "$1" || { echo "\"$2\" is not in $1:" && cat "$1" && exit 1; }
+    passed=$((passed + 1))
+}
+
+mkdir include
+echo '#define BY 2' >include/by.h
+cat >a.metal <<'END'
+#include <metal_stdlib>
+#include "by.h"
+using namespace metal;
+kernel void first(device float *x, uint i [[thread_position_in_grid]]) { x[i] *= BY * EXTRA; }
+END
+echo 'kernel void second(device int *x) { x[0] = __METAL_VERSION__; }' >b.metal
+"$bin/ingot-xcrun" -sdk macosx metal -O3 -std=metal3.1 -mmacosx-version-min=14.0 -DEXTRA=3 -I include -c a.metal -o a.air
+"$bin/ingot-xcrun" -sdk macosx metal -c b.metal -o b.air
+"$bin/ingot-xcrun" -sdk macosx metallib a.air b.air -o all.metallib
+"$bin/ingot" inspect all.metallib >inspected
+has inspected 'kernel first'
+has inspected 'kernel second'
+"$bin/ingot-xcrun" metal -c - -o - <b.metal | "$bin/ingot-xcrun" metallib - -o piped.metallib
+"$bin/ingot" inspect piped.metallib >inspected
+has inspected 'kernel second'
+"$bin/ingot-xcrun" metal -E -P -DEXTRA=3 -Iinclude a.metal >text
+has text 'x\[i\] \*= 2 \* 3'
+has text '#include <metal_stdlib>'
+"$bin/ingot-xcrun" --show-sdk-version >version
+has version '^[0-9.]*$'
+[ -f "$("$bin/ingot-xcrun" --show-sdk-path)/Metal/Metal.h" ] || { echo "no Metal.h below the SDK's path" && exit 1; }
+if "$bin/ingot-xcrun" swiftc 2>refused; then echo "swiftc was not refused" && exit 1; fi
+has refused '"swiftc" is not known'
+if "$bin/ingot-cc" b.c -framework Accelerate 2>refused; then echo "Accelerate was not refused" && exit 1; fi
+has refused 'framework Accelerate is not there'
+
+# Mach-O's sections and names around .incbin
+printf '.section __DATA,__blob\n.globl _blob_start\n_blob_start:\n.incbin "b.metal"\n.globl _blob_end\n_blob_end:\n' >blob.s
+cat >blob.c <<'END'
+#include <stdio.h>
+extern const char blob_start[], blob_end[];
+int main(void) { printf("%d bytes\n", (int)(blob_end - blob_start)); return 0; }
+END
+"$bin/ingot-cc" -c blob.s -o blob.o
+"${CC:-cc}" blob.c blob.o -o blob
+./blob >printed
+has printed "^$(wc -c <b.metal) bytes"
+echo "$passed passed, 0 failed"
