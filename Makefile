@@ -104,6 +104,7 @@ bench-latency: build
 	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/latency
 
 bench-engine: build
+	@tools/setup.sh --bench || echo "what is missing is left out of the table"
 	cmake --build $(BUILD) --target engine_bench
 	INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/engine_bench $(ARGS)
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what building and testing ingot needs, when it is missing. Quick when nothing is.
 # `tools/setup.sh --check` installs nothing, and exits 1 when something is missing; `--arm` asks only for what
-# tests of aarch64 need on another machine.
+# tests of aarch64 need on another machine, `--bench` for what `make bench-engine` compares with.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 missing=""
@@ -24,6 +24,14 @@ if [ "${1:-}" = --arm ]; then
     need gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc
     need qemu-user qemu-aarch64
     [ -f /usr/aarch64-linux-gnu/include/stdio.h ] || missing="$missing libc6-dev-arm64-cross"
+elif [ "${1:-}" = --bench ]; then
+    need_library() { # need_library PACKAGE NAME
+        ldconfig -p 2>/dev/null | grep -q "$2" || missing="$missing $1"
+    }
+    PATH=$PATH:/sbin:/usr/sbin
+    need_library libopenblas0-pthread libopenblas.so.0
+    need_library ocl-icd-libopencl1 libOpenCL.so.1
+    ls /etc/OpenCL/vendors/pocl*.icd >/dev/null 2>&1 || missing="$missing pocl-opencl-icd"
 else
     need gcc gcc
     need cmake cmake

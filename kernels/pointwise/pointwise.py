@@ -263,7 +263,7 @@ def patched_gelu(self: Any, x: Any) -> Any:
 PRODUCTS = {"silu_mul": silu_mul, "gelu_tanh_mul": functools.partial(gelu_mul, approximate="tanh"),
             "gelu_mul": gelu_mul}
 MLP_NAMES = (("gate_proj", "up_proj", "down_proj"), ("w1", "w3", "w2"))
-MLP_CLASS = re.compile(r"(MLP|FeedForward|SwiGLU|GatedMlp)$", re.IGNORECASE)
+MLP_CLASS = r"(MLP|FeedForward|SwiGLU|GatedMlp)$"
 
 
 def patched_mlp(self: Any, x: Any, names: tuple[str, str, str], activation: str) -> Any:
@@ -282,7 +282,7 @@ def patched_mlp(self: Any, x: Any, names: tuple[str, str, str], activation: str)
 def find_mlp(module: nn.Module) -> Rule | None:
     """Modules of others, by their class's name and by what they compute."""
     names = next((n for n in MLP_NAMES if all(isinstance(getattr(module, x, None), nn.Linear) for x in n)), None)
-    if names is None or not MLP_CLASS.search(type(module).__name__):
+    if names is None or not re.search(MLP_CLASS, type(module).__name__, re.IGNORECASE):
         return None
     gate, up, down = (getattr(module, n) for n in names)
     if any(m.p for m in module.modules() if isinstance(m, nn.Dropout)):

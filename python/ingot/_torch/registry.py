@@ -136,7 +136,17 @@ def register_fake(name: str, function: Callable, on_host: tuple[int, ...] = ()) 
         _refuse_mixed_devices(name, (value for place, value in enumerate(args) if place not in on_host))
         return function(*args)
 
-    torch.library.register_fake(f"{NAMESPACE}::{name}", checked, lib=library)
+    _register_meta(f"{NAMESPACE}::{name}", checked)
+
+
+def _register_meta(qualified: str, function: Callable) -> None:
+    """What torch.library.register_fake does, without its search for the caller's line and module in the sources, which
+    takes longer than all else of `import ingot.ops`. Where this torch has other insides, by that function itself."""
+    try:
+        entry = torch._library.simple_registry.singleton.find(qualified)
+        library._registration_handles.append(entry.fake_impl.register(function, __file__, lib=library))
+    except (AttributeError, TypeError):
+        torch.library.register_fake(qualified, function, lib=library)
 
 
 def differentiate(name: str, backward: Callable, setup: Callable) -> None:
