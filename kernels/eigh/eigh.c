@@ -48,7 +48,7 @@ static const struct ingot_ops_info operations[] = {
      .summary = "eigenvalues and eigenvectors of symmetric matrices",
      .limits = "n up to 32768",
      .variants = "n: one SIMD-group per matrix up to 64 (Jacobi, or tridiagonal form and QL), then "
-                 "tridiagonal form and QL in many launches",
+                 "the latter in many launches",
      .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},

@@ -25,9 +25,8 @@ static const struct ingot_ops_info operations[] = {
      .family = "linear algebra",
      .summary = "singular values and vectors, reduced",
      .limits = "the smaller side up to 32768",
-     .variants =
-         "the smaller side: one-sided Jacobi by a SIMD-group up to 64 (in threadgroup memory up "
-         "to 32 x 32), by blocks of 32 columns beyond, after the eigenvectors of a'a",
+     .variants = "the smaller side: one-sided Jacobi by a SIMD-group up to 64, then by blocks of 32 "
+                 "columns",
      .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},
