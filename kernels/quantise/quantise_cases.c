@@ -21,16 +21,7 @@ static const struct igh_case cases[] = {
 };
 
 static struct igh_quantised_slots weights(const struct igh_run *run) {
-    const int64_t *n = run->test->n;
-    return (struct igh_quantised_slots){
-        .packed = PACKED,
-        .scales = SCALES,
-        .biases = n[4] ? BIASES : -1,
-        .n = n[0],
-        .k = n[1],
-        .bits = (uint32_t)n[2],
-        .group = (uint32_t)n[3],
-    };
+    return igh_quantised_at(PACKED, run->test->n);
 }
 
 static uint32_t bits(const struct igh_run *run) {

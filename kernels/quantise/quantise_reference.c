@@ -3,6 +3,18 @@
 
 #include <stdlib.h>
 
+struct igh_quantised_slots igh_quantised_at(int first, const int64_t *n) {
+    return (struct igh_quantised_slots){
+        .packed = first,
+        .scales = first + 1,
+        .biases = n[4] ? first + 2 : -1,
+        .n = n[0],
+        .k = n[1],
+        .bits = (uint32_t)n[2],
+        .group = (uint32_t)n[3],
+    };
+}
+
 void igh_quantised_inputs(struct igh_run *run, struct igh_quantised_slots slots) {
     const int64_t words[] = {slots.n, slots.k * slots.bits / 32},
                   groups[] = {slots.n, slots.k / slots.group};

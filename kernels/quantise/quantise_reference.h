@@ -11,6 +11,9 @@ struct igh_quantised_slots {
     uint32_t bits, group;
 };
 
+/* Those of a case: `first` is the slot of the packed weights, scales and biases follow, and `n` has
+ * n, k, bits, group, and whether there are biases. */
+struct igh_quantised_slots igh_quantised_at(int first, const int64_t *n);
 /* Declares the slots with random contents whose numbers are of the order of 1, scales and biases of
  * the run's type. */
 void igh_quantised_inputs(struct igh_run *run, struct igh_quantised_slots slots);

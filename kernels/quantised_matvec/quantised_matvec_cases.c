@@ -38,16 +38,7 @@ static const struct igh_case cases[] = {
 };
 
 static struct igh_quantised_slots weights(const struct igh_run *run) {
-    const int64_t *n = run->test->n;
-    return (struct igh_quantised_slots){
-        .packed = PACKED,
-        .scales = SCALES,
-        .biases = n[5] ? BIASES : -1,
-        .n = n[1],
-        .k = n[2],
-        .bits = (uint32_t)n[3],
-        .group = (uint32_t)n[4],
-    };
+    return igh_quantised_at(PACKED, run->test->n + 1);
 }
 
 static void declare(struct igh_run *run) {

@@ -25,8 +25,9 @@ static const struct ingot_ops_info operations[] = {
      .family = "linear algebra",
      .summary = "singular values and vectors, reduced",
      .limits = "the smaller side up to 32768",
-     .variants = "the smaller side: one-sided Jacobi by a SIMD-group up to 64, then by blocks of 32 "
-                 "columns",
+     .variants =
+         "the smaller side: one-sided Jacobi by a SIMD-group up to 64, then by blocks of 32 "
+         "columns",
      .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},

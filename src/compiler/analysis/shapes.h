@@ -36,6 +36,8 @@ struct igv_fact igv_binary_fact(LLVMValueRef instruction, const struct igv_fact 
 struct igv_fact igv_cast_fact(LLVMValueRef instruction, const struct igv_fact *source);
 struct igv_fact igv_compare_fact(LLVMValueRef instruction, const struct igv_fact *left,
                                  const struct igv_fact *right);
+/* a < b is b > a. */
+LLVMIntPredicate igv_mirrored(LLVMIntPredicate predicate);
 /* How an index of type `type` looks once sign-extended to 64 bits. */
 struct igv_fact igv_sign_extended(LLVMValueRef value, const struct igv_fact *fact);
 

@@ -406,8 +406,7 @@ struct igv_fact igv_cast_fact(LLVMValueRef instruction, const struct igv_fact *s
 
 /* ---- comparisons ------------------------------------------------------------------------------
  */
-/* a < b is b > a. */
-static LLVMIntPredicate mirrored(LLVMIntPredicate predicate) {
+LLVMIntPredicate igv_mirrored(LLVMIntPredicate predicate) {
     switch (predicate) {
     case LLVMIntULT:
         return LLVMIntUGT;
@@ -443,7 +442,7 @@ struct igv_fact igv_compare_fact(LLVMValueRef instruction, const struct igv_fact
         left = right;
         right = swapped;
         limit = LLVMGetOperand(instruction, 0);
-        predicate = mirrored(predicate);
+        predicate = igv_mirrored(predicate);
     }
     struct igv_span span = igv_span_of(left);
     unsigned width = igv_integer_width(LLVMTypeOf(limit));

@@ -4,6 +4,7 @@
  * Requires the operands to be defined. Memory is in memory.c, control flow in control.c, the
  * built-ins in compiler/lower/.
  */
+#include "compiler/analysis/shapes.h"
 #include "compiler/cpu/vectorise/state.h"
 #include "compiler/ir/builtins.h"
 
@@ -215,21 +216,6 @@ static void emit_checked(struct igv_emit *emit, LLVMValueRef instruction) {
 /* ---- comparisons of a lane index with a bound ---------------------------------------------------
  */
 
-static LLVMIntPredicate swapped(LLVMIntPredicate predicate) {
-    switch (predicate) {
-    case LLVMIntULT:
-        return LLVMIntUGT;
-    case LLVMIntUGT:
-        return LLVMIntULT;
-    case LLVMIntULE:
-        return LLVMIntUGE;
-    case LLVMIntUGE:
-        return LLVMIntULE;
-    default:
-        return predicate;
-    }
-}
-
 /* i < n for i = base + lane that cannot wrap: the lanes below n - base, as bits of a count. */
 static bool emit_count_compare(struct igv_emit *emit, LLVMValueRef instruction) {
     if (!emit->request->target->bit_masks) {
@@ -241,7 +227,7 @@ static bool emit_count_compare(struct igv_emit *emit, LLVMValueRef instruction) 
     if (!index || index->shape != IGV_V_LINEAR) {
         LLVMValueRef swap = left;
         left = right, right = swap;
-        predicate = swapped(predicate);
+        predicate = igv_mirrored(predicate);
         index = igv_lookup(emit, left);
     }
     if (!index || index->shape != IGV_V_LINEAR || index->stride != 1 || !index->no_wrap ||
