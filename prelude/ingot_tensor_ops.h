@@ -212,13 +212,10 @@ template <matmul2d_descriptor Descriptor, class Scope, class... Args> class matm
         static_assert(has_depth || (!left_in_registers && !right_in_registers),
                       "the product of cooperative tensors needs k");
         int k = Descriptor.k;
-        if constexpr (!has_depth) {
-            k = int(left.__limits[ta ? 1 : 0]);
-            int other = int(right.__limits[tb ? 0 : 1]);
-            k = other < k ? other : k;
-        } else if constexpr (!left_in_registers) {
-            int other = int(left.__limits[ta ? 1 : 0]);
-            k = other < k ? other : k;
+        if constexpr (!left_in_registers && !right_in_registers) {
+            int depth = int(left.__limits[ta ? 1 : 0]), other = int(right.__limits[tb ? 0 : 1]);
+            depth = other < depth ? other : depth;
+            k = has_depth && k < depth ? k : depth;
         }
         if constexpr (__ingot_is_cooperative<D>) {
             static_assert(has_size, "a product in a cooperative tensor needs m and n");
