@@ -30,13 +30,7 @@ static void print_binary(const struct expression *e, FILE *out) {
     fputs(e->value == 10 || e->value == 11 ? "uint(" : "(", out); /* comparisons give bool */
     print_expression(e->left, out);
     fprintf(out, " %s ", op);
-    if (e->value == 6 || e->value == 7) {
-        fputs("(31u & ", out);
-    } else if (e->value == 8 || e->value == 9) {
-        fputs("(1u | ", out);
-    } else {
-        fputs("(", out);
-    }
+    fputs(e->value == 8 || e->value == 9 ? "(1u | " : "(", out); /* shifts count modulo 32 */
     print_expression(e->right, out);
     fputs("))", out);
 }
