@@ -115,7 +115,7 @@ kernel void a(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]],
     x[i.x] = half(lane + n.y) + fine + local;
 }
 M
-check "check --werror: warnings are errors" 1 "lenient.metal:3:17: error: Apple's compiler wants a variable" "0 passed" \
+check "check --werror: warnings are errors" 1 "lenient.metal:3:17: error: Apple's compiler wants a variable" "1 failed" \
     -- "$ingot" check --werror --no-code lenient.metal
 cat > exclusive.metal <<'END'
 constant bool as_float [[function_constant(0)]];
