@@ -71,6 +71,8 @@ struct child {
     const int *files; /* of the parent, which it has as 0, 1, 2 … */
     int file_count;
     bool ends_with_thread;
+    const char *const *environment;
+    const struct ig_confinement *confinement;
 };
 
 /* In the child: files[i] becomes i. Those in the way of others are moved first. */
@@ -122,7 +124,13 @@ static int become(const struct child *child, pid_t parent) {
         return errno;
     }
     reset_signals();
-    execvp(child->arguments[0], (char *const *)(uintptr_t)child->arguments);
+    int refused = child->confinement ? ig_confine_program(child->confinement) : 0;
+    if (refused) {
+        return refused;
+    }
+    char *const *environment =
+        child->environment ? (char *const *)(uintptr_t)child->environment : environ;
+    execvpe(child->arguments[0], (char *const *)(uintptr_t)child->arguments, environment);
     return errno;
 }
 
@@ -256,7 +264,7 @@ static ingot_status not_started(const char *program, int code, struct ig_error *
 
 ingot_status ig_process_start(const char *const *arguments, const int *files, int file_count,
                               pid_t *pid, struct ig_error *error) {
-    int code = spawn(&(struct child){arguments, files, file_count, false}, pid);
+    int code = spawn(&(struct child){arguments, files, file_count, false, NULL, NULL}, pid);
     return code ? not_started(arguments[0], code, error) : INGOT_OK;
 }
 
@@ -269,7 +277,9 @@ ingot_status ig_process_run(const struct ig_process *process, struct ig_process_
     pid_t pid = -1;
     if (!code) {
         const int files[] = {p.in[0], p.out[1], p.err[1]};
-        code = spawn(&(struct child){process->arguments, files, 3, true}, &pid);
+        code = spawn(&(struct child){process->arguments, files, 3, true, process->environment,
+                                     process->confinement},
+                     &pid);
     }
     if (code) {
         close_pipes(&p);

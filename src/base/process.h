@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include "base/confine.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -11,8 +12,10 @@ struct ig_process {
     const char *const *arguments; /* argv, NULL-terminated; [0] is looked up in PATH */
     const char *input;            /* bytes for stdin; NULL = /dev/null */
     size_t input_size;
-    double seconds; /* wall-clock limit; 0 = 300 */
-    size_t memory;  /* address-space limit in bytes; 0 = 16 GiB */
+    double seconds;                           /* wall-clock limit; 0 = 300 */
+    size_t memory;                            /* address-space limit in bytes; 0 = 16 GiB */
+    const char *const *environment;           /* NULL = the caller's */
+    const struct ig_confinement *confinement; /* NULL = none; see confine.h */
     /* Or NULL: called with all of stderr so far whenever there is more of it. */
     void (*heard)(void *context, const char *errors);
     void *context;

@@ -176,7 +176,7 @@ static bool make_buffer(struct run *run, struct bound *bound) {
         return true;
     }
     /* Timed kernels get buffers where the device puts them, aligned for speed. */
-    bool guarded = run->device_info.unified_memory && !run->timed;
+    bool guarded = run->device_info.unified_memory && !run->timed && !run->device_desc.isolated;
     if (!api(guarded ? cli_guarded_buffer(run->device, given->size, &bound->buffer)
                      : ingot_buffer_create(run->device, given->size, &bound->buffer))) {
         return false;
@@ -550,6 +550,8 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
         {"workers", 0, CLI_COUNT, "N", "CPU threads to use (all)", &run.workers},
         {"threadgroup-memory", 0, CLI_COUNT, "BYTES", "what a threadgroup may have (32768)",
          &run.device_desc.threadgroup_memory},
+        {"isolated", 0, CLI_FLAG, NULL, "compile and run in processes without rights",
+         &run.device_desc.isolated},
         {"time-limit", 0, CLI_NUMBER, "SECONDS", "stop a kernel that runs longer (60)",
          &run.time_limit},
         {"time", 0, CLI_FLAG, NULL, "run again, and show how long the device took", &run.timed},

@@ -143,6 +143,104 @@ static ingot_status judge(const struct ig_process_result *result, const char *pa
     }
 }
 
+/* ---- a compiler without rights ---- */
+
+struct isolation {
+    struct ig_arena arena;
+    struct ig_confinement files;
+    const char **environment;
+};
+
+/* The system's programs and libraries, the compiler with what lies beside it, the precompiled
+ * headers, and the folders for includes. */
+static bool list_files(struct isolation *isolation, const char *compiler,
+                       const char *const *options, const char *cache) {
+    static const char *const always[] = {"/usr",
+                                         "/lib",
+                                         "/lib64",
+                                         "/bin",
+                                         "/opt",
+                                         "/etc/ld.so.cache",
+                                         "/etc/alternatives",
+                                         "/dev/urandom",
+                                         "/proc/self",
+                                         "/proc/cpuinfo",
+                                         "/proc/meminfo",
+                                         "/sys/devices/system/cpu",
+                                         INGOT_SOURCE_PRELUDE};
+    size_t count = sizeof always / sizeof *always, room = count + 8;
+    for (size_t i = 0; options[i]; i++) {
+        room++;
+    }
+    const char **list = ig_arena_array(&isolation->arena, room, sizeof *list);
+    const char *slash = strrchr(compiler, '/');
+    const char *around =
+        slash ? ig_arena_printf(&isolation->arena, "%.*s/..", (int)(slash - compiler), compiler)
+              : "/usr";
+    const char *prelude = ig_environment("INGOT_PRELUDE"), *clang = ig_environment("INGOT_CLANG");
+    if (!list || !around) {
+        return false;
+    }
+    memcpy(list, always, sizeof always);
+    list[count++] = compiler;
+    const char *more[] = {"share", "lib", "bin"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        const char *beside = ig_arena_printf(&isolation->arena, "%s/%s", around, more[i]);
+        list[count++] = beside ? beside : around;
+    }
+    list[count++] = prelude && *prelude ? prelude : "";
+    list[count++] = clang && *clang ? clang : "";
+    list[count++] = cache ? cache : "";
+    for (size_t i = 0; options[i] && options[i + 1]; i++) {
+        if (!strcmp(options[i], "--include")) {
+            list[count++] = options[++i];
+        }
+    }
+    isolation->files.readable = list;
+    isolation->files.readable_count = count;
+    return true;
+}
+
+/* The caller's environment, but temporary files go where the compiler may write. */
+static bool list_environment(struct isolation *isolation, const char *folder) {
+    size_t count = 0, kept = 0;
+    while (environ[count]) {
+        count++;
+    }
+    const char **list = ig_arena_array(&isolation->arena, count + 2, sizeof *list);
+    const char *temporary = ig_arena_printf(&isolation->arena, "TMPDIR=%s", folder);
+    if (!list || !temporary) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(environ[i], "TMPDIR=", 7)) {
+            list[kept++] = environ[i];
+        }
+    }
+    list[kept] = temporary;
+    isolation->environment = list;
+    return true;
+}
+
+static ingot_status run_isolated(struct ig_process *process, const char *folder,
+                                 struct ig_process_result *result, struct ig_error *error) {
+    struct isolation isolation = {.files.writable = folder};
+    char *cache = ig_cache_folder();
+    ingot_status status =
+        list_files(&isolation, process->arguments[0], process->arguments + 1, cache) &&
+                list_environment(&isolation, folder)
+            ? INGOT_OK
+            : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to run the compiler");
+    if (status == INGOT_OK) {
+        process->environment = isolation.environment;
+        process->confinement = &isolation.files;
+        status = ig_process_run(process, result, error);
+    }
+    free(cache);
+    ig_arena_free(&isolation.arena);
+    return status;
+}
+
 ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *source, size_t length,
                              const char *const *arguments, char **bytes, size_t *size,
                              struct ig_error *error) {
@@ -176,7 +274,8 @@ ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *sou
 #if defined(IG_SANITIZED)
     process.memory = SIZE_MAX; /* a sanitized compiler maps terabytes of shadow */
 #endif
-    status = ig_process_run(&process, &result, error);
+    status = compiler->isolated ? run_isolated(&process, folder, &result, error)
+                                : ig_process_run(&process, &result, error);
     if (status == INGOT_NOT_FOUND) {
         status =
             ig_fail(error, INGOT_NO_COMPILER, "the compiler %s cannot be started", compiler->path);

@@ -96,6 +96,10 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                            "kind \"%s\"",
                            chosen, count, kind->name);
     }
+    if (desc && desc->isolated && strcmp(kind->name, "cpu") != 0) {
+        return ig_api_fail(INGOT_UNSUPPORTED,
+                           "device \"%s\" cannot be isolated; only \"cpu\" can be", chosen);
+    }
     const ingot_device_desc defaults = INGOT_DEVICE_DESC_INIT;
     if (desc && desc->sanitize && kind != ig_device_kinds[0]) {
         return ig_api_fail(INGOT_UNSUPPORTED,

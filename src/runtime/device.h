@@ -132,6 +132,7 @@ struct ingot_device {
     double time_limit_seconds;      /* the default of dispatches; < 0: none */
     char sanitize[128];             /* kinds of checks that its code has, as a list; "": none */
     struct ig_sanitizer *sanitizer; /* runtime/sanitize; NULL: none */
+    bool isolated;                  /* kernels and compilers run in processes without rights */
 };
 
 /* One entry per kind of device; device_kinds.c holds the table. */

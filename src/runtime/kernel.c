@@ -226,6 +226,7 @@ static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *li
         return status;
     }
     char hex[65];
+    compiler.isolated = library->device->isolated;
     variant_key(library, &compiler, name, constants, hex);
     struct ig_blob *blob = NULL;
     if (!library->no_cache) {

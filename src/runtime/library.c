@@ -67,7 +67,7 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
         add_argument(list, "--sanitize");
         add_argument(list, device->sanitize);
     }
-    if (source->own_folder) {
+    if (source->own_folder && !device->isolated) { /* which has only the folders that were given */
         add_argument(list, "--include");
         add_argument(list, source->own_folder);
     }
@@ -161,6 +161,7 @@ static ingot_status source_to_blob(const ingot_device *device, const struct sour
         return status;
     }
     *blob = NULL;
+    compiler.isolated = device->isolated;
     source_key(device, &compiler, source, list, hex);
     if (!no_cache) {
         status = ig_cache_find(hex, blob, error);

@@ -163,6 +163,7 @@ char *ig_program_find(const char *name, const char *variable, struct ig_error *e
 struct ig_compiler {
     char *path;     /* of ingotc */
     char *identity; /* changes when the compiler does */
+    bool isolated;  /* it may see its own files and the include folders only */
 };
 /* INGOT_NO_COMPILER when there is none. */
 ingot_status ig_compiler_find(struct ig_compiler *compiler, struct ig_error *error);

@@ -46,6 +46,7 @@ struct cpu_stream;
 /* ---- loader.c ---- */
 
 struct cpu_code {
+    const struct ig_code *unloaded; /* of an isolated device, and then nothing else is set */
     void *handle;
     int fd; /* kept open so that debuggers find the object, or -1 */
     const struct ingot_cpu_kernel *kernel;
@@ -422,6 +423,19 @@ static inline bool cpu_stream_cancelled(struct cpu_stream *stream) {
     uint64_t cancelled = atomic_load(&stream->cancelled);
     return cancelled && cancelled > atomic_load_explicit(&stream->completed, memory_order_relaxed);
 }
+
+/* cpu_isolated.c: what a device does otherwise whose kernels run in a child process. */
+ingot_status cpu_isolated_code_load(ingot_device *device, const struct ig_variant *variant,
+                                    const struct ig_code *code, void **loaded,
+                                    struct ig_error *error);
+void cpu_isolated_code_unload(ingot_device *device, void *loaded);
+ingot_status cpu_isolated_buffer_allocate(ingot_device *device, ingot_buffer *buffer,
+                                          struct ig_error *error);
+void cpu_isolated_buffer_free(ingot_device *device, ingot_buffer *buffer);
+ingot_status cpu_isolated_buffer_wrap(ingot_device *device, ingot_buffer *buffer,
+                                      struct ig_error *error);
+ingot_status cpu_isolated_dispatch(void *stream, const struct ig_launch *launch,
+                                   struct ig_error *error);
 
 /* cpu_event.c */
 ingot_status cpu_event_open(ingot_device *device, void **event, struct ig_error *error);

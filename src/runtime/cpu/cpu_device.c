@@ -225,6 +225,30 @@ static const struct ig_device_ops cpu_ops = {
     .event_time = cpu_event_seconds,
 };
 
+static const struct ig_device_ops isolated_ops = {
+    .close = device_close,
+    .code_find = code_find,
+    .code_load = cpu_isolated_code_load,
+    .code_unload = cpu_isolated_code_unload,
+    .buffer_allocate = cpu_isolated_buffer_allocate,
+    .buffer_free = cpu_isolated_buffer_free,
+    .buffer_wrap = cpu_isolated_buffer_wrap,
+    .buffer_unwrap = buffer_unwrap,
+    .stream_open = cpu_stream_open,
+    .stream_close = cpu_stream_close,
+    .stream_dispatch = cpu_isolated_dispatch,
+    .stream_copy = cpu_stream_copy,
+    .stream_fill = cpu_stream_fill,
+    .stream_record = cpu_stream_record,
+    .stream_wait_event = cpu_stream_wait_event,
+    .stream_wait = cpu_stream_wait,
+    .event_open = cpu_event_open,
+    .event_close = cpu_event_close,
+    .event_wait = cpu_event_wait,
+    .event_done = cpu_event_done,
+    .event_elapsed = cpu_event_elapsed,
+};
+
 /* INGOT_STRIPES=off or on: always so, for measurements. */
 static enum cpu_stripes choose_stripes(void) {
     const char *stripes = ig_environment("INGOT_STRIPES");
@@ -260,7 +284,8 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
         return status;
     }
     atomic_init(&device->base.references, 1);
-    device->base.ops = &cpu_ops;
+    device->base.ops = desc->isolated ? &isolated_ops : &cpu_ops;
+    device->base.isolated = desc->isolated;
     double limit = desc->time_limit_seconds;
     device->base.time_limit_seconds = limit == 0 ? DEFAULT_TIME_LIMIT : limit;
     device->lenient_barriers = ig_lenient_barriers(desc);
