@@ -202,6 +202,8 @@ INGOT_API ingot_status ingot_library_create_from_source(ingot_device *device,
 INGOT_API ingot_status ingot_library_create_from_source_file(ingot_device *device, const char *path,
                                                              const ingot_source_desc *desc,
                                                              ingot_library **library);
+/* A compiled kernel is native code, and an archive is a program: open those that you trust, or use
+ * an isolated device (ingot_device_desc.isolated, SECURITY.md). */
 /* An .ingot archive. Needs no compiler as long as the archive holds code for the
  * device and the constants asked for. Or a .metallib that Apple's compiler made, or a file
  * with such libraries inside: opening it compiles nothing, and each kernel is compiled when it is

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compile_limits.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
@@ -270,7 +271,16 @@ ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *sou
         argv[count++] = arguments[i];
     }
     argv[count] = NULL;
-    struct ig_process process = {.arguments = argv, .input = source, .input_size = length};
+    struct ig_compile_limits limits;
+    status = ig_compile_limits(&limits, error);
+    if (status != INGOT_OK) {
+        goto done;
+    }
+    /* The compiler keeps to the limit itself, once for clang and once for each kernel. */
+    struct ig_process process = {.arguments = argv,
+                                 .input = source,
+                                 .input_size = length,
+                                 .seconds = 6.0 * limits.seconds + 60};
 #if defined(IG_SANITIZED)
     process.memory = SIZE_MAX; /* a sanitized compiler maps terabytes of shadow */
 #endif

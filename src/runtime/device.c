@@ -84,6 +84,10 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
     if (!kind) {
         return no_such_kind(chosen);
     }
+    if (desc && desc->isolated && strcmp(kind->name, "cpu") != 0) {
+        return ig_api_fail(INGOT_UNSUPPORTED,
+                           "device \"%s\" cannot be isolated; only \"cpu\" can be", chosen);
+    }
     struct ig_error error = {0};
     size_t count = kind->count();
     if (!count && kind->absence) {
@@ -95,10 +99,6 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                            "there is no device \"%s\": this machine has %zu of "
                            "kind \"%s\"",
                            chosen, count, kind->name);
-    }
-    if (desc && desc->isolated && strcmp(kind->name, "cpu") != 0) {
-        return ig_api_fail(INGOT_UNSUPPORTED,
-                           "device \"%s\" cannot be isolated; only \"cpu\" can be", chosen);
     }
     const ingot_device_desc defaults = INGOT_DEVICE_DESC_INIT;
     if (desc && desc->sanitize && kind != ig_device_kinds[0]) {

@@ -328,6 +328,33 @@ check "run, unknown device" 1 frob -- "$ingot" run good.metal ramp --device frob
 check "run, no such output folder" 1 "nowhere" -- "$ingot" run good.metal ramp --threads 1 'f32[1]=nowhere/x.npy'
 check "run, group too large" 1 4096 1024 -- "$ingot" run good.metal ramp --threads 4096 --group 4096 'f32[4096]'
 
+# ---- limits of compiling, and processes without rights -------------------------------------
+cat >table.metal <<'M'
+constant float t[300000000] = {1};
+kernel void table(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = t[i]; }
+M
+cat >tower.metal <<'M'
+template <int N, int M> struct t { static constexpr int v = t<N - 1, M>::v + t<N - 1, M + (1 << N)>::v; };
+template <int M> struct t<0, M> { static constexpr int v = M & 1; };
+kernel void tower(device int *x) { x[0] = t<22, 0>::v; }
+M
+check "compiling needs too much memory" 1 table 734003200 INGOT_COMPILE_MEMORY -- env INGOT_COMPILE_MEMORY=700M "$ingot" run table.metal table --threads 1 'f32[1]'
+check "compiling takes too long" 1 tower "limit of 1 s" INGOT_COMPILE_SECONDS -- env INGOT_COMPILE_SECONDS=1 "$ingot" run tower.metal tower --threads 1 'i32[1]'
+check "no such limit" 1 INGOT_COMPILE_SECONDS soon -- env INGOT_COMPILE_SECONDS=soon "$ingot" run tower.metal tower --threads 1 'i32[1]'
+mkdir given
+echo '#define N 5' >given/five.h
+echo '#define N 6' >six.h
+printf '#include "five.h"\nkernel void k(device float *x) { x[0] = N; }\n' >five.metal
+printf '#include "six.h"\nkernel void k(device float *x) { x[0] = N; }\n' >six.metal
+printf '#include "/etc/passwd"\nkernel void k(device float *x) { x[0] = 1; }\n' >passwd.metal
+printf 'kernel void k(device float *x) { x[0] = 1; *(device float *)8 = 1; }\n' >wild.metal
+check "run isolated" 0 "= 0 1 2 3" -- "$ingot" run good.metal ramp --isolated --threads 4 'f32[4]'
+check "run isolated, a given folder" 0 "= 5" -- "$ingot" run five.metal k --isolated -I given --threads 1 'f32[1]'
+check "run isolated, a folder that is not given" 1 "six.h" -- "$ingot" run six.metal k --isolated --threads 1 'f32[1]'
+check "run isolated, a file of the system" 1 "/etc/passwd" "!root:" -- "$ingot" run passwd.metal k --isolated --threads 1 'f32[1]'
+check "run isolated, a fault" 1 'kernel "k"' 0x8 -- "$ingot" run wild.metal k --isolated --threads 1 'f32[1]'
+check "isolated on a GPU" 1 'cannot be isolated' -- "$ingot" run good.metal ramp --isolated --device cuda --threads 4 'f32[4]'
+
 # ---- .npy files that cannot be read --------------------------------------------------------
 npy() { # npy FILE HEADER: version 1.0 with 16 bytes of data
     local length=${#2}

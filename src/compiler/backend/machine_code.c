@@ -17,6 +17,7 @@
 
 #include <llvm-c/Support.h>
 
+#include "base/compile_limits.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -87,6 +88,14 @@ static ingot_status judge(int state, unsigned seconds, const struct ig_text *out
     if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGXCPU || WTERMSIG(state) == SIGKILL)) {
         return ig_fail(error, INGOT_INTERNAL_ERROR,
                        "LLVM did not finish the machine code within %u s", seconds);
+    }
+    struct ig_compile_limits limits;
+    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGABRT && !ig_compile_limits(&limits, NULL)) {
+        return ig_fail(
+            error, INGOT_COMPILE_ERROR,
+            "LLVM gave up while making machine code, as it does where memory is out: the "
+            "limit is %llu bytes (INGOT_COMPILE_MEMORY)",
+            (unsigned long long)limits.memory);
     }
     if (WIFSIGNALED(state)) {
         return ig_fail(error, INGOT_INTERNAL_ERROR,

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,6 @@ enum {
     BATCH_KERNELS = 16, /* more, and each takes longer to find its own in the module */
     BATCH_LEAST = 4,    /* where there are as many for each processor */
     MAX_CHILDREN = 64,
-    KERNEL_SECONDS = 300,
 };
 
 /* ---- collecting results ---- */
@@ -150,11 +150,26 @@ struct record {
 struct reporter {
     int file;
     bool broken;
+    const struct ig_compile_limits *limits;
 };
 
-static void explain_end(int state, struct ig_error *error) {
+/* A process that needed nearly all of it probably wanted more. */
+static bool is_near_limit(const struct ig_compile_limits *limits) {
+    struct rusage children;
+    return limits->memory != UINT64_MAX && !getrusage(RUSAGE_CHILDREN, &children) &&
+           (uint64_t)children.ru_maxrss * 1024 > limits->memory / 4 * 3;
+}
+
+static void explain_end(int state, const struct ig_compile_limits *limits, struct ig_error *error) {
     if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
-        ig_fail(error, INGOT_TIMEOUT, "the compiler took more than %d s", KERNEL_SECONDS);
+        ig_fail(error, INGOT_TIMEOUT,
+                "the compiler took more than the limit of %u s (INGOT_COMPILE_SECONDS)",
+                limits->seconds);
+    } else if (state && is_near_limit(limits)) {
+        ig_fail(error, INGOT_COMPILE_ERROR,
+                "the compiler needs more than the limit of %llu bytes of memory "
+                "(INGOT_COMPILE_MEMORY)",
+                (unsigned long long)limits->memory);
     } else if (WIFSIGNALED(state)) {
         ig_fail(error, INGOT_INTERNAL_ERROR, "the compiler crashed (signal %d)", WTERMSIG(state));
     } else {
@@ -187,7 +202,7 @@ static void report(void *context, size_t position, const struct ig_variant *vari
     put(r, text, record.text_size);
     free(bytes);
     ig_error_clear(&own);
-    alarm(KERNEL_SECONDS);
+    alarm(r->limits->seconds);
 }
 
 /* The process of one kernel has the memory of ours and its place in the file. What it leaves of a
@@ -201,7 +216,7 @@ static bool start_kernel(void *context, size_t position) {
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         ig_process_end_with(parent);
-        alarm(KERNEL_SECONDS);
+        alarm(r->limits->seconds);
         return true;
     }
     while (pid > 0 && waitpid(pid, &state, 0) < 0 && errno == EINTR) {
@@ -209,7 +224,7 @@ static bool start_kernel(void *context, size_t position) {
     if (pid < 0) {
         ig_fail(&error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(errno));
     } else if (state) {
-        explain_end(state, &error);
+        explain_end(state, r->limits, &error);
         r->broken |= ftruncate(r->file, place) || lseek(r->file, place, SEEK_SET) != place;
     }
     if (error.status) {
@@ -272,7 +287,7 @@ static ingot_status fork_child(struct scheduler *s, struct batch batch, bool *is
         *is_child = true;
         s->reporter.file = file;
         ig_process_end_with(parent);
-        alarm(KERNEL_SECONDS);
+        alarm(s->reporter.limits->seconds);
         return INGOT_OK;
     }
     s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count};
@@ -352,7 +367,7 @@ static void finish_child(struct scheduler *s, const struct child *child, int sta
         return;
     }
     struct ig_error error = {0};
-    explain_end(state, &error);
+    explain_end(state, s->reporter.limits, &error);
     collect(&s->collector, child->first + taken, NULL, "", &error);
     ig_error_clear(&error);
     if (taken + 1 < child->count) {
@@ -395,8 +410,10 @@ ingot_status igc_compile_many(struct ig_arena *arena, struct igc_source *source,
                               const struct igc_command *command, const char *const *kernels,
                               size_t kernel_count, struct igc_batch_result *result,
                               struct ig_error *error) {
-    struct scheduler s = {
-        .reporter = {.file = -1}, .source = source, .command = command, .kernels = kernels};
+    struct scheduler s = {.reporter = {.file = -1, .limits = &command->front.limits},
+                          .source = source,
+                          .command = command,
+                          .kernels = kernels};
     ingot_status status =
         collector_start(&s.collector, arena, command, kernels, kernel_count, result, error);
     /* at worst every kernel crashes and is followed by a new batch */
@@ -464,7 +481,7 @@ ingot_status igc_compile_few(struct ig_arena *arena, struct igc_source *source,
                              const struct igc_command *command, const char *const *kernels,
                              size_t kernel_count, struct igc_batch_result *result,
                              struct ig_error *error) {
-    struct scheduler s = {.reporter = {.file = -1}};
+    struct scheduler s = {.reporter = {.file = -1, .limits = &command->front.limits}};
     ingot_status status =
         collector_start(&s.collector, arena, command, kernels, kernel_count, result, error);
     if (status) {

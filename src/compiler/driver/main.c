@@ -52,6 +52,10 @@ int main(int argc, char **argv) {
     /* So that clang and the linker leave no files when they fail. */
     setenv("LLVM_DISABLE_SYMBOLIZATION", "1", 0);
     ingot_status status = igc_command_parse(&arena, argc, argv, &command, &error);
+    if (!status) {
+        status = ig_compile_limits(&command.front.limits, &error);
+        ig_compile_limit_memory(&command.front.limits);
+    }
     if (!status && command.help) {
         igc_print_usage(stdout);
     } else if (!status && command.passes) {

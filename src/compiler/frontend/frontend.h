@@ -15,6 +15,7 @@
 
 #include "base/archive.h"
 #include "base/arena.h"
+#include "base/compile_limits.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -30,7 +31,8 @@ struct igc_options {
     const char *clang;       /* program to run; found by igc_find_clang */
     const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */
     const char *cache_dir;   /* base/cache.h: where prelude PCHs are kept; "" = none */
-    const char *root;        /* files below it are named from there in what is kept; or NULL */
+    struct ig_compile_limits limits;
+    const char *root; /* files below it are named from there in what is kept; or NULL */
 };
 
 struct igc_source { /* one preprocessed and analysed source */

@@ -197,8 +197,19 @@ ingot_status igc_clang_broken(const struct igc_options *options,
                               const struct ig_process_result *result, const char *step,
                               struct ig_error *error) {
     if (result->timed_out) {
-        return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s took too long on %s and was stopped",
-                       options->clang, step, options->source_name);
+        return ig_fail(
+            error, INGOT_COMPILE_ERROR,
+            "%s: clang took more than the limit of %u s (INGOT_COMPILE_SECONDS), and was "
+            "stopped",
+            options->source_name, options->limits.seconds);
+    }
+    const char *said = ig_text_string(&result->errors);
+    if (strstr(said, "out of memory") || strstr(said, "bad_alloc") ||
+        strstr(said, "Allocation failed")) {
+        return ig_fail(error, INGOT_COMPILE_ERROR,
+                       "%s: clang needs more than the limit of %llu bytes of memory "
+                       "(INGOT_COMPILE_MEMORY), and was stopped",
+                       options->source_name, (unsigned long long)options->limits.memory);
     }
     if (result->signal) {
         return ig_fail(error, INGOT_COMPILE_ERROR, "%s %s was ended by signal %d on %s",
@@ -387,7 +398,7 @@ static ingot_status run_compiler(const struct compilation *compilation, bool as_
     struct ig_process process = {.arguments = arguments.items,
                                  .input = compilation->cpp,
                                  .input_size = compilation->size,
-                                 .seconds = 300,
+                                 .seconds = options->limits.seconds,
                                  .memory = (size_t)8 << 30};
     return ig_process_run(&process, result, error);
 }

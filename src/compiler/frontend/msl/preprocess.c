@@ -222,7 +222,7 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
     struct ig_process process = {.arguments = command(arena, options),
                                  .input = input.data,
                                  .input_size = input.size,
-                                 .seconds = 60};
+                                 .seconds = options->limits.seconds};
     ingot_status status;
     if (!process.arguments || input.failed) {
         ig_text_free(&input);
