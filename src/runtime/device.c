@@ -84,9 +84,10 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
     if (!kind) {
         return no_such_kind(chosen);
     }
-    if (desc && desc->isolated && strcmp(kind->name, "cpu") != 0) {
-        return ig_api_fail(INGOT_UNSUPPORTED,
-                           "device \"%s\" cannot be isolated; only \"cpu\" can be", chosen);
+    if (desc && desc->isolated && !kind->can_be_isolated) {
+        return ig_api_fail(
+            INGOT_UNSUPPORTED,
+            "device \"%s\" cannot be isolated: its kernels run where no process ends", chosen);
     }
     struct ig_error error = {0};
     size_t count = kind->count();

@@ -141,6 +141,7 @@ struct ig_device_kind {
     /* Of the contract between code and device: archives in the cache of another one are not used.
      */
     uint32_t abi_version;
+    bool can_be_isolated; /* knows ingot_device_desc.isolated */
     /* Does what a policy says of code level `level` hold for a device of level `target`? NULL: only
      * where they are the same. */
     bool (*level_holds)(const char *level, const char *target);

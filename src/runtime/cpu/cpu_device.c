@@ -323,6 +323,7 @@ static ingot_status device_describe(size_t index, ingot_device_info *info, struc
 const struct ig_device_kind ig_cpu_device_kind = {
     .name = "cpu",
     .abi_version = INGOT_CPU_ABI_VERSION,
+    .can_be_isolated = true,
     .count = device_count,
     .describe = device_describe,
     .open = device_open,
