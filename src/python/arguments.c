@@ -266,6 +266,12 @@ static bool check_device(const struct call *call, const struct target *target,
     return false;
 }
 
+/* Bytes of a number of the kernel's type; 0 where it is a struct. */
+static uint64_t number_size(const ingot_argument_info *info) {
+    unsigned room = info->components == 3 ? 4 : info->components;
+    return info->scalar && room ? info->type_size / room : 0;
+}
+
 static bool bind_found(struct call *call, const struct target *target, PyObject *value,
                        struct memory *memory, bool tensor) {
     const ingot_argument_info *info = target->info;
@@ -273,6 +279,11 @@ static bool bind_found(struct call *call, const struct target *target, PyObject 
     bool written = may_write(info);
     if (!memory->is_scalar && call->first_elements < 0) {
         call->first_elements = memory->count;
+    }
+    if (!memory->is_scalar && memory->count == call->first_elements && !call->narrow &&
+        !info->is_reference && number_size(info) > memory->item_size) {
+        call->narrow = info;
+        call->narrow_size = memory->item_size;
     }
     if (memory->is_scalar && !check_numbers_go_in(target)) {
         return false;

@@ -30,6 +30,10 @@ struct call {
     ingot_arg args[MAX_ARGUMENTS];
     size_t count;
     int64_t first_elements; /* of the first tensor; -1 without one */
+    /* One with as many elements whose own are smaller than the kernel's type: as many threads would
+     * reach past it. NULL: none. */
+    const ingot_argument_info *narrow;
+    unsigned narrow_size; /* of an element of it */
     PyObject *owners[MAX_ARGUMENTS];
     void *heaps[MAX_ARGUMENTS]; /* bytes that are too many for `small` */
     struct {

@@ -120,6 +120,15 @@ bool grid_from(const struct call *call, PyObject *threads, PyObject *group_size,
                     "of one dimension; give threads",
                     kernel, (long long)call->first_elements, UINT32_MAX);
         return false;
+    } else if (call->narrow && call->first_elements) {
+        raise_error(INGOT_INVALID_ARGUMENT,
+                    "kernel \"%s\", argument %u \"%s\": a thread for each of %lld elements of type "
+                    "%s reaches past a tensor whose elements have %u byte%s; use another dtype, or "
+                    "give threads",
+                    kernel, call->narrow->index, call->narrow->name,
+                    (long long)call->first_elements, call->narrow->type_name, call->narrow_size,
+                    call->narrow_size == 1 ? "" : "s");
+        return false;
     } else {
         desc->threads[0] = (uint32_t)call->first_elements;
         desc->threads[1] = desc->threads[2] = 1;

@@ -404,6 +404,7 @@ static PyObject *call_on(struct kernel *kernel, const context *here, int gpu, Py
     call.casts = options[OPTION_ARG_CASTS];
     call.count = call.copy_count = call.small_used = 0;
     call.first_elements = -1;
+    call.narrow = NULL;
     ingot_dispatch_desc desc = {.kernel = code->handle};
     uint32_t lengths[MAX_GROUPS];
     bool good = prepare(kernel, &call, arguments, options, &desc, lengths);

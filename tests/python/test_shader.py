@@ -206,6 +206,18 @@ def test_threads_default_to_the_first_tensor(lib):
     assert x.flatten().tolist() == list(range(15))
 
 
+def test_default_threads_that_reach_past_a_tensor(lib):
+    narrow = torch.zeros(64, dtype=torch.int8)
+    with pytest.raises(RuntimeError, match=r"argument 0 \"x\": a thread for each of 64 .*1 byte;.*give threads"):
+        lib.arange(narrow)
+    with pytest.raises(RuntimeError, match=r"argument 1 \"x\".*2 bytes"):
+        lib.axpy(torch.zeros(64), torch.zeros(64, dtype=torch.float16), 1.0)
+    lib.arange(narrow, threads=16)  # the caller's word
+    assert narrow.view(torch.float32).tolist() == list(range(16))
+    lib.arange(torch.zeros(8, dtype=torch.int32))  # as large
+    lib.arange(torch.zeros(8, dtype=torch.int64))  # larger
+
+
 @pytest.mark.parametrize("threads, expected", [(5, (5, 1, 1)), (2000, (1024, 1, 1))])
 def test_group_of_one_dimension(lib, threads, expected):
     x = torch.zeros(4 * threads, dtype=torch.int32)
