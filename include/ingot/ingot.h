@@ -107,10 +107,10 @@ typedef struct ingot_device_desc {
      * when the work is done. NULL: the report goes to stderr. */
     void (*on_finding)(void *context, const struct ingot_finding *finding);
     void *finding_context;
-    bool isolated;               /* cpu: for sources of strangers. Compilers see the given include
-                                    folders and no other files of yours; each dispatch waits, in
-                                    a child process that can compute and nothing else. Buffers
-                                    are created, not wrapped. Linux with Landlock and seccomp */
+    bool isolated;    /* cpu: for sources of strangers. Compilers see the given include
+                         folders and no other files of yours; each dispatch waits, in
+                         a child process that can compute and nothing else. Buffers
+                         are created, not wrapped. Linux with Landlock and seccomp */
     bool own_process; /* cuda: the driver is loaded by a process of the device's own, which
                          a fault or a time limit ends; as with INGOT_CUDA_WORKER=1 */
 } ingot_device_desc;

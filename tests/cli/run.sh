@@ -353,6 +353,7 @@ check "run isolated, a given folder" 0 "= 5" -- "$ingot" run five.metal k --isol
 check "run isolated, a folder that is not given" 1 "six.h" -- "$ingot" run six.metal k --isolated --threads 1 'f32[1]'
 check "run isolated, a file of the system" 1 "/etc/passwd" "!root:" -- "$ingot" run passwd.metal k --isolated --threads 1 'f32[1]'
 check "run isolated, a fault" 1 'kernel "k"' 0x8 -- "$ingot" run wild.metal k --isolated --threads 1 'f32[1]'
+check "isolated, with a sanitizer" 1 "no sanitizer" bounds -- "$ingot" run good.metal ramp --isolated --sanitize=bounds --threads 4 'f32[4]'
 check "isolated on a GPU" 1 'cannot be isolated' -- "$ingot" run good.metal ramp --isolated --device cuda --threads 4 'f32[4]'
 
 # ---- .npy files that cannot be read --------------------------------------------------------

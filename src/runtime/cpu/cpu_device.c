@@ -279,6 +279,14 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     if (status == INGOT_OK) {
         status = ig_sanitizer_open(&device->base, desc, error);
     }
+    if (status == INGOT_OK && desc->isolated && device->base.sanitizer) {
+        status =
+            ig_fail(error, INGOT_UNSUPPORTED,
+                    "an isolated device has no sanitizer (\"%s\"): what it found would end with "
+                    "the kernel's process",
+                    device->base.sanitize);
+        ig_sanitizer_close(&device->base);
+    }
     if (status != INGOT_OK) {
         free(device);
         return status;
