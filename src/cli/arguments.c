@@ -140,12 +140,12 @@ static ingot_status parse_file(struct ig_arena *arena, struct cli_argument *a,
                        "tg:BYTES; types are f32 f16 bf16 i8 u8 i16 u16 i32 u32 i64 u64 bool",
                        a->text);
     }
+    a->kind = CLI_ARGUMENT_FILE;
     struct ig_npy array;
     ingot_status status = ig_npy_read(path, &array, &a->storage, error);
     if (status) {
         return status;
     }
-    a->kind = CLI_ARGUMENT_FILE;
     a->scalar = array.scalar;
     a->rank = array.rank;
     memcpy(a->shape, array.shape, sizeof a->shape);

@@ -188,6 +188,7 @@ ingot_status cli_parse_constant(const char *text, const struct ingot_constant_in
 /* ---- arguments of `ingot run` (arguments.c) -------------------------------------------- */
 
 enum cli_argument_kind {
+    CLI_ARGUMENT_UNKNOWN,     /* none of the forms below */
     CLI_ARGUMENT_FILE,        /* in.npy */
     CLI_ARGUMENT_ZEROS,       /* f32[1024] */
     CLI_ARGUMENT_VALUE,       /* f32:1,2 and hex:… */

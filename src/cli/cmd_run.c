@@ -224,7 +224,8 @@ static bool wrong_count(const struct run *run, const ingot_argument_info *infos,
     return wanted != given;
 }
 
-/* Before anything is compiled; CLI_USAGE for one that is none of the forms. */
+/* Before anything is compiled; CLI_USAGE for one that is none of the forms, CLI_FAILED for a file
+ * that cannot be read. */
 static int parse_arguments(struct run *run, const char *const *texts, size_t count) {
     run->bound = ig_arena_array(&run->arena, count + 1, sizeof *run->bound);
     if (!run->bound) {
@@ -237,7 +238,8 @@ static int parse_arguments(struct run *run, const char *const *texts, size_t cou
             cli_parse_argument(&run->arena, texts[i], &run->bound[i].given, &error);
         run->bound_count++;
         if (!base(status, &error)) {
-            return status == INGOT_INVALID_ARGUMENT ? CLI_USAGE : CLI_FAILED;
+            const bool form = run->bound[i].given.kind != CLI_ARGUMENT_FILE;
+            return form && status == INGOT_INVALID_ARGUMENT ? CLI_USAGE : CLI_FAILED;
         }
     }
     return CLI_OK;

@@ -226,8 +226,10 @@ static void start_copy(struct ptx_machine *machine, struct ptx_thread *thread,
         (struct ptx_copy){to, from, bytes, copied, thread->copy_group};
 }
 
-/* Copies of the groups before `group` happen. */
-static void finish_copies(struct ptx_thread *thread, uint32_t group) {
+/* Copies of the groups before `group` happen: each is a write at the wait, as it was at its start.
+ */
+static void finish_copies(struct ptx_machine *machine, struct ptx_thread *thread,
+                          const struct ptx_instruction *in, uint32_t group) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < thread->copy_count; i++) {
         const struct ptx_copy copy = thread->copies[i];
@@ -235,6 +237,8 @@ static void finish_copies(struct ptx_thread *thread, uint32_t group) {
             thread->copies[kept++] = copy;
             continue;
         }
+        ptx_races_access(machine, thread, in, (uint32_t)(copy.to - machine->shared), copy.bytes,
+                         true);
         memset(copy.to, 0, copy.bytes);
         if (copy.copied) {
             memcpy(copy.to, copy.from, copy.copied);
@@ -254,11 +258,12 @@ static void asynchronous(struct ptx_machine *machine, struct ptx_thread *thread,
         thread->copy_group++;
         break;
     case PTX_OP_WAIT: /* all but the latest `pending` committed groups */
-        finish_copies(thread, thread->copy_group > pending ? thread->copy_group - pending : 0);
+        finish_copies(machine, thread, in,
+                      thread->copy_group > pending ? thread->copy_group - pending : 0);
         break;
     default:
         thread->copy_group++;
-        finish_copies(thread, thread->copy_group);
+        finish_copies(machine, thread, in, thread->copy_group);
     }
 }
 

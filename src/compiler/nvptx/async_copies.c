@@ -13,6 +13,7 @@
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
+#include "compiler/nvptx/warpgroup_mma.h"
 
 enum { MAX_PAIRS = 32 };
 
@@ -49,6 +50,12 @@ static bool is_plain(LLVMValueRef access) {
 
 static bool is_barrier(LLVMValueRef in) {
     return igi_facts_of(in)->flags & IGI_BARRIER;
+}
+
+/* One that other SIMD-groups do not take part in: what they copy may still be under way after it.
+ */
+static bool is_simdgroup_barrier(LLVMValueRef in) {
+    return igi_is_call_of(in, IGI_barrier) && !igp_is_group_barrier(in);
 }
 
 bool igp_is_wait(LLVMValueRef in) {
@@ -440,10 +447,11 @@ static void note(LLVMValueRef *list, LLVMValueRef in) {
     *list = in;
 }
 
-/* From an instruction on to the block's end, or a barrier. */
+/* From an instruction on to the block's end, or a barrier. Beyond the first barrier only one of the
+ * threadgroup ends a way: a copy that is waited for at a SIMD-group's is not seen by the others. */
 static bool follow(struct walk *walk, LLVMValueRef first, enum purpose purpose) {
     igi_each_from(in, first) {
-        if (igp_is_wait(in)) {
+        if (igp_is_wait(in) && !(walk->before && is_simdgroup_barrier(in))) {
             if (purpose == NOTE_ENDS) {
                 note(walk->ends, in);
             }
