@@ -12,7 +12,7 @@ all: build
 
 help:
 	@echo "make run            build, run the tour of examples/, and check every operation (ingot health)"
-	@echo "make test           build, and run every test (twenty to thirty minutes on two cores)"
+	@echo "make test           build, and run every test (twenty to thirty minutes on two cores); SHARD=2/4: a quarter of it"
 	@echo "make build          build/bin/ingot, build/bin/ingotc, build/lib/libingot.{so,a}"
 	@echo "make install        install into PREFIX ($(PREFIX)); DESTDIR is honoured"
 	@echo "make test-quick     unit, MSL and command-line tests of the normal build"
@@ -53,7 +53,7 @@ run: build
 	@INGOTC=$(BUILD)/bin/ingotc $(BUILD)/bin/ingot health --device cpu --html $(BUILD)/health.html --junit $(BUILD)/health.xml
 
 test: setup
-	@JOBS=$(JOBS) tools/test.sh
+	@JOBS=$(JOBS) tools/test.sh $(if $(SHARD),--shard $(SHARD))
 endif
 
 health: build

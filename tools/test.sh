@@ -1,7 +1,9 @@
 #!/bin/bash
 # `make test`: every test there is, in steps, of which two run at a time. The output of a step is kept in
 # build/test-logs/; that of a step that fails is shown. Ends with `N passed, N failed`.
-# `tools/test.sh STEP...` runs only the steps named.
+# `tools/test.sh STEP...` runs only the steps named. `tools/test.sh --shard I/N` is one of N machines that share the
+# work: the tests of steps with many are dealt out, other steps go to one of them, builds to whoever needs them. Each
+# leaves build/test-logs/tests.xml (JUnit); `ingot merge` makes one of all.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 mkdir -p build/test-logs
@@ -13,6 +15,17 @@ venv=build/venv${torch:+-torch-${torch%.\*}}
 passed=0
 failed=0
 failures=""
+shard=1
+shards=1
+if [ "${1:-}" = --shard ]; then
+    shard=${2%%/*} shards=${2##*/}
+    if ! [[ ${2:-} =~ ^[1-9][0-9]*/[1-9][0-9]*$ ]] || [ "$shard" -gt "$shards" ]; then
+        echo "--shard ${2:-}: expected two numbers I/N, with 1 <= I <= N" >&2
+        exit 2
+    fi
+    shift 2
+fi
+rm -f build/test-logs/*.xml
 
 configure() { # configure FOLDER OPTION...
     local folder=$1
@@ -26,7 +39,8 @@ sanitized=(-DINGOT_PYTHON=OFF "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG")
 run_ctest() { # run_ctest FOLDER OPTION...
     local folder=$1
     shift
-    ctest --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error "$@"
+    ctest --test-dir "$folder" -j "$jobs" --output-on-failure --no-tests=error -I "$shard,,$shards" \
+        --output-junit "$PWD/build/test-logs/$folder.xml" "$@"
 }
 
 build_normal() {
@@ -123,8 +137,8 @@ pytest_process() { # pytest_process OPTION... against the package in build/pytho
 python_tests() { # two processes, which share the files between them
     local share=build/test-logs/python-share first second
     rm -rf "$share" && mkdir -p "$share" || return 1
-    pytest_process --share "$share" >"$share/1.log" 2>&1 &
-    pytest_process --share "$share" >"$share/2.log" 2>&1
+    pytest_process --share "$share" --shard "$shard/$shards" --junitxml build/test-logs/python-1.xml >"$share/1.log" 2>&1 &
+    pytest_process --share "$share" --shard "$shard/$shards" --junitxml build/test-logs/python-2.xml >"$share/2.log" 2>&1
     second=$?
     wait $!
     first=$?
@@ -190,10 +204,35 @@ at_once=2
 declare -A running=() # process: step
 declare -A how=()
 waiting=()
+dealt=" tests python_tests tests_sanitized tests_threads " # every machine has its share of these
+
+# Whether this machine runs a step: one that is dealt out, its own, or one that such a step needs.
+wanted=" "
+want() { # want NAME NEEDS
+    [[ $wanted != *" $1 "* ]] || return 0
+    wanted="$wanted$1 "
+    local need entry name needs
+    for need in $2; do
+        for entry in "${steps[@]}"; do
+            IFS=: read -r name _ needs _ <<<"$entry"
+            [ "$name" != "$need" ] || want "$name" "$needs"
+        done
+    done
+}
+turn=0
 for entry in "${steps[@]}"; do
-    IFS=: read -r name kind _ <<<"$entry"
+    IFS=: read -r name kind needs _ <<<"$entry"
     how[$name]=$kind
-    if [ $# = 0 ] || [[ " $* " == *" $name "* ]]; then
+    case $name in
+    venv | build_normal | build_sanitized | build_threads | build_fuzz) continue ;; # by need
+    esac
+    if [[ $dealt == *" $name "* ]] || [ $((turn++ % shards + 1)) = "$shard" ]; then
+        want "$name" "$needs"
+    fi
+done
+for entry in "${steps[@]}"; do
+    name=${entry%%:*}
+    if [ $# = 0 ] && [[ $wanted == *" $name "* ]] || [[ " $* " == *" $name "* ]]; then
         waiting+=("$entry")
     fi
 done
@@ -246,5 +285,9 @@ for name in $failures; do # once more where one looks first: the step that faile
     tail -n 8 "build/test-logs/$name.log" | sed 's/^/    /'
 done
 [ -z "$failures" ] || echo "failed:$failures (logs in build/test-logs)"
+reports=(build/test-logs/*.xml)
+if [ -f "${reports[0]}" ] && [ -x build/bin/ingot ]; then
+    build/bin/ingot merge "${reports[@]}" -o build/test-logs/tests.xml >/dev/null 2>&1
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

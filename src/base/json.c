@@ -127,6 +127,11 @@ void ig_json_u64(struct ig_json *json, const char *key, uint64_t value) {
     ig_text_printf(json->out, "%" PRIu64, value);
 }
 
+void ig_json_number(struct ig_json *json, const char *key, const char *text) {
+    start_item(json, key);
+    ig_text_puts(json->out, text);
+}
+
 void ig_json_i64(struct ig_json *json, const char *key, int64_t value) {
     start_item(json, key);
     ig_text_printf(json->out, "%" PRId64, value);

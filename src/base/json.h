@@ -23,6 +23,8 @@ void ig_json_string(struct ig_json *json, const char *key, const char *value); /
 void ig_json_u64(struct ig_json *json, const char *key, uint64_t value);
 void ig_json_i64(struct ig_json *json, const char *key, int64_t value);
 void ig_json_double(struct ig_json *json, const char *key, double value);
+/* A number as it is written. */
+void ig_json_number(struct ig_json *json, const char *key, const char *text);
 void ig_json_bool(struct ig_json *json, const char *key, bool value);
 
 #endif

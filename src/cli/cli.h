@@ -31,7 +31,17 @@ enum cli_kind {
     CLI_VERSION,  /* uint32_t *: __METAL_VERSION__, 4.0 or 400 */
     CLI_DEFINES,  /* struct cli_list *, of macros */
     CLI_OPTIONAL, /* const char **: --name or --name=VALUE; "" without a value */
+    CLI_SHARD,    /* struct cli_shard *: I/N */
 };
+
+/* One of `count` machines that share the work, from 1; 0 of 0: there is one. */
+struct cli_shard {
+    uint32_t index, count;
+};
+/* Is the item at place `at` of the whole work, from 0, in the shard? */
+static inline bool cli_in_shard(const struct cli_shard *shard, size_t at) {
+    return shard->count < 2 || at % shard->count == shard->index - 1;
+}
 
 struct cli_option {
     const char *name; /* without the dashes; NULL ends the table */
@@ -157,10 +167,12 @@ struct cli_compile_request {
     const struct cli_list *constants; /* NAME_OR_INDEX=VALUE */
     /* A constant without a value gets 1 (true); otherwise its kernels fail. */
     bool assume_constants;
-    bool list_only;     /* compile nothing */
-    bool describe_only; /* arguments and limits, no code */
-    bool check;         /* code is made, but not kept */
-    bool no_code;       /* nor made: everything before it */
+    const struct cli_shard *shard; /* of the kernels; NULL: all */
+    size_t *kernels_seen;          /* with a shard: how many there were in the files before */
+    bool list_only;                /* compile nothing */
+    bool describe_only;            /* arguments and limits, no code */
+    bool check;                    /* code is made, but not kept */
+    bool no_code;                  /* nor made: everything before it */
 };
 
 /* Compiles the kernels, on all cores. Returns
@@ -211,6 +223,6 @@ ingot_status cli_parse_argument(struct ig_arena *arena, const char *text,
                                 struct cli_argument *argument, struct ig_error *error);
 
 extern const struct cli_command cli_devices, cli_inspect, cli_check, cli_run, cli_pack, cli_health,
-    cli_bench, cli_ops, cli_tune, cli_cache;
+    cli_bench, cli_ops, cli_tune, cli_cache, cli_merge;
 
 #endif

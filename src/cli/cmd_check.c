@@ -171,7 +171,7 @@ static ingot_status look_into(const struct cli_compile_request *request,
                 wanted = request->found[i] = true;
             }
         }
-        if (!wanted) {
+        if (!wanted || !cli_in_shard(request->shard, (*request->kernels_seen)++)) {
             continue;
         }
         struct cli_kernel_result *result = &out->results[out->result_count++];
@@ -187,6 +187,12 @@ static void check_file(struct check *check) {
     ingot_status status = cli_is_archive(check->request.path)
                               ? look_into(&check->request, &compilation, &error)
                               : cli_compile(&check->request, &compilation, &error);
+    /* A file that fails as a whole counts as one kernel, in one shard. */
+    if (status && !cli_in_shard(check->request.shard, (*check->request.kernels_seen)++)) {
+        cli_compilation_free(&compilation);
+        ig_error_clear(&error);
+        return;
+    }
     if (check->as_json) {
         ig_json_object(&check->json, NULL);
         ig_json_string(&check->json, "file", check->request.path);
@@ -247,6 +253,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     struct cli_source_options source = {0};
     struct cli_list kernels = {0}, constants = {0}, targets = {0}, files = {0};
     bool no_code = false;
+    struct cli_shard shard = {0};
+    size_t kernels_seen = 0;
     const struct cli_option options[] = {
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &kernels},
         {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &check.as_json},
@@ -258,6 +266,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
          "stop before machine code: all that can be wrong with the source, in a third of the time",
          &no_code},
         {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value", &constants},
+        {"shard", 0, CLI_SHARD, "I/N", "only every Nth kernel of all files, from the Ith on",
+         &shard},
         CLI_SOURCE_OPTIONS(source),
         {0},
     };
@@ -270,6 +280,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
                                                      .constants = &constants,
                                                      .assume_constants = true,
                                                      .check = true,
+                                                     .shard = &shard,
+                                                     .kernels_seen = &kernels_seen,
                                                      .no_code = no_code};
         check.request.found = calloc(kernels.count + 1, sizeof(bool));
         if (!files.count) {

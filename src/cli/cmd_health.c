@@ -15,7 +15,7 @@
 struct health {
     struct tool_selection selection;
     struct tool_place place;
-    const char *part, *junit, *html;
+    const char *junit, *html;
     bool all, json, verbose, no_bench;
     uint32_t jobs, repeats;
     double bench_seconds, bench_budget;
@@ -506,21 +506,6 @@ static int conclude(struct health *health) {
     return written && !report->failed ? CLI_OK : CLI_FAILED;
 }
 
-/* "2/6": of the rows the 2nd, the 8th and so on. */
-static bool keep_part(const char *part, struct tool_rows *rows) {
-    size_t which = 0, parts = 0, kept = 0;
-    char end;
-    if (sscanf(part, "%zu/%zu%c", &which, &parts, &end) != 2 || which < 1 || which > parts) {
-        cli_error("--part %s: two numbers K/N with 1 <= K <= N are needed", part);
-        return false;
-    }
-    for (size_t i = which - 1; i < rows->count; i += parts) {
-        rows->items[kept++] = rows->items[i];
-    }
-    rows->count = kept;
-    return true;
-}
-
 static int execute(const struct cli_command *command, struct health *health) {
     int status = tool_select(command, &health->selection, IGH_CHECK, health->all ? 0 : IGH_SLOW,
                              &health->rows);
@@ -530,9 +515,6 @@ static int execute(const struct cli_command *command, struct health *health) {
     }
     if (status) {
         return status;
-    }
-    if (health->part && !keep_part(health->part, &health->rows)) {
-        return CLI_USAGE;
     }
     if (!health->rows.count) {
         cli_error("no case fits the selection");
@@ -560,7 +542,7 @@ static int execute(const struct cli_command *command, struct health *health) {
         }
     }
     if (!health->selection.operations.count && !health->selection.match &&
-        !health->selection.types.count) {
+        !health->selection.types.count && health->selection.shard.index <= 1) {
         find_uncovered(health);
     }
     status = conclude(health);
@@ -572,8 +554,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     const struct cli_option options[] = {
         TOOL_SELECTION_OPTIONS(health.selection),
         TOOL_PLACE_OPTIONS(health.place),
-        {"part", 0, CLI_STRING, "K/N", "only every Nth of these cases, from the Kth on",
-         &health.part},
+        {"part", 0, CLI_SHARD, "I/N", "the same as --shard", &health.selection.shard},
         {"all", 'a', CLI_FLAG, NULL, "slow cases too", &health.all},
         {"verbose", 'v', CLI_FLAG, NULL, "a line for every case", &health.verbose},
         {"repeat", 0, CLI_COUNT, "N", "runs of a case, compared bit by bit (3)", &health.repeats},
@@ -618,6 +599,7 @@ const struct cli_command cli_health = {
         "NaN and infinities and with empty tensors. The exit status is 1 on any failure.",
     .examples = "  ingot health\n"
                 "  ingot health rms_norm 'softmax*' --verbose\n"
-                "  ingot health --html health.html --junit health.xml",
+                "  ingot health --html health.html --junit health.xml\n"
+                "  ingot health --shard 2/4 --junit 2.xml     # then: ingot merge *.xml -o all.xml",
     .run = run,
 };

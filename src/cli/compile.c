@@ -532,6 +532,17 @@ static ingot_status choose_kernels(struct jobs *jobs, struct ig_error *error) {
     return INGOT_OK;
 }
 
+/* Of the kernels of all files in their order, those of the shard. */
+static void keep_shard(const struct cli_compile_request *request, struct cli_compilation *out) {
+    size_t kept = 0;
+    for (size_t i = 0; request->shard && i < out->result_count; i++) {
+        if (cli_in_shard(request->shard, (*request->kernels_seen)++)) {
+            out->results[kept++] = out->results[i];
+        }
+    }
+    out->result_count = request->shard ? kept : out->result_count;
+}
+
 ingot_status cli_compile(const struct cli_compile_request *request, struct cli_compilation *out,
                          struct ig_error *error) {
     *out = (struct cli_compilation){.path = request->path};
@@ -553,6 +564,7 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
     status = list_kernels(&jobs, error);
     if (!status) {
         status = choose_kernels(&jobs, error);
+        keep_shard(request, out);
     }
     if (!status) {
         status = set_constants(&jobs, error);

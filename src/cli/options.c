@@ -102,6 +102,13 @@ static bool set_extent(uint32_t extent[3], const char *text) {
     return false;
 }
 
+static bool set_shard(struct cli_shard *shard, const char *text) {
+    char *end;
+    return parse_u32(text, &end, &shard->index) && *end == '/' &&
+           parse_u32(end + 1, &end, &shard->count) && !*end && shard->index >= 1 &&
+           shard->index <= shard->count;
+}
+
 /* 4.0 and 400 are the same. */
 static bool set_version(uint32_t *version, const char *text) {
     char *end;
@@ -144,6 +151,13 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
             return true;
         }
         cli_usage_error(command, "--%s %s: expected a whole number", option->name, value);
+        return false;
+    case CLI_SHARD:
+        if (set_shard(option->target, value)) {
+            return true;
+        }
+        cli_usage_error(command, "--%s %s: expected two numbers I/N, with 1 <= I <= N",
+                        option->name, value);
         return false;
     case CLI_DEFINES: {
         size_t name = strcspn(value, "=");

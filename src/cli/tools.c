@@ -121,6 +121,16 @@ static int check_selection(const struct cli_command *command,
     return CLI_OK;
 }
 
+static void keep_shard(const struct cli_shard *shard, struct tool_rows *rows) {
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (cli_in_shard(shard, i)) {
+            rows->items[kept++] = rows->items[i];
+        }
+    }
+    rows->count = kept;
+}
+
 int tool_select(const struct cli_command *command, const struct tool_selection *selection,
                 uint32_t uses, uint32_t without, struct tool_rows *rows) {
     *rows = (struct tool_rows){0};
@@ -134,6 +144,7 @@ int tool_select(const struct cli_command *command, const struct tool_selection *
             }
         }
     }
+    keep_shard(&selection->shard, rows);
     return status;
 }
 

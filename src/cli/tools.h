@@ -38,12 +38,14 @@ struct tool_selection {
     struct cli_list operations; /* names, * and ? allowed; empty: all */
     struct cli_list types;      /* "f32"; empty: all */
     const char *match;          /* text that a case's name contains; "=TEXT": its whole name */
+    struct cli_shard shard;     /* of the rows that all of this leaves */
 };
-#define TOOL_SELECTION_OPTIONS(s)                                                                  \
-    {"case",    0, CLI_STRING, "TEXT", "only cases whose name contains TEXT (=TEXT: is TEXT)",     \
-     &(s).match},                                                                                  \
-    {                                                                                              \
-        "type", 0, CLI_LIST, "TYPE", "only this type, such as bf16; may be repeated", &(s).types   \
+#define TOOL_SELECTION_OPTIONS(s)                                                                   \
+    {"case",    0, CLI_STRING, "TEXT", "only cases whose name contains TEXT (=TEXT: is TEXT)",      \
+     &(s).match},                                                                                   \
+        {"type", 0, CLI_LIST, "TYPE", "only this type, such as bf16; may be repeated", &(s).types}, \
+    {                                                                                               \
+        "shard", 0, CLI_SHARD, "I/N", "only every Nth of these rows, from the Ith on", &(s).shard   \
     }
 
 struct tool_row {

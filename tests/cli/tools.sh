@@ -70,7 +70,31 @@ check "health, the page" 0 'id="verdict">healthy<' "<style>" "!http" -- cat page
 check "health, a file that cannot be written" 1 "nowhere/out.xml" -- "$ingot" health axpy --case =1 --junit nowhere/out.xml
 check "health, nothing fits" 1 "no case fits" -- "$ingot" health axpy --case "no such case"
 check "health, a part of the cases" 0 "4 passed, 0 failed" -- "$ingot" health axpy --device cpu --part 2/4
-check "health, no such part" 2 "--part 5/4" "1 <= K <= N" -- "$ingot" health axpy --device cpu --part 5/4
+check "health, no such part" 2 "--part 5/4" "1 <= I <= N" -- "$ingot" health axpy --device cpu --part 5/4
+for i in 1 2 3; do
+    check "health, shard $i of 3" 0 '"failed": 0' -- "$ingot" health axpy --device cpu --shard $i/3 --junit $i.xml --json
+    cp out.txt $i.json
+done
+check "merge, JSON" 0 "all.json: 15 passed, 0 failed, of 3 reports" -- "$ingot" merge 1.json 2.json 3.json -o all.json
+same "merge, JSON: each case once" "$(grep -c '"case":' all.json)" 15
+same "merge, JSON: one device" "$(grep -c '"description":' all.json)" 1
+check "merge, JUnit" 0 "all.xml: 15 passed, 0 failed, of 3 reports" -- "$ingot" merge 1.xml 2.xml 3.xml -o all.xml
+check "merge, JUnit: a whole file" 0 "3 suites 15 cases" -- python3 -c 'import xml.etree.ElementTree as e
+r = e.parse("all.xml").getroot(); print(len(r), "suites", len(r.findall("*/testcase")), "cases")'
+check "merge, to standard output" 0 '"passed": 15' -- "$ingot" merge 1.json 2.json 3.json
+sed 's/"failed": 0/"failed": 2/' 3.json >bad.json
+check "merge, failures" 1 "failed, of 2 reports" -- "$ingot" merge 1.json bad.json -o all.json
+printf '<testsuite name="a" tests="3" failures="1" errors="1" skipped="0" time="1.5"><testcase name="&lt;testsuite "/></testsuite>' >a.xml
+check "merge, another program's JUnit" 1 "16 passed" -- "$ingot" merge 1.xml 2.xml 3.xml a.xml -o all.xml
+check "merge, two formats" 1 "1.json is JSON, and 1.xml is XML" -- "$ingot" merge 1.json 1.xml
+echo '{"a": 1}' >other.json
+check "merge, no report" 1 'other.json is no report' -- "$ingot" merge other.json
+echo '{"a": ' >cut.json
+check "merge, cut" 1 'cut.json: line 2, column 1: expected a value, not the end' -- "$ingot" merge cut.json
+echo '<testsuite name="a">' >cut.xml
+check "merge, cut XML" 1 'cut.xml: the <testsuite> at byte 0 has no end' -- "$ingot" merge cut.xml
+check "merge, nothing" 2 "expected at least one REPORT" -- "$ingot" merge
+check "bench, a shard" 0 "!f32" "f16" -- "$ingot" bench axpy --case "=1M" --time 0.01 --device cpu --no-ceilings --shard 3/3
 check "health, another level" 0 "x86-64-v3" "0 failed" -- "$ingot" health axpy --case =1023 --cpu x86-64-v3
 check "help" 0 "--compare" "--tolerance" -- "$ingot" bench --help
 

@@ -22,10 +22,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """`--share FOLDER`: several processes, each with this option, run every file once between them."""
     parser.addoption("--share", metavar="FOLDER", type=pathlib.Path,
                      help="leave out files that another process with the same (at first empty) FOLDER has begun")
+    parser.addoption("--shard", metavar="I/N", default="1/1", help="only every Nth file, from the Ith on")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shared files: those that take longest come first, so that no process is left with one at the end."""
+    """The files of this shard. Those that take longest come first, so that no process is left with one at the end."""
+    shard, shards = (int(number) for number in config.getoption("--shard").split("/"))
+    files = sorted({item.path for item in items})
+    others = [item for item in items if files.index(item.path) % shards != shard - 1]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
     if config.getoption("--share"):
         items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
 
