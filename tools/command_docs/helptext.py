@@ -11,7 +11,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
-NAME = r"-{1,2}[\w-]+(?: [^ ]*[^ ,])?"  # --threads X[,Y[,Z]]
+NAME = r"-{1,2}[\w-]+(?:\[=[^ ]+\]| [^ ]*[^ ,])?"  # --threads X[,Y[,Z]], --sanitize[=KIND,...]
 ROW = re.compile(rf"^  (?: {{4}})?({NAME}(?:, {NAME})*)(?:\s+(\S.*))?$")
 SECTIONS = ("options:", "examples:", "environment:")
 LEVELS = ["x86-64-v3", "x86-64-v4", "aarch64"]
@@ -24,7 +24,12 @@ class Option:
     names: list[str]  # with their dashes, the short one first
     value: str  # "" for a flag
     help: str
+    attached: str = ""  # "KIND,..." of --sanitize[=KIND,...], which is a flag without it
     choices: list[str] = field(default_factory=list)
+
+    def shown_value(self) -> str:
+        """What stands behind the names, with the space before it."""
+        return f" {self.value}" if self.value else f"[={self.attached}]" if self.attached else ""
 
     def words(self) -> list[str]:
         """The values that there are, if they can be listed."""
@@ -83,7 +88,9 @@ def options_of(row: re.Match) -> list[Option]:
         texts = {"--version": "print the version", "--help": "print this help"}
         return [Option([word[0]], "", texts.get(word[0], "")) for word in words]
     value = next((word[1] for word in words if len(word) > 1), "")
-    return [Option(sorted((word[0] for word in words), key=len), value, row.group(2) or "")]
+    attached = next((match[1] for word in words if (match := re.search(r"\[=(.*)\]$", word[0]))), "")
+    names = sorted((word[0].partition("[")[0] for word in words), key=len)
+    return [Option(names, value, row.group(2) or "", attached)]
 
 
 def parse(name: str, lines: list[str], summary: str = "") -> Command:

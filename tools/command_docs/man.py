@@ -33,7 +33,7 @@ def page(command: Command, version: str, others: list[str]) -> str:
         out.append(".SH OPTIONS")
     for option in command.options:
         names = ", ".join(f"\\fB{roff(n)}\\fR" for n in option.names)
-        out += [".TP", names + (f" \\fI{roff(option.value)}\\fR" if option.value else ""), roff(option.help)]
+        out += [".TP", names + f"\\fI{roff(option.shown_value())}\\fR", roff(option.help)]
     if command.environment:
         out.append(".SH ENVIRONMENT")
     for variable, text in command.environment:
