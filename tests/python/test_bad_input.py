@@ -3,12 +3,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
-import subprocess
-import sys
 import textwrap
 import time
 
+import forked_python
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -44,8 +42,8 @@ def freed(tensor: torch.Tensor) -> torch.Tensor:
 
 def run(program: str) -> str:
     """What a program prints; it must end well."""
-    result = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True,
-                            timeout=120, env={**os.environ, "PYTHONFAULTHANDLER": "1"})
+    traces = "import faulthandler; faulthandler.enable()\n"
+    result = forked_python.run(["-c", traces + textwrap.dedent(program)], timeout=120)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
+import forked_python
 import pytest
 
 pytest.importorskip("torch")
@@ -14,14 +15,17 @@ PLUGIN = [] if INSTALLED else ["-p", "ingot.pytest_plugin"]
 HERE = pathlib.Path(__file__).resolve().parent
 
 
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "INGOT_MPS"}
+
+
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    environment = {name: value for name, value in os.environ.items() if name != "INGOT_MPS"}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
 
 
-def run_script(script: str) -> str:
-    result = run("-c", script)
+def run_script(script: str, torch_is_imported: bool = True) -> str:
+    arguments = ["-c", script]
+    result = forked_python.run(arguments, env=ENVIRONMENT, timeout=600) if torch_is_imported else run(*arguments)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -94,7 +98,7 @@ x = torch.ones(1, device="mps", requires_grad=True)
 
 
 def test_import_needs_no_torch():
-    run_script("import sys, ingot.mps; assert 'torch' not in sys.modules")
+    run_script("import sys, ingot.mps; assert 'torch' not in sys.modules", torch_is_imported=False)
 
 
 def test_option_reaches_child_processes_and_conftest(tmp_path):

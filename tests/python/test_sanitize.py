@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import textwrap
+
+import forked_python
 
 KERNEL = '''
 import torch, ingot
@@ -19,8 +19,7 @@ kernel void ones(device float *x [[buffer(0)]], uint i [[thread_position_in_grid
 
 
 def run(arguments, folder, **environment):
-    return subprocess.run([sys.executable, *arguments], cwd=folder, env={**os.environ, **environment},
-                          capture_output=True, text=True, timeout=300)
+    return forked_python.run(arguments, cwd=folder, env={**os.environ, **environment})
 
 
 def test_pytest_option(tmp_path):

@@ -7,6 +7,7 @@ import time
 import types
 import weakref
 
+import forked_python
 import numpy as np
 import pytest
 
@@ -320,10 +321,7 @@ try:
 except RuntimeError as error:
     print(error)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120,
-        env=dict(os.environ, INGOT_TENSORS="dlpack"),
-    )
+    done = forked_python.run(["-c", program], env=dict(os.environ, INGOT_TENSORS="dlpack"), timeout=120)
     assert done.returncode == 0, done.stderr
     assert "argument 0" in done.stdout
 
@@ -339,7 +337,7 @@ if child == 0:
 print(ingot._C.thread_count(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     environment = {name: value for name, value in os.environ.items() if name != "INGOT_THREADS"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
+    done = forked_python.run(["-c", program], env=environment, timeout=120)
     assert done.stdout == "3 2\n", done.stderr
 
 
