@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""What of the site needs no MkDocs: pages of the headers, and the list of pages. `make docs` checks the rest."""
+"""What of the site needs no MkDocs: pages of the headers, of the Python package, and the list of pages. `make docs` checks the rest."""
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools/site"))
 import headers  # noqa: E402
+import python_api  # noqa: E402
 
 HEADERS = sorted((ROOT / "include/ingot").rglob("*.h"))
 
@@ -52,6 +55,13 @@ class Pages(unittest.TestCase):
     def test_every_header_of_the_operations_is_in_the_navigation(self) -> None:
         listed = set(re.findall(r"reference/c/ops-(\w+)\.md", (ROOT / "mkdocs.yml").read_text()))
         self.assertEqual(listed, {path.stem for path in (ROOT / "include/ingot/ops").glob("*.h")})
+
+    def test_every_name_of_the_python_package_has_a_page_in_the_navigation(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([ROOT / "tools/site/package", folder], check=True)
+            pages = python_api.pages(pathlib.Path(folder) / "ingot")
+        listed = set(re.findall(r"reference/python/([\w-]+)\.md", (ROOT / "mkdocs.yml").read_text()))
+        self.assertEqual(listed, set(pages))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The pages of the Python package's API, as directives for mkdocstrings: a name and where it is defined.
 
-Requires the package as the build has it (tools/site/build makes it in build/docs-python): python/ingot, and
+Requires the package as the build has it (tools/site/package makes it): python/ingot, and
 ingot/_operations with what the operations export. Nothing is imported; sources are read. A public name of
 `ingot.__all__` that no page has is an error, and so is a page without a name.
 """
@@ -78,6 +78,8 @@ def pages(package: Path) -> dict[str, Page]:
                           [f"ingot.mps.{name}" for name in public(package / "mps/__init__.py")]),
         "ingot-mlx": Page("ingot.mlx", "MLX's custom kernels; `ingot.metal_kernel` is the same function.",
                           [f"ingot.mlx.{name}" for name in public(package / "mlx.py")]),
+        "ingot-sanitizer": Page("ingot.sanitize", "Checks in kernels, which name each mistake with its line.",
+                                ["ingot.sanitizer.sanitize", "ingot.sanitizer.Findings"]),
         "ingot-cache": Page("ingot.cache", "Compiled kernels on disk.",
                             [f"ingot.cache.{name}" for name in public(package / "cache.py")]),
     }
