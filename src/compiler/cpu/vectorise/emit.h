@@ -121,7 +121,7 @@ ingot_status igv_analyse(struct ig_arena *arena, const struct igv_request *reque
 enum igv_shape igv_shape_in_bounds(const struct igv_request *request, LLVMValueRef call,
                                    long *stride, unsigned *align_log2);
 void igv_emit_in_bounds(struct igv_emit *emit, LLVMValueRef call);
-/* stream.c: __ingot_stream_b32 and _b16, __ingot_prefetch. */
+/* nontemporal.c: __ingot_stream_b32 and _b16, __ingot_prefetch. */
 void igv_emit_stream(struct igv_emit *emit, LLVMValueRef call);
 void igv_emit_prefetch(struct igv_emit *emit, LLVMValueRef call);
 void igv_emit_nothing(struct igv_emit *emit, LLVMValueRef call);
