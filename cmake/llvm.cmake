@@ -1,17 +1,23 @@
-# LLVM 19 to 21 by its llvm-config; only the C API is used.
+# LLVM 19 to 21 by its llvm-config; only the C API is used, but for bundled/.
 find_program(LLVM_CONFIG NAMES llvm-config-19 llvm-config-20 llvm-config-21 llvm-config
-  HINTS /usr/lib/llvm-19/bin /usr/lib/llvm-20/bin /usr/lib/llvm-21/bin REQUIRED)
+  HINTS /usr/lib/llvm-19/bin /usr/lib/llvm-20/bin /usr/lib/llvm-21/bin)
+if(NOT LLVM_CONFIG)
+  message(FATAL_ERROR "ingotc needs LLVM 19, 20 or 21, and no llvm-config was found: tools/setup.sh installs LLVM 19, "
+    "and -DLLVM_CONFIG=PATH names another")
+endif()
 execute_process(COMMAND ${LLVM_CONFIG} --version OUTPUT_VARIABLE LLVM_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(LLVM_VERSION VERSION_LESS 19 OR LLVM_VERSION VERSION_GREATER_EQUAL 22)
-  message(FATAL_ERROR "ingotc needs LLVM 19 to 21; ${LLVM_CONFIG} is ${LLVM_VERSION}")
+  message(FATAL_ERROR "ingotc needs LLVM 19, 20 or 21; ${LLVM_CONFIG} is of version ${LLVM_VERSION}")
 endif()
 execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE LLVM_INCLUDE OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE LLVM_LIBDIR OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --bindir OUTPUT_VARIABLE LLVM_BINDIR OUTPUT_STRIP_TRAILING_WHITESPACE)
 execute_process(COMMAND ${LLVM_CONFIG} --libs OUTPUT_VARIABLE LLVM_LIBS OUTPUT_STRIP_TRAILING_WHITESPACE)
 separate_arguments(LLVM_LIBS)
+add_library(llvm_headers INTERFACE)
+target_include_directories(llvm_headers SYSTEM INTERFACE ${LLVM_INCLUDE})
 add_library(llvm_c INTERFACE)
-target_include_directories(llvm_c SYSTEM INTERFACE ${LLVM_INCLUDE})
 target_link_directories(llvm_c INTERFACE ${LLVM_LIBDIR})
-target_link_libraries(llvm_c INTERFACE ${LLVM_LIBS})
+target_link_libraries(llvm_c INTERFACE llvm_headers ${LLVM_LIBS})
 message(STATUS "LLVM ${LLVM_VERSION} from ${LLVM_CONFIG}")
+include(cmake/bundled.cmake)

@@ -3,7 +3,7 @@
 option(INGOT_WARNINGS_ARE_ERRORS "stop at warnings of the C compiler" ON)
 add_library(ingot_flags INTERFACE)
 target_compile_options(ingot_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith
+  -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes> -Wpointer-arith
   -Wwrite-strings -Wvla -Wundef -fno-common -fno-strict-aliasing)
 if(INGOT_WARNINGS_ARE_ERRORS)
   target_compile_options(ingot_flags INTERFACE -Werror)

@@ -12,6 +12,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "compiler/bundled/bundled.h"
 #include "compiler/cpu/cpu.h"
 
 #ifndef INGOT_LLVM_BINDIR
@@ -19,12 +20,9 @@
 #endif
 
 /* The first of these that is in a folder of PATH, or beside the LLVM ingotc was built with. */
-static const char *find_linker(struct ig_arena *arena) {
+static const char *find_program(struct ig_arena *arena) {
     static const char *const names[] = {"ld.lld-19", "ld.lld-20", "ld.lld-21", "ld.lld"};
-    const char *named = ig_environment("INGOT_LLD"), *path = ig_environment("PATH");
-    if (named && *named) {
-        return named;
-    }
+    const char *path = ig_environment("PATH");
     const char *folders = ig_arena_printf(arena, "%s:%s", path ? path : "", INGOT_LLVM_BINDIR);
     for (size_t i = 0; folders && i < sizeof names / sizeof *names; i++) {
         for (const char *p = folders; *p;) {
@@ -39,6 +37,19 @@ static const char *find_linker(struct ig_arena *arena) {
         }
     }
     return NULL;
+}
+
+/* A linker: its command line begins with these words, of which the second may be NULL. */
+struct linker {
+    const char *program, *word;
+};
+
+static struct linker find_linker(struct ig_arena *arena) {
+    const char *named = ig_environment("INGOT_LLD"), *own = igc_bundled_tools();
+    if (named && *named) {
+        return (struct linker){named, NULL};
+    }
+    return own ? (struct linker){own, IGC_AS_LLD} : (struct linker){find_program(arena), NULL};
 }
 
 /* The name of an undefined symbol, in a table of this type, that libc is not known to have; NULL if
@@ -105,7 +116,7 @@ struct bytes {
     size_t size;
 };
 
-static ingot_status run_linker(struct ig_arena *arena, const char *linker, const char *folder,
+static ingot_status run_linker(struct ig_arena *arena, struct linker linker, const char *folder,
                                struct bytes object, struct bytes *shared, struct ig_error *error) {
     const char *in = ig_arena_printf(arena, "%s/kernel.o", folder);
     const char *out = ig_arena_printf(arena, "%s/kernel.so", folder);
@@ -116,10 +127,14 @@ static ingot_status run_linker(struct ig_arena *arena, const char *linker, const
     if (status) {
         return status;
     }
-    const char *arguments[] = {
-        linker, "-shared", "--threads=1", "--build-id=none", "-z", "noexecstack",
-        "-z",   "now",     "--Bsymbolic", "--no-rosegment",  in,   "-o",
-        out,    NULL};
+    const char *words[] = {
+        linker.program, linker.word, "-shared", "--threads=1", "--build-id=none", "-z",
+        "noexecstack",  "-z",        "now",     "--Bsymbolic", "--no-rosegment",  in,
+        "-o",           out,         NULL};
+    const char **arguments = words;
+    if (!linker.word) {
+        *++arguments = linker.program;
+    }
     struct ig_process_result result;
     status = ig_process_run(&(struct ig_process){.arguments = arguments, .seconds = 120}, &result,
                             error);
@@ -128,7 +143,7 @@ static ingot_status run_linker(struct ig_arena *arena, const char *linker, const
         return INGOT_NO_COMPILER;
     }
     if (result.exit_code || result.signal || result.timed_out) {
-        status = linker_failed(linker, out, &result, error);
+        status = linker_failed(linker.program, out, &result, error);
     }
     ig_process_result_free(&result);
     char *bytes = NULL;
@@ -159,8 +174,8 @@ ingot_status igc_check_object(const void *object, size_t size, struct ig_error *
 ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_size,
                       const void **shared, size_t *shared_size, struct ig_error *error) {
     double start = igc_time_now();
-    const char *linker = find_linker(arena);
-    if (!linker) {
+    struct linker linker = find_linker(arena);
+    if (!linker.program) {
         return ig_fail(error, INGOT_NO_COMPILER,
                        "LLVM's linker was not found: install lld-19 (ld.lld-19 in PATH), or set "
                        "INGOT_LLD to where it is");

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "compiler/bundled/bundled.h"
 #include "compiler/driver/driver.h"
 
 enum { EXIT_OK = 0, EXIT_SOURCE = 1, EXIT_USAGE = 2, EXIT_ENVIRONMENT = 3 };
@@ -33,8 +34,9 @@ static void print(const char *prefix, const char *text) {
 static void print_version(void) {
     unsigned major, minor, patch;
     LLVMGetVersion(&major, &minor, &patch);
-    printf("ingotc %d.%d.%d, LLVM %u.%u.%u\n", INGOT_VERSION_MAJOR, INGOT_VERSION_MINOR,
-           INGOT_VERSION_PATCH, major, minor, patch);
+    printf("ingotc %d.%d.%d, LLVM %u.%u.%u%s\n", INGOT_VERSION_MAJOR, INGOT_VERSION_MINOR,
+           INGOT_VERSION_PATCH, major, minor, patch,
+           igc_bundled_tools() ? ", clang and lld included" : "");
 }
 
 static double clock_now(void) {
@@ -44,6 +46,12 @@ static double clock_now(void) {
 }
 
 int main(int argc, char **argv) {
+#ifdef INGOT_BUNDLED_TOOLS
+    int tool = igc_bundled_start(argc, argv);
+    if (tool >= 0) {
+        return tool;
+    }
+#endif
     struct ig_arena arena = {0};
     struct ig_error error = {0};
     struct igc_command command;

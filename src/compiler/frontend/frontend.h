@@ -58,8 +58,8 @@ ingot_status igc_fail_for_warnings(const char *warnings, struct ig_error *error)
 /* How the text of a compiled module begins, which an archive keeps as its source. */
 #define IGC_AIR_TEXT_PREFIX "//ingot: a compiled Metal module in base64"
 
-/* clang-19, -20, -21, or $INGOT_CLANG; the path is the arena's. INGOT_NO_COMPILER, with how
- * to get one, when there is none of a supported version. */
+/* $INGOT_CLANG, ingotc itself (bundled/), clang-19, -20, or -21; the path is the arena's.
+ * INGOT_NO_COMPILER, with how to get one, when there is none of a supported version. */
 ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct ig_error *error);
 
 /* Preprocesses and lexes; finds kernels and function constants. `text` is Metal source, or

@@ -20,6 +20,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "compiler/bundled/bundled.h"
 #include "compiler/frontend/msl/mixed_operands.h"
 
 enum {
@@ -94,7 +95,7 @@ static void begin(struct arguments *arguments, const struct igc_options *options
                   enum igc_dialect dialect) {
     *arguments = (struct arguments){0};
     add(arguments, options->clang);
-    add(arguments, "-cc1");
+    add(arguments, IGC_AS_CLANG);
     for (size_t i = 0; i < sizeof language_flags / sizeof *language_flags; i++) {
         add(arguments, language_flags[i]);
     }
@@ -171,11 +172,12 @@ ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct i
         }
         return INGOT_OK;
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    *clang = igc_bundled_tools();
+    for (size_t i = 0; !*clang && i < sizeof names / sizeof *names; i++) {
         *clang = in_path(arena, names[i]);
-        if (*clang) {
-            return INGOT_OK;
-        }
+    }
+    if (*clang) {
+        return INGOT_OK;
     }
     *clang = in_path(arena, "clang");
     unsigned version = *clang ? clang_version(*clang) : 0;

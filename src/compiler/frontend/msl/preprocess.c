@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "compiler/bundled/bundled.h"
 #include "compiler/frontend/msl/clang.h"
 #include "compiler/frontend/msl/macros.h"
 #include "compiler/frontend/msl/rewriter.h"
@@ -26,7 +27,7 @@ static const char *folder_of(struct ig_arena *arena, const char *path) {
 
 static const char **command(struct ig_arena *arena, const struct igc_options *options) {
     static const char *const fixed[] = {
-        "-cc1",
+        IGC_AS_CLANG,
         "-E",
         "-dD",
         "-undef",

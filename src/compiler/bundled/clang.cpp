@@ -1,0 +1,79 @@
+/*
+ * What clang's own `clang -cc1` does, for the few things that ingotc asks for. In C++, because
+ * clang has no C interface for it. Ends the process without freeing anything.
+ */
+#include "compiler/bundled/bundled.h"
+
+#include <clang/Basic/Stack.h>
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/FrontendDiagnostic.h>
+#include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <unistd.h>
+
+static std::unique_ptr<clang::FrontendAction> action_for(clang::frontend::ActionKind kind) {
+    switch (kind) {
+    case clang::frontend::PrintPreprocessedInput:
+        return std::make_unique<clang::PrintPreprocessedAction>();
+    case clang::frontend::GeneratePCH:
+        return std::make_unique<clang::GeneratePCHAction>();
+    case clang::frontend::EmitBC:
+        return std::make_unique<clang::EmitBCAction>();
+    case clang::frontend::EmitLLVM:
+        return std::make_unique<clang::EmitLLVMAction>();
+    case clang::frontend::ParseSyntaxOnly:
+        return std::make_unique<clang::SyntaxOnlyAction>();
+    default:
+        return nullptr;
+    }
+}
+
+[[noreturn]] static void end(bool good) {
+    llvm::outs().flush();
+    llvm::errs().flush();
+    _exit(good ? 0 : 1);
+}
+
+static void report_fatal(void *context, const char *message, bool) {
+    static_cast<clang::DiagnosticsEngine *>(context)->Report(clang::diag::err_fe_error_backend)
+        << message;
+    end(false);
+}
+
+int igc_bundled_clang(int argc, char **argv) {
+    clang::noteBottomOfStack();
+    llvm::install_out_of_memory_new_handler();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+
+    auto compiler = std::make_unique<clang::CompilerInstance>();
+    auto *early = new clang::TextDiagnosticBuffer;
+    clang::DiagnosticsEngine early_diagnostics(new clang::DiagnosticIDs,
+                                               new clang::DiagnosticOptions, early);
+    llvm::ArrayRef<const char *> arguments(argv + 2, argv + argc);
+    bool understood = clang::CompilerInvocation::CreateFromArgs(
+        compiler->getInvocation(), arguments, early_diagnostics, argv[0]);
+    compiler->createDiagnostics();
+    clang::DiagnosticsEngine &diagnostics = compiler->getDiagnostics();
+    llvm::install_fatal_error_handler(report_fatal, &diagnostics);
+    early->FlushDiagnostics(diagnostics);
+    auto action = action_for(compiler->getFrontendOpts().ProgramAction);
+    if (understood && !action) {
+        llvm::errs() << "error: ingotc's clang has no such action\n";
+    }
+    if (!understood || !action) {
+        compiler->getDiagnosticClient().finish();
+        end(false);
+    }
+    compiler->getFrontendOpts().DisableFree = true;
+    bool good = compiler->ExecuteAction(*action);
+    action.release();
+    compiler.release();
+    end(good);
+}
