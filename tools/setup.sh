@@ -56,8 +56,13 @@ else
         if ! ls "$("llvm-config-$version" --libdir)"/clang/*/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then
             missing="$missing libclang-rt-$version-dev"
         fi
+        # What ingotc has within itself (cmake/bundled.cmake); without, it runs clang and lld as programs.
+        if [ "$version" = 19 ]; then
+            [ -f "$(llvm-config-19 --includedir)/clang/CodeGen/CodeGenAction.h" ] || missing="$missing libclang-19-dev"
+            [ -f "$(llvm-config-19 --includedir)/lld/Common/Driver.h" ] || missing="$missing liblld-19-dev"
+        fi
     else
-        missing="$missing clang-19 llvm-19-dev lld-19 clang-format-19 libclang-rt-19-dev"
+        missing="$missing clang-19 llvm-19-dev lld-19 clang-format-19 libclang-rt-19-dev libclang-19-dev liblld-19-dev"
     fi
 fi
 
