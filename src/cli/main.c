@@ -24,7 +24,7 @@ static void print_help(FILE *out) {
         "  INGOT_CACHE_DIR    where compiled kernels are kept (~/.cache/ingot)\n"
         "  INGOT_CACHE_LIMIT  how much is kept there: 500M, 2G; 0: nothing; none: no limit (1G)\n"
         "  INGOTC             the compiler to use (ingotc beside this command, or in PATH)\n"
-        "  INGOT_CLANG        the clang that ingotc uses (clang-19, -20 or -21 in PATH)\n"
+        "  INGOT_CLANG        the clang that ingotc uses (its own, or clang-19, -20 or -21)\n"
         "  NO_COLOR           no colour, also on a terminal\n",
         bold, plain);
 }
