@@ -1,8 +1,9 @@
 """Adam and AdamW: torch.optim's classes, with the step computed by ingot in one call per group.
 
 Param groups, schedulers, hooks, closures and state_dict are torch's, and a state_dict loads into torch.optim's class
-and back. The states are float32 whatever the parameters' type: a state that was loaded in a half type is converted
-at the next step, and a float32 state loaded for half parameters stays float32 (torch would round it).
+and back. Parameters may be distributed (fully_shard): each process steps its part. The states are float32 whatever
+the parameters' type: a state that was loaded in a half type is converted at the next step, and a float32 state loaded
+for half parameters stays float32 (torch would round it).
 """
 from __future__ import annotations
 
@@ -26,8 +27,15 @@ def _lies_as(tensor: Tensor, other: Tensor, contiguous: bool) -> bool:
         (tensor.stride() == other.stride() and torch.ops.aten.is_non_overlapping_and_dense(tensor))
 
 
+def _is_distributed(tensor: Tensor) -> bool:
+    """Whether it is a DTensor: fully_shard and tensor parallelism leave each process a part of it."""
+    return hasattr(tensor, "to_local")
+
+
 def _in_memory_order(tensor: Tensor) -> Tensor:
-    """The elements of a tensor without gaps, as a contiguous view."""
+    """The elements of a tensor without gaps, as a contiguous view; of a distributed one those of this process."""
+    if _is_distributed(tensor):
+        tensor = tensor.to_local()
     return tensor if tensor.is_contiguous() else tensor.as_strided((tensor.numel(),), (1,), tensor.storage_offset())
 
 
@@ -56,7 +64,7 @@ class _Steady:
     @staticmethod
     def possible(lists: dict[str, list[Tensor]], states: list[dict[str, Tensor]]) -> bool:
         """Whether all tensors are contiguous, of one type and without master copies, and the counts float32."""
-        if lists["master"] or torch.is_inference_mode_enabled():
+        if lists["master"] or torch.is_inference_mode_enabled() or any(map(_is_distributed, states[0].values())):
             return False
         dtype = lists["params"][0].dtype
         return all([p.dtype == dtype and p.is_contiguous() for p in lists["params"]]) and \
@@ -214,6 +222,15 @@ class _Step:
         self._steady = None
         return {}
 
+    def _norm(self, calls: list[tuple[dict[str, Any], int, dict[str, list[Tensor]]]]) -> Tensor:
+        """The norm of all gradients, of the parts that other processes have too."""
+        gradients = [parameter.grad for group in self.param_groups for parameter in group["params"]
+                     if parameter.grad is not None]
+        if not any(map(_is_distributed, gradients)):
+            return grad_norm([grad for _, _, lists in calls for grad in lists["grads"]])
+        norm = torch.nn.utils.get_total_norm(gradients)
+        return (norm.full_tensor() if _is_distributed(norm) else norm).float()
+
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step for all parameters that have a gradient; returns what the closure returned."""
@@ -232,7 +249,7 @@ class _Step:
                 calls += [(group, step, lists) for (step, _), lists in self._collect(group).items()]
         norm = None
         if self.clip_norm is not None and calls:
-            norm = grad_norm([grad for _, _, lists in calls for grad in lists["grads"]])
+            norm = self._norm(calls)
         for group, step, lists in calls:
             betas = group["betas"]
             self._operator(lists["params"], lists["grads"], lists["exp_avg"], lists["exp_avg_sq"], step=step,

@@ -1,14 +1,18 @@
-"""Two processes train one model over gloo with ingot's operators and optimizer, and agree with a single process."""
+"""Two processes train one model over gloo with ingot's operators and optimizer, by DDP and by FSDP, and agree with a
+single process."""
 from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 import torch.nn.functional as F
 from torch import nn
+from torch.distributed.fsdp import fully_shard
 
 PROCESSES, STEPS, ROWS = 2, 5, 8
 
@@ -39,7 +43,12 @@ def train(network: nn.Module, part: slice) -> list[torch.Tensor]:
         optimizer.zero_grad()
         ops.cross_entropy(network(x[part]), classes[part]).backward()
         optimizer.step()
-    return [parameter.detach().clone() for parameter in network.parameters()]
+    return [whole(parameter).detach().clone() for parameter in network.parameters()]
+
+
+def whole(parameter: torch.Tensor) -> torch.Tensor:
+    """All of a parameter that FSDP has cut in parts."""
+    return parameter.full_tensor() if hasattr(parameter, "full_tensor") else parameter
 
 
 def worker(rank: int, port: int, folder: str) -> None:
@@ -52,6 +61,9 @@ def worker(rank: int, port: int, folder: str) -> None:
         network = nn.parallel.DistributedDataParallel(model())
         found = train(network, slice(rank * share, (rank + 1) * share))
         torch.save(found, os.path.join(folder, f"{rank}.pt"))
+        found = train(fully_shard(model(), mesh=dist.init_device_mesh("cpu", (PROCESSES,))),
+                      slice(rank * share, (rank + 1) * share))
+        torch.save(found, os.path.join(folder, f"{rank}-sharded.pt"))
         dist.barrier()
     finally:
         dist.destroy_process_group()
@@ -62,11 +74,21 @@ def test_two_processes_train_as_one(tmp_path):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     mp.spawn(worker, args=(port, str(tmp_path)), nprocs=PROCESSES)
-    results = [torch.load(tmp_path / f"{rank}.pt") for rank in range(PROCESSES)]
     expected = train(model(), slice(0, ROWS))
-    for found, other, wanted in zip(*results, expected, strict=True):
-        assert torch.equal(found, other)
-        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+    for kind in ("", "-sharded"):
+        results = [torch.load(tmp_path / f"{rank}{kind}.pt") for rank in range(PROCESSES)]
+        for found, other, wanted in zip(*results, expected, strict=True):
+            assert torch.equal(found, other)
+            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_torchrun_starts_the_example(repository):
+    """As a farm would: the processes come from torchrun, and each keeps a part of the weights."""
+    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+                           repository / "examples/python/distributed.py", "--fsdp"],
+                          capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "2 processes, FSDP over gloo" in done.stdout and "the same weights" in done.stdout
 
 
 def test_the_model_has_the_gradients_of_torch():
