@@ -36,9 +36,11 @@ static bool is_word(const char *word, size_t length, const char *name) {
 static bool find_word(const char *word, size_t length, uint32_t *bits) {
     if (is_word(word, length, "default") || is_word(word, length, "all") ||
         is_word(word, length, "none")) {
-        *bits = word[0] == 'd'   ? default_kinds()
-                : word[0] == 'a' ? ((uint32_t)1 << IG_SANITIZE_COUNT) - 1
-                                 : 0;
+        *bits = word[0] == 'd' ? default_kinds() : word[0] == 'a' ? IG_SANITIZE_KINDS : 0;
+        return true;
+    }
+    if (is_word(word, length, "sources")) {
+        *bits = IG_SANITIZE_SOURCES;
         return true;
     }
     for (uint32_t i = 0; i < IG_SANITIZE_COUNT; i++) {
@@ -61,9 +63,10 @@ ingot_status ig_sanitize_parse(const char *text, uint32_t *kinds, struct ig_erro
             bits = default_kinds();
         } else if (!find_word(at + is_without, length - is_without, &bits)) {
             struct ig_text known = {0};
-            ig_sanitize_print(((uint32_t)1 << IG_SANITIZE_COUNT) - 1, &known);
+            ig_sanitize_print(IG_SANITIZE_KINDS, &known);
             ig_fail(error, INGOT_INVALID_ARGUMENT,
-                    "the sanitizer has no kind \"%.*s\"; it has %s, and default, all and none",
+                    "the sanitizer has no kind \"%.*s\"; it has %s, and default, all, none and "
+                    "sources",
                     (int)length, at, ig_text_string(&known));
             ig_text_free(&known);
             return INGOT_INVALID_ARGUMENT;

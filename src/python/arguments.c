@@ -100,6 +100,31 @@ static bool bind_memory(struct call *call, size_t index, void *pointer, uint64_t
     return true;
 }
 
+static void release_buffer(PyObject *capsule) {
+    ingot_buffer_release(PyCapsule_GetPointer(capsule, NULL));
+}
+
+/* Memory that a kernel reaches by an address in an argument: what keeps it. Where kernels are
+ * checked that is a buffer too, so that the address counts as one of live memory. */
+static PyObject *keep_reachable(const struct call *call, const struct memory *memory) {
+    if (call->gpu >= 0 || !context_is_sanitized() || !memory->pointer || !memory->length) {
+        Py_INCREF(memory->owner);
+        return memory->owner;
+    }
+    ingot_buffer *buffer = NULL;
+    ingot_status status = ingot_buffer_wrap_address(call->device, (uintptr_t)memory->pointer,
+                                                    memory->length, NULL, NULL, &buffer);
+    if (status != INGOT_OK) {
+        return raise_status(status);
+    }
+    PyObject *capsule = PyCapsule_New(buffer, NULL, release_buffer);
+    if (!capsule) {
+        ingot_buffer_release(buffer);
+        return NULL;
+    }
+    return Py_BuildValue("(ON)", memory->owner, capsule);
+}
+
 static bool may_write(const ingot_argument_info *info) {
     return info && info->writable && info->space != INGOT_SPACE_CONSTANT;
 }
@@ -333,11 +358,17 @@ static bool bind_view(struct call *call, const struct target *target, const stru
     view->address = (uintptr_t)pointer;
     memcpy(view->extents, memory->extents, sizeof view->extents);
     memcpy(view->strides, memory->strides, sizeof view->strides);
-    if (call->queued) {
-        return bind_memory(call, target->index, view, sizeof *view, memory->owner, view);
+    PyObject *owner = keep_reachable(call, memory);
+    if (!owner) {
+        free(view);
+        return false;
     }
-    Py_INCREF(memory->owner);
-    call->owners[target->index] = memory->owner;
+    if (call->queued) {
+        bool good = bind_memory(call, target->index, view, sizeof *view, owner, view);
+        Py_DECREF(owner);
+        return good;
+    }
+    call->owners[target->index] = owner;
     call->heaps[target->index] = view;
     return bind_bytes(call, target->index, view, sizeof *view);
 }
@@ -386,6 +417,11 @@ static bool bind_tensors(struct call *call, const struct target *target, PyObjec
             memory_release(&memory);
             good = false;
         }
+        PyObject *owner = good ? keep_reachable(call, &memory) : NULL;
+        if (good) {
+            memory_release(&memory);
+            good = owner != NULL;
+        }
         Py_XDECREF(item);
         if (!good) {
             free(addresses);
@@ -397,7 +433,7 @@ static bool bind_tensors(struct call *call, const struct target *target, PyObjec
             pointer = guard_memory();
         }
         addresses[i] = (uintptr_t)pointer;
-        PyTuple_SetItem(owners, i, memory.owner);
+        PyTuple_SetItem(owners, i, owner);
     }
     bool good;
     if (call->queued) {

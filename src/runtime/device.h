@@ -131,6 +131,7 @@ struct ingot_device {
     struct ig_capabilities capabilities;
     double time_limit_seconds;      /* the default of dispatches; < 0: none */
     char sanitize[128];             /* kinds of checks that its code has, as a list; "": none */
+    bool sanitizes_sources;         /* only them: code of archives without checks runs as it is */
     struct ig_sanitizer *sanitizer; /* runtime/sanitize; NULL: none */
     bool isolated;                  /* kernels and compilers run in processes without rights */
 };

@@ -55,11 +55,14 @@ static ingot_status no_such_kernel(const ingot_library *library, const char *nam
 
 static const char sanitize_option[] = "--sanitize=";
 
-/* Has the archive's code just the checks that the device asks for? */
+/* Has the archive's code just the checks that the device asks for of it? */
 static bool has_same_checks(const struct ig_archive *archive, const ingot_device *device) {
     const char *option = strstr(archive->options, sanitize_option);
     const char *kinds = option ? option + sizeof sanitize_option - 1 : "";
     size_t length = strcspn(kinds, " ");
+    if (!option && device->sanitizes_sources) {
+        return true;
+    }
     return strlen(device->sanitize) == length && !memcmp(device->sanitize, kinds, length);
 }
 

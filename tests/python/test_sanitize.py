@@ -70,3 +70,55 @@ def test_findings(tmp_path):
     done = run(["-c", textwrap.dedent(script)], tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("refused: kernels have run already"), done.stdout
+
+
+def test_mps_checks_bounds(tmp_path):
+    """--ingot-mps alone: what would end the process fails its test, a view counts as it is bound, lists are followed."""
+    tests = '''
+    import pytest, torch
+    library = torch.mps.compile_shader("""
+        kernel void ones(device float *x, uint i [[thread_position_in_grid]]) { x[i] = 1; }
+        kernel void pick(device float *x, constant metal::array<device float *, 2> &rows, uint i [[thread_position_in_grid]]) {
+            x[i] = rows[i][i];
+        }
+    """)
+    def zeros(n):
+        return torch.zeros(n, device="mps")
+
+    @pytest.mark.parametrize("threads", [5, 50_000, 50_000_000])
+    def test_past_the_end(threads):
+        library.ones(zeros(3), threads=threads)
+
+    def test_view():
+        library.ones(zeros(8)[2:4], threads=3)
+
+    def test_list_element():
+        library.pick(zeros(2), [zeros(4)[0:1], zeros(4)[1:2]], threads=2)
+
+    def test_fails_by_itself():
+        library.ones(zeros(3), threads=5)
+        raise ValueError("its own")
+
+    @pytest.fixture
+    def broken():
+        library.ones(zeros(3), threads=5)
+
+    def test_setup(broken):
+        pass
+
+    def test_fine():
+        x = zeros(5)
+        library.ones(x, threads=5)
+        assert x.sum() == 5
+        library.pick(x, [x[:1], zeros(2)], threads=2)
+        assert x.tolist() == [1, 0, 1, 1, 1]
+        import ingot.ops as ops  # built long before, so without checks
+        assert ops.silu(torch.zeros(3)).tolist() == [0, 0, 0]
+    '''
+    (tmp_path / "test_kernels.py").write_text(textwrap.dedent(tests))
+    command = ["-m", "pytest", "-p", "ingot.pytest_plugin", "--ingot-mps", "-q", "-p", "no:cacheprovider", "test_kernels.py"]
+    done = run(command, tmp_path, INGOT_SANITIZE="")
+    assert "6 failed, 1 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "store of 4 bytes at offset 12, outside of buffer(0) \"x\", which has 12 bytes" in done.stdout
+    assert "offset 8, outside of buffer(0) \"x\", which has 8 bytes" in done.stdout
+    assert "which is in no buffer" in done.stdout and "ValueError: its own" in done.stdout

@@ -110,6 +110,16 @@ ingot_status igc_source_refuse_call(const struct igc_source *source,
                                     const struct igc_call_place *place, const char *reason,
                                     struct ig_error *error);
 
+/* A place of clang's debug locations in the user's terms. */
+struct igc_user_place {
+    unsigned column;
+    const char *text; /* the line, as the user wrote it where that is known; not ended by a NUL */
+    size_t text_size;
+};
+/* False: the place is not known. `path` is the file with its folder, or as it was given. */
+bool igc_source_place(const struct igc_source *source, const char *path, unsigned line,
+                      unsigned column, struct igc_user_place *place);
+
 /* Is the parameter there only when a function constant says so? */
 bool igc_source_is_conditional(const struct igc_source *source, const char *kernel,
                                const char *parameter);

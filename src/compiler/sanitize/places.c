@@ -99,14 +99,26 @@ static const char *source_line(struct igc_kernel *kernel, const char *file, unsi
     return "";
 }
 
+/* Of a location, in the user's own line. */
+static unsigned column_of(struct igc_kernel *kernel, LLVMMetadataRef location,
+                          struct igc_user_place *user) {
+    unsigned column = LLVMDILocationGetColumn(location);
+    *user = (struct igc_user_place){0};
+    return igc_source_place(kernel->job->source, path_of(kernel, location),
+                            LLVMDILocationGetLine(location), column, user)
+               ? user->column
+               : column;
+}
+
 /* The calls on the way, from the place outwards. */
 static const char *inlined_calls(struct igc_kernel *kernel, LLVMMetadataRef location) {
     struct ig_text text = {0};
+    struct igc_user_place user;
     for (LLVMMetadataRef outer; (outer = LLVMDILocationGetInlinedAt(location)); location = outer) {
         ig_text_printf(&text, "%s\t%s\t%u\t%u\n",
                        function_name(kernel->places, LLVMDILocationGetScope(location)),
                        file_of(kernel, outer), LLVMDILocationGetLine(outer),
-                       LLVMDILocationGetColumn(outer));
+                       column_of(kernel, outer, &user));
     }
     const char *result =
         text.failed ? NULL : ig_arena_copy(kernel->arena, ig_text_string(&text), text.size);
@@ -125,8 +137,10 @@ static void set_location(struct igc_kernel *kernel, struct ingot_cpu_place *plac
     }
     place->file = file_of(kernel, location);
     place->line = LLVMDILocationGetLine(location);
-    place->column = LLVMDILocationGetColumn(location);
-    place->text = source_line(kernel, place->file, place->line);
+    struct igc_user_place user;
+    place->column = column_of(kernel, location, &user);
+    const char *line = user.text ? ig_arena_copy(kernel->arena, user.text, user.text_size) : NULL;
+    place->text = line ? line : source_line(kernel, place->file, place->line);
     place->inlined = inlined_calls(kernel, location);
 }
 

@@ -22,6 +22,8 @@ ingot_status ig_sanitizer_open(ingot_device *device, const ingot_device_desc *de
                         desc->sanitize ? "ingot_device_desc.sanitize" : "INGOT_SANITIZE");
         return status;
     }
+    device->sanitizes_sources = (kinds & IG_SANITIZE_SOURCES) != 0;
+    kinds &= IG_SANITIZE_KINDS;
     if (!kinds) {
         return INGOT_OK;
     }

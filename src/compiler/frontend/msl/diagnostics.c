@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "compiler/frontend/frontend.h"
 #include "compiler/frontend/msl/message_words.h"
 #include "compiler/frontend/msl/rewriter.h"
 
@@ -124,6 +125,29 @@ static unsigned lexed_column(const struct igc_rewriter *rewriter, const struct i
         p--;
     }
     return (unsigned)(token->text - p) + 1;
+}
+
+/* The start and the size of the line of the text that was lexed. */
+static const char *lexed_line(const struct igc_rewriter *rewriter, const struct igc_token *token,
+                              size_t *size) {
+    const char *start = token->text - (lexed_column(rewriter, token) - 1);
+    *size = strcspn(start, "\n");
+    return start;
+}
+
+bool igc_place_of_token(const struct igc_rewriter *rewriter, size_t index,
+                        struct igc_user_place *place) {
+    const struct igc_token *token = igc_at(&rewriter->tokens, index);
+    place->text =
+        token->file == 0 && rewriter->main_text
+            ? nth_line(rewriter->main_text, rewriter->main_size, token->line, &place->text_size)
+            : NULL;
+    if (!place->text) {
+        place->text = lexed_line(rewriter, token, &place->text_size);
+    }
+    place->column =
+        find_column(place->text, place->text_size, token, lexed_column(rewriter, token));
+    return true;
 }
 
 /* "file:line:col: severity: text" and the source line, for a token or the place behind it. */

@@ -1,6 +1,7 @@
 /*
  * Where kernels and their parameters stand in the source, for what only the driver finds out:
- * messages of a kernel's arguments and limits.
+ * messages of a kernel's arguments and limits. And where in the user's source a place is that a
+ * debug location names by its column in the rewritten one.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -118,4 +119,91 @@ void igc_source_warn(const struct igc_source *source, const char *kernel, const 
     }
     out->failed |= !message;
     free(message);
+}
+
+/* ---- places of debug locations ---- */
+
+struct igc_output_line {
+    const char *file; /* as the line marker has it */
+    size_t file_size;
+    unsigned line;
+    size_t offset; /* in the output */
+};
+
+static int by_file_and_line(const void *a, const void *b) {
+    const struct igc_output_line *x = a, *y = b;
+    if (x->line != y->line) {
+        return x->line < y->line ? -1 : 1;
+    }
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Every line of the output, with the file and the line that its markers say. */
+static bool list_lines(struct igc_rewriter *rewriter) {
+    const char *text = rewriter->output, *end = text + rewriter->output_size;
+    size_t count = 1;
+    for (const char *p = text; p < end && (p = memchr(p, '\n', (size_t)(end - p))); p++) {
+        count++;
+    }
+    struct igc_output_line *lines = ig_arena_array(rewriter->arena, count, sizeof *lines);
+    struct igc_output_line at = {.file = ""};
+    rewriter->line_count = 0;
+    for (const char *p = text; lines && p < end;) {
+        size_t size;
+        if (*p == '#' && igc_line_marker(p, end, &size, &at.line, &at.file, &at.file_size)) {
+            p += size + 1;
+            continue;
+        }
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        at.offset = (size_t)(p - text);
+        lines[rewriter->line_count++] = at;
+        at.line++;
+        p = newline ? newline + 1 : end;
+    }
+    if (lines) {
+        qsort(lines, rewriter->line_count, sizeof *lines, by_file_and_line);
+    }
+    rewriter->lines = lines;
+    return lines != NULL;
+}
+
+/* clang names files of its own folder from there. */
+static bool ends_with(const char *path, const char *name, size_t size) {
+    size_t length = strlen(path);
+    return size <= length && !memcmp(path + length - size, name, size) &&
+           (size == length || *name == '/' || path[length - size - 1] == '/');
+}
+
+static const struct igc_output_line *find_line(const struct igc_rewriter *rewriter,
+                                               const char *path, unsigned line) {
+    size_t low = 0, high = rewriter->line_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rewriter->lines[middle].line < line) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < rewriter->line_count && rewriter->lines[low].line == line; low++) {
+        const struct igc_output_line *found = &rewriter->lines[low];
+        if (found->file_size && ends_with(path, found->file, found->file_size)) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+bool igc_source_place(const struct igc_source *source, const char *path, unsigned line,
+                      unsigned column, struct igc_user_place *place) {
+    struct igc_rewriter *rewriter = source ? source->rewriter : NULL;
+    if (!rewriter || !rewriter->output || !column || (!rewriter->lines && !list_lines(rewriter))) {
+        return false;
+    }
+    const struct igc_output_line *found = find_line(rewriter, path, line);
+    size_t within, token = found
+                               ? igc_token_of_offset(rewriter, found->offset + column - 1, &within)
+                               : IGC_NO_TOKEN;
+    return token != IGC_NO_TOKEN && igc_at(&rewriter->tokens, token)->line == line &&
+           igc_place_of_token(rewriter, token, place);
 }

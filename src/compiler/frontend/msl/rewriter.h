@@ -75,6 +75,10 @@ struct igc_rewriter {
     struct igc_edit *edits;
     struct igc_place *places;
     size_t place_count, place_capacity;
+    const char *output; /* its text, */
+    size_t output_size;
+    struct igc_output_line *lines; /* and its lines by the user's file and line; made when needed */
+    size_t line_count;
     bool tensors;          /* the source names tensors of Metal 4 */
     bool explicit_objects; /* the result needs C++23: `this T &self` parameters */
     bool out_of_memory;
@@ -172,6 +176,10 @@ ingot_status igc_fail_at(const struct igc_rewriter *rewriter, size_t token, ingo
                          struct ig_error *error, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* The same for a warning, appended to *out. */
+/* Where a token stands in the user's file, with its line. */
+struct igc_user_place;
+bool igc_place_of_token(const struct igc_rewriter *rewriter, size_t token,
+                        struct igc_user_place *place);
 void igc_warn_at(const struct igc_rewriter *rewriter, size_t token, const char *message,
                  struct ig_text *out);
 /* clang's stderr with places in `output` (what igc_rewrite printed) turned into the user's. */

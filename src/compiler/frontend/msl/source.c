@@ -174,6 +174,9 @@ ingot_status igc_msl_rewrite(struct igc_source *source, const char *const *kerne
     if (status == INGOT_OK) {
         *cpp = ig_arena_copy(source->arena, ig_text_string(&out), out.size);
         *cpp_size = out.size;
+        source->rewriter->output = *cpp;
+        source->rewriter->output_size = *cpp ? out.size : 0;
+        source->rewriter->lines = NULL;
         if (!*cpp) {
             status = no_memory(source->rewriter->tokens.files[0], error);
         }
