@@ -349,7 +349,7 @@ printf '#include "six.h"\nkernel void k(device float *x) { x[0] = N; }\n' >six.m
 printf '#include "/etc/passwd"\nkernel void k(device float *x) { x[0] = 1; }\n' >passwd.metal
 printf 'kernel void k(device float *x) { x[0] = 1; *(device float *)8 = 1; }\n' >wild.metal
 printf '#define PAST(p) p[9]\nkernel void k(device float *x, device float *y) { device float *z = y; x[0] = z[0]; x[1] = PAST(y); }\n' >column.metal
-check "run --sanitize: line, column and text are those of the source" 3 "column.metal:2:92: bounds" "x[1] = PAST(y);" \
+check "run --sanitize: line, column and text are those of the source" 3 "column.metal:2:97: bounds" "x[1] = PAST(y);" \
     -- "$ingot" run column.metal k --sanitize=bounds --threads 1 'f32[4]' 'f32[4]'
 check "run isolated" 0 "= 0 1 2 3" -- "$ingot" run good.metal ramp --isolated --threads 4 'f32[4]'
 check "run isolated, a given folder" 0 "= 5" -- "$ingot" run five.metal k --isolated -I given --threads 1 'f32[1]'

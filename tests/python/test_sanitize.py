@@ -73,12 +73,13 @@ def test_findings(tmp_path):
 
 
 def test_mps_checks_bounds(tmp_path):
-    """--ingot-mps alone: what would end the process fails its test, a view counts as it is bound, lists are followed."""
+    """--ingot-mps alone: what would end the process fails its test; views and lists count as they are bound."""
     tests = '''
     import pytest, torch
     library = torch.mps.compile_shader("""
         kernel void ones(device float *x, uint i [[thread_position_in_grid]]) { x[i] = 1; }
-        kernel void pick(device float *x, constant metal::array<device float *, 2> &rows, uint i [[thread_position_in_grid]]) {
+        kernel void pick(device float *x, constant metal::array<device float *, 2> &rows,
+                         uint i [[thread_position_in_grid]]) {
             x[i] = rows[i][i];
         }
     """)
@@ -116,8 +117,8 @@ def test_mps_checks_bounds(tmp_path):
         assert ops.silu(torch.zeros(3)).tolist() == [0, 0, 0]
     '''
     (tmp_path / "test_kernels.py").write_text(textwrap.dedent(tests))
-    command = ["-m", "pytest", "-p", "ingot.pytest_plugin", "--ingot-mps", "-q", "-p", "no:cacheprovider", "test_kernels.py"]
-    done = run(command, tmp_path, INGOT_SANITIZE="")
+    options = ["-p", "ingot.pytest_plugin", "--ingot-mps", "-q", "-p", "no:cacheprovider"]
+    done = run(["-m", "pytest", *options, "test_kernels.py"], tmp_path, INGOT_SANITIZE="")
     assert "6 failed, 1 passed, 1 error" in done.stdout, done.stdout + done.stderr
     assert "store of 4 bytes at offset 12, outside of buffer(0) \"x\", which has 12 bytes" in done.stdout
     assert "offset 8, outside of buffer(0) \"x\", which has 8 bytes" in done.stdout

@@ -95,29 +95,6 @@ static bool word_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Where the token stands in the user's line: at `guess` if it is there, else where its text
- * is first found, else where the line starts (it came out of a macro). */
-static unsigned find_column(const char *line, size_t size, const struct igc_token *token,
-                            unsigned guess) {
-    if (guess >= 1 && guess - 1 + (size_t)token->size <= size &&
-        memcmp(line + guess - 1, token->text, token->size) == 0) {
-        return guess;
-    }
-    for (size_t i = 0; token->size > 0 && i + token->size <= size; i++) {
-        if (memcmp(line + i, token->text, token->size) == 0 &&
-            !(i > 0 && word_byte(line[i - 1]) && word_byte(token->text[0])) &&
-            !(i + token->size < size && word_byte(line[i + token->size]) &&
-              word_byte(token->text[token->size - 1]))) {
-            return (unsigned)i + 1;
-        }
-    }
-    size_t start = 0;
-    while (start < size && (line[start] == ' ' || line[start] == '\t')) {
-        start++;
-    }
-    return start < size ? (unsigned)start + 1 : 1;
-}
-
 /* The token's column in the text that was lexed. */
 static unsigned lexed_column(const struct igc_rewriter *rewriter, const struct igc_token *token) {
     const char *p = token->text;
@@ -125,6 +102,45 @@ static unsigned lexed_column(const struct igc_rewriter *rewriter, const struct i
         p--;
     }
     return (unsigned)(token->text - p) + 1;
+}
+
+/* Does the text of the token stand at `at`, as a word of its own? */
+static bool is_token_at(const char *line, size_t size, size_t at, const struct igc_token *token) {
+    size_t end = at + token->size;
+    return token->size > 0 && end <= size && memcmp(line + at, token->text, token->size) == 0 &&
+           !(at > 0 && word_byte(line[at - 1]) && word_byte(token->text[0])) &&
+           !(end < size && word_byte(line[end]) && word_byte(token->text[token->size - 1]));
+}
+
+/* Where the token stands in the user's line: at its column in the lexed one if it is there. Behind
+ * macros columns differ: then it is the first, second, … of such tokens in either line. Where there
+ * is none it came out of a macro: where the line starts. */
+static unsigned find_column(const struct igc_rewriter *rewriter, const char *line, size_t size,
+                            const struct igc_token *token) {
+    size_t guess = lexed_column(rewriter, token) - 1, before = 0, found = size;
+    if (is_token_at(line, size, guess, token)) {
+        return (unsigned)guess + 1;
+    }
+    const char *lexed = token->text - guess;
+    for (size_t i = 0; i < guess; i++) {
+        before += is_token_at(lexed, guess + token->size, i, token);
+    }
+    for (size_t i = 0; i < size; i++) {
+        if (is_token_at(line, size, i, token)) {
+            found = i;
+            if (before-- == 0) {
+                break;
+            }
+        }
+    }
+    if (found < size) {
+        return (unsigned)found + 1;
+    }
+    size_t start = 0;
+    while (start < size && (line[start] == ' ' || line[start] == '\t')) {
+        start++;
+    }
+    return start < size ? (unsigned)start + 1 : 1;
 }
 
 /* The start and the size of the line of the text that was lexed. */
@@ -145,8 +161,7 @@ bool igc_place_of_token(const struct igc_rewriter *rewriter, size_t index,
     if (!place->text) {
         place->text = lexed_line(rewriter, token, &place->text_size);
     }
-    place->column =
-        find_column(place->text, place->text_size, token, lexed_column(rewriter, token));
+    place->column = find_column(rewriter, place->text, place->text_size, token);
     return true;
 }
 
@@ -172,7 +187,7 @@ static void print_at(const struct igc_rewriter *rewriter, size_t index, bool beh
     }
     unsigned column = lexed_column(rewriter, token);
     if (line) {
-        column = find_column(line, line_size, token, column);
+        column = find_column(rewriter, line, line_size, token);
     }
     if (behind) {
         column += token->size;
