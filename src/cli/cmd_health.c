@@ -21,7 +21,10 @@ struct health {
     double bench_seconds, bench_budget;
     struct tool_rows rows, bench_rows;
     struct health_report report;
-    size_t findings; /* of --sanitize */
+    size_t findings;                   /* of --sanitize */
+    struct cli_list levels;            /* of --cpu, each a device */
+    struct igh_references *references; /* of each row, for the next device; NULL: there is one */
+    uint64_t reference_bytes;          /* that they take */
 };
 
 /* ---- the table ---- */
@@ -84,8 +87,9 @@ static void print_failure(const struct health_device *device, const struct healt
             printf("  %s is %.4g; at most %.4g\n", m->name, m->value, m->bound);
         }
     }
-    printf("  again: ingot health %s --type %s --case '=%s' --device %s\n", c->row.suite->operation,
-           ig_scalar_name(c->row.type), c->row.test->name, device->info.name);
+    printf("  again: ingot health %s --type %s --case '=%s' --device %s%s%s\n",
+           c->row.suite->operation, ig_scalar_name(c->row.type), c->row.test->name,
+           device->info.name, device->level ? " --cpu " : "", device->level ? device->level : "");
 }
 
 /* ---- checking ---- */
@@ -201,10 +205,23 @@ static void open_again(struct work *work, const struct checker *checker,
     *work->place = opened;
 }
 
+/* Under the lock: where the case's reference is kept for the next device. NULL when there is none,
+ * or enough is kept. */
+static struct igh_references *references_of(const struct work *work, const struct health_case *c) {
+    const uint64_t most = (uint64_t)1 << 30;
+    const struct health *health = work->health;
+    struct igh_references *own =
+        health->references ? &health->references[c - work->device->cases] : NULL;
+    bool is_known = own && (own->plain.is_known || own->specials.is_known);
+    return is_known || health->reference_bytes < most ? own : NULL;
+}
+
 /* With the lock held, which it gives back meanwhile. */
 static void check_one(struct work *work, struct checker *checker, struct health_case *c) {
     char name[160];
     use_device(work, checker);
+    struct igh_references *kept = checker->options.references = references_of(work, c);
+    uint64_t bytes_before = kept ? kept->plain.bytes + kept->specials.bytes : 0;
     pthread_mutex_unlock(&work->lock);
     if (checker->has_stream) {
         igh_check(&checker->options, c->row.suite, c->row.test, c->row.type, &c->result);
@@ -214,6 +231,9 @@ static void check_one(struct work *work, struct checker *checker, struct health_
     }
     bool lost = !c->result.passed && is_lost(checker->device);
     pthread_mutex_lock(&work->lock);
+    if (kept) {
+        work->health->reference_bytes += kept->plain.bytes + kept->specials.bytes - bytes_before;
+    }
     if (lost) {
         open_again(work, checker, c);
     }
@@ -389,6 +409,7 @@ static bool run_device(struct health *health, const char *name, struct health_de
     }
     if (fine) {
         device->info = place.info;
+        device->level = health->place.level;
         device->case_count = health->rows.count;
         for (size_t i = 0; i < health->rows.count; i++) {
             device->cases[i].row = health->rows.items[i];
@@ -506,6 +527,47 @@ static int conclude(struct health *health) {
     return written && !report->failed ? CLI_OK : CLI_FAILED;
 }
 
+/* One device, at each level of --cpu; once if it has none of them. */
+static bool run_levels(struct health *health, const char *name) {
+    size_t at = 0;
+    bool has_levels;
+    do {
+        struct health_device *device = &health->report.devices[health->report.device_count++];
+        health->place.level = at < health->levels.count ? health->levels.items[at] : NULL;
+        if (!run_device(health, name, device)) {
+            return false;
+        }
+        has_levels = device->level && !strcmp(device->info.target, device->level);
+    } while (has_levels && ++at < health->levels.count);
+    return true;
+}
+
+/* Every device that is here, or the one that was asked for; at each CPU level of --cpu. */
+static bool run_devices(struct health *health) {
+    bool one = health->place.device || ig_environment("INGOT_DEVICE");
+    size_t devices = one ? 1 : ingot_device_count();
+    size_t levels = health->levels.count ? health->levels.count : 1;
+    health->report.devices = calloc(devices * levels + 1, sizeof *health->report.devices);
+    if (devices * levels > 1) {
+        health->references = calloc(health->rows.count + 1, sizeof *health->references);
+    }
+    if (!health->report.devices || (devices * levels > 1 && !health->references)) {
+        cli_error("out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < devices; i++) {
+        ingot_device_info info = {0};
+        if (!one && ingot_device_describe(i, &info)) {
+            cli_error("device %zu: %s", i, ingot_error_message());
+            return false;
+        }
+        if (!run_levels(health, one ? NULL : info.name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int execute(const struct cli_command *command, struct health *health) {
     int status = tool_select(command, &health->selection, IGH_CHECK, health->all ? 0 : IGH_SLOW,
                              &health->rows);
@@ -523,23 +585,8 @@ static int execute(const struct cli_command *command, struct health *health) {
     if (health->place.sanitize && !health->place.device) {
         health->place.device = "cpu"; /* checks are for it alone */
     }
-    bool one = health->place.device || ig_environment("INGOT_DEVICE");
-    size_t devices = one ? 1 : ingot_device_count();
-    health->report.devices = calloc(devices + 1, sizeof *health->report.devices);
-    if (!health->report.devices) {
-        cli_error("out of memory");
+    if (!run_devices(health)) {
         return CLI_FAILED;
-    }
-    for (size_t i = 0; i < devices; i++) {
-        ingot_device_info info = {0};
-        if (!one && ingot_device_describe(i, &info)) {
-            cli_error("device %zu: %s", i, ingot_error_message());
-            return CLI_FAILED;
-        }
-        struct health_device *device = &health->report.devices[health->report.device_count++];
-        if (!run_device(health, one ? NULL : info.name, device)) {
-            return CLI_FAILED;
-        }
     }
     if (!health->selection.operations.count && !health->selection.match &&
         !health->selection.types.count && health->selection.shard.index <= 1) {
@@ -553,7 +600,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     struct health health = {.bench_seconds = 0.05, .bench_budget = 60, .repeats = 3};
     const struct cli_option options[] = {
         TOOL_SELECTION_OPTIONS(health.selection),
-        TOOL_PLACE_OPTIONS(health.place),
+        TOOL_PLACE_OPTIONS_AT(health.place, CLI_LIST, &health.levels, "; may be repeated"),
         {"part", 0, CLI_SHARD, "I/N", "the same as --shard", &health.selection.shard},
         {"all", 'a', CLI_FLAG, NULL, "slow cases too", &health.all},
         {"verbose", 'v', CLI_FLAG, NULL, "a line for every case", &health.verbose},
@@ -581,6 +628,11 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         free(health.report.devices[i].bench);
     }
     free(health.report.devices);
+    for (size_t i = 0; health.references && i < health.rows.count; i++) {
+        igh_references_free(&health.references[i]);
+    }
+    free(health.references);
+    cli_list_free(&health.levels);
     cli_list_free(&health.report.uncovered);
     tool_rows_free(&health.rows);
     tool_rows_free(&health.bench_rows);

@@ -13,6 +13,7 @@ struct health_case {
 
 struct health_device {
     ingot_device_info info;
+    const char *level;         /* of --cpu; NULL: the device's own choice */
     struct health_case *cases; /* by operation */
     size_t case_count, failed;
     double seconds;

@@ -14,10 +14,12 @@ struct tool_place { /* where: options of the command line */
     bool own_process;     /* of a GPU: in a process that its faults end */
     const char *sanitize; /* ingot_device_desc.sanitize */
 };
-#define TOOL_PLACE_OPTIONS(p)                                                                      \
+#define TOOL_PLACE_OPTIONS(p) TOOL_PLACE_OPTIONS_AT(p, CLI_STRING, &(p).level, "")
+/* The same with another kind of option for the level. */
+#define TOOL_PLACE_OPTIONS_AT(p, kind, level, more)                                                \
     {"device", 0, CLI_STRING, "NAME", "the device (INGOT_DEVICE, or cpu)", &(p).device},           \
-        {"cpu",     0, CLI_STRING, "LEVEL", "the CPU level: x86-64-v3, x86-64-v4, aarch64 (best)", \
-         &(p).level},                                                                              \
+        {"cpu", 0, kind, "LEVEL", "the CPU level: x86-64-v3, x86-64-v4, aarch64 (best)" more,      \
+         level},                                                                                   \
     {                                                                                              \
         "threads", 0, CLI_COUNT, "N", "worker threads of the CPU (one per core)", &(p).threads     \
     }

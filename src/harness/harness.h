@@ -186,11 +186,27 @@ struct igh_result {
     double seconds;                 /* all of it */
 };
 
+/* What the reference of a case gave, and its gradients: where the inputs are the same, another
+ * device's run takes it from here. Zero at first. */
+struct igh_reference {
+    bool is_known;
+    uint64_t inputs; /* a hash of their values */
+    double *expected[IGH_MAX_SLOTS];
+    struct igh_metric gradients[8];
+    size_t gradient_count;
+    uint64_t bytes;
+};
+struct igh_references {
+    struct igh_reference plain, specials; /* the run without special values and the one with */
+};
+void igh_references_free(struct igh_references *references);
+
 struct igh_options {
     ingot_ops *ops;
     ingot_stream *stream; /* of the same device */
     uint32_t repeats;     /* runs compared bit by bit; 0 = 3 */
     bool gradients;       /* check the reference's gradients by finite differences too */
+    struct igh_references *references; /* of this case, for the next device; NULL: not kept */
 };
 
 /* Does the suite's case exist for the type? */

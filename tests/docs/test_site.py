@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What of the site needs no MkDocs: pages of the headers, of the Python package, and the list of pages. `make docs` checks the rest."""
+"""What of the site needs no MkDocs: pages of the headers and of the Python package, and the list of pages.
+
+`make docs` checks the rest."""
 import pathlib
 import re
 import subprocess

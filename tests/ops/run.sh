@@ -64,6 +64,11 @@ say "the command that repeats it" $?
 grep -qF 'id="verdict">failing<' all.html && grep -qF '<b>row_sum_no_tail f32 3x33</b>' all.html
 say "the page is red and names the case" $?
 
+level=$(sed -n 's/.* worker threads*, //p' out.txt)
+health "two devices with one reference" 1 'row_sum*' --cpu "$level" --cpu "$level"
+grep -q '22 passed, 10 failed.* on 2 devices' out.txt && grep -q "again: .* --cpu $level\$" out.txt
+say "what fails on the first device fails on the second" $?
+
 health "one case that is right" 0 row_sum_no_tail --case 4x64
 health "JSON" 1 row_sum_no_tail --json
 grep -qF '"failed": 1' out.txt && grep -qF '"passed": false' out.txt
