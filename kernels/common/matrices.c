@@ -1,6 +1,15 @@
 /* Checks that operations on batches of matrices share. */
 #include "common/matrices.h"
 
+ingot_tensor igo_transposed(const ingot_tensor *tensor) {
+    ingot_tensor t = *tensor;
+    t.shape[t.rank - 1] = tensor->shape[t.rank - 2];
+    t.shape[t.rank - 2] = tensor->shape[t.rank - 1];
+    t.strides[t.rank - 1] = tensor->strides[t.rank - 2];
+    t.strides[t.rank - 2] = tensor->strides[t.rank - 1];
+    return t;
+}
+
 int64_t igo_batch(const ingot_tensor *t, uint32_t inner) {
     int64_t count = 1;
     for (uint32_t i = 0; i + inner < t->rank; i++) {

@@ -12,6 +12,8 @@ static inline int64_t igo_matrix_rows(const ingot_tensor *t) {
 static inline int64_t igo_matrix_columns(const ingot_tensor *t) {
     return t->shape[t->rank - 1];
 }
+/* The last two dimensions exchanged. */
+ingot_tensor igo_transposed(const ingot_tensor *tensor);
 /* The product of all dimensions but the last `inner`. */
 int64_t igo_batch(const ingot_tensor *t, uint32_t inner);
 

@@ -281,12 +281,3 @@ void igo_view_release(struct igo_call *call, struct igo_float_view *view) {
     }
     view->copied = false;
 }
-
-ingot_tensor igo_transposed(const ingot_tensor *tensor) {
-    ingot_tensor t = *tensor;
-    t.shape[t.rank - 1] = tensor->shape[t.rank - 2];
-    t.shape[t.rank - 2] = tensor->shape[t.rank - 1];
-    t.strides[t.rank - 1] = tensor->strides[t.rank - 2];
-    t.strides[t.rank - 2] = tensor->strides[t.rank - 1];
-    return t;
-}

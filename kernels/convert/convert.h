@@ -33,7 +33,4 @@ bool igo_view_output(struct igo_call *call, const ingot_tensor *original,
 bool igo_view_store(struct igo_call *call, const struct igo_float_view *view);
 void igo_view_release(struct igo_call *call, struct igo_float_view *view);
 
-/* The last two dimensions exchanged. */
-ingot_tensor igo_transposed(const ingot_tensor *tensor);
-
 #endif

@@ -92,9 +92,10 @@ ingot_status ingot_op_triangular_solve(ingot_ops *ops, ingot_stream *stream,
         return igo_end(&call);
     }
     /* x op(a) = b is op(a)' x' = b' */
-    const ingot_tensor b_turned = igo_transposed(desc->b), x_turned = igo_transposed(desc->x);
-    const ingot_tensor *b = desc->right ? &b_turned : desc->b;
-    const ingot_tensor *x = desc->right ? &x_turned : desc->x;
+    const ingot_tensor b_transposed = igo_transposed(desc->b),
+                       x_transposed = igo_transposed(desc->x);
+    const ingot_tensor *b = desc->right ? &b_transposed : desc->b;
+    const ingot_tensor *x = desc->right ? &x_transposed : desc->x;
     struct igo_class class_text = {0};
     igo_class_size(&class_text, "n", (uint64_t)igo_matrix_rows(x), 4096);
     igo_class_size(&class_text, "k", (uint64_t)igo_matrix_columns(x), 4096);

@@ -544,7 +544,8 @@ static bool run_levels(struct health *health, const char *name) {
 
 /* Every device that is here, or the one that was asked for; at each CPU level of --cpu. */
 static bool run_devices(struct health *health) {
-    bool one = health->place.device || ig_environment("INGOT_DEVICE");
+    /* Checks are for the device that is the default. */
+    bool one = health->place.device || health->place.sanitize || ig_environment("INGOT_DEVICE");
     size_t devices = one ? 1 : ingot_device_count();
     size_t levels = health->levels.count ? health->levels.count : 1;
     health->report.devices = calloc(devices * levels + 1, sizeof *health->report.devices);
@@ -581,9 +582,6 @@ static int execute(const struct cli_command *command, struct health *health) {
     if (!health->rows.count) {
         cli_error("no case fits the selection");
         return CLI_FAILED;
-    }
-    if (health->place.sanitize && !health->place.device) {
-        health->place.device = "cpu"; /* checks are for it alone */
     }
     if (!run_devices(health)) {
         return CLI_FAILED;

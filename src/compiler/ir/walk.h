@@ -6,7 +6,7 @@
  *     igi_each_block(b, function)       igi_each_instruction(in, function)   all blocks' in order
  *     igi_each_in_block(in, block)      igi_each_phi(phi, block)
  *     igi_each_from(in, first)          igi_each_before(in, first, end)      of first's block
- *     igi_each_use(use, value)
+ *     igi_each_use(use, value)          igi_while_used(use, value)     the body takes each away
  *
  * Each names the loop's variable. The body may insert before the current item. It may remove or
  * erase the current item in the form with _safe only, which has looked at the next one before the
@@ -65,6 +65,9 @@
 #define igi_each_use(use, value) IGI_EACH(LLVMUseRef, use, LLVMGetFirstUse(value), LLVMGetNextUse)
 #define igi_each_use_safe(use, value)                                                              \
     IGI_EACH_SAFE(LLVMUseRef, use, LLVMGetFirstUse(value), LLVMGetNextUse)
+/* The first use, until there is none: the body takes each away. */
+#define igi_while_used(use, value)                                                                 \
+    for (LLVMUseRef use = LLVMGetFirstUse(value); (use) != NULL; (use) = LLVMGetFirstUse(value))
 
 LLVMValueRef igi_first_symbol(LLVMModuleRef module);
 LLVMValueRef igi_next_symbol(LLVMValueRef symbol);

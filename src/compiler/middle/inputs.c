@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler/ir/global_names.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
-static const char prefix[] = "__ingot_input_";
+static const char prefix[] = IGI_INPUT_PREFIX;
 
 /* For `load`; inlining asks every call for its line. */
 static LLVMValueRef add_variable(LLVMBuilderRef builder, LLVMValueRef load, LLVMValueRef fill,

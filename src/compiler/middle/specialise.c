@@ -12,11 +12,12 @@
 #include <string.h>
 
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/global_names.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
-static const char constant_prefix[] = "__ingot_fc_";
-static const char dynamic_prefix[] = "__ingot_dynamic_"; /* a global without a known value */
+static const char constant_prefix[] = IGI_CONSTANT_PREFIX;
+static const char dynamic_prefix[] = IGI_DYNAMIC_PREFIX;
 
 /* True, with the index, for the global of a function constant. */
 static bool constant_index(LLVMValueRef global, uint32_t *index) {

@@ -77,7 +77,7 @@ static void lower_exchange(struct igc_kernel *k, LLVMValueRef exchange) {
                                           LLVMAtomicOrderingMonotonic, false);
     LLVMValueRef bits = LLVMBuildBitCast(k->builder, old, LLVMTypeOf(seen), "");
     LLVMValueRef next;
-    for (LLVMUseRef use = LLVMGetFirstUse(exchange); use; use = LLVMGetFirstUse(exchange)) {
+    igi_while_used(use, exchange) {
         next = LLVMGetUser(use);
         igi_replace(next, LLVMGetIndices(next)[0] == 0
                               ? bits

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
 /* The scope of __ingot_barrier that is no more than a SIMD-group. */
@@ -230,7 +231,7 @@ enum igc_result igp_join_stops(struct igc_kernel *kernel) {
     }
     LLVMBuilderRef builder = kernel->builder;
     LLVMBasicBlockRef end = make_end(builder, kernel->function, say, phis);
-    for (LLVMUseRef use = LLVMGetFirstUse(stop); use; use = LLVMGetFirstUse(stop)) {
+    igi_while_used(use, stop) {
         LLVMValueRef call = LLVMGetUser(use);
         LLVMBasicBlockRef from = LLVMGetInstructionParent(call);
         for (unsigned i = 0; i < 2; i++) {

@@ -467,7 +467,7 @@ static bool can_pair(const struct joined *a, const struct joined *b) {
 /* The words of a load of two tiles are those of one of four from `first` on. */
 static void replace_words(struct igc_kernel *k, LLVMValueRef call, LLVMValueRef four,
                           unsigned first) {
-    for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
+    igi_while_used(use, call) {
         LLVMValueRef word = LLVMGetUser(use);
         LLVMPositionBuilderBefore(k->builder, word);
         igi_replace(word,

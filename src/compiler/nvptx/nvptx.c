@@ -198,7 +198,7 @@ enum igc_result igp_fill_in(struct igc_kernel *k) {
             return igc_result_of(
                 ig_fail(k->error, INGOT_INTERNAL_ERROR, "the entry point has no value %s", name));
         }
-        for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetFirstUse(f)) {
+        igi_while_used(use, f) {
             igi_replace(LLVMGetUser(use), value);
         }
         LLVMDeleteFunction(f);

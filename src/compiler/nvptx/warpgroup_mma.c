@@ -314,10 +314,9 @@ static bool walk_back(struct walk *walk, LLVMBasicBlockRef block, LLVMValueRef i
 /* Goes on to the blocks before one. */
 static bool walk_on(struct walk *walk, LLVMBasicBlockRef block) {
     bool good = block != LLVMGetEntryBasicBlock(LLVMGetBasicBlockParent(block));
-    for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); good && use;
-         use = LLVMGetNextUse(use)) {
+    igi_each_use(use, LLVMBasicBlockAsValue(block)) {
         LLVMValueRef end = LLVMGetUser(use);
-        if (!LLVMIsATerminatorInst(end)) {
+        if (!good || !LLVMIsATerminatorInst(end)) {
             continue; /* a phi names the block it comes from */
         }
         LLVMBasicBlockRef before = LLVMGetInstructionParent(end);
@@ -557,7 +556,7 @@ static ingot_status build_product(struct igc_kernel *k, struct part *const *part
     }
     for (unsigned i = 0; i < count; i++) {
         LLVMValueRef call = parts[i]->call;
-        for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetFirstUse(call)) {
+        igi_while_used(use, call) {
             LLVMValueRef sum = LLVMGetUser(use);
             igi_replace(sum, sums[i * IGP_WARPGROUP_SUMS + LLVMGetIndices(sum)[0]]);
         }

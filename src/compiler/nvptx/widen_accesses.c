@@ -121,9 +121,8 @@ static void replace_extensions(struct igc_kernel *k, LLVMValueRef load, LLVMValu
                                unsigned at) {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(k->context), f32 = LLVMFloatTypeInContext(k->context);
     LLVMValueRef value = NULL;
-    for (LLVMUseRef use = LLVMGetFirstUse(load), next; use; use = next) {
+    igi_each_use_safe(use, load) {
         LLVMValueRef user = LLVMGetUser(use);
-        next = LLVMGetNextUse(use);
         if (LLVMIsAFPExtInst(user) && LLVMTypeOf(user) == f32) {
             if (!value) {
                 LLVMValueRef bits =

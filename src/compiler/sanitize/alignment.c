@@ -6,6 +6,7 @@
  * lose the promise of alignment that LLVM would act upon, so that they run on.
  */
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
 
 enum { ALIGN_OPERAND = 5 }; /* of __ingot_param */
@@ -45,7 +46,10 @@ static bool adds_multiples(struct igc_kernel *kernel, LLVMValueRef pointer, LLVM
 /* What the launch validator has seen to. */
 static uint64_t argument_alignment(struct igc_kernel *kernel, uint32_t ordinal) {
     LLVMValueRef param = igi_find(kernel->module, IGI_param);
-    for (LLVMUseRef use = param ? LLVMGetFirstUse(param) : NULL; use; use = LLVMGetNextUse(use)) {
+    if (!param) {
+        return 1;
+    }
+    igi_each_use(use, param) {
         LLVMValueRef call = LLVMGetUser(use);
         LLVMValueRef own = LLVMIsACallInst(call) ? LLVMGetOperand(call, 0) : NULL;
         if (own && LLVMIsAConstantInt(own) && LLVMConstIntGetZExtValue(own) == ordinal &&

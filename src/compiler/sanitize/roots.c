@@ -6,6 +6,7 @@
  * getelementptr, casts, and phis and selects whose pointers all have one root.
  */
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
 
 enum { MOST_STEPS = 64, MOST_PHIS = 64 };
@@ -78,7 +79,10 @@ static void look(struct search *search, LLVMValueRef pointer) {
 static uint64_t reference_bytes(struct igc_kernel *kernel, uint32_t ordinal) {
     enum { SIZE = 4, FLAGS = 8, IS_REFERENCE = 1 };
     LLVMValueRef param = igi_find(kernel->module, IGI_param);
-    for (LLVMUseRef use = param ? LLVMGetFirstUse(param) : NULL; use; use = LLVMGetNextUse(use)) {
+    if (!param) {
+        return 0;
+    }
+    igi_each_use(use, param) {
         LLVMValueRef call = LLVMGetUser(use);
         if (!LLVMIsACallInst(call)) {
             continue;

@@ -11,6 +11,7 @@
 
 #include "base/base64.h"
 #include "compiler/frontend/air/air.h"
+#include "compiler/ir/global_names.h"
 #include "compiler/ir/walk.h"
 
 struct igc_air {
@@ -179,7 +180,7 @@ ingot_status iga_source_open(struct ig_arena *arena, const struct igc_options *o
 static void name_constants(struct iga_module *m, const struct ig_constant *constants,
                            LLVMValueRef *globals, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        const char *name = ig_arena_printf(m->arena, "__ingot_fc_%u", constants[i].index);
+        const char *name = ig_arena_printf(m->arena, IGI_CONSTANT_PREFIX "%u", constants[i].index);
         LLVMValueRef made = LLVMGetNamedGlobal(m->module, name);
         if (!made) {
             made = LLVMAddGlobalInAddressSpace(m->module, LLVMGlobalGetValueType(globals[i]), name,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/frontend/msl/rewriter.h"
+#include "compiler/ir/global_names.h"
 
 /* ---- index expressions ------------------------------------------------------------------ */
 struct evaluator {
@@ -364,7 +365,7 @@ void igc_rewrite_constants(struct igc_rewriter *rewriter) {
         igc_before(rewriter, first, "extern ");
         igc_kill(rewriter, constant->attribute, constant->end);
         igc_replace(rewriter, constant->attribute,
-                    ig_arena_printf(rewriter->arena, " __asm(\"__ingot_fc_%u\")",
+                    ig_arena_printf(rewriter->arena, " __asm(\"" IGI_CONSTANT_PREFIX "%u\")",
                                     (unsigned)constant->info.index));
     }
     for (size_t i = 0; i < tokens->count; i++) {

@@ -6,6 +6,7 @@
  * the function. A parameter or variable of the same name hides it, as usual.
  */
 #include "compiler/frontend/msl/rewriter.h"
+#include "compiler/ir/global_names.h"
 
 /* Neither in a function nor in a class. */
 static bool is_program_scope(const struct igc_tokens *tokens, size_t at) {
@@ -47,7 +48,7 @@ static void rewrite_input(struct igc_rewriter *rewriter, size_t attribute, size_
     igc_before(rewriter, name, "&");
     igc_kill(rewriter, attribute, end);
     igc_replace(rewriter, attribute,
-                ig_arena_printf(rewriter->arena, " __asm(\"__ingot_input_%u\")", number));
+                ig_arena_printf(rewriter->arena, " __asm(\"" IGI_INPUT_PREFIX "%u\")", number));
     igc_after(rewriter, end,
               ig_arena_printf(rewriter->arena,
                               " extern \"C\" __attribute__((used)) void __ingot_input_fill_%u"
