@@ -26,6 +26,18 @@
 
 enum { BASE_SECONDS = 6, INSTRUCTIONS_PER_SECOND = 2000 };
 
+/* Instruction selection and register allocation take time by the square of a block's length. */
+static uint64_t squares_of_blocks(LLVMModuleRef module) {
+    uint64_t sum = 0;
+    igi_each_function(f, module) {
+        igi_each_block(b, f) {
+            uint64_t length = igi_block_length(b);
+            sum += length * length;
+        }
+    }
+    return sum;
+}
+
 static struct igc_module_size measure(LLVMModuleRef module) {
     struct igc_module_size size = {0};
     igi_each_function(f, module) {
@@ -59,6 +71,7 @@ static int emit_to(int fd, LLVMModuleRef module, LLVMTargetMachineRef machine,
     if (options->reduce) {
         options->reduce(module, size);
     }
+    igc_work_add("machine code", squares_of_blocks(module));
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, kind, &message, &code)) {
         ig_write_all(fd, message, strlen(message));
         return 1;
@@ -146,6 +159,7 @@ ingot_status igc_make_machine_code(struct igc_kernel *kernel,
                                    const struct igc_code_options *options, struct igc_code *code) {
     LLVMMemoryBufferRef object;
     double start = igc_time_now();
+    igc_progress_at("machine code");
     ingot_status status =
         igc_emit_guarded(kernel->module, kernel->machine, options, &object, kernel->error);
     igc_time_add("machine code", igc_time_now() - start);

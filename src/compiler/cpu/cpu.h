@@ -109,6 +109,10 @@ void igc_promote_half(LLVMModuleRef module);
 /* Accesses by mask as accesses of every lane, for CPUs without them. */
 void igc_unmask_memory(LLVMModuleRef module);
 
+/* ---- promote_slots.c
+ * ----------------------------------------------------------------------------- */
+igc_pass_fn igv_promote_slots; /* slots of the vectoriser become values */
+
 /* ---- large_kernels.c, link.c: code
  * --------------------------------------------------------------- */
 void igv_reduce_large(LLVMModuleRef module, const struct igc_module_size *size);

@@ -174,6 +174,7 @@ ingot_status igc_check_object(const void *object, size_t size, struct ig_error *
 ingot_status igc_link(struct ig_arena *arena, const void *object, size_t object_size,
                       const void **shared, size_t *shared_size, struct ig_error *error) {
     double start = igc_time_now();
+    igc_progress_at("link");
     struct linker linker = find_linker(arena);
     if (!linker.program) {
         return ig_fail(error, INGOT_NO_COMPILER,

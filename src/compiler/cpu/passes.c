@@ -11,7 +11,7 @@
 #include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
 
-enum { MANY_BLOCKS = 5000 }; /* the library's kernels have up to 3,300 */
+enum { MANY_SLOTS = 4000000 }; /* times blocks: mem2reg takes a fifth of a second */
 
 #define SIMPLIFYCFG "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>"
 
@@ -37,12 +37,28 @@ static bool wants_code(const struct igc_kernel *kernel) {
     return kernel->wanted != IGC_WANT_NO_CODE;
 }
 
-static bool has_many_blocks(const struct igc_kernel *kernel) {
-    unsigned blocks = 0;
+/* mem2reg's time is the product of slots with blocks, and with instructions in a block. */
+static bool has_many_slots(const struct igc_kernel *kernel) {
+    uint64_t sum = 0;
     igi_each_function(f, kernel->module) {
-        blocks += LLVMCountBasicBlocks(f);
+        uint64_t slots = 0, blocks = 0, longest = 0;
+        igi_each_block(b, f) {
+            uint64_t length = igi_block_length(b);
+            longest = length > longest ? length : longest;
+            blocks++;
+        }
+        if (blocks) {
+            igi_each_in_block(in, LLVMGetEntryBasicBlock(f)) {
+                slots += LLVMIsAAllocaInst(in) != NULL;
+            }
+        }
+        if (slots * (blocks + longest) > MANY_SLOTS) {
+            return true;
+        }
+        sum += slots * (blocks + longest);
     }
-    return blocks > MANY_BLOCKS;
+    igc_work_add("cleanup", sum);
+    return false;
 }
 
 static bool has_bit_masks(const struct igc_kernel *kernel) {
@@ -205,12 +221,10 @@ const struct igc_pass igv_prepare_passes[] = {
 };
 
 static const struct igc_pass finish_passes[] = {
-    /* sroa goes through all blocks for each slot that is used in more than one, and most blocks
-     * only follow each other */
-    {.name = "join",
-     .about = "kernels of very many blocks: those that only follow each other are joined",
-     .llvm = "function(" SIMPLIFYCFG ")",
-     .when = has_many_blocks},
+    {.name = "promote-slots",
+     .about = "kernels of very many slots: these become values in linear time",
+     .run = igv_promote_slots,
+     .when = has_many_slots},
     {.name = "cleanup",
      .about = "slots to registers, everything inlined into the entries (masks of bits)",
      .llvm = "function(sroa<preserve-cfg>),always-inline,globaldce,"

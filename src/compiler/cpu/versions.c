@@ -11,11 +11,11 @@
 #include "compiler/ir/walk.h"
 
 enum {
-    LARGE_KERNEL = 1500,  /* instructions: above, as few variants as possible */
-    HUGE_KERNEL = 2000,   /* above, only one version if one will do */
-    GIANT_KERNEL = 10000, /* above, also where the second would save masks */
-    SMALL_KERNEL = 500,   /* below, also a full-mask version of the general variant */
-    MOST_OPERATIONS = 4,  /* to a memory access, of a kernel that memory holds up */
+    LARGE_KERNEL = 1500, /* instructions: above, as few variants as possible */
+    HUGE_KERNEL = 2000,  /* above, only one version if one will do */
+    GIANT_KERNEL = 8000, /* above, also where the second would save masks */
+    SMALL_KERNEL = 500,  /* below, also a full-mask version of the general variant */
+    MOST_OPERATIONS = 4, /* to a memory access, of a kernel that memory holds up */
 };
 
 /* What a kernel that runs by rows may call. Positions by a dimension that is not constant are
@@ -162,6 +162,9 @@ static ingot_status add_versions(struct igc_kernel *kernel) {
     if (shape->grid_only && (!y_or_z || !large)) {
         status = add_row_versions(kernel);
         return status || !y_or_z ? status : add_version(kernel, INGOT_CPU_IDS_GENERAL, false);
+    }
+    if (shape->instructions > GIANT_KERNEL) {
+        return add_version(kernel, INGOT_CPU_IDS_GENERAL, false);
     }
     status = add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
     if (!status && !y_or_z && !large) {

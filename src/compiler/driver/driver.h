@@ -99,8 +99,13 @@ struct igc_batch { /* the kernels of one clang run */
      * going on to the next one; false in ours, when the kernel is done. */
     bool (*apart)(void *context, size_t position);
     void (*end)(void *context);
+    bool limited; /* this process keeps to each kernel's time limit */
 };
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch);
+
+/* ---- time_limit.c ---- */
+void igc_limit_start(const struct ig_compile_limits *limits, const char *kernel);
+void igc_limit_end(void);
 
 /* ---- compile.c: one kernel ----------------------------------------------------------------------
  */

@@ -136,6 +136,7 @@ ingot_status igc_compile_all(struct ig_arena *arena, const struct igc_batch *wan
     }
     batch.done = collect;
     batch.context = &c;
+    batch.limited = true;
     igc_compile_batch(arena, &batch);
     return collector_end(&c, error);
 }
@@ -151,6 +152,7 @@ struct reporter {
     int file;
     bool broken;
     const struct ig_compile_limits *limits;
+    struct igc_progress *progress; /* of the kernel's process */
 };
 
 /* A process that needed nearly all of it probably wanted more. */
@@ -160,11 +162,13 @@ static bool is_near_limit(const struct ig_compile_limits *limits) {
            (uint64_t)children.ru_maxrss * 1024 > limits->memory / 4 * 3;
 }
 
-static void explain_end(int state, const struct ig_compile_limits *limits, struct ig_error *error) {
+static void explain_end(int state, const struct ig_compile_limits *limits,
+                        const struct igc_progress *progress, struct ig_error *error) {
     if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
         ig_fail(error, INGOT_TIMEOUT,
-                "the compiler took more than the limit of %u s (INGOT_COMPILE_SECONDS)",
-                limits->seconds);
+                "the compiler took more than the limit of %u s (INGOT_COMPILE_SECONDS); it was "
+                "at \"%s\"",
+                limits->seconds, igc_progress_stage(progress));
     } else if (state && is_near_limit(limits)) {
         ig_fail(error, INGOT_COMPILE_ERROR,
                 "the compiler needs more than the limit of %llu bytes of memory "
@@ -213,6 +217,10 @@ static bool start_kernel(void *context, size_t position) {
     struct ig_error error = {0};
     int state = 0;
     alarm(0); /* the limit is the kernel's own */
+    if (!r->progress) {
+        r->progress = igc_progress_create();
+    }
+    igc_progress_keep(r->progress);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         ig_process_end_with(parent);
@@ -224,7 +232,7 @@ static bool start_kernel(void *context, size_t position) {
     if (pid < 0) {
         ig_fail(&error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(errno));
     } else if (state) {
-        explain_end(state, r->limits, &error);
+        explain_end(state, r->limits, r->progress, &error);
         r->broken |= ftruncate(r->file, place) || lseek(r->file, place, SEEK_SET) != place;
     }
     if (error.status) {
@@ -245,6 +253,7 @@ struct child {
     pid_t pid;
     int file;
     size_t first, count; /* its kernels */
+    struct igc_progress *progress;
 };
 
 struct batch {
@@ -277,20 +286,23 @@ static ingot_status fork_child(struct scheduler *s, struct batch batch, bool *is
         return ig_fail(error, INGOT_IO_ERROR, "cannot make a memory file: %s", strerror(errno));
     }
     fflush(stderr);
+    struct igc_progress *progress = igc_progress_create();
     pid_t parent = getpid(), pid = fork();
     if (pid < 0) {
         int code = errno;
         close(file);
+        igc_progress_free(progress);
         return ig_fail(error, INGOT_IO_ERROR, "cannot start a process: %s", strerror(code));
     }
     if (pid == 0) {
         *is_child = true;
         s->reporter.file = file;
+        igc_progress_keep(progress);
         ig_process_end_with(parent);
         alarm(s->reporter.limits->seconds);
         return INGOT_OK;
     }
-    s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count};
+    s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count, progress};
     return INGOT_OK;
 }
 
@@ -364,10 +376,12 @@ static void finish_child(struct scheduler *s, const struct child *child, int sta
     }
     close(child->file);
     if (taken == child->count) {
+        igc_progress_free(child->progress);
         return;
     }
     struct ig_error error = {0};
-    explain_end(state, s->reporter.limits, &error);
+    explain_end(state, s->reporter.limits, child->progress, &error);
+    igc_progress_free(child->progress);
     collect(&s->collector, child->first + taken, NULL, "", &error);
     ig_error_clear(&error);
     if (taken + 1 < child->count) {

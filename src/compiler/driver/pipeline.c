@@ -30,6 +30,7 @@ struct clang_output {
 static ingot_status parse(LLVMContextRef context, const struct clang_output *from,
                           LLVMModuleRef *module, struct ig_error *error) {
     double start = igc_time_now();
+    igc_progress_at("parse bitcode");
     ingot_status status = igc_module_parse(context, from->bitcode, from->size, module, error);
     igc_time_add("parse bitcode", igc_time_now() - start);
     return status;
@@ -102,7 +103,13 @@ static void compile_kernels_of(struct ig_arena *arena, const struct igc_batch *b
         if (batch->apart && !batch->apart(batch->context, batch->first + i)) {
             continue;
         }
+        if (batch->limited) {
+            igc_limit_start(&batch->command->front.limits, batch->kernels[i]);
+        }
         compile_kernel(arena, batch, from, i);
+        if (batch->limited) {
+            igc_limit_end();
+        }
         if (batch->apart) {
             batch->end(batch->context);
         }
@@ -144,6 +151,7 @@ void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
     struct igc_compiled made = {.warnings = NULL};
     struct ig_error error = {0};
     double start = igc_time_now();
+    igc_progress_at("clang");
     ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
                                              batch->count, &made, &error);
     igc_time_add("clang", igc_time_now() - start);

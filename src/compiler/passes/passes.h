@@ -5,7 +5,8 @@
  * function or a string of LLVM's own passes. igc_run_passes goes through it, and for each pass
  *   - asks `when` whether the kernel needs it,
  *   - leaves it out if $INGOT_SKIP names it,
- *   - adds its time to --time-report,
+ *   - adds its time to --time-report, and is what the message of a time limit names,
+ *   - waits for a signal before it if $INGOT_PAUSE names it,
  *   - verifies the module if $INGOT_VERIFY is set, or at marks always,
  *   - prints the module to stderr if $INGOT_DUMP names it (or is "all"),
  *   - stops behind it if it is the one of `ingotc --emit NAME`.
@@ -19,6 +20,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -134,10 +136,25 @@ struct igc_processor {
 ingot_status igc_processor_machine(const struct igc_processor *processor,
                                    LLVMTargetMachineRef *machine, struct ig_error *error);
 
+/* ---- progress.c ----------------------------------------------------------------------------- */
+/* In memory that a process shares with its children. */
+struct igc_progress {
+    _Atomic(const char *) stage; /* a literal: at the same address in all of them */
+};
+struct igc_progress *igc_progress_create(void); /* or NULL */
+void igc_progress_free(struct igc_progress *progress);
+void igc_progress_keep(struct igc_progress *progress); /* where this process says what it does */
+void igc_progress_at(const char *stage);               /* a pass, or another stage: a literal */
+/* NULL: this process. */
+const char *igc_progress_stage(const struct igc_progress *progress);
+
 /* ---- time_report.c -------------------------------------------------------------------------- */
 void igc_time_start(void); /* nothing is kept without it */
 double igc_time_now(void); /* processor time; 0 when nothing is kept */
 void igc_time_add(const char *stage, double seconds);
 void igc_time_print(void);
+/* Steps of a stage whose number says how its time grows, whatever the machine. */
+void igc_work_add(const char *stage, uint64_t steps);
+uint64_t igc_work_of(const char *stage); /* so far */
 
 #endif

@@ -6,6 +6,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/environment.h"
 #include "compiler/passes/passes.h"
@@ -62,6 +63,7 @@ static ingot_status look(LLVMModuleRef module, const char *name, bool always_ver
 ingot_status igc_stage(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *name,
                        const char *passes, struct ig_error *error) {
     double start = igc_time_now();
+    igc_progress_at(name);
     ingot_status status =
         is_named_by("INGOT_SKIP", name) ? INGOT_OK : run_llvm(module, machine, name, passes, error);
     if (!status) {
@@ -97,6 +99,10 @@ static enum igc_result run_pass(struct igc_kernel *kernel, const struct igc_pass
         return run_rounds(kernel, pass);
     }
     double start = igc_time_now();
+    igc_progress_at(pass->name);
+    if (is_named_by("INGOT_PAUSE", pass->name)) {
+        pause(); /* for a debugger; a signal goes on */
+    }
     enum igc_result result = IGC_UNCHANGED;
     if (pass->llvm) {
         result = igc_result_of(

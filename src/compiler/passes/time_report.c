@@ -1,6 +1,8 @@
 /*
  * Where the processor time of one ingotc run went: of this process and of the children that it
- * waited for. The table lies in memory that children share, so that their stages count too.
+ * waited for. The table lies in memory that children share, so that their stages count too. Stages
+ * whose time has grown faster than the code count steps as well, which do not depend on the
+ * machine.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -16,7 +18,7 @@ enum { MAX_STAGES = 128 }; /* the tables of passes have about 80 */
 
 struct stage {
     _Atomic(const char *) name; /* a literal: at the same address in all children */
-    atomic_uint_fast64_t nanoseconds, count;
+    atomic_uint_fast64_t nanoseconds, count, steps;
 };
 
 static struct stage *stages; /* NULL: nobody asked */
@@ -59,11 +61,27 @@ void igc_time_add(const char *stage, double seconds) {
     }
 }
 
+void igc_work_add(const char *stage, uint64_t steps) {
+    struct stage *row = find(stage);
+    if (row) {
+        atomic_fetch_add(&row->steps, steps);
+    }
+}
+
+uint64_t igc_work_of(const char *stage) {
+    struct stage *row = find(stage);
+    return row ? row->steps : 0;
+}
+
 void igc_time_print(void) {
     double sum = 0;
     for (size_t i = 0; stages && i < MAX_STAGES && stages[i].name; i++) {
         double ms = 1e-6 * (double)stages[i].nanoseconds;
-        fprintf(stderr, "%10.2f ms  %4u x  %s\n", ms, (unsigned)stages[i].count, stages[i].name);
+        fprintf(stderr, "%10.2f ms  %4u x  %s", ms, (unsigned)stages[i].count, stages[i].name);
+        if (stages[i].steps) {
+            fprintf(stderr, ", %llu steps", (unsigned long long)stages[i].steps);
+        }
+        fprintf(stderr, "\n");
         sum += ms;
     }
     fprintf(stderr, "%10.2f ms          in all\n", sum);
