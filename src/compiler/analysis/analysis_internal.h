@@ -23,7 +23,7 @@ struct igv_work {
 /* analysis.c */
 ingot_status igv_collect_values(struct igv_work *work);
 
-/* control.c: blocks of any function, with post-dominators; for `rejoin` see igv_control_find. */
+/* block_order.c: blocks of any function, with post-dominators; for `rejoin` see igv_control_find. */
 ingot_status igv_control_any(struct ig_arena *arena, LLVMValueRef function,
                              struct igv_analysis *analysis, struct ig_error *error);
 
@@ -41,7 +41,7 @@ void igv_masks_alias(struct igv_analysis *analysis);
 ingot_status igv_shapes_start(struct igv_work *work);
 bool igv_shapes_step(struct igv_work *work);
 
-/* private_arrays.c: sets private_granule of allocas and of all pointers into them. */
+/* private_layout.c: sets private_granule of allocas and of all pointers into them. */
 ingot_status igv_private_plan(struct igv_work *work);
 
 #endif

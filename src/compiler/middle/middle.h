@@ -136,8 +136,6 @@ ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job
 void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel);
 /* Tells LLVM what it may assume of built-ins beyond what their declarations say. */
 void igc_describe_builtins(LLVMModuleRef module);
-/* traps.c: true when there were any. */
-bool igc_replace_traps(LLVMModuleRef module);
 /* Metal programs view memory as whatever type they like: no conclusions from types. */
 void igc_forget_type_aliasing(LLVMModuleRef module);
 /* Nothing writes to the constant address space while a kernel runs. */
@@ -146,6 +144,11 @@ void igc_mark_constant_loads(LLVMValueRef kernel);
 ingot_status igc_scalar_machine(LLVMTargetMachineRef *machine, struct ig_error *error);
 /* Has so much to be inlined that it is better simplified from the inside outwards. */
 bool igc_is_tower(LLVMModuleRef module, LLVMValueRef kernel);
+
+/* ---- traps.c ------------------------------------------------------------------------------------
+ */
+/* True when there were any. */
+bool igc_replace_traps(LLVMModuleRef module);
 
 /* ---- recursion.c --------------------------------------------------------------------------------
  */
