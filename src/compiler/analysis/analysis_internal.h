@@ -23,7 +23,7 @@ struct igv_work {
 /* analysis.c */
 ingot_status igv_collect_values(struct igv_work *work);
 
-/* block_order.c: blocks of any function, with post-dominators; for `rejoin` see igv_control_find. */
+/* block_order.c: blocks of any function, with post-dominators; see igv_control_find. */
 ingot_status igv_control_any(struct ig_arena *arena, LLVMValueRef function,
                              struct igv_analysis *analysis, struct ig_error *error);
 
