@@ -350,6 +350,24 @@ printf '#include "five.h"\nkernel void k(device float *x) { x[0] = N; }\n' >five
 printf '#include "six.h"\nkernel void k(device float *x) { x[0] = N; }\n' >six.metal
 printf '#include "/etc/passwd"\nkernel void k(device float *x) { x[0] = 1; }\n' >passwd.metal
 printf 'kernel void k(device float *x) { x[0] = 1; *(device float *)8 = 1; }\n' >wild.metal
+# what is no file is included by nobody: in quotes, by a macro, from an included file, or put together
+mkfifo pipe.h
+echo '#include "../pipe.h"' >given/leads.h
+printf '#include "pipe.h"\n' >special1.metal
+printf '#define NAME "pipe.h"\n#include NAME\n' >special2.metal
+printf '#if __has_include("/dev/zero")\n#include "/dev/zero"\n#endif\n' >special3.metal
+printf '#include <leads.h>\n' >special4.metal
+printf '#define TEXT(x) #x\n#include TEXT(/dev/zero)\n' >special5.metal
+for number in 1 2 3 4 5; do
+    echo 'kernel void k(device float *x) { x[0] = 1; }' >>special$number.metal
+    check "run, an include of no regular file ($number)" 1 "cannot be included: it is not a regular file" \
+        -- timeout 20 "$ingot" run special$number.metal k -I given --threads 1 'f32[1]'
+done
+check "check, an include of a FIFO" 1 "special1.metal:1:1: error: ./pipe.h" -- timeout 20 "$ingot" check special1.metal
+check "pack, an include of a FIFO" 1 "given/leads.h:1:1: error: given/../pipe.h" \
+    -- timeout 20 "$ingot" pack special4.metal -I given -o special.ingot
+printf 'constant int all[] = {\n#embed "/dev/zero" limit(4)\n};\nkernel void k(device float *x) { x[0] = all[0]; }\n' >embed.metal
+check "run, #embed" 1 "embed.metal:2:1: error: #embed: Metal has no such directive" -- "$ingot" run embed.metal k --threads 1 'f32[1]'
 printf '#define PAST(p) p[9]\nkernel void k(device float *x, device float *y) { device float *z = y; x[0] = z[0]; x[1] = PAST(y); }\n' >column.metal
 check "run --sanitize: line, column and text are those of the source" 3 "column.metal:2:97: bounds" "x[1] = PAST(y);" \
     -- "$ingot" run column.metal k --sanitize=bounds --threads 1 'f32[4]' 'f32[4]'
@@ -586,6 +604,13 @@ check "a limit that is none, run" 1 'INGOT_CACHE_LIMIT is "5x"' -- env INGOT_CAC
 check "no limit" 0 "limit    none" -- env INGOT_CACHE_LIMIT=none INGOT_CACHE_DIR="$fresh" "$ingot" cache
 check "a cache of nothing" 0 "0 1 2 3" -- env INGOT_CACHE_LIMIT=0 INGOT_CACHE_DIR="$fresh" "$ingot" run good.metal ramp --threads 4 'f32[4]'
 same "keeps nothing" "$(find "$fresh" -mindepth 1)" ""
+one >/dev/null
+for header in "$fresh"/prelude/*.pch; do rm "$header" && mkfifo "$header"; done
+check "a FIFO in place of a precompiled header" 0 "0 1 2 3" -- timeout 60 env INGOT_CACHE_DIR="$fresh" "$ingot" run good.metal ramp -D A --threads 4 'f32[4]'
+rm -rf "$fresh/prelude" && mkdir elsewhere && ln -s "$work/elsewhere" "$fresh/prelude"
+check "a link in place of the folder of headers" 0 "0 1 2 3" -- env INGOT_CACHE_DIR="$fresh" "$ingot" run good.metal ramp -D B --threads 4 'f32[4]'
+same "and nothing is written where it leads" "$(ls elsewhere)" ""
+rm "$fresh/prelude"
 chmod 777 "$fresh"
 check "a folder that others can write" 1 "no cache folder" "written by others" -- cached
 

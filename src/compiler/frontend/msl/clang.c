@@ -267,6 +267,24 @@ static bool hash_prelude(const char *folder, struct ig_hash *hash) {
     return ok && count > 0;
 }
 
+/* The user's own, and no link; or not there yet. */
+static bool is_own_folder(const char *folder) {
+    struct stat info;
+    int fd = ig_folder_open_private(folder);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return fd >= 0 || lstat(folder, &info);
+}
+
+/* clang would follow a link, and wait for a FIFO's writer. */
+static void remove_what_is_no_file(const char *path) {
+    struct stat info;
+    if (!lstat(path, &info) && (!S_ISREG(info.st_mode) || info.st_uid != geteuid())) {
+        unlink(path);
+    }
+}
+
 static const char *pch_path(struct ig_arena *arena, const struct igc_options *options,
                             enum igc_dialect dialect) {
     struct ig_hash hash;
@@ -296,11 +314,13 @@ static const char *pch_path(struct ig_arena *arena, const struct igc_options *op
     if (installed && access(installed, R_OK) == 0) {
         return installed;
     }
-    const char *kept =
-        ig_arena_printf(arena, "%s/prelude/prelude-%.24s.pch", options->cache_dir, hex);
-    if (kept) {
-        ig_cache_used(kept);
+    const char *folder = ig_arena_printf(arena, "%s/prelude", options->cache_dir);
+    const char *kept = folder ? ig_arena_printf(arena, "%s/prelude-%.24s.pch", folder, hex) : NULL;
+    if (!kept || !is_own_folder(folder)) {
+        return NULL;
     }
+    remove_what_is_no_file(kept);
+    ig_cache_used(kept);
     return kept;
 }
 

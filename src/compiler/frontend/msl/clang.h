@@ -17,6 +17,14 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
                             const char *source, size_t size, struct igc_preprocessed *result,
                             struct ig_error *error);
 
+/* includes.c: fails where the source, or a file that it includes, includes a FIFO, device or
+ * socket.
+ */
+ingot_status igc_check_includes(struct ig_arena *arena, const struct igc_options *options,
+                                const char *text, size_t size, struct ig_error *error);
+/* Is there such a file? */
+bool igc_is_special_file(const char *path);
+
 /* The text as an archive keeps it: its line markers name files as on any machine. NULL: no memory.
  */
 const char *igc_kept_source(struct ig_arena *arena, const struct igc_options *options,

@@ -168,7 +168,11 @@ static ingot_status add_dependency(struct dependencies *list, const char *name, 
     struct ig_error ignored = {0};
     if (ig_file_read(path, 0, &bytes, &bytes_size, &ignored) != INGOT_OK) {
         ig_error_clear(&ignored); /* a name that only a #line directive made up */
-        return INGOT_OK;
+        return igc_is_special_file(path)
+                   ? ig_fail(error, INGOT_COMPILE_ERROR,
+                             "%s: %s: cannot be included: it is not a regular file",
+                             list->options->source_name, path)
+                   : INGOT_OK;
     }
     struct ig_dependency *item = &list->items[list->count++];
     struct ig_hash hash;
@@ -224,7 +228,11 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
                                  .input = input.data,
                                  .input_size = input.size,
                                  .seconds = options->limits.seconds};
-    ingot_status status;
+    ingot_status status = igc_check_includes(arena, options, source, size, error);
+    if (status) {
+        ig_text_free(&input);
+        return status;
+    }
     if (!process.arguments || input.failed) {
         ig_text_free(&input);
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to preprocess %s",
