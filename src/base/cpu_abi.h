@@ -144,7 +144,7 @@ enum ingot_cpu_access {
 
 /* A place in the source that a check is about. Checks name it by its number. */
 struct ingot_cpu_place {
-    uint32_t kind; /* enum ig_sanitize_kind */
+    uint32_t kind; /* enum ig_sanitize_kind, or, of counted code, enum ig_count_kind */
     uint32_t line, column;
     uint32_t access; /* enum ingot_cpu_access */
     uint32_t space;  /* ingot_address_space; 0: private memory; of accesses */
@@ -182,6 +182,10 @@ struct ingot_cpu_sanitizer {
                     uint32_t place, const uint64_t *first, const uint64_t *second);
     const uint64_t *buffer_bytes;      /* 24: as bound, by slot */
     const uint64_t *threadgroup_bytes; /* 32: of dynamic threadgroup memory, by slot */
+    /* 40: these lanes come to the place. Only of code that the profiler counts, of which it and
+     * `tell` are all that is called. */
+    void (*count)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                  uint32_t place);
 };
 
 #endif

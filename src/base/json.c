@@ -31,7 +31,7 @@ static const unsigned char *utf8_next(const unsigned char *p, size_t *length) {
     return p;
 }
 
-static void quote(struct ig_text *out, const char *value) {
+void ig_json_quote(struct ig_text *out, const char *value) {
     ig_text_append(out, "\"", 1);
     for (const unsigned char *p = (const unsigned char *)value; *p;) {
         size_t length;
@@ -69,7 +69,7 @@ static void start_item(struct ig_json *json, const char *key) {
         new_line(json);
     }
     if (key) {
-        quote(json->out, key);
+        ig_json_quote(json->out, key);
         ig_text_puts(json->out, ": ");
     }
 }
@@ -116,7 +116,7 @@ void ig_json_array_end(struct ig_json *json) {
 void ig_json_string(struct ig_json *json, const char *key, const char *value) {
     start_item(json, key);
     if (value) {
-        quote(json->out, value);
+        ig_json_quote(json->out, value);
     } else {
         ig_text_puts(json->out, "null");
     }

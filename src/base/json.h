@@ -26,5 +26,7 @@ void ig_json_double(struct ig_json *json, const char *key, double value);
 /* A number as it is written. */
 void ig_json_number(struct ig_json *json, const char *key, const char *text);
 void ig_json_bool(struct ig_json *json, const char *key, bool value);
+/* The string alone, with its quotes, for who writes JSON by hand. */
+void ig_json_quote(struct ig_text *out, const char *value);
 
 #endif

@@ -82,7 +82,10 @@ ingot_status ig_sanitize_parse(const char *text, uint32_t *kinds, struct ig_erro
 }
 
 void ig_sanitize_print(uint32_t kinds, struct ig_text *out) {
-    bool any = false;
+    bool any = kinds & IG_SANITIZE_PROFILE;
+    if (any) {
+        ig_text_puts(out, IG_SANITIZE_PROFILE_NAME);
+    }
     for (uint32_t i = 0; i < IG_SANITIZE_COUNT; i++) {
         if (kinds >> i & 1) {
             ig_text_printf(out, "%s%s", any ? "," : "", kinds_table[i].name);

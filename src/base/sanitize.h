@@ -18,6 +18,10 @@ enum ig_sanitize_kind {
  * compiles from source has them; the code of archives runs as it is. */
 #define IG_SANITIZE_SOURCES ((uint32_t)1 << 31)
 #define IG_SANITIZE_KINDS   (((uint32_t)1 << IG_SANITIZE_COUNT) - 1)
+/* Beside the kinds: counters instead of checks (docs/design/profiling.md). Code has the one or the
+ * other. The compiler calls it "profile"; to users it is no kind. */
+#define IG_SANITIZE_PROFILE      ((uint32_t)1 << 30)
+#define IG_SANITIZE_PROFILE_NAME "profile"
 
 static inline uint32_t ig_sanitize_bit(enum ig_sanitize_kind kind) {
     return (uint32_t)1 << kind;

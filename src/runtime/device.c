@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/environment.h"
-#include "runtime/objects.h"
+#include "runtime/observe.h"
 
 size_t ingot_device_count(void) {
     size_t count = 0;
@@ -107,8 +107,12 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                            "the sanitizer (\"%s\") is for device \"%s\", not for \"%s\"",
                            desc->sanitize, ig_device_kinds[0]->name, chosen);
     }
-    if (kind->open(index, desc ? desc : &defaults, device, &error) == INGOT_OK) {
+    if (ig_observe_start(&error) == INGOT_OK &&
+        kind->open(index, desc ? desc : &defaults, device, &error) == INGOT_OK) {
         (*device)->kind = kind;
+        if (ig_observed.any) {
+            ig_observe_device(*device);
+        }
     }
     return ig_api_result(&error);
 }
@@ -121,6 +125,9 @@ void ingot_device_retain(ingot_device *device) {
 
 void ingot_device_release(ingot_device *device) {
     if (device && ig_release(&device->references)) {
+        if (ig_observed.any) {
+            ig_observe_device_closed(device);
+        }
         device->ops->close(device);
     }
 }

@@ -133,6 +133,7 @@ struct ingot_device {
     char sanitize[128];             /* kinds of checks that its code has, as a list; "": none */
     bool sanitizes_sources;         /* only them: code of archives without checks runs as it is */
     struct ig_sanitizer *sanitizer; /* runtime/sanitize; NULL: none */
+    uint32_t number;                /* from 1, of devices that are watched (observe.h) */
     bool isolated;                  /* kernels and compilers run in processes without rights */
 };
 

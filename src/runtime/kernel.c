@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "runtime/objects.h"
+#include "runtime/observe.h"
 
 static bool is_last_part(const char *kernel, const char *name) {
     size_t size = strlen(kernel), part = strlen(name);
@@ -157,9 +157,13 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
     }
     char *bytes = NULL;
     size_t size = 0;
+    uint64_t start = ig_observed.any ? ig_observe_now() : 0;
     ingot_status status =
         ig_compiler_run(compiler, library->blob->archive.source,
                         strlen(library->blob->archive.source), arguments, &bytes, &size, error);
+    if (start) {
+        ig_observe_compilation(name, start);
+    }
     ig_arena_free(&arena);
     if (status != INGOT_OK) {
         return status;

@@ -10,7 +10,7 @@
 #include "base/metallib.h"
 #include "base/source_options.h"
 #include "base/text.h"
-#include "runtime/objects.h"
+#include "runtime/observe.h"
 
 #define DEFAULT_NAME "source.metal"
 #define MAX_SOURCE   ((size_t)256 << 20)
@@ -169,8 +169,12 @@ static ingot_status source_to_blob(const ingot_device *device, const struct sour
     if (status == INGOT_OK && !*blob) {
         char *bytes = NULL;
         size_t size = 0;
+        uint64_t start = ig_observed.any ? ig_observe_now() : 0;
         status = ig_compiler_run(&compiler, source->text, source->length, list->items, &bytes,
                                  &size, error);
+        if (start) {
+            ig_observe_compilation(source->name, start);
+        }
         if (status == INGOT_OK) {
             status = ig_blob_create(bytes, size, blob, error);
         }

@@ -70,8 +70,9 @@ struct ingot_buffer {
 struct ingot_stream {
     atomic_uint references;
     ingot_device *device;
-    void *queue;       /* the device's own */
-    const void *order; /* work of streams with the same value runs in order */
+    void *queue;            /* the device's own */
+    const void *order;      /* work of streams with the same value runs in order */
+    struct ig_spans *spans; /* observe.h; NULL: nobody watches */
 };
 
 struct ingot_event {

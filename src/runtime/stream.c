@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/objects.h"
+#include "runtime/observe.h"
 
 /* With `wrap`, of the queue `native`. */
 static ingot_status make_stream(ingot_device *device, bool wrap, void *native,
@@ -22,6 +22,7 @@ static ingot_status make_stream(ingot_device *device, bool wrap, void *native,
     }
     stream->order = wrap ? native : stream->queue;
     ingot_device_retain(device);
+    stream->spans = ig_observed.any ? ig_spans_open(stream) : NULL;
     *result = stream;
     return INGOT_OK;
 }
@@ -60,6 +61,10 @@ void ingot_stream_release(ingot_stream *stream) {
         return;
     }
     ingot_device *device = stream->device;
+    if (stream->spans) {
+        ingot_stream_wait(stream);
+        ig_spans_close(stream);
+    }
     device->ops->stream_close(stream->queue);
     free(stream);
     ingot_device_release(device);
@@ -76,10 +81,13 @@ ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc 
     if (launch.groups[0] == 0) {
         return INGOT_OK;
     }
-    if (stream->device->ops->stream_dispatch(stream->queue, &launch, &error) != INGOT_OK) {
-        return ig_api_result(&error);
+    struct ig_span *span = stream->spans ? ig_span_begin(stream) : NULL;
+    ingot_status status = stream->device->ops->stream_dispatch(stream->queue, &launch, &error);
+    if (span) {
+        const struct ig_command_about about = {.kind = IG_COMMAND_KERNEL, .launch = &launch};
+        ig_span_end(stream, span, &about, status);
     }
-    return INGOT_OK;
+    return status == INGOT_OK ? INGOT_OK : ig_api_result(&error);
 }
 
 bool ig_stream_is_captured(const ingot_stream *stream) {
@@ -115,6 +123,16 @@ static ingot_status check_range(const char *function, const char *what, const in
     return INGOT_OK;
 }
 
+static void end_move(ingot_stream *stream, struct ig_span *span, enum ig_move move, uint64_t length,
+                     ingot_status status) {
+    if (span) {
+        ig_span_end(
+            stream, span,
+            &(struct ig_command_about){.kind = IG_COMMAND_MOVE, .move = move, .bytes = length},
+            status);
+    }
+}
+
 ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source, uint64_t source_offset,
                                ingot_buffer *destination, uint64_t destination_offset,
                                uint64_t length) {
@@ -131,8 +149,10 @@ ingot_status ingot_stream_copy(ingot_stream *stream, ingot_buffer *source, uint6
         return status;
     }
     struct ig_error error = {0};
+    struct ig_span *span = stream->spans ? ig_span_begin(stream) : NULL;
     stream->device->ops->stream_copy(stream->queue, source, source_offset, destination,
                                      destination_offset, length, &error);
+    end_move(stream, span, IG_MOVE_COPY, length, error.status);
     return ig_api_result(&error);
 }
 
@@ -147,7 +167,9 @@ ingot_status ingot_stream_fill(ingot_stream *stream, ingot_buffer *buffer, uint6
         return status;
     }
     struct ig_error error = {0};
+    struct ig_span *span = stream->spans ? ig_span_begin(stream) : NULL;
     stream->device->ops->stream_fill(stream->queue, buffer, offset, length, value, &error);
+    end_move(stream, span, IG_MOVE_FILL, length, error.status);
     return ig_api_result(&error);
 }
 
@@ -175,12 +197,20 @@ ingot_status ingot_stream_upload(ingot_stream *stream, ingot_buffer *buffer, uin
     }
     struct ig_error error = {0};
     if (!buffer->contents) {
+        uint64_t start = stream->spans ? ig_observe_now() : 0;
         stream->device->ops->stream_upload(stream->queue, buffer, offset, host, length, &error);
+        if (start) {
+            ig_observe_move(stream, IG_MOVE_UPLOAD, length, start);
+        }
         return ig_api_result(&error);
     }
     status = ingot_stream_wait(stream);
     if (status == INGOT_OK) {
+        uint64_t start = stream->spans ? ig_observe_now() : 0;
         memcpy((char *)buffer->contents + offset, host, length);
+        if (start) {
+            ig_observe_move(stream, IG_MOVE_UPLOAD, length, start);
+        }
     }
     return status;
 }
@@ -194,12 +224,20 @@ ingot_status ingot_stream_download(ingot_stream *stream, ingot_buffer *buffer, u
     }
     struct ig_error error = {0};
     if (!buffer->contents) {
+        uint64_t start = stream->spans ? ig_observe_now() : 0;
         stream->device->ops->stream_download(stream->queue, buffer, offset, host, length, &error);
+        if (start) {
+            ig_observe_move(stream, IG_MOVE_DOWNLOAD, length, start);
+        }
         return ig_api_result(&error);
     }
     status = ingot_stream_wait(stream);
     if (status == INGOT_OK) {
+        uint64_t start = stream->spans ? ig_observe_now() : 0;
         memcpy(host, (const char *)buffer->contents + offset, length);
+        if (start) {
+            ig_observe_move(stream, IG_MOVE_DOWNLOAD, length, start);
+        }
     }
     return status;
 }
@@ -222,8 +260,11 @@ ingot_status ingot_stream_wait(ingot_stream *stream) {
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_wait: stream is NULL");
     }
     struct ig_error error = {0};
-    if (stream->device->ops->stream_wait(stream->queue, &error) == INGOT_OK) {
-        return INGOT_OK;
+    uint64_t start = stream->spans ? ig_observe_now() : 0;
+    ingot_status status = stream->device->ops->stream_wait(stream->queue, &error);
+    if (start) {
+        ig_observe_wait(start);
+        ig_spans_collect(stream);
     }
-    return ig_api_result(&error);
+    return status == INGOT_OK ? INGOT_OK : ig_api_result(&error);
 }

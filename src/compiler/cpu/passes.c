@@ -81,6 +81,10 @@ static bool is_sanitized(const struct igc_kernel *kernel) {
     return kernel->sanitize != 0;
 }
 
+static bool is_counted(const struct igc_kernel *kernel) {
+    return igs_wants_counters(kernel);
+}
+
 /* ---- passes of a line or two ---- */
 static enum igc_result set_target(struct igc_kernel *kernel) {
     igc_kernel_set_target(kernel);
@@ -170,6 +174,10 @@ static const struct igc_pass scalarise_passes[] = {
 };
 
 const struct igc_pass igv_prepare_passes[] = {
+    {.name = "count-work",
+     .about = "the profiler's counters: accesses, arithmetic, barriers",
+     .run = igs_count_work,
+     .when = is_counted},
     {.name = "drop-first-calls",
      .about = "intrinsics that say nothing go, others become arithmetic",
      .run = igv_prepare_calls},
@@ -201,6 +209,10 @@ const struct igc_pass igv_prepare_passes[] = {
      .about = "checks of indices that are known to be in range go",
      .llvm = "function(instsimplify,correlated-propagation,instsimplify,adce)",
      .if_changed = true},
+    {.name = "count-private",
+     .about = "the profiler's counters: private memory that is not in registers",
+     .run = igs_count_private,
+     .when = is_counted},
     {.name = "exchanges",
      .about = "the parts of a compare-and-exchange are taken where it is",
      .run = igv_prepare_exchanges},

@@ -31,7 +31,8 @@ static const char usage_end[] =
     "  --werror              warnings are errors\n"
     "  --msl-version N       __METAL_VERSION__, such as 4.0 or 400 (320)\n"
     "  --sanitize KINDS      checks of these kinds in the code of CPUs: bounds,race,…; default; "
-    "all\n"
+    "all;\n"
+    "                        or profile: counters instead\n"
     "  --name NAME           how diagnostics call the source\n"
     "  --root DIR            files below it are called <PATH>, from there, in the archive, which\n"
     "                        then says nothing about folders of this machine\n"
@@ -308,6 +309,10 @@ static ingot_status parse_valued(struct parser *p, const char *option, bool *kno
     case 't':
         return add_targets(p, value);
     case 's':
+        if (!strcmp(value, IG_SANITIZE_PROFILE_NAME)) {
+            c->sanitize = IG_SANITIZE_PROFILE;
+            return INGOT_OK;
+        }
         return ig_sanitize_parse(value, &c->sanitize, p->error);
     case 'c':
         return add_value(p, value);

@@ -41,6 +41,11 @@ void igs_tell(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first, LLV
     call(kernel, IGI_san_tell, args, 3);
 }
 
+void igs_count(struct igc_kernel *kernel, uint32_t place) {
+    LLVMValueRef args[] = {number(kernel, place)};
+    call(kernel, IGI_san_count, args, 1);
+}
+
 LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first,
                      LLVMValueRef second) {
     LLVMValueRef args[] = {number(kernel, place), first, second};

@@ -25,6 +25,10 @@ static bool wants_arithmetic(const struct igc_kernel *kernel) {
     return igs_wants(kernel, IG_SANITIZE_arithmetic);
 }
 
+static bool wants_counters(const struct igc_kernel *kernel) {
+    return igs_wants_counters(kernel);
+}
+
 static enum igc_result mark_inlining(struct igc_kernel *kernel) {
     igc_mark_for_inlining(kernel->module, kernel->function);
     return IGC_CHANGED;
@@ -57,6 +61,10 @@ static const struct igc_pass kinds[] = {
     {.name = "sanitize-registers",
      .about = "pointers in registers, arrays still whole",
      .llvm = "function(mem2reg,infer-address-spaces,instsimplify)"},
+    {.name = "count-lines",
+     .about = "how often the lines of the source run, and with how many lanes",
+     .run = igs_count_lines,
+     .when = wants_counters},
     {.name = "check-alignment",
      .about = "accesses at addresses that their type does not allow",
      .run = igs_check_alignment,

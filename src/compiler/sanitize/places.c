@@ -34,6 +34,7 @@ enum igc_result igs_start_places(struct igc_kernel *kernel) {
                 f == kernel->function ? kernel->name : ig_arena_copy(kernel->arena, name, plain)};
         }
     }
+    places->without_text = igs_wants_counters(kernel);
     kernel->places = places;
     return IGC_UNCHANGED;
 }
@@ -126,21 +127,30 @@ static const char *inlined_calls(struct igc_kernel *kernel, LLVMMetadataRef loca
     return result ? result : "";
 }
 
-static void set_location(struct igc_kernel *kernel, struct ingot_cpu_place *place,
-                         LLVMValueRef instruction) {
+LLVMMetadataRef igs_users_location(struct igc_kernel *kernel, LLVMValueRef instruction) {
     LLVMMetadataRef location = LLVMInstructionGetDebugLoc(instruction);
     while (location && is_preludes(kernel, path_of(kernel, location))) {
         location = LLVMDILocationGetInlinedAt(location);
     }
+    return location;
+}
+
+static void set_location(struct igc_kernel *kernel, struct ingot_cpu_place *place,
+                         LLVMValueRef instruction) {
+    LLVMMetadataRef location = igs_users_location(kernel, instruction);
     if (!location) {
         return;
     }
     place->file = file_of(kernel, location);
     place->line = LLVMDILocationGetLine(location);
-    struct igc_user_place user;
-    place->column = column_of(kernel, location, &user);
-    const char *line = user.text ? ig_arena_copy(kernel->arena, user.text, user.text_size) : NULL;
-    place->text = line ? line : source_line(kernel, place->file, place->line);
+    place->column = LLVMDILocationGetColumn(location);
+    if (!kernel->places->without_text) {
+        struct igc_user_place user;
+        place->column = column_of(kernel, location, &user);
+        const char *line =
+            user.text ? ig_arena_copy(kernel->arena, user.text, user.text_size) : NULL;
+        place->text = line ? line : source_line(kernel, place->file, place->line);
+    }
     place->inlined = inlined_calls(kernel, location);
 }
 

@@ -26,6 +26,13 @@ static inline bool igs_wants(const struct igc_kernel *kernel, enum ig_sanitize_k
 }
 
 /* ---- the kinds, a file each ---- */
+/* Counters instead of checks: times by line, before anything is optimised; accesses, arithmetic and
+ * barriers of the scalar kernel; what is left of private memory. */
+igc_pass_fn igs_count_lines, igs_count_work, igs_count_private;
+static inline bool igs_wants_counters(const struct igc_kernel *kernel) {
+    return (kernel->sanitize & IG_SANITIZE_PROFILE) != 0;
+}
+
 igc_pass_fn igs_check_bounds, igs_check_alignment, igs_check_arithmetic;
 
 /* ---- roots.c: where an address comes from ---- */
@@ -80,12 +87,15 @@ struct igs_places {
         const char *name;
     } *functions;
     size_t function_count;
+    bool without_text; /* the reader of the places has the source */
 };
 igc_pass_fn igs_start_places; /* before anything is inlined: needs the functions' names */
 /* A new place of that kind, at the instruction: file, line, column, source line and inlined calls
  * filled in. The pointer is good until the next call. NULL when memory is out. */
 struct igs_place *igs_place_of(struct igc_kernel *kernel, enum ig_sanitize_kind kind,
                                LLVMValueRef instruction, uint32_t *number);
+/* The innermost location in one of the user's files; NULL: there is none. */
+LLVMMetadataRef igs_users_location(struct igc_kernel *kernel, LLVMValueRef instruction);
 /* Is its innermost location in one of the user's files, not in the prelude's? */
 bool igs_is_users(struct igc_kernel *kernel, LLVMValueRef instruction);
 /* What is known of an access and its root, into the place. */
@@ -97,6 +107,7 @@ igc_pass_fn igs_emit_places;
 /* ---- calls.c: the built-ins ---- */
 void igs_expect(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value);
 void igs_tell(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first, LLVMValueRef second);
+void igs_count(struct igc_kernel *kernel, uint32_t place);
 LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first,
                      LLVMValueRef second);
 /* i64: the bytes of the argument. */

@@ -97,6 +97,7 @@ struct cpu_command {
             ingot_buffer **retained;        /* by slot; NULL for bytes */
             uint32_t *offsets;              /* of dynamic threadgroup memory, by slot */
             struct ig_sanitized *sanitized; /* of sanitized code; else NULL */
+            struct ig_counted *counted;     /* of counted code; else NULL */
         } dispatch;
         struct {
             ingot_buffer *source, *destination; /* source NULL: fill */
@@ -197,6 +198,10 @@ void cpu_reenter_kernel(struct cpu_executor *executor);
 void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *error);
 /* sanitize.c: what sanitized code may call. */
 extern const struct ingot_cpu_sanitizer cpu_sanitizer;
+/* profile.c: what counted code may call; a thread's part in a command, for the timeline. */
+extern const struct ingot_cpu_sanitizer cpu_counters;
+void cpu_trace_part(const struct cpu_executor *executor, const struct cpu_command *command,
+                    uint64_t start, uint64_t end);
 /* services.c */
 extern const struct ingot_cpu_services cpu_services;
 void cpu_log_free(struct cpu_executor *executor);

@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/last_cache.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/observe.h"
 #include "runtime/sanitize/sanitizer.h"
 
 #define DEFAULT_GROUP_MEMORY (32u << 10)
@@ -258,6 +259,19 @@ static enum cpu_stripes choose_stripes(void) {
     return stripes && strcmp(stripes, "on") == 0 ? CPU_STRIPES_ON : CPU_STRIPES_COMPARED;
 }
 
+/* Kernels are compiled with the profiler's counters, which are called as checks are. */
+static ingot_status start_counting(const ingot_device_desc *desc, ingot_device *device,
+                                   struct ig_error *error) {
+    if (device->sanitizer || desc->isolated) {
+        ig_sanitizer_close(device);
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "INGOT_PROFILE_COUNT: a device that is %s cannot be profiled",
+                       desc->isolated ? "isolated" : "sanitized");
+    }
+    snprintf(device->sanitize, sizeof device->sanitize, "%s", IG_SANITIZE_PROFILE_NAME);
+    return INGOT_OK;
+}
+
 static ingot_status device_open(size_t index, const ingot_device_desc *desc, ingot_device **result,
                                 struct ig_error *error) {
     (void)index;
@@ -287,6 +301,9 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
                     device->base.sanitize);
         ig_sanitizer_close(&device->base);
     }
+    if (status == INGOT_OK && ig_observed.counts) {
+        status = start_counting(desc, &device->base, error);
+    }
     if (status != INGOT_OK) {
         free(device);
         return status;
@@ -296,6 +313,9 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->base.isolated = desc->isolated;
     double limit = desc->time_limit_seconds;
     device->base.time_limit_seconds = limit == 0 ? DEFAULT_TIME_LIMIT : limit;
+    if (ig_observed.counts) {
+        device->base.time_limit_seconds = -1; /* counted code takes its time */
+    }
     device->lenient_barriers = ig_lenient_barriers(desc);
     device->stripes = choose_stripes();
     device->worker_count = device->base.info.compute_units;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/profile/counters.h"
 #include "runtime/sanitize/sanitizer.h"
 
 #define WAIT_SPIN_NS 50000u
@@ -257,16 +258,25 @@ static ingot_status check_stacks(const struct ig_launch *launch, struct ig_error
                    (unsigned long long)CPU_MAX_STACKS);
 }
 
-/* Sanitized code gets its table. On failure the command is gone. */
+/* Sanitized or counted code gets its table. On failure the command is gone. */
 static ingot_status start_checks(struct cpu_command *command, const struct ig_launch *launch,
                                  struct ig_error *error) {
     const struct cpu_code *code = launch->kernel->loaded;
     if (!code->places) {
         return INGOT_OK;
     }
-    ingot_status status =
-        ig_sanitized_open(launch, code->places, &cpu_sanitizer, command->u.dispatch.buffers,
-                          &command->u.dispatch.sanitized, error);
+    ingot_status status = INGOT_OK;
+    if (launch->kernel->device->sanitizer) {
+        status =
+            ig_sanitized_open(launch, code->places, &cpu_sanitizer, command->u.dispatch.buffers,
+                              &command->u.dispatch.sanitized, error);
+    } else {
+        command->u.dispatch.counted = ig_counted_open(launch, code->places, &cpu_counters);
+        if (!command->u.dispatch.counted) {
+            status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to count kernel \"%s\"",
+                             launch->kernel->variant->kernel);
+        }
+    }
     if (status != INGOT_OK) {
         for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++) {
             ingot_buffer_release(command->u.dispatch.retained[slot]);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/profile/counters.h"
 #include "runtime/sanitize/sanitizer.h"
 
 #define GROUP_MEMORY_ALIGNMENT 128u
@@ -127,8 +128,14 @@ static bool fail_with(struct cpu_executor *executor, enum cpu_failure_kind kind,
     return false;
 }
 
-static void begin_checks(const struct ingot_cpu_group *group) {
-    if (group->sanitizer) {
+static void begin_checks(const struct cpu_executor *executor) {
+    const struct ingot_cpu_group *group = &executor->group;
+    if (!group->sanitizer) {
+        return;
+    }
+    if (executor->command->u.dispatch.counted) {
+        ig_counted_begin_group(group);
+    } else {
         ig_sanitized_begin_group(group);
     }
 }
@@ -148,7 +155,7 @@ static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
         group->group_size[axis] = size;
     }
     if (same) {
-        begin_checks(group);
+        begin_checks(executor);
         return true;
     }
     group->thread_count = group->group_size[0] * group->group_size[1] * group->group_size[2];
@@ -164,7 +171,7 @@ static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
     if (*ids == INGOT_CPU_IDS_GENERAL && !set_lane_positions(executor)) {
         return fail_with(executor, CPU_NO_MEMORY, "no memory for the positions of threads");
     }
-    begin_checks(group);
+    begin_checks(executor);
     return true;
 }
 
@@ -179,6 +186,9 @@ static void begin_command(struct cpu_executor *executor, struct cpu_command *com
     group->threadgroup_offsets = command->u.dispatch.offsets;
     group->services = &cpu_services;
     group->sanitizer = (const struct ingot_cpu_sanitizer *)command->u.dispatch.sanitized;
+    if (command->u.dispatch.counted) {
+        group->sanitizer = &ig_counted_worker(command->u.dispatch.counted, executor)->table;
+    }
     group->runtime = executor;
     memcpy(group->groups_per_grid, command->u.dispatch.groups, 12);
     memcpy(group->full_group_size, command->u.dispatch.group, 12);

@@ -113,7 +113,7 @@ static ingot_status find_places(const ingot_device *device, struct cpu_code *cod
         return INGOT_OK;
     }
     code->places = dlsym(code->handle, INGOT_CPU_PLACES_SYMBOL);
-    if (!device->sanitizer || !code->places) {
+    if (!*device->sanitize || !code->places) {
         return ig_fail(error, INGOT_BAD_ARCHIVE, "the code of kernel \"%s\" has checks, but %s",
                        name,
                        code->places ? "the device was opened without the sanitizer"

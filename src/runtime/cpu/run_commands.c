@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/profile/counters.h"
 #include "runtime/sanitize/sanitizer.h"
 
 #define LINGER_NS     2000u /* a leader waits this long for the next command */
@@ -25,6 +26,7 @@ static void release_resources(struct cpu_command *command) {
             ingot_buffer_release(command->u.dispatch.retained[slot]);
         }
         ig_sanitized_close(command->u.dispatch.sanitized);
+        ig_counted_close(command->u.dispatch.counted);
         ingot_kernel_release(command->u.dispatch.kernel);
         break;
     case CPU_COPY:
@@ -123,10 +125,14 @@ static void run_alone(struct cpu_executor *executor, struct cpu_command *command
     struct cpu_code *code = command->kind == CPU_DISPATCH ? command->u.dispatch.code : NULL;
     bool timed = code && (executor->alone_count++ % TIMED_EVERY == 0 ||
                           !atomic_load_explicit(&code->cost, memory_order_relaxed));
-    uint64_t start = timed ? cpu_now() : 0, compared = cpu_time_to_compare(command);
+    bool traced = ig_observed.traces;
+    uint64_t start = timed || traced ? cpu_now() : 0, compared = cpu_time_to_compare(command);
     cpu_run_pieces(executor, command, 0, command->pieces);
     if (code) {
         cpu_end_groups(executor);
+    }
+    if (traced) {
+        cpu_trace_part(executor, command, start, cpu_now());
     }
     if (timed) {
         cpu_note_cost(code, cpu_now() - start, command->pieces);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/cpu/cpu.h"
+#include "runtime/observe.h"
 
 #define CLAIMS  4u       /* a quarter of what is left of a share at a time, or a chunk */
 #define MOVE_NS 2000000u /* a worker leaves its CPU so seldom */
@@ -204,6 +205,9 @@ void cpu_take_part(struct cpu_executor *executor, struct cpu_stream *stream,
             note_failure(executor, command);
         }
         start = end;
+    }
+    if (pieces && ig_observed.traces) {
+        cpu_trace_part(executor, command, begin, start);
     }
     if (command->kind == CPU_DISPATCH && pieces) {
         cpu_end_groups(executor);

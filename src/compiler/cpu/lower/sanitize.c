@@ -110,6 +110,18 @@ void igl_san_tell(struct igv_emit *emit, LLVMValueRef call) {
     LLVMPositionBuilderAtEnd(emit->builder, after);
 }
 
+void igl_san_count(struct igv_emit *emit, LLVMValueRef call) {
+    LLVMBasicBlockRef count = new_block(emit), after = new_block(emit);
+    LLVMValueRef bits = igv_mask_bits(emit);
+    branch_where_any(emit, bits, count, after);
+    call_device(emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, count),
+                                            .result = LLVMVoidTypeInContext(emit->context),
+                                            .mask = bits,
+                                            .place = igl_operand(call, 0)});
+    LLVMBuildBr(emit->builder, after);
+    LLVMPositionBuilderAtEnd(emit->builder, after);
+}
+
 void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
     LLVMBuilderRef b = emit->builder;
     LLVMBasicBlockRef from = LLVMGetInsertBlock(b), ask = new_block(emit), after = new_block(emit);
