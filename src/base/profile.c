@@ -144,7 +144,8 @@ static void write_kernel(const struct ig_profile_kernel *kernel, struct ig_text 
         kernel->median_ns,     kernel->most_ns,           kernel->threads,
         kernel->group[0],      kernel->group[1],          kernel->group[2],
         kernel->counted,       kernel->bytes_read,        kernel->bytes_written,
-        kernel->private_bytes, kernel->threadgroup_bytes, kernel->counted_threads};
+        kernel->private_bytes, kernel->threadgroup_bytes, kernel->counted_threads,
+        kernel->can_be_counted};
     ig_text_puts(out, "kernel");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         word(out, words[i]);
@@ -272,7 +273,7 @@ static bool read_move(struct record *record) {
 
 /* Of several processes the sums; the median is that of the one with most launches. */
 static bool read_kernel(struct record *record) {
-    enum { WORDS = 5, NUMBERS = 15 };
+    enum { WORDS = 5, NUMBERS = 16 };
     uint64_t v[NUMBERS];
     if (record->count != WORDS + NUMBERS || !numbers(record, WORDS, v, NUMBERS)) {
         return false;
@@ -301,6 +302,7 @@ static bool read_kernel(struct record *record) {
     kernel->private_bytes = v[12];
     kernel->threadgroup_bytes = v[13];
     kernel->counted_threads += v[14];
+    kernel->can_be_counted |= v[15] != 0;
     return true;
 }
 

@@ -49,6 +49,7 @@ struct ig_profile_line {
 struct ig_profile_kernel {
     const char *name, *source, *constants; /* "0:01;7:00008040", as archives have them */
     const char *device, *target;
+    bool can_be_counted; /* its device runs code with counters */
     /* Of plain code, or of counted code, which is slower by far. */
     uint64_t launches, total_ns, least_ns, median_ns, most_ns;
     uint64_t threads;                   /* of all launches */

@@ -223,6 +223,6 @@ ingot_status cli_parse_argument(struct ig_arena *arena, const char *text,
                                 struct cli_argument *argument, struct ig_error *error);
 
 extern const struct cli_command cli_devices, cli_inspect, cli_check, cli_run, cli_pack, cli_health,
-    cli_bench, cli_ops, cli_tune, cli_cache, cli_merge;
+    cli_bench, cli_ops, cli_tune, cli_cache, cli_merge, cli_profile;
 
 #endif

@@ -175,8 +175,9 @@ static bool make_buffer(struct run *run, struct bound *bound) {
     if (given->kind == CLI_ARGUMENT_VALUE && bound->info.space == INGOT_SPACE_CONSTANT) {
         return true;
     }
-    /* Timed kernels get buffers where the device puts them, aligned for speed. */
-    bool guarded = run->device_info.unified_memory && !run->timed && !run->device_desc.isolated;
+    /* Timed and profiled kernels get buffers where the device puts them, aligned for speed. */
+    bool guarded = run->device_info.unified_memory && !run->timed && !run->device_desc.isolated &&
+                   !getenv("INGOT_PROFILE");
     if (!api(guarded ? cli_guarded_buffer(run->device, given->size, &bound->buffer)
                      : ingot_buffer_create(run->device, given->size, &bound->buffer))) {
         return false;

@@ -51,8 +51,8 @@ void health_json(const struct health_report *report, struct ig_text *out);
 void health_junit(const struct health_report *report, struct ig_text *out);
 void health_html(const struct health_report *report, struct ig_text *out);
 
-/* Text in XML and HTML: & < > " and characters that they do not allow. */
-void health_escape(struct ig_text *out, const char *text);
+/* The roofline, the bars and the table of what was measured. */
+void health_speed(const struct health_device *device, size_t number, struct ig_text *out);
 
 /* ---- plots (report_plots.c): inline SVG ------------------------------------------------------ */
 

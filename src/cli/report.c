@@ -4,6 +4,7 @@
 
 #include "base/scalar.h"
 #include "cli/health.h"
+#include "cli/page.h"
 
 double health_severity(const struct igh_metric *metric) {
     if (!metric) {
@@ -132,32 +133,9 @@ void health_json(const struct health_report *report, struct ig_text *out) {
 
 /* ---- JUnit ---- */
 
-void health_escape(struct ig_text *out, const char *text) {
-    for (const char *c = text; *c; c++) {
-        switch (*c) {
-        case '&':
-            ig_text_puts(out, "&amp;");
-            break;
-        case '<':
-            ig_text_puts(out, "&lt;");
-            break;
-        case '>':
-            ig_text_puts(out, "&gt;");
-            break;
-        case '"':
-            ig_text_puts(out, "&quot;");
-            break;
-        default: /* XML allows no control characters but these three */
-            if ((unsigned char)*c >= 0x20 || *c == '\n' || *c == '\t' || *c == '\r') {
-                ig_text_append(out, c, 1);
-            }
-        }
-    }
-}
-
 static void junit_attribute(struct ig_text *out, const char *name, const char *value) {
     ig_text_printf(out, " %s=\"", name);
-    health_escape(out, value);
+    page_escape(out, value);
     ig_text_puts(out, "\"");
 }
 
@@ -175,12 +153,12 @@ static void junit_case(struct ig_text *out, const char *class_name, const struct
     ig_text_puts(out, ">\n      <failure");
     junit_attribute(out, "message", c->result.message);
     ig_text_puts(out, ">");
-    health_escape(out, c->result.variant);
+    page_escape(out, c->result.variant);
     ig_text_puts(out, *c->result.launch ? ", " : "");
-    health_escape(out, c->result.launch);
+    page_escape(out, c->result.launch);
     for (size_t i = 0; i < c->result.metric_count; i++) {
         ig_text_puts(out, "\n");
-        health_escape(out, c->result.metrics[i].name);
+        page_escape(out, c->result.metrics[i].name);
         ig_text_printf(out, ": %.6g, bound %.6g", c->result.metrics[i].value,
                        c->result.metrics[i].bound);
     }

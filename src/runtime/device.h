@@ -144,6 +144,7 @@ struct ig_device_kind {
      */
     uint32_t abi_version;
     bool can_be_isolated; /* knows ingot_device_desc.isolated */
+    bool can_be_counted;  /* runs code with the profiler's counters */
     /* Does what a policy says of code level `level` hold for a device of level `target`? NULL: only
      * where they are the same. */
     bool (*level_holds)(const char *level, const char *target);

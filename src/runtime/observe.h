@@ -54,7 +54,7 @@ void ig_span_end(ingot_stream *stream, struct ig_span *span, const struct ig_com
                  ingot_status status);
 /* Takes what is done to the trace and the profile. */
 void ig_spans_collect(ingot_stream *stream);
-/* Of all streams of CPU devices, at the end of the program. */
+/* Of all streams, at the end of the program; not of devices whose driver may be gone by then. */
 void ig_spans_collect_all(void);
 void ig_spans_forget(void); /* in a forked child: the list's lock may be another thread's */
 /* Something that the calling thread itself did, since `start`. */

@@ -18,6 +18,7 @@ struct record {
     struct ig_blob *blob; /* retained: the variant and the source are in it */
     const struct ig_variant *variant;
     char device[64], target[64];
+    bool can_be_counted;
     struct ig_profile_kernel sums; /* without names and lines */
     uint64_t *times;
     size_t time_count, time_capacity;
@@ -73,6 +74,7 @@ static struct record *record_of(const ingot_kernel *kernel) {
     record->variant = kernel->variant;
     snprintf(record->device, sizeof record->device, "%s", kernel->device->info.name);
     snprintf(record->target, sizeof record->target, "%s", kernel->device->info.target);
+    record->can_be_counted = kernel->device->kind->can_be_counted;
     record->next = profile.records;
     profile.records = record;
     return record;
@@ -216,6 +218,7 @@ static void add_access(struct ig_profile_line *line, const struct ingot_cpu_plac
         sums[IG_COUNTER_bank_conflicts] += counts->conflicts;
     } else {
         sums[IG_COUNTER_device_accesses] += counts->times;
+        sums[IG_COUNTER_device_loads] += place->access == INGOT_CPU_LOAD ? counts->times : 0;
         sums[IG_COUNTER_device_bytes] += counts->bytes;
         sums[IG_COUNTER_device_lines] += counts->lines;
     }
@@ -301,6 +304,7 @@ static void write_record(struct ig_profile *out, struct record *record) {
     kernel->bytes_read += sums.bytes_read;
     kernel->bytes_written += sums.bytes_written;
     kernel->private_bytes = private_bytes(record);
+    kernel->can_be_counted |= record->can_be_counted;
     for (uint64_t i = 0; i < record->place_count; i++) {
         struct ig_profile_line *line =
             ig_profile_line(out, kernel, record->places[i].file, record->places[i].line);

@@ -247,7 +247,7 @@ void ig_spans_collect(ingot_stream *stream) {
 void ig_spans_collect_all(void) {
     pthread_mutex_lock(&list_lock);
     for (struct ig_spans *spans = all_spans; spans; spans = spans->next) {
-        if (spans->stream->device->kind == ig_device_kinds[0]) {
+        if (spans->stream->device->kind->can_be_counted) {
             collect(spans);
         }
     }

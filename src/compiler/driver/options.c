@@ -383,7 +383,7 @@ static ingot_status finish(struct parser *p) {
         }
         p->targets[c->target_count++] = host;
     }
-    c->sanitize &= IG_SANITIZE_KINDS;
+    c->sanitize &= IG_SANITIZE_KINDS | IG_SANITIZE_PROFILE;
     for (size_t i = 0; c->sanitize && i < c->target_count; i++) {
         if (!p->targets[i]->backend->has_checks) {
             return ig_fail(p->error, INGOT_INVALID_ARGUMENT,

@@ -352,6 +352,7 @@ const struct ig_device_kind ig_cpu_device_kind = {
     .name = "cpu",
     .abi_version = INGOT_CPU_ABI_VERSION,
     .can_be_isolated = true,
+    .can_be_counted = true,
     .count = device_count,
     .describe = device_describe,
     .open = device_open,
