@@ -65,6 +65,10 @@ struct cli_command {
  * the command is over: *exit_status is then 0 (help was shown) or CLI_USAGE. */
 bool cli_parse(const struct cli_command *command, const struct cli_option *options, int argc,
                char **argv, struct cli_list *positionals, int *exit_status);
+/* Takes the options of the table out of argv, to `own` (room for argc); what is left is `rest`,
+ * which another command understands. *is_program: all of that is behind a `--`. */
+bool cli_split(const struct cli_option *options, int argc, char **argv, char **own, int *own_count,
+               struct cli_list *rest, bool *is_program);
 void cli_list_free(struct cli_list *list);
 bool cli_list_add(struct cli_list *list, const char *item);
 
@@ -80,6 +84,9 @@ int cli_usage_error(const struct cli_command *command, const char *format, ...)
 
 /* ---- terminal (term.c) ----------------------------------------------------------- */
 
+/* Writes the text to a file, or says why that is not possible. */
+struct ig_text;
+bool cli_write_file(const char *path, const struct ig_text *text);
 /* Escape sequences for `stream`, or "" when it is no terminal or colour is not wanted. */
 const char *cli_bold(FILE *stream);
 const char *cli_red(FILE *stream);

@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/scalar.h"
 #include "cli/baseline.h"
+#include "cli/health.h"
+#include "cli/page.h"
 #include "cli/tools.h"
 
 struct bench {
@@ -16,7 +18,7 @@ struct bench {
     struct tool_rows rows;
     struct igh_ceilings ceilings;
     struct bench_row *results;
-    const char *save, *compare;
+    const char *save, *compare, *html;
     bool json, csv, no_ceilings, list, large;
     double seconds, tolerance;
     struct baseline baseline;
@@ -217,6 +219,26 @@ static bool measure_all(struct bench *bench) {
     return true;
 }
 
+static bool write_page(const struct bench *bench) {
+    struct ig_text text = {0};
+    char date[32];
+    const struct health_device device = {.info = bench->device.info,
+                                         .ceilings = bench->ceilings,
+                                         .bench = bench->results,
+                                         .bench_count = bench->rows.count,
+                                         .bench_rows = bench->rows.count};
+    page_begin(&text, "ingot bench");
+    ig_text_puts(&text, "<h1>ingot bench</h1>\n<p class=\"dim\">");
+    ig_text_printf(&text, "ingot %s, %s, ", ingot_version(), tool_date(date));
+    page_escape(&text, bench->device.info.description);
+    ig_text_puts(&text, "</p>\n");
+    health_speed(&device, 0, &text);
+    page_end(&text);
+    bool written = cli_write_file(bench->html, &text);
+    ig_text_free(&text);
+    return written;
+}
+
 static int report(struct bench *bench) {
     struct ig_text text = {0};
     if (bench->json) {
@@ -237,7 +259,7 @@ static int report(struct bench *bench) {
                cli_plain(stdout), bench->tolerance);
     }
     ig_text_free(&text);
-    bool saved = !bench->save || save(bench);
+    bool saved = (!bench->save || save(bench)) && (!bench->html || write_page(bench));
     return saved && !bench->failed && !bench->regressed ? CLI_OK : CLI_FAILED;
 }
 
@@ -276,6 +298,7 @@ static int execute(const struct cli_command *command, struct bench *bench) {
 
 static int run(const struct cli_command *command, int argc, char **argv) {
     struct bench bench = {.seconds = 0.3, .tolerance = 10};
+    uint32_t repeat; /* bench_kernel.c reads it */
     const struct cli_option options[] = {
         TOOL_SELECTION_OPTIONS(bench.selection),
         TOOL_PLACE_OPTIONS(bench.place),
@@ -292,9 +315,14 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"list", 0, CLI_FLAG, NULL, "with --json: describe the rows and measure nothing",
          &bench.list},
         {"csv", 0, CLI_FLAG, NULL, "print CSV", &bench.csv},
+        {"html", 0, CLI_STRING, "FILE", "write a page with the roofline", &bench.html},
+        {"repeat", 0, CLI_COUNT, "N", "of a kernel: launches of each size (20)", &repeat},
         {0},
     };
     int status;
+    if (bench_is_kernel(argc, argv)) {
+        return bench_kernel(command, argc, argv);
+    }
     if (cli_parse(command, options, argc, argv, &bench.selection.operations, &status)) {
         status = execute(command, &bench);
     }
@@ -309,14 +337,19 @@ static int run(const struct cli_command *command, int argc, char **argv) {
 const struct cli_command cli_bench = {
     .name = "bench",
     .summary = "measure operations, against this machine's ceilings",
-    .usage = "[OPERATION]... [OPTION]...",
+    .usage = "[OPERATION]... [OPTION]...  |  FILE KERNEL --threads X[,Y[,Z]] [OPTION]... ARG...",
     .help =
         "Measures the operations (all, or those named; * and ? may be used) on inputs that rotate\n"
         "past the cache. Each row shows the median time of a launch, the spread (10% to 90%), and\n"
         "the share of the ceiling that limits it: copying memory or multiply-adds, both measured "
         "on\n"
-        "this machine at the start.",
+        "this machine at the start.\n\n"
+        "With FILE and KERNEL, options and arguments are those of `ingot run`, and the kernel is\n"
+        "measured with threadgroups of many sizes, unless --group says one. Of the options below\n"
+        "--html, --json, --no-ceilings and --repeat hold then.",
     .examples = "  ingot bench softmax --type f32\n"
-                "  ingot bench --save before.csv; …; ingot bench --compare before.csv",
+                "  ingot bench --save before.csv; …; ingot bench --compare before.csv\n"
+                "  ingot bench examples/saxpy.metal saxpy --threads 1048576 --html saxpy.html \\\n"
+                "      f32:2 f32[1048576] f32[1048576]",
     .run = run,
 };

@@ -5,24 +5,15 @@
  * and once with counters in its kernels, where it uses CPU devices. A kernel of a file is run by
  * `ingot run`.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/profile.h"
 
-extern char **environ;
-
 struct profiling {
     struct profile_report report;
-    const char *html, *json_file;
+    const char *html;
     bool json, no_ceilings, all, only_times, only_counters;
     uint32_t repeat;
     bool is_program;        /* otherwise FILE KERNEL … */
@@ -31,129 +22,6 @@ struct profiling {
     char *folder;
     int status; /* of the program */
 };
-
-/* ---- a run ---- */
-
-/* The environment with what turns the profile on. */
-static char **environment_with(const char *folder, bool counts) {
-    size_t count = 0, to = 0;
-    while (environ[count]) {
-        count++;
-    }
-    char **list = calloc(count + 4, sizeof *list);
-    for (size_t i = 0; list && i < count; i++) {
-        if (strncmp(environ[i], "INGOT_PROFILE", 13) != 0) {
-            list[to++] = environ[i];
-        }
-    }
-    if (list && asprintf(&list[to], "INGOT_PROFILE=%s", folder) < 0) {
-        free(list);
-        return NULL;
-    }
-    if (list && asprintf(&list[to + 1], "INGOT_PROFILE_COUNT=%d", counts) < 0) {
-        free(list[to]);
-        free(list);
-        return NULL;
-    }
-    return list;
-}
-
-static void free_environment(char **list) {
-    size_t count = 0;
-    while (list[count]) {
-        count++;
-    }
-    free(list[count - 1]);
-    free(list[count - 2]);
-    free(list);
-}
-
-static bool spawn(struct profiling *profiling, char **environment, bool is_quiet, pid_t *pid) {
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    if (is_quiet) {
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    } else if (profiling->json) { /* stdout is the report's */
-        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    }
-    int failed = posix_spawnp(pid, profiling->arguments[0], &actions, NULL,
-                              (char *const *)profiling->arguments, environment);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed) {
-        cli_error("%s cannot be started: %s", profiling->arguments[0], strerror(failed));
-    }
-    return !failed;
-}
-
-/* An interrupt is the program's; this process goes on to report. */
-static bool run_program(struct profiling *profiling, bool counts, bool is_quiet) {
-    char **environment = environment_with(profiling->folder, counts);
-    if (!environment) {
-        cli_error("out of memory");
-        return false;
-    }
-    pid_t pid;
-    int status = 0;
-    fflush(stdout);
-    bool started = spawn(profiling, environment, is_quiet, &pid);
-    void (*before)(int) = signal(SIGINT, SIG_IGN);
-    while (started && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    signal(SIGINT, before);
-    free_environment(environment);
-    if (started && WIFSIGNALED(status)) {
-        cli_error("%s was ended by signal %d", profiling->arguments[0], WTERMSIG(status));
-        profiling->status = CLI_FAILED;
-    } else if (started && WEXITSTATUS(status)) {
-        cli_error("%s ended with status %d", profiling->arguments[0], WEXITSTATUS(status));
-        profiling->status = CLI_FAILED;
-    }
-    return started;
-}
-
-/* ---- what it wrote ---- */
-
-static bool read_file(const char *path, struct ig_profile *profile) {
-    struct ig_error error = {0};
-    char *bytes = NULL;
-    size_t size;
-    if (!ig_file_read(path, 0, &bytes, &size, &error) &&
-        ig_profile_read(profile, bytes, size, &error)) {
-        ig_error_prefix(&error, "%s", path);
-    }
-    free(bytes);
-    bool good = !error.status;
-    if (!good) {
-        cli_error("%s", ig_error_text(&error));
-    }
-    ig_error_clear(&error);
-    return good;
-}
-
-/* Every process that used libingot wrote a file; they are read and removed. */
-static bool read_folder(const char *folder, struct ig_profile *profile) {
-    static const char ending[] = ".profile";
-    DIR *list = opendir(folder);
-    bool good = list != NULL;
-    for (struct dirent *entry; good && (entry = readdir(list));) {
-        size_t length = strlen(entry->d_name);
-        char *path = NULL;
-        if (length < sizeof ending ||
-            strcmp(entry->d_name + length - (sizeof ending - 1), ending) != 0) {
-            continue;
-        }
-        good = asprintf(&path, "%s/%s", folder, entry->d_name) >= 0;
-        if (good) {
-            good = read_file(path, profile);
-            unlink(path);
-            free(path);
-        }
-    }
-    if (list) {
-        closedir(list);
-    }
-    return good;
-}
 
 static bool can_be_counted(const struct ig_profile *profile) {
     for (size_t i = 0; i < profile->kernel_count; i++) {
@@ -166,12 +34,14 @@ static bool can_be_counted(const struct ig_profile *profile) {
 
 static bool run_both(struct profiling *profiling) {
     struct profile_report *report = &profiling->report;
-    bool is_quiet = !profiling->is_program;
+    struct profile_run run = {.arguments = profiling->arguments,
+                              .folder = profiling->folder,
+                              .is_quiet = !profiling->is_program,
+                              .to_stderr = profiling->json};
     if (!profiling->only_counters) {
         cli_progress(0, 2, "a run for times");
         cli_progress_end();
-        if (!run_program(profiling, false, is_quiet) ||
-            !read_folder(profiling->folder, &report->times)) {
+        if (!profile_run(&run, &report->times, &profiling->status)) {
             return false;
         }
     }
@@ -183,8 +53,9 @@ static bool run_both(struct profiling *profiling) {
         if (profiling->timing) {
             *profiling->timing = NULL;
         }
-        if (!run_program(profiling, true, is_quiet || !profiling->only_counters) ||
-            !read_folder(profiling->folder, &report->counters)) {
+        run.counts = true;
+        run.is_quiet |= !profiling->only_counters;
+        if (!profile_run(&run, &report->counters, &profiling->status)) {
             return false;
         }
     }
@@ -341,24 +212,6 @@ static bool make_report(struct profiling *profiling) {
     return good;
 }
 
-static bool write_html(struct profiling *profiling) {
-    struct ig_text text = {0};
-    struct ig_error error = {0};
-    profile_html(&profiling->report, &text);
-    if (text.failed) {
-        ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory for %s", profiling->html);
-    } else {
-        ig_file_write(profiling->html, text.data, text.size, &error);
-    }
-    ig_text_free(&text);
-    bool good = !error.status;
-    if (!good) {
-        cli_error("%s", ig_error_text(&error));
-    }
-    ig_error_clear(&error);
-    return good;
-}
-
 static int write_report(struct profiling *profiling) {
     tool_date(profiling->report.date);
     if (profiling->json) {
@@ -369,55 +222,21 @@ static int write_report(struct profiling *profiling) {
     } else {
         profile_text(&profiling->report, profiling->all, stdout);
     }
-    if (profiling->html && !write_html(profiling)) {
-        return CLI_FAILED;
+    if (profiling->html) {
+        struct ig_text page = {0};
+        profile_html(&profiling->report, &page);
+        bool written = cli_write_file(profiling->html, &page);
+        ig_text_free(&page);
+        return written ? profiling->status : CLI_FAILED;
     }
     return profiling->status;
 }
 
 /* ---- the command line ---- */
 
-static const struct cli_option *find_option(const struct cli_option *options, const char *word) {
-    size_t length = strcspn(word, "=");
-    for (; options->name; options++) {
-        if (strlen(options->name) + 2 == length && !strncmp(word, "--", 2) &&
-            !strncmp(word + 2, options->name, length - 2)) {
-            return options;
-        }
-    }
-    return NULL;
-}
-
-/* Takes the command's own options out of argv; what is left, up to a `--`, is `ingot run`'s. */
-static bool sort_arguments(struct profiling *profiling, const struct cli_option *options, int argc,
-                           char **argv, char **own, int *own_count, struct cli_list *rest) {
-    int i = 0;
-    for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
-        const struct cli_option *option = find_option(options, argv[i]);
-        bool is_help = !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h");
-        if (!option && !is_help) {
-            if (!cli_list_add(rest, argv[i])) {
-                return false;
-            }
-            continue;
-        }
-        own[(*own_count)++] = argv[i];
-        if (option && option->kind != CLI_FLAG && !strchr(argv[i], '=') && i + 1 < argc) {
-            own[(*own_count)++] = argv[++i];
-        }
-    }
-    profiling->is_program = i < argc && !rest->count;
-    for (i++; i < argc; i++) {
-        if (!cli_list_add(rest, argv[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool set_arguments(struct profiling *profiling, const struct cli_list *rest) {
     struct ig_arena *arena = &profiling->report.arena;
-    char self[4096], repeat[32];
+    char repeat[32];
     struct ig_text words = {0};
     size_t count = 0;
     profiling->arguments = ig_arena_array(arena, rest->count + 8, sizeof *profiling->arguments);
@@ -431,13 +250,10 @@ static bool set_arguments(struct profiling *profiling, const struct cli_list *re
         return false;
     }
     if (!profiling->is_program) {
-        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-        if (length < 0) {
-            cli_error("/proc/self/exe cannot be read: %s", strerror(errno));
+        snprintf(repeat, sizeof repeat, "%u", profiling->repeat);
+        if (!(profiling->arguments[count++] = profile_self(arena))) {
             return false;
         }
-        snprintf(repeat, sizeof repeat, "%u", profiling->repeat);
-        profiling->arguments[count++] = ig_arena_copy(arena, self, (size_t)length);
         profiling->arguments[count++] = "run";
         profiling->arguments[count++] = "--quiet";
     }
@@ -499,7 +315,7 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     struct cli_list rest = {0}, positionals = {0};
     char **own = calloc((size_t)argc + 1, sizeof *own);
     int own_count = 0, status = CLI_FAILED;
-    if (own && sort_arguments(&profiling, options, argc, argv, own, &own_count, &rest) &&
+    if (own && cli_split(options, argc, argv, own, &own_count, &rest, &profiling.is_program) &&
         cli_parse(command, options, own_count, own, &positionals, &status)) {
         status = execute(command, &profiling, &rest);
     }

@@ -257,3 +257,42 @@ bool cli_parse(const struct cli_command *command, const struct cli_option *optio
     }
     return true;
 }
+
+/* ---- commands that pass options on ---- */
+
+static const struct cli_option *find_long(const struct cli_option *options, const char *word) {
+    size_t length = strcspn(word, "=");
+    for (; options->name; options++) {
+        if (strlen(options->name) + 2 == length && !strncmp(word, "--", 2) &&
+            !strncmp(word + 2, options->name, length - 2)) {
+            return options;
+        }
+    }
+    return NULL;
+}
+
+bool cli_split(const struct cli_option *options, int argc, char **argv, char **own, int *own_count,
+               struct cli_list *rest, bool *is_program) {
+    int i = 0;
+    for (; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const struct cli_option *option = find_long(options, argv[i]);
+        bool is_help = !strcmp(argv[i], "--help") || !strcmp(argv[i], "-h");
+        if (!option && !is_help) {
+            if (!cli_list_add(rest, argv[i])) {
+                return false;
+            }
+            continue;
+        }
+        own[(*own_count)++] = argv[i];
+        if (option && option->kind != CLI_FLAG && !strchr(argv[i], '=') && i + 1 < argc) {
+            own[(*own_count)++] = argv[++i];
+        }
+    }
+    *is_program = i < argc && !rest->count;
+    for (i++; i < argc; i++) {
+        if (!cli_list_add(rest, argv[i])) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -51,6 +51,19 @@ double profile_kernel_steps(const struct profile_kernel *kernel);
  * otherwise as the preprocessor left it. */
 const char *profile_source(struct profile_report *report, const char *file, uint32_t line);
 
+/* ---- profile_run.c ---- */
+struct profile_run {
+    const char *const *arguments; /* NULL at the end; [0] is looked up in PATH */
+    const char *folder;           /* private, for what is written */
+    bool counts;                  /* counters in kernels */
+    bool is_quiet, to_stderr;     /* its stdout goes nowhere, or to stderr */
+};
+/* False, with a message, when it could not be started or its profile not be read. *status becomes
+ * CLI_FAILED, also with a message, when the program failed. */
+bool profile_run(const struct profile_run *run, struct ig_profile *profile, int *status);
+/* The path of this command. */
+const char *profile_self(struct ig_arena *arena);
+
 /* profile_hints.c: fills in the kernel's hints. */
 bool profile_find_hints(struct profile_report *report, struct profile_kernel *kernel);
 

@@ -29,29 +29,32 @@ static double ratio(double a, double b) {
 /* ---- the rules; true: there is a hint ---- */
 
 /* Twice the lines that the bytes would fill, or more. */
-static bool is_scattered(struct look *look) {
-    double accesses = count_of(look, IG_COUNTER_device_accesses);
-    double lines = ratio(count_of(look, IG_COUNTER_device_lines), accesses);
-    double bytes = ratio(count_of(look, IG_COUNTER_device_bytes), accesses);
-    double least = fmax(1, ceil(bytes / IG_CACHE_LINE));
-    double loads = count_of(look, IG_COUNTER_device_loads);
-    bool only_loads = loads == accesses, only_stores = loads == 0;
-    if (lines < 2 * least || bytes < 16) {
+static bool is_scattered(struct look *look, double accesses, double bytes, double lines,
+                         const char *verb, const char *other_verb) {
+    double each = ratio(bytes, accesses), least = fmax(1, ceil(each / IG_CACHE_LINE));
+    if (ratio(lines, accesses) < 2 * least || each < 16) {
         return false;
     }
-    look->weight = count_of(look, IG_COUNTER_device_lines) - least * accesses;
+    look->weight = lines - least * accesses;
     ig_text_printf(look->text,
                    "each SIMD-group touches %.3g lines of cache to %s %.4g bytes: neighbouring "
                    "threads should %s neighbouring addresses",
-                   lines,
-                   only_loads    ? "load"
-                   : only_stores ? "store"
-                                 : "load or store",
-                   bytes,
-                   only_loads    ? "read"
-                   : only_stores ? "write"
-                                 : "use");
+                   lines / accesses, verb, each, other_verb);
     return true;
+}
+
+static bool has_scattered_loads(struct look *look) {
+    return is_scattered(look, count_of(look, IG_COUNTER_device_loads),
+                        count_of(look, IG_COUNTER_device_load_bytes),
+                        count_of(look, IG_COUNTER_device_load_lines), "load", "read");
+}
+
+static bool has_scattered_stores(struct look *look) {
+    return is_scattered(
+        look, count_of(look, IG_COUNTER_device_accesses) - count_of(look, IG_COUNTER_device_loads),
+        count_of(look, IG_COUNTER_device_bytes) - count_of(look, IG_COUNTER_device_load_bytes),
+        count_of(look, IG_COUNTER_device_lines) - count_of(look, IG_COUNTER_device_load_lines),
+        "store", "write");
 }
 
 static bool has_bank_conflicts(struct look *look) {
@@ -129,9 +132,13 @@ static const struct {
     const char *kind;
     bool (*holds)(struct look *look);
 } rules[] = {
-    {"coalescing", is_scattered},  {"bank conflicts", has_bank_conflicts},
-    {"divergence", is_divergent},  {"atomics", has_collisions},
-    {"barrier", waits_at_barrier}, {"private memory", uses_private_memory},
+    {"coalescing", has_scattered_loads},
+    {"coalescing", has_scattered_stores},
+    {"bank conflicts", has_bank_conflicts},
+    {"divergence", is_divergent},
+    {"atomics", has_collisions},
+    {"barrier", waits_at_barrier},
+    {"private memory", uses_private_memory},
 };
 
 /* ---- of the kernel as a whole ---- */

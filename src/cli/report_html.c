@@ -166,14 +166,28 @@ void health_speed(const struct health_device *device, size_t number, struct ig_t
     if (!device->bench_count) {
         return;
     }
-    ig_text_printf(
-        out,
-        "<h3>Speed</h3>\n<p class=\"dim\">A quick look at %zu of %zu rows, on inputs that "
-        "rotate past the cache; <code>ingot bench</code> measures all of them, and "
-        "longer. This machine copies %.1f GB/s and does %.0f GFLOP/s of float32 "
-        "multiply-adds.</p>\n<h3>Roofline</h3>\n",
-        device->bench_count, device->bench_rows, device->ceilings.bytes_per_second * 1e-9,
-        device->ceilings.flops_per_second * 1e-9);
+    if (device->bench_count < device->bench_rows) {
+        ig_text_printf(
+            out,
+            "<h3>Speed</h3>\n<p class=\"dim\">A quick look at %zu of %zu rows, on inputs "
+            "that rotate past the cache; <code>ingot bench</code> measures all of them, "
+            "and longer.",
+            device->bench_count, device->bench_rows);
+    } else {
+        ig_text_printf(out,
+                       "<h3>Speed</h3>\n<p class=\"dim\">%zu rows, on inputs that rotate past the "
+                       "cache.",
+                       device->bench_count);
+    }
+    if (device->ceilings.bytes_per_second > 0) {
+        ig_text_printf(out,
+                       " This machine copies %.1f GB/s and does %.0f GFLOP/s of float32 "
+                       "multiply-adds.</p>\n<h3>Roofline</h3>\n",
+                       device->ceilings.bytes_per_second * 1e-9,
+                       device->ceilings.flops_per_second * 1e-9);
+    } else {
+        ig_text_puts(out, "</p>\n");
+    }
     health_roofline(device, out);
     ig_text_puts(out, "<h3>Share of the ceiling</h3>\n");
     health_bars(device, out);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 
 static pthread_mutex_t progress_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -135,4 +136,19 @@ const char *cli_bytes(uint64_t bytes, char out[32]) {
     }
     snprintf(out, 32, value == (double)(uint64_t)value ? "%.0f %s" : "%.1f %s", value, units[unit]);
     return out;
+}
+
+bool cli_write_file(const char *path, const struct ig_text *text) {
+    struct ig_error error = {0};
+    if (text->failed) {
+        ig_fail(&error, INGOT_OUT_OF_MEMORY, "no memory for %s", path);
+    } else {
+        ig_file_write(path, text->data, text->size, &error);
+    }
+    bool written = !error.status;
+    if (!written) {
+        cli_error("%s", ig_error_text(&error));
+    }
+    ig_error_clear(&error);
+    return written;
 }

@@ -112,6 +112,9 @@ bool bench_measure(const struct tool_device *device, const struct igh_ceilings *
 /* The same without measuring: sizes, tensors, costs. */
 bool bench_describe(const struct tool_device *device, const struct tool_row *row,
                     struct bench_row *result);
+/* bench_kernel.c: `ingot bench FILE KERNEL …`, a kernel of one's own. */
+bool bench_is_kernel(int argc, char **argv);
+int bench_kernel(const struct cli_command *command, int argc, char **argv);
 void bench_json_row(struct ig_json *json, const struct bench_row *row);
 void bench_json_ceilings(struct ig_json *json, const struct igh_ceilings *ceilings);
 

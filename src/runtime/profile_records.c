@@ -138,6 +138,33 @@ void ig_profile_add_device(const ingot_device_info *info) {
 
 /* ---- counters ---- */
 
+/* Is `file` the name `given`, or that without the folder in front, which the compiler ran in? */
+static bool is_end_of(const char *given, size_t length, const char *file) {
+    size_t own = strlen(file);
+    return own && length >= own && !strncmp(given + length - own, file, own) &&
+           (length == own || (given[0] == '/' && given[length - own - 1] == '/'));
+}
+
+/* Debug information has names of files without that folder; the archive and the source's own
+ * markers ("# LINE "FILE" …") have them as they were given. */
+static const char *name_as_given(struct record *record, const char *file) {
+    const struct ig_archive *archive = &record->blob->archive;
+    if (is_end_of(archive->source_name, strlen(archive->source_name), file)) {
+        return archive->source_name;
+    }
+    for (const char *at = archive->source; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        if (at[0] != '#' || at[1] != ' ') {
+            continue;
+        }
+        const char *given = at + strcspn(at, "\"\n");
+        size_t length = *given == '"' ? strcspn(++given, "\"\n") : 0;
+        if (is_end_of(given, length, file)) {
+            return ig_arena_copy(&record->arena, given, length);
+        }
+    }
+    return ig_arena_string(&record->arena, file);
+}
+
 /* The code with its table may be gone when the profile is written: a copy. */
 static bool copy_places(struct record *record, const struct ingot_cpu_places *places) {
     size_t count = places->count ? places->count : 1;
@@ -149,7 +176,9 @@ static bool copy_places(struct record *record, const struct ingot_cpu_places *pl
     for (uint64_t i = 0; i < places->count; i++) {
         struct ingot_cpu_place *place = &record->places[i];
         *place = places->items[i];
-        place->file = ig_arena_string(&record->arena, place->file);
+        place->file = i && !strcmp(place->file, places->items[i - 1].file)
+                          ? record->places[i - 1].file
+                          : name_as_given(record, place->file);
         place->inlined = ig_arena_string(&record->arena, place->inlined);
         place->variable = ig_arena_string(&record->arena, place->variable);
         place->text = place->message = "";
@@ -218,7 +247,11 @@ static void add_access(struct ig_profile_line *line, const struct ingot_cpu_plac
         sums[IG_COUNTER_bank_conflicts] += counts->conflicts;
     } else {
         sums[IG_COUNTER_device_accesses] += counts->times;
-        sums[IG_COUNTER_device_loads] += place->access == INGOT_CPU_LOAD ? counts->times : 0;
+        if (place->access == INGOT_CPU_LOAD) {
+            sums[IG_COUNTER_device_loads] += counts->times;
+            sums[IG_COUNTER_device_load_bytes] += counts->bytes;
+            sums[IG_COUNTER_device_load_lines] += counts->lines;
+        }
         sums[IG_COUNTER_device_bytes] += counts->bytes;
         sums[IG_COUNTER_device_lines] += counts->lines;
     }

@@ -27,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES_WITH_EXAMPLES = ["README.md", "docs/README.md", "docs/guide/first-kernel.md", "docs/guide/c.md",
                        "docs/guide/compiled-libraries.md", "docs/guide/debugging.md",
                        "docs/guide/metal4-tensors.md", "docs/guide/metal-programs.md",
-                       "docs/guide/operations.md", "docs/guide/sanitizer.md", "docs/guide/cuda.md",
+                       "docs/guide/operations.md", "docs/guide/sanitizer.md", "docs/guide/profiling.md",
+                       "docs/guide/cuda.md",
                        "docs/guide/reference/commands.md", "docs/guide/reference/json.md"]
 BLOCK = re.compile(r'^(?P<skip><!-- not run: [^\n]+ -->\n)?```(?P<language>\w*)(?: title="(?P<title>[^"\n]+)")?[^\n]*\n'
                    r"(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -18,9 +18,25 @@
 
 enum { SCOPE_SIMDGROUP = 1, TILE_WHICH = 3, TILE_TRANSPOSE = 2, TILE_STRIDE = 1 };
 
+/* What was moved may have lost its line: then that of a neighbour counts. */
+static LLVMValueRef nearest_located(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    LLVMValueRef found = instruction;
+    while (found && !igs_users_location(kernel, found)) {
+        found = LLVMGetPreviousInstruction(found);
+    }
+    if (!found) {
+        found = instruction;
+        while (found && !igs_users_location(kernel, found)) {
+            found = LLVMGetNextInstruction(found);
+        }
+    }
+    return found ? found : instruction;
+}
+
 static struct igs_place *new_place(struct igc_kernel *kernel, enum ig_count_kind kind,
                                    LLVMValueRef instruction, uint32_t *number) {
-    return igs_place_of(kernel, (enum ig_sanitize_kind)kind, instruction, number);
+    return igs_place_of(kernel, (enum ig_sanitize_kind)kind, nearest_located(kernel, instruction),
+                        number);
 }
 
 /* ---- accesses ---- */
@@ -101,6 +117,80 @@ static void count_access(struct igc_kernel *kernel, const struct igs_access *acc
     }
 }
 
+/* ---- vectors ---- */
+
+/* Vectors are structs, whose elements are loaded and stored one by one. As in a GPU's code, those
+ * beside each other are one access, as far as the first one's alignment allows. */
+enum { MOST_AHEAD = 32, MOST_STEPS = 16 };
+
+struct position { /* an address: a base and a constant distance */
+    LLVMValueRef base;
+    int64_t offset;
+};
+
+/* The bytes that constant indices add; false: some index is not constant. */
+static bool constant_indices(struct igc_kernel *kernel, LLVMValueRef gep, int64_t *offset) {
+    LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+    for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(gep); i++) {
+        LLVMValueRef index = LLVMGetOperand(gep, i);
+        if (!LLVMIsAConstantInt(index)) {
+            return false;
+        }
+        int64_t value = LLVMConstIntGetSExtValue(index);
+        if (i > 1 && LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+            *offset += (int64_t)LLVMOffsetOfElement(kernel->layout, type, (unsigned)value);
+            type = LLVMStructGetTypeAtIndex(type, (unsigned)value);
+            continue;
+        }
+        type = i > 1 ? LLVMGetElementType(type) : type;
+        *offset += value * (int64_t)LLVMABISizeOfType(kernel->layout, type);
+    }
+    return true;
+}
+
+static struct position position_of(struct igc_kernel *kernel, LLVMValueRef pointer) {
+    struct position position = {.base = pointer};
+    for (unsigned step = 0; step < MOST_STEPS && LLVMIsAGetElementPtrInst(position.base); step++) {
+        int64_t offset = 0;
+        if (!constant_indices(kernel, position.base, &offset)) {
+            break;
+        }
+        position.base = LLVMGetOperand(position.base, 0);
+        position.offset += offset;
+    }
+    return position;
+}
+
+static bool is_plain(LLVMValueRef instruction) {
+    return (LLVMIsALoadInst(instruction) || LLVMIsAStoreInst(instruction)) &&
+           LLVMGetOrdering(instruction) == LLVMAtomicOrderingNotAtomic;
+}
+
+/* Adds the accesses behind `first` in the list that go on where it ends; they become NULL. */
+static void join_next(struct igc_kernel *kernel, const struct igc_list *list, size_t first,
+                      struct igs_access *access) {
+    LLVMValueRef instruction = list->items[first];
+    struct position start = position_of(kernel, access->pointer);
+    for (size_t i = first + 1; i < list->count && i <= first + MOST_AHEAD; i++) {
+        LLVMValueRef next = list->items[i];
+        struct igs_access more[IGS_MOST_ACCESSES];
+        if (!next || !is_plain(next) ||
+            LLVMGetInstructionParent(next) != LLVMGetInstructionParent(instruction) ||
+            LLVMGetInstructionOpcode(next) != LLVMGetInstructionOpcode(instruction)) {
+            continue;
+        }
+        igs_accesses_of(kernel, next, more);
+        struct position position = position_of(kernel, more[0].pointer);
+        if (position.base == start.base &&
+            position.offset == start.offset + (int64_t)access->bytes &&
+            access->bytes + more[0].bytes <= access->alignment) {
+            access->bytes += more[0].bytes;
+            access->size = igc_integer(kernel->i64, access->bytes);
+            list->items[i] = NULL;
+        }
+    }
+}
+
 static enum igc_result count_accesses(struct igc_kernel *kernel, bool of_private) {
     struct igc_list list = igc_collect(kernel, igs_is_access);
     if (list.failed) {
@@ -108,8 +198,14 @@ static enum igc_result count_accesses(struct igc_kernel *kernel, bool of_private
     }
     for (size_t i = 0; i < list.count; i++) {
         struct igs_access accesses[IGS_MOST_ACCESSES];
+        if (!list.items[i]) {
+            continue;
+        }
         LLVMPositionBuilderBefore(kernel->builder, list.items[i]);
         unsigned count = igs_accesses_of(kernel, list.items[i], accesses);
+        if (is_plain(list.items[i])) {
+            join_next(kernel, &list, i, &accesses[0]);
+        }
         for (unsigned a = 0; a < count; a++) {
             count_access(kernel, &accesses[a], of_private);
         }
