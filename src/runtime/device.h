@@ -32,10 +32,29 @@ struct ig_launch {
     double time_limit_seconds; /* <= 0: none */
 };
 
+/* What a device that compiles source itself is asked for. */
+struct ig_compilation {
+    const char *name;
+    /* The kernels of a source, with what it includes: */
+    const char *source;
+    size_t length;
+    const char *own_folder;        /* where its includes are looked for first; or NULL */
+    const ingot_source_desc *desc; /* folders, macros and options; or NULL */
+    /* One kernel of an archive's source, with values of constants as in struct ig_variant: */
+    const struct ig_archive *archive;
+    const char *kernel, *constants; /* NULL: see above */
+};
+
 struct ig_device_ops {
     /* The last reference is gone: nothing else of this device exists any more. Called from
      * the thread that released it, never from one of the device's own threads. */
     void (*close)(ingot_device *device);
+
+    /* Compiles source to the bytes (malloc'ed) of an archive: with the list of kernels and
+     * constants and a source that needs no other file, or with one variant and its code. NULL:
+     * ingotc compiles for the device. */
+    ingot_status (*compile)(ingot_device *device, const struct ig_compilation *wanted, char **bytes,
+                            size_t *size, struct ig_error *error);
 
     /* The code of `variant` that suits the device best, or NULL. */
     const struct ig_code *(*code_find)(ingot_device *device, const struct ig_variant *variant);

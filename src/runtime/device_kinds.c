@@ -3,7 +3,8 @@
 
 #define DEVICE_KINDS(KIND)                                                                         \
     KIND(cpu) /* the default */                                                                    \
-    KIND(cuda)
+    KIND(cuda)                                                                                     \
+    KIND(metal)
 
 #define DECLARE(name) extern const struct ig_device_kind ig_##name##_device_kind;
 DEVICE_KINDS(DECLARE)

@@ -184,6 +184,36 @@ static ingot_status compile_variant(ingot_kernel *kernel, const ingot_library *l
     return status;
 }
 
+/* By a device that compiles itself, and remembers what it has compiled. */
+static ingot_status compile_by_device(ingot_kernel *kernel, const ingot_library *library,
+                                      const char *name, const char *constants,
+                                      struct ig_error *error) {
+    ingot_device *device = library->device;
+    const struct ig_compilation wanted = {
+        .name = ig_archive_name(&library->blob->archive),
+        .archive = &library->blob->archive,
+        .kernel = name,
+        .constants = constants,
+    };
+    char *bytes = NULL;
+    size_t size = 0;
+    struct ig_blob *blob;
+    ingot_status status = device->ops->compile(device, &wanted, &bytes, &size, error);
+    if (status == INGOT_OK) {
+        status = ig_blob_create(bytes, size, &blob, error);
+    }
+    if (status != INGOT_OK) {
+        return status;
+    }
+    if (!use_blob(kernel, blob, name, constants)) {
+        status = ig_fail(error, INGOT_INTERNAL_ERROR,
+                         "device \"%s\" gave no code of kernel \"%s\" with constants \"%s\"",
+                         device->info.name, name, constants);
+    }
+    ig_blob_release(blob);
+    return status;
+}
+
 /* There is neither code nor source: says what there is. */
 static ingot_status no_code(const ingot_library *library, const char *name, const char *constants,
                             struct ig_error *error) {
@@ -224,6 +254,9 @@ static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *li
     const char *target = library->device->info.target;
     if (!*library->blob->archive.source) {
         return no_code(library, name, constants, error);
+    }
+    if (library->device->ops->compile) {
+        return compile_by_device(kernel, library, name, constants, error);
     }
     struct ig_compiler compiler;
     ingot_status status = ig_compiler_find(&compiler, error);

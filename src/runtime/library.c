@@ -186,12 +186,36 @@ static ingot_status source_to_blob(const ingot_device *device, const struct sour
     return status;
 }
 
+static ingot_status compile_by_device(ingot_device *device, const ingot_source_desc *desc,
+                                      const struct source *source, ingot_library **result,
+                                      struct ig_error *error) {
+    const struct ig_compilation wanted = {
+        .name = source->name,
+        .source = source->text,
+        .length = source->length,
+        .own_folder = source->own_folder,
+        .desc = desc,
+    };
+    char *bytes = NULL;
+    size_t size = 0;
+    struct ig_blob *blob;
+    ingot_status status = device->ops->compile(device, &wanted, &bytes, &size, error);
+    if (status == INGOT_OK) {
+        status = ig_blob_create(bytes, size, &blob, error);
+    }
+    return status == INGOT_OK ? library_from_blob(device, blob, desc->no_cache, result, error)
+                              : status;
+}
+
 static ingot_status compile_source(ingot_device *device, const ingot_source_desc *desc,
                                    const struct source *source, ingot_library **result,
                                    struct ig_error *error) {
     ingot_status status = check_source_desc(desc, error);
     if (status != INGOT_OK) {
         return status;
+    }
+    if (device->ops->compile) {
+        return compile_by_device(device, desc, source, result, error);
     }
     struct ig_arena arena = {0};
     struct argument_list list = {.arena = &arena};
@@ -217,6 +241,11 @@ ingot_status ig_library_from_module(ingot_device *device, const char *name, cons
                                     size_t size, ingot_library **library, struct ig_error *error) {
     const ingot_source_desc defaults = INGOT_SOURCE_DESC_INIT;
     const struct source source = {.text = module, .length = size, .name = name};
+    if (device->ops->compile) {
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "%s: device \"%s\" does not take compiled libraries yet", name,
+                       device->info.name);
+    }
     return compile_source(device, &defaults, &source, library, error);
 }
 

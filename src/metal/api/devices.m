@@ -33,9 +33,18 @@ static IngotDevice *open_device(const char *name) {
     return device;
 }
 
-/* The same object for the same name; NULL: $INGOT_DEVICE, or the CPU. */
+/* Is it a device on Metal, and so on this library? */
+static BOOL is_on_metal(const char *name) {
+    return !strncmp(name, "metal", 5);
+}
+
+/* The same object for the same name; NULL: $INGOT_DEVICE, or the CPU. For programs on libingot's Metal device the
+ * variable names that one, and $INGOT_METAL_DEVICE the one below it. */
 static IngotDevice *device_named(const char *name) {
     const char *wanted = name ? name : getenv("INGOT_DEVICE");
+    if (wanted && is_on_metal(wanted)) {
+        wanted = getenv("INGOT_METAL_DEVICE");
+    }
     pthread_mutex_lock(&lock);
     IngotDevice *device = nil;
     @autoreleasepool {
@@ -79,7 +88,7 @@ NSArray *MTLCopyAllDevices(void) {
     size_t count = ingot_device_count();
     for (size_t i = 0; i < count; i++) {
         ingot_device_info info;
-        if (ingot_device_describe(i, &info) == INGOT_OK) {
+        if (ingot_device_describe(i, &info) == INGOT_OK && !is_on_metal(info.name)) {
             IngotDevice *device = device_named(info.name);
             if (device && ![all containsObject:device]) {
                 [all addObject:device];
