@@ -304,6 +304,7 @@ typedef struct ingot_argument_info {
     bool is_reference;        /* exactly one value of the type, not an array of them */
     bool writable;            /* not const */
     bool active;              /* false: absent because of [[function_constant(…)]] */
+    bool used;                /* false: the code never reads it, and it need not be bound */
 } ingot_argument_info;
 
 typedef struct ingot_kernel_info {

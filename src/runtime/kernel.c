@@ -497,6 +497,7 @@ ingot_status ingot_kernel_argument_info(const ingot_kernel *kernel, size_t posit
         .is_reference = argument->is_reference != 0,
         .writable = argument->writable != 0,
         .active = argument->active != 0,
+        .used = argument->active && !argument->unused,
     };
     return INGOT_OK;
 }

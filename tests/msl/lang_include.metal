@@ -2,6 +2,7 @@
 // OPTIONS: include=include
 // RUN: kernel=k threads=1 group=1
 // ARG 0: i32[2]
+// DEVICE: !metal: its compiler sees no files of the user
 // EXPECT 0: i32 [42 7]
 #include <metal_stdlib>
 using namespace metal;

@@ -2,6 +2,7 @@
 // RUN: kernel=k threads=1 group=1
 // ARG 0: f32[1]
 // ARG 1: i64 = 5
+// DEVICE: !metal: reflection does not tell a reference from a pointer
 // EXPECT-STATUS: INGOT_LAUNCH_ERROR
 // EXPECT-ERROR: count
 // EXPECT-ERROR: 8

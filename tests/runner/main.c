@@ -105,11 +105,16 @@ static bool reopen_when_lost(const struct options *options, const char *device_n
     return !ingot_device_open(device_name, &options->desc, device);
 }
 
-/* "cpu: why" says that the case is for that kind of device only. */
+/* "cpu: why" says that the case is for that kind of device only, "!metal: why" that it is for all
+ * others. */
 static bool is_for(const struct test_case *test, const char *device_name) {
     size_t kind = strcspn(device_name, ":");
-    return !test->devices ||
-           (strcspn(test->devices, ": ") == kind && !strncmp(test->devices, device_name, kind));
+    if (!test->devices) {
+        return true;
+    }
+    const bool is_not = *test->devices == '!';
+    const char *named = test->devices + is_not;
+    return is_not != (strcspn(named, ": ") == kind && !strncmp(named, device_name, kind));
 }
 
 /* tests/air/atomics.ll → FOLDER/atomics.metallib */

@@ -352,6 +352,7 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
         .defines = defines,
         .define_count = count,
         .msl_version = (uint32_t)((version >> 16) * 100 + (version & 0xffff) * 10),
+        .fast_math = [options isFastMathAskedFor],
     };
     ingot_library *library = NULL;
     ingot_status status = ingot_library_create_from_source(device, &desc, &library);

@@ -8,8 +8,11 @@
 
 NSString *const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
 
-@implementation MTLCompileOptions
-@synthesize preprocessorMacros = _preprocessorMacros, mathMode = _mathMode,
+@implementation MTLCompileOptions {
+    MTLMathMode _mathMode;
+    BOOL _isMathChosen;
+}
+@synthesize preprocessorMacros = _preprocessorMacros,
             mathFloatingPointFunctions = _mathFloatingPointFunctions, languageVersion = _languageVersion,
             libraryType = _libraryType, installName = _installName, libraries = _libraries,
             preserveInvariance = _preserveInvariance,
@@ -27,7 +30,18 @@ NSString *const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
     return _mathMode == MTLMathModeFast;
 }
 - (void)setFastMathEnabled:(BOOL)isFast {
-    _mathMode = isFast ? MTLMathModeFast : MTLMathModeSafe;
+    [self setMathMode:isFast ? MTLMathModeFast : MTLMathModeSafe];
+}
+- (MTLMathMode)mathMode {
+    return _mathMode;
+}
+- (void)setMathMode:(MTLMathMode)mode {
+    _mathMode = mode;
+    _isMathChosen = YES;
+}
+/* Metal's default is fast. ingot's is not; the program has to say it. */
+- (BOOL)isFastMathAskedFor {
+    return _isMathChosen && _mathMode == MTLMathModeFast;
 }
 - (id)copyWithZone:(NSZone *)zone {
     MTLCompileOptions *copy = [[[self class] allocWithZone:zone] init];
@@ -35,6 +49,7 @@ NSString *const MTLLibraryErrorDomain = @"MTLLibraryErrorDomain";
     [copy setInstallName:_installName];
     [copy setLibraries:_libraries];
     copy->_mathMode = _mathMode;
+    copy->_isMathChosen = _isMathChosen;
     copy->_mathFloatingPointFunctions = _mathFloatingPointFunctions;
     copy->_languageVersion = _languageVersion;
     copy->_libraryType = _libraryType;

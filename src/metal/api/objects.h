@@ -153,4 +153,8 @@ ingot_buffer *im_allocate(IngotDevice *device, NSUInteger length, MTLResourceOpt
 /* The object as one of ours, of that device; throws otherwise. nil is an error too. */
 IngotBuffer *im_check_buffer(id what, SEL selector, id buffer, IngotDevice *device);
 
+@interface MTLCompileOptions (Chosen)
+- (BOOL)isFastMathAskedFor;
+@end
+
 #endif

@@ -114,7 +114,7 @@
     return _info.index;
 }
 - (BOOL)isUsed {
-    return _info.active;
+    return _info.used;
 }
 - (BOOL)isActive {
     return _info.active;

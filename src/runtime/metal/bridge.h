@@ -89,6 +89,8 @@ struct ig_metal_bridge {
     size_t (*device_count)(void);
     void *(*device_open)(size_t index, struct ig_metal_device_info *info, char **message);
     void (*release)(void *object); /* of any kind; NULL is fine */
+    /* What kernels print with os_log, line by line; level 1 is debug, 5 a fault. */
+    void (*set_log_function)(void (*message)(int level, const char *text));
 
     /* ---- code ---- */
     void *(*library_from_source)(void *device, const char *source, size_t length,

@@ -88,6 +88,31 @@ static void release(void *object) {
     GUARDED(NULL, { [(id)object release]; })
 }
 
+static void (*log_function)(int level, const char *text);
+
+static void set_log_function(void (*message)(int level, const char *text)) {
+    log_function = message;
+}
+
+/* Where messages of a queue's kernels go; nil before macOS 15. */
+static id<MTLLogState> new_log_state(id<MTLDevice> device) {
+    if (!NSClassFromString(@"MTLLogStateDescriptor")) {
+        return nil;
+    }
+    MTLLogStateDescriptor *descriptor = [[[MTLLogStateDescriptor alloc] init] autorelease];
+    [descriptor setLevel:MTLLogLevelDebug];
+    [descriptor setBufferSize:1 << 20];
+    id<MTLLogState> state = [device newLogStateWithDescriptor:descriptor error:NULL];
+    [state addLogHandler:^(NSString *subsystem, NSString *category, MTLLogLevel level, NSString *message) {
+      (void)subsystem;
+      (void)category;
+      if (log_function) {
+          log_function((int)level, [message UTF8String]);
+      }
+    }];
+    return state;
+}
+
 /* ---- code ---- */
 
 static void *library_from_source(void *device, const char *source, size_t length,
@@ -97,6 +122,9 @@ static void *library_from_source(void *device, const char *source, size_t length
         MTLCompileOptions *chosen = [[[MTLCompileOptions alloc] init] autorelease];
         NSError *error = nil;
         [chosen setFastMathEnabled:options->fast_math];
+        if (memmem(source, length, "os_log", 6) && [chosen respondsToSelector:@selector(setEnableLogging:)]) {
+            [chosen setEnableLogging:YES];
+        }
         if (options->msl_version) { /* 310 is (3 << 16) + 1 */
             const uint32_t version = options->msl_version;
             [chosen setLanguageVersion:(MTLLanguageVersion)((version / 100 << 16) + version / 10 % 10)];
@@ -332,7 +360,9 @@ static uint64_t buffer_address(void *buffer) {
 static void *queue_make(void *device, char **message) {
     id<MTLCommandQueue> queue = nil;
     GUARDED(message, {
-        queue = [(id<MTLDevice>)device newCommandQueue];
+        MTLCommandQueueDescriptor *descriptor = [[[MTLCommandQueueDescriptor alloc] init] autorelease];
+        [descriptor setLogState:[new_log_state((id<MTLDevice>)device) autorelease]];
+        queue = [(id<MTLDevice>)device newCommandQueueWithDescriptor:descriptor];
         if (!queue) {
             say(message, @"Metal has no further command queue");
         }
@@ -549,6 +579,7 @@ const struct ig_metal_bridge *ig_metal_bridge_table(void) {
         .device_count = device_count,
         .device_open = device_open,
         .release = release,
+        .set_log_function = set_log_function,
         .library_from_source = library_from_source,
         .library_from_data = library_from_data,
         .library_list = library_list,

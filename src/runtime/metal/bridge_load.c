@@ -71,9 +71,16 @@ static void load(void) {
 }
 #endif
 
+static void load_once(void) {
+    load();
+    if (found) {
+        found->set_log_function(ig_log_message);
+    }
+}
+
 const struct ig_metal_bridge *metal_bridge(const char **reason) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    pthread_once(&once, load_once);
     if (reason) {
         *reason = failure;
     }

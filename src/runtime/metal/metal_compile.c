@@ -77,6 +77,7 @@ struct listing {
     struct ig_argument *arguments;
     uint32_t kernel_count, constant_count, argument_count;
     uint32_t kernel_room, constant_room, argument_room;
+    uint32_t buffer_slots, threadgroup_slots;
 };
 
 static void *grow(struct ig_arena *arena, void *items, uint32_t count, uint32_t *room,
@@ -150,6 +151,7 @@ static bool add_argument(void *context, const struct ig_metal_binding *binding) 
     if (!list->arguments || !name || !type_name) {
         return false;
     }
+    uint32_t *slots = binding->is_threadgroup ? &list->threadgroup_slots : &list->buffer_slots;
     list->arguments[list->argument_count++] = (struct ig_argument){
         .name = name,
         .type_name = type_name,
@@ -158,7 +160,7 @@ static bool add_argument(void *context, const struct ig_metal_binding *binding) 
                  : binding->is_writable  ? INGOT_SPACE_DEVICE
                                          : INGOT_SPACE_CONSTANT,
         .index = binding->index,
-        .slot = binding->index,
+        .slot = (*slots)++,
         .type_size = binding->size,
         .type_align = binding->alignment,
         .scalar = type.scalar,

@@ -175,8 +175,10 @@ ingot_status metal_expand_source(const struct ig_compilation *wanted, struct ig_
         const char *value = desc->defines[i].value;
         ig_text_printf(text, "#define %s %s\n", desc->defines[i].name, value ? value : "1");
     }
-    ingot_status status =
-        put_file(&e, wanted->name, wanted->own_folder, wanted->source, wanted->length);
+    const bool has_mark = wanted->length >= 3 && !memcmp(wanted->source, "\xef\xbb\xbf", 3);
+    const size_t skipped = has_mark ? 3 : 0; /* a byte order mark */
+    ingot_status status = put_file(&e, wanted->name, wanted->own_folder, wanted->source + skipped,
+                                   wanted->length - skipped);
     return status == INGOT_OK && text->failed
                ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to expand \"%s\"", wanted->name)
                : status;
