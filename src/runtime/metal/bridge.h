@@ -1,5 +1,5 @@
 /*
- * Metal behind plain C: what bridge.m implements in Objective-C, and the rest of the Metal device
+ * Metal behind plain C: what objc/bridge.m implements in Objective-C, and the rest of the Metal device
  * is written against.
  *
  * On macOS the bridge is linked in. On Linux it is a library of its own, on libingot-metal, and is
@@ -133,7 +133,7 @@ struct ig_metal_bridge {
     void *(*event_make)(void *device, char **message);
 };
 
-/* bridge.m */
+/* objc/bridge.m */
 const struct ig_metal_bridge *ig_metal_bridge_table(void);
 
 #endif
