@@ -1,6 +1,6 @@
 /*
- * Metal behind plain C: what objc/bridge.m implements in Objective-C, and the rest of the Metal device
- * is written against.
+ * Metal behind plain C: what objc/bridge.m implements in Objective-C, and the rest of the Metal
+ * device is written against.
  *
  * On macOS the bridge is linked in. On Linux it is a library of its own, on libingot-metal, and is
  * loaded when $INGOT_METAL_BRIDGE asks for it (bridge_load.c): so the device is tested there.
