@@ -401,7 +401,7 @@ check "missing.npy" 1 missing.npy -- "$ingot" run good.metal ramp --threads 1 mi
 # ---- what an archive says about this machine ---------------------------------------------
 ingotc=${INGOTC:-$(dirname "$ingot")/ingotc}
 mkdir -p tree/inner
-echo 'constant int two = 2;' >tree/inner/two.h
+printf 'constant int two = 2;\nkernel void within(device int *x) { x[0] = two; }\n' >tree/inner/two.h
 printf '#include <metal_stdlib>\n#include "two.h"\nkernel void k(device int *x) { x[0] = two; }\n' >tree/k.metal
 check "names of files from a root" 0 -- "$ingotc" tree/k.metal --name k.metal --root "$work" --include "$work/tree/inner" -o root.ingot
 same "are in the archive" "$(grep -ac '<tree/inner/two.h>' root.ingot)" 1
@@ -413,7 +413,7 @@ levels="x86-64-v3 x86-64-v4"
 [ "$(uname -m)" = x86_64 ] || levels=aarch64
 check "pack without a target" 0 -- "$ingot" pack tree/k.metal -I tree/inner -o levels.ingot
 "$ingot" inspect levels.ingot >levels.txt
-same "has all levels of this kind of CPU" "$(grep -o 'code for [^ ,:;]*' levels.txt | sed 's/code for //' | sort | xargs)" "$levels"
+same "has all levels of this kind of CPU" "$(grep -o 'code for [^ ,:;]*' levels.txt | sed 's/code for //' | sort -u | xargs)" "$levels"
 
 # ---- targets of NVIDIA GPUs --------------------------------------------------------------
 check "check for GPUs" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp --target sm_80 --target sm_90
@@ -497,6 +497,12 @@ check "a cut archive" 1 cut.ingot -- "$ingot" run cut.ingot ramp --threads 1 'f3
 check "no compiler for source" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/empty" "$ingot" run good.metal ramp --threads 1 'f32[1]'
 check "a read-only cache is no error" 0 -- env INGOT_CACHE_DIR=/proc/nowhere "$ingot" run good.metal ramp --threads 1 'f32[1]'
 
+for version in 18 22; do
+    printf '#!/bin/sh\necho "clang version %s.1.0"\n' "$version" >"clang-$version"
+    chmod +x "clang-$version"
+    check "clang $version is refused" 1 "of major version $version; 19" "is needed" -- \
+        env INGOT_CLANG="$work/clang-$version" INGOT_CACHE_DIR="$work/empty2" "$ingot" run good.metal ramp --threads 1 'f32[1]'
+done
 check "no clang for source" 1 INGOT_CLANG -- env INGOT_CLANG=/nowhere INGOT_CACHE_DIR="$work/empty2" "$ingot" run good.metal ramp --threads 1 'f32[1]'
 
 # ---- barriers ---------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /*
- * clang as a child process: finding it, precompiling the prelude, compiling.
+ * clang as a child process: precompiling the prelude, compiling.
  *
  * The prelude's precompiled header is kept in the cache under a name made of the hash of
  * clang's identity (path, size, time), the flags and every file of the prelude, so it is
@@ -105,94 +105,6 @@ static void begin(struct arguments *arguments, const struct igc_options *options
     }
     add(arguments, "-I");
     add(arguments, options->prelude_dir);
-}
-
-/* ---- finding clang ----------------------------------------------------------------------------
- */
-static const char *in_path(struct ig_arena *arena, const char *name) {
-    const char *path = ig_environment("PATH");
-    if (strchr(name, '/')) {
-        return access(name, X_OK) == 0 ? ig_arena_string(arena, name) : NULL;
-    }
-    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin"; *p;) {
-        size_t size = strcspn(p, ":");
-        char *full = ig_arena_printf(arena, "%.*s/%s", (int)size, p, name);
-        struct stat info;
-        if (full && size > 0 && stat(full, &info) == 0 && S_ISREG(info.st_mode) &&
-            access(full, X_OK) == 0) {
-            return full;
-        }
-        p += size;
-        p += *p == ':';
-    }
-    return NULL;
-}
-
-/* The major version that `program --version` prints; 0 when it prints none. */
-static unsigned clang_version(const char *program) {
-    const char *const arguments[] = {program, "--version", NULL};
-    struct ig_process process = {.arguments = arguments, .seconds = 20};
-    struct ig_process_result result = {0};
-    struct ig_error error = {0};
-    unsigned version = 0;
-    if (ig_process_run(&process, &result, &error) == INGOT_OK) {
-        const char *found = strstr(ig_text_string(&result.output), "clang version ");
-        if (found) {
-            version = (unsigned)strtoul(found + strlen("clang version "), NULL, 10);
-        }
-        ig_process_result_free(&result);
-    }
-    ig_error_clear(&error);
-    return version;
-}
-
-ingot_status igc_find_clang(struct ig_arena *arena, const char **clang, struct ig_error *error) {
-    static const char *const names[] = {
-        "clang-19",
-        "clang-20",
-        "clang-21",
-        "/usr/lib/llvm-19/bin/clang",
-        "/usr/lib/llvm-20/bin/clang",
-        "/usr/lib/llvm-21/bin/clang",
-        "/opt/homebrew/opt/llvm@19/bin/clang",
-    };
-    const char *chosen = ig_environment("INGOT_CLANG");
-    if (chosen && *chosen) {
-        *clang = in_path(arena, chosen);
-        if (!*clang) {
-            return ig_fail(error, INGOT_NO_COMPILER,
-                           "$INGOT_CLANG is \"%s\", which is not a program that can be run",
-                           chosen);
-        }
-        unsigned version = clang_version(*clang);
-        if (version < 19 || version > 21) {
-            return ig_fail(error, INGOT_NO_COMPILER,
-                           "$INGOT_CLANG is \"%s\", of major version %u; 19, 20 or 21 is needed",
-                           chosen, version);
-        }
-        return INGOT_OK;
-    }
-    *clang = igc_bundled_tools();
-    for (size_t i = 0; !*clang && i < sizeof names / sizeof *names; i++) {
-        *clang = in_path(arena, names[i]);
-    }
-    if (*clang) {
-        return INGOT_OK;
-    }
-    *clang = in_path(arena, "clang");
-    unsigned version = *clang ? clang_version(*clang) : 0;
-    if (version >= 19 && version <= 21) {
-        return INGOT_OK;
-    }
-    if (*clang) {
-        return ig_fail(error, INGOT_NO_COMPILER,
-                       "compiling Metal source needs clang 19, 20 or 21; %s is of version %u. "
-                       "Install clang-19 (apt-get install clang-19) or set $INGOT_CLANG",
-                       *clang, version);
-    }
-    return ig_fail(error, INGOT_NO_COMPILER,
-                   "compiling Metal source needs clang 19, 20 or 21, and none is in $PATH. "
-                   "Install clang-19 (apt-get install clang-19) or set $INGOT_CLANG");
 }
 
 ingot_status igc_clang_broken(const struct igc_options *options,
@@ -404,6 +316,8 @@ static ingot_status run_compiler(const struct compilation *compilation, bool as_
     add(&arguments, "-dwarf-version=5");
     if (options->root) {
         add(&arguments, "-fdebug-compilation-dir=.");
+        add(&arguments,
+            ig_arena_printf(compilation->arena, "-fdebug-prefix-map=%s/=", options->root));
     }
     add(&arguments, as_text ? "-emit-llvm" : "-emit-llvm-bc");
     if (as_text) {
