@@ -1,12 +1,13 @@
 # ingot. `make run` shows it at work, `make test` tests it; both install what is missing.
 BUILD  ?= build
+DIST    = $(BUILD)/dist
 TORCH  ?=
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 CC     := gcc
 SYSTEM := $(shell uname -s)
 
-.PHONY: all run test build setup install format lint docs clean test-quick test-python test-torch venv test-msl test-arm test-sanitize fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
+.PHONY: all run test build setup install format lint docs clean test-quick test-python test-torch venv test-msl test-arm test-sanitize test-packages wheel package fuzz health bench tune bench-torch bench-python bench-limits bench-engine bench-latency help
 
 all: build
 
@@ -15,9 +16,12 @@ help:
 	@echo "make test           build, and run every test (twenty to thirty minutes on two cores); SHARD=2/4: a quarter of it"
 	@echo "make build          build/bin/ingot, build/bin/ingotc, build/lib/libingot.{so,a}"
 	@echo "make install        install into PREFIX ($(PREFIX)); DESTDIR is honoured"
+	@echo "make wheel          $(DIST)/ingot-….whl: the Python package with all that it needs, for other machines"
+	@echo "make package        $(DIST)/ingot-….tar.gz and .deb: the same for the command and libingot"
+	@echo "make test-packages  both, in bare systems of Debian and Ubuntu made by debootstrap (as root; from the network)"
 	@echo "make test-quick     unit, MSL and command-line tests of the normal build"
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
-	@echo "make venv           $(BUILD)/venv: a virtual environment with torch (current release), NumPy, pytest"
+	@echo "make venv           $(BUILD)/venv: a virtual environment with torch (current release), NumPy, pytest, and ingot"
 	@echo "make test-arm       code for aarch64 in an emulator; ARGS=--all: all of it (a quarter of an hour)"
 	@echo "make test-python    the Python package's tests; ARGS='-k rms_norm' goes to pytest"
 	@echo "make test-torch     the same with another torch: make test-torch TORCH='2.7.*'"
@@ -77,7 +81,7 @@ bench-python: build venv
 test-quick: setup
 	@JOBS=$(JOBS) tools/test.sh build_normal tests
 
-venv: setup
+venv: build
 	@tools/venv $(BUILD)/venv
 
 test-arm: build
@@ -110,6 +114,15 @@ bench-engine: build
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)
+
+wheel: build
+	tools/package wheel $(BUILD)
+
+package: build
+	tools/package archives $(BUILD)
+
+test-packages: wheel package
+	tests/packages/in_roots.sh $(DIST) $(BUILD)/roots $(ARGS)
 
 format: setup
 	tools/format

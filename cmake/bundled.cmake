@@ -84,3 +84,13 @@ target_link_options(llvm_bundled INTERFACE -static-pie -B${LLVM_BINDIR} -fuse-ld
   -Wl,--pack-dyn-relocs=relr)
 target_link_libraries(llvm_bundled INTERFACE llvm_headers -Wl,--start-group ${clang_libraries} -llldELF -llldCommon
   ${libraries} -Wl,--end-group ${INGOT_STATIC_z} ${INGOT_STATIC_zstd})
+
+# The licences of what is within, as the packages of this machine have them.
+string(REGEX MATCH "^[0-9]+" compiler ${CMAKE_CXX_COMPILER_VERSION})
+foreach(package llvm-19-dev libclang-19-dev liblld-19-dev zlib1g-dev libzstd-dev libc6-dev libstdc++-${compiler}-dev)
+  if(EXISTS /usr/share/doc/${package}/copyright)
+    install(FILES /usr/share/doc/${package}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/ingot/licences
+      RENAME ${package}.txt)
+  endif()
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/ingot/licences RENAME ingot.txt)

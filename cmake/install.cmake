@@ -1,7 +1,11 @@
 # What `cmake --install` puts where; other folders add their own programs.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS ingot ingot_static EXPORT ingotTargets
+set(libraries ingot)
+if(NOT INGOT_PORTABLE) # its objects name versions of glibc's functions, which is no use to a static program
+  list(APPEND libraries ingot_static)
+endif()
+install(TARGETS ${libraries} EXPORT ingotTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ingot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

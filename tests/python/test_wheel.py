@@ -1,4 +1,7 @@
-"""The wheel: built from the checkout, installed into an empty virtual environment, used from another folder."""
+"""The wheel: built from the checkout, installed into an empty virtual environment, used from another folder.
+
+tests/packages/in_roots.sh tries it in systems of their own.
+"""
 import os
 import pathlib
 import re
@@ -37,6 +40,7 @@ def wheel(repository: pathlib.Path, build_folder: pathlib.Path,
     """
     target = tmp_path_factory.mktemp("dist")
     settings = ["--config-settings", f"build-dir={build_folder / 'wheel'}",
+                "--config-settings", "cmake.define.INGOT_PORTABLE=ON",
                 "--config-settings", "cmake.define.CMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DNDEBUG"]
     archives = [folder / "kernels" for folder in (build_folder, repository / "build")
                 if (folder / "kernels" / "axpy.ingot").exists()]
@@ -87,6 +91,92 @@ def test_wheel_carries_library_compiler_prelude_and_headers(wheel: pathlib.Path)
     stray = [name for name in names
              if name.endswith((".a", ".pyc", ".cmake", ".pc", "_bench.py")) or "tests/" in name or "kernels/" in name]
     assert not stray
+
+
+def needs(file: pathlib.Path) -> tuple[set[str], dict[str, tuple[int, int]]]:
+    """The libraries that a program or library needs, and symbols with the glibc that they need."""
+    listed = run(["readelf", "--wide", "--dynamic", "--dyn-syms", file]).stdout
+    libraries = set(re.findall(r"\(NEEDED\).*\[(.*)\]", listed))
+    symbols = re.findall(r" UND (\w+)@GLIBC_(\d+)\.(\d+)", listed)
+    return libraries, {name: (int(major), int(minor)) for name, major, minor in symbols}
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder / "ingot"
+
+
+def programs_and_libraries(folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*")
+             if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}
+    assert {"_C.abi3.so", "lib/libingot.so", "bin/ingot", "bin/ingotc", "bin/ingot-cuda-worker"} <= found.keys()
+    return found
+
+
+def bundles_clang(folder: pathlib.Path) -> bool:
+    return "clang and lld included" in run([make_executable(folder / "bin/ingotc"), "--version"]).stdout
+
+
+def make_executable(path: pathlib.Path) -> pathlib.Path:
+    path.chmod(0o755)  # zipfile does not
+    return path
+
+
+def test_what_is_in_it_needs_nothing_but_glibc_2_27(unpacked: pathlib.Path) -> None:
+    if not bundles_clang(unpacked):
+        pytest.skip("LLVM's static libraries are not installed, so that ingotc needs libLLVM.so")
+    system = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libgcc_s.so.1"}
+    for name, path in programs_and_libraries(unpacked).items():
+        libraries, symbols = needs(path)
+        strange = {library for library in libraries - system if not library.startswith("ld-linux")}
+        assert strange == ({"libingot.so"} if name in ("_C.abi3.so", "bin/ingot") else set()), (name, strange)
+        new = {symbol: version for symbol, version in symbols.items() if version > (2, 27)}
+        assert not new, f"{name} needs {new}: cmake/old_glibc/versions.h may ask for older versions"
+    assert needs(unpacked / "bin/ingotc") == (set(), {})
+    assert "libgcc_s.so.1" not in needs(unpacked / "lib/libingot.so")[0]
+
+
+def test_no_folder_of_the_build_is_in_it(unpacked: pathlib.Path, repository: pathlib.Path) -> None:
+    for name, path in programs_and_libraries(unpacked).items():
+        found = set(re.findall(re.escape(os.fsencode(repository)) + rb"[\w./-]*", path.read_bytes()))
+        assert not found, f"{name}: {sorted(found)[:5]}"
+
+
+def test_it_is_at_most_150_mb(unpacked: pathlib.Path) -> None:
+    assert sum(path.stat().st_size for path in unpacked.rglob("*") if path.is_file()) <= 150e6
+
+
+def test_it_compiles_where_no_llvm_is(unpacked: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """In a root of its own, which has the C library, the wheel's files and nothing else."""
+    if not bundles_clang(unpacked):
+        pytest.skip("LLVM's static libraries are not installed, so that ingotc needs libLLVM.so")
+    enter = ["unshare", "--mount", "--net", "--map-root-user"]
+    if subprocess.run([*enter, "true"], capture_output=True).returncode:
+        pytest.skip("no namespaces for users here")
+    root = tmp_path / "root"
+    libraries = run(["ldd", make_executable(unpacked / "bin/ingot")]).stdout
+    for path in {pathlib.Path(found) for found in re.findall(r"(/\S*lib\S*/\S+) \(0x", libraries)
+                 if not found.startswith(str(unpacked))}:
+        copy = root / path.relative_to("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+        copy.chmod(0o755)
+    for folder in ("proc", "dev", "tmp", "ingot"):
+        (root / folder).mkdir()
+    (root / "dev/null").touch()
+    (root / "tmp/k.metal").write_text(
+        "#include <metal_stdlib>\n"
+        "kernel void k(device float *x, uint i [[thread_position_in_grid]]) { x[i] = metal::sin(x[i]) + i; }")
+    done = run([*enter, "sh", "-euc", f"""
+mount --rbind /proc '{root}/proc'
+mount --bind /dev/null '{root}/dev/null'
+mount --bind '{unpacked}' '{root}/ingot'
+exec env -i HOME=/tmp chroot '{root}' /ingot/bin/ingot run /tmp/k.metal k --threads 4 'f32[4]'
+"""])
+    assert "= 0 1 2 3" in done.stdout, done.stdout
 
 
 SMOKE = """

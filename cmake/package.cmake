@@ -1,0 +1,23 @@
+# `make package`: a .tar.gz that runs where it is unpacked, and a .deb. Both are of a portable build (INGOT_PORTABLE).
+if(NOT INGOT_PORTABLE)
+  return()
+endif()
+set(CPACK_GENERATOR TGZ DEB)
+set(CPACK_PACKAGE_NAME ingot)
+set(CPACK_PACKAGE_VENDOR "the ingot project")
+set(CPACK_PACKAGE_CONTACT "the maintainers of ingot")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Run Metal compute kernels on CPUs and NVIDIA GPUs")
+set(CPACK_PACKAGE_DESCRIPTION "ingot compiles the Metal Shading Language and runs its compute kernels on Linux.
+ This package has the command, the compiler with all that it needs, libingot with its operations, and headers.")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGE_FILE_NAME ingot-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.27)")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# programs find libingot.so.0 after the installation
+file(WRITE ${CMAKE_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/triggers)
+include(CPack)
