@@ -201,6 +201,50 @@ static void or_mask(struct igv_emit *emit, unsigned block, LLVMValueRef *masks) 
     }
 }
 
+/* The constant that a phi gets on many ways, or NULL. Its slot has it before any lane comes, and
+ * those ways write nothing: a switch of many cases has few blends then. */
+static LLVMValueRef usual_constant(struct igv_emit *emit, LLVMValueRef phi) {
+    enum { CANDIDATES = 4, MANY_WAYS = 6 };
+    struct igv_slot *slot = igv_slot_of(igv_lookup(emit, phi));
+    if (slot->usual_known) {
+        return slot->usual;
+    }
+    LLVMValueRef found[CANDIDATES] = {NULL};
+    unsigned ways[CANDIDATES] = {0};
+    for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
+        LLVMValueRef value = LLVMGetIncomingValue(phi, i);
+        unsigned k = LLVMIsAConstant(value) && !LLVMIsUndef(value) ? 0 : CANDIDATES;
+        while (k < CANDIDATES && found[k] && found[k] != value) {
+            k++;
+        }
+        if (k < CANDIDATES) {
+            found[k] = value;
+            ways[k]++;
+        }
+    }
+    slot->usual_known = true;
+    unsigned most = MANY_WAYS - 1;
+    for (unsigned k = 0; k < CANDIDATES; k++) {
+        if (ways[k] > most) {
+            most = ways[k];
+            slot->usual = found[k];
+        }
+    }
+    return slot->usual;
+}
+
+/* Before any lane comes. */
+static void reset_phi(struct igv_emit *emit, LLVMValueRef phi) {
+    struct igv_value *known = igv_lookup(emit, phi);
+    LLVMValueRef usual = usual_constant(emit, phi);
+    for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
+        LLVMValueRef value =
+            usual ? igv_to_slot_form(emit, LLVMTypeOf(phi), igv_vector(emit, usual, chunk))
+                  : LLVMGetUndef(igv_slot_type(emit, known));
+        LLVMBuildStore(emit->builder, value, igv_value_slot(emit, known, chunk));
+    }
+}
+
 /* At the start of an iteration of `loop` (IGV_NONE: of the kernel) the blocks directly in it, and
  * the headers of the loops directly in it, have not been reached by any lane. */
 static void reset_loop(struct igv_emit *emit, unsigned loop) {
@@ -220,12 +264,8 @@ static void reset_loop(struct igv_emit *emit, unsigned loop) {
         }
         igi_each_phi(i, block_at(emit, b)->block) {
             struct igv_value *phi = igv_lookup(emit, i);
-            if (header || phi->shape != IGV_V_VARYING) {
-                continue;
-            }
-            for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
-                LLVMBuildStore(emit->builder, LLVMGetUndef(igv_slot_type(emit, phi)),
-                               igv_value_slot(emit, phi, chunk));
+            if (!header && phi->shape == IGV_V_VARYING) {
+                reset_phi(emit, i);
             }
         }
     }
@@ -261,6 +301,9 @@ static unsigned phi_writes(struct igv_emit *emit, LLVMValueRef phi, unsigned fro
     }
     bool blend = !is_header(emit, to) &&
                  (block_at(emit, to)->phis_divergent || !emit->state->entry_masked[to]);
+    if (blend && value == usual_constant(emit, phi)) {
+        return 0;
+    }
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
         LLVMValueRef vector =
             igv_to_slot_form(emit, LLVMTypeOf(phi), igv_vector(emit, value, chunk));

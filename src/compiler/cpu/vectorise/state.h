@@ -18,6 +18,8 @@ struct igv_slot {
     LLVMValueRef current[IGV_MAX_CHUNKS]; /* valid while current_block is being emitted */
     LLVMValueRef flag;
     unsigned current_block;
+    LLVMValueRef usual;              /* control.c: of a phi, the constant of many ways, or NULL */
+    bool usual_known;                /* it has been looked for */
     bool escapes;                    /* used in another block */
     bool emitted;                    /* a strided group has defined it already, or will store it */
     void *group;                     /* a store that ends a strided group */
