@@ -240,7 +240,7 @@ static void check_lines(void) {
     struct igc_source opened;
     const char *cpp = "";
     CHECK(rewrite(&arena, source, "a", &cpp, &opened, &error) == INGOT_OK);
-    CHECK(count_lines(cpp) == count_lines(source) + 2);
+    CHECK(count_lines(cpp) == count_lines(source) + 4);
     CHECK(opened.kernel_count == 2 && strcmp(opened.kernels[1], "b") == 0);
     ig_error_clear(&error);
     ig_arena_free(&arena);

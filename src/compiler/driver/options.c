@@ -397,6 +397,7 @@ static ingot_status finish(struct parser *p) {
     c->values = p->values;
     c->others->paths = p->with;
     c->others->options = &c->front;
+    c->front.exports = c->others->count || c->air_library;
     c->front.include_dirs = p->includes;
     c->front.defines = p->defines;
     if (!c->front.source_name) {

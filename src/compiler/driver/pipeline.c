@@ -15,7 +15,7 @@
 #include "compiler/driver/driver.h"
 #include "compiler/ir/module.h"
 
-enum { JIT_KERNELS = 4, FEW_KERNELS = 4, CHECKED_KERNELS = 32 };
+enum { JIT_KERNELS = 4, FEW_KERNELS = 16, CHECKED_KERNELS = 32 };
 
 /* ---- the kernels of one clang run ---- */
 

@@ -259,9 +259,14 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
     ig_text_puts(out, rewriter->fast_math
                           ? "#pragma clang fp contract(fast) reassociate(on) reciprocal(on)\n"
                           : "#pragma clang fp contract(fast)\n");
+    /* clang makes no code of a function with internal linkage that nobody calls */
+    if (!rewriter->exports) {
+        ig_text_puts(out, "#pragma clang attribute push(__attribute__((" IGC_INTERNAL
+                          ")), apply_to = function)\n");
+    }
     ig_text_printf(out, "# 1 \"%s\"\n", rewriter->tokens.files[0]);
     print_tokens(&printer, 0, rewriter->tokens.count, ORIGINAL);
-    ig_text_puts(out, "\n");
+    ig_text_puts(out, rewriter->exports ? "\n" : "\n#pragma clang attribute pop\n");
     if (rewriter->out_of_memory || out->failed) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to rewrite %s",
                        rewriter->tokens.files[0]);

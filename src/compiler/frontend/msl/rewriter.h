@@ -57,6 +57,8 @@ struct igc_place { /* output bytes from `offset` on come from `token` */
     size_t token;
 };
 
+#define IGC_INTERNAL "internal_linkage" /* clang's attribute */
+
 struct igc_rewriter {
     struct ig_arena *arena;
     struct igc_tokens tokens;
@@ -64,6 +66,7 @@ struct igc_rewriter {
     size_t main_size;
     bool fast_math;
     unsigned msl_version;
+    bool exports;      /* every function of the source is wanted, not only what kernels call */
     bool *long_shifts; /* by token: operators of shifts by the width or more; NULL: none is known */
 
     struct igc_kernel *kernels;

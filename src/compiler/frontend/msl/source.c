@@ -117,6 +117,7 @@ ingot_status igc_msl_open(struct ig_arena *arena, const struct igc_options *opti
     rewriter->arena = arena;
     rewriter->fast_math = options->fast_math;
     rewriter->msl_version = options->msl_version;
+    rewriter->exports = options->exports;
     source->rewriter = rewriter;
     if (preprocessed) {
         lexed = ig_arena_copy(arena, text ? text : "", size);
@@ -191,6 +192,13 @@ static enum igc_dialect dialect_of(const struct igc_rewriter *rewriter) {
                                         : IGC_CXX17;
 }
 
+/* Functions that the prelude has declared before cannot get internal linkage. */
+static bool refuses_internal(const struct igc_rewriter *rewriter,
+                             const struct igc_clang_result *result) {
+    return !rewriter->exports && !result->ok && result->messages &&
+           strstr(result->messages, IGC_INTERNAL);
+}
+
 /* clang on the rewritten source; once more where it found shifts that it folds wrongly. */
 static ingot_status run_clang(struct igc_source *source, const struct igc_options *options,
                               const char *const *kernels, size_t kernel_count,
@@ -204,6 +212,10 @@ static ingot_status run_clang(struct igc_source *source, const struct igc_option
             status =
                 igc_clang_compile(source->arena, options, translated->cpp, translated->cpp_size,
                                   dialect_of(source->rewriter), &translated->result, error);
+        }
+        if (status == INGOT_OK && refuses_internal(source->rewriter, &translated->result)) {
+            source->rewriter->exports = true;
+            continue;
         }
         if (status != INGOT_OK || translated->result.user_places || round == ROUNDS ||
             !igc_find_long_shifts(source->rewriter, translated->cpp, translated->cpp_size,
