@@ -113,6 +113,9 @@ typedef struct ingot_device_desc {
                          are created, not wrapped. Linux with Landlock and seccomp */
     bool own_process; /* cuda: the driver is loaded by a process of the device's own, which
                          a fault or a time limit ends; as with INGOT_CUDA_WORKER=1 */
+    /* cpu: the order in which dispatches run, as ingot_device_set_schedule takes it. NULL: as
+     * INGOT_SCHEDULE says, or else the usual one. */
+    const char *schedule;
 } ingot_device_desc;
 #define INGOT_DEVICE_DESC_INIT {0}
 
@@ -127,6 +130,10 @@ INGOT_API ingot_status ingot_device_open(const char *name, const ingot_device_de
 INGOT_API void ingot_device_retain(ingot_device *device);
 INGOT_API void ingot_device_release(ingot_device *device);
 INGOT_API ingot_status ingot_device_get_info(const ingot_device *device, ingot_device_info *info);
+/* The order of threadgroups, and of SIMD-groups from barrier to barrier, of dispatches from now on:
+ * "fixed" (the usual one), "random", or "random:SEED", where equal seeds give equal orders. With a
+ * random one a dispatch runs on one thread. Cpu; others: INGOT_UNSUPPORTED. */
+INGOT_API ingot_status ingot_device_set_schedule(ingot_device *device, const char *schedule);
 
 /* ---- findings of the sanitizer -------------------------------------------------- */
 
@@ -142,7 +149,8 @@ typedef struct ingot_finding_side {
     uint32_t line, column;
     const char *source_line;            /* "" where it is not known */
     const char *access;                 /* "load", "store", "atomic", or "" */
-    uint32_t threadgroup[3], thread[3]; /* positions: in the grid, and in the threadgroup */
+    uint32_t threadgroup[3], thread[3]; /* positions: in the grid, and in the threadgroup; of a
+                                           race's other side UINT32_MAX where they are not known */
     const ingot_frame *inlined;         /* from the inside outwards */
     size_t inlined_count;
 } ingot_finding_side;
@@ -158,8 +166,8 @@ typedef struct ingot_finding {
     uint64_t argument_bytes;  /* as bound, or those of the variable; 0: not known */
     bool has_offset;          /* from the start of what is bound */
     int64_t offset;           /* in bytes */
-    bool has_other;           /* a race: */
-    ingot_finding_side other; /* the other thread */
+    bool has_other;           /* race and barrier: */
+    ingot_finding_side other; /* the other thread; without a line where it missed a barrier */
     uint64_t count;           /* how often, by any thread */
     const char *report;       /* all of it as text, of several lines */
 } ingot_finding;

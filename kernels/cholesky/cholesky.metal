@@ -234,7 +234,7 @@ kernel void cholesky_diagonal(device float *u_all [[buffer(0)]],
             x = u[ulong(i) * args.n + lane];
         work[i * 32 + lane] = before ? 0 : x;
     }
-    simdgroup_barrier(mem_flags::mem_threadgroup);
+    simdgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
     if (!before) {
         uint good = factor_rows<1>(work, 32, lane);
         if (lane == 0)

@@ -59,7 +59,8 @@ struct ingot_cpu_group {
     uint32_t row[2]; /* 128 */
     /* Of sanitized code only, which is never run without it; other code does not know of it. */
     const struct ingot_cpu_sanitizer *sanitizer; /* 136 */
-}; /* 144 bytes */
+    void *race; /* 144: the race checks' own, of the threadgroup that runs; not for kernel code */
+}; /* 152 bytes */
 
 /* How lane positions follow from the SIMD-group's index. The device picks, per group, the
  * first variant that is present and whose condition holds. */
@@ -142,6 +143,23 @@ enum ingot_cpu_access {
     INGOT_CPU_ATOMIC = 3,
 };
 
+/* ingot_cpu_place.detail of `race`: what comes by. */
+enum ingot_cpu_race {
+    INGOT_CPU_RACE_READS = 1u << 0,
+    INGOT_CPU_RACE_WRITES = 1u << 1,
+    INGOT_CPU_RACE_ATOMIC = 1u << 2,
+    INGOT_CPU_RACE_NO_VALUE = 1u << 3, /* what is stored is not told */
+    INGOT_CPU_RACE_SEEN = 1u << 4,     /* behind an atomic that reads: what it saw is ordered by the
+                                          next fence */
+    INGOT_CPU_RACE_BARRIER = 1u << 5,  /* no access; of the threadgroup, or */
+    INGOT_CPU_RACE_SIMDGROUP = 1u << 6, /* of the SIMD-group alone */
+    INGOT_CPU_RACE_FENCE = 1u << 7,
+    /* Numbers of barriers and fences: mem_flags (8 bits), memory_order and thread_scope (4 each) */
+    INGOT_CPU_RACE_FLAGS = 1u << 8,
+    INGOT_CPU_RACE_ORDER = 1u << 16,
+    INGOT_CPU_RACE_SCOPE = 1u << 20,
+};
+
 /* A place in the source that a check is about. Checks name it by its number. */
 struct ingot_cpu_place {
     uint32_t kind; /* enum ig_sanitize_kind, or, of counted code, enum ig_count_kind */
@@ -168,6 +186,8 @@ struct ingot_cpu_places {
     const struct ingot_cpu_place *items;
 };
 
+#define INGOT_CPU_SCATTERED INT64_MIN
+
 /* What sanitized code may call; never NULL entries. `mask`: the lanes it is about, never 0.
  * Arrays have an element for each of the 32 lanes, of which those of `mask` count. */
 struct ingot_cpu_sanitizer {
@@ -186,6 +206,13 @@ struct ingot_cpu_sanitizer {
      * `tell` are all that is called. */
     void (*count)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
                   uint32_t place);
+    /* These lanes access memory at a place of `race`: at base + lane * stride, or where the stride
+     * is INGOT_CPU_SCATTERED at what the array at base says. `values` are those stored, or NULL. */
+    void (*access)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                   uint32_t place, uint64_t base, int64_t stride, const uint64_t *values); /* 48 */
+    /* 56: by slot, is anything in the argument's memory written, so that accesses are to be told?
+     */
+    const uint8_t *buffer_watched;
 };
 
 #endif

@@ -78,6 +78,35 @@ struct ig_json;
 void cli_write_findings(struct ig_json *json, const ingot_device *device);
 bool cli_write_sarif(const char *path, const ingot_device *device);
 
+/* ---- other orders of threadgroups (explore.c) --------------------------------------- */
+enum { CLI_MOST_SCHEDULES = 1000000 };
+struct cli_schedule {
+    const char *text; /* for the device; NULL: none is asked for */
+    uint32_t count;   /* explore: random ones to try; else 0 */
+    char seeded[32];
+};
+/* "fixed", "random", "random:SEED" or "explore:N"; false: none of them. */
+bool cli_parse_schedule(const char *text, struct cli_schedule *schedule);
+/* A buffer whose contents are compared; the seed is 0 where there is no difference. */
+struct cli_explored {
+    ingot_buffer *buffer;
+    const char *name;
+    uint32_t index;
+    ingot_scalar_type scalar;
+    const uint8_t *initial, *first; /* NULL: zeros; what the usual order leaves */
+    uint64_t size;
+    uint32_t seed;
+    uint64_t element;
+    char usual[64], other[64];
+};
+/* Runs the kernel in so many other orders. False, and said why: a run failed. */
+bool cli_explore(ingot_device *device, ingot_stream *stream, const ingot_dispatch_desc *desc,
+                 struct cli_explored *buffers, size_t count, uint32_t schedules);
+void cli_say_explored(const struct cli_explored *buffers, size_t count, uint32_t schedules,
+                      FILE *out);
+void cli_write_explored(struct ig_json *json, const struct cli_explored *buffers, size_t count,
+                        uint32_t schedules);
+
 /* Says what is wrong with the command line and how to get help; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -28,6 +28,10 @@ struct run {
     const char *cpu, *sarif;
     double time_limit;
     bool timed, as_json, quiet;
+    const char *schedule_option;
+    struct cli_schedule schedule;
+    struct cli_explored *explored; /* with explore:N */
+    size_t explored_count;
 
     ingot_device *device;
     ingot_device_info device_info;
@@ -464,14 +468,58 @@ static void write_result(const struct run *run) {
     if (run->device_desc.sanitize) {
         cli_write_findings(&json, run->device);
     }
+    if (run->explored) {
+        cli_write_explored(&json, run->explored, run->explored_count, run->schedule.count);
+    }
     ig_json_object_end(&json);
     printf("%s\n", ig_text_string(&text));
     ig_text_free(&text);
 }
 
+static bool explore(struct run *run) {
+    ingot_dispatch_desc desc = dispatch_of(run);
+    run->explored = ig_arena_array(&run->arena, run->bound_count + 1, sizeof *run->explored);
+    if (!run->explored) {
+        cli_error("out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < run->bound_count; i++) {
+        const struct bound *bound = &run->bound[i];
+        if (bound->buffer) {
+            run->explored[run->explored_count++] =
+                (struct cli_explored){.buffer = bound->buffer,
+                                      .name = bound->info.name,
+                                      .index = bound->info.index,
+                                      .scalar = bound->given.scalar,
+                                      .initial = bound->given.bytes,
+                                      .first = bound->result,
+                                      .size = bound->given.size};
+        }
+    }
+    if (!cli_explore(run->device, run->stream, &desc, run->explored, run->explored_count,
+                     run->schedule.count)) {
+        return false;
+    }
+    cli_say_explored(run->explored, run->explored_count, run->schedule.count, stderr);
+    return true;
+}
+
+static bool has_differences(const struct run *run) {
+    for (size_t i = 0; i < run->explored_count; i++) {
+        if (run->explored[i].seed) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool execute(struct run *run) {
     run->device_desc.cpu_level = run->cpu;
     run->device_desc.worker_threads = run->workers;
+    run->device_desc.schedule = run->schedule.text;
+    if (*run->schedule.seeded && !run->quiet) {
+        fprintf(stderr, "schedule: %s\n", run->schedule.seeded);
+    }
     if (!api(ingot_device_open(run->device_name, &run->device_desc, &run->device)) ||
         !api(ingot_device_get_info(run->device, &run->device_info)) ||
         cli_open_library(run->device, run->file, &run->source, &run->library)) {
@@ -492,7 +540,7 @@ static bool execute(struct run *run) {
         !read_back(run) || !write_outputs(run)) {
         return false;
     }
-    if (run->timed && !measure(run)) {
+    if ((run->timed && !measure(run)) || (run->schedule.count && !explore(run))) {
         return false;
     }
     if (run->as_json) {
@@ -533,7 +581,8 @@ static int finish_checks(const struct run *run, int status) {
     if (run->sarif && run->device && !cli_write_sarif(run->sarif, run->device)) {
         return CLI_FAILED;
     }
-    return run->device && ingot_device_finding_count(run->device) ? CLI_FINDINGS : status;
+    bool any = (run->device && ingot_device_finding_count(run->device)) || has_differences(run);
+    return any ? CLI_FINDINGS : status;
 }
 
 static int run_command(const struct cli_command *command, int argc, char **argv) {
@@ -563,6 +612,9 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
          "find mistakes: bounds, alignment, ... (all kinds); status 3 if there are any",
          &run.device_desc.sanitize},
         {"sarif", 0, CLI_STRING, "FILE", "write what --sanitize found for code hosts", &run.sarif},
+        {"schedule", 0, CLI_STRING, "ORDER",
+         "of threadgroups: random, random:SEED, or explore:N, which compares N of them",
+         &run.schedule_option},
         {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &run.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "print nothing but errors", &run.quiet},
         CLI_SOURCE_OPTIONS(run.source),
@@ -582,6 +634,11 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
             status = cli_usage_error(command, "--sarif is for --sanitize, which was not given");
         } else if (run.device_desc.sanitize && !knows_kinds(command, &run)) {
             status = CLI_USAGE;
+        } else if (run.schedule_option && !cli_parse_schedule(run.schedule_option, &run.schedule)) {
+            status = cli_usage_error(command,
+                                     "--schedule %s: expected fixed, random, random:SEED, or "
+                                     "explore:N with N from 1 to %d",
+                                     run.schedule_option, CLI_MOST_SCHEDULES);
         } else if (run.repeat == 0) {
             status = cli_usage_error(command, "--repeat 0: expected a whole number from 1");
         } else {

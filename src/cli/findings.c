@@ -6,6 +6,9 @@
 #include "cli/cli.h"
 
 static void write_position(struct ig_json *json, const char *key, const uint32_t position[3]) {
+    if (position[0] == UINT32_MAX) { /* not known */
+        return;
+    }
     ig_json_array(json, key);
     for (int i = 0; i < 3; i++) {
         ig_json_u64(json, NULL, position[i]);

@@ -66,6 +66,15 @@ static ingot_status no_such_kind(const char *name) {
     return INGOT_NOT_FOUND;
 }
 
+/* What the caller asks for has to be possible; the environment is for devices that can. */
+static ingot_status set_first_schedule(ingot_device *device, const ingot_device_desc *desc) {
+    const char *wish = desc->schedule, *variable = ig_environment("INGOT_SCHEDULE");
+    if (!wish && (!variable || !*variable || !device->ops->set_schedule)) {
+        return INGOT_OK;
+    }
+    return ingot_device_set_schedule(device, wish ? wish : variable);
+}
+
 ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                                ingot_device **device) {
     if (!device) {
@@ -107,13 +116,35 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                            "the sanitizer (\"%s\") is for device \"%s\", not for \"%s\"",
                            desc->sanitize, ig_device_kinds[0]->name, chosen);
     }
-    if (ig_observe_start(&error) == INGOT_OK &&
-        kind->open(index, desc ? desc : &defaults, device, &error) == INGOT_OK) {
-        (*device)->kind = kind;
-        if (ig_observed.any) {
-            ig_observe_device(*device);
-        }
+    desc = desc ? desc : &defaults;
+    if (ig_observe_start(&error) != INGOT_OK ||
+        kind->open(index, desc, device, &error) != INGOT_OK) {
+        return ig_api_result(&error);
     }
+    (*device)->kind = kind;
+    ingot_status status = set_first_schedule(*device, desc);
+    if (status != INGOT_OK) {
+        (*device)->ops->close(*device);
+        *device = NULL;
+    } else if (ig_observed.any) {
+        ig_observe_device(*device);
+    }
+    return status;
+}
+
+ingot_status ingot_device_set_schedule(ingot_device *device, const char *schedule) {
+    struct ig_error error = {0};
+    if (!device || !schedule) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_device_set_schedule: %s is NULL",
+                           device ? "schedule" : "device");
+    }
+    if (!device->ops->set_schedule) {
+        return ig_api_fail(INGOT_UNSUPPORTED,
+                           "device \"%s\" runs threadgroups in its own order: it has no schedule "
+                           "\"%s\"",
+                           device->info.name, schedule);
+    }
+    device->ops->set_schedule(device, schedule, &error);
     return ig_api_result(&error);
 }
 

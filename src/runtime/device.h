@@ -81,6 +81,10 @@ struct ig_device_ops {
     ingot_status (*buffer_write)(ingot_device *device, ingot_buffer *buffer, const void *bytes,
                                  uint64_t size, struct ig_error *error);
 
+    /* The order in which the next dispatches run; NULL where the hardware decides. */
+    ingot_status (*set_schedule)(ingot_device *device, const char *schedule,
+                                 struct ig_error *error);
+
     ingot_status (*stream_open)(ingot_device *device, void **stream, struct ig_error *error);
     /* A queue of another library; NULL where there are none. */
     ingot_status (*stream_wrap)(ingot_device *device, void *native, void **stream,

@@ -371,6 +371,40 @@ check "run, #embed" 1 "embed.metal:2:1: error: #embed: Metal has no such directi
 printf '#define PAST(p) p[9]\nkernel void k(device float *x, device float *y) { device float *z = y; x[0] = z[0]; x[1] = PAST(y); }\n' >column.metal
 check "run --sanitize: line, column and text are those of the source" 3 "column.metal:2:97: bounds" "x[1] = PAST(y);" \
     -- "$ingot" run column.metal k --sanitize=bounds --threads 1 'f32[4]' 'f32[4]'
+cat >races.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void mirror(device uint *x [[buffer(0)]], uint i [[thread_position_in_threadgroup]]) {
+    threadgroup uint s[64];
+    s[i] = i;
+    x[i] = s[63 - i];
+}
+kernel void misses(device uint *x [[buffer(0)]], uint i [[thread_position_in_threadgroup]]) {
+    if (i < 40) threadgroup_barrier(mem_flags::mem_device);
+    x[i] = i;
+}
+kernel void last_one(device uint *x [[buffer(0)]], uint g [[threadgroup_position_in_grid]]) {
+    x[0] = g;
+}
+kernel void shared_flag(device uint *x [[buffer(0)]]) { x[0] = 7; }
+M
+check "run --sanitize=race names both sides" 3 "races.metal:5:10: race" "and races.metal:6:12, load:" \
+    "by thread (31, 0, 0) of threadgroup (0, 0, 0)" "64 times in all" -- "$ingot" run races.metal mirror --sanitize=race --threads 64 --group 64 'u32[64]'
+check "the other side in JSON" 3 '"other": {' '"line": 5' '"access": "store"' '"line": 6' '"access": "load"' \
+    -- "$ingot" run races.metal mirror --sanitize=race --json --threads 64 --group 64 'u32[64]'
+check "run --sanitize=barrier goes on" 3 "races.metal:9:17: barrier" "not reached by thread (40, 0, 0)" "= 0 1 2 3" \
+    -- "$ingot" run races.metal misses --sanitize=barrier --threads 64 --group 64 'u32[64]'
+check "stores of the same value are no race" 0 -- "$ingot" run races.metal shared_flag --sanitize=race --threads 64 'u32[1]'
+check "unless that is asked for" 3 "races.metal:15" -- "$ingot" run races.metal shared_flag --sanitize=race,same_value --threads 64 'u32[1]'
+check "run --schedule explore: results that differ" 3 'buffer(0) "x": element 0 is 3 in the usual order' "with --schedule random:" \
+    -- "$ingot" run races.metal last_one --workers 1 --schedule explore:8 --threads 128 --group 32 'u32[1]'
+check "the same in JSON" 3 '"differences"' '"element": 0' '"usual": "3"' '"seed": ' \
+    -- "$ingot" run races.metal last_one --workers 1 --schedule explore:8 --json --threads 128 --group 32 'u32[1]'
+check "results that do not" 0 "the results of 4 orders are the same" \
+    -- "$ingot" run races.metal shared_flag --schedule explore:3 --threads 128 --group 32 'u32[1]'
+check "run --schedule random:SEED" 0 "= 7" -- "$ingot" run races.metal shared_flag --schedule random:5 --threads 128 --group 32 'u32[1]'
+check "no such schedule" 2 "random:SEED" explore -- "$ingot" run races.metal shared_flag --schedule random:x --threads 1 'u32[1]'
+check "no such schedule in the environment" 1 "random:SEED" nix -- env INGOT_SCHEDULE=nix "$ingot" run races.metal shared_flag --threads 1 'u32[1]'
 check "run isolated" 0 "= 0 1 2 3" -- "$ingot" run good.metal ramp --isolated --threads 4 'f32[4]'
 check "run isolated, a given folder" 0 "= 5" -- "$ingot" run five.metal k --isolated -I given --threads 1 'f32[1]'
 check "run isolated, a folder that is not given" 1 "six.h" -- "$ingot" run six.metal k --isolated --threads 1 'f32[1]'

@@ -46,6 +46,12 @@ void igs_count(struct igc_kernel *kernel, uint32_t place) {
     call(kernel, IGI_san_count, args, 1);
 }
 
+void igs_access(struct igc_kernel *kernel, uint32_t place, uint32_t ordinal, LLVMValueRef address,
+                LLVMValueRef value) {
+    LLVMValueRef args[] = {number(kernel, place), number(kernel, ordinal), address, value};
+    call(kernel, IGI_san_access, args, 4);
+}
+
 LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first,
                      LLVMValueRef second) {
     LLVMValueRef args[] = {number(kernel, place), first, second};

@@ -29,6 +29,14 @@ static bool wants_counters(const struct igc_kernel *kernel) {
     return igs_wants_counters(kernel);
 }
 
+static bool wants_race(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_race);
+}
+
+static bool wants_barrier(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_barrier);
+}
+
 static enum igc_result mark_inlining(struct igc_kernel *kernel) {
     igc_mark_for_inlining(kernel->module, kernel->function);
     return IGC_CHANGED;
@@ -69,6 +77,14 @@ static const struct igc_pass kinds[] = {
      .about = "accesses at addresses that their type does not allow",
      .run = igs_check_alignment,
      .when = wants_alignment},
+    {.name = "check-barrier",
+     .about = "barriers that not all threads reach",
+     .run = igs_check_barrier,
+     .when = wants_barrier},
+    {.name = "check-race",
+     .about = "accesses, barriers and fences are told to the device",
+     .run = igs_check_race,
+     .when = wants_race},
     {.name = "check-bounds",
      .about = "accesses run only where they are in bounds",
      .run = igs_check_bounds,

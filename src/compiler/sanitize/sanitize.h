@@ -34,6 +34,7 @@ static inline bool igs_wants_counters(const struct igc_kernel *kernel) {
 }
 
 igc_pass_fn igs_check_bounds, igs_check_alignment, igs_check_arithmetic;
+igc_pass_fn igs_check_race, igs_check_barrier;
 
 /* ---- roots.c: where an address comes from ---- */
 enum igs_root_kind {
@@ -108,6 +109,9 @@ igc_pass_fn igs_emit_places;
 void igs_expect(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value);
 void igs_tell(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first, LLVMValueRef second);
 void igs_count(struct igc_kernel *kernel, uint32_t place);
+/* An access at a place of `race`; ordinal UINT32_MAX: of no argument that is known. */
+void igs_access(struct igc_kernel *kernel, uint32_t place, uint32_t ordinal, LLVMValueRef address,
+                LLVMValueRef value);
 LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first,
                      LLVMValueRef second);
 /* i64: the bytes of the argument. */

@@ -202,6 +202,9 @@ bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *st
     if (command->pieces == 1) {
         return true;
     }
+    if (command->kind == CPU_DISPATCH && command->u.dispatch.schedule) {
+        return true;
+    }
     command->chunk = smallest_chunk(command);
     command->work = cpu_expected_work(command);
     stripe(executor->device, command);

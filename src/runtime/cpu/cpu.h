@@ -24,6 +24,7 @@
 #include "base/cpu_abi.h"
 #include "base/text.h"
 #include "runtime/cpu/fiber.h"
+#include "runtime/cpu/schedule.h"
 #include "runtime/cpu/threadgroup_walk.h"
 #include "runtime/objects.h"
 
@@ -98,6 +99,7 @@ struct cpu_command {
             uint32_t *offsets;              /* of dynamic threadgroup memory, by slot */
             struct ig_sanitized *sanitized; /* of sanitized code; else NULL */
             struct ig_counted *counted;     /* of counted code; else NULL */
+            uint64_t schedule;              /* its seed; 0: the usual order */
         } dispatch;
         struct {
             ingot_buffer *source, *destination; /* source NULL: fill */
@@ -167,9 +169,12 @@ struct cpu_executor {
     uint32_t run; /* of them, beside each other in x, those that run as one */
     struct ingot_cpu_group group;
     ingot_cpu_simdgroup_fn *simdgroup_function;
-    uint32_t last_mask; /* of the group's last SIMD-group */
-    uint32_t current;   /* the SIMD-group whose fiber runs */
+    uint32_t last_mask;                       /* of the group's last SIMD-group */
+    uint32_t current;                         /* the SIMD-group whose fiber runs: order[turn] */
+    uint32_t order[CPU_MAX_SIMDGROUPS], turn; /* of the SIMD-groups, from barrier to barrier */
+    uint64_t shuffles;                        /* state of the schedule's numbers */
     uint32_t arrived, ended, ended_mask;
+    bool lenient; /* barriers: who has ended does not count */
     struct cpu_failure failure;
     struct {
         struct ig_text format, string, message;
@@ -269,6 +274,7 @@ struct cpu_device {
     uint16_t rank[CPU_MAX_RANKS]; /* of each CPU among those that this process may use */
     atomic_int crowded;           /* 1 + a CPU that a worker should leave; 0: none */
     bool lenient_barriers;        /* only threads that still run count at a barrier */
+    struct cpu_schedule schedule;
     enum cpu_stripes stripes;
     pthread_t *workers;
     struct cpu_watchdog watchdog;

@@ -200,6 +200,11 @@ static const struct ig_code *code_find(ingot_device *device, const struct ig_var
     return code;
 }
 
+static ingot_status set_schedule(ingot_device *device, const char *schedule,
+                                 struct ig_error *error) {
+    return cpu_schedule_set(&((struct cpu_device *)device)->schedule, schedule, error);
+}
+
 static const struct ig_device_ops cpu_ops = {
     .close = device_close,
     .code_find = code_find,
@@ -211,6 +216,7 @@ static const struct ig_device_ops cpu_ops = {
     .buffer_unwrap = buffer_unwrap,
     .stream_open = cpu_stream_open,
     .stream_close = cpu_stream_close,
+    .set_schedule = set_schedule,
     .stream_dispatch = cpu_stream_dispatch,
     .stream_copy = cpu_stream_copy,
     .stream_fill = cpu_stream_fill,

@@ -140,6 +140,12 @@ static void begin_checks(const struct cpu_executor *executor) {
     }
 }
 
+static void end_checks(const struct cpu_executor *executor) {
+    if (executor->command->u.dispatch.sanitized) {
+        ig_sanitized_end_group(&executor->group);
+    }
+}
+
 /* Moves to the group at `position`; what depends on its extent only is kept when it can. */
 static bool set_group(struct cpu_executor *executor, const uint32_t position[3],
                       enum ingot_cpu_ids *ids) {
@@ -190,6 +196,9 @@ static void begin_command(struct cpu_executor *executor, struct cpu_command *com
         group->sanitizer = &ig_counted_worker(command->u.dispatch.counted, executor)->table;
     }
     group->runtime = executor;
+    group->race = NULL;
+    executor->lenient = executor->device->lenient_barriers ||
+                        ig_sanitized_wants(command->u.dispatch.sanitized, IG_SANITIZE_barrier);
     memcpy(group->groups_per_grid, command->u.dispatch.groups, 12);
     memcpy(group->full_group_size, command->u.dispatch.group, 12);
     memcpy(group->threads_per_grid, command->u.dispatch.threads, 12);
@@ -291,43 +300,47 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
                 break;
             }
             run_group(executor, kernel, ids);
+            end_checks(executor);
             count = 1;
         }
     } while (cpu_group_walk_on(walk, count));
     cpu_escape(executor);
 }
 
-/* Lenient barriers: the next SIMD-group that still runs; the barrier is complete when the round
- * is. With one left there is nobody to wait for. */
-static uint32_t next_running(struct cpu_executor *executor, uint32_t current) {
+/* The order of the SIMD-groups up to the next barrier. */
+static void begin_round(struct cpu_executor *executor) {
     uint32_t count = executor->group.simdgroup_count;
-    uint32_t running = ~executor->ended_mask & (count == 32 ? ~0u : (1u << count) - 1);
-    if (!running) {
-        cpu_escape(executor);
+    executor->turn = executor->arrived = 0;
+    if (executor->command->u.dispatch.schedule) {
+        cpu_schedule_shuffle(&executor->shuffles, executor->order, count);
     }
-    uint32_t below = running & ((1u << current) - 1);
-    return 31 - (uint32_t)__builtin_clz(below ? below : running);
+}
+
+/* The next SIMD-group that still runs. The barrier is complete when the round is. With lenient
+ * barriers those that have ended do not count. */
+static uint32_t next_running(struct cpu_executor *executor) {
+    uint32_t count = executor->group.simdgroup_count;
+    do {
+        if (++executor->turn == count) {
+            if (executor->ended && executor->arrived && !executor->lenient) {
+                executor->failure.kind = CPU_BARRIER_ENDED;
+                executor->failure.mask = executor->ended_mask;
+                cpu_escape(executor);
+            }
+            if (executor->ended == count) {
+                cpu_escape(executor);
+            }
+            begin_round(executor);
+        }
+    } while (executor->ended_mask >> executor->order[executor->turn] & 1);
+    return executor->order[executor->turn];
 }
 
 /* The running SIMD-group has arrived at a barrier or ended: on to the next one. */
 IG_NEVER_RETURNS static void advance(struct cpu_executor *executor, bool ends) {
-    uint32_t current = executor->current, next = current - 1;
-    if (executor->device->lenient_barriers) {
-        next = next_running(executor, current);
-        if (next == current) {
-            return;
-        }
-    } else if (current == 0) {
-        if (executor->ended && executor->arrived) {
-            executor->failure.kind = CPU_BARRIER_ENDED;
-            executor->failure.mask = executor->ended_mask;
-            cpu_escape(executor);
-        }
-        if (executor->ended) {
-            cpu_escape(executor);
-        }
-        executor->arrived = 0;
-        next = executor->group.simdgroup_count - 1;
+    uint32_t current = executor->current, next = next_running(executor);
+    if (next == current) {
+        return;
     }
     executor->current = next;
     executor->in_kernel = 0; /* a switch is not to be left half-way */
@@ -348,7 +361,7 @@ IG_NEVER_RETURNS static void run_simdgroup(void *context) {
 
 static void barrier(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask) {
     struct cpu_executor *executor = group->runtime;
-    if (mask != simdgroup_mask(executor, simdgroup) && !executor->device->lenient_barriers) {
+    if (mask != simdgroup_mask(executor, simdgroup) && !executor->lenient) {
         executor->failure.kind = CPU_BARRIER_LANES;
         executor->failure.simdgroup = simdgroup;
         executor->failure.mask = mask;
@@ -440,6 +453,22 @@ static size_t colour(uint32_t fiber) {
     return 64 + (size_t)fiber % 16 * 576 % 4096;
 }
 
+/* From the highest SIMD-group to SIMD-group 0, unless a schedule says otherwise. */
+static void begin_order(struct cpu_executor *executor) {
+    uint32_t count = executor->group.simdgroup_count;
+    const uint32_t *at = executor->group.group_position;
+    const uint32_t *grid = executor->group.groups_per_grid;
+    for (uint32_t i = 0; i < count; i++) {
+        executor->order[i] = count - 1 - i;
+    }
+    executor->ended = executor->ended_mask = 0;
+    executor->shuffles =
+        cpu_schedule_state(executor->command->u.dispatch.schedule,
+                           at[0] + (uint64_t)grid[0] * (at[1] + (uint64_t)grid[1] * at[2]));
+    begin_round(executor);
+    executor->current = executor->order[0];
+}
+
 static bool run_with_barriers(struct cpu_executor *executor) {
     executor->run = 1;
     enum ingot_cpu_ids ids = INGOT_CPU_IDS_COUNT;
@@ -452,23 +481,44 @@ static bool run_with_barriers(struct cpu_executor *executor) {
             ig_fiber_prepare(&executor->stacks.fibers[simdgroup], colour(simdgroup), run_simdgroup,
                              executor);
         }
-        executor->arrived = executor->ended = executor->ended_mask = 0;
-        executor->current = count - 1;
-        ig_fiber_switch(&executor->main, &executor->stacks.fibers[count - 1], false);
+        begin_order(executor);
+        ig_fiber_switch(&executor->main, &executor->stacks.fibers[executor->current], false);
         if (executor->failure.kind != CPU_NO_FAILURE) {
             return false;
         }
+        end_checks(executor);
     } while (cpu_group_walk_on(&executor->walk, 1));
     return true;
+}
+
+/* Threadgroups [first, first + count), as they are numbered. */
+static void run_walk(struct cpu_executor *executor, uint64_t first, uint64_t count, bool fibers) {
+    const struct cpu_command *command = executor->command;
+    const uint32_t *groups = command->u.dispatch.groups, split = command->split;
+    cpu_group_walk_begin(&executor->walk, (uint32_t[]){groups[0] * split, groups[1], groups[2]},
+                         first * split, count * split, command->stripe_unit);
+    if (fibers) {
+        run_with_barriers(executor);
+    } else {
+        ig_fiber_prepare(&executor->stacks.fibers[0], colour(0), run_chunk, executor);
+        ig_fiber_switch(&executor->main, &executor->stacks.fibers[0], false);
+    }
+}
+
+/* The same, as a schedule numbers them. */
+static void run_scheduled(struct cpu_executor *executor, uint64_t first, uint64_t count,
+                          bool fibers) {
+    const struct cpu_command *command = executor->command;
+    for (uint64_t i = first; i < first + count && executor->failure.kind == CPU_NO_FAILURE; i++) {
+        run_walk(executor, cpu_schedule_group(command->u.dispatch.schedule, i, command->pieces), 1,
+                 fibers);
+    }
 }
 
 bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, uint64_t first,
                     uint64_t count) {
     const struct ingot_cpu_kernel *kernel = command->u.dispatch.code->kernel;
     executor->failure.kind = CPU_NO_FAILURE;
-    const uint32_t *groups = command->u.dispatch.groups, split = command->split;
-    cpu_group_walk_begin(&executor->walk, (uint32_t[]){groups[0] * split, groups[1], groups[2]},
-                         first * split, count * split, command->stripe_unit);
     begin_command(executor, command);
     uint32_t stacks = cpu_stack_count(kernel, executor->group.full_simdgroup_count);
     bool fibers = stacks > 1;
@@ -482,11 +532,10 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
         atomic_store(&executor->deadline, command->deadline);
         cpu_watchdog_poke(executor->device);
     }
-    if (fibers) {
-        run_with_barriers(executor);
+    if (command->u.dispatch.schedule) {
+        run_scheduled(executor, first, count, fibers);
     } else {
-        ig_fiber_prepare(&executor->stacks.fibers[0], colour(0), run_chunk, executor);
-        ig_fiber_switch(&executor->main, &executor->stacks.fibers[0], false);
+        run_walk(executor, first, count, fibers);
     }
     floating_point_leave(saved);
     if (executor->failure.kind == CPU_NO_FAILURE) {

@@ -33,4 +33,16 @@ static uint32_t ask(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
     return answer;
 }
 
-const struct ingot_cpu_sanitizer cpu_sanitizer = {.report = report, .tell = tell, .ask = ask};
+static void note_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                        uint32_t place, uint64_t base, int64_t stride, const uint64_t *values) {
+    struct cpu_executor *executor = leave(group);
+    ig_race_access(group, simdgroup, mask, place, base, stride, values);
+    cpu_reenter_kernel(executor);
+}
+
+const struct ingot_cpu_sanitizer cpu_sanitizer = {
+    .report = report,
+    .tell = tell,
+    .ask = ask,
+    .access = note_access,
+};

@@ -1,5 +1,6 @@
 /* One dispatch of sanitized code: what is bound, and whose function a call is for. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/sanitize/sanitizer.h"
 
@@ -49,6 +50,8 @@ ingot_status ig_sanitized_open(const struct ig_launch *launch,
     sanitized->buffer_bytes = (uint64_t *)(sanitized + 1);
     sanitized->threadgroup_bytes = sanitized->buffer_bytes + slots;
     sanitized->threadgroup_memory = launch->threadgroup_bytes;
+    memcpy(sanitized->groups, launch->groups, sizeof sanitized->groups);
+    memcpy(sanitized->group, launch->group, sizeof sanitized->group);
     sanitized->table.buffer_bytes = sanitized->buffer_bytes;
     sanitized->table.threadgroup_bytes = sanitized->threadgroup_bytes;
     fill_bytes(sanitized, launch);
@@ -82,6 +85,15 @@ void ig_sanitized_begin_group(const struct ingot_cpu_group *group) {
     for (uint32_t kind = 0; kind < IG_SANITIZE_COUNT; kind++) {
         if (sanitized->states[kind] && ig_sanitize_kinds[kind].begin_group) {
             ig_sanitize_kinds[kind].begin_group(sanitized, group);
+        }
+    }
+}
+
+void ig_sanitized_end_group(const struct ingot_cpu_group *group) {
+    struct ig_sanitized *sanitized = ig_sanitized_of(group);
+    for (uint32_t kind = 0; kind < IG_SANITIZE_COUNT; kind++) {
+        if (sanitized->states[kind] && ig_sanitize_kinds[kind].end_group) {
+            ig_sanitize_kinds[kind].end_group(sanitized, group);
         }
     }
 }

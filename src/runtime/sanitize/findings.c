@@ -13,7 +13,7 @@ enum { MOST_FRAMES = 64 };
 struct ig_finding {
     struct ig_arena arena; /* of all its strings */
     enum ig_sanitize_kind kind;
-    uint32_t column; /* the compiler's, which may be that of rewritten text */
+    uint32_t column, other_column; /* the compiler's, which may be that of rewritten text */
     ingot_finding data;
 };
 
@@ -117,9 +117,11 @@ static struct ig_finding *create(const struct ig_check *check, const struct ig_l
     memcpy(data->side.threadgroup, check->group->group_position, sizeof data->side.threadgroup);
     position_of(check->group, check->simdgroup, lane.lane, data->side.thread);
     describe(check, &lane, finding);
-    if (lane.other) {
+    if (lane.has_other) {
+        static const struct ingot_cpu_place nowhere = {.file = "", .text = "", .inlined = ""};
         data->has_other = true;
-        keep_side(finding, &data->other, lane.other);
+        finding->other_column = lane.other ? lane.other->column : 0;
+        keep_side(finding, &data->other, lane.other ? lane.other : &nowhere);
         memcpy(data->other.threadgroup, lane.other_threadgroup, sizeof data->other.threadgroup);
         memcpy(data->other.thread, lane.other_thread, sizeof data->other.thread);
     }
@@ -130,20 +132,33 @@ static struct ig_finding *create(const struct ig_check *check, const struct ig_l
     return finding;
 }
 
-/* Called with the lock. */
-static struct ig_finding *find(const struct ig_check *check) {
+static bool is_at(const ingot_finding_side *side, uint32_t column,
+                  const struct ingot_cpu_place *place) {
+    return side->line == place->line && column == place->column && !strcmp(side->file, place->file);
+}
+
+/* Called with the lock. Where the two sides of a race come by in turn, each as the other's other
+ * side, that is one finding. */
+static struct ig_finding *find(const struct ig_check *check, const struct ig_lane_finding *lane) {
     const struct ig_sanitizer *sanitizer = check->dispatch->sanitizer;
-    const struct ingot_cpu_place *place = check->place;
+    const struct ingot_cpu_place *place = check->place, *other = lane ? lane->other : NULL;
+    struct ig_finding *reversed = NULL;
     for (size_t i = 0; i < sanitizer->finding_count; i++) {
-        const ingot_finding *data = &sanitizer->findings[i]->data;
-        if (sanitizer->findings[i]->kind == place->kind && data->side.line == place->line &&
-            sanitizer->findings[i]->column == place->column &&
-            !strcmp(data->side.file, place->file) &&
-            !strcmp(data->kernel, check->dispatch->kernel->variant->kernel)) {
-            return sanitizer->findings[i];
+        struct ig_finding *finding = sanitizer->findings[i];
+        const ingot_finding *data = &finding->data;
+        if (finding->kind != place->kind ||
+            strcmp(data->kernel, check->dispatch->kernel->variant->kernel)) {
+            continue;
+        }
+        if (is_at(&data->side, finding->column, place)) {
+            return finding;
+        }
+        if (other && data->has_other && is_at(&data->side, finding->column, other) &&
+            is_at(&data->other, finding->other_column, place)) {
+            reversed = finding;
         }
     }
-    return NULL;
+    return reversed;
 }
 
 static bool add(struct ig_sanitizer *sanitizer, struct ig_finding *finding) {
@@ -165,7 +180,7 @@ void ig_sanitize_found(const struct ig_check *check, uint32_t mask,
     struct ig_sanitizer *sanitizer = check->dispatch->sanitizer;
     struct ig_lane_finding first = {.lane = (uint32_t)__builtin_ctz(mask)};
     pthread_mutex_lock(&sanitizer->lock);
-    struct ig_finding *found = find(check);
+    struct ig_finding *found = find(check, finding);
     if (!found) {
         found = create(check, finding ? finding : &first);
         if (found && !add(sanitizer, found)) {

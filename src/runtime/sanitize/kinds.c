@@ -5,5 +5,16 @@
 const struct ig_sanitize_kind_ops ig_sanitize_kinds[IG_SANITIZE_COUNT] = {
     [IG_SANITIZE_bounds] = {.describe = ig_bounds_describe, .ask = ig_bounds_ask},
     [IG_SANITIZE_alignment] = {.describe = ig_alignment_describe},
+    [IG_SANITIZE_race] = {.describe = ig_race_describe,
+                          .tell = ig_race_tell,
+                          .open = ig_race_open,
+                          .close = ig_race_close,
+                          .begin_group = ig_race_begin_group},
+    [IG_SANITIZE_barrier] = {.describe = ig_barrier_describe,
+                             .tell = ig_barrier_tell,
+                             .open = ig_barrier_open,
+                             .close = ig_barrier_close,
+                             .begin_group = ig_barrier_begin_group,
+                             .end_group = ig_barrier_end_group},
     [IG_SANITIZE_arithmetic] = {.describe = ig_arithmetic_describe},
 };

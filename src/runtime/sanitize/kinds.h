@@ -15,4 +15,21 @@ void ig_alignment_describe(const struct ig_check *check, struct ig_lane_finding 
 void ig_arithmetic_describe(const struct ig_check *check, struct ig_lane_finding *finding,
                             struct ig_text *message);
 
+/* race.c, race_shadow.c */
+bool ig_race_open(struct ig_sanitized *dispatch);
+void ig_race_close(struct ig_sanitized *dispatch);
+void ig_race_begin_group(struct ig_sanitized *dispatch, const struct ingot_cpu_group *group);
+void ig_race_tell(const struct ig_check *check);
+void ig_race_describe(const struct ig_check *check, struct ig_lane_finding *finding,
+                      struct ig_text *message);
+
+/* barrier.c */
+bool ig_barrier_open(struct ig_sanitized *dispatch);
+void ig_barrier_close(struct ig_sanitized *dispatch);
+void ig_barrier_begin_group(struct ig_sanitized *dispatch, const struct ingot_cpu_group *group);
+void ig_barrier_end_group(struct ig_sanitized *dispatch, const struct ingot_cpu_group *group);
+void ig_barrier_tell(const struct ig_check *check);
+void ig_barrier_describe(const struct ig_check *check, struct ig_lane_finding *finding,
+                         struct ig_text *message);
+
 #endif

@@ -90,9 +90,26 @@ static void put_frames(struct ig_text *out, const ingot_finding_side *side) {
 }
 
 static void put_thread(struct ig_text *out, const ingot_finding_side *side) {
+    if (side->threadgroup[0] == UINT32_MAX) {
+        ig_text_puts(out, "  by a thread of another threadgroup\n");
+        return;
+    }
     ig_text_printf(out, "  by thread (%u, %u, %u) of threadgroup (%u, %u, %u)\n", side->thread[0],
                    side->thread[1], side->thread[2], side->threadgroup[0], side->threadgroup[1],
                    side->threadgroup[2]);
+}
+
+/* A thread that missed a barrier is nowhere in particular. */
+static void put_other(struct ig_text *out, const ingot_finding_side *side) {
+    if (*side->access) {
+        put_place(out, side);
+        ig_text_printf(out, ", %s:\n", side->access);
+    } else if (*side->file) {
+        put_place(out, side);
+        ig_text_puts(out, ":\n");
+    } else {
+        ig_text_puts(out, "not\n");
+    }
 }
 
 void ig_report_text(const ingot_finding *finding, struct ig_text *out) {
@@ -104,8 +121,7 @@ void ig_report_text(const ingot_finding *finding, struct ig_text *out) {
     put_thread(out, &finding->side);
     if (finding->has_other) {
         ig_text_puts(out, "  and ");
-        put_place(out, &finding->other);
-        ig_text_printf(out, ", %s:\n", *finding->other.access ? finding->other.access : "there");
+        put_other(out, &finding->other);
         put_source(out, &finding->other);
         put_frames(out, &finding->other);
         put_thread(out, &finding->other);

@@ -63,6 +63,7 @@ struct ig_sanitized {
     uint64_t *buffer_bytes; /* by slot, as bound */
     uint64_t *threadgroup_bytes;
     uint32_t threadgroup_memory;     /* bytes of all of it */
+    uint32_t groups[3], group[3];    /* of the grid, and threads of a full one */
     void *states[IG_SANITIZE_COUNT]; /* the kinds' own, of this dispatch */
 };
 /* dispatch.c. `table` has the functions of the device; the rest is filled in. */
@@ -72,6 +73,11 @@ ingot_status ig_sanitized_open(const struct ig_launch *launch,
                                struct ig_sanitized **result, struct ig_error *error);
 /* When the dispatch is done. */
 void ig_sanitized_close(struct ig_sanitized *sanitized);
+/* NULL: none are wanted. */
+static inline bool ig_sanitized_wants(const struct ig_sanitized *sanitized,
+                                      enum ig_sanitize_kind kind) {
+    return sanitized && sanitized->sanitizer->kinds & ig_sanitize_bit(kind);
+}
 static inline struct ig_sanitized *ig_sanitized_of(const struct ingot_cpu_group *group) {
     return (struct ig_sanitized *)(uintptr_t)group->sanitizer;
 }
@@ -84,6 +90,11 @@ uint32_t ig_sanitized_ask(const struct ingot_cpu_group *group, uint32_t simdgrou
                           uint32_t place, const uint64_t *first, const uint64_t *second);
 /* A threadgroup begins on the calling thread: `group` is the one whose calls follow. */
 void ig_sanitized_begin_group(const struct ingot_cpu_group *group);
+/* All its SIMD-groups have ended. */
+void ig_sanitized_end_group(const struct ingot_cpu_group *group);
+/* race.c: ingot_cpu_sanitizer.access. */
+void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                    uint32_t place, uint64_t base, int64_t stride, const uint64_t *values);
 
 /* ---- kinds ---- */
 /* A call of sanitized code, as a kind gets it. */
@@ -100,8 +111,8 @@ struct ig_lane_finding {
     uint32_t lane;
     bool has_offset;
     int64_t offset;
-    /* A race's other side, or NULL. */
-    const struct ingot_cpu_place *other;
+    bool has_other;                      /* another thread, at */
+    const struct ingot_cpu_place *other; /* this place, or NULL: that is not known */
     uint32_t other_threadgroup[3], other_thread[3];
 };
 /* A kind; every entry may be NULL. */
@@ -115,6 +126,7 @@ struct ig_sanitize_kind_ops {
     bool (*open)(struct ig_sanitized *dispatch);
     void (*close)(struct ig_sanitized *dispatch);
     void (*begin_group)(struct ig_sanitized *dispatch, const struct ingot_cpu_group *group);
+    void (*end_group)(struct ig_sanitized *dispatch, const struct ingot_cpu_group *group);
 };
 extern const struct ig_sanitize_kind_ops ig_sanitize_kinds[IG_SANITIZE_COUNT]; /* kinds.c */
 

@@ -89,6 +89,7 @@
     X(san_expect, igl_san_expect, NULL)                                                            \
     X(san_tell, igl_san_tell, NULL)                                                                \
     X(san_ask, igl_san_ask, NULL)                                                                  \
+    X(san_access, igl_san_access, NULL)                                                            \
     X(san_bound, igl_san_bound, NULL)                                                              \
     X(san_count, igl_san_count, NULL)                                                              \
     X(in_bounds, igv_emit_in_bounds, igv_shape_in_bounds)

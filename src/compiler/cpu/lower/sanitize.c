@@ -122,6 +122,62 @@ void igl_san_count(struct igv_emit *emit, LLVMValueRef call) {
     LLVMPositionBuilderAtEnd(emit->builder, after);
 }
 
+/* Where it is known of an argument, at the launch, that nobody writes to it, nothing is told. */
+static LLVMValueRef watched_lanes(struct igv_emit *emit, uint64_t ordinal) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef bits = igv_mask_bits(emit);
+    if (ordinal == UINT32_MAX || !emit->request->buffer_slots) {
+        return bits;
+    }
+    LLVMValueRef table =
+        sanitizer_field(emit, offsetof(struct ingot_cpu_sanitizer, buffer_watched));
+    LLVMValueRef index = igv_u64(emit, emit->request->buffer_slots[ordinal]);
+    LLVMValueRef address = LLVMBuildGEP2(b, emit->i8, table, &index, 1, "");
+    LLVMValueRef watched = LLVMBuildLoad2(b, emit->i8, address, "");
+    igl_mark_invariant(emit, watched);
+    LLVMValueRef any = LLVMBuildICmp(b, LLVMIntNE, watched, LLVMConstNull(emit->i8), "");
+    return LLVMBuildSelect(b, any, bits, igv_u32(emit, 0), "");
+}
+
+/* Lane 1's less lane 0's, of a value that grows evenly: LLVM makes a constant of it. */
+static LLVMValueRef stride_of(struct igv_emit *emit, LLVMValueRef value) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMValueRef vector = igv_vector(emit, value, 0);
+    LLVMValueRef first = LLVMBuildExtractElement(b, vector, igv_u32(emit, 0), "");
+    LLVMValueRef second = LLVMBuildExtractElement(b, vector, igv_u32(emit, 1), "");
+    return LLVMBuildSub(b, second, first, "");
+}
+
+void igl_san_access(struct igv_emit *emit, LLVMValueRef call) {
+    enum { PLACE, ORDINAL, ADDRESS, VALUE, ARGS = 7 };
+    LLVMBuilderRef b = emit->builder;
+    uint64_t ordinal = UINT32_MAX, zero = 1;
+    igl_constant(igl_operand(call, ORDINAL), &ordinal);
+    LLVMValueRef address = igl_operand(call, ADDRESS), value = igl_operand(call, VALUE);
+    bool has_value = !igl_constant(value, &zero) || zero;
+    LLVMBasicBlockRef tell = new_block(emit), after = new_block(emit);
+    LLVMValueRef bits = watched_lanes(emit, ordinal);
+    branch_where_any(emit, bits, tell, after);
+    enum igv_shape shape = igv_shape_of(emit, address);
+    LLVMTypeRef types[ARGS] = {emit->ptr, emit->i32, emit->i32, emit->i32,
+                               emit->i64, emit->i64, emit->ptr};
+    LLVMValueRef args[ARGS] = {emit->group, emit->simdgroup, bits,
+                               igv_scalar(emit, igl_operand(call, PLACE))};
+    if (shape == IGV_VARYING) {
+        args[4] = LLVMBuildPtrToInt(b, spill_all(emit, address), emit->i64, "");
+        args[5] = igv_u64(emit, (uint64_t)INGOT_CPU_SCATTERED);
+    } else {
+        args[4] = igv_scalar(emit, address);
+        args[5] = shape == IGV_LINEAR ? stride_of(emit, address) : igv_u64(emit, 0);
+    }
+    args[6] = has_value ? spill_all(emit, value) : LLVMConstNull(emit->ptr);
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(emit->context), types, ARGS, false);
+    LLVMBuildCall2(b, type, sanitizer_field(emit, offsetof(struct ingot_cpu_sanitizer, access)),
+                   args, ARGS, "");
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+}
+
 void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
     LLVMBuilderRef b = emit->builder;
     LLVMBasicBlockRef from = LLVMGetInsertBlock(b), ask = new_block(emit), after = new_block(emit);
