@@ -106,7 +106,8 @@ igl_lower_fn igl_reduce_umin, igl_reduce_umax, igl_reduce_and, igl_reduce_or, ig
 igl_lower_fn igl_inclusive_sum, igl_exclusive_sum, igl_inclusive_product, igl_exclusive_product;
 igl_lower_fn igl_matrix_multiply, igl_matrix_load, igl_matrix_store;
 igl_lower_fn igl_log;
-igl_lower_fn igl_san_expect, igl_san_tell, igl_san_ask, igl_san_access, igl_san_bound, igl_san_count;
+igl_lower_fn igl_san_expect, igl_san_tell, igl_san_ask, igl_san_access, igl_san_bound,
+    igl_san_count;
 
 /* ---- what igl_lowerings has beside the table ---------------------------------------------- */
 void igl_lower_atomic(struct igv_emit *emit, LLVMValueRef instruction); /* atomics.c */
