@@ -174,7 +174,8 @@ def test_it_compiles_where_no_llvm_is(unpacked: pathlib.Path, tmp_path: pathlib.
 mount --rbind /proc '{root}/proc'
 mount --bind /dev/null '{root}/dev/null'
 mount --bind '{unpacked}' '{root}/ingot'
-exec env -i HOME=/tmp chroot '{root}' /ingot/bin/ingot run /tmp/k.metal k --threads 4 'f32[4]'
+PATH=$PATH:/usr/sbin:/sbin
+exec env -i HOME=/tmp "$(command -v chroot)" '{root}' /ingot/bin/ingot run /tmp/k.metal k --threads 4 'f32[4]'
 """])
     assert "= 0 1 2 3" in done.stdout, done.stdout
 
