@@ -213,6 +213,14 @@ struct ingot_cpu_sanitizer {
     /* 56: by slot, is anything in the argument's memory written, so that accesses are to be told?
      */
     const uint8_t *buffer_watched;
+    /* 64: by slot plus one, not 0: some of the buffer may never have been written, so that it is
+     * worth while to ask. The first one stands for buffers that no slot names. */
+    const uint8_t *unwritten;
 };
+/* Shadows (compiler/sanitize/shadow.h). The kind's value is a place's number plus one, of where a
+ * value came from; with this bit where it was read from memory that nobody wrote. */
+#define INGOT_CPU_NEVER_WRITTEN (1u << 30)
+/* From a byte of threadgroup memory to that of its shadow. */
+#define INGOT_CPU_SHADOW_DISTANCE (4u << 20)
 
 #endif

@@ -3,6 +3,7 @@
  *
  *   in.npy  in.npy=out.npy           a buffer with the array's data; written afterwards
  *   f32[1024]  f32[4,256]=out.npy    a buffer of zeros; written afterwards
+ *   f32[1024]?                       a buffer that nobody has written, for the sanitizer
  *   f32:0.5  u32:128  f32:1,2,3      values
  *   hex:0000803f                     raw bytes, as a struct needs them
  *   tg:4096                          bytes of threadgroup memory
@@ -106,11 +107,15 @@ static ingot_status parse_zeros(const char *extents, struct cli_argument *a,
                            a->text);
         }
     }
+    if (*extents == '?') {
+        a->is_unwritten = true;
+        extents++;
+    }
     if (*extents == '=' && extents[1]) {
         a->output = extents + 1;
     } else if (*extents) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
-                       "argument %s: expected =FILE.npy or nothing after ]", a->text);
+                       "argument %s: expected ?, =FILE.npy or nothing after ]", a->text);
     }
     if (size == 0) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT, "argument %s: has no elements", a->text);

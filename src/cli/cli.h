@@ -250,6 +250,7 @@ struct cli_argument {
     ingot_scalar_type scalar; /* NONE: raw bytes */
     uint32_t rank;
     uint64_t shape[32];
+    bool is_unwritten; /* ZEROS that the kernel must not count on */
     const void *bytes; /* FILE and VALUE; the arena's or *storage */
     uint64_t size;
     void *storage; /* malloc'ed, or NULL */

@@ -181,10 +181,13 @@ static bool make_buffer(struct run *run, struct bound *bound) {
     }
     /* Timed and profiled kernels get buffers where the device puts them, aligned for speed. */
     bool guarded = run->device_info.unified_memory && !run->timed && !run->device_desc.isolated &&
-                   !getenv("INGOT_PROFILE");
+                   !given->is_unwritten && !getenv("INGOT_PROFILE");
     if (!api(guarded ? cli_guarded_buffer(run->device, given->size, &bound->buffer)
                      : ingot_buffer_create(run->device, given->size, &bound->buffer))) {
         return false;
+    }
+    if (!given->is_unwritten) {
+        ingot_buffer_contents(bound->buffer); /* its zeros count as written */
     }
     return !given->bytes ||
            api(ingot_stream_upload(run->stream, bound->buffer, 0, given->bytes, given->size));
@@ -666,6 +669,7 @@ const struct cli_command cli_run = {
         "  in.npy=out.npy       the same, written to out.npy after the run\n"
         "  f32[1024]            a buffer of zeros; f32[4,256] gives it a shape\n"
         "  f32[1024]=out.npy    the same, written to out.npy after the run\n"
+        "  f32[1024]?           a buffer that nobody has written: --sanitize finds reads of it\n"
         "  f32:0.5 u32:128      a value, for a constant reference; f32:1,2,3 several\n"
         "  hex:0000803f         raw bytes, for a struct\n"
         "  tg:4096              bytes of threadgroup memory, in order of threadgroup indices\n\n"

@@ -112,7 +112,7 @@ ingot_status ig_buffer_create_with(ingot_device *device, const void *bytes, uint
         return status;
     }
     if (!device->ops->buffer_write) {
-        memcpy((*result)->contents, bytes, size);
+        memcpy(ingot_buffer_contents(*result), bytes, size);
     } else if (device->ops->buffer_write(device, *result, bytes, size, &error) != INGOT_OK) {
         ingot_buffer_release(*result);
         *result = NULL;
@@ -206,8 +206,15 @@ uint64_t ingot_buffer_length(const ingot_buffer *buffer) {
     return buffer ? buffer->length : 0;
 }
 
+/* Who has the address may write, and nobody sees it. */
 void *ingot_buffer_contents(const ingot_buffer *buffer) {
-    return buffer ? buffer->contents : NULL;
+    if (!buffer) {
+        return NULL;
+    }
+    if (buffer->device->ops->buffer_written) {
+        buffer->device->ops->buffer_written(buffer, 0, buffer->length);
+    }
+    return buffer->contents;
 }
 
 uint64_t ingot_buffer_address(const ingot_buffer *buffer) {

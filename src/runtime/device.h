@@ -80,6 +80,8 @@ struct ig_device_ops {
      * host writes the contents. */
     ingot_status (*buffer_write)(ingot_device *device, ingot_buffer *buffer, const void *bytes,
                                  uint64_t size, struct ig_error *error);
+    /* The host has written there, or may now; NULL where nobody wants to know. */
+    void (*buffer_written)(const ingot_buffer *buffer, uint64_t offset, uint64_t length);
 
     /* The order in which the next dispatches run; NULL where the hardware decides. */
     ingot_status (*set_schedule)(ingot_device *device, const char *schedule,

@@ -211,6 +211,9 @@ ingot_status ingot_stream_upload(ingot_stream *stream, ingot_buffer *buffer, uin
         if (start) {
             ig_observe_move(stream, IG_MOVE_UPLOAD, length, start);
         }
+        if (stream->device->ops->buffer_written) {
+            stream->device->ops->buffer_written(buffer, offset, length);
+        }
     }
     return status;
 }

@@ -98,6 +98,9 @@ static ingot_status bind(ingot_device *device, const struct test_case *test,
         if (status) {
             return status;
         }
+        if (a->is_unwritten) {
+            continue;
+        }
         status = ingot_stream_upload(launch->stream, launch->buffers[i], a->offset, a->data.bytes,
                                      a->data.size);
         if (status) {

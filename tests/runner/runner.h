@@ -22,8 +22,9 @@ struct array {
 
 struct argument {
     bool present;
-    bool by_value;   /* passed as bytes, not as a buffer */
-    uint32_t offset; /* of the data in its buffer */
+    bool by_value;     /* passed as bytes, not as a buffer */
+    bool is_unwritten; /* nothing is put into its buffer */
+    uint32_t offset;   /* of the data in its buffer */
     struct array data;
     struct {
         size_t at;

@@ -171,6 +171,10 @@ ingot_status test_array_parse(struct ig_arena *arena, const char *text, struct a
             return ig_fail(error, INGOT_INVALID_ARGUMENT, "expected TYPE[COUNT] in \"%s\"", text);
         }
         text = end + 1 + strspn(end + 1, " \t");
+        if (*text == '?' && argument) {
+            argument->is_unwritten = true;
+            text++;
+        }
         if (*text == '=') {
             text++;
         } else {

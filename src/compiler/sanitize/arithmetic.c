@@ -4,8 +4,8 @@
  *
  * Requires everything inlined and nothing simplified; the shared passes may have made shifts
  * count modulo the width and divisors be other than zero, which is looked through. Looks at the
- * user's own code only: the prelude's maths makes use of all of these, on purpose. Vectors are
- * checked element by element.
+ * user's own code only, operators of vectors included: the prelude's maths makes use of all of
+ * these, on purpose. Vectors are checked element by element.
  */
 #include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
@@ -162,7 +162,7 @@ static bool is_checked(struct igc_kernel *kernel, LLVMValueRef instruction) {
     case LLVMSRem:
     case LLVMFPToSI:
     case LLVMFPToUI:
-        return igs_is_users(kernel, instruction);
+        return igs_is_users_operation(kernel, instruction);
     default:
         return false;
     }

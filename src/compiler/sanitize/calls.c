@@ -11,17 +11,29 @@
 #include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
 
-static LLVMValueRef call(struct igc_kernel *kernel, enum igi_builtin builtin, LLVMValueRef *args,
-                         unsigned count) {
-    LLVMValueRef function = igi_find(kernel->module, builtin);
-    if (!function) {
-        uint64_t memory = 0;
-        function = igi_declare(kernel->module, builtin);
-        igi_memory_attribute(igi_facts(builtin)->memory, &memory);
+static void describe(LLVMValueRef function, enum igi_builtin builtin) {
+    const struct igi_facts *facts = igi_facts(builtin);
+    uint64_t memory = 0;
+    igi_add_attribute(function, "nounwind", 0);
+    if (facts->family == IGI_FAMILY_SANITIZE) {
+        igi_memory_attribute(facts->memory, &memory);
         igi_add_attribute(function, "memory", memory);
-        igi_add_attribute(function, "nounwind", 0);
         igi_add_attribute(function, "willreturn", 0);
         igi_add_attribute(function, "nocallback", 0);
+    } else { /* as clang declares it; what it does is described with the others */
+        igi_add_attribute(function, facts->flags & IGI_PURE ? "willreturn" : "convergent", 0);
+        if (facts->flags & IGI_PURE && igi_memory_attribute(IGI_MEMORY_NONE, &memory)) {
+            igi_add_attribute(function, "memory", memory);
+        }
+    }
+}
+
+LLVMValueRef igs_call(struct igc_kernel *kernel, enum igi_builtin builtin, LLVMValueRef *args,
+                      unsigned count) {
+    LLVMValueRef function = igi_find(kernel->module, builtin);
+    if (!function) {
+        function = igi_declare(kernel->module, builtin);
+        describe(function, builtin);
     }
     return LLVMBuildCall2(kernel->builder, LLVMGlobalGetValueType(function), function, args, count,
                           "");
@@ -33,35 +45,35 @@ static LLVMValueRef number(struct igc_kernel *kernel, uint32_t value) {
 
 void igs_expect(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value) {
     LLVMValueRef args[] = {ok, number(kernel, place), value};
-    call(kernel, IGI_san_expect, args, 3);
+    igs_call(kernel, IGI_san_expect, args, 3);
 }
 
 void igs_tell(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first, LLVMValueRef second) {
     LLVMValueRef args[] = {number(kernel, place), first, second};
-    call(kernel, IGI_san_tell, args, 3);
+    igs_call(kernel, IGI_san_tell, args, 3);
 }
 
 void igs_count(struct igc_kernel *kernel, uint32_t place) {
     LLVMValueRef args[] = {number(kernel, place)};
-    call(kernel, IGI_san_count, args, 1);
+    igs_call(kernel, IGI_san_count, args, 1);
 }
 
 void igs_access(struct igc_kernel *kernel, uint32_t place, uint32_t ordinal, LLVMValueRef address,
                 LLVMValueRef value) {
     LLVMValueRef args[] = {number(kernel, place), number(kernel, ordinal), address, value};
-    call(kernel, IGI_san_access, args, 4);
+    igs_call(kernel, IGI_san_access, args, 4);
 }
 
 LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first,
                      LLVMValueRef second) {
     LLVMValueRef args[] = {number(kernel, place), first, second};
-    return call(kernel, IGI_san_ask, args, 3);
+    return igs_call(kernel, IGI_san_ask, args, 3);
 }
 
 LLVMValueRef igs_bound(struct igc_kernel *kernel, const struct igs_root *root) {
     LLVMValueRef args[] = {number(kernel, root->ordinal),
                            igc_integer(kernel->i1, root->space == INGOT_SPACE_THREADGROUP)};
-    return call(kernel, IGI_san_bound, args, 2);
+    return igs_call(kernel, IGI_san_bound, args, 2);
 }
 
 /* A compare-and-exchange makes a struct, which no phi may have: the parts are taken behind it. */
@@ -92,6 +104,21 @@ static void join(struct igc_kernel *kernel, LLVMValueRef value, LLVMBasicBlockRe
     LLVMAddIncoming(result, values, blocks, 2);
 }
 
+static unsigned guard_mark(LLVMContextRef context) {
+    static const char name[] = "ingot.sanitize.guard";
+    return LLVMGetMDKindIDInContext(context, name, sizeof name - 1);
+}
+
+static void mark_guard(struct igc_kernel *kernel, LLVMValueRef branch) {
+    LLVMMetadataRef empty = LLVMMDNodeInContext2(kernel->context, NULL, 0);
+    LLVMSetMetadata(branch, guard_mark(kernel->context),
+                    LLVMMetadataAsValue(kernel->context, empty));
+}
+
+bool igs_is_guard(struct igc_kernel *kernel, LLVMValueRef branch) {
+    return LLVMGetMetadata(branch, guard_mark(kernel->context)) != NULL;
+}
+
 /* [before; ok?] → [instruction] → [after], or straight to the last. */
 void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef instruction) {
     LLVMBuilderRef b = kernel->builder;
@@ -109,7 +136,7 @@ void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef ins
     LLVMSetCurrentDebugLocation2(b, place);
     LLVMBuildBr(b, rest);
     LLVMPositionBuilderAtEnd(b, before);
-    LLVMBuildCondBr(b, ok, body, rest);
+    mark_guard(kernel, LLVMBuildCondBr(b, ok, body, rest));
     if (parts[0]) {
         join(kernel, parts[0], body, before, rest);
         join(kernel, parts[1], body, before, rest);

@@ -3,7 +3,8 @@
  *
  * Kinds that ask what the source says (arithmetic) come before anything is simplified; the others
  * see pointers in registers and arrays that are still whole. What takes an access away from where
- * it was (bounds) comes last, so that the others see every access.
+ * it was (bounds) comes behind them, so that they see every access; what makes accesses of its own
+ * (shadows) comes last, so that nobody checks those.
  */
 #include <string.h>
 
@@ -37,6 +38,22 @@ static bool wants_barrier(const struct igc_kernel *kernel) {
     return igs_wants(kernel, IG_SANITIZE_barrier);
 }
 
+static bool wants_uninitialised(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_uninitialised);
+}
+
+static bool wants_lanes(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_lanes);
+}
+
+static bool wants_numeric(const struct igc_kernel *kernel) {
+    return igs_wants(kernel, IG_SANITIZE_numeric);
+}
+
+static bool wants_shadows(const struct igc_kernel *kernel) {
+    return wants_uninitialised(kernel) || wants_lanes(kernel);
+}
+
 static enum igc_result mark_inlining(struct igc_kernel *kernel) {
     igc_mark_for_inlining(kernel->module, kernel->function);
     return IGC_CHANGED;
@@ -58,6 +75,10 @@ static const struct igc_pass kinds[] = {
      .about = "code before a break that depends on the active lanes stays in its loop",
      .run = pin_loop_exits,
      .when = is_clangs},
+    {.name = "mark-functions",
+     .about = "calls of functions of floats, and what they make",
+     .run = igs_mark_functions,
+     .when = wants_numeric},
     {.name = "sanitize-mark", .about = "every function is to be inlined", .run = mark_inlining},
     {.name = "sanitize-inline",
      .about = "everything inlined, nothing simplified",
@@ -66,6 +87,14 @@ static const struct igc_pass kinds[] = {
      .about = "operands that shifts, divisions and conversions must not have",
      .run = igs_check_arithmetic,
      .when = wants_arithmetic},
+    {.name = "check-numeric",
+     .about = "finite operands that make a NaN or an infinity",
+     .run = igs_check_numeric,
+     .when = wants_numeric},
+    {.name = "mark-unwritten",
+     .about = "variables that are not written at their declaration",
+     .run = igs_mark_unwritten,
+     .when = wants_uninitialised},
     {.name = "sanitize-registers",
      .about = "pointers in registers, arrays still whole",
      .llvm = "function(mem2reg,infer-address-spaces,instsimplify)"},
@@ -89,6 +118,22 @@ static const struct igc_pass kinds[] = {
      .about = "accesses run only where they are in bounds",
      .run = igs_check_bounds,
      .when = wants_bounds},
+    {.name = "mark-members",
+     .about = "structs and small arrays that are not written at their declaration",
+     .run = igs_mark_members,
+     .when = wants_uninitialised},
+    {.name = "sanitize-members",
+     .about = "members in registers where they can be",
+     .llvm = "function(sroa<preserve-cfg>)",
+     .when = wants_shadows},
+    {.name = "check-lanes",
+     .about = "tiles that only some lanes reach",
+     .run = igs_check_lanes,
+     .when = wants_lanes},
+    {.name = "check-shadows",
+     .about = "what was never written, or no lane gave, and is used",
+     .run = igs_check_shadows,
+     .when = wants_shadows},
     {0},
 };
 

@@ -14,6 +14,38 @@
 #include "compiler/sanitize/sanitize.h"
 
 /* ---- names of functions ---- */
+/* A function that is an operator or a conversion of vectors, by its mangled name: metal::operator+
+ * is _ZN5metalplE…, that of a class _ZN5metal11__ingot_vecIDv4_fEpLE…. */
+static bool is_operator(const char *mangled) {
+    static const char prefix[] = "_ZN5metal", vector[] = "11__ingot_vecI";
+    static const char convert[] = "10__ingot_toI";
+    static const char *const codes[] = {"pl", "mi", "ml", "dv", "rm", "ls", "rs", "pL", "mI",
+                                        "mL", "dV", "rM", "lS", "rS", "pp", "mm", "ng", "co"};
+    if (!strncmp(mangled, "_Z12__ingot_cast", 16) || !strncmp(mangled, "_Z14__ingot_c_cast", 18)) {
+        return true;
+    }
+    if (strncmp(mangled, prefix, sizeof prefix - 1) != 0) {
+        return false;
+    }
+    const char *at = mangled + sizeof prefix - 1;
+    if (!strncmp(at, convert, sizeof convert - 1)) {
+        return true;
+    }
+    if (!strncmp(at, vector, sizeof vector - 1)) {
+        const char *end = strchr(at, 'E');
+        at = end ? end + 1 : "";
+        if (at[0] == 'C' && (at[1] == '1' || at[1] == '2')) {
+            return true; /* a constructor converts */
+        }
+    }
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        if (!strncmp(at, codes[i], 2)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum igc_result igs_start_places(struct igc_kernel *kernel) {
     struct igs_places *places = ig_arena_alloc(kernel->arena, sizeof *places);
     size_t count = 0;
@@ -24,14 +56,17 @@ enum igc_result igs_start_places(struct igc_kernel *kernel) {
                          ig_arena_array(kernel->arena, count + 1, sizeof *places->functions))) {
         return igc_result_of(igc_out_of_memory(kernel));
     }
+    igi_map_start(&places->by_description, kernel->arena, count + 1);
     igi_each_function(f, kernel->module) {
         LLVMMetadataRef described = LLVMGetSubprogram(f);
         size_t length, plain;
         if (described) {
             const char *name = igc_plain_name(LLVMGetValueName2(f, &length), &plain);
+            igi_map_put(&places->by_description, described, (unsigned)places->function_count);
             places->functions[places->function_count++] = (struct igs_function){
                 described,
-                f == kernel->function ? kernel->name : ig_arena_copy(kernel->arena, name, plain)};
+                f == kernel->function ? kernel->name : ig_arena_copy(kernel->arena, name, plain),
+                is_operator(LLVMGetValueName2(f, &length))};
         }
     }
     places->without_text = igs_wants_counters(kernel);
@@ -39,13 +74,10 @@ enum igc_result igs_start_places(struct igc_kernel *kernel) {
     return IGC_UNCHANGED;
 }
 
-static const char *function_name(const struct igs_places *places, LLVMMetadataRef scope) {
-    for (size_t i = 0; i < places->function_count; i++) {
-        if (places->functions[i].described == scope && places->functions[i].name) {
-            return places->functions[i].name;
-        }
-    }
-    return "";
+static const struct igs_function *function_of(const struct igs_places *places,
+                                              LLVMMetadataRef location) {
+    unsigned number = igi_map_get(&places->by_description, LLVMDILocationGetScope(location));
+    return number == IGI_NONE ? NULL : &places->functions[number];
 }
 
 /* ---- locations ---- */
@@ -116,8 +148,8 @@ static const char *inlined_calls(struct igc_kernel *kernel, LLVMMetadataRef loca
     struct ig_text text = {0};
     struct igc_user_place user;
     for (LLVMMetadataRef outer; (outer = LLVMDILocationGetInlinedAt(location)); location = outer) {
-        ig_text_printf(&text, "%s\t%s\t%u\t%u\n",
-                       function_name(kernel->places, LLVMDILocationGetScope(location)),
+        const struct igs_function *function = function_of(kernel->places, location);
+        ig_text_printf(&text, "%s\t%s\t%u\t%u\n", function && function->name ? function->name : "",
                        file_of(kernel, outer), LLVMDILocationGetLine(outer),
                        column_of(kernel, outer, &user));
     }
@@ -157,6 +189,18 @@ static void set_location(struct igc_kernel *kernel, struct ingot_cpu_place *plac
 bool igs_is_users(struct igc_kernel *kernel, LLVMValueRef instruction) {
     LLVMMetadataRef location = LLVMInstructionGetDebugLoc(instruction);
     return location && !is_preludes(kernel, path_of(kernel, location));
+}
+
+bool igs_is_users_operation(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    LLVMMetadataRef location = LLVMInstructionGetDebugLoc(instruction);
+    while (location && is_preludes(kernel, path_of(kernel, location))) {
+        const struct igs_function *function = function_of(kernel->places, location);
+        if (!function || !function->is_operator) {
+            return false;
+        }
+        location = LLVMDILocationGetInlinedAt(location);
+    }
+    return location != NULL;
 }
 
 struct igs_place *igs_place_of(struct igc_kernel *kernel, enum ig_sanitize_kind kind,

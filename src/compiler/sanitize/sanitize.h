@@ -16,6 +16,8 @@
 
 #include "base/cpu_abi.h"
 #include "base/sanitize.h"
+#include "compiler/ir/builtins.h"
+#include "compiler/ir/map.h"
 #include "compiler/middle/middle.h"
 #include "compiler/passes/passes.h"
 
@@ -35,6 +37,8 @@ static inline bool igs_wants_counters(const struct igc_kernel *kernel) {
 
 igc_pass_fn igs_check_bounds, igs_check_alignment, igs_check_arithmetic;
 igc_pass_fn igs_check_race, igs_check_barrier;
+igc_pass_fn igs_mark_unwritten, igs_mark_members, igs_check_shadows, igs_check_lanes;
+igc_pass_fn igs_mark_functions, igs_check_numeric;
 
 /* ---- roots.c: where an address comes from ---- */
 enum igs_root_kind {
@@ -86,9 +90,11 @@ struct igs_places {
     struct igs_function { /* names by what debug locations know functions by */
         LLVMMetadataRef described;
         const char *name;
+        bool is_operator; /* of the prelude's vectors */
     } *functions;
     size_t function_count;
-    bool without_text; /* the reader of the places has the source */
+    bool without_text;             /* the reader of the places has the source */
+    struct igi_map by_description; /* numbers of functions */
 };
 igc_pass_fn igs_start_places; /* before anything is inlined: needs the functions' names */
 /* A new place of that kind, at the instruction: file, line, column, source line and inlined calls
@@ -99,6 +105,9 @@ struct igs_place *igs_place_of(struct igc_kernel *kernel, enum ig_sanitize_kind 
 LLVMMetadataRef igs_users_location(struct igc_kernel *kernel, LLVMValueRef instruction);
 /* Is its innermost location in one of the user's files, not in the prelude's? */
 bool igs_is_users(struct igc_kernel *kernel, LLVMValueRef instruction);
+/* Is it, or is it an operator or a conversion of the prelude's vectors that the user's code calls?
+ */
+bool igs_is_users_operation(struct igc_kernel *kernel, LLVMValueRef instruction);
 /* What is known of an access and its root, into the place. */
 void igs_describe_access(struct igc_kernel *kernel, struct igs_place *place,
                          const struct igs_access *access, const struct igs_root *root);
@@ -106,6 +115,9 @@ void igs_describe_access(struct igc_kernel *kernel, struct igs_place *place,
 igc_pass_fn igs_emit_places;
 
 /* ---- calls.c: the built-ins ---- */
+/* A call of any built-in that has a signature. */
+LLVMValueRef igs_call(struct igc_kernel *kernel, enum igi_builtin builtin, LLVMValueRef *args,
+                      unsigned count);
 void igs_expect(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value);
 void igs_tell(struct igc_kernel *kernel, uint32_t place, LLVMValueRef first, LLVMValueRef second);
 void igs_count(struct igc_kernel *kernel, uint32_t place);
@@ -118,5 +130,7 @@ LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef fir
 LLVMValueRef igs_bound(struct igc_kernel *kernel, const struct igs_root *root);
 /* Runs the instruction only where ok: its value is zero elsewhere. The builder stands behind it. */
 void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef instruction);
+/* Is it a branch that igs_only_where made? */
+bool igs_is_guard(struct igc_kernel *kernel, LLVMValueRef branch);
 
 #endif

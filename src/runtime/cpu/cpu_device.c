@@ -133,6 +133,7 @@ static ingot_status buffer_allocate(ingot_device *device, ingot_buffer *buffer,
     }
     buffer->address = (uintptr_t)buffer->contents;
     ig_sanitizer_add_range(device->sanitizer, buffer->address, buffer->length);
+    ig_sanitizer_add_unwritten(device->sanitizer, buffer->address, buffer->length);
     return INGOT_OK;
 }
 
@@ -156,6 +157,10 @@ static ingot_status buffer_wrap(ingot_device *device, ingot_buffer *buffer,
 
 static void buffer_unwrap(ingot_device *device, ingot_buffer *buffer) {
     ig_sanitizer_remove_range(device->sanitizer, buffer->address, buffer->length);
+}
+
+static void buffer_written(const ingot_buffer *buffer, uint64_t offset, uint64_t length) {
+    ig_sanitizer_set_written(buffer->device->sanitizer, buffer->address + offset, length);
 }
 
 /* ---- opening and closing ---- */
@@ -214,6 +219,7 @@ static const struct ig_device_ops cpu_ops = {
     .buffer_free = buffer_free,
     .buffer_wrap = buffer_wrap,
     .buffer_unwrap = buffer_unwrap,
+    .buffer_written = buffer_written,
     .stream_open = cpu_stream_open,
     .stream_close = cpu_stream_close,
     .set_schedule = set_schedule,

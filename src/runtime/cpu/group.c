@@ -23,18 +23,22 @@
 
 /* ---- executors ---- */
 
-static bool map_group_memory(struct cpu_executor *executor, size_t bytes) {
+/* Checked code has a shadow behind it, at a distance that the code knows. */
+static bool map_group_memory(struct cpu_executor *executor, size_t bytes, bool has_shadow) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t size = (bytes + page - 1) / page * page;
-    char *memory = mmap(NULL, size + page, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t guard = has_shadow ? INGOT_CPU_SHADOW_DISTANCE - size : page;
+    size_t all = has_shadow ? INGOT_CPU_SHADOW_DISTANCE + size + page : size + page;
+    char *memory =
+        mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         return false;
     }
-    mprotect(memory + size, page, PROT_NONE);
+    mprotect(memory + size, guard, PROT_NONE);
+    mprotect(memory + all - page, page, PROT_NONE);
     executor->group_memory = memory;
     executor->group_memory_size = size;
-    executor->group_memory_mapped = size + page;
+    executor->group_memory_mapped = all;
     return true;
 }
 
@@ -44,7 +48,8 @@ struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
         return NULL;
     }
     executor->device = device;
-    if (!map_group_memory(executor, device->base.capabilities.max_threadgroup_memory)) {
+    if (!map_group_memory(executor, device->base.capabilities.max_threadgroup_memory,
+                          device->base.sanitizer != NULL)) {
         free(executor);
         return NULL;
     }

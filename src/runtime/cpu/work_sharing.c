@@ -7,6 +7,7 @@
 
 #include "runtime/cpu/cpu.h"
 #include "runtime/observe.h"
+#include "runtime/sanitize/sanitizer.h"
 
 #define CLAIMS  4u       /* a quarter of what is left of a share at a time, or a chunk */
 #define MOVE_NS 2000000u /* a worker leaves its CPU so seldom */
@@ -27,6 +28,7 @@ static void run_blit(const struct cpu_command *command, uint64_t first, uint64_t
     }
     char *to =
         (char *)command->u.blit.destination->contents + command->u.blit.destination_offset + from;
+    ig_sanitizer_set_written(command->u.blit.destination->device->sanitizer, (uintptr_t)to, bytes);
     if (command->kind == CPU_FILL) {
         memset(to, command->u.blit.value, bytes);
     } else {

@@ -76,6 +76,10 @@ static void position_of(const struct ingot_cpu_group *group, uint32_t simdgroup,
     thread[2] = index / size[0] / size[1];
 }
 
+void ig_sanitize_position(const struct ig_check *check, uint32_t lane, uint32_t thread[3]) {
+    position_of(check->group, check->simdgroup, lane, thread);
+}
+
 static void describe(const struct ig_check *check, struct ig_lane_finding *lane,
                      struct ig_finding *finding) {
     const struct ig_sanitize_kind_ops *ops = &ig_sanitize_kinds[check->place->kind];

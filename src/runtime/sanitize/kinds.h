@@ -32,4 +32,20 @@ void ig_barrier_tell(const struct ig_check *check);
 void ig_barrier_describe(const struct ig_check *check, struct ig_lane_finding *finding,
                          struct ig_text *message);
 
+/* numeric.c */
+void ig_numeric_describe(const struct ig_check *check, struct ig_lane_finding *finding,
+                         struct ig_text *message);
+
+/* uninitialised.c: also of lanes, whose findings go by way of values too */
+void ig_uninitialised_describe(const struct ig_check *check, struct ig_lane_finding *finding,
+                               struct ig_text *message);
+uint32_t ig_uninitialised_ask(const struct ig_check *check);
+void ig_uninitialised_tell(const struct ig_check *check);
+bool ig_uninitialised_open(struct ig_sanitized *dispatch);
+void ig_uninitialised_close(struct ig_sanitized *dispatch);
+void ig_uninitialised_begin_group(struct ig_sanitized *dispatch,
+                                  const struct ingot_cpu_group *group);
+bool ig_lanes_open(struct ig_sanitized *dispatch);
+void ig_lanes_begin_group(struct ig_sanitized *dispatch, const struct ingot_cpu_group *group);
+
 #endif

@@ -60,6 +60,7 @@ void ig_sanitizer_close(ingot_device *device) {
     clear_findings(sanitizer);
     free(sanitizer->findings);
     free(sanitizer->live);
+    ig_sanitizer_set_written(sanitizer, 0, UINT64_MAX);
     pthread_mutex_destroy(&sanitizer->range_lock);
     pthread_mutex_destroy(&sanitizer->lock);
     free(sanitizer);
@@ -111,6 +112,7 @@ void ig_sanitizer_remove_range(struct ig_sanitizer *sanitizer, uint64_t start, u
         return;
     }
     const struct ig_range range = {start, start + length};
+    ig_sanitizer_set_written(sanitizer, start, length);
     pthread_mutex_lock(&sanitizer->range_lock);
     for (size_t i = 0; i < sanitizer->live_count; i++) {
         if (sanitizer->live[i].start == range.start && sanitizer->live[i].end == range.end) {

@@ -36,6 +36,7 @@ struct ig_sanitizer {
     size_t live_count, live_capacity;
     struct ig_range released[IG_MOST_RELEASED]; /* the last ones */
     size_t released_count;
+    struct ig_unwritten *unwritten; /* buffers that were not written whole; of uninitialised */
 };
 
 /* sanitizer.c. The kinds that `desc` or $INGOT_SANITIZE ask for: sets device->sanitize and
@@ -49,6 +50,11 @@ void ig_sanitizer_remove_range(struct ig_sanitizer *sanitizer, uint64_t start, u
 enum ig_liveness { IG_NOT_LIVE, IG_LIVE, IG_RELEASED };
 enum ig_liveness ig_sanitizer_look_up(struct ig_sanitizer *sanitizer, uint64_t address,
                                       uint64_t size);
+/* uninitialised.c. A buffer that nobody has filled; some of it is written now, by the host, a blit
+ * or a kernel; was any of it never written? */
+void ig_sanitizer_add_unwritten(struct ig_sanitizer *sanitizer, uint64_t start, uint64_t length);
+void ig_sanitizer_set_written(struct ig_sanitizer *sanitizer, uint64_t start, uint64_t length);
+bool ig_sanitizer_is_unwritten(struct ig_sanitizer *sanitizer, uint64_t start, uint64_t length);
 /* Hands new findings to on_finding, or prints them; called by threads that have waited. */
 void ig_sanitizer_flush(struct ig_sanitizer *sanitizer);
 
@@ -111,7 +117,7 @@ struct ig_lane_finding {
     uint32_t lane;
     bool has_offset;
     int64_t offset;
-    bool has_other;                      /* another thread, at */
+    bool has_other;                      /* another thread, or where a bad value came from, at */
     const struct ingot_cpu_place *other; /* this place, or NULL: that is not known */
     uint32_t other_threadgroup[3], other_thread[3];
 };
@@ -134,6 +140,8 @@ extern const struct ig_sanitize_kind_ops ig_sanitize_kinds[IG_SANITIZE_COUNT]; /
  * the first lane, all count. `finding` may be NULL: then describe gets an empty one. */
 void ig_sanitize_found(const struct ig_check *check, uint32_t mask,
                        const struct ig_lane_finding *finding);
+/* The position in its threadgroup of a lane. */
+void ig_sanitize_position(const struct ig_check *check, uint32_t lane, uint32_t thread[3]);
 /* Frees a finding and what it points to. */
 void ig_finding_free(struct ig_finding *finding);
 /* The public form. */

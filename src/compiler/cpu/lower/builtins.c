@@ -92,6 +92,9 @@
     X(san_access, igl_san_access, NULL)                                                            \
     X(san_bound, igl_san_bound, NULL)                                                              \
     X(san_count, igl_san_count, NULL)                                                              \
+    X(san_is_unwritten, igl_san_is_unwritten, NULL)                                                \
+    X(san_distance, igl_san_distance, NULL)                                                        \
+    X(san_written, igl_san_written, NULL)                                                          \
     X(in_bounds, igv_emit_in_bounds, igv_shape_in_bounds)
 
 static const struct igv_lowering lowerings[IGI_BUILTIN_COUNT] = {

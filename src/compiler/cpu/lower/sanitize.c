@@ -53,12 +53,15 @@ static LLVMValueRef failing_lanes(struct igv_emit *emit, LLVMValueRef ok) {
     LLVMBuilderRef b = emit->builder;
     LLVMValueRef all = igv_mask_bits(emit);
     if (igv_shape_of(emit, ok) == IGV_UNIFORM) {
-        return LLVMBuildSelect(b, igv_scalar(emit, ok), igv_u32(emit, 0), all, "");
+        LLVMValueRef holds = LLVMBuildFreeze(b, igv_scalar(emit, ok), "");
+        return LLVMBuildSelect(b, holds, igv_u32(emit, 0), all, "");
     }
     LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, emit->lanes);
     LLVMValueRef good = igv_u32(emit, 0);
     for (unsigned c = 0; c < emit->chunks; c++) {
-        LLVMValueRef bits = LLVMBuildBitCast(b, igv_vector(emit, ok, c), narrow, "");
+        /* what an inactive lane has may be poison, which must not reach the others' bits */
+        LLVMValueRef lanes = LLVMBuildFreeze(b, igv_vector(emit, ok, c), "");
+        LLVMValueRef bits = LLVMBuildBitCast(b, lanes, narrow, "");
         bits = LLVMBuildZExt(b, bits, emit->i32, "");
         bits = LLVMBuildShl(b, bits, igv_u32(emit, c * emit->lanes), "");
         good = LLVMBuildOr(b, good, bits, "");
@@ -96,16 +99,19 @@ void igl_san_expect(struct igv_emit *emit, LLVMValueRef call) {
     LLVMPositionBuilderAtEnd(emit->builder, after);
 }
 
-void igl_san_tell(struct igv_emit *emit, LLVMValueRef call) {
+/* Tells the device if any lane of `bits` is there. `first` is the number of the operand that is the
+ * place. */
+static void tell_device(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef bits,
+                        unsigned first) {
     LLVMBasicBlockRef tell = new_block(emit), after = new_block(emit);
-    LLVMValueRef bits = igv_mask_bits(emit);
     branch_where_any(emit, bits, tell, after);
-    call_device(emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, tell),
-                                            .result = LLVMVoidTypeInContext(emit->context),
-                                            .mask = bits,
-                                            .place = igl_operand(call, 0),
-                                            .values = {igl_operand(call, 1), igl_operand(call, 2)},
-                                            .count = 2});
+    call_device(emit, &(struct device_call){
+                          .entry = offsetof(struct ingot_cpu_sanitizer, tell),
+                          .result = LLVMVoidTypeInContext(emit->context),
+                          .mask = bits,
+                          .place = igl_operand(call, first),
+                          .values = {igl_operand(call, first + 1), igl_operand(call, first + 2)},
+                          .count = 2});
     LLVMBuildBr(emit->builder, after);
     LLVMPositionBuilderAtEnd(emit->builder, after);
 }
@@ -178,24 +184,13 @@ void igl_san_access(struct igv_emit *emit, LLVMValueRef call) {
     LLVMPositionBuilderAtEnd(b, after);
 }
 
-void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
+void igl_san_tell(struct igv_emit *emit, LLVMValueRef call) {
+    tell_device(emit, call, igv_mask_bits(emit), 0);
+}
+
+/* Which of the lanes the device says, as an i1 of each lane. */
+static void define_answer(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef answer) {
     LLVMBuilderRef b = emit->builder;
-    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), ask = new_block(emit), after = new_block(emit);
-    LLVMValueRef bits = igv_mask_bits(emit);
-    branch_where_any(emit, bits, ask, after);
-    LLVMValueRef said = call_device(
-        emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, ask),
-                                    .result = emit->i32,
-                                    .mask = bits,
-                                    .place = igl_operand(call, 0),
-                                    .values = {igl_operand(call, 1), igl_operand(call, 2)},
-                                    .count = 2});
-    LLVMBuildBr(b, after);
-    LLVMPositionBuilderAtEnd(b, after);
-    LLVMValueRef answer = LLVMBuildPhi(b, emit->i32, "");
-    LLVMValueRef values[] = {said, igv_u32(emit, 0)};
-    LLVMBasicBlockRef blocks[] = {ask, from};
-    LLVMAddIncoming(answer, values, blocks, 2);
     LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, emit->lanes);
     struct igl_chunks result = {{NULL}};
     for (unsigned c = 0; c < emit->chunks; c++) {
@@ -204,6 +199,63 @@ void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
         result.chunk[c] = LLVMBuildBitCast(b, part, igv_vector_type(emit, emit->i1), "");
     }
     igl_define_chunks(emit, call, &result);
+}
+
+/* Asks the device if any lane of `bits` is there; the others are 0. `first` is the number of the
+ * operand that is the place. */
+static void ask_device(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef bits,
+                       unsigned first) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), ask = new_block(emit), after = new_block(emit);
+    branch_where_any(emit, bits, ask, after);
+    LLVMValueRef said =
+        call_device(emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, ask),
+                                                .result = emit->i32,
+                                                .mask = bits,
+                                                .place = igl_operand(call, first),
+                                                .values = {igl_operand(call, first + 1),
+                                                           igl_operand(call, first + 2)},
+                                                .count = 2});
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+    LLVMValueRef answer = LLVMBuildPhi(b, emit->i32, "");
+    LLVMValueRef values[] = {said, igv_u32(emit, 0)};
+    LLVMBasicBlockRef blocks[] = {end, from};
+    LLVMAddIncoming(answer, values, blocks, 2);
+    define_answer(emit, call, answer);
+}
+
+void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
+    ask_device(emit, call, igv_mask_bits(emit), 0);
+}
+
+/* The active lanes if the argument's buffer may not have been written whole; else none. */
+static LLVMValueRef lanes_of_unwritten(struct igv_emit *emit, LLVMValueRef call) {
+    LLVMBuilderRef b = emit->builder;
+    uint64_t ordinal = INGOT_CPU_NO_SLOT;
+    igl_constant(igl_operand(call, 0), &ordinal);
+    const uint32_t *slots = emit->request->buffer_slots;
+    uint64_t slot = ordinal == INGOT_CPU_NO_SLOT || !slots ? 0 : (uint64_t)slots[ordinal] + 1;
+    LLVMValueRef table = sanitizer_field(emit, offsetof(struct ingot_cpu_sanitizer, unwritten));
+    LLVMValueRef index = igv_u64(emit, slot);
+    LLVMValueRef address = LLVMBuildGEP2(b, emit->i8, table, &index, 1, "");
+    LLVMValueRef flag = LLVMBuildLoad2(b, emit->i8, address, "");
+    igl_mark_invariant(emit, flag);
+    LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, flag, LLVMConstNull(emit->i8), "");
+    return LLVMBuildSelect(b, none, igv_u32(emit, 0), igv_mask_bits(emit), "");
+}
+
+void igl_san_is_unwritten(struct igv_emit *emit, LLVMValueRef call) {
+    ask_device(emit, call, lanes_of_unwritten(emit, call), 1);
+}
+
+void igl_san_written(struct igv_emit *emit, LLVMValueRef call) {
+    tell_device(emit, call, lanes_of_unwritten(emit, call), 1);
+}
+
+void igl_san_distance(struct igv_emit *emit, LLVMValueRef call) {
+    igl_define_uniform(emit, call, igv_u64(emit, INGOT_CPU_SHADOW_DISTANCE));
 }
 
 void igl_san_bound(struct igv_emit *emit, LLVMValueRef call) {

@@ -1,0 +1,107 @@
+/*
+ * Shadows of simdgroup_load and simdgroup_store: in threadgroup memory they are loaded and stored
+ * as tiles themselves; those of buffers are asked for element by element.
+ */
+#include "compiler/ir/builtins.h"
+#include "compiler/sanitize/shadow.h"
+
+static LLVMValueRef number(struct igs_shadows *shadows, uint64_t value) {
+    return igc_integer(shadows->kernel->i64, value);
+}
+
+/* Bits of the lane, at another place: `from` and how many, to `to`. */
+static LLVMValueRef bits(struct igs_shadows *shadows, LLVMValueRef lane, unsigned from,
+                         unsigned count, unsigned to) {
+    LLVMBuilderRef b = shadows->kernel->builder;
+    LLVMValueRef shifted = LLVMBuildLShr(b, lane, number(shadows, from), "");
+    shifted = LLVMBuildAnd(b, shifted, number(shadows, (1u << count) - 1), "");
+    return LLVMBuildShl(b, shifted, number(shadows, to), "");
+}
+
+/* The address of this lane's element: row 4·b4 + 2·b2 + b1, column 4·b3 + 2·b0 + which. */
+static LLVMValueRef element_address(struct igs_shadows *shadows, LLVMValueRef call, unsigned which,
+                                    uint64_t bytes) {
+    struct igc_kernel *kernel = shadows->kernel;
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef lane = igs_call(kernel, IGI_thread_index_in_simdgroup, NULL, 0);
+    LLVMValueRef stride = LLVMGetOperand(call, 1), transpose = LLVMGetOperand(call, 2);
+    lane = LLVMBuildZExt(b, lane, kernel->i64, "");
+    LLVMValueRef row =
+        LLVMBuildOr(b, bits(shadows, lane, 4, 1, 2), bits(shadows, lane, 1, 2, 0), "");
+    LLVMValueRef column =
+        LLVMBuildOr(b, bits(shadows, lane, 3, 1, 2), bits(shadows, lane, 0, 1, 1), "");
+    column = LLVMBuildOr(b, column, number(shadows, which), "");
+    LLVMValueRef major = LLVMBuildSelect(b, transpose, column, row, "");
+    LLVMValueRef minor = LLVMBuildSelect(b, transpose, row, column, "");
+    LLVMValueRef index = LLVMBuildAdd(b, LLVMBuildMul(b, major, stride, ""), minor, "");
+    LLVMTypeRef element = LLVMIntTypeInContext(kernel->context, (unsigned)bytes * 8);
+    return LLVMBuildGEP2(b, element, LLVMGetOperand(call, 0), &index, 1, "");
+}
+
+static bool is_device(LLVMValueRef call) {
+    enum igi_family family = igi_family_of(call);
+    return family == IGI_FAMILY_LOAD_DEVICE || family == IGI_FAMILY_STORE_DEVICE;
+}
+
+static struct igs_access access_of(struct igs_shadows *shadows, LLVMValueRef call) {
+    struct igs_access access = igs_access_of(shadows->kernel, call);
+    igs_check_address(shadows, &access);
+    access.size = number(shadows, access.alignment); /* of one element */
+    return access;
+}
+
+void igs_shadow_tile_load(struct igs_shadows *shadows, LLVMValueRef call) {
+    struct igc_kernel *kernel = shadows->kernel;
+    LLVMBuilderRef b = kernel->builder;
+    struct igs_access access = access_of(shadows, call);
+    unsigned may = igs_may_be(shadows, call);
+    if (!may) {
+        return;
+    }
+    uint32_t origin = igs_origin_of(shadows, call, &access);
+    if (is_device(call)) {
+        LLVMValueRef which = LLVMGetOperand(call, 3);
+        unsigned index = LLVMIsAConstantInt(which) ? (unsigned)LLVMConstIntGetZExtValue(which) : 0;
+        LLVMValueRef at = element_address(shadows, call, index, access.alignment);
+        LLVMValueRef is = igs_is_unwritten(shadows, &access, at, origin);
+        igs_set_shadow(shadows, call,
+                       LLVMBuildSelect(b, is, igs_source(shadows, origin, may),
+                                       igc_integer(kernel->i32, 0), ""));
+        return;
+    }
+    LLVMValueRef args[4] = {igs_shadow_pointer(shadows, access.pointer, call)};
+    for (unsigned i = 1; i < 4; i++) {
+        args[i] = LLVMGetOperand(call, i);
+    }
+    LLVMValueRef bytes = igs_call(kernel, igi_builtin_of(call), args, 4);
+    igs_set_shadow(shadows, call, igs_from_bytes(shadows, bytes, origin, may));
+}
+
+void igs_shadow_tile_store(struct igs_shadows *shadows, LLVMValueRef call) {
+    struct igc_kernel *kernel = shadows->kernel;
+    struct igs_access access = access_of(shadows, call);
+    LLVMValueRef value[2] = {LLVMGetOperand(call, 3), LLVMGetOperand(call, 4)};
+    if (is_device(call)) {
+        uint32_t origin = igs_origin_of(shadows, call, &access);
+        for (unsigned i = 0; i < 2; i++) {
+            igs_check_use(shadows, call, igs_shadow_of(shadows, value[i]),
+                          igs_may_be(shadows, value[i]), IGS_USE_STORE, &access);
+            if (shadows->asked & IGS_MAY_UNWRITTEN) {
+                LLVMValueRef at = element_address(shadows, call, i, access.alignment);
+                igs_is_written(shadows, &access, at, origin);
+            }
+        }
+        return;
+    }
+    if (!shadows->threadgroup) {
+        return;
+    }
+    LLVMValueRef args[5] = {igs_shadow_pointer(shadows, access.pointer, call),
+                            LLVMGetOperand(call, 1), LLVMGetOperand(call, 2)};
+    LLVMTypeRef form = LLVMIntTypeInContext(kernel->context, access.alignment * 8);
+    for (unsigned i = 0; i < 2; i++) {
+        args[3 + i] =
+            igs_to_bytes(shadows, igs_shadow_of(shadows, value[i]), form, shadows->threadgroup);
+    }
+    igs_call(kernel, igi_builtin_of(call), args, 5);
+}
