@@ -127,13 +127,17 @@ bool igs_is_written_at_once(struct igc_kernel *kernel, LLVMValueRef variable,
 /* Is the variable one that gets marks, member by member? Others are too large for that. */
 bool igs_is_marked(LLVMTypeRef type);
 
-/* ---- shadow_memory.c: loads, stores, atomics; shadow_copies.c: copies; shadow_tiles.c ---- */
+/* ---- shadow_copies.c ---- */
+void igs_shadow_copy(struct igs_shadows *shadows, LLVMValueRef copy);
+
+/* ---- shadow_tiles.c ---- */
+void igs_shadow_tile_load(struct igs_shadows *shadows, LLVMValueRef call);
+void igs_shadow_tile_store(struct igs_shadows *shadows, LLVMValueRef call);
+
+/* ---- shadow_memory.c: loads, stores, atomics ---- */
 void igs_shadow_load(struct igs_shadows *shadows, LLVMValueRef load);
 void igs_shadow_store(struct igs_shadows *shadows, LLVMValueRef store);
 void igs_shadow_atomic(struct igs_shadows *shadows, LLVMValueRef atomic);
-void igs_shadow_copy(struct igs_shadows *shadows, LLVMValueRef copy);
-void igs_shadow_tile_load(struct igs_shadows *shadows, LLVMValueRef call);
-void igs_shadow_tile_store(struct igs_shadows *shadows, LLVMValueRef call);
 /* Of what has one access. */
 struct igs_access igs_access_of(struct igc_kernel *kernel, LLVMValueRef instruction);
 /* The number of the place that an instruction's value comes from, and what it accesses. */
