@@ -23,6 +23,7 @@ static void print_help(FILE *out) {
         "  INGOT_CPU          the CPU level to use: x86-64-v3, x86-64-v4, aarch64\n"
         "  INGOT_CACHE_DIR    where compiled kernels are kept (~/.cache/ingot)\n"
         "  INGOT_CACHE_LIMIT  how much is kept there: 500M, 2G; 0: nothing; none: no limit (1G)\n"
+        "  INGOT_TRACE        a file for a timeline of any program on ingot (Perfetto)\n"
         "  INGOTC             the compiler to use (ingotc beside this command, or in PATH)\n"
         "  INGOT_CLANG        the clang that ingotc uses (its own, or clang-19, -20 or -21)\n"
         "  NO_COLOR           no colour, also on a terminal\n",

@@ -73,7 +73,7 @@ static const char script[] =
     "b.onclick=()=>{const up=h.getAttribute('aria-sort')!=='ascending';"
     "t.querySelectorAll('th').forEach(o=>o.removeAttribute('aria-sort'));"
     "h.setAttribute('aria-sort',up?'ascending':'descending');"
-    "const v=r=>r.cells[c].dataset.v??r.cells[c].textContent;"
+    "const v=r=>(r.cells[c]?.dataset.v??r.cells[c]?.textContent)||'';"
     "const rows=[...t.tBodies[0].rows].sort((x,y)=>{const a=v(x),d=v(y),n=a-d;"
     "return (isNaN(n)?a.localeCompare(d):n)*(up?1:-1)});t.tBodies[0].append(...rows)}})}\n"
     "for(const i of document.querySelectorAll('input[data-for]'))i.oninput=()=>{"

@@ -9,6 +9,7 @@ struct profile_hint {
     const char *kind; /* "coalescing" */
     const char *file;
     uint32_t line; /* 0: of the kernel as a whole */
+    size_t index;  /* of the line among the kernel's */
     double weight; /* the more the sooner */
     char *text;    /* "line 41: …" */
 };
@@ -47,6 +48,17 @@ struct profile_report {
 /* The line's share of the steps of its kernel: runs of lines, cache lines, passes over banks. */
 double profile_steps(const uint64_t counts[IG_COUNTER_COUNT]);
 double profile_kernel_steps(const struct profile_kernel *kernel);
+/* The kernel's lines by file, those with most steps first: the first line and the one behind the
+ * last. */
+struct profile_file {
+    size_t first, end;
+    double steps;
+};
+enum { PROFILE_MOST_FILES = 64 };
+size_t profile_files(const struct profile_kernel *kernel,
+                     struct profile_file files[PROFILE_MOST_FILES]);
+/* Has anything been counted? */
+bool profile_has_counts(const struct ig_profile_line *line);
 /* The text of a line; "" where it is not known. From the file, if it still is what was compiled,
  * otherwise as the preprocessor left it. */
 const char *profile_source(struct profile_report *report, const char *file, uint32_t line);

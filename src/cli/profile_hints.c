@@ -28,11 +28,12 @@ static double ratio(double a, double b) {
 
 /* ---- the rules; true: there is a hint ---- */
 
-/* Twice the lines that the bytes would fill, or more. */
+/* Twice the lines that the bytes would fill, or more; one more is what a start inside of a line
+ * costs. */
 static bool is_scattered(struct look *look, double accesses, double bytes, double lines,
                          const char *verb, const char *other_verb) {
     double each = ratio(bytes, accesses), least = fmax(1, ceil(each / IG_CACHE_LINE));
-    if (ratio(lines, accesses) < 2 * least || each < 16) {
+    if (ratio(lines, accesses) < fmax(2 * least, least + 1.5) || each < 16) {
         return false;
     }
     look->weight = lines - least * accesses;
@@ -76,7 +77,7 @@ static bool has_bank_conflicts(struct look *look) {
 static bool is_divergent(struct look *look) {
     double runs = count_of(look, IG_COUNTER_executed);
     double lanes = ratio(count_of(look, IG_COUNTER_lanes), runs);
-    if (!(look->kernel->lanes > 0) || lanes > 0.75 * look->kernel->lanes) {
+    if (runs == 0 || lanes > 0.75 * look->kernel->lanes) {
         return false;
     }
     look->weight = runs * (1 - lanes / look->kernel->lanes);
@@ -186,9 +187,12 @@ static bool add(struct profile_report *report, struct profile_kernel *kernel,
     }
     struct profile_hint *added = &kernel->hints[kernel->hint_count];
     *added = *hint;
-    added->text = hint->line ? ig_arena_printf(&report->arena, "line %u: %s", hint->line,
-                                               ig_text_string(text))
-                             : ig_arena_string(&report->arena, ig_text_string(text));
+    bool is_elsewhere = hint->line && strcmp(hint->file, kernel->times->source) != 0;
+    added->text =
+        hint->line
+            ? ig_arena_printf(&report->arena, "%s%sline %u: %s", is_elsewhere ? hint->file : "",
+                              is_elsewhere ? ", " : "", hint->line, ig_text_string(text))
+            : ig_arena_string(&report->arena, ig_text_string(text));
     kernel->hint_count += added->text != NULL;
     return added->text != NULL;
 }
@@ -224,6 +228,7 @@ bool profile_find_hints(struct profile_report *report, struct profile_kernel *ke
                 const struct profile_hint hint = {.kind = rules[r].kind,
                                                   .file = look.line->file,
                                                   .line = look.line->line,
+                                                  .index = i,
                                                   .weight = look.weight};
                 good = add(report, kernel, &hint, &text);
             }

@@ -7,7 +7,7 @@
 #include "cli/page.h"
 #include "cli/profile.h"
 
-enum { MOST_POINTS = 64, MOST_OPEN = 3, AROUND = 3, MOST_GAP = 40 };
+enum { MOST_POINTS = 64, MOST_OPEN = 3, AROUND = 3, MOST_GAP = 8 };
 
 static const char *grouped(double value, char out[32]) {
     char digits[32];
@@ -161,14 +161,15 @@ struct view {
     double steps, most; /* of the kernel, and of its hottest line */
 };
 
+/* `index`: of the line among the kernel's; negative: it was not counted. */
 static void source_row(struct ig_text *out, const struct view *view, const char *file,
-                       uint32_t number, const struct ig_profile_line *line) {
+                       uint32_t number, long index) {
     static const uint64_t nothing[IG_COUNTER_COUNT];
-    const uint64_t *counts = line ? line->counts : nothing;
+    const uint64_t *counts = index >= 0 ? view->kernel->counted->lines[index].counts : nothing;
     double steps = profile_steps(counts);
     ig_text_printf(out, "<tr%s", view->most > 0 && steps > view->most / 2 ? " class=\"hot\"" : "");
-    if (line) {
-        ig_text_printf(out, " id=\"kernel-%zu-%u\"", view->number, number);
+    if (index >= 0) {
+        ig_text_printf(out, " id=\"kernel-%zu-%ld\"", view->number, index);
     }
     ig_text_printf(out, "><td class=\"no\" data-v=\"%u\">%u</td><td class=\"heat\" data-v=\"%.0f\"",
                    number, number, steps);
@@ -197,33 +198,36 @@ static void source_row(struct ig_text *out, const struct view *view, const char 
 }
 
 /* The counted lines of one file, and what is around them. */
-static size_t source_rows(struct ig_text *out, const struct view *view, size_t first) {
-    const struct ig_profile_kernel *counted = view->kernel->counted;
-    const char *file = counted->lines[first].file;
-    size_t end = first;
+static void source_rows(struct ig_text *out, const struct view *view,
+                        const struct profile_file *part) {
+    const struct ig_profile_line *lines = view->kernel->counted->lines;
+    const char *file = lines[part->first].file;
     uint32_t next = 0;
-    for (; end < counted->line_count && !strcmp(counted->lines[end].file, file); end++) {
-        const struct ig_profile_line *line = &counted->lines[end];
-        uint32_t from = line->line > AROUND ? line->line - AROUND : 1;
-        if (next && line->line - next < MOST_GAP) {
+    for (size_t i = part->first; i < part->end; i++) {
+        uint32_t line = lines[i].line, from = line > AROUND ? line - AROUND : 1;
+        if (next && line - next < MOST_GAP) {
             from = next;
+        } else if (next) {
+            ig_text_printf(out, "<tr class=\"gap\"><td class=\"no\" data-v=\"%u.5\">⋮</td></tr>\n",
+                           next);
         }
-        for (uint32_t number = from; number < line->line; number++) {
-            source_row(out, view, file, number, NULL);
+        for (uint32_t number = from; number < line; number++) {
+            source_row(out, view, file, number, -1);
         }
-        source_row(out, view, file, line->line, line);
-        next = line->line + 1;
+        source_row(out, view, file, line, (long)i);
+        next = line + 1;
     }
     for (uint32_t number = next; number < next + 2; number++) {
         if (*profile_source(view->report, file, number)) {
-            source_row(out, view, file, number, NULL);
+            source_row(out, view, file, number, -1);
         }
     }
-    return end;
 }
 
 static void source_table(struct ig_text *out, struct view *view) {
     const struct ig_profile_kernel *counted = view->kernel->counted;
+    struct profile_file files[PROFILE_MOST_FILES];
+    size_t file_count = profile_files(view->kernel, files);
     view->steps = profile_kernel_steps(view->kernel);
     for (size_t i = 0; i < counted->line_count; i++) {
         view->most = fmax(view->most, profile_steps(counted->lines[i].counts));
@@ -231,9 +235,10 @@ static void source_table(struct ig_text *out, struct view *view) {
             view->shown[c] |= counted->lines[i].counts[columns[c].counter] > 0;
         }
     }
-    for (size_t i = 0; i < counted->line_count;) {
+    for (size_t f = 0; f < file_count; f++) {
+        const char *file = counted->lines[files[f].first].file;
         ig_text_puts(out, "<p class=\"dim\">");
-        page_escape(out, *counted->lines[i].file ? counted->lines[i].file : "(no source)");
+        page_escape(out, *file ? file : "(no source)");
         ig_text_puts(out, "</p>\n<div class=\"scroll\"><table class=\"sort code\"><thead><tr>"
                           "<th class=\"n\">line</th><th>heat</th><th>source</th>");
         for (int c = 0; c < COLUMN_COUNT; c++) {
@@ -246,7 +251,7 @@ static void source_table(struct ig_text *out, struct view *view) {
             }
         }
         ig_text_puts(out, "</tr></thead><tbody>\n");
-        i = source_rows(out, view, i);
+        source_rows(out, view, &files[f]);
         ig_text_puts(out, "</tbody></table></div>\n");
     }
 }
@@ -260,7 +265,7 @@ static void hints(struct ig_text *out, const struct profile_kernel *kernel, size
         const struct profile_hint *hint = &kernel->hints[i];
         ig_text_puts(out, "<li>");
         if (hint->line) {
-            ig_text_printf(out, "<a href=\"#kernel-%zu-%u\">", number, hint->line);
+            ig_text_printf(out, "<a href=\"#kernel-%zu-%zu\">", number, hint->index);
         }
         page_escape(out, hint->text);
         ig_text_puts(out, hint->line ? "</a></li>\n" : "</li>\n");
@@ -319,8 +324,9 @@ static void cards(struct ig_text *out, const struct profile_report *report) {
     }
     if (report->times.compilations) {
         char name[64];
-        snprintf(name, sizeof name, "in %llu compilations",
-                 (unsigned long long)report->times.compilations);
+        snprintf(name, sizeof name, "in %llu compilation%s",
+                 (unsigned long long)report->times.compilations,
+                 report->times.compilations == 1 ? "" : "s");
         page_card(out, tool_seconds((double)report->times.compile_ns * 1e-9, text), name, "");
     }
     ig_text_puts(out, "</div>\n");

@@ -1,5 +1,5 @@
-/* The text of source lines: from the file, while it is what was compiled, with its comments; else
- * as the preprocessor left them in the archive. */
+/* What the reports ask about a kernel's source. The text of lines: from the file, while it is what
+ * was compiled, with its comments; else as the preprocessor left them in the archive. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,4 +106,42 @@ const char *profile_source(struct profile_report *report, const char *file, uint
         return line && line <= opened->count ? opened->lines[line - 1] : "";
     }
     return preprocessed(&report->counters, file, line);
+}
+
+/* ---- lines by file ---- */
+
+bool profile_has_counts(const struct ig_profile_line *line) {
+    for (int c = 0; c < IG_COUNTER_COUNT; c++) {
+        if (line->counts[c]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_steps(const void *a, const void *b) {
+    const struct profile_file *x = a, *y = b;
+    if (x->steps != y->steps) {
+        return x->steps < y->steps ? 1 : -1;
+    }
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+size_t profile_files(const struct profile_kernel *kernel,
+                     struct profile_file result[PROFILE_MOST_FILES]) {
+    const struct ig_profile_kernel *counted = kernel->counted;
+    size_t count = 0;
+    for (size_t i = 0; counted && i < counted->line_count; i++) {
+        const struct ig_profile_line *line = &counted->lines[i];
+        if (!count || strcmp(counted->lines[result[count - 1].first].file, line->file) != 0) {
+            if (count == PROFILE_MOST_FILES) {
+                break;
+            }
+            result[count++] = (struct profile_file){.first = i};
+        }
+        result[count - 1].end = i + 1;
+        result[count - 1].steps += profile_steps(line->counts);
+    }
+    qsort(result, count, sizeof *result, by_steps);
+    return count;
 }

@@ -113,6 +113,17 @@ static void print_source(const char *source, int room) {
            is_cut ? "…" : "", cli_plain(stdout));
 }
 
+static void print_line(struct profile_report *report, const struct ig_profile_line *line,
+                       const bool shown[COLUMN_COUNT], int room) {
+    printf("%6u", line->line);
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        if (shown[c]) {
+            print_number(&columns[c], line->counts);
+        }
+    }
+    print_source(profile_source(report, line->file, line->line), room);
+}
+
 static void print_lines(struct profile_report *report, const struct profile_kernel *kernel) {
     const struct ig_profile_kernel *counted = kernel->counted;
     bool shown[COLUMN_COUNT] = {false};
@@ -123,26 +134,22 @@ static void print_lines(struct profile_report *report, const struct profile_kern
         }
         used += shown[c] ? columns[c].width + 1 : 0;
     }
-    const char *file = "";
-    for (size_t i = 0; i < counted->line_count; i++) {
-        const struct ig_profile_line *line = &counted->lines[i];
-        if (strcmp(file, line->file)) {
-            file = line->file;
-            printf("\n%s%6s", cli_dim(stdout), "line");
-            for (int c = 0; c < COLUMN_COUNT; c++) {
-                if (shown[c]) {
-                    printf(" %*s", columns[c].width, columns[c].title);
-                }
-            }
-            printf("  %s%s\n", *file ? file : "(no source)", cli_plain(stdout));
-        }
-        printf("%6u", line->line);
+    struct profile_file files[PROFILE_MOST_FILES];
+    size_t count = profile_files(kernel, files);
+    for (size_t f = 0; f < count && files[f].steps > 0; f++) {
+        const char *file = counted->lines[files[f].first].file;
+        printf("\n%s%6s", cli_dim(stdout), "line");
         for (int c = 0; c < COLUMN_COUNT; c++) {
             if (shown[c]) {
-                print_number(&columns[c], line->counts);
+                printf(" %*s", columns[c].width, columns[c].title);
             }
         }
-        print_source(profile_source(report, line->file, line->line), COLUMNS - used - 2);
+        printf("  %s%s\n", *file ? file : "(no source)", cli_plain(stdout));
+        for (size_t i = files[f].first; i < files[f].end; i++) {
+            if (profile_has_counts(&counted->lines[i])) {
+                print_line(report, &counted->lines[i], shown, COLUMNS - used - 2);
+            }
+        }
     }
 }
 

@@ -34,6 +34,10 @@ static void in_child(void *context) {
     ig_spans_forget();
 }
 
+static void stay(void *context) {
+    (void)context;
+}
+
 static const char *setting(const char *name) {
     const char *value = ig_environment(name);
     return value && *value ? value : NULL;
@@ -53,7 +57,7 @@ static void start(void) {
     }
     ig_observed.any = ig_observed.traces || ig_observed.profiles;
     if (ig_observed.any) {
-        static struct ig_fork_hook hook = {.child = in_child};
+        static struct ig_fork_hook hook = {.prepare = stay, .parent = stay, .child = in_child};
         ig_fork_add(&hook);
     }
 }

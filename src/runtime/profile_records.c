@@ -35,6 +35,7 @@ static struct {
     struct record *records;
     ingot_device_info device;
     bool has_device, failed;
+    bool is_changed; /* since it was saved */
     struct {
         uint64_t count, bytes, ns;
     } moves[IG_MOVE_COUNT];
@@ -97,6 +98,7 @@ static void add_time(struct record *record, uint64_t ns) {
 void ig_profile_add_time(const ingot_kernel *kernel, uint64_t ns, const uint32_t threads[3],
                          const uint32_t group[3], uint32_t threadgroup_bytes) {
     pthread_mutex_lock(&profile.lock);
+    profile.is_changed = true;
     struct record *record = record_of(kernel);
     if (record) {
         struct ig_profile_kernel *sums = &record->sums;
@@ -114,6 +116,7 @@ void ig_profile_add_time(const ingot_kernel *kernel, uint64_t ns, const uint32_t
 
 void ig_profile_add_move(enum ig_move move, uint64_t bytes, uint64_t ns) {
     pthread_mutex_lock(&profile.lock);
+    profile.is_changed = true;
     profile.moves[move].count++;
     profile.moves[move].bytes += bytes;
     profile.moves[move].ns += ns;
@@ -122,6 +125,7 @@ void ig_profile_add_move(enum ig_move move, uint64_t bytes, uint64_t ns) {
 
 void ig_profile_add_compilation(uint64_t ns) {
     pthread_mutex_lock(&profile.lock);
+    profile.is_changed = true;
     profile.compilations++;
     profile.compile_ns += ns;
     pthread_mutex_unlock(&profile.lock);
@@ -129,6 +133,7 @@ void ig_profile_add_compilation(uint64_t ns) {
 
 void ig_profile_add_device(const ingot_device_info *info) {
     pthread_mutex_lock(&profile.lock);
+    profile.is_changed = true;
     if (!profile.has_device) {
         profile.device = *info;
         profile.has_device = true;
@@ -200,6 +205,7 @@ static void add_counts(struct ig_place_counts *to, const struct ig_place_counts 
 
 void ig_profile_add_counts(const struct ig_counted_dispatch *dispatch) {
     pthread_mutex_lock(&profile.lock);
+    profile.is_changed = true;
     struct record *record = record_of(dispatch->kernel);
     if (record && !record->places && !copy_places(record, dispatch->places)) {
         profile.failed = true;
@@ -427,6 +433,11 @@ void ig_profile_save(void) {
     struct ig_error error = {0};
     char *path = NULL;
     pthread_mutex_lock(&profile.lock);
+    if (!profile.is_changed) {
+        pthread_mutex_unlock(&profile.lock);
+        return;
+    }
+    profile.is_changed = false;
     fill(&out);
     bool failed = profile.failed || out.failed;
     if (!failed && profile.folder &&
