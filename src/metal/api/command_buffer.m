@@ -83,6 +83,7 @@ NSString *const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBufferEncoderI
 }
 - (void)dealloc {
     im_queue_release(queue);
+    [logState release];
     [owner release];
     [super dealloc];
 }
@@ -208,6 +209,7 @@ static void released(struct im_work *work) {
         work.scheduled = scheduled;
         work.completed = completed;
         work.released = released;
+        logState = [[descriptor logState] retain];
         retainsReferences = descriptor ? [descriptor retainedReferences] : YES;
         errorOptions = descriptor ? [descriptor errorOptions] : MTLCommandBufferErrorOptionNone;
     }
@@ -222,6 +224,7 @@ static void released(struct im_work *work) {
     [completedHandlers release];
     [encoderLabels release];
     [failure release];
+    [logState release];
     [owner release];
     [super dealloc];
 }

@@ -197,7 +197,11 @@ IS_NOT_THERE(areProgrammableSamplePositionsSupported)
     return [[IngotCommandQueue alloc] initWithDevice:self];
 }
 - (id)newCommandQueueWithDescriptor:(MTLCommandQueueDescriptor *)descriptor {
-    return [self newCommandQueueWithMaxCommandBufferCount:[descriptor maxCommandBufferCount]];
+    IngotCommandQueue *queue = [self newCommandQueueWithMaxCommandBufferCount:[descriptor maxCommandBufferCount]];
+    if (queue) {
+        queue->logState = [(id)[descriptor logState] retain];
+    }
+    return queue;
 }
 - (id)newFence {
     return im_new_fence(self);

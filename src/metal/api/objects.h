@@ -100,6 +100,7 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 @public
     IngotDevice *owner;
     struct im_queue *queue;
+    id logState;
 }
 - (instancetype)initWithDevice:(IngotDevice *)device;
 @end
@@ -113,6 +114,7 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
     IngotEncoder *encoder; /* that is open; not retained */
     NSMutableArray *scheduledHandlers, *completedHandlers, *encoderLabels;
     NSError *failure;
+    id logState;
     MTLCommandBufferErrorOption errorOptions;
     BOOL retainsReferences;
 }

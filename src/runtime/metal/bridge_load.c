@@ -13,6 +13,7 @@
 
 static const struct ig_metal_bridge *found;
 static char failure[512];
+static bool logs_here;
 
 #ifdef __APPLE__
 static void load(void) {
@@ -68,12 +69,15 @@ static void load(void) {
         return;
     }
     found = bridge;
+    /* Where the bridge's Metal runs kernels by this same libingot, their messages are here. */
+    logs_here =
+        dlsym(library, "ingot_set_log_function") == (void *)(uintptr_t)&ingot_set_log_function;
 }
 #endif
 
 static void load_once(void) {
     load();
-    if (found) {
+    if (found && !logs_here) {
         found->set_log_function(ig_log_message);
     }
 }

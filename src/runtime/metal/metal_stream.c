@@ -206,18 +206,14 @@ ingot_status metal_stream_open(ingot_device *base, void **result, struct ig_erro
 static ingot_status drain(struct metal_stream *stream, struct ig_error *error) {
     pthread_mutex_lock(&stream->lock);
     ingot_status status = commit(stream, error);
-    while (stream->in_flight_count) {
-        struct metal_command *last =
-            metal_command_retain(stream->in_flight[stream->in_flight_count - 1]);
+    /* Not for what other threads queue meanwhile. */
+    for (size_t left = stream->in_flight_count; left && stream->in_flight_count; left--) {
+        struct metal_command *first = metal_command_retain(stream->in_flight[0]);
         pthread_mutex_unlock(&stream->lock);
-        metal_command_wait(last);
+        metal_command_wait(first);
         pthread_mutex_lock(&stream->lock);
-        metal_command_release(last);
-        size_t before = stream->in_flight_count;
+        metal_command_release(first);
         reap(stream);
-        if (stream->in_flight_count == before) {
-            break; /* another thread has queued more behind what was waited for */
-        }
     }
     return status;
 }

@@ -94,23 +94,29 @@ static void set_log_function(void (*message)(int level, const char *text)) {
     log_function = message;
 }
 
-/* Where messages of a queue's kernels go; nil before macOS 15. */
-static id<MTLLogState> new_log_state(id<MTLDevice> device) {
-    if (!NSClassFromString(@"MTLLogStateDescriptor")) {
-        return nil;
-    }
+static id<MTLLogState> log_state;
+
+static void make_log_state(id<MTLDevice> device) {
     MTLLogStateDescriptor *descriptor = [[[MTLLogStateDescriptor alloc] init] autorelease];
     [descriptor setLevel:MTLLogLevelDebug];
     [descriptor setBufferSize:1 << 20];
-    id<MTLLogState> state = [device newLogStateWithDescriptor:descriptor error:NULL];
-    [state addLogHandler:^(NSString *subsystem, NSString *category, MTLLogLevel level, NSString *message) {
+    log_state = [device newLogStateWithDescriptor:descriptor error:NULL];
+    [log_state addLogHandler:^(NSString *subsystem, NSString *category, MTLLogLevel level, NSString *message) {
       (void)subsystem;
       (void)category;
-      if (log_function) {
-          log_function((int)level, [message UTF8String]);
-      }
+      log_function((int)level, [message UTF8String]);
     }];
-    return state;
+}
+
+/* Where messages of kernels go, of all queues; nil before macOS 15, and where nobody asks. */
+static id<MTLLogState> log_state_of(id<MTLDevice> device) {
+    static dispatch_once_t once;
+    if (log_function && NSClassFromString(@"MTLLogStateDescriptor")) {
+        dispatch_once(&once, ^{
+          make_log_state(device);
+        });
+    }
+    return log_state;
 }
 
 /* ---- code ---- */
@@ -361,7 +367,10 @@ static void *queue_make(void *device, char **message) {
     id<MTLCommandQueue> queue = nil;
     GUARDED(message, {
         MTLCommandQueueDescriptor *descriptor = [[[MTLCommandQueueDescriptor alloc] init] autorelease];
-        [descriptor setLogState:[new_log_state((id<MTLDevice>)device) autorelease]];
+        id<MTLLogState> state = log_state_of((id<MTLDevice>)device);
+        if (state) {
+            [descriptor setLogState:state];
+        }
         queue = [(id<MTLDevice>)device newCommandQueueWithDescriptor:descriptor];
         if (!queue) {
             say(message, @"Metal has no further command queue");

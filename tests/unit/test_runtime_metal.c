@@ -1,0 +1,282 @@
+/* The Metal device when something fails, against a bridge that fails on demand (tests/fake_metal):
+ * every call of it once, with the message that the user sees and what goes on afterwards. */
+#include <dlfcn.h>
+
+#include "fake_metal.h"
+#include "runtime_support.h"
+
+static struct fake_metal *fake;
+static ingot_device *device;
+static ingot_library *library;
+static ingot_kernel *kernel;
+static ingot_stream *stream;
+static ingot_buffer *out;
+
+static const char source[] = "kernel void mark(device uint *data) {}\n"
+                             "kernel void other(device uint *data) {}\n";
+
+static ingot_status compile(const char *text, ingot_library **result) {
+    const ingot_source_desc desc = {.source = text, .name = "marks.metal"};
+    return ingot_library_create_from_source(device, &desc, result);
+}
+
+static void open_all(void) {
+    const ingot_kernel_desc desc = {.name = "mark"};
+    OK(ingot_device_open("metal", NULL, &device));
+    OK(compile(source, &library));
+    OK(ingot_kernel_create(library, &desc, &kernel));
+    OK(ingot_stream_create(device, &stream));
+    OK(ingot_buffer_create(device, 256, &out));
+}
+
+static void close_all_at(int line) {
+    ingot_buffer_release(out);
+    ingot_stream_release(stream);
+    ingot_kernel_release(kernel);
+    ingot_library_release(library);
+    ingot_device_release(device);
+    CHECK(fake->live == 0);
+    if (fake->live) {
+        fprintf(stderr, "  line %d: %u objects are left\n", line, fake->live);
+    }
+}
+#define close_all() close_all_at(__LINE__)
+
+static void fail_at(const char *call, unsigned skipped) {
+    fake->failing = call;
+    fake->skipped = skipped;
+}
+
+static ingot_status mark(uint32_t threads) {
+    const ingot_arg args[] = {{.buffer = out}};
+    const ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {threads}, .group = {32}, .args = args, .arg_count = 1};
+    return ingot_stream_dispatch(stream, &desc);
+}
+
+/* The stream does what it is told. */
+static void check_works(void) {
+    uint32_t *data = ingot_buffer_contents(out);
+    memset(data, 0, 256);
+    OK(mark(64));
+    OK(ingot_stream_wait(stream));
+    CHECK(data[0] == 1 && data[63] == 64);
+}
+
+static void devices(void) {
+    ingot_device *none = NULL;
+    ingot_device_desc much = {.threadgroup_memory = 1 << 20};
+    fake->has_no_device = true;
+    FAILS(ingot_device_open("metal", NULL, &none), INGOT_NOT_FOUND, "\"metal\"", "no device here");
+    fake->has_no_device = false;
+    FAILS(ingot_device_open("metal:7", NULL, &none), INGOT_NOT_FOUND, "metal:7");
+    fail_at("device_open", 0);
+    FAILS(ingot_device_open("metal", NULL, &none), INGOT_NOT_FOUND, "metal:0",
+          "device_open was told to fail");
+    fake->has_own_memory = true;
+    FAILS(ingot_device_open("metal", NULL, &none), INGOT_UNSUPPORTED, "Fake GPU",
+          "memory of its own");
+    fake->has_own_memory = false;
+    FAILS(ingot_device_open("metal", &much, &none), INGOT_INVALID_ARGUMENT, "1048576", "32768");
+    CHECK(none == NULL && fake->live == 0);
+}
+
+static void code(void) {
+    ingot_library *bad = NULL;
+    ingot_kernel *none = NULL;
+    const uint32_t three = 3;
+    const ingot_constant scale = {.name = "scale", .bytes = &three, .size = sizeof three};
+    const ingot_kernel_desc other = {.name = "other"};
+    const ingot_kernel_desc scaled = {.name = "other", .constants = &scale, .constant_count = 1};
+    open_all();
+    fail_at("library_from_source", 0);
+    FAILS(compile("kernel void late() {}", &bad), INGOT_COMPILE_ERROR,
+          "library_from_source was told to fail");
+    fake->is_silent = true;
+    fail_at("library_from_source", 0);
+    FAILS(compile("kernel void late() {}", &bad), INGOT_COMPILE_ERROR, "gave no reason");
+    fake->is_silent = false;
+    fail_at("library_list", 0);
+    FAILS(compile("kernel void later() {}", &bad), INGOT_OUT_OF_MEMORY, "marks.metal");
+    CHECK(bad == NULL);
+    fail_at("pipeline_make", 0);
+    FAILS(ingot_kernel_create(library, &other, &none), INGOT_COMPILE_ERROR, "kernel \"other\"",
+          "device \"metal\"", "pipeline_make was told to fail");
+    fake->is_silent = true;
+    fail_at("pipeline_make", 0);
+    FAILS(ingot_kernel_create(library, &scaled, &none), INGOT_COMPILE_ERROR, "kernel \"other\"",
+          "gave no reason");
+    fake->is_silent = false;
+    CHECK(none == NULL);
+    OK(ingot_kernel_create(library, &scaled, &none)); /* nothing of the failure is remembered */
+    ingot_kernel_release(none);
+    check_works();
+    close_all();
+}
+
+static void memory(void) {
+    ingot_buffer *none = NULL;
+    static _Alignas(4096) char pages[8192];
+    open_all();
+    fail_at("buffer_make", 0);
+    FAILS(ingot_buffer_create(device, 12345, &none), INGOT_OUT_OF_MEMORY, "12345 bytes",
+          "device \"metal\"", "buffer_make was told to fail");
+    fail_at("buffer_wrap", 0);
+    FAILS(ingot_buffer_wrap(device, pages + 100, 5000, NULL, NULL, &none), INGOT_UNSUPPORTED,
+          "5000 bytes", "device \"metal\"");
+    CHECK(none == NULL);
+    OK(ingot_buffer_wrap(device, pages + 100, 5000, NULL, NULL, &none));
+    CHECK(ingot_buffer_contents(none) == (void *)(pages + 100));
+    ingot_buffer_release(none);
+    check_works();
+    close_all();
+}
+
+/* Calls that put work into a command buffer: each fails at once, by name, and the next one runs. */
+static void encoding(void) {
+    ingot_stream *second = NULL;
+    ingot_event *event = NULL;
+    open_all();
+    fail_at("queue_make", 0);
+    FAILS(ingot_stream_create(device, &second), INGOT_OUT_OF_MEMORY, "device \"metal\"");
+    fail_at("event_make", 0);
+    FAILS(ingot_event_create(device, &event), INGOT_OUT_OF_MEMORY, "device \"metal\"");
+    OK(ingot_stream_create(device, &second));
+    OK(ingot_event_create(device, &event));
+    fail_at("command_make", 0);
+    FAILS(mark(64), INGOT_OUT_OF_MEMORY, "a command on device \"metal\"");
+    check_works();
+    fail_at("command_dispatch", 0);
+    FAILS(mark(64), INGOT_LAUNCH_ERROR, "mark on device \"metal\"",
+          "command_dispatch was told to fail");
+    check_works();
+    fail_at("command_copy", 0);
+    FAILS(ingot_stream_copy(stream, out, 0, out, 128, 64), INGOT_LAUNCH_ERROR, "ingot_stream_copy");
+    fail_at("command_fill", 0);
+    FAILS(ingot_stream_fill(stream, out, 0, 64, 1), INGOT_LAUNCH_ERROR, "ingot_stream_fill");
+    fail_at("command_make", 0);
+    FAILS(ingot_stream_record(second, event), INGOT_OUT_OF_MEMORY, "device \"metal\"");
+    fail_at("command_signal", 0);
+    FAILS(ingot_stream_record(stream, event), INGOT_INTERNAL_ERROR, "ingot_stream_record");
+    fail_at("command_commit", 0);
+    FAILS(ingot_stream_record(stream, event), INGOT_INTERNAL_ERROR, "work for device \"metal\"");
+    OK(ingot_stream_record(stream, event));
+    fail_at("command_wait_for", 0);
+    FAILS(ingot_stream_wait_event(second, event), INGOT_LAUNCH_ERROR, "ingot_stream_wait_event");
+    OK(ingot_stream_wait_event(second, event));
+    OK(ingot_event_wait(event));
+    CHECK(ingot_event_done(event));
+    OK(mark(64));
+    fail_at("command_commit", 0);
+    FAILS(ingot_stream_wait(stream), INGOT_INTERNAL_ERROR, "command_commit was told to fail");
+    check_works();
+    ingot_event_release(event);
+    ingot_stream_release(second);
+    close_all();
+}
+
+/* Work that fails while it runs: who waits has the error, once; what is behind it is dropped. */
+static void outcomes(void) {
+    static const struct {
+        enum ig_metal_outcome outcome;
+        ingot_status status;
+    } ends[] = {{IG_METAL_FAULT, INGOT_KERNEL_FAULT},
+                {IG_METAL_TIMEOUT, INGOT_TIMEOUT},
+                {IG_METAL_NO_MEMORY, INGOT_OUT_OF_MEMORY},
+                {IG_METAL_LOST, INGOT_DEVICE_LOST}};
+    ingot_event *event = NULL;
+    open_all();
+    OK(ingot_event_create(device, &event));
+    for (size_t i = 0; i < 4 * sizeof ends / sizeof *ends; i++) {
+        const ingot_status status = ends[i / 4].status;
+        uint32_t *data = ingot_buffer_contents(out);
+        memset(data, 0, 256);
+        fake->outcome = ends[i / 4].outcome;
+        fake->is_slow = i % 2;
+        fake->is_silent = i % 4 > 1;
+        OK(mark(64));
+        OK(ingot_stream_record(stream, event)); /* commits */
+        fake->outcome = IG_METAL_DONE;
+        if (!fake->is_slow) {
+            OK(mark(64)); /* dropped */
+        }
+        OK(ingot_event_wait(event)); /* events complete all the same */
+        CHECK(ingot_event_done(event));
+        FAILS(ingot_stream_wait(stream), status,
+              fake->is_silent ? "gave no reason" : "kernel \"mark\" failed");
+        CHECK(data[0] == 0);
+        fake->is_slow = fake->is_silent = false;
+        OK(ingot_stream_wait(stream)); /* once */
+        check_works();
+    }
+    ingot_event_release(event);
+    /* nobody waits for it */
+    fake->outcome = IG_METAL_FAULT;
+    OK(mark(64));
+    close_all();
+    fake->outcome = IG_METAL_DONE;
+}
+
+/* Command buffers are committed before they grow without end; a failure then is the caller's. */
+static void long_queues(void) {
+    open_all();
+    const unsigned before = fake->commits;
+    for (int i = 0; i < 200; i++) {
+        OK(mark(64));
+    }
+    CHECK(fake->commits - before == 3);
+    fail_at("command_commit", 0);
+    ingot_status status = INGOT_OK;
+    for (int i = 0; i < 64 && !status; i++) {
+        status = mark(64);
+    }
+    FAILS(status, INGOT_INTERNAL_ERROR, "command_commit was told to fail");
+    check_works();
+    /* many that run, then one wait for all */
+    fake->is_slow = true;
+    for (int i = 0; i < 2000; i++) {
+        OK(mark(64));
+    }
+    OK(ingot_stream_wait(stream));
+    fake->is_slow = false;
+    check_works();
+    close_all();
+}
+
+static void log_of(void *context, int level, const char *text) {
+    CHECK(level == 5 && !strcmp(text, "from a kernel"));
+    ++*(int *)context;
+}
+
+static void messages(void) {
+    int count = 0;
+    ingot_set_log_function(log_of, &count);
+    CHECK(fake->log != NULL);
+    if (fake->log) {
+        fake->log(5, "from a kernel");
+    }
+    ingot_set_log_function(NULL, NULL);
+    CHECK(count == 1);
+}
+
+int main(void) {
+    setenv("INGOT_METAL_BRIDGE", FAKE_METAL_LIBRARY, 1);
+    void *loaded = dlopen(FAKE_METAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    struct fake_metal *(*find)(void) = NULL;
+    if (loaded) {
+        *(void **)&find = dlsym(loaded, "fake_metal");
+    }
+    CHECK(find != NULL);
+    if (!find) {
+        return check_report();
+    }
+    fake = find();
+    devices();
+    messages();
+    code();
+    memory();
+    encoding();
+    outcomes();
+    long_queues();
+    return check_report();
+}
