@@ -23,6 +23,10 @@
 
 /* What kernel code may call. Never NULL entries. Called on the kernel's own stack. */
 struct ingot_cpu_group;
+struct ingot_cpu_debug;
+/* Runs one SIMD-group, whose active lanes are `mask` (never 0). */
+typedef void ingot_cpu_simdgroup_fn(const struct ingot_cpu_group *group, uint32_t simdgroup,
+                                    uint32_t mask);
 struct ingot_cpu_services {
     /* Blocks (switches fiber) until every SIMD-group of the threadgroup is here. `mask`:
      * the lanes that reach it; a mask other than the SIMD-group's own is an error, does
@@ -34,6 +38,14 @@ struct ingot_cpu_services {
                 uint32_t count, const uint64_t *args);
     /* Ends the dispatch with INGOT_KERNEL_FAULT and a reason. Does not return. */
     void (*trap)(const struct ingot_cpu_group *group, const char *reason);
+    /* Of code for debuggers only; other code does not know of them (see below). Runs the threads of
+     * a SIMD-group, one at a time. */
+    void (*run_threads)(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                        const struct ingot_cpu_debug *debug);
+    /* By a thread: returns when the lanes that come to the same place are there, and have run
+     * `operation` (or NULL) together. `frame`: the calling function's frame pointer. */
+    void (*meet)(const struct ingot_cpu_group *group, ingot_cpu_simdgroup_fn *operation,
+                 void *operands, const void *frame, uint32_t kind);
 };
 
 /* One threadgroup about to run. Read only for kernel code. */
@@ -78,9 +90,6 @@ enum ingot_cpu_ids {
     INGOT_CPU_IDS_COUNT = 4,
 };
 
-/* Runs one SIMD-group, whose active lanes are `mask` (never 0). */
-typedef void ingot_cpu_simdgroup_fn(const struct ingot_cpu_group *group, uint32_t simdgroup,
-                                    uint32_t mask);
 /* Runs SIMD-groups 0 … simdgroup_count-1 of a group in turn; only without barriers. */
 typedef void ingot_cpu_group_fn(const struct ingot_cpu_group *group);
 /* Runs the threads with first <= x < end of one row of the grid, whatever threadgroups they
@@ -97,6 +106,8 @@ enum ingot_cpu_kernel_flags {
     INGOT_CPU_KERNEL_MEMORY_BOUND = 1u << 2,
     /* Has the sanitizer's checks: needs ingot_cpu_group.sanitizer, and exports its places. */
     INGOT_CPU_KERNEL_SANITIZED = 1u << 3,
+    /* Is for debuggers: runs thread by thread, one group at a time, whatever time it takes. */
+    INGOT_CPU_KERNEL_DEBUG = 1u << 4,
     /* Numbers, of 8 bits each, of a kernel that mostly moves memory, where the next thread in x
      * finds its own behind that of a thread: the bytes of it that are a thread's, and the arrays
      * that they are in. 0: not so, or not known. */
@@ -129,6 +140,51 @@ static inline uint32_t ingot_cpu_stack_stored(uint64_t bytes) {
 /* No code of a kernel leaves more than this between two places of its stack that it touches on the
  * way down, so that no frame steps over a guard of twice the size. */
 #define INGOT_CPU_STACK_PROBE (64u << 10)
+
+/* ---- code for debuggers (docs/design/debugger.md) ---- */
+
+/* Which thread runs; prelude/ingot_debug.h has the same for debuggers. */
+struct ingot_cpu_thread {
+    const struct ingot_cpu_group *group; /*  0 */
+    uint32_t simdgroup, lane;            /*  8 */
+    uint32_t position[3];                /* 16: in the grid */
+    uint32_t position_in_threadgroup[3]; /* 28 */
+    uint32_t threadgroup[3];             /* 40: its position in the grid */
+    uint32_t reserved;                   /* 52 */
+};
+
+enum ingot_cpu_lane_state {
+    INGOT_CPU_LANE_ABSENT = 0,
+    INGOT_CPU_LANE_READY = 1,
+    INGOT_CPU_LANE_AT_BARRIER = 2,
+    INGOT_CPU_LANE_WAITS = 3, /* for other lanes of its SIMD-group */
+    INGOT_CPU_LANE_ENDED = 4,
+};
+
+/* A thread of the threadgroup, by its index there. */
+struct ingot_cpu_lane {
+    uint32_t state;
+    uint32_t position[3];                /* in the threadgroup */
+    const void *frame, *resumes, *stack; /* of one that waits: frame pointer, return address, sp */
+};
+
+/* What lanes meet for. */
+enum ingot_cpu_meeting {
+    INGOT_CPU_MEET_TO_OPERATE = 0,
+    INGOT_CPU_MEET_AT_BARRIER = 1, /* of the threadgroup */
+    INGOT_CPU_MEET_ONLY = 2,       /* a simdgroup_barrier, or the end of a loop's iteration */
+};
+
+#define INGOT_CPU_MAX_LANES 1024u
+
+/* What run_threads needs of the code. All of it is the shared object's own. */
+struct ingot_cpu_debug {
+    void (*run)(void);               /* one thread */
+    struct ingot_cpu_thread *thread; /* set whenever another thread runs */
+    struct ingot_cpu_lane *lanes;    /* [INGOT_CPU_MAX_LANES] */
+    void **operands;                 /* [INGOT_SIMD_WIDTH], of those who meet to operate */
+    uint64_t stack_bytes;            /* of a thread */
+};
 
 /* ---- sanitized code (docs/design/sanitizer.md) ---- */
 

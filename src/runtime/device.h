@@ -155,6 +155,7 @@ struct ingot_device {
     ingot_device_info info;
     struct ig_capabilities capabilities;
     double time_limit_seconds;      /* the default of dispatches; < 0: none */
+    bool for_debuggers;             /* code names files as debuggers find them */
     char sanitize[128];             /* kinds of checks that its code has, as a list; "": none */
     bool sanitizes_sources;         /* only them: code of archives without checks runs as it is */
     struct ig_sanitizer *sanitizer; /* runtime/sanitize; NULL: none */

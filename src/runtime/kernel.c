@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -96,6 +97,11 @@ static void variant_key(const ingot_library *library, const struct ig_compiler *
     ig_hash_string(&hash, library->blob->archive.source);
     if (*library->device->sanitize) {
         ig_hash_string(&hash, library->device->sanitize);
+    }
+    char *folder = library->device->for_debuggers ? getcwd(NULL, 0) : NULL;
+    if (folder) { /* names of files are relative to it */
+        ig_hash_string(&hash, folder);
+        free(folder);
     }
     ig_cache_key_hex(&hash, hex);
 }

@@ -21,7 +21,8 @@ struct igc_job igc_job_of(const struct igc_command *command, const struct igc_so
                             .fast_math = command->front.fast_math,
                             .assumed_constants = command->assumed_constants,
                             .sanitize = command->sanitize,
-                            .others = command->others};
+                            .others = command->others,
+                            .prelude_dir = command->front.prelude_dir};
 }
 
 /* The targets that are this back end's. */
@@ -87,6 +88,10 @@ static ingot_status compile_backend(struct igc_kernel *kernel, const struct igc_
     }
     LLVMDisposeBuilder(kernel->builder);
     LLVMDisposeTargetMachine(kernel->machine);
+    if (kernel->unoptimised) {
+        LLVMDisposeModule(kernel->unoptimised);
+        kernel->unoptimised = NULL;
+    }
     return status;
 }
 

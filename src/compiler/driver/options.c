@@ -393,6 +393,9 @@ static ingot_status finish(struct parser *p) {
     }
     qsort(p->values, c->value_count, sizeof *p->values, by_index);
     c->kernels = p->kernels;
+    for (size_t i = 0; i < c->target_count; i++) {
+        c->front.for_debuggers |= p->targets[i]->backend->for_debuggers;
+    }
     c->targets = p->targets;
     c->values = p->values;
     c->others->paths = p->with;

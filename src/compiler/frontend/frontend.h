@@ -27,6 +27,7 @@ struct igc_options {
     size_t define_count;
     bool fast_math;
     bool werror;             /* warnings are errors */
+    bool for_debuggers;      /* with what a debugger wants to know of variables and types */
     unsigned msl_version;    /* 320 */
     const char *clang;       /* program to run; found by igc_find_clang */
     const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */

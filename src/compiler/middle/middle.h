@@ -39,6 +39,7 @@ struct igc_job {
     bool assumed_constants; /* so are some of those given */
     uint32_t sanitize;      /* kinds of checks (base/sanitize.h) */
     struct igc_others *others; /* or NULL */
+    const char *prelude_dir;   /* of the front end; may be NULL */
     struct ig_text *warnings;  /* what limits.c has to say; may be NULL */
 };
 
@@ -80,6 +81,13 @@ igc_pass_fn igc_return_at_unreachable; /* control.c: unreachable → return */
 igc_pass_fn igc_leave_endless_loops;   /* control.c: a way out of every loop */
 /* Unknown indices into private arrays are kept in range (private_arrays.c). */
 igc_pass_fn igc_check_private_arrays;
+
+/* Variables that code for debuggers has (prelude/ingot_debug.h): struct ingot_cpu_thread and an
+ * array of struct ingot_cpu_lane (base/cpu_abi.h). */
+#define IGC_DEBUG_THREAD "ingot_thread"
+#define IGC_DEBUG_LANES  "ingot_lanes"
+/* One of these, or a function that debuggers call: no kernel reaches it, but it stays. */
+bool igc_is_for_debuggers(LLVMValueRef symbol);
 
 /* ---- module.c -----------------------------------------------------------------------------------
  */

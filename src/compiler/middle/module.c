@@ -73,6 +73,19 @@ static void delete_global(LLVMModuleRef module, const char *name) {
     }
 }
 
+bool igc_is_for_debuggers(LLVMValueRef symbol) {
+    static const char *const names[] = {IGC_DEBUG_THREAD, IGC_DEBUG_LANES, "ingot_thread_is",
+                                        "ingot_threadgroup_is"};
+    size_t length;
+    const char *name = LLVMGetValueName2(symbol, &length);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel) {
     igc_fill_inputs(module);
     delete_global(module, "llvm.global.annotations");
@@ -81,14 +94,15 @@ void igc_module_isolate(LLVMModuleRef module, LLVMValueRef kernel) {
     igi_each_function(f, module) {
         if (!LLVMIsDeclaration(f)) {
             LLVMSetComdat(f, NULL);
-            LLVMSetLinkage(f, f == kernel ? LLVMExternalLinkage : LLVMInternalLinkage);
+            LLVMSetLinkage(f, f == kernel || igc_is_for_debuggers(f) ? LLVMExternalLinkage
+                                                                     : LLVMInternalLinkage);
             LLVMSetVisibility(f, LLVMDefaultVisibility);
         }
     }
     igi_each_global(g, module) {
         size_t length;
         const char *name = LLVMGetValueName2(g, &length);
-        if (!LLVMIsDeclaration(g) && !igi_is_llvm_name(name)) {
+        if (!LLVMIsDeclaration(g) && !igi_is_llvm_name(name) && !igc_is_for_debuggers(g)) {
             LLVMSetComdat(g, NULL);
             LLVMSetLinkage(g, LLVMInternalLinkage);
             LLVMSetVisibility(g, LLVMDefaultVisibility);

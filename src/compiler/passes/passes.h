@@ -48,8 +48,9 @@ struct igc_kernel {
     struct ig_arena *arena;
     const char *name; /* as the host calls it */
     LLVMContextRef context;
-    LLVMModuleRef module;  /* with this kernel only, once it is isolated */
-    LLVMValueRef function; /* the kernel; NULL where a back end has made others of it */
+    LLVMModuleRef module;      /* with this kernel only, once it is isolated */
+    LLVMValueRef function;     /* the kernel; NULL where a back end has made others of it */
+    LLVMModuleRef unoptimised; /* as it was before the scalar passes; NULL where nobody keeps it */
     LLVMBuilderRef builder;
     LLVMTargetMachineRef machine; /* what LLVM's passes ask for costs */
     LLVMTargetDataRef layout;     /* the module's */

@@ -178,7 +178,8 @@ struct cpu_executor {
     struct cpu_failure failure;
     struct {
         struct ig_text format, string, message;
-    } log; /* (services.c) of the running kernel */
+    } log;                   /* (services.c) of the running kernel */
+    struct cpu_lanes *lanes; /* (lanes.c) of code for debuggers; NULL before the first */
 };
 
 struct cpu_executor *cpu_executor_create(struct cpu_device *device);
@@ -201,6 +202,16 @@ _Noreturn void cpu_escape(struct cpu_executor *executor);
 void cpu_reenter_kernel(struct cpu_executor *executor);
 /* failure.c: the failure as an error that names kernel, place and cause. */
 void cpu_describe_failure(const struct cpu_executor *executor, struct ig_error *error);
+/* lanes.c: what code for debuggers may call. */
+void cpu_run_threads(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
+                     const struct ingot_cpu_debug *debug);
+void cpu_meet(const struct ingot_cpu_group *group, ingot_cpu_simdgroup_fn *operation,
+              void *operands, const void *frame, uint32_t kind);
+/* Around the groups that an executor runs of such code: its variables are the object's, so one
+ * thread at a time runs any of it. Nothing for other code. */
+void cpu_lanes_begin(const struct ingot_cpu_kernel *kernel);
+void cpu_lanes_end(struct cpu_executor *executor, const struct ingot_cpu_kernel *kernel);
+void cpu_lanes_free(struct cpu_executor *executor);
 /* sanitize.c: what sanitized code may call. */
 extern const struct ingot_cpu_sanitizer cpu_sanitizer;
 /* profile.c: what counted code may call; a thread's part in a command, for the timeline. */
@@ -480,6 +491,7 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                               struct ig_error *error);
 /* The next lower level, whose code runs at `level` too; NULL: none. */
 const char *cpu_level_below(const char *level);
+bool cpu_level_is_debug(const char *level); /* code for debuggers */
 void cpu_model_name(char *name, size_t size);
 
 /* Whoever submitted the next command has it in its cache. */

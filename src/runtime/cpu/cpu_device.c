@@ -324,7 +324,11 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->base.ops = desc->isolated ? &isolated_ops : &cpu_ops;
     device->base.isolated = desc->isolated;
     double limit = desc->time_limit_seconds;
-    device->base.time_limit_seconds = limit == 0 ? DEFAULT_TIME_LIMIT : limit;
+    device->base.for_debuggers = cpu_level_is_debug(device->base.info.target);
+    /* who looks at a kernel with a debugger takes the time it takes */
+    device->base.time_limit_seconds = limit != 0                   ? limit
+                                      : device->base.for_debuggers ? -1.0
+                                                                   : DEFAULT_TIME_LIMIT;
     if (ig_observed.counts) {
         device->base.time_limit_seconds = -1; /* counted code takes its time */
     }

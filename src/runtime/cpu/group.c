@@ -59,6 +59,7 @@ struct cpu_executor *cpu_executor_create(struct cpu_device *device) {
 void cpu_executor_free(struct cpu_executor *executor) {
     ig_stacks_free(&executor->stacks);
     cpu_log_free(executor);
+    cpu_lanes_free(executor);
     munmap(executor->group_memory, executor->group_memory_mapped);
     for (int i = 0; i < CPU_LANE_SHAPES; i++) {
         free(executor->shapes[i].positions);
@@ -393,6 +394,8 @@ const struct ingot_cpu_services cpu_services = {
     .barrier = barrier,
     .log = cpu_service_log,
     .trap = trap,
+    .run_threads = cpu_run_threads,
+    .meet = cpu_meet,
 };
 
 /* ---- on the thread's own stack ---- */
@@ -530,6 +533,7 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
     if (!prepare_stacks(executor, stacks, ingot_cpu_stack_bytes(kernel) + CPU_STACK_MARGIN)) {
         return false;
     }
+    cpu_lanes_begin(kernel);
     uint64_t saved = floating_point_enter();
     if (atomic_load_explicit(&executor->deadline, memory_order_relaxed) != command->deadline) {
         executor->expired = 0;
@@ -543,6 +547,7 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
         run_walk(executor, first, count, fibers);
     }
     floating_point_leave(saved);
+    cpu_lanes_end(executor, kernel);
     if (executor->failure.kind == CPU_NO_FAILURE) {
         return true;
     }

@@ -8,6 +8,13 @@
 
 static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "aarch64"};
 
+/* Code for debuggers, which all of the machine's kind run. */
+#if defined(__aarch64__)
+static const char debug_level[] = "aarch64-debug";
+#else
+static const char debug_level[] = "x86-64-debug";
+#endif
+
 /* Some levels in a row, ascending; how many: 0 when the CPU is too old. */
 struct usable {
     size_t first, count;
@@ -134,6 +141,11 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
         wanted = ig_environment("INGOT_CPU");
     }
     size_t best = usable.first + usable.count - 1, chosen = best;
+    const char *debug = ig_environment("INGOT_DEBUG");
+    if (wanted && *wanted ? cpu_level_is_debug(wanted) : debug && *debug && strcmp(debug, "0")) {
+        snprintf(target, size, "%s", debug_level);
+        return INGOT_OK;
+    }
     if (wanted && *wanted) {
         for (chosen = 0; chosen < count && strcmp(levels[chosen], wanted) != 0; chosen++)
             ;
@@ -152,6 +164,14 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
     return INGOT_OK;
 }
 
+bool cpu_level_is_debug(const char *level) {
+    return !strcmp(level, debug_level);
+}
+
 const char *cpu_level_below(const char *level) {
+    if (cpu_level_is_debug(level)) {
+        struct usable usable = usable_levels();
+        return usable.count ? levels[usable.first + usable.count - 1] : NULL;
+    }
     return strcmp(level, levels[1]) ? NULL : levels[0];
 }

@@ -312,7 +312,12 @@ static ingot_status run_compiler(const struct compilation *compilation, bool as_
     }
     add(&arguments, "-main-file-name");
     add(&arguments, slash ? slash + 1 : options->source_name);
-    add(&arguments, "-debug-info-kind=line-tables-only");
+    if (options->for_debuggers) {
+        add(&arguments, "-debug-info-kind=standalone");
+        add(&arguments, "-debugger-tuning=gdb");
+    } else {
+        add(&arguments, "-debug-info-kind=line-tables-only");
+    }
     add(&arguments, "-dwarf-version=5");
     if (options->root) {
         add(&arguments, "-fdebug-compilation-dir=.");
@@ -378,6 +383,14 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
         pch = fresh ? pch : NULL;
     }
     struct compilation compilation = {arena, options, cpp, size, dialect, pch};
+    if (options->for_debuggers) {
+        compilation.cpp =
+            ig_arena_printf(arena, "%.*s\n#include \"ingot_debug.h\"\n", (int)size, cpp);
+        if (!compilation.cpp) {
+            return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to run clang");
+        }
+        compilation.size = strlen(compilation.cpp);
+    }
     ingot_status status = run_compiler(&compilation, false, &run, error);
     if (status == INGOT_OK && pch && blames_pch(&run, pch, fresh)) {
         ig_process_result_free(&run);
