@@ -37,6 +37,7 @@ else
     need cmake cmake
     need ninja-build ninja
     need g++ g++ # torch.compile uses it
+    need gdb gdb # tests step through kernels
     need python3 python3
     # The package needs Python's headers, its tests a virtual environment.
     if command -v python3 >/dev/null 2>&1; then

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_devices, &cli_inspect, &cli_check, &cli_run, &cli_pack,  &cli_health,
+    &cli_devices, &cli_inspect, &cli_check, &cli_run,  &cli_debug, &cli_pack, &cli_health,
     &cli_profile, &cli_bench,   &cli_tune,  &cli_ops, &cli_cache, &cli_merge};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
@@ -21,6 +21,7 @@ static void print_help(FILE *out) {
         "a .metallib.\n\n%senvironment:%s\n"
         "  INGOT_DEVICE       the device when --device is not given (cpu)\n"
         "  INGOT_CPU          the CPU level to use: x86-64-v3, x86-64-v4, aarch64\n"
+        "  INGOT_DEBUG        1: kernels are compiled for debuggers, and run thread by thread\n"
         "  INGOT_CACHE_DIR    where compiled kernels are kept (~/.cache/ingot)\n"
         "  INGOT_CACHE_LIMIT  how much is kept there: 500M, 2G; 0: nothing; none: no limit (1G)\n"
         "  INGOT_TRACE        a file for a timeline of any program on ingot (Perfetto)\n"

@@ -111,9 +111,15 @@ class ThreadgroupIs(gdb.Function):
 
 
 def limit(breakpoint):
-    """A new breakpoint stops only those that `ingot only` chose."""
-    if any(wanted.values()) and breakpoint.type == gdb.BP_BREAKPOINT and breakpoint.condition is None:
+    """A breakpoint stops only those that `ingot only` chose. A pending one is left alone: gdb would disable it."""
+    is_plain = breakpoint.type == gdb.BP_BREAKPOINT and not isinstance(breakpoint, IngotBreakpoint)
+    if any(wanted.values()) and is_plain and not breakpoint.pending and breakpoint.condition is None:
         breakpoint.condition = "$ingot_only()"
+
+
+def limit_all(event=None):
+    for breakpoint in gdb.breakpoints():
+        limit(breakpoint)
 
 
 # ---- lanes ---------------------------------------------------------------------------------------
@@ -225,8 +231,7 @@ class OnlyCommand(gdb.Command):
         chosen = {word: parse_position(value) for word, value in zip(words[::2], words[1::2], strict=True)}
         for word in wanted:
             wanted[word] = chosen.get(word)
-        for breakpoint in gdb.breakpoints():
-            limit(breakpoint)
+        limit_all()
 
 
 class IngotBreakpoint(gdb.Breakpoint):
@@ -235,7 +240,7 @@ class IngotBreakpoint(gdb.Breakpoint):
         super().__init__(place)
 
     def stop(self):
-        return is_wanted(**self.of)
+        return is_wanted(**self.of) and is_wanted(**wanted)
 
 
 class Break(gdb.Command):
@@ -334,7 +339,8 @@ class Apply(gdb.Command):
         for i in range(MOST_LANES):
             if int(lanes[i]["state"]) != NOT_THERE and position(lanes[i]) == inside:
                 if int(lanes[i]["state"]) not in (AT_BARRIER, WAITS):
-                    raise gdb.GdbError(f"thread {spelled(place)} is {state_of(lanes[i], False)}: it has no frame to look at")
+                    state = state_of(lanes[i], False)
+                    raise gdb.GdbError(f"thread {spelled(place)} is {state}: it has no frame to look at")
                 return lanes[i]
         raise gdb.GdbError(f"thread {spelled(place)} is not in threadgroup {spelled(group)}")
 
@@ -387,6 +393,7 @@ def start():
         command()
     gdb.pretty_printers.append(printer)
     gdb.events.breakpoint_created.connect(limit)
+    gdb.events.new_objfile.connect(limit_all)
     for setting in (
         "breakpoint pending on",  # kernels are loaded when they first run
         "debuginfod enabled off",

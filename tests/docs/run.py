@@ -7,6 +7,7 @@ In a page, in its order:
     ```c title="first.c"          the block is written to a file of that name, in the page's own empty folder
     ```console                    lines `$ COMMAND` are run there by bash; a command may go on behind a backslash
     <!-- not run: REASON -->      the next block is left out
+    <!-- needs: PROGRAM -->       so is it, with a line that says so, where there is no such program
 The lines below a command are what it prints, stdout and stderr together. `…` stands for any text in a line, and alone
 on its line for any lines. No lines: whatever is printed is fine. A command must exit with 0, or with N where it ends
 in `# exits with N`. Names of CPU levels are equal to each other, so that pages may show real ones.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,8 @@ PAGES_WITH_EXAMPLES = ["README.md", "docs/README.md", "docs/guide/first-kernel.m
                        "docs/guide/operations.md", "docs/guide/sanitizer.md", "docs/guide/profiling.md",
                        "docs/guide/cuda.md",
                        "docs/guide/reference/commands.md", "docs/guide/reference/json.md"]
-BLOCK = re.compile(r'^(?P<skip><!-- not run: [^\n]+ -->\n)?```(?P<language>\w*)(?: title="(?P<title>[^"\n]+)")?[^\n]*\n'
+BLOCK = re.compile(r'^(?P<skip><!-- not run: [^\n]+ -->\n)?(?:<!-- needs: (?P<needs>[^\n]+) -->\n)?'
+                   r'```(?P<language>\w*)(?: title="(?P<title>[^"\n]+)")?[^\n]*\n'
                    r"(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 TIMEOUT = 120
 
@@ -106,6 +109,9 @@ def run_page(page: pathlib.Path, build: pathlib.Path) -> tuple[int, list[str]]:
         variables = environment(build, scratch)
         for block in BLOCK.finditer(text):
             if block["skip"]:
+                continue
+            if block["needs"] and not shutil.which(block["needs"]):
+                print(f"{page.name}: an example is skipped, {block['needs']} is not installed")
                 continue
             if block["title"]:
                 (work / block["title"]).write_text(block["body"])

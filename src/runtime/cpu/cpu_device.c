@@ -313,6 +313,14 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
                     device->base.sanitize);
         ig_sanitizer_close(&device->base);
     }
+    if (status == INGOT_OK && cpu_level_is_debug(device->base.info.target) &&
+        device->base.sanitizer) {
+        status = ig_fail(error, INGOT_UNSUPPORTED,
+                         "code for debuggers (INGOT_DEBUG) has no checks, but the sanitizer was "
+                         "asked for (\"%s\")",
+                         device->base.sanitize);
+        ig_sanitizer_close(&device->base);
+    }
     if (status == INGOT_OK && ig_observed.counts) {
         status = start_counting(desc, &device->base, error);
     }

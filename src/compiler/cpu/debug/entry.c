@@ -137,6 +137,10 @@ enum igc_result igd_build_entry(struct igc_kernel *kernel) {
     LLVMBuildCall2(kernel->builder, service_type, service, arguments, 4, "");
     LLVMBuildRetVoid(kernel->builder);
     LLVMSetLinkage(kernel->function, LLVMInternalLinkage);
+    /* by which debuggers find the kernel, whatever its name is */
+    LLVMValueRef alias = LLVMAddAlias2(kernel->module, LLVMGlobalGetValueType(kernel->function), 0,
+                                       kernel->function, "ingot_entry");
+    LLVMSetLinkage(alias, LLVMInternalLinkage);
     /* as the variant that serves every shape of threadgroups, and needs all positions */
     struct igc_entry entries[INGOT_CPU_IDS_COUNT] = {[INGOT_CPU_IDS_GENERAL] = {.any = f}};
     igc_build_entries(kernel->module, entries, facts->flags | INGOT_CPU_KERNEL_DEBUG,

@@ -5,7 +5,9 @@
  * the order of the source, as clang's blocks are, and lanes must not be in different iterations of
  * a loop: so they meet at the end of each.
  */
+#include <llvm-c/DebugInfo.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "compiler/cpu/debug/debug.h"
 #include "compiler/ir/builtins.h"
@@ -105,29 +107,87 @@ static LLVMValueRef build_meeting(struct igc_kernel *kernel) {
     return f;
 }
 
-/* A branch to a block that does not come later is the end of an iteration. */
-static void meet_at_back_edges(struct igc_kernel *kernel, LLVMValueRef function,
-                               LLVMValueRef meeting) {
-    struct igi_map order;
-    unsigned count = 0, own = 0;
-    igi_map_start(&order, kernel->arena, LLVMCountBasicBlocks(function));
+/* The names that clang gives to what stands behind a loop. */
+static bool stands_behind_loop(LLVMBasicBlockRef block) {
+    static const char *const names[] = {"for.end", "while.end", "do.end", "for.cond.cleanup"};
+    const char *name = LLVMGetBasicBlockName(block);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strncmp(name, names[i], strlen(names[i]))) {
+            return true;
+        }
+    }
+    return !*name;
+}
+
+struct loop {
+    LLVMBasicBlockRef head, last; /* last: the last one that leads back */
+};
+
+/* All that leads back to the head goes through a block behind the loop's body, where lanes meet. A
+ * body that ends in `break` goes on after the last block that leads back. */
+static void add_latch(struct igc_kernel *kernel, LLVMValueRef function, const struct loop *loop,
+                      const struct igi_map *order, LLVMValueRef meeting) {
+    LLVMBasicBlockRef end = loop->last;
+    for (LLVMBasicBlockRef next = igi_next_block(end); next && !stands_behind_loop(next);
+         next = igi_next_block(next)) {
+        end = next;
+    }
+    /* where no name tells the end, as behind a loop that never ends, the body is what leads back */
+    end = igi_next_block(end) ? end : loop->last;
+    LLVMBasicBlockRef latch =
+        LLVMAppendBasicBlockInContext(kernel->context, function, "ingot.latch");
+    LLVMMoveBasicBlockAfter(latch, end);
+    LLVMPositionBuilderAtEnd(kernel->builder, latch);
+    LLVMValueRef call =
+        LLVMBuildCall2(kernel->builder, LLVMGlobalGetValueType(meeting), meeting, NULL, 0, "");
+    LLVMValueRef back = LLVMBuildBr(kernel->builder, loop->head);
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(LLVMGetBasicBlockTerminator(loop->last));
+    LLVMInstructionSetDebugLoc(call, place);
+    LLVMInstructionSetDebugLoc(back, place);
+    unsigned head = igi_map_get(order, loop->head);
     igi_each_block(b, function) {
-        igi_map_put(&order, b, ++count);
+        LLVMValueRef last = LLVMGetBasicBlockTerminator(b);
+        for (unsigned i = 0; b != latch && last && i < LLVMGetNumSuccessors(last); i++) {
+            unsigned own = igi_map_get(order, b);
+            if (LLVMGetSuccessor(last, i) == loop->head && own != IGI_NONE && own >= head) {
+                LLVMSetSuccessor(last, i, latch);
+            }
+        }
+    }
+}
+
+/* A branch to a block that does not come later is the end of an iteration. Clang's loops have no
+ * phis in their heads. */
+static enum igc_result meet_in_loops(struct igc_kernel *kernel, LLVMValueRef function,
+                                     LLVMValueRef meeting) {
+    struct igi_map order, loops;
+    unsigned blocks = LLVMCountBasicBlocks(function), count = 0, found = 0;
+    struct loop *list = ig_arena_array(kernel->arena, blocks + 1, sizeof *list);
+    igi_map_start(&order, kernel->arena, blocks);
+    igi_map_start(&loops, kernel->arena, blocks);
+    if (!list) {
+        return igc_result_of(igc_out_of_memory(kernel));
     }
     igi_each_block(b, function) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
-        bool goes_back = false;
-        own++;
+        igi_map_put(&order, b, ++count);
         for (unsigned i = 0; end && i < LLVMGetNumSuccessors(end); i++) {
-            goes_back |= igi_map_get(&order, LLVMGetSuccessor(end, i)) <= own;
-        }
-        if (goes_back) {
-            LLVMPositionBuilderBefore(kernel->builder, end);
-            LLVMValueRef call = LLVMBuildCall2(kernel->builder, LLVMGlobalGetValueType(meeting),
-                                               meeting, NULL, 0, "");
-            LLVMInstructionSetDebugLoc(call, LLVMInstructionGetDebugLoc(end));
+            LLVMBasicBlockRef to = LLVMGetSuccessor(end, i);
+            if (igi_map_get(&order, to) == IGI_NONE || igi_first_phi(to)) {
+                continue;
+            }
+            unsigned number = igi_map_get(&loops, to);
+            if (number == IGI_NONE) {
+                number = found++;
+                igi_map_put(&loops, to, number);
+            }
+            list[number] = (struct loop){to, b};
         }
     }
+    for (unsigned i = 0; i < found; i++) {
+        add_latch(kernel, function, &list[i], &order, meeting);
+    }
+    return IGC_CHANGED;
 }
 
 enum igc_result igd_meet_in_loops(struct igc_kernel *kernel) {
@@ -155,8 +215,9 @@ enum igc_result igd_meet_in_loops(struct igc_kernel *kernel) {
         return IGC_CHANGED;
     }
     LLVMValueRef meeting = build_meeting(kernel);
-    for (size_t i = 0; i < list.count; i++) {
-        meet_at_back_edges(kernel, list.items[i], meeting);
+    enum igc_result result = IGC_CHANGED;
+    for (size_t i = 0; i < list.count && result != IGC_FAILED; i++) {
+        result = meet_in_loops(kernel, list.items[i], meeting);
     }
-    return IGC_CHANGED;
+    return result;
 }

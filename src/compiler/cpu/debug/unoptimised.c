@@ -8,6 +8,7 @@
 
 #include "compiler/cpu/debug/debug.h"
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 
 #define SPACE_THREADGROUP 3u
@@ -113,26 +114,35 @@ static bool is_of_prelude(const struct igc_kernel *kernel, LLVMMetadataRef descr
     return path && !strncmp(path, prelude, length) && path[length] == '/';
 }
 
-/* Is it a call by which the front end fetches a parameter of a kernel? */
-static bool fetches_parameter(LLVMValueRef in) {
-    const char *name = LLVMIsACallInst(in) ? igi_callee_text(in) : "";
-    return strstr(name, "__ingot_parameter") || strstr(name, "__ingot_builtin_");
+static LLVMValueRef called(LLVMValueRef in) {
+    return LLVMIsACallInst(in) ? igi_callee(in) : NULL;
 }
 
-/* A breakpoint at the kernel stops where its parameters have their values: what fetches them
- * belongs to the prologue, which has no lines. */
-static void hide_parameters(struct igc_kernel *kernel) {
+static unsigned line_of(LLVMValueRef in) {
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(in);
+    return place ? LLVMDILocationGetLine(place) : 0;
+}
+
+/* A breakpoint at the kernel stops where its parameters have their values: what fetches them, calls
+ * of the prelude on the line of the kernel's brace, belongs to the prologue, which has no lines. */
+static void hide_parameters(struct igc_kernel *kernel, const struct igi_map *hidden) {
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(kernel->function);
     LLVMValueRef last = NULL;
+    unsigned brace = 0;
     igi_each_in_block(in, entry) {
-        last = fetches_parameter(in) ? in : last;
+        brace = brace ? brace : line_of(in);
+        bool fetches = called(in) && igi_set_has(hidden, called(in)) && line_of(in) == brace;
+        last = fetches ? in : last;
     }
     bool is_over = !last;
     igi_each_in_block(in, entry) {
         if (is_over && !LLVMIsAStoreInst(in)) {
             break;
         }
-        LLVMInstructionSetDebugLoc(in, NULL);
+        bool needs_line = called(in) && LLVMGetSubprogram(called(in));
+        if (!needs_line) {
+            LLVMInstructionSetDebugLoc(in, NULL);
+        }
         is_over |= in == last;
         if (is_over && LLVMIsAStoreInst(in)) {
             break;
@@ -141,6 +151,8 @@ static void hide_parameters(struct igc_kernel *kernel) {
 }
 
 enum igc_result igd_hide_prelude(struct igc_kernel *kernel) {
+    struct igi_map hidden;
+    igi_map_start(&hidden, kernel->arena, 64);
     igi_each_function(f, kernel->module) {
         LLVMMetadataRef described = LLVMGetSubprogram(f);
         bool hides = described && !igc_is_for_debuggers(f) &&
@@ -148,11 +160,12 @@ enum igc_result igd_hide_prelude(struct igc_kernel *kernel) {
         if (!hides) {
             continue;
         }
+        igi_set_add(&hidden, f);
         LLVMSetSubprogram(f, NULL);
         igi_each_instruction(in, f) {
             LLVMInstructionSetDebugLoc(in, NULL);
         }
     }
-    hide_parameters(kernel);
+    hide_parameters(kernel, &hidden);
     return IGC_CHANGED;
 }

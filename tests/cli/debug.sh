@@ -1,0 +1,124 @@
+#!/bin/bash
+# Checks of `ingot debug` with gdb and lldb, where they are installed. usage: tests/cli/debug.sh PATH_OF_INGOT
+set -u
+ingot=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+# shellcheck source=tests/cli/checks.sh
+. "$here/checks.sh"
+
+cat >mean.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+
+struct Limits {
+    uint count;
+    float scale;
+};
+
+static float twice(float value) {
+    float result = value * 2.0f;
+    return result;
+}
+
+kernel void mean(device const float4 *x [[buffer(0)]], device float *y [[buffer(1)]],
+                 constant Limits &limits [[buffer(2)]], uint i [[thread_position_in_grid]],
+                 uint t [[thread_position_in_threadgroup]]) {
+    threadgroup float sums[64];
+    float4 four = x[i];
+    half2 two = half2(four.xy);
+    sums[t] = twice(four.x);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    float all = simd_sum(sums[t]);
+    for (uint j = 0; j < 2; j++)
+        all += simd_shuffle_xor(all, ushort(j + 1)) * float(two.y > 1e4h);
+    if (i < limits.count)
+        y[i] = all * limits.scale;
+}
+M
+x=f32:$(seq -s, 0 511)
+launch=(mean.metal mean --threads 128 --group 64 "$x" 'f32[128]=y.npy' hex:8000000000000040)
+
+# ---- the same results, whether or not there is a debugger -----------------------------
+check "optimised" 0 "f32(128,) = 7936" -- "$ingot" run "${launch[@]}"
+cp y.npy expected.npy
+check "thread by thread" 0 "-debug)" "f32(128,) = 7936" -- env INGOT_DEBUG=1 "$ingot" run "${launch[@]}"
+same "results" "$(cmp y.npy expected.npy && echo equal)" equal
+check "no sanitizer" 1 "INGOT_DEBUG" "sanitizer" -- env INGOT_DEBUG=1 "$ingot" run --sanitize "${launch[@]}"
+
+# ---- the command line ------------------------------------------------------------------
+check "debug without a kernel" 2 "expected FILE and KERNEL" -- "$ingot" debug mean.metal
+check "bad thread" 2 "--thread 1,x: expected X[,Y[,Z]]" -- "$ingot" debug --thread 1,x "${launch[@]}"
+check "no such debugger" 1 "no-such-debugger cannot be started" -- "$ingot" debug --debugger no-such-debugger "${launch[@]}"
+check "help of debug" 0 "usage:" "ingot watch" -- "$ingot" debug --help
+
+# ---- gdb -------------------------------------------------------------------------------
+gdb_works() {
+    command -v gdb >/dev/null || { echo "skipped: gdb is not installed"; return 1; }
+    gdb -batch -ex 'python print(1)' -ex 'run' --args true 2>&1 | grep -q 'exited normally' ||
+        { echo "skipped: gdb cannot run a program here"; return 1; }
+}
+debug=("$ingot" debug --debugger gdb --batch --quiet)
+if gdb_works; then
+    check "stops where the kernel begins" 0 "mean () at mean.metal:18" "i = 64" "y = 0x" \
+        "thread 64,0,0 (threadgroup 1,0,0, SIMD-group 0, lane 0)" "= {256, 257, 258, 259}" "type = half2" \
+        "twice (value=256)" "#1 " "sums = {" \
+        -- "${debug[@]}" --thread 64 --command 'info locals' --command 'ingot where' --command next --command 'print four' \
+        --command 'whatis two' --command next --command 'print two' --command step --command 'bt 2' \
+        "${launch[@]}"
+    check "one thread of the grid" 0 "mean.metal:22" "thread 37,0,0 (threadgroup 0,0,0, SIMD-group 1, lane 5)" '$1 = 37' \
+        '$2 = {148, 149, 150, 151}' '$3 = 296' '$4 = (const Limits &)' "count = 128, scale = 2}" \
+        "lanes 0-4: waiting for other lanes, mean.metal:22" "lane 5: running, mean.metal:22" "lanes 6-31: may go on" \
+        "lanes 0-31: at a barrier, mean.metal:21" '$5 = {144, 145, 146, 147}' '$6 = {0, 1, 2, 3}' \
+        "y[37]: 0 -> 24320" "written by thread 37,0,0" \
+        "exited normally" -- "${debug[@]}" --break 22 --thread 37,0,0 --command 'ingot where' --command 'print i' \
+        --command 'print four' --command 'print sums[t]' --command 'print limits' --command 'ingot threads' \
+        --command 'ingot apply 36 print four' --command 'ingot apply 0 print four' --command 'ingot watch y[37]' \
+        --command continue --command continue "${launch[@]}"
+    check "conditions by position" 0 "thread 3,0,0" "thread 70,0,0" "thread 71,0,0" "exited normally" -- "${debug[@]}" --break mean.metal:26 \
+        --thread 3 --command 'ingot where' --command 'ingot only' --command delete \
+        --command 'break mean.metal:26 if $ingot_thread_is(70)' --command 'break mean.metal:26 if ingot_thread.position.x == 71' --command continue --command 'ingot where' \
+        --command continue --command 'ingot where' --command continue "${launch[@]}"
+    check "one threadgroup" 0 "thread 96,0,0 (threadgroup 1,0,0" -- "${debug[@]}" --break 21 --threadgroup 1 \
+        --command 'ingot where' "${launch[@]}"
+    check "next goes over a barrier" 0 "22	" "thread 40,0,0" -- "${debug[@]}" --break 21 --thread 40 --command next \
+        --command 'ingot where' "${launch[@]}"
+    # as VS Code's extension for C++ talks to gdb
+    check "a launch file for VS Code" 0 "wrote .vscode/launch.json" "wrote .vscode/settings.json" -- "$ingot" debug --vscode "${launch[@]}"
+    check "which is not overwritten" 1 "exists" -- "$ingot" debug --vscode "${launch[@]}"
+    python3 - >vscode.mi 2>vscode.env <<'P'
+import json, sys
+launch = json.load(open(".vscode/launch.json"))["configurations"][0]
+assert launch["MIMode"] == "gdb" and launch["type"] == "cppdbg"
+for command in launch["setupCommands"]:
+    text = command["text"]
+    print(text if text.startswith("-") else f'-interpreter-exec console "{text}"')
+quoted = " ".join('"' + word + '"' for word in launch["args"])
+print(f'-file-exec-and-symbols "{launch["program"]}"\n-exec-arguments {quoted}')
+print("-break-insert -f mean.metal:23\n-exec-run")
+print(*(f'{e["name"]}={e["value"]}' for e in launch["environment"]), file=sys.stderr)
+P
+    ( cat vscode.mi; sleep 4; echo '-stack-list-variables --simple-values'; sleep 1; echo -gdb-exit ) |
+        env "$(cat vscode.env)" gdb -q --interpreter=mi3 >mi.txt 2>&1
+    check "VS Code's breakpoint" 0 'reason="breakpoint-hit"' 'file="mean.metal",' 'line="23"' 'name="four",type="float4"' -- cat mi.txt
+fi
+
+# ---- lldb ------------------------------------------------------------------------------
+lldb=
+for name in lldb lldb-19 lldb-20 lldb-21; do
+    command -v "$name" >/dev/null && { lldb=$name; break; }
+done
+if [ -z "$lldb" ]; then
+    echo "skipped: lldb is not installed"
+else
+    check "lldb" 0 "mean.metal:22" "thread 37,0,0 (threadgroup 0,0,0, SIMD-group 1, lane 5)" "(uint) i = 37" \
+        "{148, 149, 150, 151}" "(float) 296" "lanes 0-4: waiting for other lanes, mean.metal:22" \
+        "y[37]: written by thread 37,0,0" -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 22 --thread 37 --command 'ingot where' \
+        --command 'frame variable' --command 'print sums[37]' --command 'ingot threads' --command 'ingot watch y[37]' --command continue \
+        "${launch[@]}"
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
