@@ -42,7 +42,8 @@ static void on_trap(const struct ingot_cpu_group *group, const char *reason) {
     fprintf(stderr, "trap: %s\n", reason);
 }
 
-static const struct ingot_cpu_services services = {on_barrier, on_log, on_trap};
+static const struct ingot_cpu_services services = {
+    .barrier = on_barrier, .log = on_log, .trap = on_trap};
 static _Alignas(128) char memory[4][BUFFER_BYTES];
 static _Alignas(128) char threadgroup_memory[BUFFER_BYTES];
 static void *const buffers[4] = {memory[0], memory[1], memory[2], memory[3]};
