@@ -35,13 +35,25 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
 /* Other orders than relaxed are those of fences. */
 #define __INGOT_RELAXED                                                                            \
     __ingot_warn_if(order != memory_order_relaxed,                                                 \
-                    "Apple's compiler takes memory_order_relaxed only, but for fences")
+                    "Apple's compiler takes memory_order_relaxed only, but for fences")            \
+        __ingot_warn_if((sizeof(T) < 4 && !__is_same(T, bool)),                                    \
+                        "Apple's compiler has no atomic functions of less than 32 bits")
+/* By function: what is added has 32 bits, the least and the largest are of integers. */
+#define __INGOT_ADDS                                                                               \
+    __ingot_warn_if((sizeof(T) == 8), "Apple's compiler has atomic_min_explicit and "              \
+                                      "atomic_max_explicit of 64 bits, and no others")
+#define __INGOT_ORDERS                                                                             \
+    __ingot_warn_if((__ingot_is_real<T>),                                                          \
+                    "Apple's compiler has no atomic minimum or maximum of floats")
+#define __INGOT_COMBINES                                                                           \
+    __ingot_warn_if((__ingot_is_real<T>), "Apple's compiler has no bitwise atomics of floats")     \
+        __INGOT_ADDS
 
-#define __INGOT_ATOMIC_FETCH(space, name, builtin, floating)                                       \
+#define __INGOT_ATOMIC_FETCH(space, name, refused, builtin, floating)                              \
     template <class T>                                                                             \
     __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,              \
                                                     type_identity_t<T> value, memory_order order)  \
-        __INGOT_RELAXED {                                                                          \
+        __INGOT_RELAXED refused {                                                                  \
         if constexpr (__ingot_is_real<T>) {                                                        \
             volatile space __ingot_bits_t<T> *bits = (volatile space __ingot_bits_t<T> *)object;   \
             return __ingot_atomic_update<T>(bits, value, [](T a, T b) { return floating; });       \
@@ -53,7 +65,7 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
     template <class T>                                                                             \
     __ingot_inline T atomic_fetch_##name##_explicit(volatile space atomic<T> *object,              \
                                                     type_identity_t<T> value, memory_order order)  \
-        __INGOT_RELAXED {                                                                          \
+        __INGOT_RELAXED __INGOT_COMBINES {                                                         \
         return (T)__atomic_fetch_##name((volatile space __ingot_bits_t<T> *)object,                \
                                         (__ingot_bits_t<T>)value, __ATOMIC_RELAXED);               \
     }
@@ -96,10 +108,10 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
         }                                                                                          \
         return done;                                                                               \
     }                                                                                              \
-    __INGOT_ATOMIC_FETCH(space, add, __atomic_fetch_add, a + b)                                    \
-    __INGOT_ATOMIC_FETCH(space, sub, __atomic_fetch_sub, a - b)                                    \
-    __INGOT_ATOMIC_FETCH(space, min, __atomic_fetch_min, b < a ? b : a)                            \
-    __INGOT_ATOMIC_FETCH(space, max, __atomic_fetch_max, a < b ? b : a)                            \
+    __INGOT_ATOMIC_FETCH(space, add, __INGOT_ADDS, __atomic_fetch_add, a + b)                      \
+    __INGOT_ATOMIC_FETCH(space, sub, __INGOT_ADDS, __atomic_fetch_sub, a - b)                      \
+    __INGOT_ATOMIC_FETCH(space, min, __INGOT_ORDERS, __atomic_fetch_min, b < a ? b : a)            \
+    __INGOT_ATOMIC_FETCH(space, max, __INGOT_ORDERS, __atomic_fetch_max, a < b ? b : a)            \
     __INGOT_ATOMIC_BITWISE(space, and)                                                             \
     __INGOT_ATOMIC_BITWISE(space, or)                                                              \
     __INGOT_ATOMIC_BITWISE(space, xor)                                                             \
@@ -118,4 +130,7 @@ __INGOT_ATOMICS(__ingot_threadgroup)
 #undef __INGOT_ATOMICS
 #undef __INGOT_ATOMIC_FETCH
 #undef __INGOT_ATOMIC_BITWISE
+#undef __INGOT_ADDS
+#undef __INGOT_ORDERS
+#undef __INGOT_COMBINES
 } // namespace metal

@@ -5,7 +5,11 @@
 #include "ingot_math.h"
 
 namespace metal {
-template <class T, int N> __ingot_inline T dot(vec<T, N> a, vec<T, N> b) {
+#define __INGOT_OF_FLOATS                                                                          \
+    __ingot_warn_if((!__ingot_is_real<T>),                                                         \
+                    "Apple's compiler has geometric functions of float and "                       \
+                    "half vectors, and not of integers")
+template <class T, int N> __ingot_inline T dot(vec<T, N> a, vec<T, N> b) __INGOT_OF_FLOATS {
     vec<T, N> p = a * b;
     T r = p[0];
     for (int i = 1; i < N; i++) {
@@ -13,7 +17,7 @@ template <class T, int N> __ingot_inline T dot(vec<T, N> a, vec<T, N> b) {
     }
     return r;
 }
-template <class T> __ingot_inline vec<T, 3> cross(vec<T, 3> a, vec<T, 3> b) {
+template <class T> __ingot_inline vec<T, 3> cross(vec<T, 3> a, vec<T, 3> b) __INGOT_OF_FLOATS {
     return a.yzx * b.zxy - a.zxy * b.yzx;
 }
 template <class T, int N> __ingot_inline T length_squared(vec<T, N> a) {
@@ -31,13 +35,13 @@ template <class T, int N> __ingot_inline vec<T, N> reflect(vec<T, N> i, vec<T, N
 }
 
 #define __INGOT_LENGTHS(space)                                                                     \
-    template <class T, int N> __ingot_inline T length(vec<T, N> a) {                               \
+    template <class T, int N> __ingot_inline T length(vec<T, N> a) __INGOT_OF_FLOATS {             \
         return space sqrt(dot(a, a));                                                              \
     }                                                                                              \
     template <class T, int N> __ingot_inline T distance(vec<T, N> a, vec<T, N> b) {                \
         return space sqrt(length_squared(a - b));                                                  \
     }                                                                                              \
-    template <class T, int N> __ingot_inline vec<T, N> normalize(vec<T, N> a) {                    \
+    template <class T, int N> __ingot_inline vec<T, N> normalize(vec<T, N> a) __INGOT_OF_FLOATS {  \
         return a * vec<T, N>(space rsqrt(dot(a, a)));                                              \
     }                                                                                              \
     template <class T, int N>                                                                      \
@@ -54,4 +58,5 @@ namespace fast {
 __INGOT_LENGTHS(metal::fast::)
 }
 #undef __INGOT_LENGTHS
+#undef __INGOT_OF_FLOATS
 } // namespace metal

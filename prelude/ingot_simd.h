@@ -230,23 +230,28 @@ __ingot_inline uint __ingot_quad_base() {
 __ingot_inline uint __ingot_quad_mask(bool x) {
     return (__ingot_simd_ballot(x) >> __ingot_quad_base()) & 15u;
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> quad_shuffle(T x, ushort lane) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> quad_shuffle(T x, ushort lane) __INGOT_PORTABLE {
     return __ingot_fetch(x, __ingot_quad_base() | (lane & 3u));
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> quad_broadcast(T x, ushort lane) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> quad_broadcast(T x, ushort lane) __INGOT_PORTABLE {
     return __ingot_fetch(x, __ingot_quad_base() | (lane & 3u));
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> quad_broadcast_first(T x) {
+template <class T> __ingot_inline __ingot_if_crosses<T> quad_broadcast_first(T x) __INGOT_PORTABLE {
     return __ingot_fetch(x, __ingot_quad_base() | (uint)__builtin_ctz(__ingot_quad_mask(true)));
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> quad_shuffle_xor(T x, ushort mask) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> quad_shuffle_xor(T x, ushort mask) __INGOT_PORTABLE {
     return __ingot_fetch(x, __ingot_lane() ^ (mask & 3u));
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> quad_shuffle_up(T x, ushort delta) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> quad_shuffle_up(T x, ushort delta) __INGOT_PORTABLE {
     uint lane = __ingot_lane();
     return __ingot_fetch(x, (lane & 3u) < delta ? lane : lane - delta);
 }
-template <class T> __ingot_inline __ingot_if_crosses<T> quad_shuffle_down(T x, ushort delta) {
+template <class T>
+__ingot_inline __ingot_if_crosses<T> quad_shuffle_down(T x, ushort delta) __INGOT_PORTABLE {
     uint lane = __ingot_lane();
     return __ingot_fetch(x, (lane & 3u) + delta > 3 ? lane : lane + delta);
 }
@@ -313,7 +318,8 @@ template <class C> __ingot_inline C __ingot_bottom() {
 }
 
 #define __INGOT_QUAD(name, condition, reduce, lanes, identity, ...)                                \
-    template <class T> __ingot_inline enable_if_t<(condition), T> quad_##name(T x) {               \
+    template <class T>                                                                             \
+    __ingot_inline enable_if_t<(condition), T> quad_##name(T x) __INGOT_PORTABLE {                 \
         if constexpr (is_vector_v<T>) {                                                            \
             T r = x;                                                                               \
             for (int i = 0; i < int(vec_elements_v<T>); i++) {                                     \

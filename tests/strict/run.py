@@ -4,7 +4,9 @@
     tests/strict/run.py INGOTC [TEXT]      all files, or those whose name contains TEXT
 
 A line of a file that ends in `// REFUSED: text` must have a warning with that text, one that ends in `// ERROR: text`
-an error. Every other line has neither; so taken.metal must pass without a word. Ends with "N passed, N failed".
+an error. Every other line has neither: the forms that are right stand next to those that are not, and taken.metal must
+pass without a word. `// OPTIONS: …` gives options of the compiler, `// ALL PASSES` more than a look at the syntax. Ends
+with "N passed, N failed".
 """
 
 import concurrent.futures
@@ -14,6 +16,7 @@ import subprocess
 import sys
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+OPTIONS = re.compile(r"^// OPTIONS: (.*)$", re.M)
 WANTED = re.compile(r"// (REFUSED|ERROR): (.*)$")
 SAID = re.compile(r"^[^\n]*?\.metal:(\d+):\d+: (warning|error): (.*)$", re.M)
 
@@ -28,8 +31,11 @@ def check(ingotc, name):
                 wanted[number] = ("warning" if found[1] == "REFUSED" else "error", found[2].strip())
     if not wanted and name != "taken.metal":
         return [f"{name}: expects nothing"]
-    stages = ["--no-code"] if "// ALL PASSES" in open(path, encoding="utf-8").read() else ["--list-only"]
-    done = subprocess.run([ingotc, path, "-o", os.devnull, *stages], capture_output=True, text=True)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    options = ["--no-code"] if "// ALL PASSES" in text else ["--list-only"]
+    options += [word for found in OPTIONS.findall(text) for word in found.split()]
+    done = subprocess.run([ingotc, path, "-o", os.devnull, *options], capture_output=True, text=True)
     said = {(int(line), kind): text for line, kind, text in SAID.findall(done.stderr)}
     wrong = []
     for line, (kind, text) in wanted.items():

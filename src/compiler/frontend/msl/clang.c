@@ -66,7 +66,9 @@ static const char *const language_flags[] = {
     "-Wself-assign",
     "-Wuser-defined-warnings",     /* of the prelude: what Apple's compiler refuses */
     "-Wno-self-assign-overloaded", /* vectors, in macros that may do nothing */
-    "-Wno-c++11-narrowing",
+    "-Wc++11-narrowing",           /* an error of clang's, and so of Apple's compiler */
+    "-Wno-error=c++11-narrowing",
+    "-Wvla-extension",
     "-Wno-invalid-constexpr",
     "-fno-caret-diagnostics",
     "-fno-diagnostics-use-presumed-location",

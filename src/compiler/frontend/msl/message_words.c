@@ -27,6 +27,8 @@ static const struct {
     {"__ingot_parameter", "kernel argument"},
     {"__ingot_builtin_", ""},
     {"__ingot_max_threads", "max_total_threads_per_threadgroup"},
+    {"variable length arrays in C++ are a Clang extension",
+     "Apple's compiler has no arrays of variable length"},
     {"unsigned char", "uchar"},
     {"unsigned short", "ushort"},
     {"unsigned int", "uint"},

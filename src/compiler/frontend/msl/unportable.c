@@ -164,6 +164,40 @@ static size_t plain_variable(const struct igc_tokens *tokens, size_t i) {
     }
 }
 
+/* `device float x;`, `threadgroup int n[4];` at the declaration that starts at i: its name, or
+ * IGC_NO_TOKEN. */
+static size_t memory_variable(const struct igc_tokens *tokens, size_t i) {
+    bool in_memory = false;
+    for (size_t last = IGC_NO_TOKEN;; i++) {
+        const struct igc_token *token = igc_at(tokens, i);
+        switch (token->word) {
+        case IGC_W_DEVICE:
+        case IGC_W_THREADGROUP:
+            in_memory = true;
+            break;
+        case IGC_W_CONST:
+        case IGC_W_STATIC:
+        case IGC_W_VOLATILE:
+        case IGC_W_CHAR:
+        case IGC_W_SCOPE:
+        case IGC_W_NONE:
+            if (token->kind == IGC_IDENTIFIER) {
+                last = i;
+            }
+            break;
+        case IGC_W_ASSIGN:
+        case IGC_W_OPEN_SQUARE:
+        case IGC_W_SEMICOLON:
+            return in_memory && igc_attribute_end(tokens, i) == i ? last : IGC_NO_TOKEN;
+        default:
+            return IGC_NO_TOKEN;
+        }
+        if (token->kind != IGC_IDENTIFIER && token->word != IGC_W_SCOPE) {
+            return IGC_NO_TOKEN;
+        }
+    }
+}
+
 static bool opens_namespace(const struct igc_tokens *tokens, size_t brace) {
     size_t start = igc_declaration_start(tokens, brace);
     return igc_is(igc_at(tokens, start), "namespace") ||
@@ -191,6 +225,7 @@ static void check_program_scope(const struct igc_rewriter *rewriter, struct ig_t
             continue;
         }
         size_t name = plain_variable(tokens, i);
+        name = name == IGC_NO_TOKEN ? memory_variable(tokens, i) : name;
         if (name != IGC_NO_TOKEN) {
             igc_warn_at(
                 rewriter, name,
@@ -282,5 +317,6 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
         check_statics(rewriter, out);
         check_long_long(rewriter, out);
         igc_warn_spaces(rewriter, out);
+        igc_warn_words(rewriter, out);
     }
 }

@@ -1,0 +1,5 @@
+// Indices of buffers are 0 to 30, and each is one argument's.
+#include <metal_stdlib>
+using namespace metal;
+// ALL PASSES
+kernel void k(device float *x [[buffer(0)]], device float *y [[buffer(0)]]) { x[0] = y[0]; } // ERROR: which x has already

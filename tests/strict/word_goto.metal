@@ -1,0 +1,9 @@
+// A word of C++ that Metal leaves out.
+#include <metal_stdlib>
+using namespace metal;
+kernel void k(device float *x [[buffer(0)]]) {
+    if (x[0] > 0) goto end; // ERROR: 'goto' is not part of the Metal language
+    x[0] = 1;
+end:
+    x[1] = 2;
+}
