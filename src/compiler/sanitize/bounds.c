@@ -32,33 +32,40 @@ static LLVMValueRef fits(struct igc_kernel *kernel, const struct igs_access *acc
     return LLVMBuildAnd(b, small, in, "");
 }
 
-/* One access: true where it is fine, which is reported elsewhere; NULL: always. */
-static LLVMValueRef check(struct igc_kernel *kernel, struct igs_access *access) {
+struct check { /* ok is NULL: always */
+    LLVMValueRef ok, offset;
+    uint32_t place;
+    bool is_asked; /* the device was asked, and has reported */
+};
+
+/* One access: where it is fine. */
+static struct check check(struct igc_kernel *kernel, struct igs_access *access) {
     LLVMBuilderRef b = kernel->builder;
     struct igs_root root = igs_find_root(kernel, access->pointer);
     bool is_known = root.kind != IGS_ROOT_UNKNOWN;
     if (is_known) {
         igs_find_offset(kernel, &root, access->pointer);
     }
+    struct check result = {.is_asked = !is_known};
     if (is_inside(access, &root) || (!is_known && !root.space)) {
-        return NULL;
+        return result;
     }
-    uint32_t number;
     struct igs_place *place =
-        igs_place_of(kernel, IG_SANITIZE_bounds, access->instruction, &number);
+        igs_place_of(kernel, IG_SANITIZE_bounds, access->instruction, &result.place);
     if (!place) {
-        return NULL;
+        return result;
     }
     igs_describe_access(kernel, place, access, &root);
     if (!is_known) {
         LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
-        return igs_ask(kernel, number, address, access->size);
+        result.ok = igs_ask(kernel, result.place, address, access->size);
+        return result;
     }
     LLVMValueRef bytes = root.kind == IGS_ROOT_ARGUMENT ? igs_bound(kernel, &root)
                                                         : igc_integer(kernel->i64, root.bytes);
-    LLVMValueRef ok = fits(kernel, access, root.offset, bytes);
-    igs_expect(kernel, ok, number, root.offset);
-    return ok;
+    result.ok = fits(kernel, access, root.offset, bytes);
+    result.offset = root.offset;
+    return result;
 }
 
 /* Memory of the module that nobody looks at: zeros to load from, or a place to store to. */
@@ -97,14 +104,28 @@ static void clear_copy(struct igc_kernel *kernel, LLVMValueRef copy) {
     }
 }
 
+/* Can a SIMD-group run the access as it is where the check holds? What follows shadows knows
+ * accesses once. */
+static bool has_fast_way(const struct igc_kernel *kernel, const struct igs_access *access) {
+    return !access->is_tile && !access->is_copy && !LLVMIsAAtomicCmpXchgInst(access->instruction) &&
+           !igs_wants(kernel, IG_SANITIZE_uninitialised) && !igs_wants(kernel, IG_SANITIZE_lanes);
+}
+
 static void check_instruction(struct igc_kernel *kernel, LLVMValueRef instruction) {
     struct igs_access accesses[IGS_MOST_ACCESSES];
     LLVMValueRef ok = NULL;
     LLVMPositionBuilderBefore(kernel->builder, instruction);
     unsigned count = igs_accesses_of(kernel, instruction, accesses);
     for (unsigned i = 0; i < count; i++) {
-        LLVMValueRef one = check(kernel, &accesses[i]);
-        ok = !ok ? one : !one ? ok : LLVMBuildAnd(kernel->builder, ok, one, "");
+        struct check one = check(kernel, &accesses[i]);
+        if (one.ok && !one.is_asked && has_fast_way(kernel, &accesses[i])) {
+            igs_guard(kernel, one.ok, one.place, one.offset, instruction);
+            return;
+        }
+        if (one.ok && !one.is_asked) {
+            igs_expect(kernel, one.ok, one.place, one.offset);
+        }
+        ok = !ok ? one.ok : !one.ok ? ok : LLVMBuildAnd(kernel->builder, ok, one.ok, "");
     }
     if (!ok) {
         return;

@@ -145,3 +145,39 @@ void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef ins
     }
     LLVMPositionBuilderBefore(b, after);
 }
+
+/* [before; all ok?] → [clone] → [after], or → [report; ok?] → [instruction] → [after]. */
+void igs_guard(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t number, LLVMValueRef value,
+               LLVMValueRef instruction) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(instruction);
+    LLVMValueRef after = LLVMGetNextInstruction(instruction);
+    LLVMSetCurrentDebugLocation2(b, NULL); /* what moves keeps its own */
+    LLVMBasicBlockRef before = igi_split_before(b, instruction);
+    LLVMBasicBlockRef body = igi_split_before(b, after);
+    LLVMBasicBlockRef rest = LLVMGetInstructionParent(after);
+    LLVMBasicBlockRef fast = LLVMInsertBasicBlockInContext(kernel->context, body, "");
+    LLVMBasicBlockRef slow = LLVMInsertBasicBlockInContext(kernel->context, body, "");
+    LLVMSetCurrentDebugLocation2(b, place);
+    LLVMBuildBr(b, rest);
+    LLVMPositionBuilderAtEnd(b, before);
+    LLVMBuildCondBr(b, igs_call(kernel, IGI_san_all, &ok, 1), fast, slow);
+    LLVMPositionBuilderAtEnd(b, slow);
+    igs_expect(kernel, ok, number, value);
+    LLVMBuildCondBr(b, ok, body, rest);
+    LLVMPositionBuilderAtEnd(b, fast);
+    LLVMValueRef clone = LLVMInstructionClone(instruction);
+    LLVMInsertIntoBuilder(b, clone);
+    LLVMInstructionSetDebugLoc(clone, place);
+    LLVMBuildBr(b, rest);
+    LLVMTypeRef type = LLVMTypeOf(instruction);
+    if (LLVMGetTypeKind(type) != LLVMVoidTypeKind && LLVMGetFirstUse(instruction)) {
+        LLVMPositionBuilderBefore(b, LLVMGetFirstInstruction(rest));
+        LLVMValueRef result = LLVMBuildPhi(b, type, "");
+        LLVMReplaceAllUsesWith(instruction, result);
+        LLVMValueRef values[] = {instruction, LLVMConstNull(type), clone};
+        LLVMBasicBlockRef blocks[] = {body, slow, fast};
+        LLVMAddIncoming(result, values, blocks, 3);
+    }
+    LLVMPositionBuilderBefore(b, after);
+}

@@ -132,5 +132,9 @@ LLVMValueRef igs_bound(struct igc_kernel *kernel, const struct igs_root *root);
 void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef instruction);
 /* Is it a branch that igs_only_where made? */
 bool igs_is_guard(struct igc_kernel *kernel, LLVMValueRef branch);
+/* The same with the check itself: a SIMD-group in which it holds everywhere runs the instruction as
+ * it would without, others report. Not for what makes a struct. */
+void igs_guard(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value,
+               LLVMValueRef instruction);
 
 #endif

@@ -91,6 +91,7 @@
     X(san_ask, igl_san_ask, NULL)                                                                  \
     X(san_access, igl_san_access, NULL)                                                            \
     X(san_bound, igl_san_bound, NULL)                                                              \
+    X(san_all, igl_san_all, NULL)                                                                  \
     X(san_count, igl_san_count, NULL)                                                              \
     X(san_is_unwritten, igl_san_is_unwritten, NULL)                                                \
     X(san_distance, igl_san_distance, NULL)                                                        \

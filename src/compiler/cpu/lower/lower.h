@@ -107,7 +107,7 @@ igl_lower_fn igl_inclusive_sum, igl_exclusive_sum, igl_inclusive_product, igl_ex
 igl_lower_fn igl_matrix_multiply, igl_matrix_load, igl_matrix_store;
 igl_lower_fn igl_log;
 igl_lower_fn igl_san_expect, igl_san_tell, igl_san_ask, igl_san_access, igl_san_bound,
-    igl_san_count;
+    igl_san_count, igl_san_all;
 igl_lower_fn igl_san_is_unwritten, igl_san_written, igl_san_distance;
 
 /* ---- what igl_lowerings has beside the table ---------------------------------------------- */

@@ -99,6 +99,12 @@ void igl_san_expect(struct igv_emit *emit, LLVMValueRef call) {
     LLVMPositionBuilderAtEnd(emit->builder, after);
 }
 
+void igl_san_all(struct igv_emit *emit, LLVMValueRef call) {
+    LLVMValueRef bits = failing_lanes(emit, igl_operand(call, 0));
+    LLVMValueRef all = LLVMBuildICmp(emit->builder, LLVMIntEQ, bits, igv_u32(emit, 0), "");
+    igl_define_uniform(emit, call, all);
+}
+
 /* Tells the device if any lane of `bits` is there. `first` is the number of the operand that is the
  * place. */
 static void tell_device(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef bits,
