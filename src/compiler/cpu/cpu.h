@@ -21,6 +21,8 @@ const struct igv_target *igv_target_find(const char *name); /* NULL if unknown *
 const struct igv_target *igv_target_host(void); /* the best this CPU runs; NULL if none */
 /* The same level, with the width of vectors that suits kernels which mostly load and store. */
 const struct igv_target *igv_target_streaming(const struct igv_target *target);
+/* The same level, where a SIMD-group goes through the code in turns, one chunk of lanes each. */
+const struct igv_target *igv_target_in_turns(const struct igv_target *target);
 
 /* ---- what the passes of a kernel tell each other
  * ------------------------------------------------- */
@@ -28,6 +30,7 @@ const struct igv_target *igv_target_streaming(const struct igv_target *target);
 struct igv_kernel_shape {
     unsigned instructions;
     bool positions[3]; /* a thread position in this dimension is used */
+    bool lanes_alone;  /* no lane has to do with another: parts of a SIMD-group may run in turns */
     bool grid_only;    /* nothing tells which threadgroup and SIMD-group a thread is in */
     bool has_loops, narrow_accesses; /* narrow: of elements of less than 32 bits */
     bool says_streaming;             /* by __ingot_streaming */
@@ -80,6 +83,12 @@ LLVMMetadataRef igc_lines_describe(struct igc_lines *lines, const char *name, co
 /* When all functions are there. */
 void igc_lines_finish(struct igc_lines *lines, LLVMModuleRef module);
 void igc_lines_free(struct igc_lines *lines);
+
+/* ---- turns.c
+ * ------------------------------------------------------------------------------------- */
+/* A function of a SIMD-group that calls the one of a chunk for each chunk with an active lane. */
+LLVMValueRef igv_run_in_turns(LLVMValueRef chunk, const char *name,
+                              const struct igv_target *target);
 
 /* ---- mark_bounds.c, memory_walk.c
  * ---------------------------------------------------------------- */

@@ -50,6 +50,34 @@ static const struct igv_target aarch64 = {
     .lanes = 8,
     .chunks = 4};
 
+/* The same with one chunk: a SIMD-group goes through the code in turns. */
+static const struct igv_target x86_64_v4_turns = {.common = {.name = "x86-64-v4",
+                                                             .processor = {X86_64, "x86-64-v4", ""},
+                                                             .backend = &igv_backend},
+                                                  .is_x86 = true,
+                                                  .lowerings = &igl_lowerings,
+                                                  .lanes = 16,
+                                                  .chunks = 1,
+                                                  .bit_masks = true};
+
+static const struct igv_target x86_64_v3_turns = {
+    .common = {.name = "x86-64-v3",
+               .processor = {X86_64, "x86-64-v3", "+fast-gather"},
+               .backend = &igv_backend},
+    .is_x86 = true,
+    .lowerings = &igl_lowerings,
+    .lanes = 8,
+    .chunks = 1};
+
+static const struct igv_target aarch64_turns = {
+    .common = {.name = "aarch64",
+               .processor = {AARCH64, "generic", "+v8.2a,+fullfp16"},
+               .backend = &igv_backend},
+    .is_aarch64 = true,
+    .lowerings = &igl_lowerings,
+    .lanes = 8,
+    .chunks = 1};
+
 static const struct igc_target *const targets[] = {&x86_64_v4.common, &x86_64_v3.common,
                                                    &aarch64.common, NULL};
 
@@ -68,6 +96,12 @@ static const struct igc_target *fallback(const struct igc_target *target) {
 
 const struct igv_target *igv_target_streaming(const struct igv_target *target) {
     return target == &x86_64_v4 ? &x86_64_v4_half_width : target;
+}
+
+const struct igv_target *igv_target_in_turns(const struct igv_target *target) {
+    return target->is_aarch64     ? &aarch64_turns
+           : target == &x86_64_v3 ? &x86_64_v3_turns
+                                  : &x86_64_v4_turns;
 }
 
 const struct igv_target *igv_target_host(void) {

@@ -67,13 +67,15 @@ static bool is_streaming(const struct igv_kernel_shape *shape) {
 }
 
 static struct igv_kernel_shape measure(LLVMValueRef kernel) {
-    struct igv_kernel_shape shape = {.grid_only = true};
+    struct igv_kernel_shape shape = {.grid_only = true, .lanes_alone = true};
     igi_each_instruction(in, kernel) {
         shape.instructions++;
         weigh(&shape, in);
+        shape.lanes_alone &= !LLVMIsAAtomicRMWInst(in) && !LLVMIsAAtomicCmpXchgInst(in);
         if (!LLVMIsACallInst(in)) {
             continue;
         }
+        shape.lanes_alone &= igi_is_intrinsic(in) || igi_facts_of(in)->flags & IGI_PURE;
         enum igi_builtin builtin = igi_builtin_of(in);
         shape.grid_only &= fits_rows(in);
         shape.says_streaming |= builtin == IGI_streaming;
@@ -120,10 +122,25 @@ static ingot_status add_version(struct igc_kernel *kernel, enum ingot_cpu_ids id
     return INGOT_OK;
 }
 
+static ingot_status add_turns(struct igc_kernel *kernel) {
+    struct igv_facts *v = igv_facts(kernel);
+    const struct igv_target *whole = v->request.target;
+    v->request.target = igv_target_in_turns(whole);
+    ingot_status status = add_version(kernel, INGOT_CPU_IDS_ROW, false);
+    if (!status) {
+        LLVMValueRef *any = &v->entries[INGOT_CPU_IDS_ROW].any;
+        *any = igv_run_in_turns(*any, "in_turns", v->request.target);
+    }
+    v->request.target = whole;
+    return status;
+}
+
 /* Rows of the grid, where threadgroups do not matter. They serve every launch; but groups that
  * are narrow in x, one beside the other in y only, waste lanes, so kernels of more than one
  * dimension have the general variant as well. Giant kernels have masks throughout: these cost
- * little beside the arithmetic, and a second version takes as long to compile as the first. */
+ * little beside the arithmetic, and a second version takes as long to compile as the first. Where
+ * no lane has to do with another, a SIMD-group goes through them in turns: that is half of the code
+ * or less, and fewer values want registers at a time. */
 static ingot_status add_row_versions(struct igc_kernel *kernel) {
     struct igv_facts *v = igv_facts(kernel);
     const struct igv_kernel_shape *shape = &v->shape;
@@ -137,6 +154,9 @@ static ingot_status add_row_versions(struct igc_kernel *kernel) {
     if (shape->instructions <= GIANT_KERNEL) {
         v->has_bounds = igc_mark_bounds(v->request.module, v->request.kernel);
         status = add_version(kernel, INGOT_CPU_IDS_ROW, true);
+    }
+    if (shape->instructions > GIANT_KERNEL && shape->lanes_alone) {
+        return add_turns(kernel);
     }
     return status ? status : add_version(kernel, INGOT_CPU_IDS_ROW, false);
 }
@@ -183,6 +203,7 @@ enum igc_result igv_choose_versions(struct igc_kernel *kernel) {
     struct igv_facts *facts = igv_facts(kernel);
     const struct igv_target *target = (const struct igv_target *)kernel->target;
     facts->shape = measure(kernel->function);
+    igc_work_add("choose-versions", facts->shape.instructions); /* the size of the kernel */
     /* checks name threads by their threadgroups */
     facts->shape.grid_only &= kernel->threadgroup_bytes == 0 && !kernel->sanitize;
     facts->flags |= kernel->sanitize ? INGOT_CPU_KERNEL_SANITIZED : 0;

@@ -11,7 +11,6 @@
 #define GROUP_FIELD(field) offsetof(struct ingot_cpu_group, field)
 
 enum {
-    LANE_ALIGN_LOG2 = 5, /* lane 0 of a SIMD-group is thread 32 n of its threadgroup */
     RECIPROCAL_BITS = 16,
 };
 
@@ -20,8 +19,15 @@ static LLVMValueRef field_of(struct igv_emit *emit, size_t offset, unsigned dim)
     return igv_group_field(emit, offset + dim * sizeof(uint32_t), emit->i32);
 }
 
+/* Lane 0 of a SIMD-group is thread 32 n of its threadgroup; where it runs in turns, of a turn
+ * thread 16 n or 8 n. */
+static unsigned width_log2(const struct igv_request *request) {
+    return (unsigned)__builtin_ctz(request->target->lanes * request->target->chunks);
+}
+
 static LLVMValueRef first_thread(struct igv_emit *emit) {
-    return LLVMBuildShl(emit->builder, emit->simdgroup, igv_u32(emit, 5), "");
+    return LLVMBuildShl(emit->builder, emit->simdgroup, igv_u32(emit, width_log2(emit->request)),
+                        "");
 }
 
 /* number / divisor for number < 32 and divisor <= 1024, by a reciprocal that does not depend
@@ -91,7 +97,7 @@ static enum igv_shape shape_of_position(const struct igv_request *request, LLVMV
     }
     *stride = 1;
     if (!in_grid || request->ids != INGOT_CPU_IDS_LINEAR) {
-        *align_log2 = LANE_ALIGN_LOG2;
+        *align_log2 = width_log2(request);
     }
     return IGV_LINEAR;
 }
@@ -110,10 +116,9 @@ enum igv_shape igl_shape_position_in_threadgroup(const struct igv_request *reque
 /* thread_index_in_threadgroup and _in_simdgroup. */
 enum igv_shape igl_shape_lane(const struct igv_request *request, LLVMValueRef call, long *stride,
                               unsigned *align_log2) {
-    (void)request;
     (void)call;
     *stride = 1;
-    *align_log2 = LANE_ALIGN_LOG2;
+    *align_log2 = width_log2(request);
     return IGV_LINEAR;
 }
 
