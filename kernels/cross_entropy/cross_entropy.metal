@@ -112,6 +112,13 @@ kernel void cross_entropy(device const T *logits [[buffer(0)]],
     if (!args.save_gradient) {
         return;
     }
+    if (logits == dlogits) { /* all have loaded `chosen` before its thread stores there */
+        if (ROW_SIMDS == 1) {
+            simdgroup_barrier(mem_flags::mem_device);
+        } else {
+            threadgroup_barrier(mem_flags::mem_device);
+        }
+    }
     float g = args.has_dloss ? dloss[args.has_dloss == 2 ? row : 0] : 1.0f;
     if (args.mean) {
         g /= float(*counted);

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "runtime/sanitize/race.h"
+#include "runtime/sanitize/race_fast.h"
 
 /* One access, of up to 32 lanes. */
 struct visit {
@@ -139,12 +139,14 @@ static uint32_t unordered_reader(const struct visit *visit, uint64_t record, uin
 
 static void look_at_store(const struct visit *visit, uint32_t lane, uint64_t cell, uint32_t thread,
                           uint16_t value) {
-    uint64_t record = visit->shadow->writes[cell];
+    const struct race_block *block = &visit->shadow->blocks[cell >> RACE_BLOCK_BITS];
+    const size_t at = cell & (RACE_BLOCK - 1);
+    uint64_t record = block->writes[at];
     if (is_before(visit, record, thread) || both_are_atomic(visit, record)) {
         return;
     }
-    bool is_same = visit->detail & INGOT_CPU_RACE_WRITES && value &&
-                   visit->shadow->values[cell] == value && !visit->race->reports_same_value;
+    bool is_same = visit->detail & INGOT_CPU_RACE_WRITES && value && block->values[at] == value &&
+                   !visit->race->reports_same_value;
     if (!is_same && !is_fenced(visit, record, thread)) {
         report(visit, lane, cell, record, race_thread_of(&visit->race->layout, record));
     }
@@ -161,23 +163,26 @@ static uint64_t own_record(const struct visit *visit, uint32_t thread) {
 }
 
 static void store_cell(const struct visit *visit, uint32_t lane, uint64_t cell, uint16_t value) {
+    struct race_block *block = &visit->shadow->blocks[cell >> RACE_BLOCK_BITS];
+    const size_t at = cell & (RACE_BLOCK - 1);
     uint32_t thread = visit->simdgroup * INGOT_SIMD_WIDTH + lane;
-    if (visit->shadow->writes[cell]) {
+    if (block->writes[at]) {
         look_at_store(visit, lane, cell, thread, value);
     }
-    uint64_t read = visit->shadow->reads[cell];
+    uint64_t read = block->reads[at];
     if (read) {
         uint32_t other = unordered_reader(visit, read, thread);
         if (other != UINT32_MAX && !both_are_atomic(visit, read)) {
             report(visit, lane, cell, read, other);
         }
-        visit->shadow->reads[cell] = 0;
+        block->reads[at] = 0;
     }
-    visit->shadow->writes[cell] = own_record(visit, thread);
-    visit->shadow->values[cell] = value;
+    block->writes[at] = own_record(visit, thread);
+    block->values[at] = value;
 }
 
-/* The record of loads when one more thread loads. */
+/* The record of loads when one more thread loads: the first one keeps its place, since who stores
+ * has mostly loaded just before. */
 static uint64_t join_reader(const struct visit *visit, uint64_t old, uint64_t new) {
     const struct race_layout *layout = &visit->race->layout;
     uint32_t first = race_thread_of(layout, old), thread = race_thread_of(layout, new);
@@ -195,49 +200,50 @@ static uint64_t join_reader(const struct visit *visit, uint64_t old, uint64_t ne
     if (many == RACE_SIMDGROUPS) {
         return old;
     }
-    if (same_simdgroup &&
-        (race_turn_of(layout, old) != visit->turn || (many == RACE_ONE && first == thread))) {
+    if (same_simdgroup && race_turn_of(layout, old) != visit->turn) {
         return new;
     }
-    uint32_t second = first == thread ? race_second_of(layout, old) : first;
-    return new | (uint64_t)second << layout->second |
+    if (same_simdgroup && (many == RACE_SIMDGROUP || first == thread)) {
+        return old;
+    }
+    old &= ~((uint64_t)layout->thread_mask << layout->second | (uint64_t)3 << 1);
+    return old | (uint64_t)thread << layout->second |
            (uint64_t)(same_simdgroup ? RACE_SIMDGROUP : RACE_SIMDGROUPS) << 1;
 }
 
 static void load_cell(const struct visit *visit, uint32_t lane, uint64_t cell) {
+    struct race_block *block = &visit->shadow->blocks[cell >> RACE_BLOCK_BITS];
+    const size_t at = cell & (RACE_BLOCK - 1);
     uint32_t thread = visit->simdgroup * INGOT_SIMD_WIDTH + lane;
-    if (visit->shadow->writes[cell]) {
+    if (block->writes[at]) {
         look_at_store(visit, lane, cell, thread, 0);
     }
-    uint64_t old = visit->shadow->reads[cell], new = own_record(visit, thread);
+    uint64_t old = block->reads[at], new = own_record(visit, thread);
     if (old && visit->detail & INGOT_CPU_RACE_ATOMIC && !both_are_atomic(visit, old) &&
         old >> visit->race->layout.epoch == visit->key) {
         return; /* a plain load conflicts with more */
     }
-    visit->shadow->reads[cell] =
-        old && !(both_are_atomic(visit, old)) ? join_reader(visit, old, new) : new;
+    block->reads[at] = old && !(both_are_atomic(visit, old)) ? join_reader(visit, old, new) : new;
 }
 
 /* ---- lanes ---- */
 
 static void lock_block(struct race_shadow *shadow, uint64_t block) {
     unsigned tries = 0;
-    while (atomic_exchange_explicit(&shadow->locks[block], true, memory_order_acquire)) {
+    struct race_lock *lock = &shadow->locks[block];
+    while (atomic_exchange_explicit(&lock->is_held, true, memory_order_acquire)) {
         if (++tries % 64 == 0) {
             sched_yield();
         }
     }
+    if (lock->generation != shadow->generation) {
+        memset(&shadow->blocks[block], 0, sizeof *shadow->blocks);
+        lock->generation = shadow->generation;
+    }
 }
 
 static void unlock_block(struct race_shadow *shadow, uint64_t block) {
-    atomic_store_explicit(&shadow->locks[block], false, memory_order_release);
-}
-
-/* 16 bits of a value, never 0, which stands for none. */
-static uint16_t mixed(uint64_t value) {
-    uint64_t mix = (value + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    uint16_t bits = (uint16_t)(mix >> 48 ^ mix >> 24);
-    return bits ? bits : 1;
+    atomic_store_explicit(&shadow->locks[block].is_held, false, memory_order_release);
 }
 
 /* The part of a stored value that goes to a cell; wide values are mixed, and the same for all. */
@@ -248,9 +254,9 @@ static uint16_t value_in_cell(const struct visit *visit, uint64_t value, uint64_
     }
     unsigned bits = 8u << visit->shadow->shift;
     if (size > 8 || size <= 1u << visit->shadow->shift) {
-        return mixed(value + (size > 8 ? index : 0));
+        return race_mixed(value + (size > 8 ? index : 0));
     }
-    return mixed(value >> bits * index & ((UINT64_C(1) << bits) - 1));
+    return race_mixed(value >> bits * index & ((UINT64_C(1) << bits) - 1));
 }
 
 /* One lane; `held` is the block that is locked, or UINT64_MAX. */
@@ -263,7 +269,7 @@ static uint64_t visit_lane(const struct visit *visit, uint32_t lane, uint64_t ad
     }
     uint64_t first = offset >> shadow->shift, last = (offset + size - 1) >> shadow->shift;
     for (uint64_t cell = first; cell <= last; cell++) {
-        if (shadow->locks && cell >> RACE_BLOCK_BITS != held) {
+        if (shadow->is_shared && cell >> RACE_BLOCK_BITS != held) {
             if (held != UINT64_MAX) {
                 unlock_block(shadow, held);
             }
@@ -291,7 +297,8 @@ static struct race_shadow *find_shadow(const struct race_dispatch *race, uint64_
         }
     }
     struct race_shadow *shadow = low ? &race->shadows[low - 1] : NULL;
-    return shadow && shadow->mapped && address - shadow->start < shadow->bytes ? shadow : NULL;
+    return shadow && shadow->mapped.memory && address - shadow->start < shadow->bytes ? shadow
+                                                                                      : NULL;
 }
 
 struct lanes {
@@ -303,6 +310,50 @@ struct lanes {
 
 static uint64_t address_of(const struct lanes *lanes, uint32_t lane) {
     return lanes->addresses ? lanes->addresses[lane] : lanes->base + (uint64_t)lanes->stride * lane;
+}
+
+/* Lanes one after the other, each with a cell of its own; false: it is to be done lane by lane. */
+static bool visit_row(const struct visit *visit, const struct lanes *lanes) {
+    const struct race_layout *layout = &visit->race->layout;
+    struct race_shadow *shadow = visit->shadow;
+    uint32_t first = (uint32_t)__builtin_ctz(lanes->mask), shifted = lanes->mask >> first;
+    uint64_t offset = lanes->base + (uint64_t)lanes->stride * first - shadow->start;
+    uint32_t count = (uint32_t)__builtin_popcount(shifted);
+    uint64_t bytes = (uint64_t)count << shadow->shift, cell = offset >> shadow->shift;
+    if (lanes->stride != (int64_t)1 << shadow->shift || shifted & (shifted + 1) ||
+        visit->place->bytes != 1u << shadow->shift || visit->own->threads || visit->is_ordered ||
+        visit->detail & (INGOT_CPU_RACE_ATOMIC | INGOT_CPU_RACE_NO_VALUE) ||
+        offset & ((1u << shadow->shift) - 1) || offset >= shadow->bytes ||
+        bytes > shadow->bytes - offset) {
+        return false;
+    }
+    uint64_t block = cell >> RACE_BLOCK_BITS, last = (cell + count - 1) >> RACE_BLOCK_BITS;
+    if (block != last) {
+        return false;
+    }
+    struct race_fast fast = {.mine = own_record(visit, visit->simdgroup * INGOT_SIMD_WIDTH + first),
+                             .step = (uint64_t)1 << layout->thread,
+                             .group = layout->group_mask << layout->group,
+                             .epoch = (uint64_t)layout->epoch_mask << layout->epoch,
+                             .thread = (uint64_t)layout->thread_mask << layout->thread,
+                             .simdgroup = (uint64_t)(layout->thread_mask & ~(INGOT_SIMD_WIDTH - 1))
+                                          << layout->thread,
+                             .turn = (uint64_t)layout->turn_mask << layout->turn,
+                             .is_threadgroup = visit->space == RACE_THREADGROUP,
+                             .writes = shadow->blocks[block].writes + cell % RACE_BLOCK,
+                             .reads = shadow->blocks[block].reads + cell % RACE_BLOCK,
+                             .values = shadow->blocks[block].values + cell % RACE_BLOCK,
+                             .count = count};
+    if (shadow->is_shared) {
+        lock_block(shadow, block);
+    }
+    bool done = visit->detail & INGOT_CPU_RACE_WRITES
+                    ? race_fast_store(&fast, lanes->values + first)
+                    : race_fast_load(&fast);
+    if (shadow->is_shared) {
+        unlock_block(shadow, block);
+    }
+    return done;
 }
 
 static void visit_lanes(struct visit *visit, const struct lanes *lanes) {
@@ -396,7 +447,10 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
         }
     }
     set_record(&visit);
-    visit_lanes(&visit, &lanes);
+    if (!visit.shadow || lanes.addresses || (visit.detail & INGOT_CPU_RACE_WRITES && !values) ||
+        !visit_row(&visit, &lanes)) {
+        visit_lanes(&visit, &lanes);
+    }
 }
 
 void ig_race_tell(const struct ig_check *check) {

@@ -57,20 +57,29 @@ static inline enum race_many race_many_of(uint64_t record) {
 
 /* ---- shadow memory ---- */
 
+enum { RACE_BLOCK_BITS = 9, RACE_BLOCK = 1 << RACE_BLOCK_BITS };
+struct race_block {
+    uint64_t writes[RACE_BLOCK], reads[RACE_BLOCK];
+    uint16_t values[RACE_BLOCK]; /* of the last store, mixed */
+};
+struct race_lock {
+    _Atomic(bool) is_held;
+    uint32_t generation; /* the dispatch that the block's records are of; others count as zeros */
+};
 struct race_shadow {
     uint64_t start, bytes; /* of the memory that it is of */
     unsigned shift;        /* a cell is 1 << shift bytes */
     bool is_written;       /* by anything in the kernel */
-    uint64_t *writes, *reads;
-    uint16_t *values;     /* of the last store, mixed */
-    _Atomic(bool) *locks; /* one for each RACE_BLOCK cells; NULL: one thread uses it */
-    void *mapped;
-    size_t mapped_bytes;
+    bool is_shared;        /* between threads: blocks are locked */
+    uint32_t generation;
+    struct race_block *blocks;
+    struct race_lock *locks;
+    struct ig_spare_memory mapped; /* memory NULL: none */
 };
-enum { RACE_BLOCK_BITS = 9 };
-/* Zeros for every cell; false: no memory. */
-bool race_shadow_map(struct race_shadow *shadow, bool is_shared);
-void race_shadow_unmap(struct race_shadow *shadow);
+/* Zeros for every cell; false: no memory. Memory comes from dispatches before, and goes to later
+ * ones: fresh pages cost more than the checks. */
+bool race_shadow_map(struct ig_sanitizer *sanitizer, struct race_shadow *shadow);
+void race_shadow_unmap(struct ig_sanitizer *sanitizer, struct race_shadow *shadow);
 
 /* ---- what fences order (race_order.c) ---- */
 

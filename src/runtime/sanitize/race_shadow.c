@@ -53,28 +53,62 @@ void race_layout_set(struct race_layout *layout, uint64_t groups, uint32_t threa
 
 /* ---- shadow memory ---- */
 
-bool race_shadow_map(struct race_shadow *shadow, bool is_shared) {
-    size_t cells = (size_t)(shadow->bytes >> shadow->shift) + 2;
-    size_t locks = is_shared ? (cells >> RACE_BLOCK_BITS) + 1 : 0;
-    size_t bytes = cells * (2 * sizeof *shadow->writes + sizeof *shadow->values) + locks;
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        return false;
+static size_t locks_bytes(size_t blocks) {
+    return (blocks * sizeof(struct race_lock) + 63) & ~(size_t)63;
+}
+
+/* One that is not in use, of at least so many blocks and not of many times as many. */
+static struct ig_spare_memory take_spare(struct ig_sanitizer *sanitizer, size_t blocks) {
+    struct ig_spare_memory found = {0};
+    pthread_mutex_lock(&sanitizer->range_lock);
+    for (size_t i = 0; i < IG_MOST_SPARE && !found.memory; i++) {
+        struct ig_spare_memory *spare = &sanitizer->spare[i];
+        if (spare->memory && spare->units >= blocks && spare->units / 4 <= blocks) {
+            found = *spare;
+            spare->memory = NULL;
+        }
     }
-    shadow->mapped = memory;
-    shadow->mapped_bytes = bytes;
-    shadow->writes = (uint64_t *)(void *)memory;
-    shadow->reads = shadow->writes + cells;
-    shadow->values = (uint16_t *)(shadow->reads + cells);
-    shadow->locks = is_shared ? (_Atomic(bool) *)(shadow->values + cells) : NULL;
+    pthread_mutex_unlock(&sanitizer->range_lock);
+    return found;
+}
+
+bool race_shadow_map(struct ig_sanitizer *sanitizer, struct race_shadow *shadow) {
+    size_t blocks = (size_t)(shadow->bytes >> shadow->shift >> RACE_BLOCK_BITS) + 1;
+    shadow->mapped = take_spare(sanitizer, blocks);
+    bool is_used = shadow->mapped.memory != NULL;
+    if (!is_used) {
+        size_t bytes = locks_bytes(blocks) + blocks * sizeof *shadow->blocks;
+        void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) {
+            return false;
+        }
+        shadow->mapped = (struct ig_spare_memory){memory, bytes, blocks};
+    }
+    shadow->locks = shadow->mapped.memory;
+    shadow->blocks = (struct race_block *)(void *)((char *)shadow->mapped.memory +
+                                                   locks_bytes(shadow->mapped.units));
+    if (is_used && !shadow->is_shared) {
+        memset(shadow->blocks, 0, blocks * sizeof *shadow->blocks);
+    }
     return true;
 }
 
-void race_shadow_unmap(struct race_shadow *shadow) {
-    if (shadow->mapped) {
-        munmap(shadow->mapped, shadow->mapped_bytes);
-        shadow->mapped = NULL;
+void race_shadow_unmap(struct ig_sanitizer *sanitizer, struct race_shadow *shadow) {
+    if (!shadow->mapped.memory) {
+        return;
+    }
+    pthread_mutex_lock(&sanitizer->range_lock);
+    for (size_t i = 0; i < IG_MOST_SPARE && shadow->mapped.memory; i++) {
+        if (!sanitizer->spare[i].memory) {
+            sanitizer->spare[i] = shadow->mapped;
+            shadow->mapped.memory = NULL;
+        }
+    }
+    pthread_mutex_unlock(&sanitizer->range_lock);
+    if (shadow->mapped.memory) {
+        munmap(shadow->mapped.memory, shadow->mapped.bytes);
+        shadow->mapped.memory = NULL;
     }
 }
 
@@ -196,9 +230,15 @@ static bool map_device_memory(struct race_dispatch *race, const struct facts *fa
         return false;
     }
     merge(race);
+    pthread_mutex_lock(&sanitized->sanitizer->range_lock);
+    uint32_t generation = ++sanitized->sanitizer->generation;
+    pthread_mutex_unlock(&sanitized->sanitizer->range_lock);
     for (size_t i = 0; i < race->shadow_count; i++) {
-        race->shadows[i].shift = facts->shift[RACE_DEVICE];
-        if (race->shadows[i].is_written && !race_shadow_map(&race->shadows[i], true)) {
+        struct race_shadow *shadow = &race->shadows[i];
+        shadow->shift = facts->shift[RACE_DEVICE];
+        shadow->is_shared = true;
+        shadow->generation = generation;
+        if (shadow->is_written && !race_shadow_map(sanitized->sanitizer, shadow)) {
             return false;
         }
     }
@@ -236,12 +276,12 @@ void ig_race_close(struct ig_sanitized *dispatch) {
     struct race_dispatch *race = dispatch->states[IG_SANITIZE_race];
     for (struct race_group *own = race->groups, *next; own; own = next) {
         next = own->next;
-        race_shadow_unmap(&own->shadow);
+        race_shadow_unmap(dispatch->sanitizer, &own->shadow);
         free(own->threads);
         free(own);
     }
     for (size_t i = 0; i < race->shadow_count; i++) {
-        race_shadow_unmap(&race->shadows[i]);
+        race_shadow_unmap(dispatch->sanitizer, &race->shadows[i]);
     }
     race_order_close(race);
     pthread_mutex_destroy(&race->order.lock);
@@ -267,7 +307,7 @@ static struct race_group *make_group(struct race_dispatch *race,
     uint32_t simdgroups = group->full_simdgroup_count;
     if ((race->has_fences &&
          !(own->threads = calloc((size_t)simdgroups * INGOT_SIMD_WIDTH, sizeof *own->threads))) ||
-        !race_shadow_map(&own->shadow, false)) {
+        !race_shadow_map(race->sanitized->sanitizer, &own->shadow)) {
         free(own->threads);
         free(own);
         return NULL;
@@ -300,7 +340,7 @@ void ig_race_begin_group(struct ig_sanitized *dispatch, const struct ingot_cpu_g
     const uint32_t *at = group->group_position, *grid = group->groups_per_grid;
     uint64_t id = at[0] + (uint64_t)grid[0] * (at[1] + (uint64_t)grid[1] * at[2]);
     if (id > race->layout.group_mask) { /* the number of an earlier one comes again */
-        memset(own->shadow.mapped, 0, own->shadow.mapped_bytes);
+        memset(own->shadow.blocks, 0, own->shadow.mapped.units * sizeof *own->shadow.blocks);
     }
     own->id = id;
     memset(own->epoch, 0, sizeof own->epoch);

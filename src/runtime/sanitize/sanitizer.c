@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/environment.h"
 
@@ -61,6 +62,11 @@ void ig_sanitizer_close(ingot_device *device) {
     free(sanitizer->findings);
     free(sanitizer->live);
     ig_sanitizer_set_written(sanitizer, 0, UINT64_MAX);
+    for (size_t i = 0; i < IG_MOST_SPARE; i++) {
+        if (sanitizer->spare[i].memory) {
+            munmap(sanitizer->spare[i].memory, sanitizer->spare[i].bytes);
+        }
+    }
     pthread_mutex_destroy(&sanitizer->range_lock);
     pthread_mutex_destroy(&sanitizer->lock);
     free(sanitizer);

@@ -21,7 +21,11 @@ struct ig_finding; /* findings.c */
 struct ig_range {
     uint64_t start, end;
 };
-enum { IG_MOST_RELEASED = 64 };
+enum { IG_MOST_RELEASED = 64, IG_MOST_SPARE = 16 };
+struct ig_spare_memory {
+    void *memory;
+    size_t bytes, units; /* units: its owner's */
+};
 
 struct ig_sanitizer {
     uint32_t kinds;
@@ -37,6 +41,8 @@ struct ig_sanitizer {
     struct ig_range released[IG_MOST_RELEASED]; /* the last ones */
     size_t released_count;
     struct ig_unwritten *unwritten; /* buffers that were not written whole; of uninitialised */
+    struct ig_spare_memory spare[IG_MOST_SPARE]; /* of race's shadows; empty: memory NULL */
+    uint32_t generation;                         /* counts the dispatches with shadows */
 };
 
 /* sanitizer.c. The kinds that `desc` or $INGOT_SANITIZE ask for: sets device->sanitize and

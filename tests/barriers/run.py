@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Removes the barriers of the kernel library one by one: the sanitizer has to notice each.
+
+usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--log FILE]
+
+For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
+it, until there is a finding. One that is missed is a failure, unless harmless.txt says why nobody needs it on a CPU.
+--only takes those whose FILE:LINE contains TEXT, --sample a few that are cheap. BIN is the folder of the programs.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+from compiler import BARRIER
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "kernels"
+HARMLESS = pathlib.Path(__file__).with_name("harmless.txt")
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+COMMENT = re.compile(r"//.*")
+SAMPLE = ("kernels/cholesky/cholesky.metal#1", "kernels/cholesky/cholesky.metal#8")
+# Operations whose kernels are in a folder of another name.
+MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["triangular_solve", "solve"],
+        "lu": ["lu", "solve"], "qr": ["qr", "lstsq"], "quantise": ["quantise", "dequantise"],
+        "quantised_matvec": ["quantised_matvec", "quantised_matmul"]}
+PARTS = ("1/32", "9/32", "17/32", "2/8", "1/1")
+
+
+class Barrier(NamedTuple):
+    """A statement of a file: the `order`-th barrier in it, from 1 on."""
+
+    file: str
+    order: int
+    line: int
+    which: int  # on its line
+
+    @property
+    def name(self) -> str:
+        return f"{self.file}#{self.order}"
+
+
+def barriers() -> list[Barrier]:
+    """All of kernels/."""
+    found = []
+    for path in sorted([*KERNELS.glob("*/*.metal"), *KERNELS.glob("*/*.h")]):
+        order = 0
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            for which, _ in enumerate(BARRIER.finditer(COMMENT.sub("", line))):
+                order += 1
+                found.append(Barrier(str(path.relative_to(ROOT)), order, number, which))
+    return found
+
+
+def files_of(operation: str) -> set[str]:
+    """What an operation's kernels include, by path from the root."""
+    todo, seen = [KERNELS / operation / f"{operation}.metal"], set()
+    while todo:
+        path = todo.pop()
+        if not path.is_file() or (name := str(path.resolve().relative_to(ROOT))) in seen:
+            continue
+        seen.add(name)
+        for target in INCLUDE.findall(path.read_text()):
+            todo += [KERNELS / target, path.parent / target]
+    return seen
+
+
+def operations_of(barrier: Barrier, table: dict[str, set[str]]) -> list[str]:
+    """The operations that have it, its own folder's first, small ones before large ones."""
+    folder = pathlib.PurePath(barrier.file).parts[1]
+    found = [name for name, files in table.items() if barrier.file in files]
+    found.sort(key=lambda name: (name != folder, len(table[name])))
+    return [pattern for name in found for pattern in MORE.get(name, [name + "*"])]
+
+
+def try_one(binaries: pathlib.Path, barrier: Barrier, operations: list[str], jobs: int) -> str:
+    """"found", "missed", or "absent": no case compiles it."""
+    with tempfile.TemporaryDirectory(prefix="ingot-barriers-") as folder:
+        seen = pathlib.Path(folder) / "seen"
+        environment = dict(
+            os.environ,
+            INGOTC=str(pathlib.Path(__file__).with_name("compiler.py")),
+            INGOT_CACHE_DIR=str(pathlib.Path(folder) / "cache"),
+            BARRIER_COMPILER=str(binaries / "ingotc"),
+            BARRIER_AT=f"{barrier.file}:{barrier.line}:{barrier.which}",
+            BARRIER_SEEN=str(seen),
+        )
+        for operation in operations:
+            for part in PARTS:
+                command = [binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1",
+                           "--jobs", str(jobs), "--part", part]
+                result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+                if result.returncode == 2:
+                    raise SystemExit(f"{' '.join(map(str, command))}: {result.stderr}")
+                if ": race: " in result.stderr + result.stdout or ": barrier: " in result.stderr + result.stdout:
+                    return "found"
+                if not seen.exists() and part == "9/32":
+                    break
+        return "missed" if seen.exists() else "absent"
+
+
+def harmless() -> dict[str, str]:
+    """Barriers that nobody misses on a CPU, and why."""
+    reasons = {}
+    for line in HARMLESS.read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, reason = line.split(None, 1)
+            reasons[name] = reason
+    return reasons
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binaries", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--sample", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    reasons = harmless()
+    table = {path.name: files_of(path.name) for path in KERNELS.iterdir() if path.name != "common"}
+    every = barriers()
+    failures = [f"harmless.txt: there is no barrier {name}" for name in reasons
+                if name not in {barrier.name for barrier in every}]
+    chosen = [barrier for barrier in every
+              if (barrier.name in SAMPLE if options.sample else options.only in f"{barrier.file}:{barrier.line}")]
+    counts = {"found": 0, "missed": 0, "absent": 0}
+    for barrier in chosen:
+        start = time.monotonic()
+        outcome = try_one(options.binaries.resolve(), barrier, operations_of(barrier, table), options.jobs)
+        counts[outcome] += 1
+        reason = reasons.get(barrier.name, "")
+        print(f"{barrier.name} line {barrier.line}: {outcome} {reason} ({time.monotonic() - start:.0f} s)", flush=True)
+        if outcome == "found" and reason:
+            failures.append(f"{barrier.name} is in harmless.txt, but its removal is found")
+        elif outcome != "found" and not reason:
+            failures.append(f"{barrier.name} line {barrier.line}: {outcome}")
+    print(*failures, sep="\n")
+    print(f"{len(chosen)} barriers of {len(every)}: {counts['found']} found, {counts['missed']} missed, "
+          f"{counts['absent']} in no case; {len(failures)} failures")
+    return 1 if failures or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
