@@ -9,6 +9,8 @@
  *   harm nothing. For NVIDIA GPUs it stays: LLVM simplifies once more while it makes PTX.
  * - A float that an integer cannot hold converts to an unspecified value: an arbitrary one, but
  *   the same for all its uses.
+ * - A bool in memory is true unless it is 0: a buffer may hold any bytes, and clang tells LLVM that
+ *   it holds 0 or 1 (`b ? 1 : 0` was 2).
  * - What clang folded to a value that LLVM calls poison (1 / 0) is 0.
  *
  * igc_guard_arithmetic requires clang's own module, before any pass that simplifies: there the
@@ -141,6 +143,26 @@ static bool replace_poison(LLVMValueRef in) {
     return changed;
 }
 
+/* A load of a bool: any byte, of which `trunc` must not take the lowest bit. */
+static bool accept_any_bool(struct igc_kernel *k, LLVMValueRef load) {
+    unsigned range = LLVMGetMDKindIDInContext(k->context, "range", 5);
+    LLVMTypeRef type = LLVMTypeOf(load);
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) != 8 ||
+        !LLVMGetMetadata(load, range)) {
+        return false;
+    }
+    LLVMSetMetadata(load, range, NULL);
+    igi_each_use_safe(use, load) {
+        LLVMValueRef trunc = LLVMGetUser(use);
+        if (LLVMIsATruncInst(trunc)) { /* which goes, unused, in the passes that follow */
+            LLVMPositionBuilderBefore(k->builder, trunc);
+            LLVMReplaceAllUsesWith(
+                trunc, LLVMBuildICmp(k->builder, LLVMIntNE, load, LLVMConstNull(type), ""));
+        }
+    }
+    return true;
+}
+
 static bool guard_module(struct igc_kernel *k) {
     bool changed = false;
     igi_each_function(f, k->module) {
@@ -155,6 +177,9 @@ static bool guard_module(struct igc_kernel *k) {
             case LLVMFPToSI:
             case LLVMFPToUI:
                 changed |= freeze_result(k, in);
+                break;
+            case LLVMLoad:
+                changed |= accept_any_bool(k, in);
                 break;
             default:
                 changed |= is_division(in) && guard_division(k, in);
