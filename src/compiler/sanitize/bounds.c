@@ -7,8 +7,9 @@
  * there.
  *
  * An address whose root is known is compared with the root's size: that of a variable, or that of
- * an argument as it is bound. Others are looked up by the device in its table of what is live. Does
- * not: private pointers that may point into one of several variables.
+ * an argument as it is bound. A private pointer into one of several variables has that one's size
+ * beside it. Others are looked up by the device in its table of what is live. Does not: private
+ * pointers that were loaded from memory.
  */
 #include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
@@ -46,8 +47,11 @@ static struct check check(struct igc_kernel *kernel, struct igs_access *access) 
     if (is_known) {
         igs_find_offset(kernel, &root, access->pointer);
     }
-    struct check result = {.is_asked = !is_known};
-    if (is_inside(access, &root) || (!is_known && !root.space)) {
+    LLVMValueRef bytes = NULL;
+    struct check result = {0};
+    if (is_inside(access, &root) ||
+        (!is_known && !root.space &&
+         !igs_find_object(kernel, access->pointer, access->instruction, &root.offset, &bytes))) {
         return result;
     }
     struct igs_place *place =
@@ -56,13 +60,16 @@ static struct check check(struct igc_kernel *kernel, struct igs_access *access) 
         return result;
     }
     igs_describe_access(kernel, place, access, &root);
-    if (!is_known) {
+    if (!is_known && !bytes) {
         LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
         result.ok = igs_ask(kernel, result.place, address, access->size);
+        result.is_asked = true;
         return result;
     }
-    LLVMValueRef bytes = root.kind == IGS_ROOT_ARGUMENT ? igs_bound(kernel, &root)
-                                                        : igc_integer(kernel->i64, root.bytes);
+    if (!bytes) {
+        bytes = root.kind == IGS_ROOT_ARGUMENT ? igs_bound(kernel, &root)
+                                               : igc_integer(kernel->i64, root.bytes);
+    }
     result.ok = fits(kernel, access, root.offset, bytes);
     result.offset = root.offset;
     return result;

@@ -61,6 +61,12 @@ struct igs_root igs_find_root(struct igc_kernel *kernel, LLVMValueRef pointer);
 /* Sets the offset; makes code where the builder stands, which must be behind the pointer. */
 void igs_find_offset(struct igc_kernel *kernel, struct igs_root *root, LLVMValueRef pointer);
 
+/* ---- several_roots.c ---- */
+/* Of a private pointer into one of several variables: i64, how far it is from the start of that
+ * one, and how large that is, made before the instruction. False: nobody knows. */
+bool igs_find_object(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef before,
+                     LLVMValueRef *offset, LLVMValueRef *bytes);
+
 /* ---- accesses.c: what reads and writes memory ---- */
 struct igs_access {
     LLVMValueRef instruction, pointer;
@@ -95,6 +101,7 @@ struct igs_places {
     size_t function_count;
     bool without_text;             /* the reader of the places has the source */
     struct igi_map by_description; /* numbers of functions */
+    struct igs_several *several;   /* several_roots.c: what stands beside phis of pointers */
 };
 igc_pass_fn igs_start_places; /* before anything is inlined: needs the functions' names */
 /* A new place of that kind, at the instruction: file, line, column, source line and inlined calls
