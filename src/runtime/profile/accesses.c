@@ -29,6 +29,22 @@ static bool set_add(struct set *set, uint64_t item) {
     for (uint32_t lane##_rest = (mask), lane; lane##_rest; lane##_rest &= lane##_rest - 1)         \
         if (lane = (uint32_t)__builtin_ctz(lane##_rest), true)
 
+bool ig_access_is_run(uint32_t mask, const uint64_t *addresses, const uint64_t *sizes,
+                      uint64_t *start, uint64_t *bytes) {
+    uint32_t first = (uint32_t)__builtin_ctz(mask), end = LANES - (uint32_t)__builtin_clz(mask);
+    if ((uint32_t)__builtin_popcount(mask) != end - first) {
+        return false;
+    }
+    uint64_t size = sizes[first], differing = 0;
+    for (uint32_t lane = first; lane < end; lane++) {
+        differing |=
+            (addresses[lane] ^ (addresses[first] + (lane - first) * size)) | (sizes[lane] ^ size);
+    }
+    *start = addresses[first];
+    *bytes = (end - first) * size;
+    return !differing && size;
+}
+
 uint32_t ig_access_lines(uint32_t mask, const uint64_t *addresses, const uint64_t *sizes) {
     struct set set = {.count = 0};
     each_lane(lane, mask) {
@@ -60,7 +76,12 @@ static uint32_t most_of_a_bank(uint32_t mask, const uint64_t *addresses, const u
 
 uint32_t ig_access_passes(uint32_t mask, const uint64_t *addresses, const uint64_t *sizes,
                           uint64_t base, uint32_t *least) {
-    uint64_t words = 1;
+    uint64_t words = 1, start, bytes;
+    if (ig_access_is_run(mask, addresses, sizes, &start, &bytes) && (start - base) % 16 == 0 &&
+        sizes[__builtin_ctz(mask)] == IG_BANK_BYTES) {
+        *least = 1;
+        return 1;
+    }
     each_lane(lane, mask) {
         uint64_t own = (sizes[lane] + IG_BANK_BYTES - 1) / IG_BANK_BYTES;
         words = own > words ? own : words;

@@ -171,6 +171,18 @@ static void move(struct ig_counted_worker *worker, const struct ingot_cpu_place 
     }
 }
 
+/* One access of a SIMD-group to threadgroup memory. */
+static void add_banks(struct ig_counted_worker *worker, const struct ingot_cpu_group *group,
+                      uint32_t simdgroup, uint32_t mask, struct ig_place_counts *counts,
+                      const uint64_t *addresses, const uint64_t *sizes) {
+    uint32_t least;
+    uint32_t passes =
+        ig_access_passes(mask, addresses, sizes, (uintptr_t)group->threadgroup_memory, &least);
+    counts->passes += passes;
+    counts->conflicts += passes > least ? passes - least : 0;
+    worker->steps[simdgroup] += passes;
+}
+
 void ig_counted_tell(const struct ingot_cpu_group *group, uint32_t simdgroup, uint32_t mask,
                      uint32_t number, const uint64_t *addresses, const uint64_t *sizes) {
     struct ig_counted_worker *worker = ig_counted_worker_of(group);
@@ -183,24 +195,31 @@ void ig_counted_tell(const struct ingot_cpu_group *group, uint32_t simdgroup, ui
         move(worker, place, mask & -mask, addresses, sizes);
         return;
     }
+    uint64_t start, bytes;
+    bool is_run = ig_access_is_run(mask, addresses, sizes, &start, &bytes);
+    if (!is_run) {
+        bytes = 0;
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            bytes += sizes[__builtin_ctz(rest)];
+        }
+    }
     counts->times++;
     counts->lanes += (uint64_t)__builtin_popcount(mask);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        counts->bytes += sizes[__builtin_ctz(rest)];
-    }
+    counts->bytes += bytes;
     if (place->space == INGOT_SPACE_THREADGROUP) {
-        uint32_t least, passes = ig_access_passes(mask, addresses, sizes,
-                                                  (uintptr_t)group->threadgroup_memory, &least);
-        counts->passes += passes;
-        counts->conflicts += passes > least ? passes - least : 0;
-        worker->steps[simdgroup] += passes;
+        add_banks(worker, group, simdgroup, mask, counts, addresses, sizes);
     } else {
-        uint32_t lines = ig_access_lines(mask, addresses, sizes);
+        uint64_t lines = is_run ? (start + bytes - 1) / IG_CACHE_LINE - start / IG_CACHE_LINE + 1
+                                : ig_access_lines(mask, addresses, sizes);
         counts->lines += lines;
         worker->steps[simdgroup] += lines;
-        move(worker, place, mask, addresses, sizes);
+        if (is_run) {
+            move(worker, place, 1, &start, &bytes);
+        } else {
+            move(worker, place, mask, addresses, sizes);
+        }
     }
-    if (place->access == INGOT_CPU_ATOMIC) {
+    if (place->access == INGOT_CPU_ATOMIC && !is_run) {
         counts->collisions += ig_access_collisions(mask, addresses);
     }
 }

@@ -26,6 +26,9 @@ void ig_moved_free(struct ig_moved *moved);
 
 /* ---- accesses.c: as a GPU with 32 lanes has them ---- */
 
+/* Do lanes beside each other ask for bytes beside each other? Then these are they. */
+bool ig_access_is_run(uint32_t mask, const uint64_t *addresses, const uint64_t *sizes,
+                      uint64_t *start, uint64_t *bytes);
 /* Lines of the cache that the lanes of `mask` touch. */
 uint32_t ig_access_lines(uint32_t mask, const uint64_t *addresses, const uint64_t *sizes);
 /* Passes over the banks of threadgroup memory that starts at `base`, and those that there would be

@@ -56,16 +56,18 @@ static struct ig_moved_page *page_of(struct ig_moved *moved, uint64_t number) {
 
 void ig_moved_add(struct ig_moved *moved, uint64_t address, uint64_t size, bool is_read,
                   bool is_written) {
-    uint64_t end = (address + size + WORD - 1) / WORD;
-    for (uint64_t word = address / WORD; word < end; word++) {
+    uint64_t word = address / WORD, end = (address + size + WORD - 1) / WORD;
+    while (word < end) {
         struct ig_moved_page *page = page_of(moved, 1 + word / WORDS);
         if (!page) {
             return;
         }
-        uint64_t bit = UINT64_C(1) << word % 64;
+        uint64_t left = end - word, room = 64 - word % 64, count = left < room ? left : room;
+        uint64_t bits = (count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1) << word % 64;
         size_t unit = word % WORDS / 64;
-        page->read[unit] |= is_read ? bit : 0;
-        page->written[unit] |= is_written ? bit : 0;
+        page->read[unit] |= is_read ? bits : 0;
+        page->written[unit] |= is_written ? bits : 0;
+        word += count;
     }
 }
 
