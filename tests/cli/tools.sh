@@ -22,6 +22,11 @@ check "bench" 0 "GFLOP/s of multiply-adds" "axpy" "1M" "axpy/f32/n1048576/simd" 
 check "bench, JSON" 0 '"ceilings"' '"bytes": 12582912' '"flops": 2097152' '"variant": "axpy/f32' '"shape": [' '"p90"' \
     -- "$ingot" bench axpy "${quick[@]}" --json
 check "bench, CSV" 0 "device,operation,type,case,seconds,p10,p90" "cpu,axpy,f32,1M," -- "$ingot" bench axpy "${quick[@]}" --csv
+check "bench, a page" 0 "axpy" -- "$ingot" bench axpy "${quick[@]}" --html bench.html
+check "bench, what the page has" 0 'class="plot roofline"' "<circle" "<td>axpy</td>" "</html>" "!https://" "!quick look" \
+    -- cat bench.html
+check "bench, a page that cannot be written" 1 "no/bench.html" \
+    -- "$ingot" bench axpy "${quick[@]}" --no-ceilings --html no/bench.html
 check "bench, pattern" 0 "axpy" -- "$ingot" bench 'ax?y' "${quick[@]}" --no-ceilings
 check "bench, threads" 0 "1 worker thread" -- "$ingot" bench axpy "${quick[@]}" --threads 1 --no-ceilings
 check "bench, unknown operation" 2 'there is no operation "axpo"' -- "$ingot" bench axpo
