@@ -13,7 +13,8 @@
 #define OLDEST_GLIBC "GLIBC_2.17"
 #define IN_GLIBC_2_3 "GLIBC_2.17"
 #endif
-#define USE_VERSION(name, version) __asm__(".symver " #name "," #name "@" version);
+#define USE_VERSION(name, version)  __asm__(".symver " #name "," #name "@" version);
+#define USE_INSTEAD(name, old_name) __asm__(".symver " #name "," #old_name "@" OLDEST_GLIBC);
 
 /* glibc 2.34 moved them from libpthread and libdl to libc. */
 USE_VERSION(dladdr, OLDEST_GLIBC)
@@ -54,5 +55,13 @@ USE_VERSION(hypot, OLDEST_GLIBC)
 USE_VERSION(log, OLDEST_GLIBC)
 USE_VERSION(log2, OLDEST_GLIBC)
 USE_VERSION(pow, OLDEST_GLIBC)
+
+/* What headers of glibc 2.38 and later call them; C23's add 0b as a prefix of numbers. */
+USE_INSTEAD(__isoc23_fscanf, fscanf)
+USE_INSTEAD(__isoc23_sscanf, sscanf)
+USE_INSTEAD(__isoc23_strtol, strtol)
+USE_INSTEAD(__isoc23_strtoll, strtoll)
+USE_INSTEAD(__isoc23_strtoul, strtoul)
+USE_INSTEAD(__isoc23_strtoull, strtoull)
 
 #endif
