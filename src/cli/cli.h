@@ -195,6 +195,7 @@ struct cli_compilation {
 
 struct cli_compile_request {
     const char *path;
+    const char *text;             /* compiled instead of the file, under its name; NULL: the file */
     const struct cli_list *files; /* all of the command, which may define what `path` declares */
     const struct cli_source_options *options;
     const struct cli_list *kernels; /* empty: all */

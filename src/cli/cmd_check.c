@@ -4,13 +4,15 @@
 
 #include "base/archive.h"
 #include "base/json.h"
-#include "cli/cli.h"
+#include "cli/check.h"
 
 struct check {
     struct cli_compile_request request;
     struct ig_json json;
     bool as_json, quiet;
     size_t passed, failed, warnings;
+    struct ig_arena arena;
+    struct check_report report;
     struct ig_text seen; /* diagnostics already shown, each ended by a 0 byte */
 };
 
@@ -26,53 +28,23 @@ static bool seen_before(struct check *check, const char *text) {
     return false;
 }
 
-/* Splits "file:line:column: severity: message" off a line. */
-static bool split_diagnostic(const char *line, size_t length, size_t *file_length,
-                             unsigned long *row, unsigned long *column, const char **severity,
-                             const char **message) {
-    static const char *const severities[] = {"error", "fatal error", "warning", "note"};
-    for (size_t i = 0; i < length; i++) {
-        char *end;
-        if (line[i] != ':' || i + 1 >= length || line[i + 1] < '0' || line[i + 1] > '9') {
-            continue;
-        }
-        *row = strtoul(line + i + 1, &end, 10);
-        if (*end != ':' || end[1] < '0' || end[1] > '9') {
-            continue;
-        }
-        *column = strtoul(end + 1, &end, 10);
-        if (*end != ':' || end[1] != ' ') {
-            continue;
-        }
-        for (size_t s = 0; s < sizeof severities / sizeof severities[0]; s++) {
-            size_t word = strlen(severities[s]);
-            if (!strncmp(end + 2, severities[s], word) && !strncmp(end + 2 + word, ": ", 2)) {
-                *file_length = i;
-                *severity = severities[s];
-                *message = end + 4 + word;
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static void write_diagnostics(struct ig_json *json, const char *text) {
+static void write_diagnostics(struct check *check, const char *text) {
+    struct ig_json *json = &check->json;
+    check_report_diagnostics(&check->report, &check->arena, text);
     ig_json_array(json, "diagnostics");
     while (*text) {
-        size_t length = strcspn(text, "\n"), file_length;
-        unsigned long row, column;
-        const char *severity, *message;
-        if (split_diagnostic(text, length, &file_length, &row, &column, &severity, &message)) {
+        size_t length = strcspn(text, "\n");
+        struct check_diagnostic found;
+        if (check_split_diagnostic(text, length, &found)) {
             struct ig_text part = {0};
             ig_json_object(json, NULL);
-            ig_text_append(&part, text, file_length);
+            ig_text_append(&part, found.file, found.file_length);
             ig_json_string(json, "file", ig_text_string(&part));
             ig_text_free(&part);
-            ig_json_u64(json, "line", row);
-            ig_json_u64(json, "column", column);
-            ig_json_string(json, "severity", severity);
-            ig_text_append(&part, message, length - (size_t)(message - text));
+            ig_json_u64(json, "line", found.line);
+            ig_json_u64(json, "column", found.column);
+            ig_json_string(json, "severity", found.severity);
+            ig_text_append(&part, found.message, found.message_length);
             ig_json_string(json, "message", ig_text_string(&part));
             ig_text_free(&part);
             ig_json_object_end(json);
@@ -100,10 +72,11 @@ static void report_kernel(struct check *check, const struct cli_kernel_result *r
         if (result->status) {
             ig_json_string(&check->json, "message", result->message);
         }
-        write_diagnostics(&check->json, result->message);
+        write_diagnostics(check, result->message);
         ig_json_object_end(&check->json);
         return;
     }
+    check_report_diagnostics(&check->report, &check->arena, result->message);
     if (result->status && result->status != INGOT_COMPILE_ERROR) {
         cli_error("%s: kernel %s: %s", check->request.path, result->kernel, result->message);
     } else if (*result->message && !seen_before(check, result->message)) {
@@ -200,9 +173,10 @@ static void check_file(struct check *check) {
         if (status) {
             ig_json_string(&check->json, "message", ig_error_text(&error));
         }
-        write_diagnostics(&check->json, status ? ig_error_text(&error) : "");
+        write_diagnostics(check, status ? ig_error_text(&error) : "");
         ig_json_array(&check->json, "kernels");
     } else if (status == INGOT_COMPILE_ERROR) {
+        check_report_diagnostics(&check->report, &check->arena, ig_error_text(&error));
         cli_diagnostics(ig_error_text(&error));
     } else if (status) {
         cli_error("%s", ig_error_text(&error));
@@ -225,13 +199,15 @@ static void check_file(struct check *check) {
     ig_error_clear(&error);
 }
 
-static int check_all(struct check *check, const struct cli_list *files) {
+static int check_all(struct check *check, const struct check_sources *sources) {
     struct ig_text text = {0};
     check->json.out = &text;
     ig_json_object(&check->json, NULL);
     ig_json_array(&check->json, "files");
-    for (size_t i = 0; i < files->count; i++) {
-        check->request.path = files->items[i];
+    for (size_t i = 0; i < sources->count; i++) {
+        check->request.path = sources->items[i].path;
+        check->request.text = sources->items[i].text;
+        check->request.options = &sources->items[i].options;
         check_file(check);
     }
     ig_json_array_end(&check->json);
@@ -245,13 +221,16 @@ static int check_all(struct check *check, const struct cli_list *files) {
         printf("%zu passed, %zu failed\n", check->passed, check->failed);
     }
     ig_text_free(&text);
-    return check->failed ? CLI_FAILED : CLI_OK;
+    bool written = check_write_reports(&check->report, &check->arena);
+    return check->failed || !written ? CLI_FAILED : CLI_OK;
 }
 
 static int run(const struct cli_command *command, int argc, char **argv) {
     struct check check = {0};
     struct cli_source_options source = {0};
     struct cli_list kernels = {0}, constants = {0}, targets = {0}, files = {0};
+    const char *project = NULL;
+    struct check_sources sources = {0};
     bool no_code = false;
     struct cli_shard shard = {0};
     size_t kernels_seen = 0;
@@ -268,6 +247,13 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value", &constants},
         {"shard", 0, CLI_SHARD, "I/N", "only every Nth kernel of all files, from the Ith on",
          &shard},
+        {"project", 0, CLI_STRING, "FILE", "defines and prepended text by file (ingot.toml)",
+         &project},
+        {"sarif", 0, CLI_STRING, "FILE", "write diagnostics for code hosts", &check.report.sarif},
+        {"code-quality", 0, CLI_STRING, "FILE", "write them as GitLab's code quality report",
+         &check.report.code_quality},
+        {"annotations", 0, CLI_FLAG, NULL, "print them as GitHub's annotations too",
+         &check.report.annotations},
         CLI_SOURCE_OPTIONS(source),
         {0},
     };
@@ -285,9 +271,11 @@ static int run(const struct cli_command *command, int argc, char **argv) {
                                                      .no_code = no_code};
         check.request.found = calloc(kernels.count + 1, sizeof(bool));
         if (!files.count) {
-            status = cli_usage_error(command, "expected at least one FILE");
+            status = cli_usage_error(command, "expected at least one FILE, folder or -");
         } else if (check.request.found) {
-            status = check_all(&check, &files);
+            status = check_find_sources(&check.arena, &files, project, &source, &sources)
+                         ? check_all(&check, &sources)
+                         : CLI_FAILED;
         } else {
             cli_error("out of memory");
             status = CLI_FAILED;
@@ -295,6 +283,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         free(check.request.found);
     }
     ig_text_free(&check.seen);
+    check_sources_free(&sources);
+    cli_list_free(&check.report.lines);
+    ig_arena_free(&check.arena);
     cli_list_free(&files);
     cli_list_free(&kernels);
     cli_list_free(&constants);
@@ -311,7 +302,8 @@ const struct cli_command cli_check = {
         "Compiles every kernel of each FILE, and shows diagnostics as file:line:column with a\n"
         "caret. Exits with 1 if any kernel fails. Function constants that get no value by\n"
         "--const are taken as 1 (true). Nothing is kept. An archive is read, and each kernel must\n"
-        "have code: for every --target, or for any.",
+        "have code: for every --target, or for any. Of a folder, its .metal files are taken; - is\n"
+        "standard input. ingot.toml says which files get defines or prepended text.",
     .examples = "  ingot check kernels/*.metal\n"
                 "  ingot check big.metal --kernel softmax_f16 -I include",
     .run = run,

@@ -210,7 +210,22 @@ static ingot_status list_kernels(struct jobs *jobs, struct ig_error *error) {
     const char *listing = ig_arena_printf(arena, "%s/list.ingot", out->folder);
     struct command_line line = {0};
     add(&line, jobs->compiler);
-    add(&line, out->path);
+    const char *text = jobs->request->text;
+    if (text) {
+        const char *slash = strrchr(out->path, '/');
+        const char *given = ig_arena_printf(arena, "%s/given.metal", out->folder);
+        const char *beside = ig_arena_printf(arena, "%.*s", slash ? (int)(slash - out->path) : 1,
+                                             slash ? out->path : ".");
+        ingot_status written = given && beside ? ig_file_write(given, text, strlen(text), error)
+                                               : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory");
+        if (written) {
+            return written;
+        }
+        add(&line, given);
+        add_pair(&line, "--include", beside); /* what it includes lies beside the file */
+    } else {
+        add(&line, out->path);
+    }
     add(&line, "-o");
     add(&line, listing);
     add(&line, "--list-only");
@@ -551,7 +566,7 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
         return ig_fail(error, INGOT_NOT_FOUND,
                        "cannot open -: sources are read from files, not from standard input");
     }
-    if (cli_is_binary(request->path) && !cli_is_compiled(request->path)) {
+    if (!request->text && cli_is_binary(request->path) && !cli_is_compiled(request->path)) {
         return ig_fail(error, INGOT_INVALID_ARGUMENT,
                        "%s is neither Metal source, nor a compiled library, nor an .ingot archive",
                        request->path);

@@ -1,0 +1,388 @@
+/*
+ * What `ingot check` compiles: files, folders and stdin, and what ingot.toml says of them:
+ *
+ *     [[sources]]
+ *     files = ["kernels/k?.metal"]                 # names or patterns, from the file's
+ * folder define = ["SCALAR_T=float"]                  # macros include = ["include"] # folders
+ *     prepend = ["prefix.h"]                       # files whose text stands before the source
+ *
+ * A file that several entries name is compiled once with each. Of TOML, tables [[sources]], strings
+ * and lists of strings are read; anything else is an error with its line.
+ */
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "cli/check.h"
+
+#define MOST_STDIN ((size_t)64 << 20)
+
+struct entry { /* of ingot.toml */
+    struct cli_list files, define, include, prepend;
+};
+
+struct project {
+    struct ig_arena *arena;
+    const char *path, *folder; /* folder: "" or with a slash at its end */
+    struct entry *entries;
+    size_t count;
+};
+
+/* ---- ingot.toml ---- */
+struct reader {
+    struct project *project;
+    const char *at;
+    unsigned line;
+};
+
+static bool complain(const struct reader *reader, const char *what) {
+    cli_error("%s:%u: %s", reader->project->path, reader->line, what);
+    return false;
+}
+
+/* Spaces and comments; line breaks too where they mean nothing. */
+static void skip(struct reader *reader, bool lines) {
+    for (;;) {
+        if (*reader->at == '#') {
+            reader->at += strcspn(reader->at, "\n");
+        }
+        if (*reader->at == '\n' && lines) {
+            reader->line++;
+        } else if (*reader->at != ' ' && *reader->at != '\t' && *reader->at != '\r') {
+            return;
+        }
+        reader->at++;
+    }
+}
+
+static bool read_string(struct reader *reader, struct cli_list *list) {
+    char quote = *reader->at, *text;
+    if (quote != '"' && quote != '\'') {
+        return complain(reader, "expected a string, or a list of strings");
+    }
+    size_t length = 0, kept = 0;
+    const char *from = ++reader->at;
+    while (from[length] && from[length] != quote && from[length] != '\n') {
+        length += quote == '"' && from[length] == '\\' && from[length + 1] ? 2 : 1;
+    }
+    if (from[length] != quote) {
+        return complain(reader, "a string does not end on its line");
+    }
+    text = ig_arena_alloc(reader->project->arena, length + 1);
+    for (size_t i = 0; text && i < length; i++) {
+        if (quote == '"' && from[i] == '\\') {
+            i++;
+            text[kept++] = from[i] == 'n' ? '\n' : from[i] == 't' ? '\t' : from[i];
+        } else {
+            text[kept++] = from[i];
+        }
+    }
+    reader->at = from + length + 1;
+    return text && cli_list_add(list, text);
+}
+
+static bool read_value(struct reader *reader, struct cli_list *list) {
+    if (*reader->at != '[') {
+        return read_string(reader, list);
+    }
+    reader->at++;
+    for (;;) {
+        skip(reader, true);
+        if (*reader->at == ']') {
+            reader->at++;
+            return true;
+        }
+        if (!read_string(reader, list)) {
+            return false;
+        }
+        skip(reader, true);
+        if (*reader->at == ',') {
+            reader->at++;
+        } else if (*reader->at != ']') {
+            return complain(reader, "expected , or ] in a list");
+        }
+    }
+}
+
+static struct cli_list *list_of(struct entry *entry, const char *key, size_t length) {
+    const struct {
+        const char *name;
+        struct cli_list *list;
+    } keys[] = {{"files", &entry->files},
+                {"define", &entry->define},
+                {"include", &entry->include},
+                {"prepend", &entry->prepend}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (strlen(keys[i].name) == length && !strncmp(keys[i].name, key, length)) {
+            return keys[i].list;
+        }
+    }
+    return NULL;
+}
+
+static bool read_line(struct reader *reader) {
+    struct project *project = reader->project;
+    static const char table[] = "[[sources]]";
+    if (!strncmp(reader->at, table, sizeof table - 1)) {
+        struct entry *entries = realloc(project->entries, (project->count + 1) * sizeof *entries);
+        if (!entries) {
+            return complain(reader, "out of memory");
+        }
+        project->entries = entries;
+        entries[project->count++] = (struct entry){0};
+        reader->at += sizeof table - 1;
+        return true;
+    }
+    size_t length = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz_-");
+    const char *key = reader->at;
+    reader->at += length;
+    skip(reader, false);
+    if (!length || *reader->at != '=') {
+        return complain(reader, "expected [[sources]] or KEY = VALUE");
+    }
+    struct cli_list *list =
+        project->count ? list_of(&project->entries[project->count - 1], key, length) : NULL;
+    if (!list) {
+        return complain(reader, project->count ? "a key other than files, define, include, prepend"
+                                               : "a key before the first [[sources]]");
+    }
+    reader->at++;
+    skip(reader, false);
+    return read_value(reader, list);
+}
+
+static bool read_project(struct project *project) {
+    char *text = NULL;
+    size_t size;
+    struct ig_error error = {0};
+    if (ig_file_read(project->path, 1 << 20, &text, &size, &error)) {
+        cli_error("%s", ig_error_text(&error));
+        ig_error_clear(&error);
+        return false;
+    }
+    const char *slash = strrchr(project->path, '/');
+    project->folder = ig_arena_printf(project->arena, "%.*s",
+                                      slash ? (int)(slash + 1 - project->path) : 0, project->path);
+    struct reader reader = {.project = project, .at = text, .line = 1};
+    bool good = project->folder != NULL;
+    for (skip(&reader, true); good && *reader.at; skip(&reader, true)) {
+        good = read_line(&reader);
+        skip(&reader, false);
+        if (good && *reader.at && *reader.at != '\n') {
+            good = complain(&reader, "something behind a value");
+        }
+    }
+    free(text);
+    return good;
+}
+
+static void free_project(struct project *project) {
+    for (size_t i = 0; i < project->count; i++) {
+        struct entry *e = &project->entries[i];
+        cli_list_free(&e->files);
+        cli_list_free(&e->define);
+        cli_list_free(&e->include);
+        cli_list_free(&e->prepend);
+    }
+    free(project->entries);
+}
+
+/* ---- sources ---- */
+static bool names(const struct project *project, const struct entry *entry, const char *path) {
+    while (!strncmp(path, "./", 2)) {
+        path += 2;
+    }
+    for (size_t i = 0; i < entry->files.count; i++) {
+        const char *pattern =
+            ig_arena_printf(project->arena, "%s%s", project->folder, entry->files.items[i]);
+        if (pattern && !fnmatch(pattern, path, 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_text(const char *path, struct ig_text *text) {
+    char *bytes = NULL;
+    size_t size;
+    struct ig_error error = {0};
+    bool good = ig_file_read(path, 0, &bytes, &size, &error) == INGOT_OK;
+    if (good) {
+        ig_text_append(text, bytes, size);
+    } else {
+        cli_error("%s", ig_error_text(&error));
+    }
+    ig_error_clear(&error);
+    free(bytes);
+    return good;
+}
+
+/* The texts that an entry puts before the source, then the source with lines of its own. */
+static bool prepend(const struct project *project, const struct entry *entry,
+                    struct check_source *source) {
+    struct ig_text text = {0};
+    bool good = true;
+    for (size_t i = 0; i < entry->prepend.count && good; i++) {
+        const char *path =
+            ig_arena_printf(project->arena, "%s%s", project->folder, entry->prepend.items[i]);
+        ig_text_printf(&text, "#line 1 \"%s\"\n", path ? path : "");
+        good = path && read_text(path, &text);
+        ig_text_puts(&text, "\n");
+    }
+    if (entry->prepend.count && good) {
+        if (source->text) {
+            ig_text_puts(&text, source->text);
+        } else {
+            ig_text_printf(&text, "#line 1 \"%s\"\n", source->path);
+            good = read_text(source->path, &text);
+        }
+        source->text = ig_arena_string(project->arena, ig_text_string(&text));
+        good = good && source->text && !text.failed;
+    }
+    ig_text_free(&text);
+    return good;
+}
+
+static bool copy_list(struct cli_list *to, const struct cli_list *from) {
+    for (size_t i = 0; i < from->count; i++) {
+        if (!cli_list_add(to, from->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_source(struct check_sources *out, const char *path, const char *text,
+                       const struct cli_source_options *options) {
+    if (out->count == out->capacity) {
+        size_t capacity = out->capacity ? 2 * out->capacity : 16;
+        struct check_source *items = realloc(out->items, capacity * sizeof *items);
+        if (!items) {
+            cli_error("out of memory");
+            return false;
+        }
+        out->items = items;
+        out->capacity = capacity;
+    }
+    struct check_source *source = &out->items[out->count++];
+    *source = (struct check_source){.path = path, .text = text, .options = *options};
+    source->options.include_dirs = source->options.defines = (struct cli_list){0};
+    return copy_list(&source->options.include_dirs, &options->include_dirs) &&
+           copy_list(&source->options.defines, &options->defines);
+}
+
+/* A file, once for each entry that names it, or once without. */
+static bool add_file(const struct project *project, const char *path, const char *text,
+                     const struct cli_source_options *options, struct check_sources *out) {
+    bool any = false, good = true;
+    for (size_t i = 0; i < project->count && good; i++) {
+        const struct entry *entry = &project->entries[i];
+        if (!names(project, entry, path)) {
+            continue;
+        }
+        any = true;
+        good = add_source(out, path, text, options);
+        struct check_source *source = good ? &out->items[out->count - 1] : NULL;
+        for (size_t k = 0; good && k < entry->include.count; k++) {
+            const char *folder =
+                ig_arena_printf(project->arena, "%s%s", project->folder, entry->include.items[k]);
+            good = folder && cli_list_add(&source->options.include_dirs, folder);
+        }
+        good = good && copy_list(&source->options.defines, &entry->define) &&
+               prepend(project, entry, source);
+    }
+    return good && (any || add_source(out, path, text, options));
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_folder(const char *path) {
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+/* Its .metal files, and those of folders in it, by name; hidden ones are left out. */
+static bool add_folder(const struct project *project, const char *folder,
+                       const struct cli_source_options *options, struct check_sources *out,
+                       int depth) {
+    enum { MOST_DEPTH = 32 };
+    DIR *listing = depth < MOST_DEPTH ? opendir(folder) : NULL;
+    struct cli_list found = {0};
+    bool good = listing != NULL;
+    if (!good) {
+        cli_error("cannot list %s", folder);
+        return false;
+    }
+    for (struct dirent *e; good && (e = readdir(listing));) {
+        char *path = e->d_name[0] == '.'
+                         ? NULL
+                         : ig_arena_printf(project->arena, "%s%s%s", folder,
+                                           folder[strlen(folder) - 1] == '/' ? "" : "/", e->d_name);
+        size_t length = strlen(e->d_name);
+        if (path &&
+            (is_folder(path) || (length > 6 && !strcmp(e->d_name + length - 6, ".metal")))) {
+            good = cli_list_add(&found, path);
+        }
+    }
+    closedir(listing);
+    if (found.count) {
+        qsort(found.items, found.count, sizeof *found.items, by_text);
+    }
+    for (size_t i = 0; i < found.count && good; i++) {
+        const char *path = found.items[i];
+        good = is_folder(path) ? add_folder(project, path, options, out, depth + 1)
+                               : add_file(project, path, NULL, options, out);
+    }
+    cli_list_free(&found);
+    return good;
+}
+
+static const char *read_stdin(struct ig_arena *arena) {
+    struct ig_text text = {0};
+    char part[65536];
+    for (ssize_t got;
+         (got = read(STDIN_FILENO, part, sizeof part)) > 0 && text.size < MOST_STDIN;) {
+        ig_text_append(&text, part, (size_t)got);
+    }
+    const char *kept =
+        text.failed ? NULL
+                    : ig_arena_printf(arena, "#line 1 \"<stdin>\"\n%s", ig_text_string(&text));
+    ig_text_free(&text);
+    return kept;
+}
+
+bool check_find_sources(struct ig_arena *arena, const struct cli_list *paths, const char *path,
+                        const struct cli_source_options *options, struct check_sources *out) {
+    struct project project = {.arena = arena, .path = path ? path : "ingot.toml", .folder = ""};
+    bool good = true;
+    if (path || !access(project.path, R_OK)) {
+        good = read_project(&project);
+    }
+    for (size_t i = 0; i < paths->count && good; i++) {
+        const char *item = paths->items[i];
+        if (!strcmp(item, "-")) {
+            const char *text = read_stdin(arena);
+            good = text && add_file(&project, "<stdin>", text, options, out);
+        } else if (is_folder(item)) {
+            good = add_folder(&project, item, options, out, 0);
+        } else {
+            good = add_file(&project, item, NULL, options, out);
+        }
+    }
+    free_project(&project);
+    return good;
+}
+
+void check_sources_free(struct check_sources *sources) {
+    for (size_t i = 0; i < sources->count; i++) {
+        cli_list_free(&sources->items[i].options.include_dirs);
+        cli_list_free(&sources->items[i].options.defines);
+    }
+    free(sources->items);
+}

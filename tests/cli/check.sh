@@ -1,0 +1,67 @@
+#!/bin/bash
+# `ingot check` on whole projects: folders, stdin, ingot.toml, reports for code hosts. usage: check.sh PATH_OF_INGOT
+set -u
+ingot=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+# shellcheck source=tests/cli/checks.sh
+. "$here/checks.sh"
+
+# A project whose program puts definitions before its sources, as MLX and llama.cpp do.
+mkdir -p project/metal/deep project/include project/.hidden
+cat >project/metal/scale.metal <<'M'
+#include "amount.h"
+kernel void scale(device SCALAR_T *x, uint i [[thread_position_in_grid]]) {
+    x[i] = twice(x[i]) * SCALAR_T(AMOUNT);
+}
+M
+echo '#define AMOUNT 3' >project/include/amount.h
+printf '#include <metal_stdlib>\nusing namespace metal;\nstatic SCALAR_T twice(SCALAR_T x) { return x + x; }\n' >project/prefix.h
+echo 'kernel void plain(device float *x) { x[0] = 1; }' >project/metal/deep/plain.metal
+echo 'this is no kernel' >project/.hidden/not.metal
+cat >project/ingot.toml <<'T'
+# what the program defines
+[[sources]]
+files = ["metal/scale.metal"]
+define = ["SCALAR_T=float"]
+include = "include"
+prepend = ["prefix.h"]
+
+[[sources]]
+files = 'metal/s*.metal'
+define = [
+    "SCALAR_T=half", # and the other type
+]
+include = ["include"]
+prepend = ["prefix.h"]
+T
+cd project || exit 1
+check "a project with defines" 0 "3 passed, 0 failed" "metal/scale.metal: kernel scale: ok" \
+    "metal/deep/plain.metal: kernel plain: ok" -- "$ingot" check metal
+: >empty.toml
+check "without them" 1 "amount.h" -- "$ingot" check --project empty.toml metal/scale.metal
+check "one file" 0 "2 passed" -- "$ingot" check ./metal/scale.metal
+cd ..
+check "from elsewhere" 0 "3 passed, 0 failed" -- "$ingot" check --project project/ingot.toml project
+sed -i 's/twice(x/thrice(x/' project/metal/scale.metal
+check "diagnostics have the file's own lines" 1 "project/metal/scale.metal:3:12: error: use of undeclared identifier 'thrice'" \
+    "::error file=project/metal/scale.metal,line=3,col=12::use of undeclared identifier 'thrice'" \
+    -- "$ingot" check --project project/ingot.toml --annotations --sarif out.sarif --code-quality quality.json project
+check "SARIF" 0 '"uri": "project/metal/scale.metal"' '"startLine": 3' '"startColumn": 12' '"level": "error"' '"version": "2.1.0"' -- cat out.sarif
+check "code quality" 0 '"path": "project/metal/scale.metal"' '"begin": 3' '"severity": "major"' '"fingerprint": "' -- cat quality.json
+same "one result for each place" "$(grep -c fingerprint quality.json)" 1
+python3 -c 'import json; json.load(open("out.sarif")); json.load(open("quality.json"))' || { failed=$((failed + 1)); echo "FAIL reports are no JSON"; }
+check "stdin" 0 "<stdin>: kernel k: ok" "1 passed" -- bash -c "echo 'kernel void k(device int *x) { x[0] = 1; }' | '$ingot' check -"
+check "an error in stdin" 1 "<stdin>:1:" -- bash -c "echo 'kernel void k(device int *x) { x[0] = y; }' | '$ingot' check -"
+check "a folder without sources" 0 "0 passed" -- "$ingot" check project/include
+for wrong in 'files = 1' '[table]' 'define = ["A"' '[[sources]]
+unknown = "x"' '[[sources]]
+files = "a" "b"'; do
+    echo "$wrong" >wrong.toml
+    check "wrong: $wrong" 1 "wrong.toml:" -- "$ingot" check --project wrong.toml project/metal
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
