@@ -4,7 +4,7 @@
  *     [[sources]]
  *     files = ["kernels/k?.metal"]                 # names or patterns, from the file's
  * folder define = ["SCALAR_T=float"]                  # macros include = ["include"] # folders
- *     prepend = ["prefix.h"]                       # files whose text stands before the source
+ *     prepend = ["metal/types"]                   # files whose text stands before the source
  *
  * A file that several entries name is compiled once with each. Of TOML, tables [[sources]], strings
  * and lists of strings are read; anything else is an error with its line.

@@ -265,7 +265,7 @@ ingot_status cli_parse_argument(struct ig_arena *arena, const char *text,
 /* share/ingot/NAME beside the program; NULL where it is not there. In the arena. */
 const char *cli_data_path(struct ig_arena *arena, const char *name);
 
-extern const struct cli_command cli_devices, cli_inspect, cli_check, cli_run, cli_debug, cli_pack,
-    cli_health, cli_bench, cli_ops, cli_tune, cli_cache, cli_merge, cli_profile;
+extern const struct cli_command cli_devices, cli_inspect, cli_check, cli_run, cli_debug, cli_editor,
+    cli_pack, cli_health, cli_bench, cli_ops, cli_tune, cli_cache, cli_merge, cli_profile;
 
 #endif

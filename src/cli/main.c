@@ -4,8 +4,8 @@
 #include "cli/cli.h"
 
 static const struct cli_command *const commands[] = {
-    &cli_devices, &cli_inspect, &cli_check, &cli_run, &cli_debug, &cli_pack, &cli_health,
-    &cli_profile, &cli_bench,   &cli_tune,  &cli_ops, &cli_cache, &cli_merge};
+    &cli_devices, &cli_inspect, &cli_check, &cli_run,  &cli_debug, &cli_editor, &cli_pack,
+    &cli_health,  &cli_profile, &cli_bench, &cli_tune, &cli_ops,   &cli_cache,  &cli_merge};
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_help(FILE *out) {

@@ -1,0 +1,151 @@
+/* `ingot editor`: flags for clangd, by which editors understand Metal source. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "base/file.h"
+#include "cli/cli.h"
+
+#ifndef INGOT_SOURCE_PRELUDE
+#define INGOT_SOURCE_PRELUDE "" /* of the source tree that a development build uses */
+#endif
+
+static const char *const flags[] = {
+    "-xc++",
+    "-std=c++23",
+    "-nostdinc",
+    "-nostdinc++",
+    "-D__INGOT_TENSORS__=1",
+    "-fdeclspec",
+    "-fno-builtin",
+    "-fno-rtti",
+    "-Wno-everything",
+    "-Wno-c++11-narrowing",
+    "-Xclang",
+    "-fsycl-is-device",
+    "-Xclang",
+    "-ffake-address-space-map",
+    "-Xclang",
+    "-cl-single-precision-constant",
+};
+
+/* What clang calls an error, and Metal does not: threadgroup variables in functions, host_name
+ * behind `template`, function constants without a value, a vector or a scalar by ?:, and (expected)
+ * [[threadgroup(0)]], where threadgroup is a macro. */
+static const char *const suppressed[] = {
+    "as_qualified_auto_decl",
+    "attributes_not_allowed",
+    "default_init_const",
+    "conditional_ambiguous",
+    "expected",
+};
+
+static const char *find_prelude(struct ig_arena *arena) {
+    const char *named = ig_environment("INGOT_PRELUDE");
+    if (named && *named) {
+        return named;
+    }
+    const char *installed = cli_data_path(arena, "prelude");
+    return installed                                                      ? installed
+           : !access(INGOT_SOURCE_PRELUDE, R_OK) && *INGOT_SOURCE_PRELUDE ? INGOT_SOURCE_PRELUDE
+                                                                          : NULL;
+}
+
+static void write_item(struct ig_text *out, const char *item) {
+    ig_text_puts(out, "    - \"");
+    for (; *item; item++) {
+        ig_text_printf(out, *item == '"' || *item == '\\' ? "\\%c" : "%c", *item);
+    }
+    ig_text_puts(out, "\"\n");
+}
+
+static void write_config(struct ig_text *out, struct ig_arena *arena, const char *prelude,
+                         const struct cli_source_options *options) {
+    ig_text_puts(out, "# Written by `ingot editor`: clangd reads Metal source with these.\n"
+                      "If:\n  PathMatch: .*\\.metal\nCompileFlags:\n  Add:\n");
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        write_item(out, flags[i]);
+    }
+    write_item(out, ig_arena_printf(arena, "-I%s", prelude));
+    write_item(out, "-include");
+    write_item(out, "ingot_editor.h");
+    for (size_t i = 0; i < options->include_dirs.count; i++) {
+        char *path = realpath(options->include_dirs.items[i], NULL);
+        write_item(out,
+                   ig_arena_printf(arena, "-I%s", path ? path : options->include_dirs.items[i]));
+        free(path);
+    }
+    for (size_t i = 0; i < options->defines.count; i++) {
+        write_item(out, ig_arena_printf(arena, "-D%s", options->defines.items[i]));
+    }
+    if (options->msl_version) {
+        write_item(out, ig_arena_printf(arena, "-D__METAL_VERSION__=%u", options->msl_version));
+    }
+    ig_text_puts(out, "Diagnostics:\n  Suppress:\n");
+    for (size_t i = 0; i < sizeof suppressed / sizeof *suppressed; i++) {
+        write_item(out, suppressed[i]);
+    }
+}
+
+static int write_file(struct ig_arena *arena, const struct cli_source_options *options,
+                      const char *folder, bool force) {
+    struct ig_text text = {0};
+    struct ig_error error = {0};
+    const char *prelude = find_prelude(arena);
+    const char *path = ig_arena_printf(arena, "%s/.clangd", folder);
+    bool good = prelude && path;
+    if (!prelude) {
+        cli_error("Metal's headers (share/ingot/prelude beside this program) are missing; "
+                  "$INGOT_PRELUDE may name them");
+    } else if (good && !force && !access(path, F_OK)) {
+        cli_error("%s exists: --force writes it anew", path);
+        good = false;
+    }
+    if (good) {
+        write_config(&text, arena, prelude, options);
+        good = ig_file_write(path, ig_text_string(&text), text.size, &error) == INGOT_OK;
+        if (good) {
+            printf("wrote %s\n", path);
+        } else {
+            cli_error("%s", ig_error_text(&error));
+        }
+    }
+    ig_error_clear(&error);
+    ig_text_free(&text);
+    return good ? CLI_OK : CLI_FAILED;
+}
+
+static int run(const struct cli_command *command, int argc, char **argv) {
+    struct cli_source_options source = {0};
+    struct cli_list folders = {0};
+    struct ig_arena arena = {0};
+    bool force = false;
+    const struct cli_option options[] = {
+        {"force", 0, CLI_FLAG, NULL, "overwrite a .clangd that is there", &force},
+        CLI_SOURCE_OPTIONS(source),
+        {0},
+    };
+    int status;
+    if (cli_parse(command, options, argc, argv, &folders, &status)) {
+        status = folders.count > 1
+                     ? cli_usage_error(command, "expected one folder")
+                     : write_file(&arena, &source, folders.count ? folders.items[0] : ".", force);
+    }
+    cli_list_free(&folders);
+    cli_source_options_free(&source);
+    ig_arena_free(&arena);
+    return status;
+}
+
+const struct cli_command cli_editor = {
+    .name = "editor",
+    .summary = "write a .clangd, by which editors understand .metal files",
+    .usage = "[FOLDER] [OPTION]...",
+    .help =
+        "Writes FOLDER/.clangd (that of the working folder), with flags and headers under which\n"
+        "clangd 19 and newer reads Metal source: completion, hover, definitions and errors as you\n"
+        "type. `ingot check` has the last word on what compiles.",
+    .examples = "  ingot editor\n  ingot editor src/metal -I include -D SCALAR_T=float",
+    .run = run,
+};

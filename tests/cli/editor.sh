@@ -1,0 +1,53 @@
+#!/bin/bash
+# `ingot editor`: clangd, where it is installed, reads unchanged Metal source without errors, and finds real ones.
+# usage: tests/cli/editor.sh PATH_OF_INGOT
+set -u
+ingot=$1
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+# shellcheck source=tests/cli/checks.sh
+. "$here/checks.sh"
+
+check "a file for clangd" 0 "wrote ./.clangd" -- "$ingot" editor -D 'NAME=a"b' -I .
+check "its flags" 0 "ingot_editor.h" '-DNAME=a\"b' "PathMatch" -- cat .clangd
+check "which is not overwritten" 1 "exists" -- "$ingot" editor
+check "but by --force" 0 "wrote" -- "$ingot" editor --force
+
+clangd=
+for name in clangd-21 clangd-20 clangd-19; do
+    command -v "$name" >/dev/null && clangd=$name
+done
+if [ -z "$clangd" ]; then
+    echo "skipped: clangd 19 or newer is not installed"
+else
+    cat >all.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+constant bool flag [[function_constant(0)]];
+constant float table[2] = {1.0f, 2.0f};
+struct Point { float3 at; half2 h; float length() const { return metal::length(at); } };
+template <typename T>
+[[kernel]] void scale(device T *x [[buffer(0)]], constant float &by [[buffer(1)]], threadgroup float *dynamic [[threadgroup(0)]],
+                      uint3 i [[thread_position_in_grid]], ushort lane [[thread_index_in_simdgroup]]) {
+    threadgroup float tile[64];
+    tile[lane] = float(x[i.x]) * by + table[i.y & 1] + 1.5h;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    float4 v = float4(tile[0], dynamic[0], simd_sum(tile[lane]), 1).wzyx;
+    x[i.x] = flag ? T(v.x) : T(dot(v, v));
+}
+template [[host_name("scale_float")]] kernel void scale<float>(device float *, constant float &, threadgroup float *, uint3, ushort);
+kernel void count(device atomic_uint *n, uint i [[thread_position_in_grid]]) {
+    atomic_fetch_add_explicit(n, i, memory_order_relaxed);
+    simdgroup_float8x8 m = simdgroup_float8x8(0.0f);
+    simdgroup_multiply_accumulate(m, m, m, m);
+}
+M
+    check "no false errors" 0 "All checks completed, 0 errors" -- "$clangd" --check=all.metal
+    sed 's/atomic_fetch_add_explicit/atomic_fetch_ad_explicit/' all.metal >wrong.metal
+    check "real errors" 0 "undeclared identifier 'atomic_fetch_ad_explicit'; did you mean 'atomic_fetch_add_explicit'" -- bash -c "$clangd --check=wrong.metal; true"
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
