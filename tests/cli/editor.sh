@@ -46,7 +46,7 @@ kernel void count(device atomic_uint *n, uint i [[thread_position_in_grid]]) {
 M
     check "no false errors" 0 "All checks completed, 0 errors" -- "$clangd" --check=all.metal
     sed 's/atomic_fetch_add_explicit/atomic_fetch_ad_explicit/' all.metal >wrong.metal
-    check "real errors" 0 "undeclared identifier 'atomic_fetch_ad_explicit'; did you mean 'atomic_fetch_add_explicit'" -- bash -c "$clangd --check=wrong.metal; true"
+    check "real errors" 0 "'atomic_fetch_ad_explicit'" "1 errors" -- bash -c "$clangd --check=wrong.metal; true"
 fi
 
 echo "$passed passed, $failed failed"
