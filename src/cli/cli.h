@@ -164,6 +164,14 @@ bool cli_is_binary(const char *path);
 ingot_status cli_open_library(ingot_device *device, const char *path,
                               const struct cli_source_options *options, ingot_library **library);
 
+/* ---- text for Metal (pack_metal.c) ------------------------------------------------------ */
+
+struct ig_arena;
+struct ig_code;
+/* The code of target "metal" of a source with all that it includes, in the arena. */
+bool cli_metal_text(struct ig_arena *arena, const char *path,
+                    const struct cli_source_options *options, struct ig_code *code);
+
 /* ---- buffers (guard_pages.c) ----------------------------------------------------------- */
 
 /* On a device that uses host memory: a buffer of zeros right before a page that nothing may touch.

@@ -26,6 +26,8 @@ struct pack {
     struct cli_source_options source;
     const char *output;
     bool emit_c, no_source, as_json, quiet;
+    bool for_metal; /* a target is "metal" */
+    struct ig_code metal_text;
     struct input *inputs;
     struct ig_archive merged;
     size_t later; /* kernels that wait for values of their constants */
@@ -90,7 +92,7 @@ static bool compile_input(struct pack *pack, struct input *input) {
         cli_error("%s", ig_error_text(&error));
     }
     ig_error_clear(&error);
-    for (size_t i = 0; i < input->compilation.result_count; i++) {
+    for (size_t i = 0; !pack->request.list_only && i < input->compilation.result_count; i++) {
         struct cli_kernel_result *result = &input->compilation.results[i];
         if (waits_for_constants(result)) {
             pack->later++;
@@ -211,7 +213,7 @@ static bool merge(struct pack *pack) {
     struct ig_constant *merged_constants =
         ig_arena_array(&pack->arena, constants + 1, sizeof *merged_constants);
     struct ig_variant *merged_variants =
-        ig_arena_array(&pack->arena, variants + 1, sizeof *merged_variants);
+        ig_arena_array(&pack->arena, variants + 2, sizeof *merged_variants);
     if (!names || !merged_constants || !merged_variants) {
         return out_of_memory();
     }
@@ -222,6 +224,10 @@ static bool merge(struct pack *pack) {
         if (!merge_input(pack, &pack->inputs[i], names, merged_constants, merged_variants)) {
             return false;
         }
+    }
+    if (pack->for_metal) { /* the text of all kernels (base/source_text.h) */
+        merged_variants[pack->merged.variant_count++] = (struct ig_variant){
+            .kernel = "", .constants = "", .code_count = 1, .codes = &pack->metal_text};
     }
     const struct ig_archive *first =
         pack->inputs[0].is_archive ? &pack->inputs[0].archive : pack->inputs[0].compilation.listing;
@@ -364,6 +370,10 @@ static bool pack_files(struct pack *pack) {
         return out_of_memory();
     }
     bool good = true;
+    if (pack->for_metal &&
+        !cli_metal_text(&pack->arena, pack->files.items[0], &pack->source, &pack->metal_text)) {
+        return false;
+    }
     for (size_t i = 0; i < pack->files.count; i++) {
         struct input *input = &pack->inputs[i];
         input->path = pack->files.items[i];
@@ -427,14 +437,32 @@ static const char *wrong_output(const struct pack *pack) {
     return NULL;
 }
 
+/* Takes "metal" off the targets, which are else ingotc's. */
+static void take_metal(struct pack *pack) {
+    size_t kept = 0;
+    for (size_t i = 0; i < pack->targets.count; i++) {
+        if (!strcmp(pack->targets.items[i], "metal")) {
+            pack->for_metal = true;
+        } else {
+            pack->targets.items[kept++] = pack->targets.items[i];
+        }
+    }
+    pack->targets.count = kept;
+}
+
+static bool is_one_source(const struct pack *pack) {
+    return pack->files.count == 1 && !cli_is_archive(pack->files.items[0]) &&
+           !cli_is_compiled(pack->files.items[0]);
+}
+
 static int run(const struct cli_command *command, int argc, char **argv) {
     struct pack pack = {0};
     const struct cli_option options[] = {
         {"output", 'o', CLI_STRING, "LIB.ingot", "the archive to write", &pack.output},
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &pack.kernels},
         {"target", 0, CLI_LIST, "LEVEL",
-         "x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90, sm_90a, sm_90.cubin, or cpu-levels (the "
-         "levels of this kind of CPU); may be repeated",
+         "x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90, sm_90a, sm_90.cubin, cpu-levels (the "
+         "levels of this kind of CPU), or metal (the text, for Metal's compiler); may be repeated",
          &pack.targets},
         {"const", 0, CLI_LIST, "NAME_OR_INDEX=VALUE", "a function constant's value",
          &pack.constants},
@@ -448,20 +476,26 @@ static int run(const struct cli_command *command, int argc, char **argv) {
     };
     int status;
     if (cli_parse(command, options, argc, argv, &pack.files, &status)) {
+        take_metal(&pack);
         if (!pack.files.count) {
             status = cli_usage_error(command, "expected at least one FILE");
         } else if (!pack.output) {
             status = cli_usage_error(command, "expected -o LIB.ingot");
         } else if (wrong_output(&pack)) {
             status = cli_usage_error(command, "-o %s %s", pack.output, wrong_output(&pack));
-        } else if (!pack.targets.count && !cli_list_add(&pack.targets, "cpu-levels")) {
+        } else if (pack.for_metal && !is_one_source(&pack)) {
+            status = cli_usage_error(command, "--target metal takes one source, since Metal "
+                                              "compiles one text for an archive");
+        } else if (!pack.targets.count && !pack.for_metal &&
+                   !cli_list_add(&pack.targets, "cpu-levels")) {
             status = CLI_FAILED;
         } else {
             pack.request = (struct cli_compile_request){.options = &pack.source,
                                                         .files = &pack.files,
                                                         .kernels = &pack.kernels,
                                                         .targets = &pack.targets,
-                                                        .constants = &pack.constants};
+                                                        .constants = &pack.constants,
+                                                        .list_only = !pack.targets.count};
             status = pack_files(&pack) ? CLI_OK : CLI_FAILED;
         }
     }

@@ -5,7 +5,8 @@
  * Opening one reads its list of functions and compiles nothing. A kernel's module becomes a library
  * of its own when the kernel is asked for: the compiler gets just that module, and the cache keeps
  * what it makes under the module's bytes. Function constants belong to such a library, so they are
- * the kernel's, not those of the whole file.
+ * the kernel's, not those of the whole file. A device that takes compiled libraries as they are
+ * gets the whole one that the kernel is in, once for all of its kernels.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,10 @@
 #include "base/metallib.h"
 #include "runtime/objects.h"
 
+struct place {
+    size_t at, length;
+};
+
 struct ig_compiled {
     void *bytes;
     size_t size;
@@ -24,6 +29,7 @@ struct ig_compiled {
     char *name;
     size_t kernel_count;
     const struct ig_metallib_function **kernels;
+    struct place *places; /* by kernel: of the library that it is in */
     pthread_mutex_t lock;
     ingot_library **opened; /* by kernel; NULL: not yet */
 };
@@ -61,17 +67,22 @@ static ingot_status list_kernels(struct ig_compiled *compiled, struct ig_error *
         const size_t room = compiled->kernel_count + one.function_count + 1;
         const struct ig_metallib_function **kernels =
             status ? NULL : ig_arena_array(&compiled->arena, room, sizeof(void *));
-        if (!kernels) {
+        struct place *places =
+            kernels ? ig_arena_array(&compiled->arena, room, sizeof *places) : NULL;
+        if (!places) {
             return status
                        ? status
                        : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for %zu functions", room);
         }
         if (compiled->kernel_count) {
             memcpy(kernels, compiled->kernels, compiled->kernel_count * sizeof *kernels);
+            memcpy(places, compiled->places, compiled->kernel_count * sizeof *places);
         }
         compiled->kernels = kernels;
+        compiled->places = places;
         for (size_t i = 0; i < one.function_count; i++) {
             if (one.functions[i].type == IG_METALLIB_KERNEL) {
+                places[compiled->kernel_count] = (struct place){at, length};
                 kernels[compiled->kernel_count++] = &one.functions[i];
             }
         }
@@ -193,6 +204,34 @@ ingot_status ig_compiled_open_file(ingot_device *device, int file, const char *p
     return finish(device, compiled, library, error);
 }
 
+static ingot_status open_kernel(ingot_library *library, size_t at, ingot_library **made,
+                                struct ig_error *error) {
+    const struct ig_compiled *compiled = library->compiled;
+    const struct ig_metallib_function *function = compiled->kernels[at];
+    const struct place *place = &compiled->places[at];
+    return library->device->ops->compile
+               ? ig_library_from_compiled(library->device, compiled->name,
+                                          (const char *)compiled->bytes + place->at, place->length,
+                                          made, error)
+               : ig_library_from_module(library->device, compiled->name, function->module,
+                                        function->module_size, made, error);
+}
+
+/* Keeps `made`, which is the caller's, for the kernel, and where it is the whole library for all
+ * others of it; of two threads the first counts. With the lock held. */
+static ingot_library *keep_opened(struct ig_compiled *compiled, size_t at, ingot_library *made,
+                                  bool is_whole) {
+    for (size_t i = 0; is_whole && i < compiled->kernel_count; i++) {
+        if (i != at && !compiled->opened[i] && compiled->places[i].at == compiled->places[at].at) {
+            ingot_library_retain(made);
+            compiled->opened[i] = made;
+        }
+    }
+    ingot_library *first = compiled->opened[at];
+    compiled->opened[at] = first ? first : made;
+    return compiled->opened[at];
+}
+
 ingot_status ig_compiled_kernel(ingot_library *library, const char *name, ingot_library **kernel,
                                 struct ig_error *error) {
     struct ig_compiled *compiled = library->compiled;
@@ -210,20 +249,16 @@ ingot_status ig_compiled_kernel(ingot_library *library, const char *name, ingot_
         return INGOT_OK;
     }
     ingot_library *made = NULL;
-    const struct ig_metallib_function *function = compiled->kernels[at];
-    ingot_status status = ig_library_from_module(library->device, compiled->name, function->module,
-                                                 function->module_size, &made, error);
+    ingot_status status = open_kernel(library, at, &made, error);
     if (status) {
         return status;
     }
-    pthread_mutex_lock(&compiled->lock); /* another thread may have been faster */
-    ingot_library *first = compiled->opened[at];
-    compiled->opened[at] = first ? first : made;
+    pthread_mutex_lock(&compiled->lock);
+    *kernel = keep_opened(compiled, at, made, library->device->ops->compile != NULL);
     pthread_mutex_unlock(&compiled->lock);
-    if (first) {
+    if (*kernel != made) {
         ingot_library_release(made);
     }
-    *kernel = first ? first : made;
     return INGOT_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/metallib.h"
 #include "base/source_options.h"
+#include "base/source_text.h"
 #include "base/text.h"
 #include "runtime/observe.h"
 
@@ -186,6 +187,19 @@ static ingot_status source_to_blob(const ingot_device *device, const struct sour
     return status;
 }
 
+static ingot_status library_by_device(ingot_device *device, const struct ig_compilation *wanted,
+                                      bool no_cache, ingot_library **result,
+                                      struct ig_error *error) {
+    char *bytes = NULL;
+    size_t size = 0;
+    struct ig_blob *blob;
+    ingot_status status = device->ops->compile(device, wanted, &bytes, &size, error);
+    if (status == INGOT_OK) {
+        status = ig_blob_create(bytes, size, &blob, error);
+    }
+    return status == INGOT_OK ? library_from_blob(device, blob, no_cache, result, error) : status;
+}
+
 static ingot_status compile_by_device(ingot_device *device, const ingot_source_desc *desc,
                                       const struct source *source, ingot_library **result,
                                       struct ig_error *error) {
@@ -196,15 +210,7 @@ static ingot_status compile_by_device(ingot_device *device, const ingot_source_d
         .own_folder = source->own_folder,
         .desc = desc,
     };
-    char *bytes = NULL;
-    size_t size = 0;
-    struct ig_blob *blob;
-    ingot_status status = device->ops->compile(device, &wanted, &bytes, &size, error);
-    if (status == INGOT_OK) {
-        status = ig_blob_create(bytes, size, &blob, error);
-    }
-    return status == INGOT_OK ? library_from_blob(device, blob, desc->no_cache, result, error)
-                              : status;
+    return library_by_device(device, &wanted, desc->no_cache, result, error);
 }
 
 static ingot_status compile_source(ingot_device *device, const ingot_source_desc *desc,
@@ -241,12 +247,14 @@ ingot_status ig_library_from_module(ingot_device *device, const char *name, cons
                                     size_t size, ingot_library **library, struct ig_error *error) {
     const ingot_source_desc defaults = INGOT_SOURCE_DESC_INIT;
     const struct source source = {.text = module, .length = size, .name = name};
-    if (device->ops->compile) {
-        return ig_fail(error, INGOT_UNSUPPORTED,
-                       "%s: device \"%s\" does not take compiled libraries yet", name,
-                       device->info.name);
-    }
     return compile_source(device, &defaults, &source, library, error);
+}
+
+ingot_status ig_library_from_compiled(ingot_device *device, const char *name, const void *bytes,
+                                      size_t size, ingot_library **library,
+                                      struct ig_error *error) {
+    const struct ig_compilation wanted = {.name = name, .compiled = bytes, .compiled_size = size};
+    return library_by_device(device, &wanted, true, library, error);
 }
 
 ingot_status ingot_library_create_from_source(ingot_device *device, const ingot_source_desc *desc,
@@ -305,21 +313,38 @@ ingot_status ingot_library_create_from_source_file(ingot_device *device, const c
 
 /* ---- from archives ---- */
 
+/* Takes over the bytes, also on failure. A device that compiles itself takes the text that the
+ * archive has for it, and lists its kernels itself. */
+static ingot_status library_from_archive(ingot_device *device, char *bytes, size_t size,
+                                         ingot_library **library, struct ig_error *error) {
+    struct ig_blob *blob;
+    ingot_status status = ig_blob_create(bytes, size, &blob, error);
+    const struct ig_code *text = status == INGOT_OK && device->ops->compile
+                                     ? ig_archive_text(&blob->archive, device->info.target)
+                                     : NULL;
+    if (text) {
+        const struct ig_compilation wanted = {.name = ig_archive_name(&blob->archive),
+                                              .text = text};
+        status = library_by_device(device, &wanted, false, library, error);
+        ig_blob_release(blob);
+        return status;
+    }
+    return status ? status : library_from_blob(device, blob, false, library, error);
+}
+
 static ingot_status open_archive(ingot_device *device, int file, const char *path,
                                  ingot_library **library, struct ig_error *error) {
     char start[IG_METALLIB_START];
     const ssize_t got = pread(file, start, sizeof start, 0);
     char *bytes = NULL;
     size_t size = 0;
-    struct ig_blob *blob;
     ingot_status status;
     if (got > 0 && ig_compiled_is(start, (size_t)got)) {
         status = ig_compiled_open_file(device, file, path, library, error);
     } else if (ig_file_read_open(file, path, 0, &bytes, &size, error)) {
         return error->status; /* says the path */
     } else {
-        status = ig_blob_create(bytes, size, &blob, error);
-        status = status ? status : library_from_blob(device, blob, false, library, error);
+        status = library_from_archive(device, bytes, size, library, error);
     }
     if (status) {
         ig_error_prefix(error, "%s", path);
@@ -365,10 +390,7 @@ ingot_status ingot_library_create_from_memory(ingot_device *device, const void *
     }
     memcpy(copy, bytes, length);
     struct ig_error error = {0};
-    struct ig_blob *blob;
-    if (ig_blob_create(copy, length, &blob, &error) == INGOT_OK) {
-        library_from_blob(device, blob, false, library, &error);
-    }
+    library_from_archive(device, copy, length, library, &error);
     return ig_api_result(&error);
 }
 

@@ -96,6 +96,9 @@ ingot_status ig_compiled_kernel(ingot_library *library, const char *name, ingot_
                                 struct ig_error *error);
 void ig_compiled_free(struct ig_compiled *compiled);
 /* library.c: a library of one module of bitcode. */
+/* The whole of such a library, for a device that takes them as they are (ops->compile). */
+ingot_status ig_library_from_compiled(ingot_device *device, const char *name, const void *bytes,
+                                      size_t size, ingot_library **library, struct ig_error *error);
 ingot_status ig_library_from_module(ingot_device *device, const char *name, const void *module,
                                     size_t size, ingot_library **library, struct ig_error *error);
 

@@ -106,7 +106,10 @@ static void *library_of(const char *call, void *device, const char *bytes, size_
                         char **message) {
     struct object *library = make(call, message, device);
     if (library) {
-        library->text = strndup(bytes, size);
+        library->text = calloc(1, size + 1);
+        for (size_t i = 0; library->text && i < size; i++) { /* of what is compiled, its letters */
+            library->text[i] = bytes[i] ? bytes[i] : ' ';
+        }
         state.last_source = library->text;
     }
     return library;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "fake_metal.h"
+#include "metallib_writer.h"
 #include "runtime_support.h"
 
 static struct fake_metal *fake;
@@ -111,6 +112,89 @@ static void code(void) {
     OK(ingot_kernel_create(library, &scaled, &none)); /* nothing of the failure is remembered */
     ingot_kernel_release(none);
     check_works();
+    close_all();
+}
+
+/* An archive with this text for all kernels (kernel ""), or as the code of one. */
+static ingot_status open_text(const char *name, const char *text, ingot_library **result) {
+    const struct ig_code one = {.target = "metal", .bytes = text, .size = strlen(text)};
+    const struct ig_variant variant = {
+        .kernel = name, .constants = "", .code_count = 1, .codes = &one};
+    const char *const names[] = {"mark"};
+    const struct ig_archive archive = {.compiler = "none",
+                                       .source_name = "text.metal",
+                                       .source = "",
+                                       .options = "",
+                                       .warnings = "",
+                                       .kernel_count = 1,
+                                       .kernels = names,
+                                       .variant_count = 1,
+                                       .variants = &variant};
+    struct ig_error error = {0};
+    void *bytes = NULL;
+    size_t size = 0;
+    CHECK(ig_archive_write(&archive, &bytes, &size, &error) == INGOT_OK);
+    ingot_status status = ingot_library_create_from_memory(device, bytes, size, result);
+    free(bytes);
+    ig_error_clear(&error);
+    return status;
+}
+
+static void archives(void) {
+    ingot_library *bad = NULL, *good = NULL;
+    ingot_kernel *none = NULL;
+    const ingot_kernel_desc desc = {.name = "mark"};
+    open_all();
+    FAILS(open_text("", "no line", &bad), INGOT_BAD_ARCHIVE, "no line of options");
+    fail_at("library_from_source", 0);
+    FAILS(open_text("", "--fast-math\nkernel void x() {}", &bad), INGOT_COMPILE_ERROR,
+          "library_from_source");
+    CHECK(bad == NULL);
+    OK(open_text("", "--fast-math\nkernel void mark() {} kernel void more() {}", &good));
+    CHECK(ingot_library_kernel_count(good) == 2 && !strncmp(fake->last_source, "kernel", 6));
+    ingot_library_release(good);
+    OK(open_text("mark", "no line", &good));
+    FAILS(ingot_kernel_create(good, &desc, &none), INGOT_BAD_ARCHIVE, "no line of options");
+    ingot_library_release(good);
+    OK(open_text("mark", "--compiled 00ff\n", &good));
+    FAILS(ingot_kernel_create(good, &desc, &none), INGOT_BAD_ARCHIVE, "00ff", "device \"metal\"");
+    ingot_library_release(good);
+    OK(open_text("mark", "\nkernel void mark() {}", &good));
+    OK(ingot_kernel_create(good, &desc, &none));
+    ingot_kernel_release(none);
+    ingot_library_release(good);
+    close_all();
+}
+
+/* Two kernels, in the container that Apple's compiler writes. */
+static void compiled(void) {
+    const struct ig_metallib_function functions[] = {
+        {.name = "mark",
+         .type = IG_METALLIB_KERNEL,
+         .module = "kernel void mark(",
+         .module_size = 17},
+        {.name = "more", .type = IG_METALLIB_KERNEL, .module = "BC", .module_size = 2}};
+    const ingot_kernel_desc mark_desc = {.name = "mark"}, more_desc = {.name = "more"};
+    struct ig_text bytes = {0};
+    ingot_library *whole = NULL, *first = NULL, *second = NULL;
+    ingot_kernel *none = NULL;
+    metallib_write(functions, 2, &bytes);
+    open_all();
+    OK(ingot_library_create_from_memory(device, bytes.data, bytes.size, &whole));
+    fail_at("library_from_data", 0);
+    FAILS(ingot_kernel_create(whole, &mark_desc, &none), INGOT_BAD_ARCHIVE, "a compiled library",
+          "device \"metal\"", "library_from_data was told to fail");
+    fail_at("library_list", 0);
+    FAILS(ingot_kernel_create(whole, &mark_desc, &none), INGOT_OUT_OF_MEMORY, "a Metal library");
+    OK(ingot_library_of_kernel(whole, "mark", &first));
+    OK(ingot_library_of_kernel(whole, "more", &second));
+    CHECK(first == second); /* Metal has the library whole */
+    ingot_library_release(first);
+    ingot_library_release(second);
+    fail_at("pipeline_make", 0);
+    FAILS(ingot_kernel_create(whole, &more_desc, &none), INGOT_COMPILE_ERROR, "pipeline_make");
+    ingot_library_release(whole);
+    ig_text_free(&bytes);
     close_all();
 }
 
@@ -274,6 +358,8 @@ int main(void) {
     devices();
     messages();
     code();
+    archives();
+    compiled();
     memory();
     encoding();
     outcomes();

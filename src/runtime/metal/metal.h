@@ -41,12 +41,11 @@ ingot_status metal_fail(struct ig_error *error, ingot_status status, char *messa
 /* NULL where there is no Metal; *reason says why, and may be NULL. */
 const struct ig_metal_bridge *metal_bridge(const char **reason);
 
-/* ---- source_text.c: one text of a source and what it includes, since Metal opens no files ---- */
-struct ig_text;
-ingot_status metal_expand_source(const struct ig_compilation *wanted, struct ig_text *text,
-                                 struct ig_error *error);
-
 /* ---- metal_library.c: Metal's libraries and pipelines, by source ---- */
+/* One of compiled bytes, which `key` then finds (NULL: there is none). */
+ingot_status metal_library_from_data(struct metal_device *device, const void *bytes, size_t size,
+                                     uint8_t key[32], void **library, struct ig_error *error);
+void *metal_library_find(struct metal_device *device, const uint8_t key[32]);
 /* One of `text`; it lives as long as the device. */
 ingot_status metal_library_get(struct metal_device *device, const char *text, size_t length,
                                const struct ig_metal_compile_options *options, void **library,

@@ -1,18 +1,21 @@
 /*
  * Source to archives by Metal's own compiler, and code from archives.
  *
- * The code of target "metal" is what Metal compiles: a line of options, then the source. Arguments
- * are those that the pipeline's reflection tells.
+ * The code of target "metal" is what Metal compiles: a line of options, then the source. Of a
+ * compiled library, which the device keeps, it is a line with its key. Arguments are those that the
+ * pipeline's reflection tells.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/scalar.h"
-#include "base/text.h"
+#include "base/source_text.h"
 #include "runtime/metal/metal.h"
 
-static const char fast_math_option[] = "--fast-math", version_option[] = "--msl-version ";
+static const char fast_math_option[] = "--fast-math", version_option[] = "--msl-version ",
+                  compiled_option[] = "--compiled ";
 
 /* ---- options, as archives keep them ---- */
 
@@ -26,10 +29,40 @@ static struct ig_metal_compile_options read_options(const char *text) {
 }
 
 static const char *write_options(struct ig_arena *arena, const ingot_source_desc *desc) {
-    const char *fast = desc && desc->fast_math ? fast_math_option : "";
-    return desc && desc->msl_version ? ig_arena_printf(arena, "%s%s%s%u", fast, *fast ? " " : "",
-                                                       version_option, desc->msl_version)
-                                     : fast;
+    struct ig_text text = {0};
+    ig_text_options(&text, desc && desc->fast_math, desc ? desc->msl_version : 0);
+    const char *options = text.failed ? NULL : ig_arena_string(arena, ig_text_string(&text));
+    ig_text_free(&text);
+    return options;
+}
+
+/* "--compiled HEX": the key of a library that the device keeps. */
+static const char *write_key(struct ig_arena *arena, const uint8_t key[32]) {
+    char hex[65];
+    for (int i = 0; i < 32; i++) {
+        snprintf(hex + 2 * i, 3, "%02x", key[i]);
+    }
+    return ig_arena_printf(arena, "%s%s", compiled_option, hex);
+}
+
+static bool is_compiled(const char *options) {
+    return !strncmp(options, compiled_option, sizeof compiled_option - 1);
+}
+
+static ingot_status find_compiled(struct metal_device *device, const char *options, void **library,
+                                  struct ig_error *error) {
+    const char *hex = options + sizeof compiled_option - 1;
+    uint8_t key[32] = {0};
+    for (int i = 0; i < 32 && hex[2 * i] && hex[2 * i + 1]; i++) {
+        const char pair[3] = {hex[2 * i], hex[2 * i + 1], 0};
+        key[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+    *library = metal_library_find(device, key);
+    return *library ? INGOT_OK
+                    : ig_fail(error, INGOT_BAD_ARCHIVE,
+                              "a compiled library is named, \"%s\", that device \"%s\" does not "
+                              "have",
+                              hex, device->base.info.name);
 }
 
 /* ---- Metal's types ---- */
@@ -182,6 +215,63 @@ static ingot_status write_archive(const struct ig_archive *archive, char **bytes
     return status;
 }
 
+static ingot_status write_listing(const struct listing *list, const struct ig_compilation *wanted,
+                                  const char *options, const char *source, char **bytes,
+                                  size_t *size, struct ig_error *error) {
+    const struct ig_archive archive = {
+        .compiler = "Metal's compiler",
+        .source_name = wanted->name,
+        .source = source,
+        .options = options,
+        .warnings = "",
+        .kernel_count = list->kernel_count,
+        .constant_count = list->constant_count,
+        .kernels = list->kernels,
+        .constants = list->constants,
+    };
+    return write_archive(&archive, bytes, size, error);
+}
+
+static ingot_status list_library(struct metal_device *device, const struct ig_compilation *wanted,
+                                 void *library, struct listing *list, struct ig_error *error) {
+    return device->bridge->library_list(library, list, add_kernel, add_constant)
+               ? INGOT_OK
+               : ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to list \"%s\"", wanted->name);
+}
+
+/* The text of a source with all that it includes, or that of an archive. */
+static ingot_status source_text(const struct ig_compilation *wanted, struct ig_arena *arena,
+                                struct ig_text *text, const char **options,
+                                struct ig_error *error) {
+    const ingot_source_desc *desc = wanted->desc;
+    ingot_status status = INGOT_OK;
+    if (wanted->text) {
+        const char *bytes = wanted->text->bytes;
+        const char *line = memchr(bytes, '\n', wanted->text->size);
+        if (!line) {
+            return ig_fail(error, INGOT_BAD_ARCHIVE, "its text for Metal has no line of options");
+        }
+        *options = ig_arena_copy(arena, bytes, (size_t)(line - bytes));
+        ig_text_append(text, line + 1, wanted->text->size - (size_t)(line - bytes) - 1);
+    } else {
+        const struct ig_source_text from = {
+            .name = wanted->name,
+            .source = wanted->source,
+            .length = wanted->length,
+            .own_folder = wanted->own_folder,
+            .include_dirs = desc ? desc->include_dirs : NULL,
+            .include_dir_count = desc ? desc->include_dir_count : 0,
+            .defines = desc ? desc->defines : NULL,
+            .define_count = desc ? desc->define_count : 0,
+        };
+        *options = write_options(arena, desc);
+        status = ig_source_expand(&from, text, error);
+    }
+    return status == INGOT_OK && (!*options || text->failed)
+               ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for \"%s\"", wanted->name)
+               : status;
+}
+
 /* The kernels and constants of a source, which is kept as Metal gets it. */
 static ingot_status list_source(struct metal_device *device, const struct ig_compilation *wanted,
                                 struct ig_arena *arena, char **bytes, size_t *size,
@@ -189,32 +279,40 @@ static ingot_status list_source(struct metal_device *device, const struct ig_com
     struct listing list = {.arena = arena};
     struct ig_text text = {0};
     void *library = NULL;
-    const char *options = write_options(arena, wanted->desc);
-    ingot_status status = metal_expand_source(wanted, &text, error);
+    const char *options = NULL;
+    ingot_status status = source_text(wanted, arena, &text, &options, error);
     if (status == INGOT_OK) {
-        const struct ig_metal_compile_options chosen = read_options(options ? options : "");
+        const struct ig_metal_compile_options chosen = read_options(options);
         status = metal_library_get(device, text.data, text.size, &chosen, &library, error);
     }
-    if (status == INGOT_OK &&
-        (!options || !device->bridge->library_list(library, &list, add_kernel, add_constant))) {
-        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to list \"%s\"", wanted->name);
+    if (status == INGOT_OK) {
+        status = list_library(device, wanted, library, &list, error);
     }
     if (status == INGOT_OK) {
-        const struct ig_archive archive = {
-            .compiler = "Metal's compiler",
-            .source_name = wanted->name,
-            .source = ig_text_string(&text),
-            .options = options,
-            .warnings = "",
-            .kernel_count = list.kernel_count,
-            .constant_count = list.constant_count,
-            .kernels = list.kernels,
-            .constants = list.constants,
-        };
-        status = write_archive(&archive, bytes, size, error);
+        status = write_listing(&list, wanted, options, ig_text_string(&text), bytes, size, error);
     }
     ig_text_free(&text);
     return status;
+}
+
+/* The same of a library that Apple's compiler made. */
+static ingot_status list_compiled(struct metal_device *device, const struct ig_compilation *wanted,
+                                  struct ig_arena *arena, char **bytes, size_t *size,
+                                  struct ig_error *error) {
+    struct listing list = {.arena = arena};
+    uint8_t key[32];
+    void *library = NULL;
+    ingot_status status = metal_library_from_data(device, wanted->compiled, wanted->compiled_size,
+                                                  key, &library, error);
+    const char *options = status ? NULL : write_key(arena, key);
+    if (status == INGOT_OK && !options) {
+        status = ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for \"%s\"", wanted->name);
+    }
+    if (status == INGOT_OK) {
+        status = list_library(device, wanted, library, &list, error);
+    }
+    return status == INGOT_OK ? write_listing(&list, wanted, options, options, bytes, size, error)
+                              : status;
 }
 
 /* What Metal compiles of an archive's source. ingotc leaves the headers of its own language out. */
@@ -238,7 +336,9 @@ static ingot_status compile_kernel(struct metal_device *device, const struct ig_
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for kernel \"%s\"", wanted->kernel);
     }
     ingot_status status =
-        metal_library_get(device, source, strlen(source), &options, &desc.library, error);
+        is_compiled(from->options)
+            ? find_compiled(device, from->options, &desc.library, error)
+            : metal_library_get(device, source, strlen(source), &options, &desc.library, error);
     if (status == INGOT_OK) {
         status = metal_pipeline_get(device, &desc, &list, add_argument, &pipeline, error);
     }
@@ -277,8 +377,10 @@ static ingot_status compile_kernel(struct metal_device *device, const struct ig_
 ingot_status metal_compile(ingot_device *base, const struct ig_compilation *wanted, char **bytes,
                            size_t *size, struct ig_error *error) {
     struct ig_arena arena = {0};
-    ingot_status status = (wanted->kernel ? compile_kernel : list_source)(
-        (struct metal_device *)base, wanted, &arena, bytes, size, error);
+    ingot_status status = (wanted->kernel     ? compile_kernel
+                           : wanted->compiled ? list_compiled
+                                              : list_source)((struct metal_device *)base, wanted,
+                                                             &arena, bytes, size, error);
     ig_arena_free(&arena);
     return status;
 }
@@ -305,9 +407,11 @@ ingot_status metal_code_load(ingot_device *base, const struct ig_variant *varian
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for kernel \"%s\"", variant->kernel);
     }
     const struct ig_metal_compile_options options = read_options(text);
+    ingot_status status =
+        is_compiled(text) ? find_compiled(device, text, &desc.library, error)
+                          : metal_library_get(device, (const char *)code->bytes + head,
+                                              code->size - head, &options, &desc.library, error);
     free(text);
-    ingot_status status = metal_library_get(device, (const char *)code->bytes + head,
-                                            code->size - head, &options, &desc.library, error);
     if (status == INGOT_OK) {
         status = metal_pipeline_get(device, &desc, NULL, NULL, &pipeline, error);
     }

@@ -25,13 +25,31 @@ static void source_key(const char *text, size_t length,
     ig_hash_end(&hash, key);
 }
 
-static void *find_library(struct metal_device *device, const uint8_t key[32]) {
-    for (struct metal_library *library = device->libraries; library; library = library->next) {
-        if (!memcmp(library->key, key, 32)) {
-            return library->handle;
-        }
+void *metal_library_find(struct metal_device *device, const uint8_t key[32]) {
+    pthread_mutex_lock(&device->lock);
+    struct metal_library *library = device->libraries;
+    while (library && memcmp(library->key, key, 32) != 0) {
+        library = library->next;
     }
-    return NULL;
+    pthread_mutex_unlock(&device->lock);
+    return library ? library->handle : NULL;
+}
+
+/* Takes over `handle`, also on failure. */
+static ingot_status keep_library(struct metal_device *device, const uint8_t key[32], void *handle,
+                                 struct ig_error *error) {
+    struct metal_library *library = calloc(1, sizeof *library);
+    if (!library) {
+        device->bridge->release(handle);
+        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a library");
+    }
+    library->handle = handle;
+    memcpy(library->key, key, sizeof library->key);
+    pthread_mutex_lock(&device->lock);
+    library->next = device->libraries;
+    device->libraries = library;
+    pthread_mutex_unlock(&device->lock);
+    return INGOT_OK;
 }
 
 ingot_status metal_library_get(struct metal_device *device, const char *text, size_t length,
@@ -40,33 +58,39 @@ ingot_status metal_library_get(struct metal_device *device, const char *text, si
     uint8_t key[32];
     char *message = NULL;
     source_key(text, length, options, key);
-    pthread_mutex_lock(&device->lock);
-    *result = find_library(device, key);
-    pthread_mutex_unlock(&device->lock);
+    *result = metal_library_find(device, key);
     if (*result) {
         return INGOT_OK;
     }
-    struct metal_library *library = calloc(1, sizeof *library);
-    if (!library) {
-        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a library");
-    }
-    library->handle =
-        device->bridge->library_from_source(device->handle, text, length, options, &message);
-    if (!library->handle) {
+    *result = device->bridge->library_from_source(device->handle, text, length, options, &message);
+    if (!*result) {
         ig_fail(error, INGOT_COMPILE_ERROR, "%s",
                 message ? message : "Metal's compiler gave no reason");
-        free(message);
-        free(library);
-        return INGOT_COMPILE_ERROR;
     }
-    free(message); /* warnings */
-    memcpy(library->key, key, sizeof key);
-    pthread_mutex_lock(&device->lock);
-    *result = library->handle;
-    library->next = device->libraries;
-    device->libraries = library;
-    pthread_mutex_unlock(&device->lock);
-    return INGOT_OK;
+    free(message); /* or warnings */
+    return *result ? keep_library(device, key, *result, error) : INGOT_COMPILE_ERROR;
+}
+
+ingot_status metal_library_from_data(struct metal_device *device, const void *bytes, size_t size,
+                                     uint8_t key[32], void **result, struct ig_error *error) {
+    struct ig_hash hash;
+    char *message = NULL;
+    ig_hash_begin(&hash);
+    ig_hash_string(&hash, "compiled");
+    ig_hash_bytes(&hash, bytes, size);
+    ig_hash_end(&hash, key);
+    *result = metal_library_find(device, key);
+    if (*result) {
+        return INGOT_OK;
+    }
+    *result = device->bridge->library_from_data(device->handle, bytes, size, &message);
+    if (!*result) {
+        return metal_fail(error, INGOT_BAD_ARCHIVE, message,
+                          "a compiled library of %zu bytes on device \"%s\"", size,
+                          device->base.info.name);
+    }
+    free(message);
+    return keep_library(device, key, *result, error);
 }
 
 /* ---- pipelines ---- */

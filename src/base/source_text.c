@@ -12,14 +12,13 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/text.h"
-#include "runtime/metal/metal.h"
+#include "base/source_text.h"
 
 enum { MOST_DEEP = 64 };
 #define MOST_BYTES ((size_t)256 << 20)
 
 struct expansion {
-    const struct ig_compilation *wanted;
+    const struct ig_source_text *from;
     struct ig_text *out;
     struct ig_error *error;
     int depth;
@@ -77,16 +76,16 @@ static bool read_included(const char *folder, const char *file, char **path, cha
 /* Quoted files are looked for beside the includer first. */
 static bool find_included(const struct expansion *e, const char *folder, const char *file,
                           bool is_quoted, char **path, char **text, size_t *length) {
-    const ingot_source_desc *desc = e->wanted->desc;
+    const struct ig_source_text *from = e->from;
     if (is_quoted && folder && read_included(folder, file, path, text, length)) {
         return true;
     }
-    for (size_t i = 0; desc && i < desc->include_dir_count; i++) {
-        if (read_included(desc->include_dirs[i], file, path, text, length)) {
+    for (size_t i = 0; i < from->include_dir_count; i++) {
+        if (read_included(from->include_dirs[i], file, path, text, length)) {
             return true;
         }
     }
-    return e->wanted->own_folder && read_included(e->wanted->own_folder, file, path, text, length);
+    return from->own_folder && read_included(from->own_folder, file, path, text, length);
 }
 
 /* True when the line was an include of a file that is here; *status is how that went. */
@@ -167,19 +166,38 @@ static ingot_status put_file(struct expansion *e, const char *name, const char *
     return status;
 }
 
-ingot_status metal_expand_source(const struct ig_compilation *wanted, struct ig_text *text,
-                                 struct ig_error *error) {
-    struct expansion e = {.wanted = wanted, .out = text, .error = error};
-    const ingot_source_desc *desc = wanted->desc;
-    for (size_t i = 0; desc && i < desc->define_count; i++) {
-        const char *value = desc->defines[i].value;
-        ig_text_printf(text, "#define %s %s\n", desc->defines[i].name, value ? value : "1");
+ingot_status ig_source_expand(const struct ig_source_text *from, struct ig_text *text,
+                              struct ig_error *error) {
+    struct expansion e = {.from = from, .out = text, .error = error};
+    for (size_t i = 0; i < from->define_count; i++) {
+        const char *value = from->defines[i].value;
+        ig_text_printf(text, "#define %s %s\n", from->defines[i].name, value ? value : "1");
     }
-    const bool has_mark = wanted->length >= 3 && !memcmp(wanted->source, "\xef\xbb\xbf", 3);
+    const bool has_mark = from->length >= 3 && !memcmp(from->source, "\xef\xbb\xbf", 3);
     const size_t skipped = has_mark ? 3 : 0; /* a byte order mark */
-    ingot_status status = put_file(&e, wanted->name, wanted->own_folder, wanted->source + skipped,
-                                   wanted->length - skipped);
+    ingot_status status =
+        put_file(&e, from->name, from->own_folder, from->source + skipped, from->length - skipped);
     return status == INGOT_OK && text->failed
-               ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to expand \"%s\"", wanted->name)
+               ? ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to expand \"%s\"", from->name)
                : status;
+}
+
+/* ---- in archives ---- */
+
+const struct ig_code *ig_archive_text(const struct ig_archive *archive, const char *target) {
+    for (uint32_t i = 0; i < archive->variant_count; i++) {
+        const struct ig_code *code =
+            *archive->variants[i].kernel ? NULL : ig_variant_code(&archive->variants[i], target);
+        if (code) {
+            return code;
+        }
+    }
+    return NULL;
+}
+
+void ig_text_options(struct ig_text *text, bool fast_math, uint32_t msl_version) {
+    ig_text_puts(text, fast_math ? "--fast-math" : "");
+    if (msl_version) {
+        ig_text_printf(text, "%s--msl-version %u", fast_math ? " " : "", msl_version);
+    }
 }
