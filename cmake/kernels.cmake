@@ -45,6 +45,15 @@ function(ingot_kernel_archive archive name source variants)
       return()
     endif()
   endif()
+  if(APPLE AND NOT INGOT_KERNEL_COMPILER AND NOT INGOT_COMPILER) # the text, for Metal's compiler
+    get_filename_component(folder ${source} DIRECTORY)
+    file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.metal)
+    set(made ${INGOT_KERNEL_FOLDER}/${name}.ingot)
+    add_custom_command(OUTPUT ${made} COMMAND metal_archive ${source} -o ${made} -I ${PROJECT_SOURCE_DIR}/kernels
+      DEPENDS metal_archive ${source} ${headers} ${INGOT_COMMON_HEADERS} VERBATIM)
+    set(${archive} ${made} PARENT_SCOPE)
+    return()
+  endif()
   set(compiler ${INGOT_KERNEL_COMPILER})
   set(compiler_target)
   if(NOT compiler AND TARGET ingotc)
@@ -96,11 +105,20 @@ endfunction()
 
 # Appends to the assembly text in the variable `text` the bytes of an archive, as SYMBOL and SYMBOL_end.
 function(ingot_kernel_blob text symbol archive)
+  if(APPLE)
+    set(${text} "${${text}}.p2align 6\n.globl _${symbol}\n.private_extern _${symbol}\n_${symbol}:\n.incbin \"${archive}\"\n.globl _${symbol}_end\n.private_extern _${symbol}_end\n_${symbol}_end:\n" PARENT_SCOPE)
+    return()
+  endif()
   set(${text} "${${text}}.balign 64\n.globl ${symbol}\n.hidden ${symbol}\n${symbol}:\n.incbin \"${archive}\"\n.globl ${symbol}_end\n.hidden ${symbol}_end\n${symbol}_end:\n" PARENT_SCOPE)
 endfunction()
 
 # Writes FILE, an assembly source with the blobs, which is made again when an archive changes.
 function(ingot_kernel_blob_file file blobs archives)
+  if(APPLE)
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT ".section __TEXT,__const\n@blobs@")
+    set_source_files_properties(${file} PROPERTIES OBJECT_DEPENDS "${archives}")
+    return()
+  endif()
   file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
     ".section .rodata\n@blobs@.section .note.GNU-stack,\"\",%progbits\n")
   set_source_files_properties(${file} PROPERTIES OBJECT_DEPENDS "${archives}")

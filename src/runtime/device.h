@@ -40,7 +40,7 @@ struct ig_compilation {
     size_t length;
     const char *own_folder;        /* where its includes are looked for first; or NULL */
     const ingot_source_desc *desc; /* folders, macros and options; or NULL */
-    const struct ig_code *text; /* or what an archive has instead (base/source_text.h) */
+    const struct ig_code *text;    /* or what an archive has instead (base/source_text.h) */
     /* Those of a library that Apple's compiler made (.metallib), whole: */
     const void *compiled;
     size_t compiled_size;

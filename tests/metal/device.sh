@@ -51,6 +51,11 @@ printf '#include <metal_stdlib>\nkernel void one(device int *x [[buffer(0)]], ui
 check "pack for both" "2 with code" "$bin/ingot" pack c.metal -o both.ingot --target x86-64-v3 --target metal --kernel one --no-source
 check "metal's of both" " 5 5" ints 2 both.ingot one --device metal
 check "the CPU's of both" " 5 5" ints 2 both.ingot one --device cpu
+# an archive of a build without ingotc, in which nobody has listed the kernels
+mkdir headers && echo '#define ANSWER 42' >headers/answer.h
+printf '#include <metal_stdlib>\n#include "answer.h"\nkernel void answer(device int *x [[buffer(0)]]) { x[0] = ANSWER; }\n' >a.metal
+"$bin/metal-archive" a.metal -o a.ingot -I headers || failed=$((failed + 1))
+check "an archive of text alone" " 42 0" ints 2 a.ingot answer --device metal
 if [ -x "$bin/ingot-xcrun" ]; then
     "$bin/ingot-xcrun" metal -c c.metal -o c.air && "$bin/ingot-xcrun" metallib c.air -o c.metallib
     check "a compiled library" " 5 5" ints 2 c.metallib one --device metal
