@@ -98,9 +98,11 @@ static void reap(struct metal_stream *stream) {
         metal_command_release(command);
         over++;
     }
-    stream->in_flight_count -= over;
-    memmove(stream->in_flight, stream->in_flight + over,
-            stream->in_flight_count * sizeof *stream->in_flight);
+    if (over) {
+        stream->in_flight_count -= over;
+        memmove(stream->in_flight, stream->in_flight + over,
+                stream->in_flight_count * sizeof *stream->in_flight);
+    }
 }
 
 static ingot_status make_open(struct metal_stream *stream, struct ig_error *error) {
