@@ -9,7 +9,7 @@ using namespace metal;
 kernel void k(device atomic_uint *lock [[buffer(0)]], device volatile uint *count [[buffer(1)]]) {
     while (true) {
         if (atomic_exchange_explicit(lock, 1, memory_order_relaxed) == 0) {
-            *count = *count + 1;
+            *count = *count + 1; // FINDS: race
             atomic_store_explicit(lock, 0, memory_order_relaxed);
             break;
         }

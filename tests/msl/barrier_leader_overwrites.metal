@@ -14,7 +14,7 @@ kernel void leader(device uint *out, uint t [[thread_index_in_threadgroup]],
     uint total = 0;
     for (uint round = 0; round < 4; round++) {
         if (lane == 0)
-            sums[group] = round;
+            sums[group] = round; // FINDS: race
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (group == 0) {
             uint all = simd_sum(lane < 8 ? sums[lane] : 0);

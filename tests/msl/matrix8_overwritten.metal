@@ -13,10 +13,10 @@ kernel void k(device float *a [[buffer(0)]], device float *b [[buffer(1)]],
     simdgroup_load(left, a, 8);
     simdgroup_load(right, b, 8);
     for (uint i = lane; i < 64; i += 32) {
-        a[i] = 100.0f;
-        b[i] = 2.0f;
+        a[i] = 100.0f; // FINDS: race
+        b[i] = 2.0f; // FINDS: race
     }
-    simdgroup_load(twos, b, 8);
+    simdgroup_load(twos, b, 8); // FINDS: race
     simdgroup_multiply(sum, left, right);
     simdgroup_store(sum, c, 8);
     simdgroup_multiply(sum, left, twos);

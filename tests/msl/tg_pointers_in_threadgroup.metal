@@ -37,8 +37,8 @@ kernel void assigned(device int *x [[buffer(0)]], uint i [[thread_index_in_threa
         vectors = (device const int2 *)x;
         others = vectors;
         unread = nullptr;
-        pairs->a = 40;
-        pairs->b = 41;
+        pairs->a = 40; // FINDS: race
+        pairs->b = 41; // FINDS: race
     }
     threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
     if (i < 2) {

@@ -313,7 +313,7 @@ kernel void written_before(device float4 *x, device float4 *y,
     place[t] = x[t];
     threadgroup_barrier(mem_flags::mem_threadgroup);
     y[t] = place[63 - t];
-    unread[t] = x[63 - t];
+    unread[t] = x[63 - t]; // FINDS: race
 }
 
 kernel void across_rounds(device const float4 *x, device float *y, constant uint &rounds,

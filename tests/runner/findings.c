@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/process.h"
+#include "base/sanitize.h"
 #include "runner.h"
 
 enum { MAX_FOUND = 512, KIND_SIZE = 24 };
@@ -43,7 +44,22 @@ static struct found *find(struct test_findings *findings, int line, const char *
     return item;
 }
 
-struct test_findings *test_findings_read(const char *text) {
+/* A file may say what kinds find that are not asked for this time. */
+static bool is_asked_for(const char *kinds, const char *kind, size_t length) {
+    struct ig_error error = {0};
+    uint32_t bits = 0;
+    ig_sanitize_parse(kinds, &bits, &error);
+    ig_error_clear(&error);
+    for (uint32_t i = 0; i < IG_SANITIZE_COUNT; i++) {
+        const char *name = ig_sanitize_name(i);
+        if (strlen(name) == length && !memcmp(name, kind, length)) {
+            return bits >> i & 1;
+        }
+    }
+    return true; /* of no kind: it will not be found */
+}
+
+struct test_findings *test_findings_read(const char *text, const char *kinds) {
     static const char mark[] = "// FINDS:";
     struct test_findings *findings = calloc(1, sizeof *findings);
     int number = 1;
@@ -54,7 +70,8 @@ struct test_findings *test_findings_read(const char *text) {
         for (at = at ? at + sizeof mark - 1 : end; at < end;) {
             at += strspn(at, " \t");
             size_t word = strcspn(at, " \t\n");
-            struct found *item = word ? find(findings, number, at, word) : NULL;
+            struct found *item =
+                word && is_asked_for(kinds, at, word) ? find(findings, number, at, word) : NULL;
             if (item) {
                 item->is_expected = true;
             }

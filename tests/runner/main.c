@@ -170,7 +170,7 @@ static void run_on_device(const struct options *options, const char *device_name
     if (file->sanitize || desc.sanitize) {
         desc.sanitize = file->sanitize ? file->sanitize : desc.sanitize;
         desc.on_finding = ignore_finding;
-        findings = test_findings_read(text);
+        findings = test_findings_read(text, desc.sanitize);
     }
     if (ingot_device_open(device_name, &desc, &device)) {
         printf("%s: %s\n", file->path, ingot_error_message());

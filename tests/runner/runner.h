@@ -101,7 +101,7 @@ ingot_status test_evaluate(const char *text, uint64_t index, long double *value,
 
 /* findings.c: what `// FINDS: KIND` comments say, against what the sanitizer found. */
 struct test_findings;
-struct test_findings *test_findings_read(const char *text);
+struct test_findings *test_findings_read(const char *text, const char *kinds);
 void test_findings_take(struct test_findings *findings, ingot_device *device);
 bool test_findings_compare(struct test_findings *findings, const char *path,
                            struct ig_text *report);
