@@ -4,7 +4,7 @@
 usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--log FILE]
 
 For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
-it, until there is a finding. One that is missed is a failure, unless harmless.txt says why nobody needs it on a CPU.
+it, until there is a finding that is not there with it. One that is missed is a failure, unless harmless.txt says why nobody needs it on a CPU.
 --only takes those whose FILE:LINE contains TEXT, --sample a few that are cheap. BIN is the folder of the programs.
 """
 from __future__ import annotations
@@ -25,8 +25,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "kernels"
 HARMLESS = pathlib.Path(__file__).with_name("harmless.txt")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
+FINDING = re.compile(r'^(\S+:\d+:\d+): (race|barrier): kernel "([^"]*)"', re.M)
 COMMENT = re.compile(r"//.*")
-SAMPLE = ("kernels/cholesky/cholesky.metal#1", "kernels/cholesky/cholesky.metal#8")
+SAMPLE = ("kernels/cholesky/cholesky.metal#1",)
 # Operations whose kernels are in a folder of another name.
 MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["triangular_solve", "solve"],
         "lu": ["lu", "solve"], "qr": ["qr", "lstsq"], "quantise": ["quantise", "dequantise"],
@@ -80,30 +81,46 @@ def operations_of(barrier: Barrier, table: dict[str, set[str]]) -> list[str]:
     return [pattern for name in found for pattern in MORE.get(name, [name + "*"])]
 
 
-def try_one(binaries: pathlib.Path, barrier: Barrier, operations: list[str], jobs: int) -> str:
-    """"found", "missed", or "absent": no case compiles it."""
-    with tempfile.TemporaryDirectory(prefix="ingot-barriers-") as folder:
-        seen = pathlib.Path(folder) / "seen"
+class Trial(NamedTuple):
+    """Where the programs are, and a folder for what they leave."""
+
+    binaries: pathlib.Path
+    folder: pathlib.Path
+    jobs: int
+
+    def findings(self, without: str, operation: str, part: str) -> set[tuple[str, ...]]:
+        """What is found in the cases of a part, without the barrier FILE:LINE:WHICH ("": with all of them)."""
+        cache = self.folder / (without.replace("/", "_") or "all")
         environment = dict(
             os.environ,
             INGOTC=str(pathlib.Path(__file__).with_name("compiler.py")),
-            INGOT_CACHE_DIR=str(pathlib.Path(folder) / "cache"),
-            BARRIER_COMPILER=str(binaries / "ingotc"),
-            BARRIER_AT=f"{barrier.file}:{barrier.line}:{barrier.which}",
-            BARRIER_SEEN=str(seen),
+            INGOT_CACHE_DIR=str(cache),
+            BARRIER_COMPILER=str(self.binaries / "ingotc"),
+            BARRIER_AT=without or "none:0:0",
+            BARRIER_SEEN=str(self.seen(without)),
         )
-        for operation in operations:
-            for part in PARTS:
-                command = [binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1",
-                           "--jobs", str(jobs), "--part", part]
-                result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-                if result.returncode == 2:
-                    raise SystemExit(f"{' '.join(map(str, command))}: {result.stderr}")
-                if ": race: " in result.stderr + result.stdout or ": barrier: " in result.stderr + result.stdout:
-                    return "found"
-                if not seen.exists() and part == "9/32":
-                    break
-        return "missed" if seen.exists() else "absent"
+        command = [self.binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1",
+                   "--jobs", str(self.jobs), "--part", part]
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if result.returncode == 2:
+            raise SystemExit(f"{' '.join(map(str, command))}: {result.stderr}")
+        return set(FINDING.findall(result.stdout + result.stderr))
+
+    def seen(self, without: str) -> pathlib.Path:
+        return self.folder / (without.replace("/", "_") + ".seen")
+
+
+def try_one(trial: Trial, barrier: Barrier, operations: list[str]) -> str:
+    """"found", "missed", or "absent": no case compiles it."""
+    at = f"{barrier.file}:{barrier.line}:{barrier.which}"
+    for operation in operations:
+        for part in PARTS:
+            found = trial.findings(at, operation, part)
+            if found and found - trial.findings("", operation, part):
+                return "found"
+            if not trial.seen(at).exists() and part == "9/32":
+                break
+    return "missed" if trial.seen(at).exists() else "absent"
 
 
 def harmless() -> dict[str, str]:
@@ -131,9 +148,11 @@ def main() -> int:
     chosen = [barrier for barrier in every
               if (barrier.name in SAMPLE if options.sample else options.only in f"{barrier.file}:{barrier.line}")]
     counts = {"found": 0, "missed": 0, "absent": 0}
+    folder = tempfile.TemporaryDirectory(prefix="ingot-barriers-")
+    trial = Trial(options.binaries.resolve(), pathlib.Path(folder.name), options.jobs)
     for barrier in chosen:
         start = time.monotonic()
-        outcome = try_one(options.binaries.resolve(), barrier, operations_of(barrier, table), options.jobs)
+        outcome = try_one(trial, barrier, operations_of(barrier, table))
         counts[outcome] += 1
         reason = reasons.get(barrier.name, "")
         print(f"{barrier.name} line {barrier.line}: {outcome} {reason} ({time.monotonic() - start:.0f} s)", flush=True)
@@ -141,6 +160,7 @@ def main() -> int:
             failures.append(f"{barrier.name} is in harmless.txt, but its removal is found")
         elif outcome != "found" and not reason:
             failures.append(f"{barrier.name} line {barrier.line}: {outcome}")
+    folder.cleanup()
     print(*failures, sep="\n")
     print(f"{len(chosen)} barriers of {len(every)}: {counts['found']} found, {counts['missed']} missed, "
           f"{counts['absent']} in no case; {len(failures)} failures")
