@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Removes the barriers of the kernel library one by one: the sanitizer has to notice each.
 
-usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--log FILE]
+usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--jobs N]
 
 For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
-it, until there is a finding that is not there with it. One that is missed is a failure, unless harmless.txt says why nobody needs it on a CPU.
---only takes those whose FILE:LINE contains TEXT, --sample a few that are cheap. BIN is the folder of the programs.
+it, until there is a finding that is not there with it. One that is missed is a failure, unless harmless.txt says why
+nobody needs it on a CPU. --only takes those whose FILE:LINE contains TEXT, --sample one that is cheap. BIN is the
+folder of the programs.
 """
 from __future__ import annotations
 
