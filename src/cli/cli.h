@@ -130,6 +130,8 @@ void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_diagnostics(const char *text);
 /* One line on stderr that is overwritten by the next; nothing when stderr is no terminal. */
 void cli_progress(size_t done, size_t total, const char *what);
+/* The counts from now on are of one part, as a file, of several. */
+void cli_progress_part(size_t part, size_t parts);
 void cli_progress_end(void);
 /* "1.5 KiB" */
 const char *cli_bytes(uint64_t bytes, char out[32]);

@@ -205,6 +205,7 @@ static int check_all(struct check *check, const struct check_sources *sources) {
     ig_json_object(&check->json, NULL);
     ig_json_array(&check->json, "files");
     for (size_t i = 0; i < sources->count; i++) {
+        cli_progress_part(i + 1, sources->count);
         check->request.path = sources->items[i].path;
         check->request.text = sources->items[i].text;
         check->request.options = &sources->items[i].options;

@@ -376,6 +376,7 @@ static bool pack_files(struct pack *pack) {
     }
     for (size_t i = 0; i < pack->files.count; i++) {
         struct input *input = &pack->inputs[i];
+        cli_progress_part(i + 1, pack->files.count);
         input->path = pack->files.items[i];
         input->is_archive = cli_is_archive(input->path);
         good &= input->is_archive ? read_input(pack, input) : compile_input(pack, input);

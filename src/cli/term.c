@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -99,6 +100,21 @@ void cli_diagnostics(const char *text) {
     }
 }
 
+/* What of several parts, as files, the counts are about; 0 of 0: there is one. */
+static size_t progress_part, progress_parts;
+
+void cli_progress_part(size_t part, size_t parts) {
+    pthread_mutex_lock(&progress_lock);
+    progress_part = part;
+    progress_parts = parts;
+    pthread_mutex_unlock(&progress_lock);
+}
+
+static int terminal_columns(void) {
+    struct winsize size = {0};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+}
+
 void cli_progress(size_t done, size_t total, const char *what) {
     enum { WIDTH = 24 };
     static const char full[] = "████████████████████████", empty[] = "░░░░░░░░░░░░░░░░░░░░░░░░";
@@ -107,11 +123,18 @@ void cli_progress(size_t done, size_t total, const char *what) {
     if (!isatty(STDERR_FILENO) || !term || !strcmp(term, "dumb")) {
         return;
     }
-    int filled = total ? (int)(done * WIDTH / total) : 0;
-    filled = filled > WIDTH ? WIDTH : filled;
+    char counts[96];
+    int columns = terminal_columns() - 1, width = columns / 3 < WIDTH ? columns / 3 : WIDTH;
+    int filled = total ? (int)(done * (size_t)width / total) : 0;
+    filled = filled > width ? width : filled;
     pthread_mutex_lock(&progress_lock);
-    fprintf(stderr, "\r\033[K%.*s%.*s %zu/%zu %.48s", filled * bytes, full,
-            (WIDTH - filled) * bytes, empty, done, total, what);
+    int used = progress_parts > 1 ? snprintf(counts, sizeof counts, "file %zu/%zu, %zu/%zu",
+                                             progress_part, progress_parts, done, total)
+                                  : snprintf(counts, sizeof counts, "%zu/%zu", done, total);
+    int room = columns - width - used - 2; /* a line that is longer than the terminal's stays */
+    fprintf(stderr, "\r\033[K%.*s%.*s %.*s%s%.*s", filled * bytes, full, (width - filled) * bytes,
+            empty, columns > width ? columns - width - 1 : 0, counts, room > 0 ? " " : "",
+            room > 0 ? room : 0, what);
     fflush(stderr);
     progress_shown = true;
     pthread_mutex_unlock(&progress_lock);
