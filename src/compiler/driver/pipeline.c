@@ -51,6 +51,15 @@ static ingot_status compile_bitcode(struct ig_arena *arena, const struct igc_bat
     return status;
 }
 
+/* Where no code is kept, missing constants are ones from the start, unless the source asks which
+ * constants have values: most kernels that name one need it. */
+static bool fills_at_once(const struct igc_batch *batch) {
+    const struct igc_command *command = batch->command;
+    const char *text = batch->source->preprocessed;
+    return (command->check || command->no_code) && !command->kernel_count && !command->jit &&
+           text && !strstr(text, "is_function_constant_defined");
+}
+
 /* A kernel that was not asked for by name and lacks a constant is compiled with ones for the
  * missing values, to see whether it compiles, and has no code in the archive. With --jit, what
  * cannot be compiled here has no code either: its error is reported when it is asked for. */
@@ -64,6 +73,9 @@ static void compile_kernel(struct ig_arena *arena, const struct igc_batch *batch
     const char *warnings = from->warnings;
     struct igc_job job = igc_job_of(command, batch->source, batch->kernels[index]);
     job.warnings = &own;
+    bool filled = false;
+    job.fill_constants = fills_at_once(batch);
+    job.filled = &filled;
     ingot_status status = from->module
                               ? igc_compile_module(arena, from->module, command, &job,
                                                    batch->emitted, &variant, &error)
@@ -80,7 +92,7 @@ static void compile_kernel(struct ig_arena *arena, const struct igc_batch *batch
         warnings = ig_arena_printf(arena, "%s%s", warnings, ig_text_string(&own));
         warnings = warnings ? warnings : "";
     }
-    if (command->jit ? status : lacks_constant && !status) {
+    if (command->jit ? status : (lacks_constant || filled) && !status) {
         batch->done(batch->context, position, NULL, warnings, NULL);
     } else {
         batch->done(batch->context, position, status ? NULL : &variant, warnings,

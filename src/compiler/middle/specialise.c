@@ -148,6 +148,9 @@ static ingot_status set_values(LLVMModuleRef module, const struct igc_job *job,
             memcpy(bytes, value->bytes, value->size);
         } else if (job->fill_constants) {
             fill_with_ones(constant, bytes);
+            if (job->filled) {
+                *job->filled = true;
+            }
         } else {
             continue;
         }
