@@ -11,7 +11,7 @@ need() { # need PACKAGE COMMAND
 }
 
 if [ "$(uname -s)" = Darwin ]; then
-    # Nothing is compiled on a Mac (tools/mac).
+    # The compiler is Xcode's (tools/mac); LLVM is not needed, since Metal's compiler compiles kernels.
     for pair in cmake:cmake ninja:ninja python@3:python3; do need "${pair%%:*}" "${pair##*:}"; done
     if [ -n "$missing" ]; then
         echo "ingot needs these packages; install them with: brew install$missing"

@@ -12,7 +12,7 @@
 
 struct rlimit;
 
-#undef HUGE /* math.h's of old */
+#undef HUGE /* a name of the oldest C libraries */
 #define st_mtim st_mtimespec
 #undef environ
 #define environ (*_NSGetEnviron())
