@@ -1,6 +1,7 @@
 /* A device's sanitizer: opening, what buffers are live, and the API of its findings. */
 #include "runtime/sanitize/sanitizer.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,8 @@ static size_t count_before(const struct ig_sanitizer *sanitizer, uint64_t addres
     return low;
 }
 
+static void note_change(struct ig_sanitizer *sanitizer);
+
 /* Memory that cannot be noted counts as not live: a report too many, not one too few. */
 void ig_sanitizer_add_range(struct ig_sanitizer *sanitizer, uint64_t start, uint64_t length) {
     if (!sanitizer || !length) {
@@ -110,6 +113,7 @@ void ig_sanitizer_add_range(struct ig_sanitizer *sanitizer, uint64_t start, uint
         }
         sanitizer->live[at] = (struct ig_range){start, start + length};
     }
+    note_change(sanitizer);
     pthread_mutex_unlock(&sanitizer->range_lock);
 }
 
@@ -129,6 +133,7 @@ void ig_sanitizer_remove_range(struct ig_sanitizer *sanitizer, uint64_t start, u
             break;
         }
     }
+    note_change(sanitizer);
     pthread_mutex_unlock(&sanitizer->range_lock);
 }
 
@@ -136,21 +141,43 @@ static bool contains(const struct ig_range *range, uint64_t address, uint64_t si
     return address >= range->start && address < range->end && size <= range->end - address;
 }
 
-enum ig_liveness ig_sanitizer_look_up(struct ig_sanitizer *sanitizer, uint64_t address,
-                                      uint64_t size) {
-    enum ig_liveness result = IG_NOT_LIVE;
-    pthread_mutex_lock(&sanitizer->range_lock);
+/* The range that a thread found last. Every change of ranges has a number of its own, in all
+ * sanitizers, so that the number says whether it still holds. */
+static _Thread_local struct {
+    uint64_t change;
+    struct ig_range range;
+} found_last;
+
+static void note_change(struct ig_sanitizer *sanitizer) {
+    static atomic_uint_fast64_t changes;
+    atomic_store(&sanitizer->change, atomic_fetch_add(&changes, 1) + 1);
+}
+
+static enum ig_liveness search(struct ig_sanitizer *sanitizer, uint64_t address, uint64_t size) {
     /* wrapped memory may overlap, so it need not be the nearest one */
-    for (size_t at = count_before(sanitizer, address); at-- > 0 && result == IG_NOT_LIVE;) {
+    for (size_t at = count_before(sanitizer, address); at-- > 0;) {
         if (contains(&sanitizer->live[at], address, size)) {
-            result = IG_LIVE;
+            found_last.change = atomic_load(&sanitizer->change);
+            found_last.range = sanitizer->live[at];
+            return IG_LIVE;
         }
     }
     for (size_t i = 0; i < sanitizer->released_count && i < IG_MOST_RELEASED; i++) {
-        if (result == IG_NOT_LIVE && contains(&sanitizer->released[i], address, size)) {
-            result = IG_RELEASED;
+        if (contains(&sanitizer->released[i], address, size)) {
+            return IG_RELEASED;
         }
     }
+    return IG_NOT_LIVE;
+}
+
+enum ig_liveness ig_sanitizer_look_up(struct ig_sanitizer *sanitizer, uint64_t address,
+                                      uint64_t size) {
+    uint64_t change = atomic_load_explicit(&sanitizer->change, memory_order_acquire);
+    if (change && found_last.change == change && contains(&found_last.range, address, size)) {
+        return IG_LIVE;
+    }
+    pthread_mutex_lock(&sanitizer->range_lock);
+    enum ig_liveness result = search(sanitizer, address, size);
     pthread_mutex_unlock(&sanitizer->range_lock);
     return result;
 }

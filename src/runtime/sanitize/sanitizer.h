@@ -10,6 +10,7 @@
 #define INGOT_RUNTIME_SANITIZE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/cpu_abi.h"
 #include "base/sanitize.h"
@@ -40,6 +41,7 @@ struct ig_sanitizer {
     size_t live_count, live_capacity;
     struct ig_range released[IG_MOST_RELEASED]; /* the last ones */
     size_t released_count;
+    atomic_uint_fast64_t change;    /* of live and released: the last one's number; 0: none yet */
     struct ig_unwritten *unwritten; /* buffers that were not written whole; of uninitialised */
     struct ig_spare_memory spare[IG_MOST_SPARE]; /* of race's shadows; empty: memory NULL */
     uint32_t generation;                         /* counts the dispatches with shadows */
