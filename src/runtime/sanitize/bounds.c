@@ -34,9 +34,26 @@ static enum ig_liveness look_up(const struct ig_check *check, uint64_t address, 
                : ig_sanitizer_look_up(check->dispatch->sanitizer, address, size);
 }
 
+/* Lanes that are in the range which this thread found last: nearly always all. */
+static uint32_t in_last_range(const struct ig_check *check) {
+    struct ig_range range;
+    uint32_t inside = 0;
+    if (check->place->space == INGOT_SPACE_THREADGROUP ||
+        !ig_sanitizer_last_range(check->dispatch->sanitizer, &range)) {
+        return 0;
+    }
+    for (uint32_t lane = 0; lane < INGOT_SIMD_WIDTH; lane++) {
+        uint64_t address = check->first[lane], size = check->second[lane];
+        bool is_inside =
+            address >= range.start && address < range.end && size <= range.end - address;
+        inside |= (uint32_t)is_inside << lane;
+    }
+    return inside & check->mask;
+}
+
 uint32_t ig_bounds_ask(const struct ig_check *check) {
-    uint32_t live = 0;
-    for (uint32_t rest = check->mask; rest; rest &= rest - 1) {
+    uint32_t live = in_last_range(check);
+    for (uint32_t rest = check->mask & ~live; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         if (look_up(check, check->first[lane], check->second[lane]) == IG_LIVE) {
             live |= 1u << lane;

@@ -170,6 +170,12 @@ static enum ig_liveness search(struct ig_sanitizer *sanitizer, uint64_t address,
     return IG_NOT_LIVE;
 }
 
+bool ig_sanitizer_last_range(const struct ig_sanitizer *sanitizer, struct ig_range *range) {
+    uint64_t change = atomic_load_explicit(&sanitizer->change, memory_order_acquire);
+    *range = found_last.range;
+    return change && found_last.change == change;
+}
+
 enum ig_liveness ig_sanitizer_look_up(struct ig_sanitizer *sanitizer, uint64_t address,
                                       uint64_t size) {
     uint64_t change = atomic_load_explicit(&sanitizer->change, memory_order_acquire);

@@ -56,6 +56,8 @@ void ig_sanitizer_close(ingot_device *device);
 void ig_sanitizer_add_range(struct ig_sanitizer *sanitizer, uint64_t start, uint64_t length);
 void ig_sanitizer_remove_range(struct ig_sanitizer *sanitizer, uint64_t start, uint64_t length);
 enum ig_liveness { IG_NOT_LIVE, IG_LIVE, IG_RELEASED };
+/* The live range that this thread was told of last, if it still holds. */
+bool ig_sanitizer_last_range(const struct ig_sanitizer *sanitizer, struct ig_range *range);
 enum ig_liveness ig_sanitizer_look_up(struct ig_sanitizer *sanitizer, uint64_t address,
                                       uint64_t size);
 /* uninitialised.c. A buffer that nobody has filled; some of it is written now, by the host, a blit
