@@ -12,6 +12,7 @@
 #define threadgroup __attribute__((opencl_local))
 #define constant    const __attribute__((opencl_global_host))
 #define thread
+#define coherent(...)
 
 /* 1.5h */
 constexpr half operator""h(long double value) {

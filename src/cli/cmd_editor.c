@@ -30,15 +30,14 @@ static const char *const flags[] = {
     "-cl-single-precision-constant",
 };
 
-/* What clang calls an error, and Metal does not: threadgroup variables in functions, host_name
+/* What clang calls an error, and Metal does not: member functions of an address space, threadgroup
+ * variables in functions, host_name
  * behind `template`, function constants without a value, a vector or a scalar by ?:, and (expected)
  * [[threadgroup(0)]], where threadgroup is a macro. */
 static const char *const suppressed[] = {
-    "as_qualified_auto_decl",
-    "attributes_not_allowed",
-    "default_init_const",
-    "conditional_ambiguous",
-    "expected",
+    "attribute_address_function_type", "as_qualified_auto_decl",
+    "attributes_not_allowed",          "default_init_const",
+    "conditional_ambiguous",           "expected",
 };
 
 static const char *find_prelude(struct ig_arena *arena) {
