@@ -396,6 +396,30 @@ check "run --sanitize=barrier goes on" 3 "races.metal:9:17: barrier" "not reache
     -- "$ingot" run races.metal misses --sanitize=barrier --threads 64 --group 64 'u32[64]'
 check "stores of the same value are no race" 0 -- "$ingot" run races.metal shared_flag --sanitize=race --threads 64 'u32[1]'
 check "unless that is asked for" 3 "races.metal:15" -- "$ingot" run races.metal shared_flag --sanitize=race,same_value --threads 64 'u32[1]'
+cat > values.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void doubled(device const float *x [[buffer(0)]], device float *y [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+    float v = x[i];
+    y[i] = 2 * v;
+}
+kernel void inverse(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = 1 / x[i]; }
+kernel void next(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    x[i] = simd_shuffle_down(x[i], 1);
+}
+M
+check "run --sanitize=uninitialised: a buffer that nobody has written" 3 "values.metal:5:10: uninitialised" \
+    'a value that was never written, of buffer(0) "x", is stored to buffer(1) "y"; it comes from line 4' \
+    -- "$ingot" run values.metal doubled --sanitize=uninitialised --threads 4 'f32[4]?' 'f32[4]'
+check "where the value came from, in JSON" 3 '"kind": "uninitialised"' '"line": 5' '"other": {' '"line": 4' '"access": "load"' \
+    -- "$ingot" run values.metal doubled --sanitize=uninitialised --json --threads 4 'f32[4]?' 'f32[4]'
+check "a buffer of zeros is written" 0 -- "$ingot" run values.metal doubled --sanitize=uninitialised --threads 4 'f32[4]' 'f32[4]?'
+check "run --sanitize=lanes" 3 "values.metal:9" "a value of a lane that is inactive or not there is stored" "by thread (31, 0, 0)" \
+    -- "$ingot" run values.metal next --sanitize=lanes --threads 32 'f32[32]'
+check "run --sanitize=numeric names the operands" 3 "1 / 0 is infinity" "4 times in all" \
+    -- "$ingot" run values.metal inverse --sanitize=numeric --threads 4 'f32[4]'
+check "NaNs have to be asked for" 0 -- "$ingot" run values.metal inverse --sanitize --threads 4 'f32[4]'
+check "an argument that says what it cannot" 2 "expected ?, =FILE.npy or nothing" -- "$ingot" run values.metal inverse --threads 4 'f32[4]!'
 check "run --schedule explore: results that differ" 3 'buffer(0) "x": element 0 is 3 in the usual order' "with --schedule random:" \
     -- "$ingot" run races.metal last_one --workers 1 --schedule explore:8 --threads 128 --group 32 'u32[1]'
 check "the same in JSON" 3 '"differences"' '"element": 0' '"usual": "3"' '"seed": ' \

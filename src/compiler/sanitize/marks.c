@@ -7,6 +7,7 @@
  * have no marks: their shadow says that they are not written (shadow_pointers.c).
  */
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/walk.h"
 #include "compiler/sanitize/shadow.h"
 
 enum { MOST_MEMBERS = 64 };
@@ -125,8 +126,64 @@ static uint64_t count_members(LLVMTypeRef type) {
     return 1;
 }
 
-bool igs_is_marked(LLVMTypeRef type) {
-    return count_members(type) <= MOST_MEMBERS;
+static bool is_kept(LLVMValueRef variable) {
+    igi_each_use(use, variable) {
+        if (igi_is_call_of(LLVMGetUser(use), IGI_san_keep)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool igs_is_marked(LLVMValueRef variable) {
+    return count_members(LLVMGetAllocatedType(variable)) <= MOST_MEMBERS && !is_kept(variable);
+}
+
+/* The bytes of the member that begins at an offset; 0: none does. */
+static uint64_t member_at(struct igc_kernel *kernel, LLVMTypeRef type, uint64_t offset) {
+    if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+        for (unsigned i = LLVMCountStructElementTypes(type); i-- > 0;) {
+            uint64_t start = LLVMOffsetOfElement(kernel->layout, type, i);
+            if (start <= offset) {
+                return member_at(kernel, LLVMStructGetTypeAtIndex(type, i), offset - start);
+            }
+        }
+        return 0;
+    }
+    if (LLVMGetTypeKind(type) == LLVMArrayTypeKind) {
+        LLVMTypeRef element = LLVMGetElementType(type);
+        return member_at(kernel, element, offset % LLVMABISizeOfType(kernel->layout, element));
+    }
+    return offset ? 0 : LLVMStoreSizeOfType(kernel->layout, type);
+}
+
+/* Is it loaded or stored in pieces that are wider than its members, as structs in registers are?
+ * In registers its members would be bits of numbers then. */
+static bool has_wide_access(struct igc_kernel *kernel, LLVMValueRef pointer,
+                            LLVMValueRef variable) {
+    igi_each_use(use, pointer) {
+        LLVMValueRef user = LLVMGetUser(use);
+        uint64_t offset = 0;
+        if (LLVMIsAGetElementPtrInst(user) && has_wide_access(kernel, user, variable)) {
+            return true;
+        }
+        bool is_store = LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == pointer;
+        if ((is_store || LLVMIsALoadInst(user)) &&
+            igs_constant_offset(kernel, pointer, variable, &offset)) {
+            LLVMTypeRef type = LLVMTypeOf(is_store ? LLVMGetOperand(user, 0) : user);
+            uint64_t member = member_at(kernel, LLVMGetAllocatedType(variable), offset);
+            if (member && LLVMStoreSizeOfType(kernel->layout, type) > member &&
+                LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+                return true;
+            }
+            if (member && LLVMGetTypeKind(type) == LLVMVectorTypeKind &&
+                LLVMStoreSizeOfType(kernel->layout, LLVMGetElementType(type)) < member &&
+                LLVMStoreSizeOfType(kernel->layout, type) > member) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static void mark_members(struct igc_kernel *kernel, LLVMTypeRef type, LLVMValueRef variable,
@@ -159,9 +216,14 @@ enum igc_result igs_mark_members(struct igc_kernel *kernel) {
         LLVMValueRef declaration = list.items[i], variable = variable_of(declaration);
         LLVMTypeRef type = variable ? LLVMGetAllocatedType(variable) : NULL;
         uint32_t number;
-        if (type && is_aggregate(type) && igs_is_marked(type) &&
-            !igs_is_written_at_once(kernel, variable, declaration) &&
-            place_of(kernel, declaration, variable, &number)) {
+        if (!type || !is_aggregate(type) || !igs_is_marked(variable) ||
+            igs_is_written_at_once(kernel, variable, declaration)) {
+            continue;
+        }
+        if (has_wide_access(kernel, variable, variable)) {
+            LLVMPositionBuilderBefore(kernel->builder, LLVMGetNextInstruction(declaration));
+            igs_call(kernel, IGI_san_keep, &variable, 1);
+        } else if (place_of(kernel, declaration, variable, &number)) {
             LLVMPositionBuilderBefore(kernel->builder, LLVMGetNextInstruction(declaration));
             mark_members(kernel, type, variable, 0, number);
         }

@@ -267,7 +267,7 @@ static bool escapes(LLVMValueRef pointer, struct igi_map *seen) {
             }
             break;
         case LLVMCall:
-            if (!igi_is_intrinsic(user)) {
+            if (!igi_is_intrinsic(user) && !igi_is_call_of(user, IGI_san_keep)) {
                 return true;
             }
             break;
@@ -295,8 +295,8 @@ static bool find_variables(struct igs_shadows *shadows) {
             if (escapes(in, &seen)) {
                 continue;
             }
-            bool begins = shadows->asked & IGS_MAY_UNWRITTEN &&
-                          !igs_is_marked(LLVMGetAllocatedType(in)) && begins_unwritten(shadows, in);
+            bool begins = shadows->asked & IGS_MAY_UNWRITTEN && !igs_is_marked(in) &&
+                          begins_unwritten(shadows, in);
             igi_map_put(&shadows->variable_numbers, in, shadows->variable_count);
             shadows->variables[shadows->variable_count++] = (struct igs_variable){
                 .alloca = in, .may = begins ? IGS_MAY_UNWRITTEN : 0, .begins = begins};

@@ -119,13 +119,16 @@ void igs_shadow_arithmetic(struct igs_shadows *shadows, LLVMValueRef instruction
  * builder stands then; NULL where nobody knows. */
 LLVMValueRef igs_shadow_pointer(struct igs_shadows *shadows, LLVMValueRef pointer,
                                 LLVMValueRef before);
+/* The constant offset of a pointer from a variable; false: another one, or not constant. */
+bool igs_constant_offset(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef variable,
+                         uint64_t *offset);
 /* Is the variable written whole behind its declaration, before anything reads it? */
 bool igs_is_written_at_once(struct igc_kernel *kernel, LLVMValueRef variable,
                             LLVMValueRef declared);
 
 /* ---- marks.c ---- */
 /* Is the variable one that gets marks, member by member? Others are too large for that. */
-bool igs_is_marked(LLVMTypeRef type);
+bool igs_is_marked(LLVMValueRef variable);
 
 /* ---- shadow_copies.c ---- */
 void igs_shadow_copy(struct igs_shadows *shadows, LLVMValueRef copy);

@@ -94,8 +94,8 @@ static void note_written(struct coverage *coverage, uint64_t offset, uint64_t by
 }
 
 /* The constant offset of a pointer from the variable; false: another one, or not constant. */
-static bool constant_offset(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef variable,
-                            uint64_t *offset) {
+bool igs_constant_offset(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef variable,
+                         uint64_t *offset) {
     *offset = 0;
     for (unsigned steps = 0; pointer != variable && steps < MOST_STEPS; steps++) {
         if (!LLVMIsAGetElementPtrInst(pointer)) {
@@ -161,7 +161,7 @@ static void note_store(struct igc_kernel *kernel, LLVMValueRef in, LLVMValueRef 
         pointer = LLVMGetOperand(in, 0);
         bytes = LLVMConstIntGetZExtValue(LLVMGetOperand(in, 2));
     }
-    if (pointer && constant_offset(kernel, pointer, variable, &offset)) {
+    if (pointer && igs_constant_offset(kernel, pointer, variable, &offset)) {
         note_written(coverage, offset, bytes);
     }
 }

@@ -16,12 +16,17 @@
 
 static bool is_mark(struct igc_kernel *kernel, LLVMValueRef in) {
     (void)kernel;
-    return LLVMIsACallInst(in) && igi_is_call_of(in, IGI_san_unwritten);
+    return LLVMIsACallInst(in) &&
+           (igi_is_call_of(in, IGI_san_unwritten) || igi_is_call_of(in, IGI_san_keep));
 }
 
 static void replace_marks(struct igc_kernel *kernel) {
     struct igc_list list = igc_collect(kernel, is_mark);
     for (size_t i = 0; i < list.count; i++) {
+        if (igi_is_call_of(list.items[i], IGI_san_keep)) {
+            LLVMInstructionEraseFromParent(list.items[i]);
+            continue;
+        }
         igi_replace(list.items[i], LLVMConstNull(LLVMTypeOf(list.items[i])));
     }
 }
