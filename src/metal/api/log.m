@@ -43,7 +43,7 @@ static void message(void *context, int level, const char *text) {
         [states_lock() lock];
         for (NSValue *value in states) {
             IngotLogState *state = [value nonretainedObjectValue];
-            if (level >= (int)state->level) {
+            if (!level || level >= (int)state->level) { /* 0: of no level, such as os_log's default */
                 [found addObjectsFromArray:state->handlers];
             }
         }
