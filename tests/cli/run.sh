@@ -233,7 +233,8 @@ check "check one kernel of two files" 0 "1 passed, 0 failed" -- "$ingot" check g
 check "check a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" check good.metal --kernel frob
 check "check as JSON" 1 '"severity": "error"' '"line": 4' '"failed"' -- "$ingot" check bad.metal --json
 check "check a missing file" 1 nowhere.metal -- "$ingot" check nowhere.metal
-check "check standard input" 1 "cannot open -" "not from standard input" -- "$ingot" check -
+check "check standard input" 0 "<stdin>: no compute kernels" -- "$ingot" check -
+check "inspect standard input" 1 "cannot open -" "not from standard input" -- "$ingot" inspect -
 check "check quietly" 0 '!kernel ramp' "passed" -- "$ingot" check -q good.metal
 printf '#include "nothing_here.h"\nkernel void k(device float *x) { x[0] = 1; }\n' >include.metal
 check "a missing include" 1 "nothing_here.h" "include.metal:1:" -- "$ingot" check include.metal

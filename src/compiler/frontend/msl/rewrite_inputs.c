@@ -49,13 +49,17 @@ static void rewrite_input(struct igc_rewriter *rewriter, size_t attribute, size_
     igc_kill(rewriter, attribute, end);
     igc_replace(rewriter, attribute,
                 ig_arena_printf(rewriter->arena, " __asm(\"" IGI_INPUT_PREFIX "%u\")", number));
+    /* The label: clang mangles the names of functions that stay in the module. */
+    const char *fill = ig_arena_printf(
+        rewriter->arena, "void __ingot_input_fill_%u(::metal::remove_cvref_t<decltype(%s)> *to)",
+        number, called);
     igc_after(rewriter, end,
               ig_arena_printf(rewriter->arena,
-                              " extern \"C\" __attribute__((used)) void __ingot_input_fill_%u"
-                              "(::metal::remove_cvref_t<decltype(%s)> *to) "
+                              " extern \"C\" __attribute__((used)) %s __asm(\"" IGI_INPUT_PREFIX
+                              "fill_%u\"); extern \"C\" %s "
                               "{ *to = __ingot_builtin_%s<decltype(%s)>(); }",
-                              number, called, igc_spelling(rewriter, attribute + 2, attribute + 3),
-                              called));
+                              fill, number, fill,
+                              igc_spelling(rewriter, attribute + 2, attribute + 3), called));
 }
 
 void igc_rewrite_inputs(struct igc_rewriter *rewriter) {
