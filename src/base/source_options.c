@@ -17,7 +17,8 @@ bool ig_msl_version_is_known(unsigned version) {
 }
 
 static bool is_name_start(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c < 0;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+           (unsigned char)c >= 0x80;
 }
 
 static bool is_name(char c) {

@@ -205,7 +205,9 @@ static bool make_report(struct profiling *profiling) {
         report->total += report->kernels[i].total;
         good = good && profile_find_hints(report, &report->kernels[i]);
     }
-    qsort(report->kernels, report->kernel_count, sizeof *report->kernels, by_total);
+    if (report->kernel_count) {
+        qsort(report->kernels, report->kernel_count, sizeof *report->kernels, by_total);
+    }
     if (!good) {
         cli_error("out of memory");
     }

@@ -241,7 +241,9 @@ bool profile_find_hints(struct profile_report *report, struct profile_kernel *ke
             good = add(report, kernel, &hint, &text);
         }
     }
-    qsort(kernel->hints, kernel->hint_count, sizeof *kernel->hints, by_weight);
+    if (kernel->hint_count) {
+        qsort(kernel->hints, kernel->hint_count, sizeof *kernel->hints, by_weight);
+    }
     good = good && !text.failed;
     ig_text_free(&text);
     return good;

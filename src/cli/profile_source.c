@@ -142,6 +142,8 @@ size_t profile_files(const struct profile_kernel *kernel,
         result[count - 1].end = i + 1;
         result[count - 1].steps += profile_steps(line->counts);
     }
-    qsort(result, count, sizeof *result, by_steps);
+    if (count) {
+        qsort(result, count, sizeof *result, by_steps);
+    }
     return count;
 }

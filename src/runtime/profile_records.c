@@ -326,7 +326,9 @@ static void write_record(struct ig_profile *out, struct record *record) {
         return;
     }
     struct ig_profile_kernel sums = record->sums;
-    qsort(record->times, record->time_count, sizeof *record->times, by_time);
+    if (record->time_count) {
+        qsort(record->times, record->time_count, sizeof *record->times, by_time);
+    }
     kernel->median_ns = sums.launches >= kernel->launches && record->time_count
                             ? record->times[record->time_count / 2]
                             : kernel->median_ns;

@@ -185,6 +185,9 @@ static void compile(const char *compiler, const char *folder, struct ig_text *te
     const char *const arguments[] = {
         compiler, source, "-o", output, "--target", "x86-64-v4", "--check", "--time-report", NULL};
     struct ig_process process = {.arguments = arguments};
+#if defined(__SANITIZE_ADDRESS__)
+    process.memory = SIZE_MAX; /* a sanitized compiler maps terabytes of shadow */
+#endif
     struct ig_process_result result = {0};
     struct ig_error error = {0};
     CHECK(!ig_file_write(source, text->data, text->size, &error));

@@ -179,7 +179,9 @@ static void merge(struct race_dispatch *race) {
     if (!race->shadow_count) {
         return;
     }
-    qsort(race->shadows, race->shadow_count, sizeof *race->shadows, compare_shadows);
+    if (race->shadow_count) {
+        qsort(race->shadows, race->shadow_count, sizeof *race->shadows, compare_shadows);
+    }
     for (size_t i = 1; i < race->shadow_count; i++) {
         struct race_shadow *last = &race->shadows[count], *next = &race->shadows[i];
         if (next->start < last->start + last->bytes) {
