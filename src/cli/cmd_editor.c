@@ -46,9 +46,9 @@ static const char *find_prelude(struct ig_arena *arena) {
         return named;
     }
     const char *installed = cli_data_path(arena, "prelude");
-    return installed                                                      ? installed
-           : !access(INGOT_SOURCE_PRELUDE, R_OK) && *INGOT_SOURCE_PRELUDE ? INGOT_SOURCE_PRELUDE
-                                                                          : NULL;
+    return installed                             ? installed
+           : !access(INGOT_SOURCE_PRELUDE, R_OK) ? INGOT_SOURCE_PRELUDE
+                                                 : NULL;
 }
 
 static void write_item(struct ig_text *out, const char *item) {
