@@ -8,75 +8,37 @@
 #define X86_64  "x86_64-unknown-linux-gnu"
 #define AARCH64 "aarch64-unknown-linux-gnu"
 
-static const struct igv_target x86_64_v4 = {.common = {.name = "x86-64-v4",
-                                                       .processor = {X86_64, "x86-64-v4", ""},
-                                                       .backend = &igv_backend},
-                                            .is_x86 = true,
-                                            .lowerings = &igl_lowerings,
-                                            .lanes = 16,
-                                            .chunks = 2,
-                                            .bit_masks = true};
+/* What targets of one level have in common; without fast-gather LLVM makes a branch per lane of
+ * each gather. */
+#define X86_64_V4                                                                                  \
+    .common = {.name = "x86-64-v4",                                                                \
+               .processor = {X86_64, "x86-64-v4", ""},                                             \
+               .backend = &igv_backend},                                                           \
+    .is_x86 = true, .lowerings = &igl_lowerings, .bit_masks = true
+#define X86_64_V3                                                                                  \
+    .common = {.name = "x86-64-v3",                                                                \
+               .processor = {X86_64, "x86-64-v3", "+fast-gather"},                                 \
+               .backend = &igv_backend},                                                           \
+    .is_x86 = true, .lowerings = &igl_lowerings
+/* Armv8.2 with half precision: Apple M1, Neoverse N1 (Graviton 2), Cortex-A76 and newer. */
+#define AARCH64_V8_2                                                                               \
+    .common = {.name = "aarch64",                                                                  \
+               .processor = {AARCH64, "generic", "+v8.2a,+fullfp16"},                              \
+               .backend = &igv_backend},                                                           \
+    .is_aarch64 = true, .lowerings = &igl_lowerings
 
+static const struct igv_target x86_64_v4 = {X86_64_V4, .lanes = 16, .chunks = 2};
 /* 512-bit accesses stream from memory a tenth slower than these on Zen 4, and no faster on Intel;
  * where the data is in the cache they are as fast. */
-static const struct igv_target x86_64_v4_half_width = {
-    .common = {.name = "x86-64-v4",
-               .processor = {X86_64, "x86-64-v4", ""},
-               .backend = &igv_backend},
-    .is_x86 = true,
-    .lowerings = &igl_lowerings,
-    .lanes = 8,
-    .chunks = 4,
-    .bit_masks = true};
-
-static const struct igv_target x86_64_v3 = {
-    /* without fast-gather LLVM makes a branch per lane of each gather */
-    .common = {.name = "x86-64-v3",
-               .processor = {X86_64, "x86-64-v3", "+fast-gather"},
-               .backend = &igv_backend},
-    .is_x86 = true,
-    .lowerings = &igl_lowerings,
-    .lanes = 8,
-    .chunks = 4};
-
-/* Armv8.2 with half precision: Apple M1, Neoverse N1 (Graviton 2), Cortex-A76 and newer. Two
- * registers to a chunk. */
-static const struct igv_target aarch64 = {
-    .common = {.name = "aarch64",
-               .processor = {AARCH64, "generic", "+v8.2a,+fullfp16"},
-               .backend = &igv_backend},
-    .is_aarch64 = true,
-    .lowerings = &igl_lowerings,
-    .lanes = 8,
-    .chunks = 4};
+static const struct igv_target x86_64_v4_half_width = {X86_64_V4, .lanes = 8, .chunks = 4};
+static const struct igv_target x86_64_v3 = {X86_64_V3, .lanes = 8, .chunks = 4};
+/* Two registers to a chunk. */
+static const struct igv_target aarch64 = {AARCH64_V8_2, .lanes = 8, .chunks = 4};
 
 /* The same with one chunk: a SIMD-group goes through the code in turns. */
-static const struct igv_target x86_64_v4_turns = {.common = {.name = "x86-64-v4",
-                                                             .processor = {X86_64, "x86-64-v4", ""},
-                                                             .backend = &igv_backend},
-                                                  .is_x86 = true,
-                                                  .lowerings = &igl_lowerings,
-                                                  .lanes = 16,
-                                                  .chunks = 1,
-                                                  .bit_masks = true};
-
-static const struct igv_target x86_64_v3_turns = {
-    .common = {.name = "x86-64-v3",
-               .processor = {X86_64, "x86-64-v3", "+fast-gather"},
-               .backend = &igv_backend},
-    .is_x86 = true,
-    .lowerings = &igl_lowerings,
-    .lanes = 8,
-    .chunks = 1};
-
-static const struct igv_target aarch64_turns = {
-    .common = {.name = "aarch64",
-               .processor = {AARCH64, "generic", "+v8.2a,+fullfp16"},
-               .backend = &igv_backend},
-    .is_aarch64 = true,
-    .lowerings = &igl_lowerings,
-    .lanes = 8,
-    .chunks = 1};
+static const struct igv_target x86_64_v4_turns = {X86_64_V4, .lanes = 16, .chunks = 1};
+static const struct igv_target x86_64_v3_turns = {X86_64_V3, .lanes = 8, .chunks = 1};
+static const struct igv_target aarch64_turns = {AARCH64_V8_2, .lanes = 8, .chunks = 1};
 
 static const struct igc_target *const targets[] = {&x86_64_v4.common, &x86_64_v3.common,
                                                    &aarch64.common, NULL};
