@@ -3,10 +3,10 @@
 
     bench/sanitizer.py [--ingot BIN] [--kinds bounds --kinds default] [--type f32] [--all] [OPERATION]...
 
-Each row runs in turns without checks and with each list of kinds, on one thread; a figure is the shortest launch that
-`ingot bench` saw. Without --all a row is an operation's case of the most bytes. The last lines are geometric means, and
-what a run of `ingot run` on large buffers takes beside those buffers. Kernels with checks are compiled once, which
-takes most of the first run's time.
+Each row runs in turns without checks and with each list of kinds, on one thread; a figure is the least processor time
+of a launch that `ingot bench` saw. Without --all a row is an operation's case of the most bytes. The last lines are
+geometric means, and what a run of `ingot run` on large buffers takes beside those buffers. Kernels with checks are
+compiled once, which takes most of the first run's time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def bench(arguments: argparse.Namespace, operation: str, case: str, kinds: str) 
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     if kinds != "none" and done.stderr.strip():
         print(f"{operation} {case}: {done.stderr.splitlines()[0]}", file=sys.stderr)
-    return min(row["best"] for row in json.loads(done.stdout)["rows"])
+    return min(row["processor_seconds"] for row in json.loads(done.stdout)["rows"])
 
 
 def cases(arguments: argparse.Namespace) -> list[tuple[str, str]]:

@@ -72,7 +72,8 @@ struct ingot_cpu_group {
     /* Of sanitized code only, which is never run without it; other code does not know of it. */
     const struct ingot_cpu_sanitizer *sanitizer; /* 136 */
     void *race; /* 144: the race checks' own, of the threadgroup that runs; not for kernel code */
-}; /* 152 bytes */
+    struct ingot_cpu_ranges *ranges; /* 152: that asks were answered with, of this thread */
+}; /* 160 bytes */
 
 /* How lane positions follow from the SIMD-group's index. The device picks, per group, the
  * first variant that is present and whose condition holds. */
@@ -243,6 +244,18 @@ struct ingot_cpu_places {
 };
 
 #define INGOT_CPU_SCATTERED INT64_MIN
+
+/* Where an ask of a place found its lanes last: while others are in the same range, the device need
+ * not be asked. A place's range is at its number modulo INGOT_CPU_RANGES, if it says so. */
+#define INGOT_CPU_RANGES 64
+struct ingot_cpu_range {
+    uint64_t start, bytes;
+    uint64_t place; /* plus one */
+};
+struct ingot_cpu_ranges {
+    uint64_t change; /* the device's */
+    struct ingot_cpu_range items[INGOT_CPU_RANGES];
+};
 
 /* What sanitized code may call; never NULL entries. `mask`: the lanes it is about, never 0.
  * Arrays have an element for each of the 32 lanes, of which those of `mask` count. */

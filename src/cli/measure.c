@@ -86,6 +86,7 @@ static void json_timing(struct ig_json *json, const struct bench_row *row) {
     ig_json_double(json, "p10", row->timing.p10);
     ig_json_double(json, "p90", row->timing.p90);
     ig_json_double(json, "best", row->timing.best);
+    ig_json_double(json, "processor_seconds", row->timing.processor);
     ig_json_u64(json, "samples", row->timing.samples);
     ig_json_u64(json, "launches_per_sample", row->timing.launches);
     ig_json_u64(json, "sets", row->sets);

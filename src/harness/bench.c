@@ -14,10 +14,14 @@ struct igh_bench {
     size_t count, next;
 };
 
-double igh_now(void) {
+static double read_clock(clockid_t clock) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double igh_now(void) {
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 /* What a core reaches of the last cache. sysconf adds up all there are, so it comes second. */
@@ -234,7 +238,11 @@ ingot_status igh_bench_measure(struct igh_bench *bench, double seconds, struct i
     uint32_t least = once > 0.5 ? 3 : MIN_SAMPLES;
     while (!status && timing->samples < MAX_SAMPLES &&
            (timing->samples < least || igh_now() - start < seconds)) {
+        double before = read_clock(CLOCK_PROCESS_CPUTIME_ID);
         status = igh_bench_time(bench, timing->launches, &samples[timing->samples++], error);
+        double used = (read_clock(CLOCK_PROCESS_CPUTIME_ID) - before) / timing->launches;
+        timing->processor =
+            timing->samples == 1 || used < timing->processor ? used : timing->processor;
     }
     if (status) {
         return status;

@@ -240,6 +240,7 @@ ingot_status igh_bench_time(struct igh_bench *bench, uint32_t count, double *sec
 
 struct igh_timing { /* seconds per launch */
     double median, p10, p90, best;
+    double processor;           /* the least that a sample took of all this process's threads */
     uint32_t samples, launches; /* samples, and launches in each */
 };
 /* Warms up, then takes samples for about `seconds`; each sample is a number of launches in a row

@@ -182,3 +182,21 @@ kernel void pointer_in_memory(device ulong *p [[buffer(0)]], device float *x [[b
     device float *q = (device float *)p[i];
     *q = 1; // FINDS: bounds
 }
+// RUN: kernel=member_functions_of_spaces threads=4 group=4
+// ARG 0: u32[4]
+template <typename T, int N> struct any_space {
+    T elements[N];
+    thread T &operator[](size_t at) thread { return elements[at]; }
+    const thread T &operator[](size_t at) const thread { return elements[at]; }
+    device T &operator[](size_t at) device { return elements[at]; }
+    const device T &operator[](size_t at) const device { return elements[at]; }
+    threadgroup T &operator[](size_t at) threadgroup { return elements[at]; }
+    const constant T &operator[](size_t at) const constant { return elements[at]; }
+};
+kernel void member_functions_of_spaces(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    any_space<uint4, 8> a;
+    for (int k = 0; k < 8; k++) {
+        a[k] = uint4(i);
+    }
+    x[i] = a[int(i) - 2].w; // FINDS: bounds
+}

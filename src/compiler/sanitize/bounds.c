@@ -102,12 +102,18 @@ static void redirect_tile(struct igc_kernel *kernel, const struct igs_access *ac
     LLVMSetOperand(call, 1, LLVMBuildSelect(b, ok, stride, eight, ""));
 }
 
-/* What a copy does not read is zero. */
-static void clear_copy(struct igc_kernel *kernel, LLVMValueRef copy) {
+/* What a copy does not read is zero. `ok` says where it may write; NULL: everywhere. */
+static void clear_copy(struct igc_kernel *kernel, LLVMValueRef copy, LLVMValueRef ok) {
     LLVMValueRef to = LLVMGetOperand(copy, 0);
     struct igs_root root = igs_find_root(kernel, to);
-    if (root.kind == IGS_ROOT_PRIVATE) {
+    if (root.kind != IGS_ROOT_PRIVATE) {
+        return;
+    }
+    LLVMValueRef cleared =
         LLVMBuildMemSet(kernel->builder, to, LLVMConstNull(kernel->i8), LLVMGetOperand(copy, 2), 1);
+    if (ok) {
+        igs_only_where(kernel, ok, cleared);
+        LLVMPositionBuilderBefore(kernel->builder, copy);
     }
 }
 
@@ -120,12 +126,12 @@ static bool has_fast_way(const struct igc_kernel *kernel, const struct igs_acces
 
 static void check_instruction(struct igc_kernel *kernel, LLVMValueRef instruction) {
     struct igs_access accesses[IGS_MOST_ACCESSES];
-    LLVMValueRef ok = NULL;
+    LLVMValueRef ok = NULL, last = NULL;
     LLVMPositionBuilderBefore(kernel->builder, instruction);
     unsigned count = igs_accesses_of(kernel, instruction, accesses);
     for (unsigned i = 0; i < count; i++) {
         struct check one = check(kernel, &accesses[i]);
-        if (one.ok && !one.is_asked && has_fast_way(kernel, &accesses[i])) {
+        if (one.ok && has_fast_way(kernel, &accesses[i])) {
             igs_guard(kernel, one.ok, one.place, one.offset, instruction);
             return;
         }
@@ -133,6 +139,7 @@ static void check_instruction(struct igc_kernel *kernel, LLVMValueRef instructio
             igs_expect(kernel, one.ok, one.place, one.offset);
         }
         ok = !ok ? one.ok : !one.ok ? ok : LLVMBuildAnd(kernel->builder, ok, one.ok, "");
+        last = one.ok;
     }
     if (!ok) {
         return;
@@ -142,7 +149,7 @@ static void check_instruction(struct igc_kernel *kernel, LLVMValueRef instructio
         return;
     }
     if (count == 2) {
-        clear_copy(kernel, instruction);
+        clear_copy(kernel, instruction, last);
     }
     igs_only_where(kernel, ok, instruction);
 }

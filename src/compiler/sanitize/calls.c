@@ -163,7 +163,9 @@ void igs_guard(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t number, LLVM
     LLVMPositionBuilderAtEnd(b, before);
     LLVMBuildCondBr(b, igs_call(kernel, IGI_san_all, &ok, 1), fast, slow);
     LLVMPositionBuilderAtEnd(b, slow);
-    igs_expect(kernel, ok, number, value);
+    if (value) {
+        igs_expect(kernel, ok, number, value);
+    }
     LLVMBuildCondBr(b, ok, body, rest);
     LLVMPositionBuilderAtEnd(b, fast);
     LLVMValueRef clone = LLVMInstructionClone(instruction);

@@ -35,6 +35,7 @@ static inline bool igs_wants_counters(const struct igc_kernel *kernel) {
     return (kernel->sanitize & IG_SANITIZE_PROFILE) != 0;
 }
 
+igc_pass_fn igs_unwrap_pointers;
 igc_pass_fn igs_check_bounds, igs_check_alignment, igs_check_arithmetic;
 igc_pass_fn igs_check_race, igs_check_barrier;
 igc_pass_fn igs_mark_unwritten, igs_mark_members, igs_check_shadows, igs_check_lanes;
@@ -140,7 +141,7 @@ void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef ins
 /* Is it a branch that igs_only_where made? */
 bool igs_is_guard(struct igc_kernel *kernel, LLVMValueRef branch);
 /* The same with the check itself: a SIMD-group in which it holds everywhere runs the instruction as
- * it would without, others report. Not for what makes a struct. */
+ * it would without, others report; value NULL: that has been done. Not for what makes a struct. */
 void igs_guard(struct igc_kernel *kernel, LLVMValueRef ok, uint32_t place, LLVMValueRef value,
                LLVMValueRef instruction);
 

@@ -163,6 +163,9 @@ LLVMValueRef igs_decision_slot(struct igs_shadows *shadows, struct igs_decision 
 /* What the decisions around a store add to it. */
 LLVMValueRef igs_decided_shadow(struct igs_shadows *shadows, LLVMValueRef instruction);
 /* Checks the address of an access. */
+/* What of its address may be bad, such that an access is a use of it: a choice between private
+ * variables hands on what no lane gave. */
+unsigned igs_used_in_address(struct igs_shadows *shadows, LLVMValueRef instruction);
 void igs_check_address(struct igs_shadows *shadows, const struct igs_access *access);
 
 /* ---- shadow_lanes.c ---- */

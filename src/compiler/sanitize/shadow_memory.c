@@ -158,8 +158,35 @@ static bool is_guarded(struct igs_shadows *shadows, LLVMValueRef instruction) {
     return igs_is_guard(shadows->kernel, LLVMGetBasicBlockTerminator(before));
 }
 
+/* One of several private variables, or a fixed part of it: `bad ? a : b` chooses so. */
+static bool is_choice(LLVMValueRef pointer) {
+    while (LLVMIsAGetElementPtrInst(pointer)) {
+        for (unsigned i = 1; i < (unsigned)LLVMGetNumOperands(pointer); i++) {
+            if (!LLVMIsAConstantInt(LLVMGetOperand(pointer, i))) {
+                return false;
+            }
+        }
+        pointer = LLVMGetOperand(pointer, 0);
+    }
+    return !LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)) &&
+           (LLVMIsAPHINode(pointer) || LLVMIsASelectInst(pointer));
+}
+
+unsigned igs_used_in_address(struct igs_shadows *shadows, LLVMValueRef instruction) {
+    struct igs_access accesses[IGS_MOST_ACCESSES];
+    unsigned count = igs_accesses_of(shadows->kernel, instruction, accesses), may = 0;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned all = igs_may_be(shadows, accesses[i].pointer);
+        may |= is_choice(accesses[i].pointer) ? all & ~IGS_MAY_NO_LANE : all;
+    }
+    return may;
+}
+
 void igs_check_address(struct igs_shadows *shadows, const struct igs_access *access) {
     unsigned may = igs_may_be(shadows, access->pointer);
+    if (is_choice(access->pointer)) {
+        may &= ~(unsigned)IGS_MAY_NO_LANE;
+    }
     if (may && !is_guarded(shadows, access->instruction)) {
         igs_check_use(shadows, access->instruction, igs_shadow_of(shadows, access->pointer), may,
                       IGS_USE_ADDRESS, access);

@@ -113,6 +113,8 @@ static void shadow_branch(struct igs_shadows *shadows, LLVMValueRef branch,
     unsigned may = igs_may_be(shadows, condition);
     LLVMValueRef shadow = igs_shadow_of(shadows, condition);
     if (may && igs_is_guard(shadows->kernel, branch)) {
+        LLVMValueRef guarded = LLVMGetFirstInstruction(LLVMGetSuccessor(branch, 0));
+        may &= igs_used_in_address(shadows, guarded);
         igs_check_use(shadows, branch, shadow, may, IGS_USE_ADDRESS, NULL);
         return;
     }

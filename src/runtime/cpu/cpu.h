@@ -168,6 +168,7 @@ struct cpu_executor {
     uint32_t brief_shares, brief_share;    /* of how many shares, beginning with which */
     uint32_t run; /* of them, beside each other in x, those that run as one */
     struct ingot_cpu_group group;
+    struct ingot_cpu_ranges ranges; /* of sanitized code */
     ingot_cpu_simdgroup_fn *simdgroup_function;
     uint32_t last_mask;                       /* of the group's last SIMD-group */
     uint32_t current;                         /* the SIMD-group whose fiber runs: order[turn] */

@@ -203,6 +203,10 @@ static void begin_command(struct cpu_executor *executor, struct cpu_command *com
     }
     group->runtime = executor;
     group->race = NULL;
+    group->ranges = &executor->ranges;
+    if (command->u.dispatch.sanitized) {
+        executor->ranges = (struct ingot_cpu_ranges){0};
+    }
     executor->lenient = executor->device->lenient_barriers ||
                         ig_sanitized_wants(command->u.dispatch.sanitized, IG_SANITIZE_barrier);
     memcpy(group->groups_per_grid, command->u.dispatch.groups, 12);

@@ -14,24 +14,43 @@ static bool is_threadgroup_memory(const struct ig_check *check, uint64_t address
     return address >= start && size <= length && address - start <= length - size;
 }
 
-static bool is_bound(const struct ig_sanitized *dispatch, uint64_t address, uint64_t size) {
+static bool is_bound(const struct ig_sanitized *dispatch, uint64_t address, uint64_t size,
+                     struct ig_range *range) {
     for (uint32_t slot = 0; slot < dispatch->buffer_slots; slot++) {
         uint64_t start = (uintptr_t)dispatch->buffers[slot];
         uint64_t length = dispatch->buffer_bytes[slot];
         if (start && address >= start && size <= length && address - start <= length - size) {
+            *range = (struct ig_range){start, start + length};
             return true;
         }
     }
     return false;
 }
 
-static enum ig_liveness look_up(const struct ig_check *check, uint64_t address, uint64_t size) {
+/* `range` is where it is, if it is live, or empty. */
+static enum ig_liveness look_up(const struct ig_check *check, uint64_t address, uint64_t size,
+                                struct ig_range *range) {
+    struct ig_sanitizer *sanitizer = check->dispatch->sanitizer;
+    *range = (struct ig_range){0};
     if (check->place->space == INGOT_SPACE_THREADGROUP) {
         return is_threadgroup_memory(check, address, size) ? IG_LIVE : IG_NOT_LIVE;
     }
-    return is_bound(check->dispatch, address, size)
-               ? IG_LIVE
-               : ig_sanitizer_look_up(check->dispatch->sanitizer, address, size);
+    if (is_bound(check->dispatch, address, size, range)) {
+        return IG_LIVE;
+    }
+    enum ig_liveness liveness = ig_sanitizer_look_up(sanitizer, address, size);
+    if (liveness == IG_LIVE && !ig_sanitizer_last_range(sanitizer, range)) {
+        *range = (struct ig_range){0};
+    }
+    return liveness;
+}
+
+/* The lanes' next accesses are most likely in the same range. */
+static void keep_range(const struct ig_check *check, const struct ig_range *range) {
+    struct ingot_cpu_range *item = &check->group->ranges->items[check->number % INGOT_CPU_RANGES];
+    *item = (struct ingot_cpu_range){.start = range->start,
+                                     .bytes = range->end - range->start,
+                                     .place = (uint64_t)check->number + 1};
 }
 
 /* Lanes that are in the range which this thread found last: nearly always all. */
@@ -53,10 +72,18 @@ static uint32_t in_last_range(const struct ig_check *check) {
 
 uint32_t ig_bounds_ask(const struct ig_check *check) {
     uint32_t live = in_last_range(check);
+    struct ig_range range;
+    if (live == check->mask && ig_sanitizer_last_range(check->dispatch->sanitizer, &range)) {
+        keep_range(check, &range);
+        return live;
+    }
     for (uint32_t rest = check->mask & ~live; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        if (look_up(check, check->first[lane], check->second[lane]) == IG_LIVE) {
+        if (look_up(check, check->first[lane], check->second[lane], &range) == IG_LIVE) {
             live |= 1u << lane;
+            if (range.end) {
+                keep_range(check, &range);
+            }
         }
     }
     if (live != check->mask) {
@@ -77,7 +104,8 @@ void ig_bounds_describe(const struct ig_check *check, struct ig_lane_finding *fi
         ig_text_puts(message, "several bytes");
     }
     if (check->second) { /* a lookup */
-        bool released = look_up(check, value, check->second[finding->lane]) == IG_RELEASED;
+        struct ig_range range;
+        bool released = look_up(check, value, check->second[finding->lane], &range) == IG_RELEASED;
         ig_text_printf(message, " at address 0x%llx, which is in no buffer%s%s", (ull)value,
                        place->space == INGOT_SPACE_THREADGROUP ? " of threadgroup memory" : "",
                        released ? ": one that was there was released" : "");

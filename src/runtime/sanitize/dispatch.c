@@ -82,6 +82,10 @@ void ig_sanitized_close(struct ig_sanitized *sanitized) {
 
 void ig_sanitized_begin_group(const struct ingot_cpu_group *group) {
     struct ig_sanitized *sanitized = ig_sanitized_of(group);
+    uint64_t change = atomic_load_explicit(&sanitized->sanitizer->change, memory_order_acquire);
+    if (group->ranges->change != change) { /* a buffer came or went */
+        *group->ranges = (struct ingot_cpu_ranges){.change = change};
+    }
     for (uint32_t kind = 0; kind < IG_SANITIZE_COUNT; kind++) {
         if (sanitized->states[kind] && ig_sanitize_kinds[kind].begin_group) {
             ig_sanitize_kinds[kind].begin_group(sanitized, group);

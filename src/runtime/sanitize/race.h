@@ -26,15 +26,19 @@ enum race_many {
 };
 /* Where the fields of a record are: from bit 0 on is it a record (1 bit), many (2), place (1 + its
  * number), second, thread, clock, turn, epoch, group. What does not fit stays at a field's largest
- * value, which then counts as ordered. */
+ * value, which then counts as ordered. Kernels without fences have no clock, threadgroups of one
+ * SIMD-group no turn: their barriers count as epochs. */
 struct race_layout {
     unsigned second, thread, clock, turn, epoch, group; /* the lowest bit of each */
     uint32_t place_mask, thread_mask, clock_mask, turn_mask, epoch_mask;
     uint64_t group_mask;
 };
 enum { RACE_PLACE_BIT = 3 };
-void race_layout_set(struct race_layout *layout, uint64_t groups, uint32_t threads,
-                     uint64_t places);
+struct race_masks { /* the fields where they stand; `step` is to the next thread's record */
+    uint64_t group, epoch, thread, simdgroup, turn, step;
+};
+void race_layout_set(struct race_layout *layout, uint64_t groups, uint32_t threads, uint64_t places,
+                     bool has_fences);
 
 static inline uint32_t race_thread_of(const struct race_layout *l, uint64_t record) {
     return (uint32_t)(record >> l->thread) & l->thread_mask;
@@ -57,28 +61,45 @@ static inline enum race_many race_many_of(uint64_t record) {
 
 /* ---- shadow memory ---- */
 
-enum { RACE_BLOCK_BITS = 9, RACE_BLOCK = 1 << RACE_BLOCK_BITS };
-struct race_block {
-    uint64_t writes[RACE_BLOCK], reads[RACE_BLOCK];
-    uint16_t values[RACE_BLOCK]; /* of the last store, mixed */
+struct race_dispatch;
+
+/* A line is a number of cells one after the other, whose records are of one of these shapes. Most
+ * are rows: lanes one after the other have each accessed as many cells as the next. */
+enum { RACE_LINE_BITS = 5, RACE_LINE = 1 << RACE_LINE_BITS };
+enum race_shape {
+    RACE_EMPTY, /* no records */
+    RACE_CELLS, /* a record for each cell */
+    RACE_ROW,   /* the first cell's alone, plus log2 of the cells of a thread, which is a row's */
 };
-struct race_lock {
+struct race_line { /* of shape RACE_CELLS; else not set */
+    uint64_t writes[RACE_LINE], reads[RACE_LINE];
+};
+/* What a lock covers. */
+enum { RACE_BLOCK_BITS = 9, RACE_BLOCK = 1 << RACE_BLOCK_BITS };
+enum { RACE_BLOCK_LINES = RACE_BLOCK / RACE_LINE };
+struct race_block {
     _Atomic(bool) is_held;
-    uint32_t generation; /* the dispatch that the block's records are of; others count as zeros */
+    uint32_t generation; /* the dispatch that the records are of; others count as none */
+    uint8_t write_shape[RACE_BLOCK_LINES], read_shape[RACE_BLOCK_LINES];
+    uint64_t write_row[RACE_BLOCK_LINES], read_row[RACE_BLOCK_LINES];
 };
 struct race_shadow {
     uint64_t start, bytes; /* of the memory that it is of */
     unsigned shift;        /* a cell is 1 << shift bytes */
     bool is_written;       /* by anything in the kernel */
     bool is_shared;        /* between threads: blocks are locked */
+    atomic_bool is_mapped; /* what follows is set */
     uint32_t generation;
     struct race_block *blocks;
-    struct race_lock *locks;
+    uint16_t *values; /* by cell, of the last store, mixed; set where there is a record of it */
+    struct race_line *lines;
     struct ig_spare_memory mapped; /* memory NULL: none */
 };
-/* Zeros for every cell; false: no memory. Memory comes from dispatches before, and goes to later
- * ones: fresh pages cost more than the checks. */
+/* No records; false: no memory. Memory comes from dispatches before, and goes to later ones: fresh
+ * pages cost more than the checks. */
 bool race_shadow_map(struct ig_sanitizer *sanitizer, struct race_shadow *shadow);
+/* Is there a shadow? Memory that is written gets it when it is first accessed. */
+bool race_shadow_is_there(struct race_dispatch *race, struct race_shadow *shadow);
 void race_shadow_unmap(struct ig_sanitizer *sanitizer, struct race_shadow *shadow);
 
 /* ---- what fences order (race_order.c) ---- */
@@ -114,6 +135,7 @@ struct race_order {
 struct race_dispatch {
     struct ig_sanitized *sanitized;
     struct race_layout layout;
+    struct race_masks masks;
     uint64_t group_count;
     unsigned threadgroup_shift;
     bool has_fences, reports_same_value;

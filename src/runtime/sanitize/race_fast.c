@@ -26,110 +26,136 @@ enum { STEP = 4 };
  * of the two memories: `foreign` has to be equal, `past` is what differs when it is past. */
 #define IS_BEFORE(record, apart, own)                                                              \
     (((record) == 0) | ((((apart) & foreign) == 0) & ((((apart) & past) != 0) | (own))))
+/* Of an earlier turn of the SIMD-group, if it is of the present epoch. */
+#define IS_PAST_TURN(apart)                                                                        \
+    ((((apart) & fast->masks->simdgroup) == 0) & (((apart) & fast->masks->turn) != 0))
 #define MASKS                                                                                      \
-    const uint64_t foreign = fast->is_threadgroup ? 0 : fast->group;                               \
-    const uint64_t past = fast->epoch | (fast->is_threadgroup ? fast->group : 0)
+    const uint64_t foreign = fast->is_threadgroup ? 0 : fast->masks->group;                        \
+    const uint64_t past = fast->masks->epoch | (fast->is_threadgroup ? fast->masks->group : 0)
 
-INLINED bool can_store(const struct race_fast *fast, bool *any_read) {
+/* The records of the lanes that four cells are of. */
+#define OWN(i)                                                                                     \
+    (fast->mine + ((((four){0, 1, 2, 3}) + (fast->at + (i))) >> fast->shift) * fast->masks->step)
+#define ALL(good) (((good)[0] & (good)[1] & (good)[2] & (good)[3]) != 0)
+
+INLINED bool stores_before(const struct race_fast *fast, const uint64_t *writes) {
     MASKS;
-    const uint64_t many = 6, groups = (uint64_t)RACE_GROUPS << 1;
     four_signs good = ~(four_signs){0};
-    four seen = {0};
-    four mine = {fast->mine, fast->mine + fast->step, fast->mine + 2 * fast->step,
-                 fast->mine + 3 * fast->step};
-    for (unsigned i = 0; i < fast->count; i += STEP, mine += STEP * fast->step) {
-        unsigned left = fast->count - i;
-        four write, read;
-        FETCH(write, fast->writes + i, left);
-        FETCH(read, fast->reads + i, left);
-        four apart = write ^ mine, apart_read = read ^ mine;
-        good &= IS_BEFORE(write, apart, ((apart & fast->thread) == 0));
-        four_signs is_one = (read & many) == 0, is_groups = (read & many) == groups;
-        good &=
-            IS_BEFORE(read, apart_read, ((apart_read & fast->thread) == 0) & is_one) & ~is_groups;
-        seen |= read;
+    for (unsigned i = 0; i < fast->count; i += STEP) {
+        four write;
+        FETCH(write, writes + i, fast->count - i);
+        four apart = write ^ OWN(i);
+        good &= IS_BEFORE(write, apart, ((apart & fast->masks->thread) == 0) | IS_PAST_TURN(apart));
     }
-    uint64_t bad = 0, some = 0;
-    for (unsigned i = 0; i < STEP; i++) {
-        bad |= (uint64_t)~good[i];
-        some |= seen[i];
-    }
-    *any_read = some != 0;
-    return !bad;
+    return ALL(good);
 }
 
-INLINED bool store_all(const struct race_fast *fast, const uint64_t *stored) {
-    bool any_read;
-    if (!can_store(fast, &any_read)) {
-        return false;
+INLINED bool loads_before(const struct race_fast *fast, const uint64_t *reads) {
+    MASKS;
+    const uint64_t many = 6, groups = (uint64_t)RACE_GROUPS << 1;
+    const uint64_t simdgroups = (uint64_t)RACE_SIMDGROUPS << 1;
+    four_signs good = ~(four_signs){0};
+    for (unsigned i = 0; i < fast->count; i += STEP) {
+        four read;
+        FETCH(read, reads + i, fast->count - i);
+        four apart = read ^ OWN(i);
+        four_signs is_one = (read & many) == 0, is_groups = (read & many) == groups;
+        four_signs own = (((apart & fast->masks->thread) == 0) & is_one) |
+                         (IS_PAST_TURN(apart) & ((read & many) != simdgroups));
+        good &= IS_BEFORE(read, apart, own) & ~is_groups;
     }
-    for (unsigned i = 0; i < fast->count; i++) {
-        fast->writes[i] = fast->mine + i * fast->step;
-    }
-    for (unsigned i = 0; i < fast->count; i++) {
-        fast->values[i] = race_mixed(stored[i]);
-    }
-    if (any_read) {
-        memset(fast->reads, 0, fast->count * sizeof *fast->reads);
-    }
-    return true;
+    return ALL(good);
 }
 
 /* A record of loads becomes this lane's, or stays where it stands for more. */
-INLINED bool load_all(const struct race_fast *fast) {
+INLINED bool join(const struct race_fast *fast, uint64_t *reads) {
     MASKS;
     const uint64_t many = 6, groups = (uint64_t)RACE_GROUPS << 1;
     const uint64_t simdgroups = (uint64_t)RACE_SIMDGROUPS << 1,
                    lanes = (uint64_t)RACE_SIMDGROUP << 1;
     four_signs good = ~(four_signs){0};
-    four next[INGOT_SIMD_WIDTH / STEP];
-    four mine = {fast->mine, fast->mine + fast->step, fast->mine + 2 * fast->step,
-                 fast->mine + 3 * fast->step};
-    for (unsigned i = 0; i < fast->count; i += STEP, mine += STEP * fast->step) {
-        unsigned left = fast->count - i;
-        four write, read;
-        FETCH(write, fast->writes + i, left);
-        FETCH(read, fast->reads + i, left);
-        four apart = write ^ mine, apart_read = read ^ mine;
-        good &= IS_BEFORE(write, apart, ((apart & fast->thread) == 0));
+    four next[RACE_LINE / STEP];
+    for (unsigned i = 0; i < fast->count; i += STEP) {
+        four read, mine = OWN(i);
+        FETCH(read, reads + i, fast->count - i);
+        four apart = read ^ mine;
         four_signs is_one = (read & many) == 0, is_groups = (read & many) == groups;
-        good &= ~is_groups;
-        four_signs is_now = (apart_read & (fast->group | fast->epoch)) == 0;
+        four_signs is_now = (apart & (fast->masks->group | fast->masks->epoch)) == 0;
         four_signs keeps =
-            is_now &
-            (((read & many) == simdgroups) |
-             (((read & many) == lanes) & ((apart_read & (fast->simdgroup | fast->turn)) == 0)));
-        good &= keeps | IS_BEFORE(read, apart_read, ((apart_read & fast->thread) == 0) & is_one);
+            is_now & (((read & many) == simdgroups) |
+                      (((read & many) == lanes) &
+                       ((apart & (fast->masks->simdgroup | fast->masks->turn)) == 0)));
+        four_signs own = (((apart & fast->masks->thread) == 0) & is_one) |
+                         (IS_PAST_TURN(apart) & ((read & many) != simdgroups));
+        good &= ~is_groups & (keeps | IS_BEFORE(read, apart, own));
         next[i / STEP] = (read & (four)keeps) | (mine & ~(four)keeps);
     }
-    uint64_t bad = 0;
-    for (unsigned i = 0; i < STEP; i++) {
-        bad |= (uint64_t)~good[i];
-    }
-    if (bad) {
+    if (!ALL(good)) {
         return false;
     }
-    memcpy(fast->reads, next, fast->count * sizeof *fast->reads);
+    memcpy(reads, next, fast->count * sizeof *reads);
     return true;
 }
 
+INLINED void leave(const struct race_fast *fast, uint64_t *records) {
+    for (unsigned i = 0; i < fast->count; i += STEP) {
+        four mine = OWN(i);
+        unsigned left = fast->count - i;
+        memcpy(records + i, &mine, left < STEP ? left * sizeof *records : sizeof mine);
+    }
+}
+
+typedef uint16_t four_small __attribute__((vector_size(8)));
+
+INLINED void mix(const uint64_t *stored, unsigned count, uint16_t *values) {
+    for (unsigned i = 0; i < count; i += STEP) {
+        four value;
+        FETCH(value, stored + i, count - i);
+        value ^= value >> 32;
+        value = ((value ^ value >> 16) ^ 0x8000) & 0xffff;
+        value |= (four)(value == 0) & 1;
+        four_small small = __builtin_convertvector(value, four_small);
+        memcpy(values + i, &small, count - i < STEP ? (count - i) * sizeof *values : sizeof small);
+    }
+}
+
+typedef uint32_t four_words __attribute__((vector_size(16)));
+typedef uint16_t eight_small __attribute__((vector_size(16)));
+
+INLINED void mix_pairs(const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values) {
+    for (unsigned i = 0; i < count; i += STEP) {
+        four value;
+        FETCH(value, stored + i, STEP);
+        if (bits == 32) {
+            value ^= value >> 16 & UINT64_C(0x0000ffff0000ffff);
+            value = (value & 0xffff) | (value >> 16 & UINT64_C(0xffff0000));
+        }
+        eight_small pairs = (eight_small) __builtin_convertvector(value, four_words) ^ 0x8000;
+        pairs |= (eight_small)(pairs == 0) & 1;
+        memcpy(values + (size_t)2 * i, &pairs, sizeof pairs);
+    }
+}
+
+/* Each of them for AVX2, and for what there is. */
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static bool store_avx2(const struct race_fast *fast,
-                                                       const uint64_t *stored) {
-    return store_all(fast, stored);
-}
-__attribute__((target("avx2"))) static bool load_avx2(const struct race_fast *fast) {
-    return load_all(fast);
-}
-#define BEST(avx2, plain) (__builtin_cpu_supports("avx2") ? (avx2) : (plain))
+#define FOR_BOTH(result, name, parameters, ...)                                                    \
+    __attribute__((target("avx2"))) static result name##_avx2 parameters {                         \
+        return name(__VA_ARGS__);                                                                  \
+    }                                                                                              \
+    result race_fast_##name parameters {                                                           \
+        return __builtin_cpu_supports("avx2") ? name##_avx2(__VA_ARGS__) : name(__VA_ARGS__);      \
+    }
 #else
-#define BEST(avx2, plain) (plain)
+#define FOR_BOTH(result, name, parameters, ...)                                                    \
+    result race_fast_##name parameters {                                                           \
+        return name(__VA_ARGS__);                                                                  \
+    }
 #endif
-
-bool race_fast_store(const struct race_fast *fast, const uint64_t *stored) {
-    return BEST(store_avx2(fast, stored), store_all(fast, stored));
-}
-
-bool race_fast_load(const struct race_fast *fast) {
-    return BEST(load_avx2(fast), load_all(fast));
-}
+FOR_BOTH(bool, stores_before, (const struct race_fast *fast, const uint64_t *writes), fast, writes)
+FOR_BOTH(bool, loads_before, (const struct race_fast *fast, const uint64_t *reads), fast, reads)
+FOR_BOTH(bool, join, (const struct race_fast *fast, uint64_t *reads), fast, reads)
+FOR_BOTH(void, leave, (const struct race_fast *fast, uint64_t *records), fast, records)
+FOR_BOTH(void, mix_pairs, (const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values),
+         stored, count, bits, values)
+FOR_BOTH(void, mix, (const uint64_t *stored, unsigned count, uint16_t *values), stored, count,
+         values)

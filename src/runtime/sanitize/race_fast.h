@@ -7,23 +7,25 @@
 
 #include "runtime/sanitize/race.h"
 
+/* Cells of a line that a run goes over. */
 struct race_fast {
-    uint64_t mine, step; /* the record of the first lane, and to the next one's */
-    uint64_t group, epoch, thread, simdgroup, turn; /* masks of the fields */
+    uint64_t mine; /* the record of the run's first lane */
+    const struct race_masks *masks;
     bool is_threadgroup; /* memory: records of other threadgroups do not count */
-    uint64_t *writes, *reads;
-    uint16_t *values;
+    uint64_t at;         /* how many cells of the run are before these */
+    unsigned shift;      /* log2 of the cells of a lane */
     unsigned count;
 };
-/* False: something is not as usual, and nothing was changed. `stored` has a value for each lane. */
-bool race_fast_store(const struct race_fast *fast, const uint64_t *stored);
-bool race_fast_load(const struct race_fast *fast);
-
-/* 16 bits of a value of up to 8 bytes, never 0, which stands for none. */
-static inline uint16_t race_mixed(uint64_t value) {
-    uint64_t half = value ^ value >> 32;
-    uint16_t bits = (uint16_t)(half ^ half >> 16) ^ 0x8000;
-    return bits ? bits : 1;
-}
+/* Are all records, of stores or of loads, ordered before? False also where it takes more to say. */
+bool race_fast_stores_before(const struct race_fast *fast, const uint64_t *writes);
+bool race_fast_loads_before(const struct race_fast *fast, const uint64_t *reads);
+/* The lanes' loads join those of the records; false: it takes more, and nothing was changed. */
+bool race_fast_join(const struct race_fast *fast, uint64_t *reads);
+/* Leaves the lanes' records. */
+void race_fast_leave(const struct race_fast *fast, uint64_t *records);
+/* What each of so many lanes has stored, as race_mixed makes it. */
+void race_fast_mix(const uint64_t *stored, unsigned count, uint16_t *values);
+/* The same of lanes that store to two cells each, of 16 or of 32 bits; a multiple of 4 lanes. */
+void race_fast_mix_pairs(const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values);
 
 #endif

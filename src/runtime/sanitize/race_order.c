@@ -75,7 +75,7 @@ static void share_knowledge(struct race_group *own, const struct ig_check *check
 static void pass_barrier(struct race_group *own, const struct ig_check *check, int space,
                          bool is_simdgroup, bool has_flag) {
     uint32_t simdgroup = check->simdgroup;
-    if (is_simdgroup) {
+    if (is_simdgroup && check->group->full_simdgroup_count > 1) {
         own->turn[space][simdgroup]++;
     } else {
         own->epoch[space][simdgroup]++;
@@ -246,7 +246,7 @@ static bool covers(const struct race_layout *layout, const struct race_release *
         return clock == layout->clock_mask || clock < of->clock;
     }
     return thread / INGOT_SIMD_WIDTH == release->thread / INGOT_SIMD_WIDTH && epoch == of->epoch &&
-           (turn == layout->turn_mask || turn < of->turn);
+           ((layout->turn_mask && turn == layout->turn_mask) || turn < of->turn);
 }
 
 bool race_is_released(struct race_dispatch *race, const struct race_group *own,

@@ -18,25 +18,22 @@ static unsigned bits_for(uint64_t count, unsigned most) {
     return bits < most ? bits : most;
 }
 
-void race_layout_set(struct race_layout *layout, uint64_t groups, uint32_t threads,
-                     uint64_t places) {
+void race_layout_set(struct race_layout *layout, uint64_t groups, uint32_t threads, uint64_t places,
+                     bool has_fences) {
     enum {
         MOST_GROUP_BITS = 20,
         MOST_PLACE_BITS = 12,
         MOST_THREAD_BITS = 10,
-        MOST_EPOCH_BITS = 16
+        MOST_EPOCH_BITS = 31
     };
     unsigned place = bits_for(places + 1, MOST_PLACE_BITS);
     unsigned thread = bits_for(threads, MOST_THREAD_BITS);
     unsigned group = bits_for(groups, MOST_GROUP_BITS);
     unsigned rest = 64 - RACE_PLACE_BIT - place - 2 * thread - group; /* at least 9 */
-    unsigned epoch = rest * 2 / 5, turn = (rest - epoch) / 2, clock = rest - epoch - turn;
-    if (epoch > MOST_EPOCH_BITS) {
-        epoch = MOST_EPOCH_BITS;
-        turn = clock = (rest - epoch) / 2;
-    }
-    turn = turn < MOST_EPOCH_BITS ? turn : MOST_EPOCH_BITS;
-    clock = clock < MOST_EPOCH_BITS ? clock : MOST_EPOCH_BITS;
+    unsigned clock = has_fences ? rest * 3 / 10 : 0;
+    unsigned turn = threads > INGOT_SIMD_WIDTH ? (rest - clock) / 2 : 0;
+    unsigned epoch = rest - clock - turn;
+    epoch = epoch < MOST_EPOCH_BITS ? epoch : MOST_EPOCH_BITS;
     *layout = (struct race_layout){.place_mask = (1u << place) - 1,
                                    .thread_mask = (1u << thread) - 1,
                                    .clock_mask = (1u << clock) - 1,
@@ -51,10 +48,30 @@ void race_layout_set(struct race_layout *layout, uint64_t groups, uint32_t threa
     layout->group = layout->epoch + epoch;
 }
 
+static void set_masks(struct race_dispatch *race) {
+    const struct race_layout *layout = &race->layout;
+    race->masks = (struct race_masks){
+        .group = layout->group_mask << layout->group,
+        .epoch = (uint64_t)layout->epoch_mask << layout->epoch,
+        .thread = (uint64_t)layout->thread_mask << layout->thread,
+        .simdgroup = (uint64_t)(layout->thread_mask & ~(INGOT_SIMD_WIDTH - 1)) << layout->thread,
+        .turn = (uint64_t)layout->turn_mask << layout->turn,
+        .step = (uint64_t)1 << layout->thread};
+}
+
 /* ---- shadow memory ---- */
 
-static size_t locks_bytes(size_t blocks) {
-    return (blocks * sizeof(struct race_lock) + 63) & ~(size_t)63;
+/* The parts of a shadow of so many blocks, from its start: blocks, values, lines. */
+static size_t round_up(size_t bytes) {
+    return (bytes + 63) & ~(size_t)63;
+}
+
+static size_t values_at(size_t blocks) {
+    return round_up(blocks * sizeof(struct race_block));
+}
+
+static size_t lines_at(size_t blocks) {
+    return values_at(blocks) + round_up(blocks * RACE_BLOCK * sizeof(uint16_t));
 }
 
 /* One that is not in use, of at least so many blocks and not of many times as many. */
@@ -77,7 +94,7 @@ bool race_shadow_map(struct ig_sanitizer *sanitizer, struct race_shadow *shadow)
     shadow->mapped = take_spare(sanitizer, blocks);
     bool is_used = shadow->mapped.memory != NULL;
     if (!is_used) {
-        size_t bytes = locks_bytes(blocks) + blocks * sizeof *shadow->blocks;
+        size_t bytes = lines_at(blocks) + blocks * RACE_BLOCK_LINES * sizeof *shadow->lines;
         void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (memory == MAP_FAILED) {
@@ -85,13 +102,26 @@ bool race_shadow_map(struct ig_sanitizer *sanitizer, struct race_shadow *shadow)
         }
         shadow->mapped = (struct ig_spare_memory){memory, bytes, blocks};
     }
-    shadow->locks = shadow->mapped.memory;
-    shadow->blocks = (struct race_block *)(void *)((char *)shadow->mapped.memory +
-                                                   locks_bytes(shadow->mapped.units));
+    char *memory = shadow->mapped.memory;
+    shadow->blocks = shadow->mapped.memory;
+    shadow->values = (uint16_t *)(void *)(memory + values_at(shadow->mapped.units));
+    shadow->lines = (struct race_line *)(void *)(memory + lines_at(shadow->mapped.units));
     if (is_used && !shadow->is_shared) {
         memset(shadow->blocks, 0, blocks * sizeof *shadow->blocks);
     }
     return true;
+}
+
+bool race_shadow_is_there(struct race_dispatch *race, struct race_shadow *shadow) {
+    if (atomic_load_explicit(&shadow->is_mapped, memory_order_acquire) || !shadow->is_written) {
+        return shadow->is_written;
+    }
+    pthread_mutex_lock(&race->lock);
+    bool is_there = atomic_load_explicit(&shadow->is_mapped, memory_order_relaxed) ||
+                    race_shadow_map(race->sanitized->sanitizer, shadow);
+    atomic_store_explicit(&shadow->is_mapped, is_there, memory_order_release);
+    pthread_mutex_unlock(&race->lock);
+    return is_there;
 }
 
 void race_shadow_unmap(struct ig_sanitizer *sanitizer, struct race_shadow *shadow) {
@@ -240,14 +270,14 @@ static bool map_device_memory(struct race_dispatch *race, const struct facts *fa
         shadow->shift = facts->shift[RACE_DEVICE];
         shadow->is_shared = true;
         shadow->generation = generation;
-        if (shadow->is_written && !race_shadow_map(sanitized->sanitizer, shadow)) {
-            return false;
-        }
     }
     for (uint32_t slot = 0; slot < slots; slot++) {
         struct race_shadow *shadow = shadow_at(race, (uintptr_t)sanitized->buffers[slot]);
         race->by_slot[slot] = shadow && shadow->is_written ? shadow : NULL;
         race->watched[slot] = race->by_slot[slot] != NULL;
+        if (race->by_slot[slot] && !race_shadow_is_there(race, shadow)) {
+            return false;
+        }
     }
     sanitized->table.buffer_watched = race->watched;
     return true;
@@ -270,7 +300,9 @@ bool ig_race_open(struct ig_sanitized *dispatch) {
     race->reports_same_value = dispatch->sanitizer->kinds & ig_sanitize_bit(IG_SANITIZE_same_value);
     look(race, &facts);
     race->threadgroup_shift = facts.shift[RACE_THREADGROUP];
-    race_layout_set(&race->layout, race->group_count, group[0] * group[1] * group[2], facts.places);
+    race_layout_set(&race->layout, race->group_count, group[0] * group[1] * group[2], facts.places,
+                    race->has_fences);
+    set_masks(race);
     return race_order_open(race) && map_device_memory(race, &facts);
 }
 
@@ -303,7 +335,9 @@ static struct race_group *make_group(struct race_dispatch *race,
         return NULL;
     }
     own->group = group;
-    own->shadow = (struct race_shadow){.start = (uintptr_t)group->threadgroup_memory,
+    own->shadow = (struct race_shadow){.is_written = true,
+                                       .is_mapped = true,
+                                       .start = (uintptr_t)group->threadgroup_memory,
                                        .bytes = race->sanitized->threadgroup_memory,
                                        .shift = race->threadgroup_shift};
     uint32_t simdgroups = group->full_simdgroup_count;

@@ -22,7 +22,7 @@ struct ig_finding; /* findings.c */
 struct ig_range {
     uint64_t start, end;
 };
-enum { IG_MOST_RELEASED = 64, IG_MOST_SPARE = 16 };
+enum { IG_MOST_RELEASED = 64, IG_MOST_SPARE = 512 };
 struct ig_spare_memory {
     void *memory;
     size_t bytes, units; /* units: its owner's */

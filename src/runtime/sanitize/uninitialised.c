@@ -48,6 +48,19 @@ static bool overlap(const struct ig_unwritten *buffer, uint64_t start, uint64_t 
     return *from < *to;
 }
 
+/* How many of the bytes, which are 0 or 1, are 1. */
+static uint64_t count_ones(const uint8_t *bytes, uint64_t count) {
+    uint64_t ones = 0, at = 0;
+    for (uint64_t word; at + sizeof word <= count; at += sizeof word) {
+        memcpy(&word, bytes + at, sizeof word);
+        ones += word * UINT64_C(0x0101010101010101) >> 56;
+    }
+    for (; at < count; at++) {
+        ones += bytes[at];
+    }
+    return ones;
+}
+
 void ig_sanitizer_set_written(struct ig_sanitizer *sanitizer, uint64_t start, uint64_t length) {
     if (!wants(sanitizer)) {
         return;
@@ -57,10 +70,8 @@ void ig_sanitizer_set_written(struct ig_sanitizer *sanitizer, uint64_t start, ui
         struct ig_unwritten *buffer = *at;
         uint64_t from, to;
         if (overlap(buffer, start, length, &from, &to)) {
-            for (uint64_t i = from; i < to; i++) {
-                buffer->left -= !buffer->is_written[i];
-                buffer->is_written[i] = 1;
-            }
+            buffer->left -= to - from - count_ones(buffer->is_written + from, to - from);
+            memset(buffer->is_written + from, 1, to - from);
         }
         if (buffer->left) {
             at = &buffer->next;
@@ -91,20 +102,35 @@ bool ig_sanitizer_is_unwritten(struct ig_sanitizer *sanitizer, uint64_t start, u
 
 /* ---- a dispatch ---- */
 
-/* Which slots have a buffer that is worth asking about. */
+/* Which slots have a buffer that is worth asking about, and where all such buffers are. */
+enum { MOST_RANGES = 64 };
+struct dispatch_state {
+    struct ig_range ranges[MOST_RANGES];
+    size_t count; /* may be more than there are ranges */
+    uint8_t flags[];
+};
+
 bool ig_uninitialised_open(struct ig_sanitized *dispatch) {
-    uint8_t *flags = calloc(1, (size_t)dispatch->buffer_slots + 1);
-    if (!flags) {
+    struct dispatch_state *state = calloc(1, sizeof *state + (size_t)dispatch->buffer_slots + 1);
+    if (!state) {
         return false;
     }
+    uint8_t *flags = state->flags;
     pthread_mutex_lock(&dispatch->sanitizer->range_lock);
+    for (const struct ig_unwritten *buffer = dispatch->sanitizer->unwritten; buffer;
+         buffer = buffer->next, state->count++) {
+        if (state->count < MOST_RANGES) {
+            state->ranges[state->count] =
+                (struct ig_range){buffer->start, buffer->start + buffer->length};
+        }
+    }
     flags[0] = dispatch->sanitizer->unwritten != NULL;
     pthread_mutex_unlock(&dispatch->sanitizer->range_lock);
     for (uint32_t slot = 0; slot < dispatch->buffer_slots && flags[0]; slot++) {
         flags[slot + 1] = ig_sanitizer_is_unwritten(
             dispatch->sanitizer, (uintptr_t)dispatch->buffers[slot], dispatch->buffer_bytes[slot]);
     }
-    dispatch->states[IG_SANITIZE_uninitialised] = flags;
+    dispatch->states[IG_SANITIZE_uninitialised] = state;
     dispatch->table.unwritten = flags;
     return true;
 }
@@ -137,8 +163,51 @@ void ig_lanes_begin_group(struct ig_sanitized *dispatch, const struct ingot_cpu_
     }
 }
 
+/* From the lowest lane of `rest` on: how many, one after the other, access memory one behind the
+ * other, and so many bytes in all. */
+static uint32_t lanes_in_a_row(const struct ig_check *check, uint32_t rest, uint64_t *bytes) {
+    uint32_t first = (uint32_t)__builtin_ctz(rest), lane = first;
+    do {
+        *bytes = check->first[lane] + check->second[lane] - check->first[first];
+        lane++;
+    } while (lane < INGOT_SIMD_WIDTH && rest >> lane & 1 &&
+             check->first[lane] == check->first[first] + *bytes);
+    return lane - first;
+}
+
+static uint32_t without_row(uint32_t rest, uint32_t lanes) {
+    uint32_t first = (uint32_t)__builtin_ctz(rest);
+    return (uint32_t)(rest & ~(((UINT64_C(1) << lanes) - 1) << first));
+}
+
+/* Is any lane near a buffer that was not written whole? */
+static bool is_near(const struct ig_check *check) {
+    const struct dispatch_state *state = check->dispatch->states[IG_SANITIZE_uninitialised];
+    uint64_t low = UINT64_MAX, high = 0;
+    for (uint32_t rest = check->mask; rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        uint64_t end = check->first[lane] + check->second[lane];
+        low = check->first[lane] < low ? check->first[lane] : low;
+        high = end > high ? end : high;
+    }
+    bool near = state->count > MOST_RANGES;
+    for (size_t i = 0; i < state->count && !near; i++) {
+        near = state->ranges[i].start < high && low < state->ranges[i].end;
+    }
+    return near;
+}
+
 uint32_t ig_uninitialised_ask(const struct ig_check *check) {
     uint32_t unwritten = 0;
+    uint64_t bytes;
+    if (!is_near(check)) {
+        return 0;
+    }
+    if (lanes_in_a_row(check, check->mask, &bytes) == (uint32_t)__builtin_popcount(check->mask) &&
+        !ig_sanitizer_is_unwritten(check->dispatch->sanitizer,
+                                   check->first[__builtin_ctz(check->mask)], bytes)) {
+        return 0;
+    }
     for (uint32_t rest = check->mask; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         if (ig_sanitizer_is_unwritten(check->dispatch->sanitizer, check->first[lane],
@@ -150,10 +219,14 @@ uint32_t ig_uninitialised_ask(const struct ig_check *check) {
 }
 
 void ig_uninitialised_tell(const struct ig_check *check) {
-    for (uint32_t rest = check->mask; rest; rest &= rest - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        ig_sanitizer_set_written(check->dispatch->sanitizer, check->first[lane],
-                                 check->second[lane]);
+    if (!is_near(check)) {
+        return;
+    }
+    for (uint32_t rest = check->mask, lanes; rest; rest = without_row(rest, lanes)) {
+        uint64_t bytes;
+        lanes = lanes_in_a_row(check, rest, &bytes);
+        ig_sanitizer_set_written(check->dispatch->sanitizer, check->first[__builtin_ctz(rest)],
+                                 bytes);
     }
 }
 

@@ -207,13 +207,47 @@ static void define_answer(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef
     igl_define_chunks(emit, call, &result);
 }
 
-/* Asks the device if any lane of `bits` is there; the others are 0. `first` is the number of the
- * operand that is the place. */
+/* Lanes of `mask` that are not in the range where the place's lanes were found last. */
+static LLVMValueRef lanes_elsewhere(struct igv_emit *emit, LLVMValueRef call) {
+    LLVMBuilderRef b = emit->builder;
+    uint64_t place = 0;
+    igl_constant(igl_operand(call, 0), &place);
+    LLVMValueRef ranges =
+        igv_group_field(emit, offsetof(struct ingot_cpu_group, ranges), emit->ptr);
+    size_t at = offsetof(struct ingot_cpu_ranges, items) +
+                place % INGOT_CPU_RANGES * sizeof(struct ingot_cpu_range);
+    LLVMValueRef fields[3]; /* start, bytes, place */
+    for (unsigned i = 0; i < 3; i++) {
+        LLVMValueRef index = igv_u64(emit, at + i * sizeof(uint64_t));
+        LLVMValueRef address = LLVMBuildGEP2(b, emit->i8, ranges, &index, 1, "");
+        fields[i] = LLVMBuildLoad2(b, emit->i64, address, "");
+    }
+    LLVMValueRef is_own = LLVMBuildICmp(b, LLVMIntEQ, fields[2], igv_u64(emit, place + 1), "");
+    LLVMValueRef bytes = LLVMBuildSelect(b, is_own, fields[1], igv_u64(emit, 0), "");
+    LLVMTypeRef narrow = LLVMIntTypeInContext(emit->context, emit->lanes);
+    LLVMValueRef good = igv_u32(emit, 0);
+    LLVMValueRef starts = igv_splat(emit, fields[0]), lengths = igv_splat(emit, bytes);
+    for (unsigned c = 0; c < emit->chunks; c++) {
+        LLVMValueRef address = LLVMBuildFreeze(b, igv_vector(emit, igl_operand(call, 1), c), "");
+        LLVMValueRef size = LLVMBuildFreeze(b, igv_vector(emit, igl_operand(call, 2), c), "");
+        LLVMValueRef offset = LLVMBuildSub(b, address, starts, "");
+        LLVMValueRef last = LLVMBuildSub(b, lengths, size, "");
+        LLVMValueRef in = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntULE, size, lengths, ""),
+                                       LLVMBuildICmp(b, LLVMIntULE, offset, last, ""), "");
+        LLVMValueRef bits = LLVMBuildZExt(b, LLVMBuildBitCast(b, in, narrow, ""), emit->i32, "");
+        bits = LLVMBuildShl(b, bits, igv_u32(emit, c * emit->lanes), "");
+        good = LLVMBuildOr(b, good, bits, "");
+    }
+    return LLVMBuildAnd(b, igv_mask_bits(emit), LLVMBuildNot(b, good, ""), "");
+}
+
+/* Asks the device about the lanes of `bits` if any of `unclear` is there; else the answer is
+ * `known`. `first` is the number of the operand that is the place. */
 static void ask_device(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef bits,
-                       unsigned first) {
+                       LLVMValueRef unclear, LLVMValueRef known, unsigned first) {
     LLVMBuilderRef b = emit->builder;
     LLVMBasicBlockRef from = LLVMGetInsertBlock(b), ask = new_block(emit), after = new_block(emit);
-    branch_where_any(emit, bits, ask, after);
+    branch_where_any(emit, unclear, ask, after);
     LLVMValueRef said =
         call_device(emit, &(struct device_call){.entry = offsetof(struct ingot_cpu_sanitizer, ask),
                                                 .result = emit->i32,
@@ -226,14 +260,15 @@ static void ask_device(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef bi
     LLVMBuildBr(b, after);
     LLVMPositionBuilderAtEnd(b, after);
     LLVMValueRef answer = LLVMBuildPhi(b, emit->i32, "");
-    LLVMValueRef values[] = {said, igv_u32(emit, 0)};
+    LLVMValueRef values[] = {said, known};
     LLVMBasicBlockRef blocks[] = {end, from};
     LLVMAddIncoming(answer, values, blocks, 2);
     define_answer(emit, call, answer);
 }
 
 void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
-    ask_device(emit, call, igv_mask_bits(emit), 0);
+    LLVMValueRef bits = igv_mask_bits(emit);
+    ask_device(emit, call, bits, lanes_elsewhere(emit, call), bits, 0);
 }
 
 /* The active lanes if the argument's buffer may not have been written whole; else none. */
@@ -253,7 +288,8 @@ static LLVMValueRef lanes_of_unwritten(struct igv_emit *emit, LLVMValueRef call)
 }
 
 void igl_san_is_unwritten(struct igv_emit *emit, LLVMValueRef call) {
-    ask_device(emit, call, lanes_of_unwritten(emit, call), 1);
+    LLVMValueRef bits = lanes_of_unwritten(emit, call);
+    ask_device(emit, call, bits, bits, igv_u32(emit, 0), 1);
 }
 
 void igl_san_written(struct igv_emit *emit, LLVMValueRef call) {

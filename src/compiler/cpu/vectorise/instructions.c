@@ -131,13 +131,24 @@ LLVMValueRef igv_rebuild(struct igv_emit *emit, LLVMValueRef instruction, LLVMVa
 /* ---- generic emission by shape ----------------------------------------------------------------
  */
 
+/* Lanes whose bits are disjoint differ as sums do. Lane 0 is what they count from; where it is not
+ * active, its bits may overlap. */
+static bool is_sum_of_lanes(struct igv_emit *emit, LLVMValueRef instruction) {
+    return LLVMGetInstructionOpcode(instruction) == LLVMOr && LLVMGetIsDisjoint(instruction) &&
+           (igv_exact_shape(emit, LLVMGetOperand(instruction, 0), NULL) != IGV_V_UNIFORM ||
+            igv_exact_shape(emit, LLVMGetOperand(instruction, 1), NULL) != IGV_V_UNIFORM);
+}
+
 static void emit_scalar(struct igv_emit *emit, LLVMValueRef instruction) {
     LLVMValueRef operands[3] = {NULL, NULL, NULL};
     int count = LLVMGetNumOperands(instruction);
     for (int i = 0; i < count && i < 3; i++) {
         operands[i] = igv_scalar(emit, LLVMGetOperand(instruction, (unsigned)i));
     }
-    igv_define_scalar(emit, instruction, igv_rebuild(emit, instruction, operands, false));
+    LLVMValueRef result = is_sum_of_lanes(emit, instruction)
+                              ? LLVMBuildAdd(emit->builder, operands[0], operands[1], "")
+                              : igv_rebuild(emit, instruction, operands, false);
+    igv_define_scalar(emit, instruction, result);
 }
 
 /* Inactive lanes may hold any divisor; 1 keeps them from trapping. */
