@@ -49,7 +49,8 @@ static const struct ingot_ops_info operations[] = {
                             "vectors of four where memory is aligned", norm_knobs),
 };
 
-const struct igo_library igo_library_adamw = {"adamw", operations, 3};
+const struct igo_library igo_library_adamw = {
+    .name = "adamw", .operations = operations, .operation_count = 3};
 
 /* ---- checks of the tensors ---- */
 

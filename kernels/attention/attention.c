@@ -60,7 +60,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_attention = {"attention", operations, 1};
+const struct igo_library igo_library_attention = {
+    .name = "attention", .operations = operations, .operation_count = 1};
 
 /* Rows of a SIMD-group of the simdgroup_matrix kernel. */
 static uint32_t tile_queries(const struct attention_args *args) {

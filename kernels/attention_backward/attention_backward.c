@@ -31,7 +31,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_attention_backward = {"attention_backward", operations, 1};
+const struct igo_library igo_library_attention_backward = {
+    .name = "attention_backward", .operations = operations, .operation_count = 1};
 
 struct backward {
     const ingot_attention_backward_desc *desc;

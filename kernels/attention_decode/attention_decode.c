@@ -2,7 +2,7 @@
 #include "attention/attention_problem.h"
 
 /* No operation of its own: attention and attention_paged launch these kernels. */
-const struct igo_library igo_library_attention_decode = {"attention_decode", NULL, 0};
+const struct igo_library igo_library_attention_decode = {.name = "attention_decode"};
 
 /* Kernels of the first phase: for any problem, attention_decode_wide.h, attention_decode_tiles.h */
 enum kind { ANY, WIDE, TILES };

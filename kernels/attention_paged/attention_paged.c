@@ -44,8 +44,10 @@ static const struct ingot_ops_info operations[] = {
               .types = IGO_FLOATS},
 };
 
-const struct igo_library igo_library_attention_paged = {"attention_paged", operations,
-                                                        sizeof operations / sizeof *operations};
+const struct igo_library igo_library_attention_paged = {.name = "attention_paged",
+                                                        .operations = operations,
+                                                        .operation_count =
+                                                            sizeof operations / sizeof *operations};
 
 /* Both caches: present, dense, of the same type, blocks, heads and block size. */
 static bool check_caches(struct igo_call *call, const char *key_name, const ingot_tensor *key,

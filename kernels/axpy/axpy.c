@@ -15,7 +15,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = IGO_ELEMENTWISE_KNOBS},
 };
 
-const struct igo_library igo_library_axpy = {"axpy", operations, 1};
+const struct igo_library igo_library_axpy = {
+    .name = "axpy", .operations = operations, .operation_count = 1};
 
 ingot_status ingot_op_axpy(ingot_ops *ops, ingot_stream *stream, const ingot_axpy_desc *desc) {
     struct igo_call call;

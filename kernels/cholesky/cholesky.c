@@ -1,6 +1,7 @@
 /* cholesky on the host: one matrix per SIMD-group, or the blocked form, which works on the upper
- * factor; the lower one is turned on the way in and out. */
+ * factor; the lower one is transposed on the way in and out. */
 #include "cholesky/cholesky_args.h"
+#include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
 
@@ -37,7 +38,8 @@ static const struct ingot_ops_info operations[] = {
 };
 
 extern const struct igo_library igo_library_cholesky;
-const struct igo_library igo_library_cholesky = {"cholesky", operations, 1};
+const struct igo_library igo_library_cholesky = {
+    .name = "cholesky", .operations = operations, .operation_count = 1, .convert = igo_convert};
 
 enum { SMALL = 64, GROUP_BYTES = 32768 };
 

@@ -199,14 +199,12 @@ template <bool quick> inline float2 length_and_inverse(float f, float g) {
 // One sweep of implicit QL over the block. Rotation (c, s) at i mixes rows i and i + 1 of Q'; i
 // goes down from high - 1. The rotations are recorded in `turns` (record), and applied at once to
 // the first C tiles of Q'. Returns how many there were. What a step reads is loaded a step before.
+// All lanes compute the same and store the same; barriers keep fast ones from what others load.
 template <uint C, bool quick>
 inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint high, bool record,
                      device float2 *turns, device float *q, uint tile) {
     float g = (d[low + 1] - d[low]) / (2 * e[low]);
     g = d[high] - d[low] + e[low] / (g + copysign(length_of(g, 1), g));
-    if (high + 1 < n) {
-        e[high] = 0;
-    }
     float s = 1, c = 1, p = 0, d_next = d[high];
     float carried[C + 1], row_next[C + 1];
     for (uint t = 0; t < C; t++) {
@@ -226,6 +224,7 @@ inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint hi
             x[t] = row_next[t];
             row_next[t] = q[t * tile + before * 32];
         }
+        simdgroup_barrier(mem_flags::mem_device);
         float f = s * e_i, b = c * e_i;
         float2 length = length_and_inverse<quick>(f, g);
         float r = length.x;
@@ -262,6 +261,10 @@ inline uint ql_sweep(device float *d, device float *e, uint n, uint low, uint hi
         d[low] = d_next - p;
         e[low] = g;
     }
+    if (high + 1 < n) {
+        e[high] = 0;
+    }
+    simdgroup_barrier(mem_flags::mem_device);
     return used;
 }
 

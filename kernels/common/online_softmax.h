@@ -1,7 +1,8 @@
 /*
  * The maximum of a row and the sum of exp(x - maximum), in one pass (Milakov and Gimelshein,
- * "Online normalizer calculation for softmax"). The maximum so far belongs to the SIMD-group, and
- * the sums are scaled when it grows, which is rare after the first blocks.
+ * "Online normalizer calculation for softmax"). The maximum so far belongs to the SIMD-group, or
+ * to a thread that has a row for itself; the sums are scaled when it grows, which is rare after the
+ * first blocks.
  *
  * NaN goes into the sum. A row of -infinity alone has the sum 0.
  */
@@ -11,7 +12,7 @@
 #include "common/rows.h"
 
 struct online_softmax {
-    float top;  /* the maximum of the SIMD-group's elements */
+    float top;  /* the maximum so far */
     float4 sum; /* this thread's, of exp(x - online_base(top)) */
 };
 
@@ -22,8 +23,9 @@ inline float online_base(float top) {
 
 inline void online_add(thread online_softmax &o, float4 v) {
     float top = max4(v);
-    if (simd_any(top > o.top)) {
-        float next = simd_max(greater(top, o.top));
+    if (ROW_SIMDS ? simd_any(top > o.top) : top > o.top) {
+        float next = greater(top, o.top);
+        next = ROW_SIMDS ? simd_max(next) : next;
         o.sum *= fast::exp(o.top - next);
         o.top = next;
     }

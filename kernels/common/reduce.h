@@ -1,5 +1,6 @@
-/* Reductions over the threads that share a row: one SIMD-group, or several of a threadgroup. With
- * one the barriers fold away. `shared` has 32 elements, and every thread gets the result. */
+/* Reductions over the threads that share a row: one SIMD-group, or several of a threadgroup; with 0
+ * SIMD-groups a thread has its row for itself. With one the barriers fold away. `shared` has 32
+ * elements, and every thread gets the result. */
 #ifndef INGOT_KERNELS_COMMON_REDUCE_H
 #define INGOT_KERNELS_COMMON_REDUCE_H
 
@@ -24,6 +25,9 @@ inline void share_value(float value, threadgroup float *shared, uint simd, uint 
 }
 
 inline float sum_over(uint simds, float value, threadgroup float *shared, uint simd, uint lane) {
+    if (simds == 0) {
+        return value;
+    }
     value = simd_sum(value);
     if (simds > 1) {
         share_value(value, shared, simd, lane);
@@ -35,6 +39,9 @@ inline float sum_over(uint simds, float value, threadgroup float *shared, uint s
 /* The same; nobody has used `shared` before. */
 inline float first_sum_over(uint simds, float value, threadgroup float *shared, uint simd,
                             uint lane) {
+    if (simds == 0) {
+        return value;
+    }
     value = simd_sum(value);
     if (simds > 1) {
         if (lane == 0) {
@@ -50,6 +57,9 @@ inline float first_sum_over(uint simds, float value, threadgroup float *shared, 
  * of them up, and few SIMD-groups are added without shuffles: their latency is what counts. */
 inline float2 sums_over(uint simds, float2 value, threadgroup float2 *shared, uint simd,
                         uint lane) {
+    if (simds == 0) {
+        return value;
+    }
     if (simds == 1) {
         return float2(simd_sum(value.x), simd_sum(value.y));
     }
@@ -75,6 +85,9 @@ inline float2 sums_over(uint simds, float2 value, threadgroup float2 *shared, ui
 }
 
 inline float max_over(uint simds, float value, threadgroup float *shared, uint simd, uint lane) {
+    if (simds == 0) {
+        return value;
+    }
     value = simd_max(value);
     if (simds > 1) {
         share_value(value, shared, simd, lane);

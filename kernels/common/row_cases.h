@@ -75,7 +75,9 @@ static inline double row_ulps(const struct igh_run *run, double terms) {
 
 /* What every table of cases begins with, and sizes for GPUs. */
 #define ROW_SMALLEST_CASES                                                                         \
-    {.name = "0x8", .n = {0, 8}}, {.name = "3x0", .n = {3, 0}}, {.name = "1x1", .n = {1, 1}}, {    \
+    {.name = "0x8", .n = {0, 8}}, {.name = "3x0", .n = {3, 0}}, {.name = "1x1", .n = {1, 1}},      \
+        {.name = "narrow 600x23 apart", .n = {600, 23, 29, 3}},                                    \
+        {.name = "narrow 77x32", .n = {77, 32}, .uses = IGH_CHECK | IGH_SPECIALS}, {               \
         .name = "5x7", .n = {5, 7}, .uses = IGH_CHECK | IGH_SPECIALS                               \
     }
 #define ROW_LARGE_CASES                                                                            \

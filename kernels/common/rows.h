@@ -8,7 +8,8 @@
  * the first four of them, the next block the others.
  *
  * With one SIMD-group per row a threadgroup has as many rows as SIMD-groups; with more it
- * has one row. Host code: ops/rows.h.
+ * has one row. ROW_SIMDS 0: every thread has a row of its own, for rows that are shorter than a
+ * SIMD-group. Host code: ops/rows.h.
  */
 #ifndef INGOT_KERNELS_COMMON_ROWS_H
 #define INGOT_KERNELS_COMMON_ROWS_H
@@ -22,8 +23,8 @@ constant uint ROW_SIMDS [[function_constant(0)]];
 constant uint ROW_VECTOR [[function_constant(1)]];
 constant bool ROW_FULL = ROW_VECTOR >= 2;
 constant bool ROW_EIGHT = ROW_VECTOR == 3;
-constant uint ROW_THREADS = ROW_SIMDS * 32;
-constant uint ROW_STEP = ROW_SIMDS * 128; /* elements of a block */
+constant uint ROW_THREADS = ROW_SIMDS ? ROW_SIMDS * 32 : 1;
+constant uint ROW_STEP = ROW_THREADS * 4; /* elements of a block */
 
 /* Vectors along a row that is kept are loaded with it; else behind the reduction, for want of
  * registers or because that is short. */
@@ -45,16 +46,18 @@ constant constexpr uint ROW_EIGHT_THREADS_AT_ONCE = 1024;
         uint row_simds [[simdgroups_per_threadgroup]],                                             \
         uint row_simd [[simdgroup_index_in_threadgroup]],                                          \
         uint row_lane [[thread_index_in_simdgroup]]
-#define ROW_NUMBER     row_number(row_group, row_groups, row_simds, row_simd)
-#define ROW_THREAD     (ROW_SIMDS == 1 ? row_lane : row_simd * 32 + row_lane)
+#define ROW_NUMBER     row_number(row_group, row_groups, row_simds, row_simd, row_lane)
+#define ROW_THREAD     (ROW_SIMDS == 0 ? 0 : ROW_SIMDS == 1 ? row_lane : row_simd * 32 + row_lane)
 #define ROW_SUM(value) sum_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
 /* The first sum of a kernel, which has row_shared for itself. */
 #define ROW_FIRST_SUM(value) first_sum_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
 #define ROW_MAX(value)       max_over(ROW_SIMDS, value, row_shared, row_simd, row_lane)
 
-inline ulong row_number(uint2 group, uint2 groups, uint simds, uint simd) {
+inline ulong row_number(uint2 group, uint2 groups, uint simds, uint simd, uint lane) {
     ulong at = ulong(group.y) * groups.x + group.x;
-    return ROW_SIMDS == 1 ? at * simds + simd : at;
+    return ROW_SIMDS == 0   ? (at * simds + simd) * 32 + lane
+           : ROW_SIMDS == 1 ? at * simds + simd
+                            : at;
 }
 
 inline uint row_blocks(uint columns) {
@@ -149,7 +152,7 @@ template <typename T>
 inline void row_store(device T *row, uint columns, uint block, uint me, float4 v,
                       uint past_caches) {
     uint first = block * ROW_STEP;
-    if (first + ROW_STEP > columns || ROW_VECTOR) {
+    if (first + ROW_STEP > columns || ROW_VECTOR || ROW_SIMDS == 0) {
         row_store(row, columns, block, me, v);
     } else {
         device T *at = row + first + me;

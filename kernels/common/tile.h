@@ -37,10 +37,10 @@ inline void stage_panel(threadgroup P *panel, device const T *source, ulong stri
     }
 }
 
-/* panel[r][c] = source[c * stride + r]: tile by tile, each turned on its way. */
+/* panel[r][c] = source[c * stride + r]: tile by tile, each transposed on its way. */
 template <uint ROWS, uint COLUMNS, uint STRIDE, typename P, typename T>
-inline void stage_panel_turned(threadgroup P *panel, device const T *source, ulong stride,
-                               panel_place place) {
+inline void stage_panel_transposed(threadgroup P *panel, device const T *source, ulong stride,
+                                   panel_place place) {
     uint rows = min(ROWS, (place.rows + (TILE - 1)) & ~(TILE - 1)) / TILE;
     for (uint t = place.simd; t < rows * (COLUMNS / TILE); t += place.simds) {
         uint r = t % rows * TILE, c = t / rows * TILE;
@@ -48,10 +48,10 @@ inline void stage_panel_turned(threadgroup P *panel, device const T *source, ulo
         device const T *from = source + c * stride + r;
         if (r + TILE <= place.rows && c + TILE <= place.columns) {
             simdgroup_matrix<T, 8, 8> tile;
-            simdgroup_matrix<P, 8, 8> turned;
+            simdgroup_matrix<P, 8, 8> transposed;
             simdgroup_load(tile, from, stride, ulong2(0), true);
-            turned.thread_elements() = vec<P, 2>(tile.thread_elements());
-            simdgroup_store(turned, to, STRIDE);
+            transposed.thread_elements() = vec<P, 2>(tile.thread_elements());
+            simdgroup_store(transposed, to, STRIDE);
             continue;
         }
         for (uint e = place.lane; e < TILE * TILE; e += 32) {

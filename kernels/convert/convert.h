@@ -1,15 +1,5 @@
-/*
- * Copies with conversion, as steps of another operation's call; and the usual use of them: an
- * operation that computes on dense float32 takes tensors of any float type and any strides.
- *
- *     struct igo_float_view a, x;
- *     igo_view_input(&call, desc->a, &a);     a.tensor is dense float32: desc->a itself, or a copy
- *     igo_view_output(&call, desc->x, &x);    likewise, not yet filled
- *     ... launches that read a.tensor and write x.tensor ...
- *     igo_view_store(&call, &x);              converts back when x.tensor is not desc->x itself
- *     igo_view_release(&call, &a);
- *     igo_view_release(&call, &x);
- */
+/* Copies with conversion, as steps of another operation's call. Operations on dense float32 reach
+ * them through the views of common/float_view.h. */
 #ifndef INGOT_KERNELS_CONVERT_H
 #define INGOT_KERNELS_CONVERT_H
 
@@ -20,17 +10,5 @@ extern const struct igo_library igo_library_convert;
 /* to = from, rounded to to's type. Same shape, float types, no memory in common; the caller has
  * checked both. Does nothing when the call has failed or the tensors are empty. */
 bool igo_convert(struct igo_call *call, const ingot_tensor *from, const ingot_tensor *to);
-
-struct igo_float_view {
-    ingot_tensor tensor;          /* dense float32 of the same shape */
-    const ingot_tensor *original; /* NULL: scratch memory only */
-    bool copied;                  /* tensor is in scratch memory */
-};
-bool igo_view_input(struct igo_call *call, const ingot_tensor *original,
-                    struct igo_float_view *view);
-bool igo_view_output(struct igo_call *call, const ingot_tensor *original,
-                     struct igo_float_view *view);
-bool igo_view_store(struct igo_call *call, const struct igo_float_view *view);
-void igo_view_release(struct igo_call *call, struct igo_float_view *view);
 
 #endif

@@ -3,7 +3,7 @@
 #include "cross_entropy/cross_entropy_args.h"
 #include "ops/rows.h"
 
-static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS};
+static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS(1)};
 
 static const struct ingot_ops_info operations[] = {
     {.name = "cross_entropy",
@@ -16,7 +16,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_cross_entropy = {"cross_entropy", operations, 1};
+const struct igo_library igo_library_cross_entropy = {
+    .name = "cross_entropy", .operations = operations, .operation_count = 1};
 
 /* A loss or its gradient: a number per row, or one. */
 static void check_loss(struct igo_call *call, const ingot_cross_entropy_desc *desc,

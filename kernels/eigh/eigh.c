@@ -1,6 +1,7 @@
 /* eigh on the host: one launch, a SIMD-group per matrix, up to 64 x 64, by Jacobi or by tridiagonal
  * form and QL; the latter in many launches for larger ones. Batches go in parts whose scratch
  * memory stays moderate. */
+#include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
 #include "eigh/eigh_args.h"
@@ -54,7 +55,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_eigh = {"eigh", operations, 1};
+const struct igo_library igo_library_eigh = {
+    .name = "eigh", .operations = operations, .operation_count = 1, .convert = igo_convert};
 
 struct plan {
     struct eigh_args args;

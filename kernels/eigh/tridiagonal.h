@@ -166,6 +166,7 @@ kernel void eigh_ql(device float *state [[buffer(0)]], device float2 *turns [[bu
         }
         total++;
     }
+    simdgroup_barrier(mem_flags::mem_device); // all have read the state
     if (lane == 0) {
         status->next = low + 1 < n ? low : n;
         status->sweeps = recorded;

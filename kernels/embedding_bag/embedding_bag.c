@@ -54,7 +54,8 @@ static const struct ingot_ops_info operations[] = {
                   .knob_count = sizeof backward_knobs / sizeof *backward_knobs},
 };
 
-const struct igo_library igo_library_embedding_bag = {"embedding_bag", operations, 2};
+const struct igo_library igo_library_embedding_bag = {
+    .name = "embedding_bag", .operations = operations, .operation_count = 2};
 
 /* ---- checks ---- */
 

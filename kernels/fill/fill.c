@@ -21,7 +21,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = IGO_ELEMENTWISE_KNOBS},
 };
 
-const struct igo_library igo_library_fill = {"fill", operations, 1};
+const struct igo_library igo_library_fill = {
+    .name = "fill", .operations = operations, .operation_count = 1};
 
 static uint32_t bits_of(ingot_scalar_type type, double value) {
     float single = (float)value;

@@ -3,8 +3,8 @@
 #include "common/row_parts.h"
 #include "layer_norm/layer_norm_args.h"
 
-static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
-static const ingot_ops_knob backward_knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_PARTS};
+static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS(0), IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
+static const ingot_ops_knob backward_knobs[] = {IGO_ROW_KNOBS(1), IGO_ROW_KNOB_PARTS};
 
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
@@ -22,7 +22,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof backward_knobs / sizeof *backward_knobs},
 };
 
-const struct igo_library igo_library_layer_norm = {"layer_norm", operations, 2};
+const struct igo_library igo_library_layer_norm = {
+    .name = "layer_norm", .operations = operations, .operation_count = 2};
 
 /* ---- forward ---- */
 

@@ -2,7 +2,7 @@
 #include "common/softmax_backward.h"
 #include "log_softmax/log_softmax_args.h"
 
-static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8)};
+static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS(0), IGO_ROW_KNOB_KEEP(8)};
 
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
@@ -20,7 +20,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = IGO_ROW_KEEP},
 };
 
-const struct igo_library igo_library_log_softmax = {"log_softmax", operations, 2};
+const struct igo_library igo_library_log_softmax = {
+    .name = "log_softmax", .operations = operations, .operation_count = 2};
 
 ingot_status ingot_op_log_softmax(ingot_ops *ops, ingot_stream *stream,
                                   const ingot_log_softmax_desc *desc) {

@@ -2,6 +2,7 @@
  * full rank, a triangle is all there is to solve; the kernel with pivoting does the others. */
 #include "lstsq/lstsq_args.h"
 
+#include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
 #include "qr/qr.h"
@@ -42,7 +43,8 @@ static const struct ingot_ops_info operations[] = {
 };
 
 extern const struct igo_library igo_library_lstsq;
-const struct igo_library igo_library_lstsq = {"lstsq", operations, 1};
+const struct igo_library igo_library_lstsq = {
+    .name = "lstsq", .operations = operations, .operation_count = 1, .convert = igo_convert};
 
 static struct lstsq_args arguments(const ingot_tensor *a, const ingot_tensor *b,
                                    const ingot_tensor *x, float rcond) {

@@ -105,8 +105,9 @@ static ingot_status launch(struct igh_run *run) {
 }
 
 /* y = a x or, transposed, a' x. */
-static void apply(const double *a, int64_t m, int64_t n, const double *x, double *y, bool turned) {
-    igh_matrix_multiply(a, x, y, turned ? n : m, turned ? m : n, 1, turned);
+static void apply(const double *a, int64_t m, int64_t n, const double *x, double *y,
+                  bool transposed) {
+    igh_matrix_multiply(a, x, y, transposed ? n : m, transposed ? m : n, 1, transposed);
 }
 
 static double dot(const double *a, const double *b, int64_t n) {

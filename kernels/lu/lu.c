@@ -2,6 +2,7 @@
  */
 #include "lu/lu_args.h"
 
+#include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
 #include "triangular/triangular.h"
@@ -54,7 +55,8 @@ static const struct ingot_ops_info operations[] = {
 };
 
 extern const struct igo_library igo_library_lu;
-const struct igo_library igo_library_lu = {"lu", operations, 2};
+const struct igo_library igo_library_lu = {
+    .name = "lu", .operations = operations, .operation_count = 2, .convert = igo_convert};
 
 enum { SMALL = 64, GROUP_BYTES = 32768 };
 
@@ -136,7 +138,7 @@ static void solve_small(struct igo_call *call, const ingot_tensor *a, const ingo
 struct factoring {
     const ingot_tensor *lu; /* dense float32, factored in place */
     ingot_arg pivots, info;
-    ingot_buffer *turned;
+    ingot_buffer *transposed;
     uint32_t batch;
     struct lu_step_args args;
 };
@@ -146,7 +148,7 @@ static void launch_panel(struct igo_call *call, const struct factoring *f) {
     struct igo_launch launch = {.whole_simdgroups = true};
     igo_launch_kernel(&launch, simds > 1 ? "lu_panel_shared" : "lu_panel_alone");
     igo_launch_tensor(&launch, f->lu, NULL);
-    igo_launch_buffer(&launch, f->turned, 0);
+    igo_launch_buffer(&launch, f->transposed, 0);
     igo_launch_buffer(&launch, f->pivots.buffer, f->pivots.offset);
     igo_launch_buffer(&launch, f->info.buffer, f->info.offset);
     igo_launch_bytes(&launch, &f->args, sizeof f->args);
@@ -255,15 +257,15 @@ static bool lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingo
     if (launch_whole(call, &f, x)) {
         return true;
     }
-    f.turned = igo_scratch(call, sizeof(float) * (uint64_t)f.batch * rows * LU_PANEL);
+    f.transposed = igo_scratch(call, sizeof(float) * (uint64_t)f.batch * rows * LU_PANEL);
     for (; f.args.first < f.args.steps && !call->failed; f.args.first += LU_PANEL) {
         f.args.width = least(LU_PANEL, f.args.steps - f.args.first);
         launch_panel(call, &f);
         launch_rows(call, &f);
         launch_update(call, &f);
     }
-    if (f.turned) {
-        igo_scratch_release(call, f.turned);
+    if (f.transposed) {
+        igo_scratch_release(call, f.transposed);
     }
     return false;
 }

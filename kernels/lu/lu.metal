@@ -59,7 +59,7 @@ uint eliminate(threadgroup float *column, uint k, uint rows, uint lane, thread u
     }
     const uint p = pivot_row(best, best_row);
     const float pivot = column[p];
-    simdgroup_barrier(mem_flags::mem_none);
+    simdgroup_barrier(mem_flags::mem_threadgroup);
     info = info == 0 && pivot == 0 ? k + 1 : info;
     for (uint c = 0; c < CHUNKS; c++) {
         ranks[c] = min(c * 32 + lane, rows - 1) == p ? k : ranks[c];
@@ -90,6 +90,7 @@ uint small_factor(threadgroup float *work, threadgroup uint *order, uint rows, u
             others[c] = 0;
         if (k + 1 < steps) {
             const float u = next[p];
+            simdgroup_barrier(mem_flags::mem_threadgroup); // row p's lane stores it again
             for (uint c = 0; c < CHUNKS; c++)
                 next[c * 32 + lane] = fma(-factors[c], u, next[c * 32 + lane]);
             simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -105,12 +106,13 @@ uint small_factor(threadgroup float *work, threadgroup uint *order, uint rows, u
         for (ulong j = done; j < columns; j++) {
             const float u = work[j * stride + p], v = fma(-between, u, work[j * stride + q]);
             threadgroup float *at = work + j * stride + lane;
-            simdgroup_barrier(mem_flags::mem_none); // row q changes
+            simdgroup_barrier(mem_flags::mem_threadgroup); // row q changes
             for (uint c = 0; c < CHUNKS; c++)
                 at[c * 32] = fma(-others[c], v, fma(-factors[c], u, at[c * 32]));
         }
     }
-    simdgroup_barrier(mem_flags::mem_threadgroup);
+    // What comes next may be stored where the matrix and the right-hand sides were.
+    simdgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
     return info;
 }
 
@@ -404,10 +406,10 @@ uint panel_pivot(device const float *column, uint begin, uint rows, threadgroup 
     return pivot_row(best, best_row);
 }
 
-// Factors a panel in `turned`, where its columns are dense, and puts it back.
+// Factors a panel in `transposed`, where its columns are dense, and puts it back.
 template <bool SHARED>
 kernel void lu_panel(device float *lu_all [[buffer(0)]],
-                     device float *turned_all [[buffer(1)]],
+                     device float *transposed_all [[buffer(1)]],
                      device int *pivots_all [[buffer(2)]],
                      device int *info [[buffer(3)]],
                      constant lu_step_args &args [[buffer(4)]],
@@ -419,9 +421,9 @@ kernel void lu_panel(device float *lu_all [[buffer(0)]],
     threadgroup uint places[32];
     const uint me = SHARED ? simdgroup : 0, count = SHARED ? simdgroups : 1;
     const uint rows = args.rows - args.first, width = args.width;
-    const ulong stride = args.rows; // of a column in `turned`
+    const ulong stride = args.rows; // of a column in `transposed`
     device float *lu = lu_all + (ulong(matrix) * args.rows + args.first) * args.columns + args.first;
-    device float *turned = turned_all + ulong(matrix) * stride * LU_PANEL;
+    device float *transposed = transposed_all + ulong(matrix) * stride * LU_PANEL;
     device int *pivots = pivots_all + ulong(matrix) * args.steps + args.first;
     if (args.first == 0 && me == 0 && lane == 0)
         info[matrix] = 0;
@@ -429,18 +431,20 @@ kernel void lu_panel(device float *lu_all [[buffer(0)]],
         device const float *row = lu + min(start + lane, ulong(rows - 1)) * args.columns;
         for (ulong j = 0; j < width; j++)
             if (start + lane < rows)
-                turned[j * stride + start + lane] = row[j];
+                transposed[j * stride + start + lane] = row[j];
     }
     for (uint j = 0; j < width; j++) {
         if (SHARED)
             threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
         else
             simdgroup_barrier(mem_flags::mem_device);
-        device float *column = turned + j * stride;
+        device float *column = transposed + j * stride;
         const uint p = panel_pivot<SHARED>(column, j, rows, sizes, places, me, count, lane);
         const float pivot = column[p];
         if (SHARED)
             threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
+        else
+            simdgroup_barrier(mem_flags::mem_device);
         if (me == 0) {
             if (lane == 0) {
                 pivots[j] = int(args.first + p);
@@ -448,9 +452,9 @@ kernel void lu_panel(device float *lu_all [[buffer(0)]],
                     info[matrix] = int(args.first + j) + 1;
             }
             if (lane < width) {
-                float one = turned[lane * stride + j];
-                turned[lane * stride + j] = turned[lane * stride + p];
-                turned[lane * stride + p] = one;
+                float one = transposed[lane * stride + j];
+                transposed[lane * stride + j] = transposed[lane * stride + p];
+                transposed[lane * stride + p] = one;
             }
         }
         if (SHARED)
@@ -466,8 +470,8 @@ kernel void lu_panel(device float *lu_all [[buffer(0)]],
             if (inside)
                 *mine = l;
             for (ulong k = j + 1; k < width; k++) {
-                const float u = turned[k * stride + j];
-                device float *at = turned + k * stride + start + lane;
+                const float u = transposed[k * stride + j];
+                device float *at = transposed + k * stride + start + lane;
                 if (inside)
                     *at = fma(-l, u, *at);
             }
@@ -475,11 +479,13 @@ kernel void lu_panel(device float *lu_all [[buffer(0)]],
     }
     if (SHARED)
         threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
+    else
+        simdgroup_barrier(mem_flags::mem_device);
     for (ulong start = me * 32; start < rows; start += count * 32) {
         device float *row = lu + min(start + lane, ulong(rows - 1)) * args.columns;
         for (ulong j = 0; j < width; j++)
             if (start + lane < rows)
-                row[j] = turned[j * stride + start + lane];
+                row[j] = transposed[j * stride + start + lane];
     }
 }
 INSTANTIATE_KERNEL("lu_panel_alone", lu_panel<false>)

@@ -68,7 +68,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_matmul = {"matmul", operations, 1};
+const struct igo_library igo_library_matmul = {
+    .name = "matmul", .operations = operations, .operation_count = 1};
 
 static const struct tile_shape {
     uint32_t rows, columns, simds;
@@ -366,8 +367,8 @@ static bool wants_warpgroups(const struct igo_call *call, const struct plan *pla
 static void choose_warpgroups(const struct plan *plan, struct igo_launch *launch) {
     igo_launch_kernel(launch, "matmul_warpgroups_%ux%u_%s", WARPGROUP_ROWS, WARPGROUP_COLUMNS,
                       igo_type_name(plan->a.tensor->type));
-    igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
-    igo_launch_constant_bool(launch, "block_a_turned", plan->a.transposed);
+    igo_launch_constant_bool(launch, "block_b_transposed", plan->b.transposed);
+    igo_launch_constant_bool(launch, "block_a_transposed", plan->a.transposed);
     launch->threadgroups[0] = blocks(plan->args.n, WARPGROUP_COLUMNS);
     launch->threadgroups[1] = blocks(plan->args.m, WARPGROUP_ROWS);
     launch->group[0] = MATMUL_WARPGROUP_THREADS;
@@ -382,8 +383,8 @@ static void choose_warpgroups(const struct plan *plan, struct igo_launch *launch
 static void choose_block(const struct plan *plan, uint32_t rows, struct igo_launch *launch) {
     const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
     igo_launch_kernel(launch, "matmul_blocks_%u_%s", rows, igo_type_name(plan->a.tensor->type));
-    igo_launch_constant_bool(launch, "block_turned", plan->b.transposed);
-    igo_launch_constant_bool(launch, "block_a_turned", plan->a.transposed);
+    igo_launch_constant_bool(launch, "block_b_transposed", plan->b.transposed);
+    igo_launch_constant_bool(launch, "block_a_transposed", plan->a.transposed);
     launch->threadgroups[0] = blocks(plan->args.n, BLOCK_SIZE);
     launch->threadgroups[1] = blocks(plan->args.m, rows);
     launch->group[0] = is_float ? 2 * BLOCK_SIZE : rows;

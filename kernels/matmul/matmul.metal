@@ -168,12 +168,12 @@ kernel void matmul_tiles(device const T *a [[buffer(0)]], device const T *b [[bu
         panel_place at_a = {rows, depth, simd, WM * WN, lane};
         panel_place at_b = {depth, columns, simd, WM * WN, lane};
         if (args.a_transposed)
-            stage_panel_turned<BM, BK, self::A_STRIDE>(a_panel, a + k0 * args.a_stride,
+            stage_panel_transposed<BM, BK, self::A_STRIDE>(a_panel, a + k0 * args.a_stride,
                                                        args.a_stride, at_a);
         else
             stage_panel<BM, BK, self::A_STRIDE>(a_panel, a + k0, args.a_stride, at_a);
         if (args.b_transposed)
-            stage_panel_turned<BK, BN, self::B_STRIDE>(b_panel, b + k0, args.b_stride, at_b);
+            stage_panel_transposed<BK, BN, self::B_STRIDE>(b_panel, b + k0, args.b_stride, at_b);
         else
             stage_panel<BK, BN, self::B_STRIDE>(b_panel, b + k0 * args.b_stride, args.b_stride,
                                                 at_b);
@@ -209,14 +209,14 @@ kernel void matmul_tiles(device const T *a [[buffer(0)]], device const T *b [[bu
 // where there is nothing. Both are then read from first to last, without threadgroup memory.
 constexpr constant uint PACK_DEPTH = 256;
 
-// A tile of [8 of k][8 of rows or columns] on its way; `turned`: memory has k along its lines.
+// A tile of [8 of k][8 of rows or columns] on its way; `transposed`: memory has k along its lines.
 template <typename T>
 inline void pack_tile(device float *to, uint to_stride, device const T *from, ulong stride,
-                      bool turned, uint depth, uint across, uint lane) {
+                      bool transposed, uint depth, uint across, uint lane) {
     if (depth >= TILE && across >= TILE) {
         simdgroup_matrix<T, 8, 8> tile;
         simdgroup_float8x8 wide;
-        if (turned)
+        if (transposed)
             simdgroup_load(tile, from, stride, ulong2(0), true);
         else
             simdgroup_load(tile, from, stride);
@@ -228,7 +228,7 @@ inline void pack_tile(device float *to, uint to_stride, device const T *from, ul
         uint l = e / TILE, x = e % TILE;
         float value = 0;
         if (l < depth && x < across)
-            value = float(turned ? from[x * stride + l] : from[l * stride + x]);
+            value = float(transposed ? from[x * stride + l] : from[l * stride + x]);
         to[l * to_stride + x] = value;
     }
 }

@@ -11,8 +11,8 @@
 #ifndef INGOT_KERNELS_MATMUL_BLOCKS_H
 #define INGOT_KERNELS_MATMUL_BLOCKS_H
 
-constant bool block_turned [[function_constant(0)]];   /* b has n rows of k */
-constant bool block_a_turned [[function_constant(1)]]; /* a has k rows of m */
+constant bool block_b_transposed [[function_constant(0)]]; /* b has n rows of k */
+constant bool block_a_transposed [[function_constant(1)]]; /* a has k rows of m */
 
 constexpr constant uint BLOCK = MATMUL_BLOCK, BLOCK_DEPTH = MATMUL_DEPTH;
 constexpr constant uint BLOCK_TILES = 8;                /* of a SIMD-group, in each direction */
@@ -95,7 +95,7 @@ template <typename T, uint A_LINE> struct block_tiles {
         for (uint i = 0; i < BLOCK_TILES; i++)
 #pragma unroll
             for (uint h = 0; h < 2; h++) {
-                if (block_a_turned) {
+                if (block_a_transposed) {
                     simdgroup_load(left[h][i], a + (k + h * TILE) * A_LINE + i * TILE, A_LINE,
                                    ulong2(0), true);
                 } else {
@@ -106,7 +106,7 @@ template <typename T, uint A_LINE> struct block_tiles {
         for (uint j = 0; j < BLOCK_TILES; j++)
 #pragma unroll
             for (uint h = 0; h < 2; h++) {
-                if (block_turned) {
+                if (block_b_transposed) {
                     simdgroup_load(right[h][j], b + j * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE,
                                    ulong2(0), true);
                 } else {
@@ -225,11 +225,11 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
     const uint2 block = block_place(group.xy, groups.xy);
     const uint row0 = block.y * ROWS, column0 = block.x * BLOCK;
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
-    panel_copy<T, ROWS, ROWS> a_copy = {.deep = !block_a_turned, .stride = args.a_stride};
-    panel_copy<T, BLOCK, ROWS> b_copy = {.deep = block_turned, .stride = args.b_stride};
-    a_copy.begin(a + matrix * args.a_batch + (block_a_turned ? first * args.a_stride : first), row0,
-                 args.m, me);
-    b_copy.begin(b + matrix * args.b_batch + (block_turned ? first : first * args.b_stride),
+    panel_copy<T, ROWS, ROWS> a_copy = {.deep = !block_a_transposed, .stride = args.a_stride};
+    panel_copy<T, BLOCK, ROWS> b_copy = {.deep = block_b_transposed, .stride = args.b_stride};
+    a_copy.begin(a + matrix * args.a_batch + (block_a_transposed ? first * args.a_stride : first),
+                 row0, args.m, me);
+    b_copy.begin(b + matrix * args.b_batch + (block_b_transposed ? first : first * args.b_stride),
                  column0, args.n, me);
 
     simdgroup_float8x8 sum[BLOCK_TILES][BLOCK_TILES];
@@ -240,8 +240,8 @@ matmul_blocks(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
             sum[i][j] = simdgroup_float8x8(0.0f);
         }
     const uint row = simd / 2 * (TILE * BLOCK_TILES), column = simd % 2 * (TILE * BLOCK_TILES);
-    const uint left = row * (block_a_turned ? 1 : DEEP_LINE);
-    const uint right = column * (block_turned ? DEEP_LINE : 1);
+    const uint left = row * (block_a_transposed ? 1 : DEEP_LINE);
+    const uint right = column * (block_b_transposed ? DEEP_LINE : 1);
     const uint rest = (end - first) % BLOCK_DEPTH, begun = rest ? rest : BLOCK_DEPTH;
     a_copy.some(a_0, begun);
     b_copy.some(b_0, begun);

@@ -12,7 +12,7 @@
 
 constexpr constant uint FLOAT_DEPTH = 16, FLOAT_THREADS = 256, FLOAT_STRIDE = BLOCK + 4;
 
-/* Two vectors of four of a panel; `deep`: along k, to be turned on their way in. */
+/* Two vectors of four of a panel; `deep`: along k, to be transposed on their way in. */
 struct float_pieces {
     float4 piece[2];
 
@@ -62,24 +62,24 @@ matmul_blocks_128_f32(device const float *a [[buffer(0)]], device const float *b
     const uint row0 = group.y * BLOCK, column0 = group.x * BLOCK;
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
     const uint x = me % 16, y = me / 16;
-    a += matrix * args.a_batch + (block_a_turned ? first * args.a_stride : first);
-    b += matrix * args.b_batch + (block_turned ? first : first * args.b_stride);
-    const ulong a_step = block_a_turned ? FLOAT_DEPTH * args.a_stride : FLOAT_DEPTH;
-    const ulong b_step = block_turned ? FLOAT_DEPTH : FLOAT_DEPTH * args.b_stride;
+    a += matrix * args.a_batch + (block_a_transposed ? first * args.a_stride : first);
+    b += matrix * args.b_batch + (block_b_transposed ? first : first * args.b_stride);
+    const ulong a_step = block_a_transposed ? FLOAT_DEPTH * args.a_stride : FLOAT_DEPTH;
+    const ulong b_step = block_b_transposed ? FLOAT_DEPTH : FLOAT_DEPTH * args.b_stride;
 
     float sum[8][8] = {};
     float_pieces a_next, b_next;
-    a_next.load(a, args.a_stride, row0, args.m, !block_a_turned, me);
-    b_next.load(b, args.b_stride, column0, args.n, block_turned, me);
+    a_next.load(a, args.a_stride, row0, args.m, !block_a_transposed, me);
+    b_next.load(b, args.b_stride, column0, args.n, block_b_transposed, me);
     for (uint k = first; k < end; k += FLOAT_DEPTH) {
-        a_next.store(a_panel, !block_a_turned, me);
-        b_next.store(b_panel, block_turned, me);
+        a_next.store(a_panel, !block_a_transposed, me);
+        b_next.store(b_panel, block_b_transposed, me);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (k + FLOAT_DEPTH < end) {
             a += a_step;
             b += b_step;
-            a_next.load(a, args.a_stride, row0, args.m, !block_a_turned, me);
-            b_next.load(b, args.b_stride, column0, args.n, block_turned, me);
+            a_next.load(a, args.a_stride, row0, args.m, !block_a_transposed, me);
+            b_next.load(b, args.b_stride, column0, args.n, block_b_transposed, me);
         }
 #pragma unroll
         for (uint l = 0; l < FLOAT_DEPTH; l++) {

@@ -6,9 +6,9 @@
 
 /* A matrix that is stored by columns is the transposed one by rows: no copy is needed. */
 static const ingot_tensor *factor(struct operator_call *call, uint32_t argument, bool *transposed) {
-    bool turned = false;
-    const ingot_tensor *tensor = argument_matrices(call, argument, &turned);
-    *transposed ^= turned;
+    bool stored_transposed = false;
+    const ingot_tensor *tensor = argument_matrices(call, argument, &stored_transposed);
+    *transposed ^= stored_transposed;
     return tensor;
 }
 

@@ -82,11 +82,11 @@ template <typename T, uint COUNT> struct warpgroup_copy {
 /* A tile of a panel, `along` and `k` in tiles: lines are along k, or not. */
 template <typename T>
 inline void load_tile(thread simdgroup_matrix<T, 8, 8> &tile, threadgroup const T *panel, bool deep,
-                      uint along, uint k, bool turned) {
+                      uint along, uint k, bool transposed) {
     const uint place = deep ? along * TILE * WARPGROUP_LINE + k * TILE
                             : (along / LINE_TILES * BLOCK_DEPTH + k * TILE) * WARPGROUP_LINE +
                                   along % LINE_TILES * TILE;
-    simdgroup_load(tile, panel + place, WARPGROUP_LINE, ulong2(0), turned);
+    simdgroup_load(tile, panel + place, WARPGROUP_LINE, ulong2(0), transposed);
 }
 
 /* The products of tiles k and k + 1 of a panel's depth. */
@@ -98,13 +98,13 @@ inline void add_step(thread simdgroup_float8x8 (&sum)[TALL][WIDE], threadgroup c
     for (uint i = 0; i < TALL; i++)
 #pragma unroll
         for (uint h = 0; h < 2; h++) {
-            load_tile(left[h][i], a, !block_a_turned, i, k + h, block_a_turned);
+            load_tile(left[h][i], a, !block_a_transposed, i, k + h, block_a_transposed);
         }
 #pragma unroll
     for (uint j = 0; j < WIDE; j++) {
 #pragma unroll
         for (uint h = 0; h < 2; h++) {
-            load_tile(right[h], b, block_turned, j, k + h, block_turned);
+            load_tile(right[h], b, block_b_transposed, j, k + h, block_b_transposed);
         }
 #pragma unroll
         for (uint i = 0; i < TALL; i++)
@@ -146,11 +146,11 @@ matmul_warpgroups(device const T *a [[buffer(0)]], device const T *b [[buffer(1)
     const uint2 block = block_place(group.xy, groups.xy);
     const uint row0 = block.y * ROWS, column0 = block.x * COLUMNS, row = simd * TALL * TILE;
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
-    warpgroup_copy<T, ROWS> a_copy = {.deep = !block_a_turned, .stride = args.a_stride};
-    warpgroup_copy<T, COLUMNS> b_copy = {.deep = block_turned, .stride = args.b_stride};
-    a_copy.begin(a + matrix * args.a_batch + (block_a_turned ? first * args.a_stride : first), row0,
-                 args.m, me);
-    b_copy.begin(b + matrix * args.b_batch + (block_turned ? first : first * args.b_stride),
+    warpgroup_copy<T, ROWS> a_copy = {.deep = !block_a_transposed, .stride = args.a_stride};
+    warpgroup_copy<T, COLUMNS> b_copy = {.deep = block_b_transposed, .stride = args.b_stride};
+    a_copy.begin(a + matrix * args.a_batch + (block_a_transposed ? first * args.a_stride : first),
+                 row0, args.m, me);
+    b_copy.begin(b + matrix * args.b_batch + (block_b_transposed ? first : first * args.b_stride),
                  column0, args.n, me);
 
     simdgroup_float8x8 sum[TALL][WIDE];
@@ -160,9 +160,9 @@ matmul_warpgroups(device const T *a [[buffer(0)]], device const T *b [[buffer(1)
         for (uint j = 0; j < WIDE; j++) {
             sum[i][j] = simdgroup_float8x8(0.0f);
         }
-    const uint left =
-        block_a_turned ? row / WARPGROUP_LINE * BLOCK_DEPTH * WARPGROUP_LINE + row % WARPGROUP_LINE
-                       : row * WARPGROUP_LINE;
+    const uint left = block_a_transposed ? row / WARPGROUP_LINE * BLOCK_DEPTH * WARPGROUP_LINE +
+                                               row % WARPGROUP_LINE
+                                         : row * WARPGROUP_LINE;
     const uint rest = (end - first) % BLOCK_DEPTH, begun = rest ? rest : BLOCK_DEPTH;
     a_copy.some(a_0, begun);
     b_copy.some(b_0, begun);

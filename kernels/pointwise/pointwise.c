@@ -49,7 +49,8 @@ static const struct ingot_ops_info operations[OPERATION_COUNT] = {
     OPERATION(GELU_TANH_MUL_BACKWARD, "gelu_tanh_mul_backward", "gradients of gelu_tanh_mul"),
 };
 
-const struct igo_library igo_library_pointwise = {"pointwise", operations, OPERATION_COUNT};
+const struct igo_library igo_library_pointwise = {
+    .name = "pointwise", .operations = operations, .operation_count = OPERATION_COUNT};
 
 /* The tensors of a call, inputs first, in the kernel's buffer order. */
 struct part {

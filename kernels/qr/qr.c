@@ -1,6 +1,7 @@
 /* qr on the host: checks, and the choice between one matrix per SIMD-group and the blocked form. */
 #include "qr/qr.h"
 
+#include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
 #include "qr/qr_args.h"
@@ -32,7 +33,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_qr = {"qr", operations, 1};
+const struct igo_library igo_library_qr = {
+    .name = "qr", .operations = operations, .operation_count = 1, .convert = igo_convert};
 
 enum { SMALL_COLUMNS = 64, SMALL_BYTES = 32768 };
 

@@ -67,12 +67,26 @@ void column_products(threadgroup const float *work, uint stride, threadgroup con
         products[c] += other[c];
 }
 
-// work[i][c] -= column[i] * factor[c]
+// work[i][c] -= column[i] * factor[c]. The column may be one of work's, whose factor is 0: its lane stores
+// what others load.
 template <uint FIRST, uint COUNT>
 void column_update(threadgroup float *work, uint stride, threadgroup const float *column,
                    uint column_stride, uint begin, uint end, uint lane, thread const float *factor) {
-    for (uint i = begin; i < end; i++) {
+    uint i = begin;
+    for (; i + 4 <= end; i += 4) {
+        float x[4];
+        for (uint r = 0; r < 4; r++)
+            x[r] = column[(i + r) * column_stride];
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        for (uint r = 0; r < 4; r++)
+            for (uint c = FIRST; c < COUNT; c++) {
+                threadgroup float *at = work + (i + r) * stride + c * 32 + lane;
+                *at = fma(-x[r], factor[c], *at);
+            }
+    }
+    for (; i < end; i++) {
         float x = column[i * column_stride];
+        simdgroup_barrier(mem_flags::mem_threadgroup);
         for (uint c = FIRST; c < COUNT; c++) {
             threadgroup float *at = work + i * stride + c * 32 + lane;
             *at = fma(-x, factor[c], *at);
@@ -87,7 +101,8 @@ void small_step(threadgroup float *work, uint k, uint rows, uint lane, thread fl
     const uint stride = COUNT * 32;
     float products[COUNT], factor[COUNT];
     column_products<FIRST, COUNT>(work, stride, work + k, stride, k, rows, lane, products);
-    const float a = work[k * stride + k]; // before the broadcast, where lanes meet, and the row changes
+    const float a = work[k * stride + k];
+    simdgroup_barrier(mem_flags::mem_threadgroup); // the row changes
     reflector h = make_reflector(a, simd_broadcast(products[FIRST], ushort(k % 32)));
     for (uint c = FIRST; c < COUNT; c++) {
         float row = work[k * stride + c * 32 + lane];
@@ -281,6 +296,8 @@ kernel void qr_panel(device float *work_all [[buffer(0)]],
         reflector h = make_reflector(a, simd_broadcast(product, ushort(k)));
         if (SHARED)
             threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+        else
+            simdgroup_barrier(mem_flags::mem_device);
         product -= h.diagonal * row; // v'A on the right, v'v_j on the left
         float factor = lane > k ? h.g * product : 0;
         if (me == 0) {
@@ -295,8 +312,23 @@ kernel void qr_panel(device float *work_all [[buffer(0)]],
             simdgroup_barrier(mem_flags::mem_threadgroup);
         }
         // Row k is done: it now holds v's first element and, to its right, r, which is cleared below.
-        for (uint j = k + 1 + me; j < rows; j += step)
-            v[j * 32 + lane] = fma(-v[j * 32 + k], factor, v[j * 32 + lane]);
+        // Lane k stores what others load of column k, unchanged.
+        uint j = k + 1 + me;
+        for (; j + 3 * step < rows; j += 4 * step) {
+            float x[4];
+            for (uint r = 0; r < 4; r++)
+                x[r] = v[(j + r * step) * 32 + k];
+            simdgroup_barrier(mem_flags::mem_device);
+            for (uint r = 0; r < 4; r++) {
+                device float *at = v + (j + r * step) * 32 + lane;
+                *at = fma(-x[r], factor, *at);
+            }
+        }
+        for (; j < rows; j += step) {
+            float x = v[j * 32 + k];
+            simdgroup_barrier(mem_flags::mem_device);
+            v[j * 32 + lane] = fma(-x, factor, v[j * 32 + lane]);
+        }
     }
     if (SHARED)
         threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);

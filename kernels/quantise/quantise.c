@@ -57,7 +57,8 @@ static const struct ingot_ops_info operations[] = {
                 .knob_count = 2},
 };
 
-const struct igo_library igo_library_quantise = {"quantise", operations, 3};
+const struct igo_library igo_library_quantise = {
+    .name = "quantise", .operations = operations, .operation_count = 3};
 
 #define PACKED_TYPES (IGO_TYPE(INGOT_SCALAR_U32) | IGO_TYPE(INGOT_SCALAR_U8))
 

@@ -46,7 +46,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_quantised_matvec = {"quantised_matvec", operations, 1};
+const struct igo_library igo_library_quantised_matvec = {
+    .name = "quantised_matvec", .operations = operations, .operation_count = 1};
 
 enum { MOST_VECTORS = 8, LINE_WORDS = 32 };
 

@@ -2,7 +2,7 @@
 #include "rms_norm/rms_norm_args.h"
 #include "rms_norm/rms_norm_backward.h"
 
-static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
+static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS(0), IGO_ROW_KNOB_KEEP(8), IGO_ROW_KNOB_STAY};
 
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
@@ -20,7 +20,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = RMS_NORM_BACKWARD_KNOBS},
 };
 
-const struct igo_library igo_library_rms_norm = {"rms_norm", operations, 2};
+const struct igo_library igo_library_rms_norm = {
+    .name = "rms_norm", .operations = operations, .operation_count = 2};
 
 ingot_status ingot_op_rms_norm(ingot_ops *ops, ingot_stream *stream,
                                const ingot_rms_norm_desc *desc) {

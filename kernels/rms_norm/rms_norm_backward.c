@@ -5,7 +5,7 @@
 #include "common/row_parts.h"
 #include "rms_norm/rms_norm_args.h"
 
-const ingot_ops_knob rms_norm_backward_knobs[RMS_NORM_BACKWARD_KNOBS] = {IGO_ROW_KNOBS,
+const ingot_ops_knob rms_norm_backward_knobs[RMS_NORM_BACKWARD_KNOBS] = {IGO_ROW_KNOBS(1),
                                                                          IGO_ROW_KNOB_PARTS};
 
 static void check(struct igo_call *call, const struct rms_norm_backward *b,

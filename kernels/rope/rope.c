@@ -58,7 +58,8 @@ static const struct ingot_ops_info operations[] = {
     OPERATION("rope_backward", "gradient of rope"),
 };
 
-const struct igo_library igo_library_rope = {"rope", operations, 2};
+const struct igo_library igo_library_rope = {
+    .name = "rope", .operations = operations, .operation_count = 2};
 
 /* ---- checks ---- */
 

@@ -5,7 +5,7 @@
 #include "common/softmax_backward.h"
 #include "softmax/softmax_args.h"
 
-static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS, IGO_ROW_KNOB_KEEP(64)};
+static const ingot_ops_knob knobs[] = {IGO_ROW_KNOBS(0), IGO_ROW_KNOB_KEEP(64)};
 
 enum { FORWARD, BACKWARD };
 static const struct ingot_ops_info operations[] = {
@@ -26,7 +26,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = IGO_ROW_KEEP},
 };
 
-const struct igo_library igo_library_softmax = {"softmax", operations, 2};
+const struct igo_library igo_library_softmax = {
+    .name = "softmax", .operations = operations, .operation_count = 2};
 
 /* ---- the mask: broadcast to x, and its leading dimensions made few ---- */
 

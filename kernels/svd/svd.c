@@ -1,6 +1,7 @@
 /* svd on the host: one launch, a SIMD-group per matrix, up to 64 columns (rows of a wide matrix);
  * svd_large.c beyond. */
 #include "svd/svd.h"
+#include "common/float_view.h"
 #include "convert/convert.h"
 #include "eigh/spectrum.h"
 
@@ -33,7 +34,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_svd = {"svd", operations, 1};
+const struct igo_library igo_library_svd = {
+    .name = "svd", .operations = operations, .operation_count = 1, .convert = igo_convert};
 
 enum { SMALL = 64, MAX_COUNT = 32768 };
 

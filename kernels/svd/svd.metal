@@ -213,6 +213,7 @@ inline bool svd_columns_alike(threadgroup const float *squares, uint count, uint
         least = min(least, squares[i]);
         most = max(most, squares[i]);
     }
+    simdgroup_barrier(mem_flags::mem_threadgroup); // others are stored there next
     return simd_max(most) <= svd_alike * simd_min(least);
 }
 

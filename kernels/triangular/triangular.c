@@ -1,6 +1,7 @@
 /* triangular_solve on the host. */
 #include "triangular/triangular.h"
 
+#include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
 #include "triangular/triangular_args.h"
@@ -26,7 +27,8 @@ static const struct ingot_ops_info operations[] = {
      .knob_count = sizeof knobs / sizeof *knobs},
 };
 
-const struct igo_library igo_library_triangular = {"triangular", operations, 1};
+const struct igo_library igo_library_triangular = {
+    .name = "triangular", .operations = operations, .operation_count = 1, .convert = igo_convert};
 
 bool igo_triangular_solve(struct igo_call *call, const struct igo_triangular *system) {
     const int64_t n = system->n, columns = igo_matrix_columns(system->x);

@@ -25,10 +25,13 @@
 
 /* One folder under kernels/, named `name`: its archive and its operations. The folder's C file
  * defines `const struct igo_library igo_library_NAME`; the build makes the list of all. */
+struct igo_call;
 struct igo_library {
     const char *name;
     const struct ingot_ops_info *operations;
     size_t operation_count;
+    /* to = from in to's float type; NULL where no operation uses common/float_view.h. */
+    bool (*convert)(struct igo_call *call, const ingot_tensor *from, const ingot_tensor *to);
 };
 
 enum { IGO_MAX_KNOBS = 8, IGO_MAX_ARGS = 31, IGO_MAX_CONSTANTS = 16, IGO_KEY_SIZE = 128 };

@@ -148,6 +148,9 @@ uint32_t igo_matrix_keep(const struct igo_call *call, struct igo_matrix *matrix,
     while (count > 0 && numbers[count - 1] > allowed) {
         count--;
     }
+    if (igo_knob(call, IGO_ROW_SIMD) == 0) {
+        return 0;
+    }
     if (count > 0 && matrix->columns <= (uint64_t)numbers[count - 1] * step) {
         matrix->kept = numbers[count - 1];
     }
@@ -163,7 +166,8 @@ static uint32_t row_simds(const struct igo_call *call, const struct igo_matrix *
 
 /* ROW_VECTOR of kernels/common/rows.h. A loop over few kept blocks takes all of them. */
 static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix *matrix) {
-    if (igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned || matrix->columns % 4) {
+    if (row_simds(call, matrix) == 0 || igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned ||
+        matrix->columns % 4) {
         return 0;
     }
     uint64_t step = 128 * (uint64_t)row_simds(call, matrix);
@@ -216,6 +220,9 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
                      const struct igo_matrix *matrix, uint64_t items) {
     const uint64_t line = 1u << 24;
     uint32_t simds = row_simds(call, matrix), rows = igo_knob(call, IGO_ROW_ROWS);
+    if (simds == 0) { /* `rows` SIMD-groups, and a row for each of their threads */
+        items = (items + 31) / 32;
+    }
     while (rows > 1 && (simds > 1 || items / rows < MIN_GROUPS ||
                         (in_registers(matrix) && rows > MOST_KEEPING))) {
         rows /= 2;
@@ -226,7 +233,7 @@ void igo_launch_rows(const struct igo_call *call, struct igo_launch *launch,
     launch->threadgroups[0] = (uint32_t)(lines > 1 ? line : groups);
     launch->threadgroups[1] = (uint32_t)lines;
     launch->threadgroups[2] = 1;
-    launch->group[0] = 32 * simds * rows;
+    launch->group[0] = 32 * (simds ? simds : 1) * rows;
     launch->group[1] = launch->group[2] = 1;
     launch->whole_simdgroups = true;
 }

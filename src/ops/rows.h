@@ -17,11 +17,12 @@ enum {
     IGO_ROW_PARTS = IGO_ROW_KEEP,
     IGO_ROW_STAY
 };
-#define IGO_ROW_KNOBS                                                                              \
+/* least_simds: 0 where a thread may have a row for itself, else 1. */
+#define IGO_ROW_KNOBS(least_simds)                                                                 \
     {.name = "simd",                                                                               \
-     .help = "SIMD-groups that share a row",                                                       \
+     .help = "SIMD-groups that share a row; 0: a thread has one for itself",                       \
      .fallback = 1,                                                                                \
-     .minimum = 1,                                                                                 \
+     .minimum = least_simds,                                                                       \
      .maximum = 32,                                                                                \
      .power_of_two = true},                                                                        \
         {.name = "rows",                                                                           \

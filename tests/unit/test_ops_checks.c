@@ -5,7 +5,8 @@
 #include "ops/ops.h"
 
 static const struct ingot_ops_info operation = {.name = "op", .family = "test", .summary = ""};
-static const struct igo_library library = {"test", &operation, 1};
+static const struct igo_library library = {
+    .name = "test", .operations = &operation, .operation_count = 1};
 static ingot_device *device;
 static ingot_ops *ops;
 static ingot_stream *stream;
