@@ -68,7 +68,14 @@ def _start_checks(kinds: str | None, is_mps: bool) -> None:
 def _reports() -> str:
     from ingot import _C
 
-    return "\n".join(finding["report"] for finding in _C.findings()) if _checks else ""
+    if not _checks:
+        return ""
+    reports = [finding["report"] for finding in _C.findings()]
+    try:
+        _C.mps_settle()  # kernels of extensions, which run on a device of their own
+    except RuntimeError as error:
+        reports.append(str(error))
+    return "\n".join(reports)
 
 
 def _fail_with_findings(item: pytest.Item, when: str):
@@ -106,18 +113,11 @@ def _start(config: pytest.Config) -> None:
         import ingot.mps
 
         ingot.mps.enable()
-        _tell_children(os.path.dirname(ingot.mps.__file__))
+        from ingot.mps.environment import tell_children
+
+        tell_children()
     except (ImportError, RuntimeError) as error:
         raise pytest.UsageError(f"--ingot-mps: {error}") from error
-
-
-def _tell_children(folder: str) -> None:
-    """Python processes that tests start find the emulation too: by a sitecustomize in their path."""
-    entries = [os.path.join(folder, "children"), os.path.dirname(os.path.dirname(folder))]
-    present = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    others = [entry for entry in present if entry not in entries]
-    os.environ["PYTHONPATH"] = os.pathsep.join([entries[0], *others, entries[1]])
-    os.environ["INGOT_MPS"] = "1"
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

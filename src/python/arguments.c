@@ -2,6 +2,7 @@
 #include "python/call.h"
 #include "python/context.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -41,32 +42,42 @@ static bool bind_bytes(struct call *call, size_t index, const void *bytes, size_
 
 /* Memory for tensors without elements: touching it is a fault that the kernel is told of. */
 static char *guard_memory(void) {
-    static char *guard;
-    if (!guard) {
-        void *memory =
-            mmap(NULL, GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) {
-            PyErr_NoMemory();
-        } else {
-            guard = memory;
-        }
+    static _Atomic(char *) guard;
+    char *there = atomic_load(&guard);
+    if (there) {
+        return there;
     }
-    return guard;
+    void *memory =
+        mmap(NULL, GUARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&guard, &there, memory)) {
+        munmap(memory, GUARD_BYTES); /* another thread was quicker */
+        return there;
+    }
+    return memory;
 }
 
 /* The same on a GPU: no more than room, since nothing there is told of a fault without harm. */
 static bool bind_nothing(struct call *call, size_t index) {
-    static ingot_buffer *rooms[CONTEXT_CUDA_DEVICES];
-    ingot_buffer **room = &rooms[call->gpu];
-    if (!*room) {
-        ingot_status status = ingot_buffer_create(call->device, 4096, room);
+    static _Atomic(ingot_buffer *) rooms[CONTEXT_CUDA_DEVICES];
+    ingot_buffer *room = atomic_load(&rooms[call->gpu]), *made = NULL;
+    if (!room) {
+        ingot_status status = ingot_buffer_create(call->device, 4096, &made);
         if (status != INGOT_OK) {
             raise_status(status);
             return false;
         }
+        if (atomic_compare_exchange_strong(&rooms[call->gpu], &room, made)) {
+            room = made;
+        } else {
+            ingot_buffer_release(made); /* another thread was quicker */
+        }
     }
-    ingot_buffer_retain(*room);
-    call->args[index] = (ingot_arg){.buffer = *room};
+    ingot_buffer_retain(room);
+    call->args[index] = (ingot_arg){.buffer = room};
     return true;
 }
 

@@ -25,6 +25,8 @@ static bool has_before, watcher_runs;
 static struct timespec checked; /* main thread: when it last saw to the handler */
 
 static atomic_uint wait_number; /* odd while the main thread waits */
+static pthread_mutex_t leaving =
+    PTHREAD_MUTEX_INITIALIZER; /* held to end a wait, or to cancel it */
 static _Atomic(ingot_stream *) waiting_for;
 static PyObject *get_handler, *default_handler; /* _signal.getsignal, default_int_handler */
 
@@ -70,19 +72,20 @@ static void install_handler(void) {
 /* ---- the thread that acts ---- */
 
 /* False when the signal does not raise KeyboardInterrupt, or the wait is over. The main thread
- * cannot go on to other work meanwhile: it needs the GIL. */
+ * does not go on to other work while it is cancelled. */
 static bool cancel_wait(unsigned number) {
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *handler = PyObject_CallFunction(get_handler, "i", SIGINT);
-    bool cancel = handler == default_handler && atomic_load(&wait_number) == number;
+    bool cancel = handler == default_handler;
     if (!handler) {
         PyErr_Clear();
     }
     Py_XDECREF(handler);
-    if (cancel) {
-        cancel = ingot_stream_cancel(atomic_load(&waiting_for)) == INGOT_OK;
-    }
     PyGILState_Release(state);
+    pthread_mutex_lock(&leaving);
+    cancel = cancel && atomic_load(&wait_number) == number &&
+             ingot_stream_cancel(atomic_load(&waiting_for)) == INGOT_OK;
+    pthread_mutex_unlock(&leaving);
     return cancel;
 }
 
@@ -149,7 +152,9 @@ bool interruptible_enter(ingot_stream *stream) {
 }
 
 void interruptible_leave(void) {
+    pthread_mutex_lock(&leaving);
     atomic_fetch_add(&wait_number, 1);
+    pthread_mutex_unlock(&leaving);
 }
 
 ingot_status interruptible_wait(ingot_stream *stream) {
@@ -165,6 +170,7 @@ ingot_status interruptible_wait(ingot_stream *stream) {
 static void begin_child(void) {
     thread_kind = UNKNOWN;
     watcher_runs = false;
+    pthread_mutex_init(&leaving, NULL); /* the watcher may have held it */
     checked = (struct timespec){0};
     atomic_store(&wait_number, 0);
     sem_init(&presses, 0, 0);

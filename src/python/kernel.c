@@ -7,6 +7,7 @@
 #include "python/interrupt.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +17,12 @@ struct code { /* of a kernel, on one device */
     struct signature *signature;
 };
 
-struct kernel {
-    PyObject_HEAD struct shader *shader;
+struct kernel { /* the data of an object of kernel_type */
+    struct shader *shader;
     char *name;
-    PyObject *constants;                          /* tuple of (index, bytes), or NULL */
-    struct code *codes[1 + CONTEXT_CUDA_DEVICES]; /* on the CPU, then on GPUs; or NULL */
+    PyObject *constants; /* tuple of (index, bytes), or NULL */
+    /* on the CPU, then on GPUs; NULL until one is made, and the same from then on */
+    _Atomic(struct code *) codes[1 + CONTEXT_CUDA_DEVICES];
 };
 
 PyObject *kernel_type, *argument_type;
@@ -28,24 +30,24 @@ PyObject *kernel_type, *argument_type;
 /* ---- making it ---- */
 
 PyObject *kernel_new(struct shader *shader, const char *name, PyObject *constants) {
-    struct kernel *kernel = PyObject_New(struct kernel, (PyTypeObject *)kernel_type);
-    if (!kernel) {
+    PyObject *self = PyObject_New(PyObject, (PyTypeObject *)kernel_type);
+    if (!self) {
         return NULL;
     }
+    struct kernel *kernel = object_data(self);
+    memset(kernel, 0, sizeof *kernel);
     kernel->shader = shader;
-    shader->references++;
+    atomic_fetch_add(&shader->references, 1);
     Py_XINCREF(constants);
     kernel->constants = constants;
-    memset(kernel->codes, 0, sizeof kernel->codes);
-    kernel->name = NULL;
     size_t size = strlen(name) + 1;
     kernel->name = malloc(size);
     if (!kernel->name) {
-        Py_DECREF(kernel);
+        Py_DECREF(self);
         return PyErr_NoMemory();
     }
     memcpy(kernel->name, name, size);
-    return (PyObject *)kernel;
+    return self;
 }
 
 static void free_code(struct code *code) {
@@ -58,10 +60,10 @@ static void free_code(struct code *code) {
 }
 
 static void kernel_free(PyObject *self) {
-    struct kernel *kernel = (struct kernel *)self;
+    struct kernel *kernel = object_data(self);
     PyTypeObject *type = Py_TYPE(self);
     for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++) {
-        free_code(kernel->codes[i]);
+        free_code(atomic_load(&kernel->codes[i]));
     }
     shader_release(kernel->shader);
     Py_XDECREF(kernel->constants);
@@ -151,7 +153,6 @@ static struct code *new_code(ingot_kernel *handle) {
     return NULL;
 }
 
-/* Of `library`, which may be closed by another thread meanwhile. */
 static struct code *make_code(struct kernel *kernel, ingot_library *library) {
     size_t count = kernel->constants ? (size_t)PyTuple_Size(kernel->constants) : 0;
     ingot_constant *values = calloc(count + 1, sizeof *values);
@@ -163,7 +164,6 @@ static struct code *make_code(struct kernel *kernel, ingot_library *library) {
         free(values);
         return NULL;
     }
-    ingot_library_retain(library);
     ingot_kernel *handle = NULL;
     ingot_status status = create_handle(library, kernel->name, values, count, &handle);
     if (status == INGOT_COMPILE_ERROR && strstr(ingot_error_message(), "needs function constant")) {
@@ -172,7 +172,6 @@ static struct code *make_code(struct kernel *kernel, ingot_library *library) {
     } else if (status != INGOT_OK) {
         raise_kernel_status(status);
     }
-    ingot_library_release(library);
     free(values);
     return status == INGOT_OK ? new_code(handle) : NULL;
 }
@@ -180,22 +179,23 @@ static struct code *make_code(struct kernel *kernel, ingot_library *library) {
 /* The kernel's code on a device, which is GPU number `gpu` or (-1) the CPU. NULL with an exception;
  * borrowed. */
 static struct code *code_on(struct kernel *kernel, int gpu, ingot_device *device) {
-    struct code **place = &kernel->codes[1 + gpu];
+    _Atomic(struct code *) *place = &kernel->codes[1 + gpu];
     if (!shader_is_open(kernel->shader, kernel->name)) {
         return NULL;
     }
-    if (*place) {
-        return *place;
+    struct code *there = atomic_load_explicit(place, memory_order_acquire);
+    if (there) {
+        return there;
     }
-    ingot_library *library =
-        gpu < 0 ? kernel->shader->library : shader_on_gpu(kernel->shader, gpu, device);
+    ingot_library *library = gpu < 0 ? shader_library(kernel->shader, kernel->name)
+                                     : shader_on_gpu(kernel->shader, gpu, device);
     struct code *made = library ? make_code(kernel, library) : NULL;
-    if (*place) { /* another thread was quicker */
-        free_code(made);
-    } else {
-        *place = made;
+    ingot_library_release(library);
+    if (made && !atomic_compare_exchange_strong(place, &there, made)) {
+        free_code(made); /* another thread was quicker */
+        return there;
     }
-    return made ? *place : NULL;
+    return made;
 }
 
 /* For what is the same everywhere: the code on whatever device there is one, or on the CPU. */
@@ -204,8 +204,9 @@ static struct code *some_code(struct kernel *kernel) {
         return NULL;
     }
     for (int i = 0; i <= CONTEXT_CUDA_DEVICES; i++) {
-        if (kernel->codes[i]) {
-            return kernel->codes[i];
+        struct code *code = atomic_load_explicit(&kernel->codes[i], memory_order_acquire);
+        if (code) {
+            return code;
         }
     }
     return code_on(kernel, -1, NULL);
@@ -356,13 +357,14 @@ static int find_gpu(PyObject *arguments) {
     int gpu = TENSOR_NONE;
     for (Py_ssize_t i = 0; i < count && gpu == TENSOR_NONE; i++) {
         PyObject *value = PyTuple_GetItem(arguments, i);
-        if (PyList_Check(value)) {
-            gpu = PyList_Size(value) ? tensor_gpu(PyList_GetItem(value, 0)) : TENSOR_NONE;
-        } else if (PyTuple_Check(value)) {
-            gpu = PyTuple_Size(value) ? tensor_gpu(PyTuple_GetItem(value, 0)) : TENSOR_NONE;
-        } else {
+        if (!PyList_Check(value) && !PyTuple_Check(value)) {
             gpu = tensor_gpu(value);
+            continue;
         }
+        PyObject *first = PySequence_Size(value) > 0 ? PySequence_GetItem(value, 0) : NULL;
+        gpu = first ? tensor_gpu(first) : TENSOR_NONE;
+        Py_XDECREF(first);
+        PyErr_Clear(); /* another thread has emptied the list */
     }
     return gpu >= 0 ? gpu : -1;
 }
@@ -420,7 +422,7 @@ static PyObject *call_on(struct kernel *kernel, const context *here, int gpu, Py
 }
 
 static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keywords) {
-    struct kernel *kernel = (struct kernel *)self;
+    struct kernel *kernel = object_data(self);
     PyObject *options[OPTION_COUNT] = {0};
     pending_collect();
     if (keywords && !read_options(kernel, keywords, options)) {
@@ -441,25 +443,25 @@ static PyObject *kernel_call(PyObject *self, PyObject *arguments, PyObject *keyw
 
 static PyObject *get_max_threads(PyObject *self, void *closure) {
     (void)closure;
-    struct code *code = some_code((struct kernel *)self);
+    struct code *code = some_code(object_data(self));
     return code ? PyLong_FromUnsignedLong(code->info.max_threads_per_threadgroup) : NULL;
 }
 
 static PyObject *get_width(PyObject *self, void *closure) {
     (void)closure;
-    struct code *code = some_code((struct kernel *)self);
+    struct code *code = some_code(object_data(self));
     return code ? PyLong_FromUnsignedLong(code->info.thread_execution_width) : NULL;
 }
 
 static PyObject *get_static_memory(PyObject *self, void *closure) {
     (void)closure;
-    struct code *code = some_code((struct kernel *)self);
+    struct code *code = some_code(object_data(self));
     return code ? PyLong_FromUnsignedLong(code->info.static_threadgroup_memory_length) : NULL;
 }
 
 static PyObject *get_name(PyObject *self, void *closure) {
     (void)closure;
-    return PyUnicode_FromString(((struct kernel *)self)->name);
+    return PyUnicode_FromString(((const struct kernel *)object_data(self))->name);
 }
 
 static PyObject *describe_argument(const ingot_argument_info *info) {
@@ -496,7 +498,7 @@ static PyObject *describe_argument(const ingot_argument_info *info) {
 
 static PyObject *get_arguments(PyObject *self, void *closure) {
     (void)closure;
-    struct code *code = some_code((struct kernel *)self);
+    struct code *code = some_code(object_data(self));
     if (!code) {
         return NULL;
     }
@@ -514,19 +516,21 @@ static PyObject *get_arguments(PyObject *self, void *closure) {
 }
 
 static PyObject *kernel_specialize(PyObject *self, PyObject *arguments, PyObject *keywords) {
-    struct kernel *kernel = (struct kernel *)self;
+    struct kernel *kernel = object_data(self);
     PyObject *mapping = NULL;
     if (!PyArg_ParseTuple(arguments, "|O:specialize", &mapping)) {
         return NULL;
     }
-    if (!shader_is_open(kernel->shader, kernel->name)) {
+    ingot_library *whole = shader_library(kernel->shader, kernel->name);
+    if (!whole) {
         return NULL;
     }
     ingot_library *library; /* which has the kernel's constants */
     ingot_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = ingot_library_of_kernel(kernel->shader->library, kernel->name, &library);
+    status = ingot_library_of_kernel(whole, kernel->name, &library);
     Py_END_ALLOW_THREADS;
+    ingot_library_release(whole);
     if (status != INGOT_OK) {
         return raise_status(status);
     }
@@ -541,7 +545,7 @@ static PyObject *kernel_specialize(PyObject *self, PyObject *arguments, PyObject
 }
 
 static PyObject *kernel_repr(PyObject *self) {
-    struct kernel *kernel = (struct kernel *)self;
+    struct kernel *kernel = object_data(self);
     return PyUnicode_FromFormat("<ingot.Kernel \"%s\"%s>", kernel->name,
                                 kernel->constants ? ", specialised" : "");
 }
@@ -583,13 +587,6 @@ static PyType_Slot kernel_slots[] = {{Py_tp_dealloc, kernel_free},
                                      {Py_tp_doc, doc},
                                      {0, NULL}};
 
-static PyType_Spec kernel_spec = {
-    .name = "ingot.Kernel",
-    .basicsize = sizeof(struct kernel),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = kernel_slots,
-};
-
 static PyStructSequence_Field argument_fields[] = {
     {"index", "n of [[buffer(n)]] or [[threadgroup(n)]]"},
     {"name", "as the kernel calls it"},
@@ -616,7 +613,7 @@ int kernel_init(PyObject *module) {
             return -1;
         }
     }
-    kernel_type = PyType_FromSpec(&kernel_spec);
+    kernel_type = object_new_type("ingot.Kernel", sizeof(struct kernel), kernel_slots);
     argument_type = (PyObject *)PyStructSequence_NewType(&argument_desc);
     if (!kernel_type || !argument_type) {
         return -1;

@@ -9,18 +9,24 @@
 
 #include <stdlib.h>
 
-struct library {
-    PyObject_HEAD struct shader *shader;
+struct library { /* the data of an object of library_type */
+    struct shader *shader;
     PyObject *names;   /* tuple */
-    PyObject *kernels; /* dictionary: those that were asked for */
+    PyObject *kernels; /* dictionary: those that were asked for; nothing in it is ever replaced */
 };
 
 PyObject *library_type;
 
+static struct library *library_of(PyObject *self) {
+    return object_data(self);
+}
+
 static void drop_libraries(struct shader *shader) {
+    pthread_mutex_lock(&shader->lock);
     ingot_library *library = shader->library, **gpus = shader->gpus;
     shader->library = NULL;
     shader->gpus = NULL;
+    pthread_mutex_unlock(&shader->lock);
     ingot_library_release(library);
     for (int i = 0; gpus && i < CONTEXT_CUDA_DEVICES; i++) {
         ingot_library_release(gpus[i]);
@@ -29,43 +35,65 @@ static void drop_libraries(struct shader *shader) {
 }
 
 void shader_release(struct shader *shader) {
-    if (!shader || --shader->references) {
+    if (!shader || atomic_fetch_sub(&shader->references, 1) > 1) {
         return;
     }
     drop_libraries(shader);
+    pthread_mutex_destroy(&shader->lock);
     Py_XDECREF(shader->arguments);
     Py_XDECREF(shader->keywords);
     free(shader);
 }
 
-ingot_library *shader_on_gpu(struct shader *shader, int gpu, ingot_device *device) {
-    if (!shader->gpus) {
+/* The library of GPU `gpu`, or (-1) of the CPU; NULL without an exception when there is none. */
+static ingot_library *find_library(struct shader *shader, int gpu) {
+    pthread_mutex_lock(&shader->lock);
+    ingot_library *found = gpu < 0 ? shader->library : shader->gpus ? shader->gpus[gpu] : NULL;
+    ingot_library_retain(found);
+    pthread_mutex_unlock(&shader->lock);
+    return found;
+}
+
+ingot_library *shader_library(struct shader *shader, const char *kernel) {
+    ingot_library *found = find_library(shader, -1);
+    return found || shader_is_open(shader, kernel) ? found : NULL;
+}
+
+/* Keeps `made` for GPU `gpu`, unless another thread closed the library or was quicker. False when
+ * there is no memory. */
+static bool add_library(struct shader *shader, int gpu, ingot_library *made) {
+    pthread_mutex_lock(&shader->lock);
+    if (shader->library && !shader->gpus) {
         shader->gpus = calloc(CONTEXT_CUDA_DEVICES, sizeof *shader->gpus);
     }
-    if (!shader->gpus) {
-        PyErr_NoMemory();
-        return NULL;
+    bool good = !shader->library || shader->gpus;
+    if (shader->gpus && !shader->gpus[gpu]) {
+        ingot_library_retain(made);
+        shader->gpus[gpu] = made;
     }
-    if (shader->gpus[gpu]) {
-        return shader->gpus[gpu];
+    pthread_mutex_unlock(&shader->lock);
+    return good;
+}
+
+ingot_library *shader_on_gpu(struct shader *shader, int gpu, ingot_device *device) {
+    ingot_library *made = find_library(shader, gpu);
+    if (made) {
+        return made;
     }
-    ingot_library *made = NULL;
     ingot_status status = shader->make(device, shader->arguments, shader->keywords, &made);
-    if (status != INGOT_OK || PyErr_Occurred()) {
-        ingot_library_release(made);
-        if (!PyErr_Occurred()) {
-            raise_status(status);
-        }
+    if (status == INGOT_OK && !PyErr_Occurred() && !add_library(shader, gpu, made)) {
+        PyErr_NoMemory();
+    }
+    ingot_library_release(made);
+    if (PyErr_Occurred()) {
         return NULL;
     }
-    if (!shader->gpus || shader->gpus[gpu]) { /* another thread closed it, or was quicker */
-        ingot_library_release(made);
-        if (!shader_is_open(shader, "of the call")) {
-            return NULL;
-        }
-        return shader->gpus[gpu];
+    if (status != INGOT_OK) {
+        raise_status(status);
+        return NULL;
     }
-    return shader->gpus[gpu] = made;
+    made = find_library(shader, gpu);
+    return made || shader_is_open(shader, "of the call") ? made : NULL;
 }
 
 bool shader_is_open(const struct shader *shader, const char *kernel) {
@@ -129,11 +157,13 @@ static PyObject *library_new(library_maker *make, PyObject *arguments, PyObject 
                               .make = make,
                               .arguments = arguments,
                               .keywords = keywords};
-    struct library *library = PyObject_New(struct library, (PyTypeObject *)library_type);
-    if (!library) {
+    pthread_mutex_init(&shader->lock, NULL);
+    PyObject *self = PyObject_New(PyObject, (PyTypeObject *)library_type);
+    if (!self) {
         shader_release(shader);
         return NULL;
     }
+    struct library *library = object_data(self);
     library->shader = shader;
     size_t count = ingot_library_kernel_count(handle);
     library->kernels = PyDict_New();
@@ -144,14 +174,14 @@ static PyObject *library_new(library_maker *make, PyObject *arguments, PyObject 
         good = name && PyTuple_SetItem(library->names, (Py_ssize_t)i, name) == 0;
     }
     if (good) {
-        return (PyObject *)library;
+        return self;
     }
-    Py_DECREF(library);
+    Py_DECREF(self);
     return NULL;
 }
 
 static void library_free(PyObject *self) {
-    struct library *library = (struct library *)self;
+    struct library *library = object_data(self);
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(library->kernels);
     Py_XDECREF(library->names);
@@ -365,10 +395,11 @@ static PyObject *find_kernel(struct library *library, PyObject *name) {
         return NULL;
     }
     const char *text = PyUnicode_AsUTF8AndSize(known, NULL);
-    kernel = text ? kernel_new(library->shader, text, NULL) : NULL;
-    if (kernel && PyDict_SetItem(library->kernels, name, kernel) != 0) {
-        Py_CLEAR(kernel);
+    PyObject *made = text ? kernel_new(library->shader, text, NULL) : NULL;
+    if (made) { /* the one of a thread that was quicker, if there is one */
+        kernel = PyObject_CallMethod(library->kernels, "setdefault", "OO", name, made);
     }
+    Py_XDECREF(made);
     return kernel;
 }
 
@@ -391,7 +422,7 @@ static PyObject *unknown_kernel(struct library *library, PyObject *name) {
 }
 
 static PyObject *library_attribute(PyObject *self, PyObject *name) {
-    struct library *library = (struct library *)self;
+    struct library *library = object_data(self);
     if (is_special(name)) {
         return PyObject_GenericGetAttr(self, name);
     }
@@ -413,21 +444,21 @@ static PyObject *library_item(PyObject *self, PyObject *name) {
                      (PyObject *)Py_TYPE(name));
         return NULL;
     }
-    PyObject *found = find_kernel((struct library *)self, name);
+    PyObject *found = find_kernel(object_data(self), name);
     if (found || PyErr_Occurred()) {
         return found;
     }
-    return unknown_kernel((struct library *)self, name);
+    return unknown_kernel(object_data(self), name);
 }
 
 static PyObject *library_dir(PyObject *self, PyObject *nothing) {
     (void)nothing;
-    return PySequence_List(((struct library *)self)->names);
+    return PySequence_List(library_of(self)->names);
 }
 
 static PyObject *library_close(PyObject *self, PyObject *nothing) {
     (void)nothing;
-    drop_libraries(((struct library *)self)->shader);
+    drop_libraries(library_of(self)->shader);
     Py_RETURN_NONE;
 }
 
@@ -444,18 +475,20 @@ static PyObject *library_exit(PyObject *self, PyObject *arguments) {
 
 static PyObject *get_closed(PyObject *self, void *closure) {
     (void)closure;
-    return PyBool_FromLong(!((struct library *)self)->shader->library);
+    return PyBool_FromLong(!library_of(self)->shader->library);
 }
 
 static PyObject *get_warnings(PyObject *self, void *closure) {
     (void)closure;
-    ingot_library *handle = ((struct library *)self)->shader->library;
-    return PyUnicode_FromString(handle ? ingot_library_warnings(handle) : "");
+    ingot_library *handle = find_library(library_of(self)->shader, -1);
+    PyObject *text = PyUnicode_FromString(handle ? ingot_library_warnings(handle) : "");
+    ingot_library_release(handle);
+    return text;
 }
 
 static PyObject *get_constants(PyObject *self, void *closure) {
     (void)closure;
-    ingot_library *handle = ((struct library *)self)->shader->library;
+    ingot_library *handle = find_library(library_of(self)->shader, -1);
     PyObject *list = PyList_New(0);
     size_t count = handle ? ingot_library_constant_count(handle) : 0;
     for (size_t i = 0; list && i < count; i++) {
@@ -470,11 +503,12 @@ static PyObject *get_constants(PyObject *self, void *closure) {
         }
         Py_XDECREF(entry);
     }
+    ingot_library_release(handle);
     return list;
 }
 
 static PyObject *library_repr(PyObject *self) {
-    struct library *library = (struct library *)self;
+    struct library *library = object_data(self);
     Py_ssize_t count = PyTuple_Size(library->names);
     return PyUnicode_FromFormat("<ingot.ShaderLibrary of %zd kernel%s%s>", count,
                                 count == 1 ? "" : "s", library->shader->library ? "" : ", closed");
@@ -507,15 +541,8 @@ static PyType_Slot library_slots[] = {{Py_tp_dealloc, library_free},
                                       {Py_tp_doc, doc},
                                       {0, NULL}};
 
-static PyType_Spec library_spec = {
-    .name = "ingot.ShaderLibrary",
-    .basicsize = sizeof(struct library),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = library_slots,
-};
-
 int library_init(PyObject *module) {
-    library_type = PyType_FromSpec(&library_spec);
+    library_type = object_new_type("ingot.ShaderLibrary", sizeof(struct library), library_slots);
     if (!library_type) {
         return -1;
     }

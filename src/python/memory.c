@@ -4,9 +4,11 @@
  */
 #include "python/memory.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
-static PyObject *name_struct, *name_interface, *name_dlpack, *name_device, *name_numpy;
+static PyObject *name_struct, *name_interface, *name_dlpack, *name_device, *name_numpy,
+    *name_generic;
 
 int memory_init(void) {
     name_struct = PyUnicode_InternFromString("__array_struct__");
@@ -14,10 +16,32 @@ int memory_init(void) {
     name_dlpack = PyUnicode_InternFromString("__dlpack__");
     name_device = PyUnicode_InternFromString("__dlpack_device__");
     name_numpy = PyUnicode_InternFromString("numpy");
-    if (!name_struct || !name_interface || !name_dlpack || !name_device || !name_numpy) {
+    name_generic = PyUnicode_InternFromString("generic");
+    if (!name_struct || !name_interface || !name_dlpack || !name_device || !name_numpy ||
+        !name_generic) {
         return -1;
     }
     return tensor_init();
+}
+
+PyTypeObject *type_of_module(PyObject *module, PyObject *name, _Atomic(PyObject *) *known) {
+    PyObject *found = atomic_load_explicit(known, memory_order_acquire);
+    if (found) {
+        return (PyTypeObject *)found;
+    }
+    PyObject *loaded = PyImport_GetModule(module);
+    PyObject *type = loaded ? PyObject_GetAttr(loaded, name) : NULL;
+    Py_XDECREF(loaded);
+    if (!type || !PyType_Check(type)) {
+        PyErr_Clear(); /* the module is not there, or still being imported */
+        Py_XDECREF(type);
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(known, &found, type)) {
+        Py_DECREF(type); /* another thread was quicker */
+        return (PyTypeObject *)found;
+    }
+    return (PyTypeObject *)type;
 }
 
 void memory_release(struct memory *memory) {
@@ -93,17 +117,9 @@ static bool usable_kind(char kind) {
 
 /* NumPy's scalars are arrays too, but of a copy. */
 static bool is_numpy_scalar(PyObject *object) {
-    static PyObject *generic;
-    if (!generic) {
-        PyObject *numpy = PyImport_GetModule(name_numpy);
-        generic = numpy ? PyObject_GetAttrString(numpy, "generic") : NULL;
-        Py_XDECREF(numpy);
-        if (!generic) {
-            PyErr_Clear();
-        }
-    }
-    return generic && PyType_Check(generic) &&
-           PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)generic);
+    static _Atomic(PyObject *) generic;
+    PyTypeObject *type = type_of_module(name_numpy, name_generic, &generic);
+    return type && PyType_IsSubtype(Py_TYPE(object), type);
 }
 
 /* Takes `capsule`. */

@@ -28,6 +28,10 @@ void memory_release(struct memory *memory);
 /* The element's type; INGOT_SCALAR_NONE where MSL has none. */
 ingot_scalar_type memory_scalar(const struct memory *memory);
 
+/* A type of a module, if that is imported, kept in `known` for the life of the process; NULL
+ * without an exception. */
+PyTypeObject *type_of_module(PyObject *module, PyObject *name, _Atomic(PyObject *) *known);
+
 int memory_init(void);
 /* The parts that tensor.c uses too. Strides count `unit` bytes; NULL: row by row. Sets count,
  * contiguous, and length as far as the elements reach. */

@@ -1,4 +1,4 @@
-/* The extension module ingot._C: Python's stable ABI of 3.10. */
+/* The extension module ingot._C: one for every Python from 3.10 on; see python.h. */
 #include "python/python.h"
 
 #include "python/call.h"
@@ -62,13 +62,8 @@ static PyMethodDef functions[] = {
      "What the cache of compiled kernels holds, after a removal down to a size; see ingot.cache."},
     {0}};
 
-static struct PyModuleDef module_definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "ingot._C",
-    .m_doc = "ingot's C side: libraries, kernels and PyTorch operators. Use the ingot package.",
-    .m_size = 0,
-    .m_methods = functions,
-};
+static const char doc[] =
+    "ingot's C side: libraries, kernels and PyTorch operators. Use the ingot package.";
 
 /* The module's types and exceptions are one set per process: a second import gets the same module,
  * and other interpreters than the first get none. */
@@ -85,11 +80,12 @@ PyMODINIT_FUNC PyInit__C(void) {
         Py_INCREF(the_module);
         return the_module;
     }
-    PyObject *module = PyModule_Create(&module_definition);
+    PyObject *module = object_init() == 0 ? object_new_module("ingot._C", doc, functions) : NULL;
     if (module && (PyModule_AddStringConstant(module, "version", ingot_version()) != 0 ||
                    errors_init(module) != 0 || memory_init() != 0 || pending_init(module) != 0 ||
                    interrupt_init() != 0 || library_init(module) != 0 || kernel_init(module) != 0 ||
-                   mps_add_to_module(module) != 0 || torch_add_to_module(module) != 0)) {
+                   mps_add_to_module(module) != 0 || mps_buffers_add_to_module(module) != 0 ||
+                   torch_add_to_module(module) != 0)) {
         Py_DECREF(module);
         return NULL;
     }

@@ -7,6 +7,9 @@
 
 #include "python/python.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "ingot/ingot.h"
 
 /* ---- errors.c ---- */
@@ -40,10 +43,11 @@ int contiguity_from(PyObject *value, enum contiguity *result);
 typedef ingot_status library_maker(ingot_device *device, PyObject *arguments, PyObject *keywords,
                                    ingot_library **library);
 
-/* A library as its kernels see it; counted under the GIL. */
+/* A library as its kernels see it. Threads share it, with or without a GIL. */
 struct shader {
-    size_t references;
-    ingot_library *library; /* on the CPU; NULL once closed */
+    atomic_size_t references;
+    pthread_mutex_t lock; /* of `library` and `gpus`; no call of Python while it is held */
+    _Atomic(ingot_library *) library; /* on the CPU; NULL once closed */
     bool strict;
     enum contiguity contiguity;
     bool mps; /* only tensors on device mps count as on the device */
@@ -53,7 +57,9 @@ struct shader {
     ingot_library **gpus; /* NULL before the first one */
 };
 void shader_release(struct shader *shader);
-/* The library on a GPU, made if need be. NULL with an exception; borrowed. */
+/* The library on the CPU, and on a GPU, where it is made if need be; a reference for the caller.
+ * NULL with an exception, which names the kernel when the library is closed. */
+ingot_library *shader_library(struct shader *shader, const char *kernel);
 ingot_library *shader_on_gpu(struct shader *shader, int gpu, ingot_device *device);
 /* False with an exception when the library is closed. */
 bool shader_is_open(const struct shader *shader, const char *kernel);

@@ -6,6 +6,9 @@
 
 #include "python/context.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MESSAGE_COUNT 30
@@ -20,7 +23,8 @@ struct messages {
     struct message entries[MESSAGE_COUNT];
 };
 
-static ingot_buffer *buffers[1 + CONTEXT_CUDA_DEVICES]; /* of the CPU, then of GPUs */
+static _Atomic(ingot_buffer *) buffers[1 + CONTEXT_CUDA_DEVICES]; /* of the CPU, then of GPUs */
+static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
 
 /* For a GPU: page-locked memory of the host, which both reach; torch knows how to get it, and the
  * tensor is kept for good. */
@@ -49,18 +53,20 @@ static ingot_status make_shared(ingot_device *device, ingot_buffer **buffer) {
 }
 
 ingot_buffer *reports_buffer(ingot_device *device, int gpu) {
-    ingot_buffer **buffer = &buffers[1 + gpu];
-    if (*buffer) {
-        return *buffer;
+    ingot_buffer *there = atomic_load(&buffers[1 + gpu]), *made = NULL;
+    if (there) {
+        return there;
     }
-    if (gpu >= 0) {
-        return make_shared(device, buffer) == INGOT_OK ? *buffer : NULL;
-    }
-    ingot_status status = ingot_buffer_create(device, sizeof(struct messages), buffer);
+    ingot_status status = gpu >= 0 ? make_shared(device, &made)
+                                   : ingot_buffer_create(device, sizeof(struct messages), &made);
     if (status != INGOT_OK) {
-        raise_status(status);
+        return PyErr_Occurred() ? NULL : (raise_status(status), NULL);
     }
-    return *buffer;
+    if (!atomic_compare_exchange_strong(&buffers[1 + gpu], &there, made)) {
+        ingot_buffer_release(made); /* another thread was quicker */
+        return there;
+    }
+    return made;
 }
 
 static PyObject *text_of(const char *text, size_t size) {
@@ -69,8 +75,20 @@ static PyObject *text_of(const char *text, size_t size) {
 
 /* Appends what is in one buffer, and empties it. */
 static bool take(ingot_buffer *buffer, PyObject *list) {
-    struct messages *messages = buffer ? ingot_buffer_contents(buffer) : NULL;
-    unsigned count = messages ? messages->count : 0;
+    struct messages *shared = buffer ? ingot_buffer_contents(buffer) : NULL;
+    if (!shared || !shared->count) {
+        return true;
+    }
+    struct messages *messages = malloc(sizeof *messages);
+    if (!messages) {
+        PyErr_NoMemory();
+        return false;
+    }
+    pthread_mutex_lock(&reading); /* what one thread takes another does not see */
+    memcpy(messages, shared, sizeof *messages);
+    memset(shared, 0, sizeof *shared);
+    pthread_mutex_unlock(&reading);
+    unsigned count = messages->count;
     bool good = true;
     for (unsigned i = 0; good && i < count && i < MESSAGE_COUNT; i++) {
         const struct message *message = &messages->entries[i];
@@ -81,9 +99,7 @@ static bool take(ingot_buffer *buffer, PyObject *list) {
         good = entry && PyList_Append(list, entry) == 0;
         Py_XDECREF(entry);
     }
-    if (count) {
-        memset(messages, 0, sizeof *messages);
-    }
+    free(messages);
     return good;
 }
 

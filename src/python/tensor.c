@@ -1,14 +1,16 @@
 /*
  * torch tensors: pointer, size and layout through torch's C functions, looked up in the torch that
  * Python has loaded. A tensor's `_cdata` is the address of its implementation, and a handle of
- * those functions points to such an address. Tensors on mps are those of ingot.mps, which
- * lie in host memory. Where a torch lacks one of them, DLPack serves.
+ * those functions points to such an address. Tensors on mps are those of ingot.mps, whose
+ * memory mps_buffers.c knows. Where a torch lacks one of them, DLPack serves.
  */
 #include "python/memory.h"
 
 #include "python/context.h"
+#include "python/mps.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 typedef int32_t torch_error;
@@ -56,8 +58,10 @@ static const struct {
     [25] = {'?', 1},  [26] = {'?', 1}, [27] = {'u', 2}, [28] = {'u', 4}, [29] = {'u', 8},
 };
 
-static PyObject *tensor_type, *name_cdata, *name_detach, *name_torch, *name_tensor;
-static enum { UNTRIED, READY, MISSING } state;
+static _Atomic(PyObject *) tensor_type;
+static PyObject *name_cdata, *name_detach, *name_torch, *name_tensor;
+static bool has_api;
+static pthread_once_t api_once = PTHREAD_ONCE_INIT;
 
 int tensor_init(void) {
     name_cdata = PyUnicode_InternFromString("_cdata");
@@ -68,7 +72,6 @@ int tensor_init(void) {
 }
 
 static void load_api(void) {
-    state = MISSING;
     const char *way = getenv("INGOT_TENSORS"); /* "dlpack": as if torch lacked them, for tests */
     if (way && strcmp(way, "dlpack") == 0) {
         return;
@@ -84,25 +87,13 @@ static void load_api(void) {
         }
         memcpy((char *)&api + symbols[i].offset, &address, sizeof address);
     }
-    state = READY;
+    has_api = true;
 }
 
 bool tensor_check(PyObject *object) {
-    if (!tensor_type) {
-        PyObject *torch = PyImport_GetModule(name_torch);
-        if (torch) {
-            tensor_type = PyObject_GetAttr(torch, name_tensor);
-        }
-        Py_XDECREF(torch);
-        if (!tensor_type || !PyType_Check(tensor_type)) {
-            PyErr_Clear(); /* torch is not there, or still being imported */
-            Py_CLEAR(tensor_type);
-            return false;
-        }
-    }
-    PyTypeObject *type = Py_TYPE(object);
-    return type == (PyTypeObject *)tensor_type ||
-           PyType_IsSubtype(type, (PyTypeObject *)tensor_type);
+    PyTypeObject *tensor = type_of_module(name_torch, name_tensor, &tensor_type);
+    PyTypeObject *type = tensor ? Py_TYPE(object) : NULL;
+    return tensor && (type == tensor || PyType_IsSubtype(type, tensor));
 }
 
 unsigned tensor_thread_count(void) {
@@ -239,6 +230,12 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
     memory->on_cuda = device == DEVICE_CUDA;
     memory->gpu = gpu;
     memory->pointer = data;
+    if (memory->on_mps && data) {
+        if (!mps_settle()) {
+            return MEMORY_ERROR;
+        }
+        memory->pointer = mps_memory_of(data, (uint64_t)offset * memory->item_size);
+    }
     uint64_t extent = memory->length * memory->item_size; /* of the elements that there are */
     memory->length = room > 0 ? (uint64_t)room : 0;
     if (context_is_sanitized() && extent < memory->length) {
@@ -251,10 +248,8 @@ static enum memory_found by_handle(PyObject *object, torch_handle handle, struct
 
 /* What a handle points to; NULL where torch's functions cannot be used. */
 static void *implementation_of(PyObject *object) {
-    if (state == UNTRIED) {
-        load_api();
-    }
-    PyObject *number = state == READY ? PyObject_GetAttr(object, name_cdata) : NULL;
+    pthread_once(&api_once, load_api);
+    PyObject *number = has_api ? PyObject_GetAttr(object, name_cdata) : NULL;
     void *implementation = number ? PyLong_AsVoidPtr(number) : NULL;
     Py_XDECREF(number);
     if (!implementation) {

@@ -3,6 +3,7 @@
 #include <objc/message.h>
 #include <objc/runtime.h>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 template <typename Result, typename... Arguments>
@@ -28,7 +29,88 @@ static Result send(const void *object, const char *selector, Arguments... argume
 }
 @end
 
+/* ---- exceptions of Objective-C in Objective-C++ ---- */
+
+static void raise_number(int number) {
+    if (number == 0) {
+        throw std::runtime_error("plain");
+    }
+    [NSException raise:NSInvalidArgumentException format:@"number %d", number];
+}
+
+struct Cleaner {
+    std::string &log;
+    ~Cleaner() { log += "cleaned "; }
+};
+
+static std::string catch_object(int number) {
+    std::string log;
+    try {
+        Cleaner cleaner{log};
+        @try {
+            raise_number(number);
+        } @catch (NSString *wrong) {
+            log += "wrong ";
+        } @catch (NSException *exception) {
+            log += std::string([[exception reason] UTF8String]) + " ";
+        } @finally {
+            log += "finally ";
+        }
+    } catch (const std::runtime_error &error) {
+        log += error.what();
+    }
+    return log;
+}
+
+static std::string throw_again() {
+    @try {
+        @try {
+            raise_number(2);
+        } @catch (NSException *exception) {
+            @throw;
+        }
+    } @catch (id object) {
+        return [[object reason] UTF8String];
+    }
+    return "nothing";
+}
+
+static void test_exceptions() {
+    CHECK(catch_object(1) == "number 1 finally cleaned ");
+    CHECK(catch_object(0) == "finally cleaned plain");
+    CHECK(throw_again() == "number 2");
+    std::string text;
+    try {
+        dispatch_sync(dispatch_queue_create("test", nullptr), ^{ raise_number(3); });
+    } catch (const std::exception &error) {
+        text = error.what();
+    }
+    CHECK(text == "NSInvalidArgumentException: number 3");
+    dispatch_queue_t queue = dispatch_queue_create("test", nullptr);
+    for (int i = 0; i < 2; i++) { /* a block that throws does not keep the queue */
+        bool caught = false;
+        try {
+            dispatch_sync(queue, ^{
+                CHECK(ingot_dispatch_is_on_queue(queue));
+                throw std::runtime_error("in a block");
+            });
+        } catch (const std::runtime_error &) {
+            caught = true;
+        }
+        CHECK(caught && !ingot_dispatch_is_on_queue(queue));
+    }
+    @try {
+        @throw @"a string";
+    } @catch (NSException *exception) {
+        CHECK(false);
+    } @catch (...) {
+        text = "all";
+    }
+    CHECK(text == "all");
+}
+
 int main() {
+    test_exceptions();
     @autoreleasepool {
         Holder *holder = [Holder new];
         holder->numbers.assign(100, 7);

@@ -1,7 +1,9 @@
 """ingot.mps in processes of their own, as it has to start before the first backward pass of a process."""
+import importlib.util
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -10,6 +12,8 @@ import forked_python
 import pytest
 
 pytest.importorskip("torch")
+from ingot.mps import bridge, extensions  # noqa: E402
+
 INSTALLED = any(entry.value == "ingot.pytest_plugin" for entry in entry_points(group="pytest11"))
 PLUGIN = [] if INSTALLED else ["-p", "ingot.pytest_plugin"]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -31,10 +35,46 @@ def run_script(script: str, torch_is_imported: bool = True) -> str:
 
 
 def test_suites_under_the_option():
-    files = [str(HERE / name) for name in ("test_mps_device.py", "test_mps_kernels.py")]
+    files = [str(HERE / name) for name in ("test_mps_device.py", "test_mps_kernels.py", "test_mps_extension.py")]
     result = run("-m", "pytest", *PLUGIN, "--ingot-mps", "-q", "-p", "no:cacheprovider", *files)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
     assert int(re.search(r"(\d+) passed", result.stdout).group(1)) > 60
+
+
+@pytest.mark.parametrize("sources, flags, expected", [
+    (["a.cpp", "b.mm"], [], True),
+    (["a.cpp"], [None, ["-O2"], {"cxx": ["-O2"], "nvcc": []}], False),
+    (["a.cpp"], [["-O2"], ["-framework", "Metal"]], True),
+    (["a.cpp"], [{"cxx": ["-x", "objective-c++"]}, None], True),
+])
+def test_which_extensions_are_in_objective_cxx(sources, flags, expected):
+    assert extensions._has_objective_cxx(sources, *flags) is expected
+
+
+def test_commands_of_the_guide_to_extensions(tmp_path):
+    try:
+        bridge.compiler()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    spec = importlib.util.spec_from_file_location("guides", HERE.parent / "docs" / "run.py")
+    guides = importlib.util.module_from_spec(spec)
+    sys.modules["guides"] = guides  # dataclasses look there
+    spec.loader.exec_module(guides)
+    text = (HERE.parents[1] / "docs" / "guide" / "mps-extensions.md").read_text()
+    commands = []
+    for block in guides.BLOCK.finditer(text):
+        if block["title"]:
+            (tmp_path / block["title"]).write_text(block["body"])
+        if block["language"] == "console":
+            commands += guides.commands_of(block["body"], 1)
+    assert len(commands) == 2 and len(list(tmp_path.iterdir())) == 3
+    for command in commands:
+        words = shlex.split(command.text)
+        words[:1] = [sys.executable] if words[0] == "python" else [sys.executable, "-m", "pytest", *PLUGIN]
+        done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=900)
+        printed = guides.normalised(done.stdout)
+        assert done.returncode == 0 and guides.matches(guides.normalised("\n".join(command.expected)), printed), printed
 
 
 def test_disable_restores_everything():

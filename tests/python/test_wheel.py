@@ -2,6 +2,7 @@
 
 tests/packages/in_roots.sh tries it in systems of their own.
 """
+import importlib
 import os
 import pathlib
 import re
@@ -77,14 +78,33 @@ def python(environment: pathlib.Path, folder: pathlib.Path, code: str, **more: s
     return run(command, cwd=folder, env=clean_environment(INGOT_CACHE_DIR=str(folder / "cache"), **more)).stdout
 
 
+def test_a_build_says_on_the_terminal_how_far_it_is(repository: pathlib.Path, tmp_path: pathlib.Path,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    """`pip install .` keeps what a build writes to itself; the build back end shows steps beside it."""
+    monkeypatch.syspath_prepend(str(repository / "tools/build_backend"))
+    backend = importlib.import_module("ingot_build")
+    monkeypatch.setattr(backend, "SECONDS_BETWEEN_LINES", 0.0)
+    said = b"-- ingot: 29 archives of kernels are taken\n-- other\n[1/2] Building C object a.o\nnoise\n[2/2] Linking\n"
+    source, sink = os.pipe()
+    os.write(sink, said)
+    os.close(sink)
+    with open(tmp_path / "terminal", "w+b", buffering=0) as terminal, open(tmp_path / "copy", "w+b") as copy:
+        backend.Progress(source, copy.fileno(), terminal).run()
+    os.close(source)
+    assert (tmp_path / "copy").read_bytes() == said
+    assert (tmp_path / "terminal").read_text().split("\n  ")[1:] == [
+        "ingot: 29 archives of kernels are taken\n", "ingot: step 1/2, Building C object a.o\n",
+        "ingot: step 2/2, Linking\n"]
+
+
 def test_wheel_is_for_every_python_from_3_10_on(wheel: pathlib.Path) -> None:
-    assert re.fullmatch(r"ingot-[0-9.]+-cp310-abi3-\w+\.whl", wheel.name), wheel.name
+    assert re.fullmatch(r"ingot-[0-9.]+-py3-none-\w+\.whl", wheel.name), wheel.name
 
 
 def test_wheel_carries_library_compiler_prelude_and_headers(wheel: pathlib.Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    wanted = {"ingot/_C.abi3.so", "ingot/__init__.py", "ingot/lib/libingot.so", "ingot/bin/ingotc", "ingot/bin/ingot",
+    wanted = {"ingot/_C.so", "ingot/__init__.py", "ingot/lib/libingot.so", "ingot/bin/ingotc", "ingot/bin/ingot",
               "ingot/share/ingot/prelude/metal_stdlib", "ingot/include/ingot/ingot.h", "ingot/include/ingot/ops.h",
               "ingot/_operations/__init__.py", "ingot/_operations/exported_ops.py", "ingot/_operations/adamw_optim.py"}
     assert wanted <= names, f"missing: {wanted - names}"
@@ -112,7 +132,7 @@ def unpacked(wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> p
 def programs_and_libraries(folder: pathlib.Path) -> dict[str, pathlib.Path]:
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*")
              if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}
-    assert {"_C.abi3.so", "lib/libingot.so", "bin/ingot", "bin/ingotc", "bin/ingot-cuda-worker"} <= found.keys()
+    assert {"_C.so", "lib/libingot.so", "bin/ingot", "bin/ingotc", "bin/ingot-cuda-worker"} <= found.keys()
     return found
 
 
@@ -132,7 +152,7 @@ def test_what_is_in_it_needs_nothing_but_glibc_2_27(unpacked: pathlib.Path) -> N
     for name, path in programs_and_libraries(unpacked).items():
         libraries, symbols = needs(path)
         strange = {library for library in libraries - system if not library.startswith("ld-linux")}
-        assert strange == ({"libingot.so"} if name in ("_C.abi3.so", "bin/ingot") else set()), (name, strange)
+        assert strange == ({"libingot.so"} if name in ("_C.so", "bin/ingot") else set()), (name, strange)
         new = {symbol: version for symbol, version in symbols.items() if version > (2, 27)}
         assert not new, f"{name} needs {new}: cmake/old_glibc/versions.h may ask for older versions"
     assert needs(unpacked / "bin/ingotc") == (set(), {})
@@ -205,6 +225,44 @@ def test_smoke_in_an_empty_environment_with_numpy_only(installed: pathlib.Path, 
         python(installed, tmp_path, "import torch")
 
 
+def run_by_threads(wheel: pathlib.Path, repository: pathlib.Path, interpreter: str, folder: pathlib.Path) -> str:
+    """Installs the wheel alone into a new environment of that Python, and has many threads use it there."""
+    environment = clean_environment(INGOT_CACHE_DIR=str(folder / "cache"))
+    run([interpreter, "-m", "venv", folder / "environment"], env=environment)
+    run([folder / "environment/bin/python", "-m", "pip", "install", "--no-index", "--no-deps",
+         "--disable-pip-version-check", wheel], env=environment)
+    return run([folder / "environment/bin/python", repository / "tests/packages/threads.py"], cwd=folder,
+               env=environment).stdout
+
+
+def test_many_threads_use_it_without_numpy(wheel: pathlib.Path, repository: pathlib.Path,
+                                           tmp_path: pathlib.Path) -> None:
+    assert "8 threads: ok" in run_by_threads(wheel, repository, sys.executable, tmp_path)
+
+
+OTHER_PYTHONS = [path for path in os.environ.get("INGOT_PYTHONS", "").split(":") if path]
+
+
+@pytest.mark.parametrize("interpreter", OTHER_PYTHONS or [""])
+def test_other_pythons_use_the_same_wheel(wheel: pathlib.Path, repository: pathlib.Path, tmp_path: pathlib.Path,
+                                          interpreter: str) -> None:
+    if not interpreter:
+        pytest.skip("INGOT_PYTHONS names no other Pythons: INGOT_PYTHONS=/opt/3.10/bin/python3:/opt/3.14t/bin/python3")
+    assert "8 threads: ok" in run_by_threads(wheel, repository, interpreter, tmp_path)
+
+
+def test_the_module_looks_into_no_object(wheel: pathlib.Path, build_folder: pathlib.Path) -> None:
+    """Objects of free-threaded Pythons have another layout: src/python/python.h lets functions do what headers do.
+
+    The wheel's module was built without optimisation, so that functions of the headers are functions in it.
+    """
+    listed = run(["nm", build_folder / "wheel/python/ingot/_C.so"]).stdout
+    assert {"Py_IncRef", "Py_DecRef", "PyObject_Type"} <= set(re.findall(r" U (\w+)", listed))
+    assert " w PyUnstable_Module_SetGIL" in listed
+    of_headers = set(re.findall(r" t (_?Py\w+)", listed))
+    assert of_headers <= {"PyType_HasFeature"}, of_headers  # which calls PyType_GetFlags
+
+
 def test_prelude_is_the_wheels_own(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
     header = site_packages(installed) / "ingot/share/ingot/prelude/ingot_prelude.h"
     original = header.read_text()
@@ -245,6 +303,22 @@ except RuntimeError as error:
     broken.chmod(0o755)
     message = python(installed, tmp_path, code, INGOTC=str(broken))
     assert "libLLVM.so.19.1" in message and "apt-get install clang-19" in message, message
+
+
+def test_a_clang_in_the_path_is_left_alone(installed: pathlib.Path, unpacked: pathlib.Path,
+                                           tmp_path: pathlib.Path) -> None:
+    """It may be of any version; the wheel has its own."""
+    if not bundles_clang(unpacked):
+        pytest.skip("LLVM's static libraries are not installed, so that ingotc runs clang and lld as programs")
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    for version in ("", "-19", "-20", "-21"):
+        for tool in ("clang", "ld.lld"):
+            program = foreign / (tool + version)
+            program.write_text(f"#!/bin/sh\necho {program.name} >>'{foreign}/ran'\nexit 1\n")
+            program.chmod(0o755)
+    assert "smoke: ok" in python(installed, tmp_path, SMOKE, PATH=f"{foreign}:{os.environ['PATH']}")
+    assert not (foreign / "ran").exists(), (foreign / "ran").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,22 @@
 #include <TargetConditionals.h>
 #ifdef __OBJC__
 #include_next <Foundation/Foundation.h>
+/* Macros of GNUstep's that Apple's has not, and whose names programs use (pybind11 has a function `_`). */
+#undef _
+#undef __
+#undef ___
+#undef ASSIGN
+#undef ASSIGNCOPY
+#undef DESTROY
+#undef RETAIN
+#undef RELEASE
+#undef AUTORELEASE
+#ifdef __cplusplus /* a null pointer of every type, not of id alone */
+#undef nil
+#define nil nullptr
+#undef Nil
+#define Nil nullptr
+#endif
 #endif
 #include <CoreFoundation/CoreFoundation.h>
 #include <dispatch/dispatch.h>

@@ -2,6 +2,7 @@
 #ifndef INGOT_METAL_DISPATCH_H
 #define INGOT_METAL_DISPATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +49,8 @@ dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags);
 dispatch_queue_attr_t dispatch_queue_attr_make_with_qos_class(dispatch_queue_attr_t attributes, qos_class_t qos,
                                                               int priority);
 const char *dispatch_queue_get_label(dispatch_queue_t queue);
+/* ingot's own: does the calling thread run work that dispatch_sync gave to this queue? */
+bool ingot_dispatch_is_on_queue(dispatch_queue_t queue);
 void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t work);
 void dispatch_sync_f(dispatch_queue_t queue, void *context, dispatch_function_t work);
 #ifdef __BLOCKS__

@@ -93,7 +93,7 @@ class _Call:
         """Where the operator gave an argument another size or memory, the mps tensor follows."""
         for original, host in self.turned:
             storage = host.untyped_storage()
-            same_memory = storage.data_ptr() == original.untyped_storage().data_ptr()
+            same_memory = storage.data_ptr() == host_storage(original.untyped_storage()).data_ptr()
             if (
                 same_memory
                 and host.size() == original.size()

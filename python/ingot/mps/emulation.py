@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ingot import _C
-from ingot.mps import composite, dispatch, storages, surface
+from ingot.mps import composite, dispatch, extensions, storages, surface
 from ingot.mps.tensors import Memory
 
 _MISSING = object()
@@ -34,11 +34,13 @@ class Emulation:
         self._libraries = dispatch.register() + composite.register()
         surface.install(self.replace)
         storages.install(self.replace)
+        extensions.install(self.replace)
         _forget_answers()
         _check_backward()
 
     def stop(self) -> None:
         storages.uninstall()
+        extensions.uninstall()
         for library in reversed(self._libraries):
             library._destroy()
         self._libraries = []

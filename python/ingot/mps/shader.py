@@ -7,9 +7,11 @@ import torch
 
 
 def synchronize() -> None:
-    """Waits for queued kernels; an error that one reported is raised here."""
+    """Waits for queued kernels, and for what extensions gave to streams; an error of these is raised here."""
     import ingot
+    from ingot import _C
 
+    _C.mps_settle()
     ingot.synchronize()
 
 

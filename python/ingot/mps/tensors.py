@@ -2,7 +2,8 @@
 
 They are real tensors with the MPS dispatch key: PyTorch's own C++ (autograd, autocast, views, printing,
 operators that somebody registered for "MPS") sees device ``mps:0`` and needs no help. Each has a storage of
-device mps over the memory of a CPU storage, which is kept as long as the mps storage lives.
+device mps over the memory of a CPU storage, which is kept as long as the mps storage lives. The data pointer of
+that storage is not the memory: as on a Mac, it is an MTLBuffer object (src/python/mps_buffers.c).
 """
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
+
+from ingot import _C
 
 DEVICE = torch.device("mps", 0)
 CPU = torch.device("cpu")
@@ -32,12 +35,13 @@ class Memory:
     lock = threading.RLock()
     limit: int | None = None  # of torch.mps.set_per_process_memory_fraction
     _held = 0
-    _hosts: dict[int, tuple[torch.UntypedStorage, int, StorageWeakRef]] = {}  # by the mps storage's address
+    # by the mps storage's address: the CPU storage, its bytes, is it still there, its buffer
+    _hosts: dict[int, tuple[torch.UntypedStorage, int, StorageWeakRef, int]] = {}
     _new_entries = 0
     _new_bytes = 0
 
     @classmethod
-    def add(cls, storage: torch.UntypedStorage, host: torch.UntypedStorage) -> None:
+    def add(cls, storage: torch.UntypedStorage, host: torch.UntypedStorage, buffer: int) -> None:
         size = host.nbytes()
         with cls.lock:
             cls._new_entries += 1
@@ -48,7 +52,7 @@ class Memory:
             if cls.limit is not None and size and cls._held + size > cls.limit:
                 cls.sweep()
                 cls._check_limit(size)
-            cls._hosts[storage._cdata] = (host, size, StorageWeakRef(storage))
+            cls._hosts[storage._cdata] = (host, size, StorageWeakRef(storage), buffer)
             cls._held += size
 
     @classmethod
@@ -57,7 +61,9 @@ class Memory:
         with cls.lock:
             gone = [address for address, entry in cls._hosts.items() if entry[2].expired()]
             for address in gone:
-                cls._held -= cls._hosts.pop(address)[1]
+                _, size, _, buffer = cls._hosts.pop(address)
+                cls._held -= size
+                _C.mps_buffer_release(buffer)
             cls._new_entries = cls._new_bytes = 0
 
     @classmethod
@@ -118,13 +124,16 @@ def check_dtype(dtype: torch.dtype) -> None:
 
 def device_storage(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     """A storage of device mps over the memory of the CPU storage `storage`, which it keeps."""
-    result = torch._C._construct_storage_from_data_pointer(storage.data_ptr(), DEVICE, storage.nbytes())
-    Memory.add(result, storage)
+    size = storage.nbytes()
+    buffer = _C.mps_buffer_new(storage, storage.data_ptr(), size) if size else 0
+    result = torch._C._construct_storage_from_data_pointer(buffer, DEVICE, size)
+    Memory.add(result, storage, buffer)
     return result
 
 
 def host_storage(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    """The CPU storage below the mps storage `storage`."""
+    """The CPU storage below the mps storage `storage`, after all work that extensions gave to the stream."""
+    _C.mps_settle()
     host = Memory.host(storage)
     if host is None:
         raise RuntimeError("an mps storage that ingot.mps did not make has no memory on this machine")

@@ -260,6 +260,10 @@ static void released(struct im_work *work) {
     }
 }
 
+- (BOOL)ingotHasWork {
+    return encoder || hasLostEncoder || work.commands.first || scheduledHandlers || completedHandlers;
+}
+
 - (void)enqueue {
     [self needOpen:_cmd];
     [self retain];
@@ -270,6 +274,9 @@ static void released(struct im_work *work) {
 }
 - (void)commit {
     [self needNoEncoder:_cmd];
+    if (hasLostEncoder) {
+        IM_RAISE(self, @"an encoder of the command buffer was released without endEncoding");
+    }
     if (atomic_load(&work.state) == IM_NOT_ENQUEUED) {
         [self retain]; /* until `released` */
     }

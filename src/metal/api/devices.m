@@ -40,7 +40,7 @@ static BOOL is_on_metal(const char *name) {
 
 /* The same object for the same name; NULL: $INGOT_DEVICE, or the CPU. For programs on libingot's Metal device the
  * variable names that one, and $INGOT_METAL_DEVICE the one below it. */
-static IngotDevice *device_named(const char *name) {
+IngotDevice *im_device_named(const char *name) {
     const char *wanted = name ? name : getenv("INGOT_DEVICE");
     if (wanted && is_on_metal(wanted)) {
         wanted = getenv("INGOT_METAL_DEVICE");
@@ -76,12 +76,12 @@ static IngotDevice *device_named(const char *name) {
 }
 
 id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
-    return (id<MTLDevice>)[device_named(NULL) retain];
+    return (id<MTLDevice>)[im_device_named(NULL) retain];
 }
 
 NSArray *MTLCopyAllDevices(void) {
     NSMutableArray *all = [[NSMutableArray alloc] init];
-    IngotDevice *first = device_named(NULL);
+    IngotDevice *first = im_device_named(NULL);
     if (first) {
         [all addObject:first];
     }
@@ -89,7 +89,7 @@ NSArray *MTLCopyAllDevices(void) {
     for (size_t i = 0; i < count; i++) {
         ingot_device_info info;
         if (ingot_device_describe(i, &info) == INGOT_OK && !is_on_metal(info.name)) {
-            IngotDevice *device = device_named(info.name);
+            IngotDevice *device = im_device_named(info.name);
             if (device && ![all containsObject:device]) {
                 [all addObject:device];
             }

@@ -18,8 +18,7 @@ enum { MAX_BYTES = 4096 };
 }
 - (void)dealloc {
     if (!hasEnded) {
-        fprintf(stderr, "%s %p was released without endEncoding\n", [[[self class] metalName] UTF8String],
-                (void *)self);
+        commandBuffer->hasLostEncoder = YES; /* its commit throws */
         commandBuffer->encoder = nil;
     }
     [commandBuffer release];

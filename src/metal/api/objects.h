@@ -117,7 +117,10 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
     id logState;
     MTLCommandBufferErrorOption errorOptions;
     BOOL retainsReferences;
+    BOOL hasLostEncoder; /* one was released without endEncoding */
 }
+/* Was anything encoded, or is an encoder open? For those who decide whether a commit is worth it. */
+- (BOOL)ingotHasWork;
 - (instancetype)initWithQueue:(IngotCommandQueue *)queue descriptor:(MTLCommandBufferDescriptor *)descriptor;
 - (id<MTLDevice>)device;
 @end
@@ -144,6 +147,8 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 @end
 
 /* ---- for devices ---- */
+/* The same object for the same name; NULL: the default one. nil where it cannot be opened. */
+IngotDevice *im_device_named(const char *name);
 id im_new_heap(IngotDevice *device, MTLHeapDescriptor *descriptor);
 id im_new_fence(IngotDevice *device);
 id im_new_residency_set(IngotDevice *device, MTLResidencySetDescriptor *descriptor);

@@ -1,8 +1,9 @@
 /*
  * Exceptions of code that clang compiles: personalities under clang's names, and super sends.
  *
- * @try in .m files is libobjc's; C++ exceptions in .mm files are libstdc++'s. Not done: @catch in
- * .mm.
+ * @try in .m files is libobjc's; C++ exceptions in .mm files are libstdc++'s. An object that is
+ * thrown and comes to a frame of a .mm file is thrown again as a C++ exception
+ * (objcxx/exceptions.mm).
  */
 #include <objc/message.h>
 #include <unwind.h>
@@ -27,7 +28,16 @@ PERSONALITY(__gnustep_objc_personality_v0) {
     return __gnu_objc_personality_v0(version, actions, class, exception, context);
 }
 
+/* "GNUCOBJC": what libobjc throws; the object follows the header. */
+#define OBJC_EXCEPTION_CLASS 0x474e55434f424a43u
+extern void (*im_throw_as_cxx)(int version, unwind_context context, void *object);
+void (*im_throw_as_cxx)(int version, unwind_context context,
+                        void *object); /* of programs with C++ */
+
 PERSONALITY(__gnustep_objcxx_personality_v0) {
+    if (class == OBJC_EXCEPTION_CLASS && (actions & _UA_SEARCH_PHASE) && im_throw_as_cxx) {
+        im_throw_as_cxx(version, context, *(void **)(exception + 1));
+    }
     return __gxx_personality_v0(version, actions, class, exception, context);
 }
 

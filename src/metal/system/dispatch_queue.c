@@ -152,6 +152,31 @@ static void run_later(dispatch_queue_t queue, void *context, dispatch_function_t
     pthread_mutex_unlock(&queue->lock);
 }
 
+/* The queue whose work the calling thread runs, and those around it. */
+struct turn {
+    struct turn *outer;
+    dispatch_queue_t queue;
+};
+static _Thread_local struct turn *innermost;
+
+bool ingot_dispatch_is_on_queue(dispatch_queue_t queue) {
+    for (const struct turn *turn = innermost; turn; turn = turn->outer) {
+        if (turn->queue == queue) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Also when the work throws. */
+static void end_turn(struct turn *turn) {
+    innermost = turn->outer;
+    pthread_mutex_lock(&turn->queue->lock);
+    ended(turn->queue);
+    see_to_head(turn->queue);
+    pthread_mutex_unlock(&turn->queue->lock);
+}
+
 static void run_in_turn(dispatch_queue_t queue, void *context, dispatch_function_t work,
                         bool is_barrier) {
     struct item item = {.is_turn = true, .is_barrier = is_barrier};
@@ -164,11 +189,9 @@ static void run_in_turn(dispatch_queue_t queue, void *context, dispatch_function
     pthread_cond_broadcast(&queue->changed);
     see_to_head(queue);
     pthread_mutex_unlock(&queue->lock);
+    struct turn turn __attribute__((cleanup(end_turn))) = {innermost, queue};
+    innermost = &turn;
     work(context);
-    pthread_mutex_lock(&queue->lock);
-    ended(queue);
-    see_to_head(queue);
-    pthread_mutex_unlock(&queue->lock);
 }
 
 void dispatch_async_f(dispatch_queue_t queue, void *context, dispatch_function_t work) {

@@ -42,11 +42,14 @@ static bool take_list(struct operator_call *call, uint32_t argument, PyObject *v
     struct operator_call_list *list = operator_call_add_list(call, argument, (size_t)count);
     for (Py_ssize_t i = 0; list && i < count; i++) {
         torch_tensor *tensor = NULL;
-        const bool taken = take_tensor(PyList_GetItem(value, i), &tensor);
+        PyObject *item = PySequence_GetItem(value, i);
+        const bool taken = item && take_tensor(item, &tensor);
+        Py_XDECREF(item);
         if (tensor) {
             list->handles[list->count++] = tensor;
         }
         if (!taken) {
+            PyErr_Clear(); /* another thread has shortened the list: the ordinary way says so */
             return false;
         }
     }

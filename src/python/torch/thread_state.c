@@ -28,7 +28,8 @@ static bool prepare_objects(struct torch_state *found) {
     Py_XDECREF(module);
     found->layout_name = PyUnicode_InternFromString("layout");
     found->address_name = PyUnicode_InternFromString("_cdata");
-    return found->strided && found->layout_name && found->address_name;
+    found->level_name = PyUnicode_InternFromString("_current_level");
+    return found->strided && found->layout_name && found->address_name && found->level_name;
 }
 
 PyObject *state_prepare(PyObject *module, PyObject *arguments) {
@@ -91,13 +92,8 @@ bool state_needs_gradient(torch_tensor *const *tensors, size_t count) {
 }
 
 bool state_has_forward_gradients(void) {
-    static PyObject *name;
-    if (!name) {
-        name = PyUnicode_InternFromString("_current_level");
-    }
-    PyObject *level =
-        name ? PyDict_GetItemWithError(PyModule_GetDict(state.forward_ad), name) : NULL;
-    const long number = level ? PyLong_AsLong(level) : 0;
+    PyObject *level = PyDict_GetItemWithError(PyModule_GetDict(state.forward_ad), state.level_name);
+    const long number = level ? PyLong_AsLong(level) : 0; /* a small int, which Python keeps */
     if (PyErr_Occurred()) {
         PyErr_Clear();
     }

@@ -31,6 +31,7 @@ struct torch_state {
     PyObject *tensor, *parameter, *forward_ad; /* torch.Tensor and nn.Parameter; the module */
     PyObject *(*wrap)(torch_tensor *); /* THPVariable_Wrap, where torch has no tensor_to_python */
     PyObject *strided, *layout_name, *address_name; /* and torch.strided, "layout", "_cdata" */
+    PyObject *level_name;                           /* "_current_level" */
     uint16_t autograd_key, autocast_key, autocast_cuda_key, python_key;
     uint16_t watched[STATE_KEYS]; /* while one of them is included, someone is to see a call */
     size_t watched_count;
