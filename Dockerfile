@@ -5,11 +5,11 @@
 FROM debian:12-slim AS build
 # hadolint ignore=DL3008
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates git make \
+    && apt-get install --yes --no-install-recommends ca-certificates \
     && rm -rf /var/lib/apt/lists/*
 COPY . /src
 WORKDIR /src
-RUN make package && mkdir /made && tar -xzf build/dist/ingot-*.tar.gz -C /made --strip-components 1
+RUN tools/setup.sh && tools/package archives build && mkdir /made && tar -xzf build/dist/ingot-*.tar.gz -C /made --strip-components 1
 
 FROM debian:12-slim
 COPY --from=build /made /usr/local

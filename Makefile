@@ -18,7 +18,7 @@ help:
 	@echo "make install        install into PREFIX ($(PREFIX)); DESTDIR is honoured"
 	@echo "make wheel          $(DIST)/ingot-….whl: the Python package with all that it needs, for other machines"
 	@echo "make package        $(DIST)/ingot-….tar.gz and .deb: the same for the command and libingot"
-	@echo "make test-packages  both, in bare systems of Debian and Ubuntu made by debootstrap (as root; from the network)"
+	@echo "make test-packages  both, in bare systems made by debootstrap, and the container image (as root; from the network)"
 	@echo "make test-quick     unit, MSL and command-line tests of the normal build"
 	@echo "make test-msl       only tests/msl; ARGS='--update FILTER' goes to the runner"
 	@echo "make venv           $(BUILD)/venv: a virtual environment with torch (current release), NumPy, pytest, and ingot"
@@ -123,6 +123,7 @@ package: build
 
 test-packages: wheel package
 	tests/packages/in_roots.sh $(DIST) $(BUILD)/roots $(ARGS)
+	tests/packages/image.sh . $(BUILD)/roots $(or $(INGOT_KERNEL_ARCHIVES),$(BUILD)/kernels)
 
 format: setup
 	tools/format

@@ -9,11 +9,15 @@ dist=$(cd "$1" && pwd) || exit 2
 mkdir -p "$2" && roots=$(cd "$2" && pwd) || exit 2
 shift 2
 here=$(cd "$(dirname "$0")" && pwd)
-# name, suite, what is tried. Debian 11 has Python 3.9, which is older than the package.
+# name, suite, what is tried. Pythons before 3.10 are older than the package: those of Debian 10 and 11 and of
+# Ubuntu 18.04, whose glibc is the oldest that the wheel's tag allows. debian12dev has a compiler of C.
 systems=(
+    "ubuntu1804 bionic archive deb"
+    "debian10 buster archive deb"
     "debian11 bullseye archive deb"
     "debian12 bookworm archive deb wheel"
     "debian13 trixie archive deb wheel"
+    "debian12dev bookworm program"
     "ubuntu2204 jammy archive deb wheel"
 )
 passed=0
@@ -28,7 +32,17 @@ fi
 make_root() { # make_root NAME SUITE
     [ -f "$roots/$1.done" ] && return
     rm -rf "${roots:?}/$1"
-    debootstrap --variant=minbase --include=python3,python3-venv,python3-pip "$2" "$roots/$1" >"$roots/$1.log" 2>&1 &&
+    local packages=python3,python3-venv,python3-pip mirror='' components=main
+    case $1 in
+    ubuntu*) mirror=http://archive.ubuntu.com/ubuntu components=main,universe ;;
+    esac
+    case $1 in
+    *dev) packages=gcc,libc6-dev,make,cmake,pkg-config ;;
+    ubuntu1804) packages=python3 ;; # what is tried there needs none
+    debian10) packages=python3 mirror=http://archive.debian.org/debian ;;
+    esac
+    # shellcheck disable=SC2086 # the mirror may be none
+    debootstrap --variant=minbase --components="$components" --include="$packages" "$2" "$roots/$1" $mirror >"$roots/$1.log" 2>&1 &&
         touch "$roots/$1.done"
 }
 
@@ -73,13 +87,18 @@ try() { # try NAME WHAT USER SCRIPT ARGUMENT...
 
 given=$work/given
 mkdir -p "$given"
-cp "$here/tries.sh" "$here/wave.metal" "$here/first.py" "$given" || exit 1
+cp "$here/tries.sh" "$here/wave.metal" "$here/first.py" "$here/threads.py" "$here/../../examples/c/first.c" "$given" ||
+    exit 1
 for system in "${systems[@]}"; do
     read -r name suite whats <<<"$system"
     if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then
         continue
     fi
     if ! make_root "$name" "$suite"; then
+        if [ "$name" = debian10 ]; then
+            echo "$name: not tried: debootstrap could not get it from archive.debian.org; Ubuntu 18.04 is older"
+            continue
+        fi
         failed=$((failed + 1))
         echo "$name: FAILED: debootstrap could not make it; see $roots/$name.log"
         continue
@@ -95,6 +114,10 @@ for system in "${systems[@]}"; do
         deb)
             cp "$dist"/ingot_*.deb "$given/packages/"
             try "$name" deb 0:0 try_deb
+            ;;
+        program)
+            cp "$dist"/ingot_*.deb "$dist"/ingot-*-linux-*.tar.gz "$given/packages/"
+            try "$name" program 0:0 try_program
             ;;
         wheel)
             cp "$dist"/ingot-*.whl "$given/packages/"
