@@ -110,8 +110,8 @@ static void test_exceptions() {
 }
 
 int main() {
-    test_exceptions();
     @autoreleasepool {
+        test_exceptions();
         Holder *holder = [Holder new];
         holder->numbers.assign(100, 7);
         int base = 5;

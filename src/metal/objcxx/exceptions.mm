@@ -117,6 +117,22 @@ static void throw_as_cxx(int version, _Unwind_Context *context, void *thrown) {
     }
 }
 
+/*
+ * clang ends @finally in .mm files by __cxa_begin_catch, the block, this call, and __cxa_end_catch on the way out. The
+ * last would destroy an exception of C++ that is still under way: only __cxa_rethrow says that it is. The linker has
+ * calls of _Unwind_Resume_or_Rethrow in a program's own files come here (ingot-c++).
+ */
+extern "C" _Unwind_Reason_Code __real__Unwind_Resume_or_Rethrow(_Unwind_Exception *exception)
+    __asm__("_Unwind_Resume_or_Rethrow");
+extern "C" __attribute__((visibility("default"))) _Unwind_Reason_Code
+__wrap__Unwind_Resume_or_Rethrow(_Unwind_Exception *exception) {
+    const _Unwind_Exception_Class cxx = 0x474e5543432b2b; /* "GNUCC++", and a byte that says how it is held */
+    if (exception->exception_class >> 8 != cxx) {
+        return __real__Unwind_Resume_or_Rethrow(exception);
+    }
+    throw;
+}
+
 extern "C" void (*im_throw_as_cxx)(int version, _Unwind_Context *context, void *object);
 
 __attribute__((constructor)) static void install() {
