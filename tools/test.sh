@@ -167,6 +167,17 @@ layers() {
         tools/command-docs tables build/bin --check && tools/check-docs && tools/check-docs --self-test
 }
 
+# The end of a step's log; of CTest's the output of the tests that failed, which may stand far above.
+what_failed() { # what_failed LOG LINES
+    local of_tests
+    of_tests=$(awk '/^ *[0-9]+\/[0-9]+ Test +#/ { shown = /\*\*\*/ } /^ +Start +[0-9]+:/ { shown = 0 } shown' "$1")
+    if [ -n "$of_tests" ]; then
+        tail -n "$2" <<<"$of_tests"
+    else
+        tail -n "$2" "$1"
+    fi | sed 's/^/    /'
+}
+
 step() { # step FUNCTION DESCRIPTION
     local log="build/test-logs/$1.log" start=$SECONDS
     printf '%-16s %s …\n' "$1" "$2"
@@ -174,7 +185,7 @@ step() { # step FUNCTION DESCRIPTION
         printf '%-16s ok (%s s)%s\n' "$1" "$((SECONDS - start))" \
             "$(grep -E '^([0-9]+% tests|[0-9]+) passed' "$log" | tail -1 | sed 's/^/: /')"
     else
-        printf '%-16s FAILED (%s s)\n%s\n' "$1" "$((SECONDS - start))" "$(tail -n 200 "$log" | sed 's/^/    /')"
+        printf '%-16s FAILED (%s s)\n%s\n' "$1" "$((SECONDS - start))" "$(what_failed "$log" 200)"
         return 1
     fi
 }
@@ -281,8 +292,8 @@ while [ ${#running[@]} -gt 0 ]; do
     begin_steps
 done
 for name in $failures; do # once more where one looks first: the step that failed may be far above
-    echo "$name: the end of build/test-logs/$name.log"
-    tail -n 8 "build/test-logs/$name.log" | sed 's/^/    /'
+    echo "$name: from build/test-logs/$name.log"
+    what_failed "build/test-logs/$name.log" 25
 done
 [ -z "$failures" ] || echo "failed:$failures (logs in build/test-logs)"
 reports=(build/test-logs/*.xml)
