@@ -7,7 +7,8 @@
  * them: -cc1 from stdin to stdout, with the prelude precompiled. What the result rests on is then
  * the clang, the arguments (the precompiled header's name has the hash of the prelude's files), and
  * the input; together they are the name of an entry. An entry has the exit status, stderr and
- * stdout, of failures too. `--version` is remembered as well, since ingotc asks each time.
+ * stdout, of failures too. `--version` is remembered as well, since ingotc asks each time; the
+ * clang within ingotc has a version that the build knows.
  * Everything else (preprocessing, precompiling), and all without $CLANG_MEMO, is clang itself.
  */
 #include <stdio.h>
@@ -152,6 +153,10 @@ int main(int count, char **arguments) {
     bool whole = is_compilation(count, arguments);
     struct ig_text input = {0};
     arguments[0] = (char *)(uintptr_t)CLANG_PROGRAM;
+    if (*CLANG_VERSION && is_version(count, arguments)) {
+        puts(CLANG_VERSION);
+        return 0;
+    }
     if (!folder || !*folder || !(whole || is_version(count, arguments)) ||
         ig_folder_make(folder, NULL)) {
         execv(CLANG_PROGRAM, arguments);

@@ -10,18 +10,61 @@
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/FrontendDiagnostic.h>
+#include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <clang/Sema/Sema.h>
+#include <clang/Sema/SemaConsumer.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <unistd.h>
+
+/*
+ * The prelude's functions are not looked through again in every compilation. clang lists the
+ * functions of device code whose diagnostics wait until it is known what they are called from, and
+ * reads all of a precompiled header's at the end of each source: half of its time on a small one.
+ * The prelude has no such diagnostics, and functions of the source are followed into it all the
+ * same. Functions that sources may call by another declaration, of the same assembler name, stay:
+ * to be read is how the code generator comes to know them. The list is private; an explicit
+ * instantiation may name it.
+ */
+using deferred_list = llvm::SmallSetVector<clang::Decl *, 4>;
+deferred_list &deferred(clang::Sema &sema);
+template <deferred_list clang::Sema::*member> struct name_deferred {
+    friend deferred_list &deferred(clang::Sema &sema) {
+        return sema.*member;
+    }
+};
+template struct name_deferred<&clang::Sema::DeclsToCheckForDeferredDiags>;
+
+struct forget_deferred : clang::SemaConsumer {
+    void InitializeSema(clang::Sema &given) override {
+        sema = &given;
+    }
+    void HandleTranslationUnit(clang::ASTContext &) override {
+        deferred(*sema).remove_if(
+            [](const clang::Decl *listed) { return !listed->hasAttr<clang::AsmLabelAttr>(); });
+        sema->UnusedLocalTypedefNameCandidates.clear(); /* for a warning that is off */
+    }
+    clang::Sema *sema = nullptr;
+};
+
+struct precompile : clang::GeneratePCHAction {
+    std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &compiler,
+                                                          llvm::StringRef file) override {
+        std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+        consumers.push_back(std::make_unique<forget_deferred>());
+        consumers.push_back(clang::GeneratePCHAction::CreateASTConsumer(compiler, file));
+        return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+    }
+};
 
 static std::unique_ptr<clang::FrontendAction> action_for(clang::frontend::ActionKind kind) {
     switch (kind) {
     case clang::frontend::PrintPreprocessedInput:
         return std::make_unique<clang::PrintPreprocessedAction>();
     case clang::frontend::GeneratePCH:
-        return std::make_unique<clang::GeneratePCHAction>();
+        return std::make_unique<precompile>();
     case clang::frontend::EmitBC:
         return std::make_unique<clang::EmitBCAction>();
     case clang::frontend::EmitLLVM:
