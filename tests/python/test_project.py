@@ -53,7 +53,7 @@ def test_workflows_run_what_a_person_runs(repository: pathlib.Path) -> None:
 
 
 def test_the_image_has_the_package_that_needs_nothing(repository: pathlib.Path) -> None:
-    """The last stage installs nothing: what it runs is what `tools/package archives`, which is `make package`, made in the first."""
+    """The last stage installs nothing: what it runs was packed in the first."""
     first, last = (repository / "Dockerfile").read_text().split("\nFROM ")[-2:]
     assert "tools/package archives" in first and "build/dist/ingot-*.tar.gz" in first
     assert "COPY --from=build" in last and "apt-get" not in last
