@@ -7,7 +7,17 @@
 #include "matmul/matmul_args.h"
 #include "ops/call.h"
 
-enum { KNOB_TILE, KNOB_FEW, KNOB_TURN, KNOB_PACK, KNOB_SIMD, KNOB_FILL, KNOB_DEPTH, KNOB_WIDE };
+enum {
+    KNOB_TILE,
+    KNOB_FEW,
+    KNOB_TURN,
+    KNOB_PACK,
+    KNOB_SIMD,
+    KNOB_FILL,
+    KNOB_DEPTH,
+    KNOB_WIDE,
+    KNOB_PAIRS
+};
 static const ingot_ops_knob knobs[] = {
     [KNOB_TILE] = {.name = "tile",
                    .help =
@@ -55,6 +65,13 @@ static const ingot_ops_knob knobs[] = {
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 1},
+    [KNOB_PAIRS] = {.name = "pairs",
+                    .help =
+                        "from this many rows on, bfloat is multiplied two of k at a time, where "
+                        "the code level has that; 0 = never",
+                    .fallback = 0,
+                    .minimum = 0,
+                    .maximum = 1u << 20},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -81,6 +98,9 @@ enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
 
+/* matmul_pairs.h: the right side in columns of 16. */
+enum { PAIRS_ROWS = 64, PAIRS_COLUMNS = 16 };
+
 /* matmul_blocks_float.h: 256 threads make as many rows and columns. */
 enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
 
@@ -101,6 +121,7 @@ struct plan {
     struct operand a, b, out;
     const ingot_tensor *bias;
     uint32_t block_rows; /* of matmul_blocks.h, if that is used */
+    uint32_t pairs;      /* columns of matmul_pairs.h at a time, if that is used */
     struct matmul_args args;
 };
 
@@ -289,16 +310,49 @@ static uint32_t blocks(uint32_t extent, uint32_t size) {
     return extent / size + (extent % size != 0);
 }
 
+/* 48 at a time are a little faster, unless many of them are past the end. */
+static uint32_t wide_columns(uint32_t n) {
+    const uint64_t wide = blocks(n, 48) * 48ull, narrow = blocks(n, 32) * 32ull;
+    return wide * 15 > narrow * 16 ? 32 : 48;
+}
+
+/* About what a product by pairs takes, over k: the sums, 32 in a cycle, and what is laid out anew.
+ */
+static double pairs_cost(const struct plan *plan) {
+    const struct matmul_args *args = &plan->args;
+    const double sums = 8.0 * blocks(args->m, 8) * 16.0 * blocks(args->n, 16);
+    return sums + (plan->a.transposed ? 6.0 * args->m : 0) +
+           (plan->b.transposed ? 6.0 : 3.0) * args->n;
+}
+
+/* Products of bfloat by pairs, as they are or as the transposed result. */
+static void choose_pairs(struct igo_call *call, struct plan *plan) {
+    struct matmul_args *args = &plan->args;
+    const uint32_t least = igo_knob(call, KNOB_PAIRS);
+    if (!least || args->m < least || args->k < 16 || plan->a.tensor->type != INGOT_SCALAR_BF16) {
+        return;
+    }
+    struct plan turned = *plan;
+    swap_operands(&turned);
+    turned.args.out_transposed = 1;
+    const bool turns = pairs_cost(&turned) < pairs_cost(plan);
+    const uint32_t n = turns ? turned.args.n : args->n;
+    const uint32_t columns = n <= PAIRS_COLUMNS ? PAIRS_COLUMNS : wide_columns(n);
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "matmul_pairs_%u_bf16", columns);
+    if (!igo_has_kernel(call, &launch)) { /* archives may be without code of that level */
+        return;
+    }
+    if (turns) {
+        *plan = turned;
+    }
+    plan->pairs = columns;
+}
+
 /* Worth it where what is packed is used many times. */
 static bool is_packed(const struct igo_call *call, const struct matmul_args *args) {
     const uint32_t least = igo_knob(call, KNOB_PACK);
     return least && args->m >= least && args->n >= least && args->k >= 64;
-}
-
-/* 48 at a time are a little faster, unless many of them are past the end. */
-static uint32_t packed_columns(const struct matmul_args *args) {
-    const uint64_t wide = blocks(args->n, 48) * 48ull, narrow = blocks(args->n, 32) * 32ull;
-    return wide * 15 > narrow * 16 ? 32 : 48;
 }
 
 static const struct tile_shape *tile_for(const struct igo_call *call,
@@ -401,6 +455,13 @@ static void choose_block(const struct plan *plan, uint32_t rows, struct igo_laun
 static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
     const char *type = igo_type_name(plan->a.tensor->type);
+    if (plan->pairs) {
+        igo_launch_kernel(launch, "matmul_pairs_%u_%s", plan->pairs, type);
+        launch->threadgroups[0] = blocks(args->n, plan->pairs);
+        launch->threadgroups[1] = blocks(args->m, PAIRS_ROWS);
+        launch->group[0] = 32;
+        return;
+    }
     if (args->m <= igo_knob(call, KNOB_FEW)) {
         const uint32_t rows = args->m == 1 ? 1 : FEW_ROWS, simds = igo_knob(call, KNOB_SIMD);
         const bool wide = igo_knob(call, KNOB_WIDE) && plan->b.transposed && !plan->a.transposed &&
@@ -420,8 +481,8 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         return;
     }
     if (is_packed(call, args)) {
-        igo_launch_kernel(launch, "matmul_packed_%u_%s", packed_columns(args), type);
-        launch->threadgroups[0] = blocks(args->n, packed_columns(args));
+        igo_launch_kernel(launch, "matmul_packed_%u_%s", wide_columns(args->n), type);
+        launch->threadgroups[0] = blocks(args->n, wide_columns(args->n));
         launch->threadgroups[1] = blocks(args->m, PACKED_ROWS);
         launch->group[0] = 32;
         return;
@@ -490,7 +551,8 @@ static ingot_tensor pack(struct igo_call *call, const struct plan *plan, const c
     const uint64_t depth = blocks(plan->args.k, PACK_ROWS) * (uint64_t)PACK_ROWS;
     const uint32_t count = operand->batch ? plan->args.batch : 1;
     const int64_t size = (int64_t)(count * lines * width * depth);
-    ingot_tensor packed = igo_scratch_tensor(call, INGOT_SCALAR_F32, 1, &size);
+    ingot_tensor packed =
+        igo_scratch_tensor(call, plan->pairs ? operand->tensor->type : INGOT_SCALAR_F32, 1, &size);
     *batch = operand->batch ? lines * width * depth : 0;
     struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
     igo_launch_kernel(&launch, "%s_%s", kernel, igo_type_name(operand->tensor->type));
@@ -508,7 +570,7 @@ static void multiply_packed(struct igo_call *call, struct plan *plan, struct igo
                             ingot_buffer *sums) {
     struct matmul_args *args = &plan->args;
     uint64_t a_batch = 0, b_batch = 0;
-    const uint32_t columns = packed_columns(args);
+    const uint32_t columns = wide_columns(args->n);
     ingot_tensor a = pack(call, plan, "matmul_pack_a", &plan->a, blocks(args->m, PACK_ROWS),
                           PACK_ROWS, &a_batch);
     ingot_tensor b = pack(call, plan, columns == 48 ? "matmul_pack_b_48" : "matmul_pack_b_32",
@@ -520,6 +582,27 @@ static void multiply_packed(struct igo_call *call, struct plan *plan, struct igo
     }
     multiply(call, plan, launch, &a, &b, sums);
     igo_scratch_release(call, a.buffer);
+    igo_scratch_release(call, b.buffer);
+}
+
+static void multiply_pairs(struct igo_call *call, struct plan *plan, struct igo_launch *launch,
+                           ingot_buffer *sums) {
+    struct matmul_args *args = &plan->args;
+    ingot_tensor a = *plan->a.tensor;
+    uint64_t a_batch = args->a_batch, b_batch = 0;
+    if (plan->a.transposed) {
+        a = pack(call, plan, "matmul_pairs_left", &plan->a, blocks(args->m, PACK_ROWS), PACK_ROWS,
+                 &a_batch);
+    }
+    ingot_tensor b =
+        pack(call, plan, "matmul_pairs_right", &plan->b,
+             blocks(args->n, plan->pairs) * (plan->pairs / PAIRS_COLUMNS), PAIRS_COLUMNS, &b_batch);
+    args->a_batch = a_batch;
+    args->b_batch = b_batch;
+    multiply(call, plan, launch, &a, &b, sums);
+    if (plan->a.transposed) {
+        igo_scratch_release(call, a.buffer);
+    }
     igo_scratch_release(call, b.buffer);
 }
 
@@ -566,7 +649,10 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     if (call.failed) {
         return igo_end(&call);
     }
-    turn_few_rows(&call, &plan);
+    choose_pairs(&call, &plan);
+    if (!plan.pairs) {
+        turn_few_rows(&call, &plan);
+    }
     set_strides(&plan);
     struct igo_launch launch = {0};
     choose_kernel(&call, &plan, &launch);
@@ -575,7 +661,9 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     if (args->parts > 1) {
         sums = igo_scratch(&call, 4ull * args->parts * args->batch * args->m * args->n);
     }
-    if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
+    if (plan.pairs) {
+        multiply_pairs(&call, &plan, &launch, sums);
+    } else if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
         multiply_packed(&call, &plan, &launch, sums);
     } else {
         multiply(&call, &plan, &launch, memory_of(&plan, &plan.a), memory_of(&plan, &plan.b), sums);

@@ -307,6 +307,8 @@ kernel void matmul_packed(device const float *a [[buffer(0)]], device const floa
     put_tiles<TM>(sum, lines, row0, group.x * WIDTH, part, matrix, bias, out, parts, args, lane);
 }
 
+#include "matmul/matmul_pairs.h"
+
 // ---- few rows ------------------------------------------------------------------------------
 // b [k][n]: a SIMD-group takes 32 * WIDTH columns and walks down them.
 template <typename T, uint ROWS, uint WIDTH>
@@ -529,6 +531,11 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
 TILES(f32, float)
 TILES(f16, half)
 TILES(bf16, bfloat)
+INSTANTIATE_KERNEL("matmul_pairs_48_bf16", matmul_pairs<bfloat, 8, 1, 3>)
+INSTANTIATE_KERNEL("matmul_pairs_32_bf16", matmul_pairs<bfloat, 8, 1, 2>)
+INSTANTIATE_KERNEL("matmul_pairs_16_bf16", matmul_pairs<bfloat, 8, 2, 1>)
+INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
+INSTANTIATE_KERNEL("matmul_pairs_right_bf16", matmul_pairs_right<bfloat>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_f16", matmul_warpgroups<half, 2, 32>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_bf16", matmul_warpgroups<bfloat, 2, 32>)
 INSTANTIATE_KERNEL("matmul_blocks_64_f16", matmul_blocks<half, 64>)
