@@ -98,8 +98,9 @@ enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
 
-/* matmul_pairs.h: the right side in columns of 16. */
-enum { PAIRS_ROWS = 64, PAIRS_COLUMNS = 16 };
+/* matmul_pairs.h: the right side in columns of 16, or of 8 where there are no more; two such at a
+ * time are laid out anew. */
+enum { PAIRS_ROWS = 64, PAIRS_UNIT = 16, PAIRS_NARROW = 8 };
 
 /* matmul_blocks_float.h: 256 threads make as many rows and columns. */
 enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
@@ -320,7 +321,8 @@ static uint32_t wide_columns(uint32_t n) {
  */
 static double pairs_cost(const struct plan *plan) {
     const struct matmul_args *args = &plan->args;
-    const double sums = 8.0 * blocks(args->m, 8) * 16.0 * blocks(args->n, 16);
+    const uint32_t unit = args->n <= PAIRS_NARROW ? PAIRS_NARROW : PAIRS_UNIT;
+    const double sums = 8.0 * blocks(args->m, 8) * unit * blocks(args->n, unit);
     return sums + (plan->a.transposed ? 6.0 * args->m : 0) +
            (plan->b.transposed ? 6.0 : 3.0) * args->n;
 }
@@ -337,7 +339,9 @@ static void choose_pairs(struct igo_call *call, struct plan *plan) {
     turned.args.out_transposed = 1;
     const bool turns = pairs_cost(&turned) < pairs_cost(plan);
     const uint32_t n = turns ? turned.args.n : args->n;
-    const uint32_t columns = n <= PAIRS_COLUMNS ? PAIRS_COLUMNS : wide_columns(n);
+    const uint32_t columns = n <= PAIRS_NARROW ? PAIRS_NARROW
+                             : n <= PAIRS_UNIT ? PAIRS_UNIT
+                                               : wide_columns(n);
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "matmul_pairs_%u_bf16", columns);
     if (!igo_has_kernel(call, &launch)) { /* archives may be without code of that level */
@@ -594,11 +598,16 @@ static void multiply_pairs(struct igo_call *call, struct plan *plan, struct igo_
         a = pack(call, plan, "matmul_pairs_left", &plan->a, blocks(args->m, PACK_ROWS), PACK_ROWS,
                  &a_batch);
     }
+    const uint32_t unit = plan->pairs < PAIRS_UNIT ? plan->pairs : PAIRS_UNIT;
+    const uint32_t columns = blocks(args->n, plan->pairs) * plan->pairs;
     ingot_tensor b =
-        pack(call, plan, "matmul_pairs_right", &plan->b,
-             blocks(args->n, plan->pairs) * (plan->pairs / PAIRS_COLUMNS), PAIRS_COLUMNS, &b_batch);
+        pack(call, plan, unit == PAIRS_UNIT ? "matmul_pairs_right_16" : "matmul_pairs_right_8",
+             &plan->b, blocks(columns, 2 * unit), 2 * unit, &b_batch);
     args->a_batch = a_batch;
     args->b_batch = b_batch;
+    if (plan->a.transposed) {
+        args->a_stride = blocks(args->k, PACK_ROWS) * (uint64_t)PACK_ROWS;
+    }
     multiply(call, plan, launch, &a, &b, sums);
     if (plan->a.transposed) {
         igo_scratch_release(call, a.buffer);
