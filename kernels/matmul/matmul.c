@@ -65,13 +65,13 @@ static const ingot_ops_knob knobs[] = {
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 1},
-    [KNOB_PAIRS] = {.name = "pairs",
-                    .help =
-                        "from this many rows on (from 2 if b is transposed), bfloat is multiplied "
-                        "two of k at a time, where the code level has that; 0 = never",
-                    .fallback = 0,
-                    .minimum = 0,
-                    .maximum = 1u << 20},
+    [KNOB_PAIRS] =
+        {.name = "pairs",
+         .help = "from this many rows on (from 2 if a and b are transposed), bfloat is multiplied "
+                 "two of k at a time, where the code level has that; 0 = never",
+         .fallback = 0,
+         .minimum = 0,
+         .maximum = 1u << 20},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -331,7 +331,8 @@ static double pairs_cost(const struct plan *plan) {
 static void choose_pairs(struct igo_call *call, struct plan *plan) {
     struct matmul_args *args = &plan->args;
     const uint32_t least = igo_knob(call, KNOB_PAIRS);
-    const bool enough = args->m >= least || (args->m > 1 && plan->b.transposed);
+    const bool enough =
+        args->m >= least || (args->m > 1 && plan->a.transposed && plan->b.transposed);
     if (!least || !enough || args->k < 16 || plan->a.tensor->type != INGOT_SCALAR_BF16) {
         return;
     }
