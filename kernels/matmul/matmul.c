@@ -7,27 +7,18 @@
 #include "matmul/matmul_args.h"
 #include "ops/call.h"
 
-enum {
-    KNOB_TILE,
-    KNOB_FEW,
-    KNOB_TURN,
-    KNOB_PACK,
-    KNOB_SIMD,
-    KNOB_FILL,
-    KNOB_DEPTH,
-    KNOB_WIDE,
-    KNOB_PAIRS
-};
+enum { KNOB_TILE, KNOB_FEW, KNOB_TURN, KNOB_PACK, KNOB_SIMD, KNOB_FILL, KNOB_DEPTH, KNOB_WIDE };
 static const ingot_ops_knob knobs[] = {
-    [KNOB_TILE] = {.name = "tile",
-                   .help =
-                       "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
-                       "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
-                       "64x64; 4 = 256x128 for half and bfloat where there are enough of them; 5 = "
-                       "128x256 of them, four SIMD-groups at once, else as 4",
-                   .fallback = 1,
-                   .minimum = 1,
-                   .maximum = 5},
+    [KNOB_TILE] =
+        {.name = "tile",
+         .help = "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
+                 "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
+                 "64x64; 4 = 256x128 for half and bfloat where there are enough of them; 5 = "
+                 "128x256 of them, four SIMD-groups at once, else as 4; 6 = as 2, bfloat two of k "
+                 "at a time where the code level has that",
+         .fallback = 1,
+         .minimum = 1,
+         .maximum = 6},
     [KNOB_FEW] = {.name = "few",
                   .help = "up to this many rows, b is read straight from memory, four rows of a at "
                           "a time; 0 = never",
@@ -65,13 +56,6 @@ static const ingot_ops_knob knobs[] = {
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 1},
-    [KNOB_PAIRS] =
-        {.name = "pairs",
-         .help = "from this many rows on (from 2 if a and b are transposed), bfloat is multiplied "
-                 "two of k at a time, where the code level has that; 0 = never",
-         .fallback = 0,
-         .minimum = 0,
-         .maximum = 1u << 20},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -307,6 +291,13 @@ static void merge_batch(struct plan *plan) {
 
 /* ---- launches ---- */
 
+enum { TILE_BY_COLUMNS = 2, TILE_PAIRS = 6 };
+
+static uint32_t tile_knob(const struct igo_call *call) {
+    const uint32_t tile = igo_knob(call, KNOB_TILE);
+    return tile == TILE_PAIRS ? TILE_BY_COLUMNS : tile;
+}
+
 static uint32_t blocks(uint32_t extent, uint32_t size) {
     return extent / size + (extent % size != 0);
 }
@@ -330,10 +321,10 @@ static double pairs_cost(const struct plan *plan) {
 /* Products of bfloat by pairs, as they are or as the transposed result. */
 static void choose_pairs(struct igo_call *call, struct plan *plan) {
     struct matmul_args *args = &plan->args;
-    const uint32_t least = igo_knob(call, KNOB_PAIRS);
-    const bool enough =
-        args->m >= least || (args->m > 1 && plan->a.transposed && plan->b.transposed);
-    if (!least || !enough || args->k < 16 || plan->a.tensor->type != INGOT_SCALAR_BF16) {
+    const bool enough = args->m > igo_knob(call, KNOB_FEW) ||
+                        (args->m > 1 && plan->a.transposed && plan->b.transposed);
+    if (igo_knob(call, KNOB_TILE) != TILE_PAIRS || !enough || args->k < 16 ||
+        plan->a.tensor->type != INGOT_SCALAR_BF16) {
         return;
     }
     struct plan turned = *plan;
@@ -363,7 +354,7 @@ static bool is_packed(const struct igo_call *call, const struct matmul_args *arg
 
 static const struct tile_shape *tile_for(const struct igo_call *call,
                                          const struct matmul_args *args) {
-    if (igo_knob(call, KNOB_TILE) != 2) {
+    if (tile_knob(call) != 2) {
         return &square;
     }
     size_t i = 0;
@@ -389,7 +380,7 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
     const struct matmul_args *args = &plan->args;
     const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
     const uint32_t bytes = 16, piece = 8;
-    if (igo_knob(call, KNOB_TILE) < 3 || !args->k || args->k % (is_float ? FLOAT_DEPTH : piece) ||
+    if (tile_knob(call) < 3 || !args->k || args->k % (is_float ? FLOAT_DEPTH : piece) ||
         args->n % piece || (plan->a.transposed && args->m % piece) ||
         !igo_aligned(plan->a.tensor, bytes) || !igo_aligned(plan->b.tensor, bytes)) {
         return 0;
@@ -402,7 +393,7 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
     }
     const uint64_t tall =
         (uint64_t)blocks(args->m, 2 * BLOCK_SIZE) * blocks(args->n, BLOCK_SIZE) * args->batch;
-    uint32_t rows = igo_knob(call, KNOB_TILE) >= 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
+    uint32_t rows = tile_knob(call) >= 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
                         ? 2 * BLOCK_SIZE
                         : BLOCK_SIZE;
     while (rows >= BLOCK_SIZE / 2 &&
@@ -417,7 +408,7 @@ static bool wants_warpgroups(const struct igo_call *call, const struct plan *pla
     const struct matmul_args *args = &plan->args;
     const uint64_t there = (uint64_t)blocks(args->m, WARPGROUP_ROWS) *
                            blocks(args->n, WARPGROUP_COLUMNS) * args->batch;
-    return igo_knob(call, KNOB_TILE) >= 5 && plan->block_rows == 2 * BLOCK_SIZE &&
+    return tile_knob(call) >= 5 && plan->block_rows == 2 * BLOCK_SIZE &&
            plan->a.tensor->type != INGOT_SCALAR_F32 &&
            there >= wanted_groups(call, plan->block_rows) &&
            MATMUL_WARPGROUP_PLACES * (WARPGROUP_ROWS + WARPGROUP_COLUMNS) * WARPGROUP_LINE <=

@@ -34,7 +34,7 @@ struct igo_library {
     bool (*convert)(struct igo_call *call, const ingot_tensor *from, const ingot_tensor *to);
 };
 
-enum { IGO_MAX_KNOBS = 12, IGO_MAX_ARGS = 31, IGO_MAX_CONSTANTS = 16, IGO_KEY_SIZE = 128 };
+enum { IGO_MAX_KNOBS = 8, IGO_MAX_ARGS = 31, IGO_MAX_CONSTANTS = 16, IGO_KEY_SIZE = 128 };
 
 /* ---- one call -------------------------------------------------------------------------- */
 
