@@ -9,15 +9,16 @@
 
 enum { KNOB_TILE, KNOB_FEW, KNOB_TURN, KNOB_PACK, KNOB_SIMD, KNOB_FILL, KNOB_DEPTH, KNOB_WIDE };
 static const ingot_ops_knob knobs[] = {
-    [KNOB_TILE] = {.name = "tile",
-                   .help =
-                       "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
-                       "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
-                       "64x64; 4 = 256x128 for half and bfloat where there are enough of them; 5 = "
-                       "128x256 of them, four SIMD-groups at once, else as 4",
-                   .fallback = 1,
-                   .minimum = 1,
-                   .maximum = 5},
+    [KNOB_TILE] =
+        {.name = "tile",
+         .help = "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
+                 "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
+                 "64x64; 4 = 256x128 for half and bfloat where there are enough of them; 5 = "
+                 "128x256 of them, four SIMD-groups at once, else as 4; 6 = as 2, bfloat two of k "
+                 "at a time where the code level has that",
+         .fallback = 1,
+         .minimum = 1,
+         .maximum = 6},
     [KNOB_FEW] = {.name = "few",
                   .help = "up to this many rows, b is read straight from memory, four rows of a at "
                           "a time; 0 = never",
@@ -81,6 +82,10 @@ enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
 
+/* matmul_pairs.h: the right side in columns of 16, or of 8 where there are no more; two such at a
+ * time are laid out anew. */
+enum { PAIRS_ROWS = 64, PAIRS_UNIT = 16, PAIRS_NARROW = 8 };
+
 /* matmul_blocks_float.h: 256 threads make as many rows and columns. */
 enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
 
@@ -101,6 +106,7 @@ struct plan {
     struct operand a, b, out;
     const ingot_tensor *bias;
     uint32_t block_rows; /* of matmul_blocks.h, if that is used */
+    uint32_t pairs;      /* columns of matmul_pairs.h at a time, if that is used */
     struct matmul_args args;
 };
 
@@ -285,8 +291,59 @@ static void merge_batch(struct plan *plan) {
 
 /* ---- launches ---- */
 
+enum { TILE_BY_COLUMNS = 2, TILE_PAIRS = 6 };
+
+static uint32_t tile_knob(const struct igo_call *call) {
+    const uint32_t tile = igo_knob(call, KNOB_TILE);
+    return tile == TILE_PAIRS ? TILE_BY_COLUMNS : tile;
+}
+
 static uint32_t blocks(uint32_t extent, uint32_t size) {
     return extent / size + (extent % size != 0);
+}
+
+/* 48 at a time are a little faster, unless many of them are past the end. */
+static uint32_t wide_columns(uint32_t n) {
+    const uint64_t wide = blocks(n, 48) * 48ull, narrow = blocks(n, 32) * 32ull;
+    return wide * 15 > narrow * 16 ? 32 : 48;
+}
+
+/* About what a product by pairs takes, over k: the sums, 32 in a cycle, and what is laid out anew.
+ */
+static double pairs_cost(const struct plan *plan) {
+    const struct matmul_args *args = &plan->args;
+    const uint32_t unit = args->n <= PAIRS_NARROW ? PAIRS_NARROW : PAIRS_UNIT;
+    const double sums = 8.0 * blocks(args->m, 8) * unit * blocks(args->n, unit);
+    return sums + (plan->a.transposed ? 6.0 * args->m : 0) +
+           (plan->b.transposed ? 6.0 : 3.0) * args->n;
+}
+
+/* Products of bfloat by pairs, as they are or as the transposed result. */
+static void choose_pairs(struct igo_call *call, struct plan *plan) {
+    struct matmul_args *args = &plan->args;
+    const bool enough = args->m > igo_knob(call, KNOB_FEW) ||
+                        (args->m > 1 && plan->a.transposed && plan->b.transposed);
+    if (igo_knob(call, KNOB_TILE) != TILE_PAIRS || !enough || args->k < 16 ||
+        plan->a.tensor->type != INGOT_SCALAR_BF16) {
+        return;
+    }
+    struct plan turned = *plan;
+    swap_operands(&turned);
+    turned.args.out_transposed = 1;
+    const bool turns = pairs_cost(&turned) < pairs_cost(plan);
+    const uint32_t n = turns ? turned.args.n : args->n;
+    const uint32_t columns = n <= PAIRS_NARROW ? PAIRS_NARROW
+                             : n <= PAIRS_UNIT ? PAIRS_UNIT
+                                               : wide_columns(n);
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "matmul_pairs_%u_bf16", columns);
+    if (!igo_has_kernel(call, &launch)) { /* archives may be without code of that level */
+        return;
+    }
+    if (turns) {
+        *plan = turned;
+    }
+    plan->pairs = columns;
 }
 
 /* Worth it where what is packed is used many times. */
@@ -295,15 +352,9 @@ static bool is_packed(const struct igo_call *call, const struct matmul_args *arg
     return least && args->m >= least && args->n >= least && args->k >= 64;
 }
 
-/* 48 at a time are a little faster, unless many of them are past the end. */
-static uint32_t packed_columns(const struct matmul_args *args) {
-    const uint64_t wide = blocks(args->n, 48) * 48ull, narrow = blocks(args->n, 32) * 32ull;
-    return wide * 15 > narrow * 16 ? 32 : 48;
-}
-
 static const struct tile_shape *tile_for(const struct igo_call *call,
                                          const struct matmul_args *args) {
-    if (igo_knob(call, KNOB_TILE) != 2) {
+    if (tile_knob(call) != 2) {
         return &square;
     }
     size_t i = 0;
@@ -329,7 +380,7 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
     const struct matmul_args *args = &plan->args;
     const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
     const uint32_t bytes = 16, piece = 8;
-    if (igo_knob(call, KNOB_TILE) < 3 || !args->k || args->k % (is_float ? FLOAT_DEPTH : piece) ||
+    if (tile_knob(call) < 3 || !args->k || args->k % (is_float ? FLOAT_DEPTH : piece) ||
         args->n % piece || (plan->a.transposed && args->m % piece) ||
         !igo_aligned(plan->a.tensor, bytes) || !igo_aligned(plan->b.tensor, bytes)) {
         return 0;
@@ -342,7 +393,7 @@ static uint32_t block_rows(const struct igo_call *call, const struct plan *plan)
     }
     const uint64_t tall =
         (uint64_t)blocks(args->m, 2 * BLOCK_SIZE) * blocks(args->n, BLOCK_SIZE) * args->batch;
-    uint32_t rows = igo_knob(call, KNOB_TILE) >= 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
+    uint32_t rows = tile_knob(call) >= 4 && tall >= wanted_groups(call, 2 * BLOCK_SIZE)
                         ? 2 * BLOCK_SIZE
                         : BLOCK_SIZE;
     while (rows >= BLOCK_SIZE / 2 &&
@@ -357,7 +408,7 @@ static bool wants_warpgroups(const struct igo_call *call, const struct plan *pla
     const struct matmul_args *args = &plan->args;
     const uint64_t there = (uint64_t)blocks(args->m, WARPGROUP_ROWS) *
                            blocks(args->n, WARPGROUP_COLUMNS) * args->batch;
-    return igo_knob(call, KNOB_TILE) >= 5 && plan->block_rows == 2 * BLOCK_SIZE &&
+    return tile_knob(call) >= 5 && plan->block_rows == 2 * BLOCK_SIZE &&
            plan->a.tensor->type != INGOT_SCALAR_F32 &&
            there >= wanted_groups(call, plan->block_rows) &&
            MATMUL_WARPGROUP_PLACES * (WARPGROUP_ROWS + WARPGROUP_COLUMNS) * WARPGROUP_LINE <=
@@ -401,6 +452,13 @@ static void choose_block(const struct plan *plan, uint32_t rows, struct igo_laun
 static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
     const char *type = igo_type_name(plan->a.tensor->type);
+    if (plan->pairs) {
+        igo_launch_kernel(launch, "matmul_pairs_%u_%s", plan->pairs, type);
+        launch->threadgroups[0] = blocks(args->n, plan->pairs);
+        launch->threadgroups[1] = blocks(args->m, PAIRS_ROWS);
+        launch->group[0] = 32;
+        return;
+    }
     if (args->m <= igo_knob(call, KNOB_FEW)) {
         const uint32_t rows = args->m == 1 ? 1 : FEW_ROWS, simds = igo_knob(call, KNOB_SIMD);
         const bool wide = igo_knob(call, KNOB_WIDE) && plan->b.transposed && !plan->a.transposed &&
@@ -420,8 +478,8 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         return;
     }
     if (is_packed(call, args)) {
-        igo_launch_kernel(launch, "matmul_packed_%u_%s", packed_columns(args), type);
-        launch->threadgroups[0] = blocks(args->n, packed_columns(args));
+        igo_launch_kernel(launch, "matmul_packed_%u_%s", wide_columns(args->n), type);
+        launch->threadgroups[0] = blocks(args->n, wide_columns(args->n));
         launch->threadgroups[1] = blocks(args->m, PACKED_ROWS);
         launch->group[0] = 32;
         return;
@@ -490,7 +548,8 @@ static ingot_tensor pack(struct igo_call *call, const struct plan *plan, const c
     const uint64_t depth = blocks(plan->args.k, PACK_ROWS) * (uint64_t)PACK_ROWS;
     const uint32_t count = operand->batch ? plan->args.batch : 1;
     const int64_t size = (int64_t)(count * lines * width * depth);
-    ingot_tensor packed = igo_scratch_tensor(call, INGOT_SCALAR_F32, 1, &size);
+    ingot_tensor packed =
+        igo_scratch_tensor(call, plan->pairs ? operand->tensor->type : INGOT_SCALAR_F32, 1, &size);
     *batch = operand->batch ? lines * width * depth : 0;
     struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
     igo_launch_kernel(&launch, "%s_%s", kernel, igo_type_name(operand->tensor->type));
@@ -508,7 +567,7 @@ static void multiply_packed(struct igo_call *call, struct plan *plan, struct igo
                             ingot_buffer *sums) {
     struct matmul_args *args = &plan->args;
     uint64_t a_batch = 0, b_batch = 0;
-    const uint32_t columns = packed_columns(args);
+    const uint32_t columns = wide_columns(args->n);
     ingot_tensor a = pack(call, plan, "matmul_pack_a", &plan->a, blocks(args->m, PACK_ROWS),
                           PACK_ROWS, &a_batch);
     ingot_tensor b = pack(call, plan, columns == 48 ? "matmul_pack_b_48" : "matmul_pack_b_32",
@@ -520,6 +579,32 @@ static void multiply_packed(struct igo_call *call, struct plan *plan, struct igo
     }
     multiply(call, plan, launch, &a, &b, sums);
     igo_scratch_release(call, a.buffer);
+    igo_scratch_release(call, b.buffer);
+}
+
+static void multiply_pairs(struct igo_call *call, struct plan *plan, struct igo_launch *launch,
+                           ingot_buffer *sums) {
+    struct matmul_args *args = &plan->args;
+    ingot_tensor a = *plan->a.tensor;
+    uint64_t a_batch = args->a_batch, b_batch = 0;
+    if (plan->a.transposed) {
+        a = pack(call, plan, "matmul_pairs_left", &plan->a, blocks(args->m, PACK_ROWS), PACK_ROWS,
+                 &a_batch);
+    }
+    const uint32_t unit = plan->pairs < PAIRS_UNIT ? plan->pairs : PAIRS_UNIT;
+    const uint32_t columns = blocks(args->n, plan->pairs) * plan->pairs;
+    ingot_tensor b =
+        pack(call, plan, unit == PAIRS_UNIT ? "matmul_pairs_right_16" : "matmul_pairs_right_8",
+             &plan->b, blocks(columns, 2 * unit), 2 * unit, &b_batch);
+    args->a_batch = a_batch;
+    args->b_batch = b_batch;
+    if (plan->a.transposed) {
+        args->a_stride = blocks(args->k, PACK_ROWS) * (uint64_t)PACK_ROWS;
+    }
+    multiply(call, plan, launch, &a, &b, sums);
+    if (plan->a.transposed) {
+        igo_scratch_release(call, a.buffer);
+    }
     igo_scratch_release(call, b.buffer);
 }
 
@@ -566,7 +651,10 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     if (call.failed) {
         return igo_end(&call);
     }
-    turn_few_rows(&call, &plan);
+    choose_pairs(&call, &plan);
+    if (!plan.pairs) {
+        turn_few_rows(&call, &plan);
+    }
     set_strides(&plan);
     struct igo_launch launch = {0};
     choose_kernel(&call, &plan, &launch);
@@ -575,7 +663,9 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     if (args->parts > 1) {
         sums = igo_scratch(&call, 4ull * args->parts * args->batch * args->m * args->n);
     }
-    if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
+    if (plan.pairs) {
+        multiply_pairs(&call, &plan, &launch, sums);
+    } else if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
         multiply_packed(&call, &plan, &launch, sums);
     } else {
         multiply(&call, &plan, &launch, memory_of(&plan, &plan.a), memory_of(&plan, &plan.b), sums);

@@ -17,44 +17,7 @@ using namespace metal;
 #include "common/vector8.h"
 #include "common/tile.h"
 #include "matmul/matmul_args.h"
-
-inline float epilogue(float x, uint which) {
-    switch (which) {
-    case 1:
-        return x < 0 ? 0.0f : x; // keeps NaN
-    case 2:
-        return silu_function::value(x);
-    case 3:
-        return gelu_function::value(x);
-    case 4:
-        return gelu_tanh_function::value(x);
-    default:
-        return x;
-    }
-}
-
-template <typename T>
-inline void finish(float sum, uint row, uint column, device const T *bias, device T *out,
-                   constant matmul_args &args) {
-    if (args.out_transposed) {
-        uint swap = row;
-        row = column, column = swap;
-    }
-    if (args.has_bias)
-        sum += float(args.bias_step ? bias[column] : bias[0]);
-    out[row * args.out_stride + column] = T(epilogue(sum, args.epilogue));
-}
-
-// An element of the result on its way out: a part's sum as it is, or finished. `parts` are floats;
-// where there is only one part, something of any alignment is bound instead.
-template <typename T>
-inline void put(float sum, ulong part, uint row, uint column, device const T *bias, device T *out,
-                device uchar *parts, constant matmul_args &args) {
-    if (args.parts > 1)
-        ((device float *)parts)[(part * args.m + row) * args.n + column] = sum;
-    else
-        finish(sum, row, column, bias, out, args);
-}
+#include "matmul/matmul_finish.h"
 
 // The sums of a SIMD-group, whose first is at row0, column0 of the result. `lines` is room for ROOM
 // rows of tiles.
@@ -307,6 +270,9 @@ kernel void matmul_packed(device const float *a [[buffer(0)]], device const floa
     put_tiles<TM>(sum, lines, row0, group.x * WIDTH, part, matrix, bias, out, parts, args, lane);
 }
 
+#include "matmul/matmul_pairs.h"
+#include "matmul/matmul_pairs_kernels.h"
+
 // ---- few rows ------------------------------------------------------------------------------
 // b [k][n]: a SIMD-group takes 32 * WIDTH columns and walks down them.
 template <typename T, uint ROWS, uint WIDTH>
@@ -529,6 +495,13 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
 TILES(f32, float)
 TILES(f16, half)
 TILES(bf16, bfloat)
+INSTANTIATE_KERNEL("matmul_pairs_48_bf16", matmul_pairs<bfloat, 8, 1, 6>)
+INSTANTIATE_KERNEL("matmul_pairs_32_bf16", matmul_pairs<bfloat, 8, 1, 4>)
+INSTANTIATE_KERNEL("matmul_pairs_16_bf16", matmul_pairs<bfloat, 8, 1, 2>)
+INSTANTIATE_KERNEL("matmul_pairs_8_bf16", matmul_pairs<bfloat, 8, 2, 1>)
+INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
+INSTANTIATE_KERNEL("matmul_pairs_right_16_bf16", matmul_pairs_right<bfloat, 16>)
+INSTANTIATE_KERNEL("matmul_pairs_right_8_bf16", matmul_pairs_right<bfloat, 8>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_f16", matmul_warpgroups<half, 2, 32>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_bf16", matmul_warpgroups<bfloat, 2, 32>)
 INSTANTIATE_KERNEL("matmul_blocks_64_f16", matmul_blocks<half, 64>)

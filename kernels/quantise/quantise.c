@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 
+#include "matmul/matmul_args.h"
 #include "quantise/quantise_args.h"
 
-enum { KNOB_GROUP };
+enum { KNOB_GROUP, KNOB_LANES };
 static const ingot_ops_knob knobs[] = {
     {.name = "group",
      .help = "threads per threadgroup",
@@ -13,9 +14,14 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 32,
      .maximum = 1024,
      .power_of_two = true},
+    {.name = "lanes",
+     .help = "1: lanes along the numbers; 0: a thread per word",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
 };
 
-enum { KNOB_PANEL, KNOB_FEW };
+enum { KNOB_PANEL, KNOB_FEW, KNOB_PAIRS };
 static const ingot_ops_knob matmul_knobs[] = {
     [KNOB_PANEL] = {.name = "panel",
                     .help = "rows of the weights that are turned into numbers at once",
@@ -27,6 +33,12 @@ static const ingot_ops_knob matmul_knobs[] = {
                   .fallback = 8,
                   .minimum = 0,
                   .maximum = 64},
+    [KNOB_PAIRS] = {.name = "pairs",
+                    .help = "up to this many rows of x in bfloat, the weights become numbers on "
+                            "their way to products of pairs, where the code level has those",
+                    .fallback = 0,
+                    .minimum = 0,
+                    .maximum = 65536},
 };
 
 enum { QUANTISE, DEQUANTISE, MATMUL };
@@ -46,7 +58,7 @@ static const struct ingot_ops_info operations[] = {
                     .variants = "type, scales' type, bits, group, biases",
                     .types = IGO_FLOATS,
                     .knobs = knobs,
-                    .knob_count = 1},
+                    .knob_count = 2},
     [MATMUL] = {.name = "quantised_matmul",
                 .family = "quantised",
                 .summary = "x times quantised weights, with bias and epilogue",
@@ -54,7 +66,7 @@ static const struct ingot_ops_info operations[] = {
                 .variants = "quantised_matvec's for few rows; dequantise's and matmul's for more",
                 .types = IGO_FLOATS,
                 .knobs = matmul_knobs,
-                .knob_count = 2},
+                .knob_count = 3},
 };
 
 const struct igo_library igo_library_quantise = {
@@ -178,6 +190,12 @@ ingot_status ingot_op_dequantise(ingot_ops *ops, ingot_stream *stream,
     igo_no_overlap(&call, "out", desc->out, "biases", q->biases, false);
     struct igo_launch launch = {0};
     choose(&call, &launch, "dequantise", desc->out, q);
+    const bool lanes = !call.failed && igo_knob(&call, KNOB_LANES);
+    if (lanes) {
+        igo_launch_kernel(&launch, "dequantise_lanes_%s_%s", igo_type_name(desc->out->type),
+                          igo_type_name(q->scales->type));
+        launch.whole_simdgroups = true;
+    }
     const struct quantise_args args = {.groups = (uint64_t)igo_count(q->scales),
                                        .group_size = q->group};
     igo_launch_tensor(&launch, q->packed, NULL);
@@ -185,7 +203,8 @@ ingot_status ingot_op_dequantise(ingot_ops *ops, ingot_stream *stream,
     igo_launch_tensor(&launch, q->biases, q->scales);
     igo_launch_tensor(&launch, desc->out, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
-    igo_launch_threads(&launch, args.groups * (q->group * q->bits / 32),
+    const uint64_t words = args.groups * (q->group * q->bits / 32);
+    igo_launch_threads(&launch, lanes ? (words + 31) / 32 * 32 : words,
                        igo_knob(&call, KNOB_GROUP));
     igo_dispatch(&call, &launch);
     return igo_end(&call);
@@ -286,6 +305,76 @@ static ingot_status multiply_few(struct igo_call *call, const struct product *p)
     return ingot_op_quantised_matvec(call->ops, call->stream, &desc);
 }
 
+extern const struct igo_library igo_library_matmul;
+
+/* x as the right side of matmul/matmul_pairs.h: columns of 16, or of 8; two such at a time. */
+static ingot_tensor lay_out(struct igo_call *call, const struct product *p, uint32_t unit,
+                            uint32_t columns) {
+    const uint32_t lines = (columns + 2 * unit - 1) / (2 * unit), depth = 256;
+    ingot_tensor x =
+        igo_scratch_tensor(call, p->x.type, 1, (const int64_t[]){(int64_t)lines * 2 * unit * p->k});
+    const struct matmul_args args = {.n = (uint32_t)p->m,
+                                     .k = (uint32_t)p->k,
+                                     .batch = 1,
+                                     .b_stride = (uint64_t)p->x.strides[0],
+                                     .b_transposed = 1};
+    struct igo_launch launch = {.library = &igo_library_matmul,
+                                .group = {32, 1, 1},
+                                .whole_simdgroups = true,
+                                .threadgroups = {(uint32_t)((p->k + depth - 1) / depth), lines, 1}};
+    igo_launch_kernel(&launch, "matmul_pairs_right_%u_bf16", unit);
+    igo_launch_tensor(&launch, &p->x, NULL);
+    igo_launch_tensor(&launch, &x, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    igo_dispatch(call, &launch);
+    return x;
+}
+
+/* Products of pairs of bfloat: whether there is code for it, and it was made. */
+static bool multiply_pairs(struct igo_call *call, const struct product *p) {
+    const ingot_quantised *w = &p->desc->weights;
+    const uint32_t columns = p->m <= 8 ? 8 : p->m <= 16 ? 16 : 32, unit = columns < 16 ? 8 : 16;
+    struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
+    igo_launch_kernel(&launch, "quantised_pairs_%u_bf16_bf16", columns);
+    igo_quantised_constants(&launch, w);
+    if (p->x.type != INGOT_SCALAR_BF16 || w->scales->type != INGOT_SCALAR_BF16 || !p->k ||
+        p->n > INT32_MAX || p->k > INT32_MAX || !igo_has_kernel(call, &launch)) {
+        return false;
+    }
+    if (p->desc->bias && igo_tensor(call, "bias", p->desc->bias, IGO_FLOATS, 1, 1)) {
+        igo_same_type(call, "bias", p->desc->bias, "x", &p->x);
+        igo_extent(call, "bias", p->desc->bias, 0, p->n, "the columns of out");
+        igo_dense(call, "bias", p->desc->bias);
+        igo_no_overlap(call, "out", &p->out, "bias", p->desc->bias, false);
+    }
+    launch.threadgroups[0] = (uint32_t)((p->m + columns - 1) / columns);
+    launch.threadgroups[1] = (uint32_t)((p->n + 63) / 64);
+    launch.threadgroups[2] = 1;
+    ingot_tensor x = lay_out(call, p, unit, launch.threadgroups[0] * columns);
+    const struct matmul_args args = {.m = (uint32_t)p->n,
+                                     .n = (uint32_t)p->m,
+                                     .k = (uint32_t)p->k,
+                                     .batch = 1,
+                                     .parts = 1,
+                                     .part_depth = (uint32_t)p->k,
+                                     .out_stride = (uint64_t)p->out.strides[0],
+                                     .has_bias = p->desc->bias != NULL,
+                                     .bias_step = 1,
+                                     .epilogue = (uint32_t)p->desc->epilogue,
+                                     .out_transposed = 1};
+    igo_launch_tensor(&launch, w->packed, NULL);
+    igo_launch_tensor(&launch, w->scales, NULL);
+    igo_launch_tensor(&launch, w->biases, w->scales);
+    igo_launch_tensor(&launch, &x, NULL);
+    igo_launch_tensor(&launch, p->desc->bias, &p->out);
+    igo_launch_tensor(&launch, &p->out, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    igo_launch_bytes(&launch, &w->group, sizeof w->group);
+    igo_dispatch(call, &launch);
+    igo_scratch_release(call, x.buffer);
+    return true;
+}
+
 ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
                                        const ingot_quantised_matmul_desc *desc) {
     struct igo_call call;
@@ -301,6 +390,9 @@ ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
     const int64_t panel = igo_knob(&call, KNOB_PANEL);
     if (p.m <= igo_knob(&call, KNOB_FEW) && desc->epilogue == INGOT_EPILOGUE_NONE) {
         return multiply_few(&call, &p);
+    }
+    if (p.m <= igo_knob(&call, KNOB_PAIRS) && multiply_pairs(&call, &p)) {
+        return igo_end(&call);
     }
     ingot_tensor room = igo_scratch_tensor(&call, desc->x->type, 2,
                                            (const int64_t[]){p.n < panel ? p.n : panel, p.k});

@@ -101,11 +101,65 @@ kernel void dequantise(device const uint *packed [[buffer(0)]],
     }
 }
 
+// The same for CPUs, lanes along the numbers: 32 words of a SIMD-group are per_word times 32 numbers, each 32
+// of one group. Of 4 bits, the lanes first have the 16 numbers that there are in a group.
+template <typename T, typename S>
+kernel void dequantise_lanes(device const uint *packed [[buffer(0)]],
+                             device const S *scales [[buffer(1)]],
+                             device const S *biases [[buffer(2)]],
+                             device T *out [[buffer(3)]],
+                             constant quantise_args &args [[buffer(4)]],
+                             uint2 position [[thread_position_in_grid]],
+                             uint2 grid [[threads_per_grid]],
+                             uint lane [[thread_index_in_simdgroup]]) {
+    const ulong total = args.groups * (args.group_size / per_word);
+    const ulong first = ulong(position.y) * grid.x + (position.x - lane);
+    if (first >= total) {
+        return;
+    }
+    const uint shift = lane % per_word * bits, from = lane / per_word;
+    const ulong numbers = total * per_word;
+    const uint word = first + lane < total ? packed[first + lane] : 0;
+    T known = T(0);
+    ulong last = ~0ul;
+#pragma unroll
+    for (uint i = 0; i < per_word; i++) {
+        const ulong at = first * per_word + i * 32;
+        if (at >= numbers) {
+            break;
+        }
+        const ulong one = at >> ctz(args.group_size);
+        const float scale = float(scales[one]);
+        const float bias = has_biases ? float(biases[one]) : -float(middle) * scale;
+        const uint q = (simd_shuffle(word, ushort(i * (32 / per_word) + from)) >> shift) & largest;
+        T value;
+        if (bits == 4) {
+            if (one != last) {
+                known = T(fma(scale, float(lane & largest), bias));
+                last = one;
+            }
+            value = simd_shuffle(known, ushort(q));
+        } else {
+            value = T(fma(scale, float(q), bias));
+        }
+        if (at + 32 <= numbers) {
+            out[at + lane] = value;
+        } else if (at + lane < numbers) {
+            out[at + lane] = value;
+        }
+    }
+}
+
 #define INSTANTIATE_PAIR(name, t, type, s, scale) \
     INSTANTIATE_KERNEL(#name "_" #t "_" #s, name<type, scale>)
 #define INSTANTIATE_BOTH(t, type, s, scale) \
     INSTANTIATE_PAIR(quantise, t, type, s, scale) \
-    INSTANTIATE_PAIR(dequantise, t, type, s, scale)
+    INSTANTIATE_PAIR(dequantise, t, type, s, scale) \
+    INSTANTIATE_PAIR(dequantise_lanes, t, type, s, scale)
+#include "quantise/quantise_pairs.h"
+INSTANTIATE_KERNEL("quantised_pairs_8_bf16_bf16", quantised_pairs<bfloat, bfloat, 2, 1>)
+INSTANTIATE_KERNEL("quantised_pairs_16_bf16_bf16", quantised_pairs<bfloat, bfloat, 1, 2>)
+INSTANTIATE_KERNEL("quantised_pairs_32_bf16_bf16", quantised_pairs<bfloat, bfloat, 1, 4>)
 INSTANTIATE_BOTH(f32, float, f32, float)
 INSTANTIATE_BOTH(f16, half, f32, float)
 INSTANTIATE_BOTH(bf16, bfloat, f32, float)

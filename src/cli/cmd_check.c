@@ -240,7 +240,9 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &check.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "do not name the kernels that passed", &check.quiet},
         {"target", 0, CLI_LIST, "LEVEL",
-         "x86-64-v3, x86-64-v4, aarch64, sm_80, sm_90 or sm_90a (this machine's); may be repeated",
+         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, aarch64, sm_80, sm_90 or sm_90a (this machine's); "
+         "may "
+         "be repeated",
          &targets},
         {"no-code", 0, CLI_FLAG, NULL,
          "stop before machine code: all that can be wrong with the source, in a third of the time",

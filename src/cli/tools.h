@@ -18,7 +18,11 @@ struct tool_place { /* where: options of the command line */
 /* The same with another kind of option for the level. */
 #define TOOL_PLACE_OPTIONS_AT(p, kind, level, more)                                                \
     {"device", 0, CLI_STRING, "NAME", "the device (INGOT_DEVICE, or cpu)", &(p).device},           \
-        {"cpu", 0, kind, "LEVEL", "the CPU level: x86-64-v3, x86-64-v4, aarch64 (best)" more,      \
+        {"cpu",                                                                                    \
+         0,                                                                                        \
+         kind,                                                                                     \
+         "LEVEL",                                                                                  \
+         "the CPU level: x86-64-v3, x86-64-v4, x86-64-v4-bf16, aarch64 (best)" more,               \
          level},                                                                                   \
     {                                                                                              \
         "threads", 0, CLI_COUNT, "N", "worker threads of the CPU (one per core)", &(p).threads     \

@@ -6,12 +6,14 @@
 #include "check.h"
 #include "ops/ops.h"
 
-static struct igo_policy_device cpu, gpu, own; /* own: of one card only, "sm_90a" */
+static struct igo_policy_device cpu, pairs; /* pairs: with more instructions, "x86-64-v4-bf16" */
+static struct igo_policy_device gpu, own;   /* own: of one card only, "sm_90a" */
 
 static void find_kinds(void) {
     for (size_t i = 0; i < ig_device_kind_count; i++) {
         if (!strcmp(ig_device_kinds[i]->name, "cpu")) {
             cpu = (struct igo_policy_device){ig_device_kinds[i], "x86-64-v4"};
+            pairs = (struct igo_policy_device){ig_device_kinds[i], "x86-64-v4-bf16"};
         } else if (!strcmp(ig_device_kinds[i]->name, "cuda")) {
             gpu = (struct igo_policy_device){ig_device_kinds[i], "sm_90"};
             own = (struct igo_policy_device){ig_device_kinds[i], "sm_90a"};
@@ -122,6 +124,10 @@ static void test_resolving(void) {
     CHECK(resolve("cuda:sm_80 axpy block=256", &own, "f32/n64") == 512);
     CHECK(resolve("cpu:x86-64-v4 axpy block=256", &cpu, "f32/n64") == 256);
     CHECK(resolve("cpu:x86-64-v3 axpy block=256", &cpu, "f32/n64") == 512);
+    CHECK(resolve("cpu:x86-64-v4-bf16 axpy block=256", &cpu, "f32/n64") == 512);
+    CHECK(resolve("cpu:x86-64-v4 axpy block=256", &pairs, "f32/n64") == 256);
+    CHECK(resolve("cpu:x86-64-v4-bf16 axpy block=256", &pairs, "f32/n64") == 256);
+    CHECK(resolve("cpu:x86-64-v3 axpy block=256", &pairs, "f32/n64") == 512);
     CHECK(resolve("cpu axpy block=256\ncpu axpy block=1024", &cpu, "f32/n64") == 1024);
     CHECK(resolve("cpu axpy/f32 block=256\ncpu axpy/bf16 block=1024", &cpu, "f32/n64") == 256);
     CHECK(resolve("cpu axpy/*/n<=32 block=256\n", &cpu, "f32/n64") == 512);

@@ -372,11 +372,19 @@ static ingot_status device_describe(size_t index, ingot_device_info *info, struc
     return fill_info(&defaults, info, error);
 }
 
+/* What is said of a level holds for it with more instructions, too: x86-64-v4 for x86-64-v4-bf16.
+ */
+static bool level_holds(const char *level, const char *target) {
+    const size_t length = strlen(level);
+    return !strncmp(level, target, length) && (!target[length] || target[length] == '-');
+}
+
 const struct ig_device_kind ig_cpu_device_kind = {
     .name = "cpu",
     .abi_version = INGOT_CPU_ABI_VERSION,
     .can_be_isolated = true,
     .can_be_counted = true,
+    .level_holds = level_holds,
     .count = device_count,
     .describe = device_describe,
     .open = device_open,

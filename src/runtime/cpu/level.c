@@ -6,7 +6,7 @@
 #include "base/environment.h"
 #include "runtime/cpu/cpu.h"
 
-static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "aarch64"};
+static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"};
 
 /* Code for debuggers, which all of the machine's kind run. */
 #if defined(__aarch64__)
@@ -64,7 +64,8 @@ static size_t count_levels(void) {
     if ((state & 0xe6) != 0xe6 || !has(b, leaf7_v4, sizeof leaf7_v4)) {
         return 1;
     }
-    return 2;
+    /* The level above: AVX512-BF16. Its registers are those of AVX-512, which are saved. */
+    return a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1 ? 3 : 2;
 }
 
 static struct usable usable_levels(void) {
@@ -99,7 +100,7 @@ enum { HAS_ATOMICS = 1 << 8, HAS_SCALAR_HALF = 1 << 9, HAS_VECTOR_HALF = 1 << 10
 
 static struct usable usable_levels(void) {
     const unsigned long needed = HAS_ATOMICS | HAS_SCALAR_HALF | HAS_VECTOR_HALF;
-    return (struct usable){2, (getauxval(AT_HWCAP) & needed) == needed};
+    return (struct usable){3, (getauxval(AT_HWCAP) & needed) == needed};
 }
 
 /* Linux gives numbers where it has no name: "AArch64 CPU 0x41/0xd0c" is a Neoverse N1. */
@@ -151,8 +152,8 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
             ;
         if (chosen == count) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT,
-                           "there is no CPU level \"%s\"; there are %s, %s and %s", wanted,
-                           levels[0], levels[1], levels[2]);
+                           "there is no CPU level \"%s\"; there are %s, %s, %s and %s", wanted,
+                           levels[0], levels[1], levels[2], levels[3]);
         }
         if (chosen < usable.first || chosen > best) {
             return ig_fail(error, INGOT_UNSUPPORTED,
@@ -173,5 +174,10 @@ const char *cpu_level_below(const char *level) {
         struct usable usable = usable_levels();
         return usable.count ? levels[usable.first + usable.count - 1] : NULL;
     }
-    return strcmp(level, levels[1]) ? NULL : levels[0];
+    for (size_t i = 2; i > 0; i--) {
+        if (!strcmp(level, levels[i])) {
+            return levels[i - 1];
+        }
+    }
+    return NULL;
 }

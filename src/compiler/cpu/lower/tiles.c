@@ -522,6 +522,7 @@ static bool find_group(struct igt_pass *pass, LLVMValueRef first) {
     move_readers(pass, &finding);
     find_steady_loads(pass, group);
     find_chains(group, &finding);
+    group->pairs = igt_can_pair(pass, group);
     igt_pair_columns(pass, group);
     return true;
 }

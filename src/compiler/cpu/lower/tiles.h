@@ -61,6 +61,7 @@ struct igt_tile {
 struct igt_group {
     unsigned number; /* from 1 */
     bool emitted;
+    bool pairs;         /* of bfloat only, two of k at a time (tiles_pairs.c) */
     LLVMValueRef after; /* the instruction behind the last call */
     LLVMValueRef last;  /* what was emitted for it last */
     unsigned chain_count, row_count, unit_count;
@@ -105,8 +106,33 @@ void igt_pair_columns(struct igt_pass *pass, struct igt_group *group);
 /* Phis of partners are partners. */
 void igt_find_phi_partners(struct igt_pass *pass);
 
+/* ---- tiles_pairs.c --------------------------------------------------------------------------- */
+/* The tile of bfloat, as 16 bits, that this one is as floats; or NULL. */
+struct igt_tile *igt_narrow(const struct igt_pass *pass, const struct igt_tile *tile);
+/* Can all products of a group with chains be made of pairs, here? */
+bool igt_can_pair(const struct igt_pass *pass, const struct igt_group *group);
+bool igt_pair_needs_copy(const struct igt_pass *pass, struct igt_tile *narrow);
+/* Elements k and k + 1 of a row, as one of 32 bits. */
+LLVMValueRef igt_pair_left(struct igt_pass *pass, const struct igt_tile *left, unsigned row,
+                           unsigned k);
+/* Rows k and k + 1 of a tile, or of two side by side, interleaved. */
+LLVMValueRef igt_pair_right(struct igt_pass *pass, const struct igt_tile *left,
+                            const struct igt_tile *right, unsigned k);
+LLVMValueRef igt_pair_product(struct igt_pass *pass, LLVMValueRef left, LLVMValueRef right,
+                              LLVMValueRef sum);
+
 /* ---- tiles_emit.c ---------------------------------------------------------------------------- */
 void igt_place_before(struct igt_pass *pass, LLVMValueRef instruction);
+LLVMValueRef igt_element_address(struct igt_pass *pass, LLVMValueRef call, LLVMTypeRef element,
+                                 unsigned line, unsigned offset);
+LLVMValueRef igt_load_line(struct igt_pass *pass, const struct igt_tile *tile, unsigned line,
+                           unsigned count);
+/* May a row be read from memory at the builder? */
+bool igt_is_steady(const struct igt_pass *pass, const struct igt_tile *tile);
+bool igt_is_transposed(const struct igt_tile *load);
+/* A row of a tile, or of two side by side. */
+LLVMValueRef igt_unit_row(struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right,
+                          unsigned row);
 void igt_make_phis(struct igt_pass *pass);
 void igt_fill_phis(struct igt_pass *pass);
 void igt_emit_group(struct igt_pass *pass, struct igt_group *group);

@@ -27,8 +27,8 @@ static LLVMValueRef shuffle(struct igt_pass *pass, LLVMValueRef a, LLVMValueRef 
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
-static LLVMValueRef element_address(struct igt_pass *pass, LLVMValueRef call, LLVMTypeRef element,
-                                    unsigned line, unsigned offset) {
+LLVMValueRef igt_element_address(struct igt_pass *pass, LLVMValueRef call, LLVMTypeRef element,
+                                 unsigned line, unsigned offset) {
     LLVMBuilderRef builder = pass->emit.builder;
     LLVMValueRef address = LLVMGetOperand(call, 0), index = LLVMGetOperand(call, 1);
     if (line) {
@@ -42,11 +42,11 @@ static LLVMValueRef element_address(struct igt_pass *pass, LLVMValueRef call, LL
     return address;
 }
 
-static LLVMValueRef load_line(struct igt_pass *pass, const struct igt_tile *tile, unsigned line,
-                              unsigned count) {
+LLVMValueRef igt_load_line(struct igt_pass *pass, const struct igt_tile *tile, unsigned line,
+                           unsigned count) {
     LLVMValueRef load =
         LLVMBuildLoad2(pass->emit.builder, LLVMVectorType(tile->element, count),
-                       element_address(pass, tile->call, tile->element, line, 0), "");
+                       igt_element_address(pass, tile->call, tile->element, line, 0), "");
     LLVMSetAlignment(load, LLVMABIAlignmentOfType(pass->emit.layout, tile->element));
     return load;
 }
@@ -72,7 +72,7 @@ static void transpose(struct igt_pass *pass, LLVMValueRef rows[IGT_SIDE]) {
 
 static void load_rows(struct igt_pass *pass, struct igt_tile *tile) {
     for (unsigned r = 0; r < IGT_SIDE; r++) {
-        tile->rows[r] = load_line(pass, tile, r, IGT_SIDE);
+        tile->rows[r] = igt_load_line(pass, tile, r, IGT_SIDE);
     }
     if (!LLVMIsNull(LLVMGetOperand(tile->call, 2))) {
         transpose(pass, tile->rows);
@@ -92,13 +92,12 @@ static void load_rows_in_place(struct igt_pass *pass, struct igt_tile *tile) {
     pass->emit.builder = builder;
 }
 
-/* May a row be read from memory at the builder? */
-static bool is_steady(const struct igt_pass *pass, const struct igt_tile *tile) {
+bool igt_is_steady(const struct igt_pass *pass, const struct igt_tile *tile) {
     return tile->kind == IGT_LOADED && pass->current_group &&
            tile->steady_for == pass->current_group;
 }
 
-static bool is_transposed(const struct igt_tile *load) {
+bool igt_is_transposed(const struct igt_tile *load) {
     return !LLVMIsNull(LLVMGetOperand(load->call, 2));
 }
 
@@ -163,8 +162,8 @@ static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigne
     case IGT_FILL:
         return filled(pass, tile, IGT_SIDE);
     case IGT_LOADED:
-        if (is_steady(pass, tile) && !is_transposed(tile)) {
-            return load_line(pass, tile, row, IGT_SIDE);
+        if (igt_is_steady(pass, tile) && !igt_is_transposed(tile)) {
+            return igt_load_line(pass, tile, row, IGT_SIDE);
         }
         load_rows_in_place(pass, tile);
         return tile->rows[row];
@@ -207,8 +206,9 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
         left->registers[0] == right->registers[0]) {
         return filled(pass, left, 2 * IGT_SIDE);
     }
-    if (is_steady(pass, left) && is_steady(pass, right) && igt_is_beside(pass, left, right)) {
-        return load_line(pass, left, row, 2 * IGT_SIDE);
+    if (igt_is_steady(pass, left) && igt_is_steady(pass, right) &&
+        igt_is_beside(pass, left, right)) {
+        return igt_load_line(pass, left, row, 2 * IGT_SIDE);
     }
     if (same_operation(left, right)) {
         LLVMValueRef operands[IGT_MAX_OPERANDS];
@@ -340,8 +340,9 @@ static LLVMValueRef copy_rows(struct igt_pass *pass, struct igt_tile *tile) {
     memory = LLVMBuildCall2(emit->builder, type, hide, &memory, 1, "");
     for (unsigned r = 0; r < IGT_SIDE; r++) {
         LLVMValueRef index = igv_u64(emit, r * IGT_SIDE);
-        LLVMValueRef place = LLVMBuildGEP2(emit->builder, emit->f32, memory, &index, 1, "");
-        LLVMSetAlignment(LLVMBuildStore(emit->builder, row_of(pass, tile, r), place), 32);
+        LLVMValueRef place = LLVMBuildGEP2(emit->builder, tile->element, memory, &index, 1, "");
+        LLVMValueRef store = LLVMBuildStore(emit->builder, row_of(pass, tile, r), place);
+        LLVMSetAlignment(store, tile->element == emit->i16 ? 16 : 32);
     }
     return memory;
 }
@@ -350,14 +351,17 @@ static LLVMValueRef copy_rows(struct igt_pass *pass, struct igt_tile *tile) {
  * from if it is still there, or else a copy. */
 static const struct igt_tile *steady_load(const struct igt_pass *pass, struct igt_tile *tile) {
     const struct igt_tile *load = igt_loaded(tile);
-    return load && is_steady(pass, load) ? load : NULL;
+    return load && igt_is_steady(pass, load) ? load : NULL;
 }
 
 static void copy_left_sides(struct igt_pass *pass, const struct igt_group *group) {
     for (unsigned c = 0; c < group->chain_count; c++) {
         for (struct igt_tile *step = group->chains[c]; step; step = step->extended) {
-            struct igt_tile *left = step->operands[0];
-            if (steady_load(pass, left) || left->copied_for == group->number) {
+            struct igt_tile *left =
+                group->pairs ? igt_narrow(pass, step->operands[0]) : step->operands[0];
+            bool there =
+                group->pairs ? !igt_pair_needs_copy(pass, left) : steady_load(pass, left) != NULL;
+            if (there || left->copied_for == group->number) {
                 continue;
             }
             left->copy = copy_rows(pass, left);
@@ -372,8 +376,9 @@ static LLVMValueRef left_element(struct igt_pass *pass, struct igt_tile *left, u
     const struct igt_tile *load = steady_load(pass, left);
     LLVMValueRef address;
     if (load) {
-        bool turned = is_transposed(load);
-        address = element_address(pass, load->call, emit->f32, turned ? k : row, turned ? row : k);
+        bool turned = igt_is_transposed(load);
+        address =
+            igt_element_address(pass, load->call, emit->f32, turned ? k : row, turned ? row : k);
     } else {
         LLVMValueRef index = igv_u64(emit, row * IGT_SIDE + k);
         address = LLVMBuildGEP2(emit->builder, emit->f32, left->copy, &index, 1, "");
@@ -383,8 +388,8 @@ static LLVMValueRef left_element(struct igt_pass *pass, struct igt_tile *left, u
     return element;
 }
 
-static LLVMValueRef unit_row(struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right,
-                             unsigned row) {
+LLVMValueRef igt_unit_row(struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right,
+                          unsigned row) {
     return right ? wide_row_of(pass, left, right, row) : row_of(pass, left, row);
 }
 
@@ -399,7 +404,9 @@ static LLVMValueRef right_row_of(struct igt_pass *pass, const struct cell *cell,
     struct igt_tile *left = cell->left->operands[1];
     struct igt_tile *right = cell->right ? cell->right->operands[1] : NULL;
     if (!known->row || known->left != left || known->right != right) {
-        *known = (struct right_row){left, right, unit_row(pass, left, right, k)};
+        *known = (struct right_row){left, right,
+                                    cell->left->group->pairs ? igt_pair_right(pass, left, right, k)
+                                                             : igt_unit_row(pass, left, right, k)};
     }
     return known->row;
 }
@@ -418,11 +425,15 @@ static void add_products(struct igt_pass *pass, const struct block *block, struc
             }
             LLVMValueRef right = right_row_of(pass, cell, &rights[u], k);
             if (!element) {
-                element = left_element(pass, cell->left->operands[0], row, k);
+                element = block->group->pairs ? igt_pair_left(pass, cell->left->operands[0], row, k)
+                                              : left_element(pass, cell->left->operands[0], row, k);
             }
-            LLVMValueRef left = broadcast(pass, element, LLVMGetVectorSize(LLVMTypeOf(right)));
+            LLVMTypeRef sums = LLVMTypeOf(cell->sums[row]);
+            LLVMValueRef left = broadcast(pass, element, LLVMGetVectorSize(sums));
             LLVMValueRef args[] = {left, right, cell->sums[row]};
-            cell->sums[row] = igl_call(&pass->emit, "llvm.fma", LLVMTypeOf(right), args, 3);
+            cell->sums[row] = block->group->pairs
+                                  ? igt_pair_product(pass, left, right, cell->sums[row])
+                                  : igl_call(&pass->emit, "llvm.fma", sums, args, 3);
         }
     }
 }
@@ -453,8 +464,8 @@ static bool start_cells(struct igt_pass *pass, const struct block *block, struct
         cells[n] = (struct cell){.left = left ? left : right, .right = left ? right : NULL};
         any |= cells[n].left != NULL;
         for (unsigned r = block->from; cells[n].left && r < block->to; r++) {
-            cells[n].sums[r] = unit_row(pass, cells[n].left->operands[2],
-                                        cells[n].right ? cells[n].right->operands[2] : NULL, r);
+            cells[n].sums[r] = igt_unit_row(pass, cells[n].left->operands[2],
+                                            cells[n].right ? cells[n].right->operands[2] : NULL, r);
         }
     }
     return any;
@@ -465,7 +476,7 @@ static void emit_block(struct igt_pass *pass, const struct block *block) {
     unsigned count = block->row_count * block->unit_count;
     bool any = start_cells(pass, block, cells);
     while (any) {
-        for (unsigned k = 0; k < IGT_SIDE; k++) {
+        for (unsigned k = 0; k < IGT_SIDE; k += block->group->pairs ? 2 : 1) {
             add_products(pass, block, cells, k);
         }
         any = false;
@@ -541,7 +552,7 @@ void igt_emit_store(struct igt_pass *pass, LLVMValueRef call) {
         transpose(pass, rows);
     }
     for (unsigned r = 0; r < IGT_SIDE; r++) {
-        LLVMValueRef place = element_address(pass, call, tile->element, r, 0);
+        LLVMValueRef place = igt_element_address(pass, call, tile->element, r, 0);
         LLVMValueRef store = LLVMBuildStore(pass->emit.builder, rows[r], place);
         LLVMSetAlignment(store, LLVMABIAlignmentOfType(pass->emit.layout, tile->element));
     }

@@ -8,10 +8,12 @@
 #include "compiler/cpu/lower/tiles.h"
 
 /* ---- the columns of a group ------------------------------------------------------------------ */
-static struct igt_tile *right_side(const struct igt_group *group, unsigned column) {
+static struct igt_tile *right_side(const struct igt_pass *pass, const struct igt_group *group,
+                                   unsigned column) {
     for (unsigned c = 0; c < group->chain_count; c++) {
         if (group->columns[c] == column) {
-            return group->chains[c]->operands[1];
+            struct igt_tile *right = group->chains[c]->operands[1];
+            return group->pairs ? igt_narrow(pass, right) : right;
         }
     }
     return NULL;
@@ -26,8 +28,9 @@ static void pair_columns(struct igt_pass *pass, struct igt_group *group) {
         for (unsigned i = 0; i < columns; i++) {
             unsigned second = IGT_NO_COLUMN;
             for (unsigned j = 0; wide && !taken[i] && j < columns; j++) {
-                bool fits =
-                    near ? igt_is_beside(pass, right_side(group, i), right_side(group, j)) : j > i;
+                bool fits = near ? igt_is_beside(pass, right_side(pass, group, i),
+                                                 right_side(pass, group, j))
+                                 : j > i;
                 if (j != i && !taken[j] && fits) {
                     second = j;
                     break;

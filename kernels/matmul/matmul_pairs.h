@@ -1,0 +1,159 @@
+/*
+ * Products of bfloat on CPUs that multiply it two of k at a time (x86-64-v4-bf16).
+ *
+ * The right side is laid out anew, in bfloat: [columns / 16][k][16], k in whole tiles, zeros where
+ * there is nothing; two rows of it are one vector of 64 bytes. (Up to 8 columns: 8 of 32 bytes.)
+ * The left side is read where it
+ * lies if k is along its lines, which saves a pass over the weights of a linear layer, else it is
+ * laid out anew so. 32 of k of some lines at a time go through threadgroup memory: lines of a
+ * matrix often lie a power of two apart, and would share few places of the cache.
+ */
+#ifndef INGOT_KERNELS_MATMUL_PAIRS_H
+#define INGOT_KERNELS_MATMUL_PAIRS_H
+
+#include "common/tile.h"
+#include "matmul/matmul_finish.h"
+
+constexpr constant uint PAIR_LINE = 32; /* of k, in threadgroup memory */
+
+/* Columns that lie together, of a block so wide. */
+constexpr uint pair_unit(uint width) {
+    return width < 16 ? width : 16;
+}
+
+/* TALL by TN tiles; between two stretches of k they lie in `lines`. */
+template <typename T, uint TALL, uint TN> struct pair_sums {
+    static constexpr constant uint LINE = TN * TILE, UNIT = pair_unit(LINE);
+    simdgroup_float8x8 sum[TALL][TN];
+
+    void begin(threadgroup const float *lines, bool anew) thread {
+#pragma unroll
+        for (uint i = 0; i < TALL; i++)
+#pragma unroll
+            for (uint j = 0; j < TN; j++) {
+                if (anew) {
+                    sum[i][j] = simdgroup_float8x8(0.0f);
+                } else {
+                    simdgroup_load(sum[i][j], lines + i * TILE * LINE + j * TILE, LINE);
+                }
+            }
+    }
+    void keep(threadgroup float *lines) thread {
+#pragma unroll
+        for (uint i = 0; i < TALL; i++)
+#pragma unroll
+            for (uint j = 0; j < TN; j++) {
+                simdgroup_store(sum[i][j], lines + i * TILE * LINE + j * TILE, LINE);
+            }
+    }
+    void keep_turned(threadgroup float *lines, uint line) thread {
+#pragma unroll
+        for (uint i = 0; i < TALL; i++)
+#pragma unroll
+            for (uint j = 0; j < TN; j++) {
+                simdgroup_store(sum[i][j], lines + j * TILE * line + i * TILE, line, ulong2(0),
+                                true);
+            }
+    }
+    /* `depth` of k, a multiple of 8. */
+    void add(threadgroup const T *left, device const T *right, ulong unit_step, uint depth) thread {
+        for (uint k = 0; k < depth; k += TILE) {
+            simdgroup_matrix<T, 8, 8> rows[TALL], columns[TN];
+#pragma unroll
+            for (uint i = 0; i < TALL; i++) {
+                simdgroup_load(rows[i], left + i * TILE * PAIR_LINE + k, PAIR_LINE);
+            }
+#pragma unroll
+            for (uint j = 0; j < TN; j++) {
+                simdgroup_load(columns[j], right + j / 2 * unit_step + k * UNIT + j % 2 * TILE,
+                               UNIT);
+            }
+#pragma unroll
+            for (uint i = 0; i < TALL; i++)
+#pragma unroll
+                for (uint j = 0; j < TN; j++) {
+                    simdgroup_multiply_accumulate(sum[i][j], rows[i], columns[j], sum[i][j]);
+                }
+        }
+    }
+};
+
+/* A left side as it lies in memory, and how 32 of k of COUNT of its lines come into threadgroup
+ * memory, from line `row` on. */
+template <typename T> struct dense_lines {
+    device const T *first;
+    ulong stride;
+    uint rows, depth;
+
+    template <uint COUNT> void stage(threadgroup T *to, uint row, uint k, uint lane) thread const {
+        device const T *from = first + row * stride + k;
+        if (row + COUNT <= rows && k + PAIR_LINE <= depth) {
+#pragma unroll
+            for (uint r = 0; r < COUNT; r++) {
+                to[r * PAIR_LINE + lane] = from[r * stride + lane];
+            }
+            return;
+        }
+        for (uint r = 0; r < COUNT; r++) {
+            to[r * PAIR_LINE + lane] =
+                row + r < rows && k + lane < depth ? from[r * stride + lane] : T(0);
+        }
+    }
+};
+
+/* A SIMD-group makes TM by TN tiles, TALL rows of tiles at a time. */
+template <typename T, uint TM, uint TALL, uint TN, typename L>
+inline void make_pairs(thread const L &left, device const T *b, device const T *bias, device T *out,
+                       device uchar *parts, constant matmul_args &args, uint3 group, uint lane,
+                       threadgroup float *lines, threadgroup float *turned, threadgroup T *room) {
+    constexpr uint WIDTH = TN * TILE, HEIGHT = TM * TILE, UNIT = pair_unit(WIDTH);
+    constexpr uint DEPTH = 12288 / WIDTH; // of the right side, 24 KiB
+    constexpr uint ROOM = TALL * TILE * PAIR_LINE;
+    uint matrix = group.z % args.batch, part = group.z / args.batch;
+    uint padded = (args.k + (TILE - 1)) & ~(TILE - 1), row0 = group.y * HEIGHT;
+    uint first = part * args.part_depth, end = min(padded, first + args.part_depth);
+    ulong unit_step = ulong(padded) * UNIT;
+    b += matrix * args.b_batch + ulong(group.x) * WIDTH * padded;
+    for (uint k0 = first; k0 < end; k0 += DEPTH) {
+        uint last = min(end, k0 + DEPTH);
+        for (uint i = 0; i < HEIGHT && row0 + i < args.m; i += TALL * TILE) {
+            pair_sums<T, TALL, TN> sums;
+            sums.begin(lines + i * WIDTH, k0 == first);
+            // what comes next is on its way while products are made
+            left.template stage<TALL * TILE>(room, row0 + i, k0, lane);
+            for (uint k = k0, turn = 0; k < last; k += PAIR_LINE, turn ^= 1) {
+                simdgroup_barrier(mem_flags::mem_threadgroup);
+                if (k + PAIR_LINE < last) {
+                    left.template stage<TALL * TILE>(room + (turn ^ 1) * ROOM, row0 + i,
+                                                     k + PAIR_LINE, lane);
+                }
+                sums.add(room + turn * ROOM, b + k * UNIT, unit_step, min(last - k, PAIR_LINE));
+            }
+            if (args.out_transposed && last == end) {
+                sums.keep_turned(turned + i, HEIGHT);
+            } else {
+                sums.keep(lines + i * WIDTH);
+            }
+        }
+    }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    uint column0 = group.x * WIDTH, columns = min(args.n - column0, WIDTH);
+    ulong plane = ulong(part) * args.batch + matrix;
+    out += matrix * args.out_batch;
+    uint rows = min(args.m - row0, HEIGHT);
+    if (args.out_transposed) {
+        for (uint c = 0; c < columns; c++) {
+            for (uint r = lane; r < rows; r += 32) {
+                put(turned[c * HEIGHT + r], plane, row0 + r, column0 + c, bias, out, parts, args);
+            }
+        }
+    } else {
+        for (uint r = 0; r < rows; r++) {
+            for (uint c = lane; c < columns; c += 32) {
+                put(lines[r * WIDTH + c], plane, row0 + r, column0 + c, bias, out, parts, args);
+            }
+        }
+    }
+}
+
+#endif
