@@ -244,6 +244,7 @@ def fp8(raw):
 
 
 def quantised_floats(names):
+    newer = is_newer(names)
     for name in names:
         match = re.fullmatch(
             r"(mxfp4|mxfp8|nvfp4)_(qmv|qmv_fast|qvm|qmm_t|qmm_n|qmm_t_nax)_(float|float16_t|bfloat16_t)_gs_(16|32)_b_([48])"
@@ -277,7 +278,8 @@ def quantised_floats(names):
         else:
             bm, bn = (int(match[6]), int(match[7])) if match[6] else (32, 32)
             grid = groups(f"{-(-n // bn)},{-(-m // bm)},1", "32,2,2")
-        scale = [] if kind == "qmv_quad" else [np.ones(1, "f4")]
+        has_scale = kind in ("qmv", "qmv_fast", "qvm") or (newer and kind != "qmm_n")
+        scale = [np.ones(1, "f4")] if has_scale else []
         raw = packed(w, 4) if bits == 4 else w.astype("u1")
         yield Case(name, [raw, s.astype("u1"), *scale, x, out, *sizes, *tail], grid)
 
@@ -289,7 +291,7 @@ def tiled_attention(names):
     newer = is_newer(names)
     for name in names:
         match = re.fullmatch(
-            r"steel_attention_(float32|float16|bfloat16)_bq(\d+)_bk(\d+)_bd(64|96|128)_bv\4_wm(\d)_wn(\d)_mask(\w+)",
+            r"steel_attention_(float32|float16|bfloat16)_bq(\d+)_bk(\d+)_bd(64|96|128)(?:_bv\4)?_wm(\d)_wn(\d)_mask(\w+)",
             name,
         )
         if not match:
