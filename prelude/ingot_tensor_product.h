@@ -492,6 +492,18 @@ __ingot_inline void __ingot_multiply(const Left &left, const Right &right, T *el
     }
 }
 
+/* Sums of woven tiles, added to the elements or in their place. */
+template <int COUNT, class T>
+__ingot_inline void __ingot_put_woven(const simdgroup_matrix<float, 8, 8> *sums, T *elements,
+                                      bool add) {
+    __INGOT_UNROLL for (int i = 0; i < COUNT; i++) {
+        T x = __ingot_converted<T>(float(sums[i].__elements.x));
+        T y = __ingot_converted<T>(float(sums[i].__elements.y));
+        elements[2 * i] = add ? T(elements[2 * i] + x) : x;
+        elements[2 * i + 1] = add ? T(elements[2 * i + 1] + y) : y;
+    }
+}
+
 /* The same of three cooperative tensors in fragments, on woven tiles. */
 template <class L, class R, class D, bool ACCUMULATE, class C, class A, class B, class T>
 __ingot_inline void __ingot_multiply_fragments(const A *left, const B *right, T *elements) {
@@ -549,13 +561,15 @@ __ingot_inline void __ingot_multiply_fragments(const A *left, const B *right, T 
                 }
             }
         }
+        /* sums of 8-bit integers are exact for 256 steps */
+        if (__is_integral(T) && k % 16 == 15 && k + 1 < depth) {
+            __ingot_put_woven<rows * columns * 4>(sums, elements, ACCUMULATE || k > 15);
+            __INGOT_UNROLL for (int i = 0; i < rows * columns * 4; i++) {
+                sums[i].__elements = vec<float, 2>(0.0f);
+            }
+        }
     }
-    __INGOT_UNROLL for (int i = 0; i < rows * columns * 4; i++) {
-        T x = __ingot_converted<T>(float(sums[i].__elements.x));
-        T y = __ingot_converted<T>(float(sums[i].__elements.y));
-        constexpr bool add = ACCUMULATE && __is_integral(T);
-        elements[2 * i] = add ? T(elements[2 * i] + x) : x;
-        elements[2 * i + 1] = add ? T(elements[2 * i + 1] + y) : y;
-    }
+    __ingot_put_woven<rows * columns * 4>(sums, elements,
+                                          __is_integral(T) && (ACCUMULATE || depth > 16));
 }
 } // namespace metal

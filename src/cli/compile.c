@@ -354,7 +354,7 @@ static void add_command(struct command_line *line, struct ig_arena *arena, const
     if (jobs->source != out->path) {
         add(line, "--preprocessed");
     }
-    if (jobs->assumes) {
+    if (jobs->assumes || (request->assume_constants && cli_is_compiled(out->path))) {
         add(line, "--assumed-constants");
     }
     add_pair(line, "--name", out->path);

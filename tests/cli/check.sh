@@ -55,6 +55,22 @@ same "one result for each place" "$(grep -c fingerprint quality.json)" 1
 python3 -c 'import json; json.load(open("out.sarif")); json.load(open("quality.json"))' || { failed=$((failed + 1)); echo "FAIL reports are no JSON"; }
 check "stdin" 0 "<stdin>: kernel k: ok" "1 passed" -- bash -c "echo 'kernel void k(device int *x) { x[0] = 1; }' | '$ingot' check -"
 check "an error in stdin" 1 "<stdin>:1:" -- bash -c "echo 'kernel void k(device int *x) { x[0] = y; }' | '$ingot' check -"
+# Kernels of a compiled library have function constants of their own: none is missing, however many kernels there are.
+make_metallib=$(dirname "$ingot")/make_metallib
+python3 - "$here/../air/constants.ll" >many.ll <<'P'
+import re, sys
+text = open(sys.argv[1]).read()
+body = re.search(r"define void @scaled.*?\n}\n", text, re.S)[0]
+more = "".join(body.replace("@scaled", f"@scaled{i}") for i in range(39))
+names = ["scaled"] + [f"scaled{i}" for i in range(39)]
+kernels = "".join(f"!{100 + i} = !{{ptr @{name}, !5, !4}}\n" for i, name in enumerate(names))
+listed = ", ".join(f"!{100 + i}" for i in range(40))
+text = text.replace(body, body + more).replace("!air.kernel = !{!6}", f"!air.kernel = !{{{listed}}}")
+print(text.replace("!6 = !{ptr @scaled, !5, !4}\n", kernels))
+P
+check "a compiled library" 0 -- "$make_metallib" many.metallib many.ll
+check "constants of many compiled kernels" 0 "40 passed, 0 failed" -- "$ingot" check -q --no-code many.metallib
+check "of some by name" 0 "2 passed, 0 failed" -- "$ingot" check -q -k scaled -k scaled7 many.metallib
 check "a folder without sources" 0 "0 passed" -- "$ingot" check project/include
 for wrong in 'files = 1' '[table]' 'define = ["A"' '[[sources]]
 unknown = "x"' '[[sources]]

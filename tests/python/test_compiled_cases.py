@@ -1,4 +1,5 @@
-"""MLX's kernels as Apple's compiler made them, against NumPy: compiled_cases.py has the launches.
+"""MLX's kernels as Apple's compiler made them, against NumPy: compiled_cases.py and compiled_more_cases.py have the
+launches.
 
 The library is not part of the project. INGOT_MLX_METALLIB names mlx.metallib of a wheel of mlx-metal for macOS;
 INGOT_COMPILED_CASES=N runs every Nth case (10).
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import compiled_cases
+import compiled_more_cases
 
 LIBRARY = os.environ.get("INGOT_MLX_METALLIB", "")
 EVERY = int(os.environ.get("INGOT_COMPILED_CASES", "10"))
@@ -24,7 +26,8 @@ def chosen():
     names = subprocess.run(
         [INGOT, "inspect", LIBRARY, "--names"], capture_output=True, text=True, check=True
     ).stdout.split()
-    return list(compiled_cases.cases(names))[::EVERY]
+    families = compiled_cases.FAMILIES + compiled_more_cases.FAMILIES
+    return [case for family in families for case in family(names)][::EVERY]
 
 
 def test_a_wrong_value_is_noticed():

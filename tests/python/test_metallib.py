@@ -18,6 +18,13 @@ def test_kernels_are_compiled_when_they_are_asked_for(compiled_library):
         torch.testing.assert_close(out[16:20], (x * x).reshape(4, 4).sum(1))
 
 
+def test_arrays_of_stated_length(compiled_library):
+    library = ingot.load_metallib(compiled_library("arrays"))
+    x, out = torch.arange(64, dtype=torch.float32), torch.zeros(6)
+    library.strided(x, out, [2, 1, 50], threads=6, group_size=6)  # three long values as bytes
+    assert out.tolist() == [52, 54, 56, 58, 60, 62]
+
+
 def test_libraries_inside_other_files(compiled_library, tmp_path):
     image = tmp_path / "libkernels.dylib"
     image.write_bytes(b"\xcf\xfa\xed\xfe" + bytes(500) + compiled_library("lanes").read_bytes() + b"end"

@@ -51,13 +51,20 @@ static ingot_status compile_bitcode(struct ig_arena *arena, const struct igc_bat
     return status;
 }
 
+/* May missing constants be ones, to see whether a kernel compiles? Those of a compiled library are
+ * each kernel's own: who asks for many by name cannot give the values of all. */
+static bool may_fill(const struct igc_command *command) {
+    return !command->kernel_count ||
+           (command->assumed_constants && (command->check || command->no_code));
+}
+
 /* Where no code is kept, missing constants are ones from the start, unless the source asks which
  * constants have values: most kernels that name one need it. */
 static bool fills_at_once(const struct igc_batch *batch) {
     const struct igc_command *command = batch->command;
     const char *text = batch->source->preprocessed;
-    return (command->check || command->no_code) && !command->kernel_count && !command->jit &&
-           text && !strstr(text, "is_function_constant_defined");
+    return (command->check || command->no_code) && may_fill(command) && !command->jit && text &&
+           !strstr(text, "is_function_constant_defined");
 }
 
 /* A kernel that was not asked for by name and lacks a constant is compiled with ones for the
@@ -80,7 +87,7 @@ static void compile_kernel(struct ig_arena *arena, const struct igc_batch *batch
                               ? igc_compile_module(arena, from->module, command, &job,
                                                    batch->emitted, &variant, &error)
                               : compile_bitcode(arena, batch, from, &job, &variant, &error);
-    bool lacks_constant = status == INGOT_NOT_FOUND && !command->kernel_count;
+    bool lacks_constant = status == INGOT_NOT_FOUND && may_fill(command);
     if (lacks_constant && !command->jit) {
         job.fill_constants = true;
         status = compile_bitcode(arena, batch, from, &job, &variant, &error);

@@ -39,6 +39,8 @@ struct iga_module {
 /* ---- module.c ---- */
 /* Bitcode → a module with our address spaces and data layout, without Apple's aliasing rules. */
 ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size);
+/* Whoever made the file may have broken rules that everything behind this relies on. */
+ingot_status iga_verify(struct iga_module *m);
 
 /* LLVM's passes, by the names that `opt -passes=` takes. */
 ingot_status iga_run_passes(LLVMModuleRef module, const char *passes, struct ig_error *error);

@@ -10,7 +10,8 @@
 struct atomic {
     char operation[32];
     bool is_unsigned;
-    LLVMTypeRef type;
+    LLVMTypeRef type; /* of what is in memory */
+    bool gives_old;   /* else nothing: min and max of 64 bits */
     LLVMValueRef pointer;
 };
 
@@ -44,24 +45,25 @@ static bool take_apart(const char *name, struct atomic *atomic) {
 static bool read_modify_write(const struct atomic *atomic, LLVMAtomicRMWBinOp *operation) {
     static const struct {
         const char *name;
-        LLVMAtomicRMWBinOp integer, is_unsigned, floating;
+        LLVMAtomicRMWBinOp integer, is_unsigned;
+        int floating; /* -1: there is none */
     } operations[] = {
         {"add", LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpAdd, LLVMAtomicRMWBinOpFAdd},
         {"sub", LLVMAtomicRMWBinOpSub, LLVMAtomicRMWBinOpSub, LLVMAtomicRMWBinOpFSub},
         {"xchg", LLVMAtomicRMWBinOpXchg, LLVMAtomicRMWBinOpXchg, LLVMAtomicRMWBinOpXchg},
-        {"and", LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd},
-        {"or", LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr},
-        {"xor", LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor},
+        {"and", LLVMAtomicRMWBinOpAnd, LLVMAtomicRMWBinOpAnd, -1},
+        {"or", LLVMAtomicRMWBinOpOr, LLVMAtomicRMWBinOpOr, -1},
+        {"xor", LLVMAtomicRMWBinOpXor, LLVMAtomicRMWBinOpXor, -1},
         {"min", LLVMAtomicRMWBinOpMin, LLVMAtomicRMWBinOpUMin, LLVMAtomicRMWBinOpFMin},
         {"max", LLVMAtomicRMWBinOpMax, LLVMAtomicRMWBinOpUMax, LLVMAtomicRMWBinOpFMax},
     };
     const bool floating = LLVMGetTypeKind(atomic->type) != LLVMIntegerTypeKind;
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         if (!strcmp(atomic->operation, operations[i].name)) {
-            *operation = floating              ? operations[i].floating
+            *operation = floating              ? (LLVMAtomicRMWBinOp)operations[i].floating
                          : atomic->is_unsigned ? operations[i].is_unsigned
                                                : operations[i].integer;
-            return true;
+            return !floating || operations[i].floating >= 0;
         }
     }
     return false;
@@ -76,6 +78,14 @@ static void set_relaxed(LLVMValueRef access, unsigned alignment) {
     LLVMSetAlignment(access, alignment);
 }
 
+static void give(struct iga_module *m, const struct atomic *atomic, LLVMValueRef old) {
+    if (atomic->gives_old) {
+        LLVMBuildRet(m->builder, old);
+    } else {
+        LLVMBuildRetVoid(m->builder);
+    }
+}
+
 /* (pointer, expected *, desired, …): gives the old value, and writes it to *expected. */
 static void compare_exchange(struct iga_module *m, const struct atomic *atomic,
                              LLVMValueRef function) {
@@ -88,34 +98,63 @@ static void compare_exchange(struct iga_module *m, const struct atomic *atomic,
                                LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingMonotonic, false);
     LLVMValueRef old = LLVMBuildExtractValue(b, both, 0, "");
     LLVMBuildStore(b, old, expected_at);
-    LLVMBuildRet(b, LLVMBuildBitCast(b, old, atomic->type, ""));
+    give(m, atomic, LLVMBuildBitCast(b, old, atomic->type, ""));
+}
+
+static bool is_number(LLVMTypeRef type) {
+    const LLVMTypeKind kind = LLVMGetTypeKind(type);
+    return (kind == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) >= 8) ||
+           kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind || kind == LLVMFloatTypeKind;
+}
+
+static bool is_pointer(LLVMValueRef value) {
+    return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind;
+}
+
+/* What is in memory, by what the function takes and gives: both are a stranger's. */
+static bool find_type(LLVMValueRef function, struct atomic *atomic) {
+    const unsigned count = LLVMCountParams(function);
+    LLVMTypeRef given = LLVMGetReturnType(LLVMGlobalGetValueType(function));
+    const bool compares = !strcmp(atomic->operation, "cmpxchg");
+    const unsigned value_at = compares ? 2 : 1;
+    atomic->gives_old = LLVMGetTypeKind(given) != LLVMVoidTypeKind;
+    if (!count || !is_pointer(LLVMGetParam(function, 0)) ||
+        (compares && (count < 3 || !is_pointer(LLVMGetParam(function, 1))))) {
+        return false;
+    }
+    atomic->pointer = LLVMGetParam(function, 0);
+    if (!strcmp(atomic->operation, "load")) {
+        atomic->type = given;
+        return is_number(given);
+    }
+    if (count <= value_at) {
+        return false;
+    }
+    atomic->type = LLVMTypeOf(LLVMGetParam(function, value_at));
+    const bool stores = !strcmp(atomic->operation, "store");
+    return is_number(atomic->type) && (!atomic->gives_old || (!stores && given == atomic->type));
 }
 
 bool iga_define_atomic(struct iga_module *m, LLVMValueRef function, const char *name) {
     struct atomic atomic = {0};
     LLVMAtomicRMWBinOp operation;
-    const unsigned count = LLVMCountParams(function);
-    if (!take_apart(name, &atomic) || !count ||
-        LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(function, 0))) != LLVMPointerTypeKind) {
+    if (!take_apart(name, &atomic) || !find_type(function, &atomic)) {
         return false;
     }
-    atomic.pointer = LLVMGetParam(function, 0);
-    atomic.type = LLVMGetReturnType(LLVMGlobalGetValueType(function));
-    if (!strcmp(atomic.operation, "store") && count >= 2) {
-        LLVMValueRef value = LLVMGetParam(function, 1);
-        set_relaxed(LLVMBuildStore(m->builder, value, atomic.pointer),
-                    bytes_of(m, LLVMTypeOf(value)));
+    if (!strcmp(atomic.operation, "store")) {
+        set_relaxed(LLVMBuildStore(m->builder, LLVMGetParam(function, 1), atomic.pointer),
+                    bytes_of(m, atomic.type));
         LLVMBuildRetVoid(m->builder);
     } else if (!strcmp(atomic.operation, "load")) {
         LLVMValueRef load = LLVMBuildLoad2(m->builder, atomic.type, atomic.pointer, "");
         set_relaxed(load, bytes_of(m, atomic.type));
         LLVMBuildRet(m->builder, load);
-    } else if (!strcmp(atomic.operation, "cmpxchg") && count >= 3) {
+    } else if (!strcmp(atomic.operation, "cmpxchg")) {
         compare_exchange(m, &atomic, function);
-    } else if (count >= 2 && read_modify_write(&atomic, &operation)) {
-        LLVMBuildRet(m->builder, LLVMBuildAtomicRMW(m->builder, operation, atomic.pointer,
-                                                    LLVMGetParam(function, 1),
-                                                    LLVMAtomicOrderingMonotonic, false));
+    } else if (read_modify_write(&atomic, &operation)) {
+        give(m, &atomic,
+             LLVMBuildAtomicRMW(m->builder, operation, atomic.pointer, LLVMGetParam(function, 1),
+                                LLVMAtomicOrderingMonotonic, false));
     } else {
         return false;
     }

@@ -121,7 +121,8 @@ static ingot_status read_buffer(struct iga_module *m, const struct node *node,
     argument->index = (uint32_t)index;
     argument->size = number_of(m, node, "air.arg_type_size", 1);
     argument->align = number_of(m, node, "air.arg_type_align_size", 1);
-    argument->is_reference = has(m, node, "air.buffer_size");
+    /* a size that is stated is a reference's, or that of an array */
+    argument->is_reference = number_of(m, node, "air.buffer_size", 0) == argument->size;
     argument->is_writable = has(m, node, "air.read_write") || has(m, node, "air.write");
     return INGOT_OK;
 }

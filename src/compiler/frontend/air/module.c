@@ -170,8 +170,7 @@ static void clean(struct iga_module *m) {
     fuse_multiply_adds(m);
 }
 
-/* Whoever made the file may have broken rules that everything behind this relies on. */
-static ingot_status verify(struct iga_module *m) {
+ingot_status iga_verify(struct iga_module *m) {
     char *message = NULL;
     const LLVMBool bad = LLVMVerifyModule(m->module, LLVMReturnStatusAction, &message);
     if (bad) {
@@ -195,7 +194,7 @@ ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size) {
     }
     ingot_status status = parse_again(m);
     if (!status) {
-        status = verify(m);
+        status = iga_verify(m);
     }
     if (!status) {
         clean(m);

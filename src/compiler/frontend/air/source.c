@@ -233,6 +233,9 @@ static ingot_status convert(struct iga_module *m, const struct ig_metallib_funct
         status = iga_define_functions(m);
     }
     if (!status) {
+        status = iga_verify(m); /* functions may be declared with types that we did not expect */
+    }
+    if (!status) {
         status = iga_link_library(m);
     }
     if (!status) {
