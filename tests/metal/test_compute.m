@@ -100,6 +100,22 @@ static void test_constants(void) {
     descriptor.specializedName = @"times_5";
     descriptor.constantValues = values;
     CHECK([[[library newFunctionWithDescriptor:descriptor error:&error] name] isEqual:@"times_5"]);
+    /* one that the kernel needs and was not given is zero, if any was */
+    values = [MTLFunctionConstantValues new];
+    [values setConstantValue:&factor type:MTLDataTypeUInt atIndex:0];
+    function = [library newFunctionWithName:@"times" constantValues:values error:&error];
+    id<MTLComputePipelineState> plain = [device newComputePipelineStateWithFunction:function error:&error];
+    CHECK(plain != nil && error == nil);
+    uint32_t before = ((uint32_t *)y.contents)[3];
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:plain];
+      [encoder setBuffer:y offset:0 atIndex:0];
+      [encoder dispatchThreads:MTLSizeMake(4, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    });
+    CHECK(((uint32_t *)y.contents)[3] == 5 * before);
+    function = [library newFunctionWithName:@"times"];
+    CHECK([device newComputePipelineStateWithFunction:function error:&error] == nil);
+    CHECK(check_text(error.localizedDescription, "negate"));
 }
 
 static void test_threadgroup_and_indirect(void) {

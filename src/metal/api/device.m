@@ -440,6 +440,35 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
 
 /* ---- pipelines ---- */
 
+/* Metal takes a part of the values, and what a kernel needs besides is zero then: for a kernel that was refused for
+ * want of a constant. NULL: that does not help; libingot's message says why. */
+static ingot_kernel *make_with_zeros(ingot_library *library, ingot_library *own, const ingot_kernel_desc *desc) {
+    static const uint8_t zeros[64];
+    size_t count = ingot_library_constant_count(own), used = desc->constant_count;
+    ingot_constant *values = calloc(used + count, sizeof *values);
+    ingot_kernel *kernel = NULL;
+    BOOL isWanting = strstr(ingot_error_message(), "needs function constant") != NULL;
+    for (size_t i = 0; values && i < used; i++) {
+        values[i] = desc->constants[i];
+    }
+    for (size_t i = 0; values && i < count; i++) {
+        ingot_constant_info info;
+        BOOL isMissing = ingot_library_constant_info(own, i, &info) == INGOT_OK && info.required;
+        for (size_t j = 0; isMissing && j < desc->constant_count; j++) {
+            isMissing = desc->constants[j].index != info.index;
+        }
+        if (isMissing) {
+            values[used++] = (ingot_constant){.index = info.index, .bytes = zeros, .size = im_constant_size(&info)};
+        }
+    }
+    if (values && isWanting && used > desc->constant_count) {
+        ingot_kernel_desc filled = {.name = desc->name, .constants = values, .constant_count = used};
+        ingot_kernel_create(library, &filled, &kernel);
+    }
+    free(values);
+    return kernel;
+}
+
 static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSArray *archives,
                                  MTLPipelineOption options, NSError **error) {
     const char *name = [function->kernel UTF8String];
@@ -459,6 +488,9 @@ static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSA
     BOOL isMiss = !kernel && options & MTLPipelineOptionFailOnBinaryArchiveMiss;
     if (status == INGOT_OK && !kernel && !isMiss) {
         status = ingot_kernel_create(function->library->library, &desc, &kernel);
+    }
+    if (status == INGOT_COMPILE_ERROR && desc.constant_count) {
+        kernel = make_with_zeros(function->library->library, own, &desc);
     }
     if (isMiss) {
         NSString *text = [NSString stringWithFormat:@"function %@ is in none of the %lu binary archives", function->shownName,

@@ -179,6 +179,8 @@ id im_new_binary_archive(IngotDevice *device, MTLBinaryArchiveDescriptor *descri
 /* A kernel that one of the archives holds, retained; NULL: none does. */
 ingot_kernel *im_archived_kernel(NSArray *archives, IngotDevice *device, ingot_library *library,
                                  const ingot_kernel_desc *desc);
+/* Bytes of a constant's value. */
+size_t im_constant_size(const ingot_constant_info *info);
 /* A buffer of `length` bytes in the memory that the options ask for; NULL and libingot's message. */
 ingot_buffer *im_allocate(IngotDevice *device, NSUInteger length, MTLResourceOptions options);
 
