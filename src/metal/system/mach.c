@@ -19,7 +19,7 @@ vm_map_t mach_task_self(void) {
 /* GPUs read a little past the end of a buffer without harm, and kernels that round up rely on it:
  * behind each allocation lies memory that can be read, which goes with the allocation's last page.
  */
-enum { BEHIND = 16384 };
+enum { BEHIND = 1 << 20 }; /* never touched but by a read: no memory */
 
 struct allocation_end {
     struct allocation_end *next;
