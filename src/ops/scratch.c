@@ -6,6 +6,7 @@
  * up to a limit.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/ops.h"
 #include "runtime/objects.h"
@@ -18,8 +19,10 @@ static uint64_t pool_limit(const ingot_device_info *device) {
     return share > POOL_BYTES ? share : POOL_BYTES;
 }
 
+/* NULL on the CPU, whose queued work holds its buffers. That memory is unified does not say so:
+ * Metal's does not. */
 static const void *order_of(const struct igo_call *call) {
-    return call->ops->info.unified_memory ? NULL : call->stream->order;
+    return strcmp(call->stream->device->kind->name, "cpu") ? call->stream->order : NULL;
 }
 
 void igo_scratch_pool_open(struct igo_scratch_pool *pool) {
