@@ -6,7 +6,6 @@
  * up to a limit.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "ops/ops.h"
 #include "runtime/objects.h"
@@ -19,10 +18,10 @@ static uint64_t pool_limit(const ingot_device_info *device) {
     return share > POOL_BYTES ? share : POOL_BYTES;
 }
 
-/* NULL on the CPU, whose queued work holds its buffers. That memory is unified does not say so:
- * Metal's does not. */
+/* NULL where the runtime runs the work itself and queued work holds its buffers. Where hardware
+ * does, nobody holds them, be its memory unified (Metal) or not. */
 static const void *order_of(const struct igo_call *call) {
-    return strcmp(call->stream->device->kind->name, "cpu") ? call->stream->order : NULL;
+    return call->stream->device->ops->set_schedule ? NULL : call->stream->order;
 }
 
 void igo_scratch_pool_open(struct igo_scratch_pool *pool) {
