@@ -285,6 +285,17 @@ typedef struct ingot_kernel_desc {
 
 INGOT_API ingot_status ingot_kernel_create(ingot_library *library, const ingot_kernel_desc *desc,
                                            ingot_kernel **kernel);
+/* Who keeps compiled kernels of his own: a key and an archive for each. The key tells apart
+ * whatever the code depends on (source, options, name, constants, the device's target and its
+ * contract with code), but not the compiler's version; nothing is compiled for it, but a
+ * .metallib's module. */
+enum { INGOT_KERNEL_KEY_SIZE = 65 };
+INGOT_API ingot_status ingot_kernel_key(ingot_library *library, const ingot_kernel_desc *desc,
+                                        char key[INGOT_KERNEL_KEY_SIZE]);
+/* The archive that holds the kernel's code, for ingot_library_create_from_memory. The bytes live as
+ * long as the kernel. */
+INGOT_API ingot_status ingot_kernel_archive(const ingot_kernel *kernel, const void **bytes,
+                                            size_t *size);
 INGOT_API void ingot_kernel_retain(ingot_kernel *kernel);
 INGOT_API void ingot_kernel_release(ingot_kernel *kernel);
 

@@ -18,8 +18,10 @@ static uint64_t pool_limit(const ingot_device_info *device) {
     return share > POOL_BYTES ? share : POOL_BYTES;
 }
 
+/* NULL where the runtime runs the work itself and queued work holds its buffers. Where hardware
+ * does, nobody holds them, be its memory unified (Metal) or not. */
 static const void *order_of(const struct igo_call *call) {
-    return call->ops->info.unified_memory ? NULL : call->stream->order;
+    return call->stream->device->ops->set_schedule ? NULL : call->stream->order;
 }
 
 void igo_scratch_pool_open(struct igo_scratch_pool *pool) {

@@ -47,6 +47,7 @@ struct ig_compilation {
     /* One kernel of an archive's source, with values of constants as in struct ig_variant: */
     const struct ig_archive *archive;
     const char *kernel, *constants; /* NULL: see above */
+    bool no_cache;                  /* what a device keeps on disk is neither read nor written */
 };
 
 struct ig_device_ops {

@@ -81,28 +81,35 @@ static bool use_blob(ingot_kernel *kernel, struct ig_blob *blob, const char *nam
     return true;
 }
 
+/* What code depends on, but the compiler. */
+static void hash_variant(struct ig_hash *hash, const ingot_library *library, const char *name,
+                         const char *constants) {
+    const struct ig_archive *archive = &library->blob->archive;
+    ig_hash_u64(hash, IG_ARCHIVE_VERSION);
+    ig_hash_u64(hash, library->device->kind->abi_version);
+    ig_hash_string(hash, archive->source_name);
+    ig_hash_string(hash, archive->options);
+    ig_hash_string(hash, library->device->info.target);
+    ig_hash_string(hash, name);
+    ig_hash_string(hash, constants);
+    ig_hash_string(hash, archive->source);
+    if (*library->device->sanitize) {
+        ig_hash_string(hash, library->device->sanitize);
+    }
+    char *folder = library->device->for_debuggers ? getcwd(NULL, 0) : NULL;
+    if (folder) { /* names of files are relative to it */
+        ig_hash_string(hash, folder);
+        free(folder);
+    }
+}
+
 static void variant_key(const ingot_library *library, const struct ig_compiler *compiler,
                         const char *name, const char *constants, char hex[65]) {
     struct ig_hash hash;
     ig_hash_begin(&hash);
     ig_hash_string(&hash, "kernel");
-    ig_hash_u64(&hash, IG_ARCHIVE_VERSION);
-    ig_hash_u64(&hash, library->device->kind->abi_version);
     ig_hash_string(&hash, compiler->identity);
-    ig_hash_string(&hash, library->blob->archive.source_name);
-    ig_hash_string(&hash, library->blob->archive.options);
-    ig_hash_string(&hash, library->device->info.target);
-    ig_hash_string(&hash, name);
-    ig_hash_string(&hash, constants);
-    ig_hash_string(&hash, library->blob->archive.source);
-    if (*library->device->sanitize) {
-        ig_hash_string(&hash, library->device->sanitize);
-    }
-    char *folder = library->device->for_debuggers ? getcwd(NULL, 0) : NULL;
-    if (folder) { /* names of files are relative to it */
-        ig_hash_string(&hash, folder);
-        free(folder);
-    }
+    hash_variant(&hash, library, name, constants);
     ig_cache_key_hex(&hash, hex);
 }
 
@@ -200,6 +207,7 @@ static ingot_status compile_by_device(ingot_kernel *kernel, const ingot_library 
         .archive = &library->blob->archive,
         .kernel = name,
         .constants = constants,
+        .no_cache = library->no_cache,
     };
     char *bytes = NULL;
     size_t size = 0;
@@ -448,6 +456,64 @@ ingot_status ingot_kernel_create(ingot_library *library, const ingot_kernel_desc
     struct ig_error error = {0};
     make_kernel(library, desc, kernel, &error);
     return ig_api_result(&error);
+}
+
+static ingot_status make_key(ingot_library *library, const ingot_kernel_desc *desc, char *key,
+                             struct ig_error *error) {
+    const char *name = find_name(library, desc->name);
+    if (!name) {
+        return no_such_kernel(library, desc->name, error);
+    }
+    if (library->compiled) {
+        ingot_library *module = NULL;
+        ingot_status opened = ig_compiled_kernel(library, name, &module, error);
+        ingot_kernel_desc inside = *desc;
+        inside.name =
+            opened || find_name(module, name) ? name : ingot_library_kernel_name(module, 0);
+        return opened ? opened : make_key(module, &inside, key, error);
+    }
+    struct ig_arena scratch = {0};
+    char *constants = NULL;
+    ingot_status status = ig_constants_canonical(&library->blob->archive, desc->constants,
+                                                 desc->constant_count, &scratch, &constants, error);
+    if (status == INGOT_OK) {
+        struct ig_hash hash;
+        ig_hash_begin(&hash);
+        ig_hash_string(&hash, "kept kernel");
+        hash_variant(&hash, library, name, constants);
+        if (!*library->blob->archive.source) { /* then the code is all that there is */
+            ig_hash_bytes(&hash, library->blob->bytes, library->blob->size);
+        }
+        ig_cache_key_hex(&hash, key);
+    }
+    ig_arena_free(&scratch);
+    return status;
+}
+
+ingot_status ingot_kernel_key(ingot_library *library, const ingot_kernel_desc *desc,
+                              char key[INGOT_KERNEL_KEY_SIZE]) {
+    if (!library || !desc || !desc->name || !key) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_key: %s is NULL",
+                           !library      ? "library"
+                           : !desc       ? "desc"
+                           : !desc->name ? "desc->name"
+                                         : "key");
+    }
+    struct ig_error error = {0};
+    make_key(library, desc, key, &error);
+    return ig_api_result(&error);
+}
+
+ingot_status ingot_kernel_archive(const ingot_kernel *kernel, const void **bytes, size_t *size) {
+    if (!kernel || !bytes || !size) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_kernel_archive: %s is NULL",
+                           !kernel  ? "kernel"
+                           : !bytes ? "bytes"
+                                    : "size");
+    }
+    *bytes = kernel->blob->bytes;
+    *size = kernel->blob->size;
+    return INGOT_OK;
 }
 
 void ingot_kernel_retain(ingot_kernel *kernel) {

@@ -30,7 +30,7 @@ PAGES_WITH_EXAMPLES = ["README.md", "docs/README.md", "docs/guide/first-kernel.m
                        "docs/guide/compiled-libraries.md", "docs/guide/debugging.md",
                        "docs/guide/metal4-tensors.md", "docs/guide/metal-programs.md",
                        "docs/guide/operations.md", "docs/guide/sanitizer.md", "docs/guide/profiling.md",
-                       "docs/guide/cuda.md",
+                       "docs/guide/cuda.md", "docs/guide/production.md",
                        "docs/guide/reference/commands.md", "docs/guide/reference/json.md"]
 BLOCK = re.compile(r'^(?P<skip><!-- not run: [^\n]+ -->\n)?(?:<!-- needs: (?P<needs>[^\n]+) -->\n)?'
                    r'```(?P<language>\w*)(?: title="(?P<title>[^"\n]+)")?[^\n]*\n'

@@ -141,7 +141,8 @@ static bool library_list(void *object, void *context, bool (*kernel)(void *, con
 }
 
 static void *pipeline_make(void *library, const char *kernel, const struct ig_metal_value *values,
-                           size_t value_count, struct ig_metal_pipeline_info *info, void *context,
+                           size_t value_count, struct ig_metal_binary *binary,
+                           struct ig_metal_pipeline_info *info, void *context,
                            bool (*binding)(void *, const struct ig_metal_binding *),
                            char **message) {
     struct object *pipeline = make("pipeline_make", message, library);
@@ -155,6 +156,14 @@ static void *pipeline_make(void *library, const char *kernel, const struct ig_me
     (void)value_count;
     if (!pipeline) {
         return NULL;
+    }
+    /* Its machine code is the kernel's name; what else was kept is of another system. */
+    const bool is_kept = binary && binary->bytes && binary->size == strlen(kernel) &&
+                         !memcmp(binary->bytes, kernel, binary->size) && !state.is_other_system;
+    state.pipelines_compiled += !is_kept;
+    if (binary && !is_kept) {
+        binary->made = strdup(kernel);
+        binary->made_size = strlen(kernel);
     }
     pipeline->text = strdup(kernel);
     *info = (struct ig_metal_pipeline_info){.max_threads = 256, .simd_width = 32};

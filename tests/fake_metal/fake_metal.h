@@ -16,6 +16,8 @@ struct fake_metal {
     const char *failing;
     unsigned skipped;
     bool is_silent;
+    bool is_other_system;        /* it takes no machine code that was kept */
+    unsigned pipelines_compiled; /* not made from what was kept */
     /* How command buffers end from now on, and whether they do only when someone waits. */
     enum ig_metal_outcome outcome;
     bool is_slow;

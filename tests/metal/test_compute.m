@@ -45,7 +45,8 @@ static void test_saxpy(void) {
     }
     id<MTLBuffer> x = [device newBufferWithLength:4000 options:MTLResourceStorageModeShared];
     id<MTLBuffer> y = [device newBufferWithBytes:ones length:sizeof ones options:MTLResourceStorageModeManaged];
-    float *from = x.contents, *to = y.contents, a = 2;
+    float *from = x.contents, *to = y.contents;
+    const struct { float a, more; } given = {2, 99};
     for (int i = 0; i < 1000; i++) {
         from[i] = (float)i;
     }
@@ -53,7 +54,7 @@ static void test_saxpy(void) {
       [encoder setComputePipelineState:pipeline];
       [encoder setBuffer:y offset:0 atIndex:0];
       [encoder setBuffer:x offset:400 atIndex:1];
-      [encoder setBytes:&a length:sizeof a atIndex:2];
+      [encoder setBytes:&given length:sizeof given atIndex:2]; /* more than the kernel reads */
       [encoder setBuffer:x offset:0 atIndex:30];             /* that the kernel lacks */
       [encoder setThreadgroupMemoryLength:1024 atIndex:0];   /* likewise */
       [encoder dispatchThreads:MTLSizeMake(300, 1, 1) threadsPerThreadgroup:MTLSizeMake(64, 1, 1)];
@@ -99,6 +100,22 @@ static void test_constants(void) {
     descriptor.specializedName = @"times_5";
     descriptor.constantValues = values;
     CHECK([[[library newFunctionWithDescriptor:descriptor error:&error] name] isEqual:@"times_5"]);
+    /* one that the kernel needs and was not given is zero, if any was */
+    values = [MTLFunctionConstantValues new];
+    [values setConstantValue:&factor type:MTLDataTypeUInt atIndex:0];
+    function = [library newFunctionWithName:@"times" constantValues:values error:&error];
+    id<MTLComputePipelineState> plain = [device newComputePipelineStateWithFunction:function error:&error];
+    CHECK(plain != nil && error == nil);
+    uint32_t before = ((uint32_t *)y.contents)[3];
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:plain];
+      [encoder setBuffer:y offset:0 atIndex:0];
+      [encoder dispatchThreads:MTLSizeMake(4, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    });
+    CHECK(((uint32_t *)y.contents)[3] == 5 * before);
+    function = [library newFunctionWithName:@"times"];
+    CHECK([device newComputePipelineStateWithFunction:function error:&error] == nil);
+    CHECK(check_text(error.localizedDescription, "negate"));
 }
 
 static void test_threadgroup_and_indirect(void) {

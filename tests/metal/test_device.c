@@ -86,7 +86,8 @@ static void test_results(ingot_library *library, ingot_kernel *plain) {
     ingot_kernel *by_seven = kernel_of(library, "count", &seven);
     ingot_kernel *turn = kernel_of(library, "turn", NULL);
     ingot_buffer *out = NULL, *turned = NULL;
-    OK(ingot_buffer_create(device, 4096, &out));
+    OK(ingot_buffer_create(device, 2 << 20, &out)); /* of pages, zero */
+    CHECK(((const char *)ingot_buffer_contents(out))[(2 << 20) - 1] == 0);
     OK(ingot_buffer_create(device, 4096, &turned));
     OK(count(plain, out, 0, 100, 70)); /* the last threadgroup is partial */
     OK(count(by_seven, out, 1024, 1, 64));

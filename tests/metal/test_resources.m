@@ -56,6 +56,7 @@ static void test_no_copy(id<MTLCommandQueue> queue) {
     void *memory = NULL;
     __block NSUInteger given_back = 0;
     CHECK(vm_allocate(mach_task_self(), (vm_address_t *)&memory, vm_page_size, VM_FLAGS_ANYWHERE) == KERN_SUCCESS);
+    CHECK(((volatile char *)memory)[vm_page_size + 100] == 0); /* as a GPU reads past a buffer */
     @autoreleasepool {
         id<MTLBuffer> buffer = [device newBufferWithBytesNoCopy:memory
                                                          length:vm_page_size

@@ -199,6 +199,40 @@ static void test_constants(void) {
     ingot_library_release(library);
 }
 
+/* Who keeps compiled kernels himself: the key finds what the archive was kept under. */
+static void test_kept_kernels(void) {
+    ingot_library *library = NULL, *again = NULL;
+    ingot_kernel *kernel = NULL;
+    char *path = in_folder("good.ingot");
+    OK(ingot_library_create_from_archive(device, path, &library));
+    free(path);
+    float scale = 4.0f;
+    bool yes = true;
+    const ingot_constant values[] = {{.name = "scale", .bytes = &scale, .size = 4},
+                                     {.name = "use_bias", .bytes = &yes, .size = 1}};
+    const ingot_constant turned[] = {values[1], values[0]};
+    const ingot_kernel_desc plain = {.name = "answer"}, none = {.name = "question"}, empty = {0};
+    const ingot_kernel_desc scaled = {.name = "answer", .constants = values, .constant_count = 2};
+    const ingot_kernel_desc other = {.name = "answer", .constants = turned, .constant_count = 2};
+    char key[INGOT_KERNEL_KEY_SIZE], same[INGOT_KERNEL_KEY_SIZE], differs[INGOT_KERNEL_KEY_SIZE];
+    OK(ingot_kernel_key(library, &scaled, key));
+    OK(ingot_kernel_key(library, &other, same));
+    OK(ingot_kernel_key(library, &plain, differs));
+    CHECK(strlen(key) == INGOT_KERNEL_KEY_SIZE - 1 && !strcmp(key, same) && strcmp(key, differs));
+    FAILS(ingot_kernel_key(library, &none, key), INGOT_NOT_FOUND, "\"question\"");
+    FAILS(ingot_kernel_key(library, &empty, key), INGOT_INVALID_ARGUMENT, "desc->name is NULL");
+    OK(ingot_kernel_create(library, &scaled, &kernel));
+    const void *bytes = NULL;
+    size_t size = 0;
+    OK(ingot_kernel_archive(kernel, &bytes, &size));
+    OK(ingot_library_create_from_memory(device, bytes, size, &again));
+    CHECK(run_kernel(again, values, 2) == 43);
+    FAILS(ingot_kernel_archive(NULL, &bytes, &size), INGOT_INVALID_ARGUMENT, "kernel is NULL");
+    ingot_library_release(again);
+    ingot_kernel_release(kernel);
+    ingot_library_release(library);
+}
+
 /* ---- the compiler and the cache ---- */
 
 static void test_compiler_errors(void) {
@@ -592,6 +626,7 @@ int main(int count, char **arguments) {
     test_archives(bytes, size);
     free(bytes);
     test_constants();
+    test_kept_kernels();
     test_compiler_errors();
     test_cache();
     test_cache_keys();

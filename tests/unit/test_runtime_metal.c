@@ -343,6 +343,44 @@ static void messages(void) {
     CHECK(count == 1);
 }
 
+/* What Metal keeps of a pipeline serves the next time. */
+static void binaries(void) {
+    char folder[] = "/tmp/ingot-test-metal-XXXXXX", command[128];
+    const char *before = getenv("INGOT_CACHE_DIR");
+    char *old = before ? strdup(before) : NULL;
+    CHECK(mkdtemp(folder) != NULL);
+    setenv("INGOT_CACHE_DIR", folder, 1);
+    const char *text = "kernel void mark() {} kernel void kept() {}";
+    const ingot_source_desc uncached = {.source = text, .name = "marks.metal", .no_cache = true};
+    const ingot_kernel_desc desc = {.name = "kept"};
+    unsigned compiled = fake->pipelines_compiled;
+    for (int round = 0; round < 5; round++) {
+        fake->is_other_system = round == 2;
+        ingot_device_desc plain = {0};
+        OK(ingot_device_open("metal", &plain, &device));
+        OK(round == 4 ? ingot_library_create_from_source(device, &uncached, &library)
+                      : compile(text, &library));
+        OK(ingot_kernel_create(library, &desc, &kernel));
+        OK(ingot_stream_create(device, &stream));
+        OK(ingot_buffer_create(device, 256, &out));
+        check_works();
+        /* new; kept; refused and made again; kept; not asked for */
+        compiled += round == 0 || round == 2 || round == 4;
+        CHECK(fake->pipelines_compiled == compiled);
+        close_all();
+    }
+    snprintf(command, sizeof command, "test $(find %s -name '*.ingot' | wc -l) = 1", folder);
+    CHECK(system(command) == 0);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+    if (old) {
+        setenv("INGOT_CACHE_DIR", old, 1);
+    } else {
+        unsetenv("INGOT_CACHE_DIR");
+    }
+    free(old);
+}
+
 int main(void) {
     setenv("INGOT_METAL_BRIDGE", FAKE_METAL_LIBRARY, 1);
     void *loaded = dlopen(FAKE_METAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -358,6 +396,7 @@ int main(void) {
     devices();
     messages();
     code();
+    binaries();
     archives();
     compiled();
     memory();

@@ -1,6 +1,7 @@
 #ifndef INGOT_METAL_MTL_COMMAND_BUFFER_H
 #define INGOT_METAL_MTL_COMMAND_BUFFER_H
 #import <Metal/MTLCommandEncoder.h>
+#import <Metal/MTLCounters.h>
 #import <Metal/MTLEvent.h>
 
 typedef NS_ENUM(NSUInteger, MTLCommandBufferStatus) {
@@ -56,9 +57,11 @@ MTL_EXTERN NSString *const MTLCommandBufferEncoderInfoErrorKey;
 @interface MTLComputePassDescriptor : NSObject <NSCopying>
 + (MTLComputePassDescriptor *)computePassDescriptor;
 @property MTLDispatchType dispatchType;
+@property (readonly) MTLComputePassSampleBufferAttachmentDescriptorArray *sampleBufferAttachments;
 @end
 @interface MTLBlitPassDescriptor : NSObject <NSCopying>
 + (MTLBlitPassDescriptor *)blitPassDescriptor;
+@property (readonly) MTLBlitPassSampleBufferAttachmentDescriptorArray *sampleBufferAttachments;
 @end
 
 typedef void (^MTLCommandBufferHandler)(id<MTLCommandBuffer> commandBuffer);

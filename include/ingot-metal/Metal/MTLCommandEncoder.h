@@ -51,6 +51,13 @@ typedef struct { uint32_t threadgroupsPerGrid[3]; } MTLDispatchThreadgroupsIndir
 - (void)useHeaps:(const id<MTLHeap> __unsafe_unretained [])heaps count:(NSUInteger)count;
 - (void)memoryBarrierWithScope:(MTLBarrierScope)scope;
 - (void)memoryBarrierWithResources:(const id<MTLResource> __unsafe_unretained [])resources count:(NSUInteger)count;
+- (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)buffer withRange:(NSRange)range;
+- (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)buffer
+                 indirectBuffer:(id<MTLBuffer>)indirectRangeBuffer
+           indirectBufferOffset:(NSUInteger)indirectBufferOffset;
+- (void)sampleCountersInBuffer:(id<MTLCounterSampleBuffer>)buffer
+                 atSampleIndex:(NSUInteger)index
+                   withBarrier:(BOOL)barrier;
 @end
 
 @protocol MTLBlitCommandEncoder <MTLCommandEncoder>
@@ -64,5 +71,18 @@ typedef struct { uint32_t threadgroupsPerGrid[3]; } MTLDispatchThreadgroupsIndir
 - (void)updateFence:(id<MTLFence>)fence;
 - (void)waitForFence:(id<MTLFence>)fence;
 - (void)optimizeContentsForGPUAccess:(id<MTLTexture>)texture;
+- (void)optimizeIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)buffer withRange:(NSRange)range;
+- (void)resetCommandsInBuffer:(id<MTLIndirectCommandBuffer>)buffer withRange:(NSRange)range;
+- (void)copyIndirectCommandBuffer:(id<MTLIndirectCommandBuffer>)source
+                      sourceRange:(NSRange)sourceRange
+                      destination:(id<MTLIndirectCommandBuffer>)destination
+                 destinationIndex:(NSUInteger)destinationIndex;
+- (void)sampleCountersInBuffer:(id<MTLCounterSampleBuffer>)buffer
+                 atSampleIndex:(NSUInteger)index
+                   withBarrier:(BOOL)barrier;
+- (void)resolveCounters:(id<MTLCounterSampleBuffer>)buffer
+                inRange:(NSRange)range
+      destinationBuffer:(id<MTLBuffer>)destinationBuffer
+      destinationOffset:(NSUInteger)destinationOffset;
 @end
 #endif

@@ -1,7 +1,9 @@
 #ifndef INGOT_METAL_MTL_DEVICE_H
 #define INGOT_METAL_MTL_DEVICE_H
 #import <Metal/MTLCommandBuffer.h>
+#import <Metal/MTLBinaryArchive.h>
 #import <Metal/MTLComputePipeline.h>
+#import <Metal/MTLIndirectCommandBuffer.h>
 #import <Metal/MTLLogState.h>
 
 typedef NS_ENUM(NSInteger, MTLGPUFamily) {
@@ -77,7 +79,7 @@ typedef void (^MTLBufferDeallocator)(void *pointer, NSUInteger length);
 @property (readonly, getter=isDepth24Stencil8PixelFormatSupported) BOOL depth24Stencil8PixelFormatSupported;
 @property (readonly, getter=areRasterOrderGroupsSupported) BOOL rasterOrderGroupsSupported;
 @property (readonly, getter=areProgrammableSamplePositionsSupported) BOOL programmableSamplePositionsSupported;
-@property (nullable, readonly) NSArray *counterSets;
+@property (nullable, readonly) NSArray<id<MTLCounterSet>> *counterSets;
 @property BOOL shouldMaximizeConcurrentCompilation;
 @property (readonly) NSUInteger maximumConcurrentCompilationTaskCount;
 - (BOOL)supportsFamily:(MTLGPUFamily)family;
@@ -109,6 +111,13 @@ typedef void (^MTLBufferDeallocator)(void *pointer, NSUInteger length);
                                                         error:(NSError **)error NS_RETURNS_RETAINED;
 - (nullable id<MTLLogState>)newLogStateWithDescriptor:(MTLLogStateDescriptor *)descriptor
                                                 error:(NSError **)error NS_RETURNS_RETAINED;
+- (nullable id<MTLIndirectCommandBuffer>)newIndirectCommandBufferWithDescriptor:(MTLIndirectCommandBufferDescriptor *)descriptor
+                                                                maxCommandCount:(NSUInteger)maxCount
+                                                                        options:(MTLResourceOptions)options NS_RETURNS_RETAINED;
+- (nullable id<MTLCounterSampleBuffer>)newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor *)descriptor
+                                                                      error:(NSError **)error NS_RETURNS_RETAINED;
+- (nullable id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor
+                                                          error:(NSError **)error NS_RETURNS_RETAINED;
 - (nullable id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray *)arguments NS_RETURNS_RETAINED;
 
 - (nullable id<MTLLibrary>)newDefaultLibrary NS_RETURNS_RETAINED;

@@ -48,24 +48,51 @@ NSString *const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBufferEncoderI
 }
 @end
 
-@implementation MTLComputePassDescriptor
+@implementation MTLComputePassDescriptor {
+    MTLComputePassSampleBufferAttachmentDescriptorArray *_attachments;
+}
 @synthesize dispatchType = _dispatchType;
 + (MTLComputePassDescriptor *)computePassDescriptor {
     return [[[self alloc] init] autorelease];
 }
+- (MTLComputePassSampleBufferAttachmentDescriptorArray *)sampleBufferAttachments {
+    if (!_attachments) {
+        _attachments = [[MTLComputePassSampleBufferAttachmentDescriptorArray alloc] init];
+    }
+    return _attachments;
+}
 - (id)copyWithZone:(NSZone *)zone {
     MTLComputePassDescriptor *copy = [[[self class] allocWithZone:zone] init];
     copy->_dispatchType = _dispatchType;
+    [_attachments copyTo:[copy sampleBufferAttachments]];
     return copy;
+}
+- (void)dealloc {
+    [_attachments release];
+    [super dealloc];
 }
 @end
 
-@implementation MTLBlitPassDescriptor
+@implementation MTLBlitPassDescriptor {
+    MTLBlitPassSampleBufferAttachmentDescriptorArray *_attachments;
+}
 + (MTLBlitPassDescriptor *)blitPassDescriptor {
     return [[[self alloc] init] autorelease];
 }
+- (MTLBlitPassSampleBufferAttachmentDescriptorArray *)sampleBufferAttachments {
+    if (!_attachments) {
+        _attachments = [[MTLBlitPassSampleBufferAttachmentDescriptorArray alloc] init];
+    }
+    return _attachments;
+}
 - (id)copyWithZone:(NSZone *)zone {
-    return [[[self class] allocWithZone:zone] init];
+    MTLBlitPassDescriptor *copy = [[[self class] allocWithZone:zone] init];
+    [_attachments copyTo:[copy sampleBufferAttachments]];
+    return copy;
+}
+- (void)dealloc {
+    [_attachments release];
+    [super dealloc];
 }
 @end
 
@@ -386,14 +413,18 @@ static void released(struct im_work *work) {
     return opened;
 }
 - (id)computeCommandEncoderWithDescriptor:(MTLComputePassDescriptor *)descriptor {
-    return [self computeCommandEncoderWithDispatchType:[descriptor dispatchType]];
+    IngotComputeEncoder *opened = [self open:[IngotComputeEncoder class] for:_cmd];
+    opened->kind = [descriptor dispatchType];
+    [opened sampleInto:[descriptor sampleBufferAttachments] for:_cmd];
+    return opened;
 }
 - (id)blitCommandEncoder {
     return [self open:[IngotBlitEncoder class] for:_cmd];
 }
 - (id)blitCommandEncoderWithDescriptor:(MTLBlitPassDescriptor *)descriptor {
-    (void)descriptor;
-    return [self open:[IngotBlitEncoder class] for:_cmd];
+    IngotBlitEncoder *opened = [self open:[IngotBlitEncoder class] for:_cmd];
+    [opened sampleInto:[descriptor sampleBufferAttachments] for:_cmd];
+    return opened;
 }
 - (void)event:(id)object value:(uint64_t)value isSignal:(BOOL)isSignal for:(SEL)selector {
     [self needNoEncoder:selector];

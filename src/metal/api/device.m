@@ -146,7 +146,7 @@ IS_NOT_THERE(isDepth24Stencil8PixelFormatSupported)
 IS_NOT_THERE(areRasterOrderGroupsSupported)
 IS_NOT_THERE(areProgrammableSamplePositionsSupported)
 - (NSArray *)counterSets {
-    return [NSArray array];
+    return im_counter_sets();
 }
 - (NSUInteger)maximumConcurrentCompilationTaskCount {
     return (NSUInteger)sysconf(_SC_NPROCESSORS_ONLN);
@@ -174,8 +174,7 @@ IS_NOT_THERE(areProgrammableSamplePositionsSupported)
     return set >= MTLFeatureSet_macOS_GPUFamily1_v1 && set <= MTLFeatureSet_macOS_GPUFamily2_v1;
 }
 - (BOOL)supportsCounterSampling:(MTLCounterSamplingPoint)point {
-    (void)point;
-    return NO;
+    return point == MTLCounterSamplingPointAtStageBoundary; /* as Apple's GPUs */
 }
 - (BOOL)supportsTextureSampleCount:(NSUInteger)count {
     (void)count;
@@ -223,6 +222,25 @@ IS_NOT_THERE(areProgrammableSamplePositionsSupported)
         *error = nil;
     }
     return im_new_log_state(descriptor);
+}
+- (id)newIndirectCommandBufferWithDescriptor:(MTLIndirectCommandBufferDescriptor *)descriptor
+                             maxCommandCount:(NSUInteger)count
+                                     options:(MTLResourceOptions)options {
+    enum { COMPUTE = MTLIndirectCommandTypeConcurrentDispatch | MTLIndirectCommandTypeConcurrentDispatchThreads };
+    if (!descriptor || !count) {
+        IM_RAISE(self, @"the descriptor is nil, or the count is 0");
+    }
+    if ([descriptor commandTypes] & ~(MTLIndirectCommandType)COMPUTE) {
+        IM_RAISE(self, @"commandTypes is %lu: ingot has dispatches alone (%d)", (unsigned long)[descriptor commandTypes],
+                 COMPUTE);
+    }
+    return im_new_indirect_command_buffer(self, descriptor, count, options);
+}
+- (id)newCounterSampleBufferWithDescriptor:(MTLCounterSampleBufferDescriptor *)descriptor error:(NSError **)error {
+    return im_new_counter_sample_buffer(self, descriptor, error);
+}
+- (id)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor error:(NSError **)error {
+    return im_new_binary_archive(self, descriptor, error);
 }
 - (id)newArgumentEncoderWithArguments:(NSArray *)arguments {
     return im_new_argument_encoder(self, arguments);
@@ -422,7 +440,75 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
 
 /* ---- pipelines ---- */
 
-- (IngotPipeline *)pipeline:(IngotFunction *)function error:(NSError **)error for:(SEL)selector NS_RETURNS_RETAINED {
+/* Metal takes a part of the values, and what a kernel needs besides is zero then: for a kernel that was refused for
+ * want of a constant. NULL: that does not help; libingot's message says why. */
+static ingot_kernel *make_with_zeros(ingot_library *library, ingot_library *own, const ingot_kernel_desc *desc) {
+    static const uint8_t zeros[64];
+    size_t count = ingot_library_constant_count(own), used = desc->constant_count;
+    ingot_constant *values = calloc(used + count, sizeof *values);
+    ingot_kernel *kernel = NULL;
+    BOOL isWanting = strstr(ingot_error_message(), "needs function constant") != NULL;
+    for (size_t i = 0; values && i < used; i++) {
+        values[i] = desc->constants[i];
+    }
+    for (size_t i = 0; values && i < count; i++) {
+        ingot_constant_info info;
+        BOOL isMissing = ingot_library_constant_info(own, i, &info) == INGOT_OK && info.required;
+        for (size_t j = 0; isMissing && j < desc->constant_count; j++) {
+            isMissing = desc->constants[j].index != info.index;
+        }
+        if (isMissing) {
+            values[used++] = (ingot_constant){.index = info.index, .bytes = zeros, .size = im_constant_size(&info)};
+        }
+    }
+    if (values && isWanting && used > desc->constant_count) {
+        ingot_kernel_desc filled = {.name = desc->name, .constants = values, .constant_count = used};
+        ingot_kernel_create(library, &filled, &kernel);
+    }
+    free(values);
+    return kernel;
+}
+
+static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSArray *archives,
+                                 MTLPipelineOption options, NSError **error) {
+    const char *name = [function->kernel UTF8String];
+    ingot_library *own = NULL;
+    ingot_kernel *kernel = NULL;
+    ingot_kernel_desc desc = {.name = name};
+    ingot_constant *constants = NULL;
+    ingot_status status = INGOT_OK;
+    if (function->constants) {
+        status = ingot_library_of_kernel(function->library->library, name, &own);
+        constants = status == INGOT_OK ? [function->constants valuesFor:own count:&desc.constant_count] : NULL;
+        desc.constants = constants;
+    }
+    if (status == INGOT_OK && [archives count]) {
+        kernel = im_archived_kernel(archives, self, function->library->library, &desc);
+    }
+    BOOL isMiss = !kernel && options & MTLPipelineOptionFailOnBinaryArchiveMiss;
+    if (status == INGOT_OK && !kernel && !isMiss) {
+        status = ingot_kernel_create(function->library->library, &desc, &kernel);
+    }
+    if (status == INGOT_COMPILE_ERROR && desc.constant_count) {
+        kernel = make_with_zeros(function->library->library, own, &desc);
+    }
+    if (isMiss) {
+        NSString *text = [NSString stringWithFormat:@"function %@ is in none of the %lu binary archives", function->shownName,
+                                                    (unsigned long)[archives count]];
+        im_set_error(error, MTLBinaryArchiveDomain, MTLBinaryArchiveErrorCompilationFailure, [text UTF8String]);
+    } else if (!kernel) {
+        im_set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, ingot_error_message());
+    }
+    free(constants);
+    ingot_library_release(own);
+    return kernel;
+}
+
+- (IngotPipeline *)pipeline:(IngotFunction *)function
+                   archives:(NSArray *)archives
+                    options:(MTLPipelineOption)options
+                      error:(NSError **)error
+                        for:(SEL)selector NS_RETURNS_RETAINED {
     if (![function isKindOfClass:[IngotFunction class]]) {
         im_raise(self, selector, @"a function is needed, not %@", function ? (id)[function class] : @"nil");
     }
@@ -433,26 +519,11 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
     if (error) {
         *error = nil;
     }
-    const char *name = [function->kernel UTF8String];
-    ingot_library *own = NULL;
-    ingot_constant *constants = NULL;
-    ingot_kernel *kernel = NULL;
-    size_t count = 0;
-    ingot_status status = INGOT_OK;
-    if (function->constants) {
-        status = ingot_library_of_kernel(function->library->library, name, &own);
-        constants = status == INGOT_OK ? [function->constants valuesFor:own count:&count] : NULL;
-    }
-    if (status == INGOT_OK) {
-        ingot_kernel_desc desc = {.name = name, .constants = constants, .constant_count = count};
-        status = ingot_kernel_create(function->library->library, &desc, &kernel);
-    }
-    if (status != INGOT_OK) {
-        im_set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure, ingot_error_message());
-    }
-    free(constants);
-    ingot_library_release(own);
-    return status == INGOT_OK ? [[IngotPipeline alloc] initWithDevice:self kernel:kernel] : nil;
+    ingot_kernel *kernel = make_kernel(self, function, archives, options, error);
+    return kernel ? [[IngotPipeline alloc] initWithDevice:self kernel:kernel] : nil;
+}
+- (IngotPipeline *)pipeline:(IngotFunction *)function error:(NSError **)error for:(SEL)selector NS_RETURNS_RETAINED {
+    return [self pipeline:function archives:nil options:MTLPipelineOptionNone error:error for:selector];
 }
 - (id)newComputePipelineStateWithFunction:(id<MTLFunction>)function error:(NSError **)error {
     IngotPipeline *pipeline = [self pipeline:(IngotFunction *)function error:error for:_cmd];
@@ -474,12 +545,15 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
                                     options:(MTLPipelineOption)options
                                  reflection:(MTLComputePipelineReflection **)reflection
                                       error:(NSError **)error {
-    (void)options;
     MTLLinkedFunctions *linked = [descriptor linkedFunctions];
     if ([[linked functions] count] || [[linked privateFunctions] count] || [[linked binaryFunctions] count]) {
         IM_RAISE(self, @"linked functions are not there: ingot has no function pointers");
     }
-    IngotPipeline *pipeline = [self pipeline:(IngotFunction *)[descriptor computeFunction] error:error for:_cmd];
+    IngotPipeline *pipeline = [self pipeline:(IngotFunction *)[descriptor computeFunction]
+                                    archives:[descriptor binaryArchives]
+                                     options:options
+                                       error:error
+                                         for:_cmd];
     if (pipeline) {
         NSUInteger wanted = [descriptor maxTotalThreadsPerThreadgroup];
         pipeline->maxThreads = wanted && wanted < pipeline->maxThreads ? wanted : pipeline->maxThreads;

@@ -75,11 +75,20 @@ IngotDevice *im_device_named(const char *name) {
     return device;
 }
 
+/* Programs in C++ often have no pool: on a Mac what they leave lives on, here Foundation would tell of each object. */
+static void need_pool(void) {
+    if (![NSAutoreleasePool currentPool]) {
+        [[NSAutoreleasePool alloc] init]; /* the thread's outermost, for as long as it lives */
+    }
+}
+
 id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
+    need_pool();
     return (id<MTLDevice>)[im_device_named(NULL) retain];
 }
 
 NSArray *MTLCopyAllDevices(void) {
+    need_pool();
     NSMutableArray *all = [[NSMutableArray alloc] init];
     IngotDevice *first = im_device_named(NULL);
     if (first) {

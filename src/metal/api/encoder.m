@@ -21,6 +21,9 @@ enum { MAX_BYTES = 4096 };
         commandBuffer->hasLostEncoder = YES; /* its commit throws */
         commandBuffer->encoder = nil;
     }
+    for (int i = 0; i < endCount; i++) {
+        [(id)ends[i].buffer release];
+    }
     [commandBuffer release];
     [super dealloc];
 }
@@ -34,6 +37,7 @@ enum { MAX_BYTES = 4096 };
 }
 - (void)endEncoding {
     [self needOpen:_cmd];
+    [self sampleEnd:_cmd];
     hasEnded = YES;
     commandBuffer->encoder = nil;
     if (commandBuffer->errorOptions & MTLCommandBufferErrorOptionEncoderExecutionStatus) {
@@ -110,14 +114,7 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
 
 - (void)setComputePipelineState:(id<MTLComputePipelineState>)state {
     [self needOpen:_cmd];
-    if (![(id)state isKindOfClass:[IngotPipeline class]]) {
-        IM_RAISE(self, @"a pipeline is needed, not %@", state ? (id)[(id)state class] : @"nil");
-    }
-    IngotPipeline *given = (IngotPipeline *)state;
-    if (given->owner != commandBuffer->owner->owner) {
-        IM_RAISE(self, @"the pipeline belongs to device \"%s\", the encoder to device \"%s\"",
-                 given->owner->info.name, commandBuffer->owner->owner->info.name);
-    }
+    IngotPipeline *given = im_check_pipeline(self, _cmd, state, commandBuffer->owner->owner);
     [given retain];
     [pipeline release];
     pipeline = given;
@@ -179,38 +176,43 @@ static void take_size(IngotComputeEncoder *self, SEL selector, MTLSize size, uin
     result[2] = (uint32_t)size.depth;
 }
 
-static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *dispatch, MTLSize group) {
+void im_encode_dispatch(IngotComputeEncoder *self, SEL selector, IngotPipeline *pipeline,
+                        struct im_dispatch *dispatch, MTLSize grid, MTLSize group) {
     if (self->hasEnded) {
         im_raise(self, selector, @"endEncoding was called before");
     }
-    if (!self->pipeline) {
+    if (!pipeline) {
         im_raise(self, selector, @"no pipeline was set");
     }
+    take_size(self, selector, grid, dispatch->grid);
     take_size(self, selector, group, dispatch->group);
     NSUInteger threads = group.width * group.height * group.depth;
-    if (threads == 0 || threads > self->pipeline->maxThreads) {
+    if (threads == 0 || threads > pipeline->maxThreads) {
         im_raise(self, selector, @"a threadgroup of %lu × %lu × %lu threads: kernel \"%s\" takes 1 to %lu threads",
                  (unsigned long)group.width, (unsigned long)group.height, (unsigned long)group.depth,
-                 self->pipeline->pipeline.info.name, (unsigned long)self->pipeline->maxThreads);
+                 pipeline->pipeline.info.name, (unsigned long)pipeline->maxThreads);
     }
-    dispatch->pipeline = &self->pipeline->pipeline;
-    dispatch->bindings = self->bindings;
-    dispatch->threadgroup_lengths = self->threadgroupLengths;
+    dispatch->pipeline = &pipeline->pipeline;
     BOOL isEmpty = !dispatch->indirect && (!dispatch->grid[0] || !dispatch->grid[1] || !dispatch->grid[2]);
     if (!isEmpty && !im_commands_dispatch(&self->commandBuffer->work.commands, dispatch)) {
         im_raise(self, selector, @"no memory");
     }
 }
 
+/* With what the encoder has bound. */
+static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *dispatch, MTLSize grid, MTLSize group) {
+    dispatch->bindings = self->bindings;
+    dispatch->threadgroup_lengths = self->threadgroupLengths;
+    im_encode_dispatch(self, selector, self->pipeline, dispatch, grid, group);
+}
+
 - (void)dispatchThreadgroups:(MTLSize)grid threadsPerThreadgroup:(MTLSize)group {
     struct im_dispatch dispatch = {0};
-    take_size(self, _cmd, grid, dispatch.grid);
-    record(self, _cmd, &dispatch, group);
+    record(self, _cmd, &dispatch, grid, group);
 }
 - (void)dispatchThreads:(MTLSize)grid threadsPerThreadgroup:(MTLSize)group {
     struct im_dispatch dispatch = {.in_threads = true};
-    take_size(self, _cmd, grid, dispatch.grid);
-    record(self, _cmd, &dispatch, group);
+    record(self, _cmd, &dispatch, grid, group);
 }
 - (void)dispatchThreadgroupsWithIndirectBuffer:(id<MTLBuffer>)object
                           indirectBufferOffset:(NSUInteger)offset
@@ -222,7 +224,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
                  (unsigned long)offset, (unsigned long long)length);
     }
     struct im_dispatch dispatch = {.indirect = buffer->buffer, .indirect_offset = offset};
-    record(self, _cmd, &dispatch, group);
+    record(self, _cmd, &dispatch, MTLSizeMake(0, 0, 0), group);
 }
 - (void)useResource:(id)resource usage:(MTLResourceUsage)usage {
     (void)usage;

@@ -267,6 +267,10 @@ static MTLDataType data_type(ingot_scalar_type type, uint32_t components) {
     return first[type] + components - 1;
 }
 
+size_t im_constant_size(const ingot_constant_info *info) {
+    return size_of_type(data_type(info->type, info->components));
+}
+
 @implementation IngotFunction
 - (void)dealloc {
     [library release];

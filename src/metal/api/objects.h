@@ -75,6 +75,9 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 }
 @end
 
+@class IngotCounterSampleBuffer;
+enum { IM_ATTACHMENTS = 4 }; /* of a pass: where its times go */
+
 @interface IngotPipeline : IngotObject {
 @public
     IngotDevice *owner;
@@ -130,8 +133,22 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 @public
     IngotCommandBuffer *commandBuffer;
     BOOL hasEnded;
+    struct {
+        IngotCounterSampleBuffer *buffer;
+        NSUInteger index;
+    } ends[IM_ATTACHMENTS]; /* what endEncoding samples */
+    int endCount;
 }
 - (instancetype)initWithCommandBuffer:(IngotCommandBuffer *)commandBuffer;
+- (void)needOpen:(SEL)selector;
+@end
+@interface IngotEncoder (Counters)
+/* The start, and at endEncoding the end. */
+- (void)sampleInto:(MTLComputePassSampleBufferAttachmentDescriptorArray *)attachments for:(SEL)selector;
+- (void)sampleEnd:(SEL)selector;
+@end
+@interface MTLComputePassSampleBufferAttachmentDescriptorArray ()
+- (void)copyTo:(MTLComputePassSampleBufferAttachmentDescriptorArray *)other;
 @end
 
 @interface IngotComputeEncoder : IngotEncoder {
@@ -154,11 +171,25 @@ id im_new_fence(IngotDevice *device);
 id im_new_residency_set(IngotDevice *device, MTLResidencySetDescriptor *descriptor);
 id im_new_log_state(MTLLogStateDescriptor *descriptor);
 id im_new_argument_encoder(IngotDevice *device, NSArray *arguments);
+id im_new_indirect_command_buffer(IngotDevice *device, MTLIndirectCommandBufferDescriptor *descriptor, NSUInteger count,
+                                  MTLResourceOptions options);
+id im_new_counter_sample_buffer(IngotDevice *device, MTLCounterSampleBufferDescriptor *descriptor, NSError **error);
+NSArray *im_counter_sets(void);
+id im_new_binary_archive(IngotDevice *device, MTLBinaryArchiveDescriptor *descriptor, NSError **error);
+/* A kernel that one of the archives holds, retained; NULL: none does. */
+ingot_kernel *im_archived_kernel(NSArray *archives, IngotDevice *device, ingot_library *library,
+                                 const ingot_kernel_desc *desc);
+/* Bytes of a constant's value. */
+size_t im_constant_size(const ingot_constant_info *info);
 /* A buffer of `length` bytes in the memory that the options ask for; NULL and libingot's message. */
 ingot_buffer *im_allocate(IngotDevice *device, NSUInteger length, MTLResourceOptions options);
 
 /* The object as one of ours, of that device; throws otherwise. nil is an error too. */
 IngotBuffer *im_check_buffer(id what, SEL selector, id buffer, IngotDevice *device);
+IngotPipeline *im_check_pipeline(id what, SEL selector, id pipeline, IngotDevice *device);
+/* Records a dispatch, whose bindings and kind of grid are set, after the checks that each one needs. */
+void im_encode_dispatch(IngotComputeEncoder *encoder, SEL selector, IngotPipeline *pipeline,
+                        struct im_dispatch *dispatch, MTLSize grid, MTLSize group);
 
 @interface MTLCompileOptions (Chosen)
 - (BOOL)isFastMathAskedFor;

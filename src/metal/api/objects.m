@@ -76,3 +76,15 @@ IngotBuffer *im_check_buffer(id what, SEL selector, id object, IngotDevice *devi
     }
     return buffer;
 }
+
+IngotPipeline *im_check_pipeline(id what, SEL selector, id object, IngotDevice *device) {
+    if (![object isKindOfClass:[IngotPipeline class]]) {
+        im_raise(what, selector, @"a pipeline is needed, not %@", object ? (id)[object class] : @"nil");
+    }
+    IngotPipeline *pipeline = object;
+    if (pipeline->owner != device) {
+        im_raise(what, selector, @"the pipeline belongs to device \"%s\", the encoder to device \"%s\"",
+                 pipeline->owner->info.name, device->info.name);
+    }
+    return pipeline;
+}

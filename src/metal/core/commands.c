@@ -64,6 +64,8 @@ ingot_status im_pipeline_init(struct im_pipeline *pipeline, ingot_kernel *kernel
             pipeline->threadgroup_buffers |= 1u << argument.index;
         } else {
             pipeline->buffers |= 1u << argument.index;
+            pipeline->most_bytes[argument.index] =
+                argument.is_reference ? (uint32_t)argument.type_size : 0;
         }
     }
     return status;
@@ -93,12 +95,14 @@ static bool bind(struct im_commands *commands, const struct im_dispatch *dispatc
             ingot_buffer_retain(binding->buffer);
             args[i] = (ingot_arg){.buffer = binding->buffer, .offset = binding->offset};
         } else if (binding->size) {
-            void *bytes = take(commands, binding->size);
+            const uint32_t most = dispatch->pipeline->most_bytes[i];
+            const uint32_t size = most && most < binding->size ? most : binding->size;
+            void *bytes = take(commands, size);
             if (!bytes) {
                 return false;
             }
-            memcpy(bytes, binding->bytes, binding->size);
-            args[i] = (ingot_arg){.bytes = bytes, .size = binding->size};
+            memcpy(bytes, binding->bytes, size);
+            args[i] = (ingot_arg){.bytes = bytes, .size = size};
         }
     }
     bits = dispatch->pipeline->threadgroup_buffers;
@@ -131,7 +135,7 @@ bool im_commands_dispatch(struct im_commands *commands, const struct im_dispatch
         command->u.dispatch.sizes = dispatch->indirect;
         command->u.dispatch.sizes_offset = dispatch->indirect_offset;
         ingot_buffer_retain(dispatch->indirect);
-        commands->has_indirect = true;
+        commands->has_blocking = true;
     }
     return bind(commands, dispatch, command);
 }
@@ -181,6 +185,34 @@ bool im_commands_event(struct im_commands *commands, struct im_timeline *timelin
     return true;
 }
 
+bool im_commands_sample(struct im_commands *commands, struct im_samples *samples, size_t index) {
+    struct im_command *command = add(commands, IM_COMMAND_SAMPLE);
+    if (!command) {
+        return false;
+    }
+    im_samples_retain(samples);
+    command->u.samples.samples = samples;
+    command->u.samples.first = index;
+    return true;
+}
+
+bool im_commands_resolve(struct im_commands *commands, struct im_samples *samples, size_t first,
+                         size_t count, ingot_buffer *buffer, uint64_t offset) {
+    struct im_command *command = add(commands, IM_COMMAND_RESOLVE);
+    if (!command) {
+        return false;
+    }
+    im_samples_retain(samples);
+    ingot_buffer_retain(buffer);
+    command->u.samples.samples = samples;
+    command->u.samples.first = first;
+    command->u.samples.count = count;
+    command->u.samples.buffer = buffer;
+    command->u.samples.offset = offset;
+    commands->has_blocking = true;
+    return true;
+}
+
 static void release_command(struct im_command *command) {
     switch (command->kind) {
     case IM_COMMAND_DISPATCH:
@@ -201,6 +233,11 @@ static void release_command(struct im_command *command) {
         ingot_event_release(command->u.event.reached);
         im_timeline_release(command->u.event.timeline);
         break;
+    case IM_COMMAND_SAMPLE:
+    case IM_COMMAND_RESOLVE:
+        ingot_buffer_release(command->u.samples.buffer);
+        im_samples_release(command->u.samples.samples);
+        break;
     }
 }
 
@@ -217,7 +254,7 @@ void im_commands_clear(struct im_commands *commands) {
 }
 
 bool im_commands_block(const struct im_commands *commands) {
-    if (commands->has_indirect) {
+    if (commands->has_blocking) {
         return true;
     }
     struct im_command *command = commands->has_waits ? commands->first : NULL;
@@ -268,6 +305,31 @@ static ingot_status submit_wait(struct im_command *command, ingot_stream *stream
     return status;
 }
 
+static ingot_status submit_sample(struct im_command *command, ingot_device *device,
+                                  ingot_stream *stream) {
+    ingot_event *event = NULL;
+    ingot_status status = ingot_event_create(device, &event);
+    if (status == INGOT_OK) {
+        status = ingot_stream_record(stream, event);
+    }
+    if (status == INGOT_OK) {
+        im_samples_set(command->u.samples.samples, command->u.samples.first, event);
+    }
+    ingot_event_release(event);
+    return status;
+}
+
+static ingot_status submit_resolve(struct im_command *command, ingot_stream *stream) {
+    ingot_status status = INGOT_OK;
+    for (size_t i = 0; i < command->u.samples.count && status == INGOT_OK; i++) {
+        uint64_t value = im_samples_value(command->u.samples.samples, command->u.samples.first + i);
+        status =
+            ingot_stream_upload(stream, command->u.samples.buffer,
+                                command->u.samples.offset + i * sizeof value, &value, sizeof value);
+    }
+    return status;
+}
+
 static ingot_status submit(struct im_command *command, ingot_device *device, ingot_stream *stream) {
     switch (command->kind) {
     case IM_COMMAND_DISPATCH:
@@ -287,6 +349,10 @@ static ingot_status submit(struct im_command *command, ingot_device *device, ing
         return submit_signal(command, device, stream);
     case IM_COMMAND_WAIT:
         return submit_wait(command, stream);
+    case IM_COMMAND_SAMPLE:
+        return submit_sample(command, device, stream);
+    case IM_COMMAND_RESOLVE:
+        return submit_resolve(command, stream);
     }
     return INGOT_INTERNAL_ERROR;
 }

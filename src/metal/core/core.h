@@ -42,6 +42,19 @@ bool im_timeline_promise(struct im_timeline *timeline, uint64_t value, ingot_eve
 bool im_timeline_find(struct im_timeline *timeline, uint64_t value, bool blocks,
                       ingot_event **event);
 
+/* ---- samples.c: times at which streams came somewhere; MTLCounterSampleBuffer ---- */
+
+struct im_samples;
+struct im_samples *im_samples_create(size_t count);
+void im_samples_retain(struct im_samples *samples);
+void im_samples_release(struct im_samples *samples);
+size_t im_samples_count(const struct im_samples *samples);
+/* The sample is when `event` is reached, which is retained. */
+void im_samples_set(struct im_samples *samples, size_t index, ingot_event *event);
+/* Nanoseconds of im_now's clock, once the event is reached; UINT64_MAX where none was set, or its
+ * work failed. */
+uint64_t im_samples_value(struct im_samples *samples, size_t index);
+
 /* ---- commands.c: what a command buffer records ---- */
 
 enum im_command_kind {
@@ -51,6 +64,8 @@ enum im_command_kind {
     IM_COMMAND_FILL,
     IM_COMMAND_SIGNAL,
     IM_COMMAND_WAIT,
+    IM_COMMAND_SAMPLE,
+    IM_COMMAND_RESOLVE,
 };
 
 struct im_command {
@@ -73,6 +88,12 @@ struct im_command {
             bool is_shared; /* the host looks at it */
             ingot_event *reached;
         } event;
+        struct {
+            struct im_samples *samples;
+            size_t first, count;
+            ingot_buffer *buffer; /* where the values go */
+            uint64_t offset;
+        } samples;
     } u;
 };
 
@@ -80,7 +101,8 @@ struct im_chunk;
 struct im_commands {
     struct im_command *first, *last;
     struct im_chunk *chunks;
-    bool has_waits, has_indirect, has_shared_signals;
+    bool has_waits, has_shared_signals;
+    bool has_blocking; /* what is submitted depends on what ran before */
 };
 
 /* A binding of an encoder: a buffer with an offset, bytes, or neither. */
@@ -96,6 +118,7 @@ struct im_pipeline {
     ingot_kernel *kernel;
     ingot_kernel_info info;
     uint32_t buffers, threadgroup_buffers; /* bits of the indices that the kernel has */
+    uint32_t most_bytes[IM_BUFFERS];       /* of one value: surplus bytes do not matter; 0: any */
 };
 ingot_status im_pipeline_init(struct im_pipeline *pipeline, ingot_kernel *kernel);
 
@@ -117,6 +140,9 @@ bool im_commands_fill(struct im_commands *commands, ingot_buffer *buffer, uint64
                       uint64_t length, uint8_t value);
 bool im_commands_event(struct im_commands *commands, struct im_timeline *timeline, uint64_t value,
                        bool is_signal, bool is_shared);
+bool im_commands_sample(struct im_commands *commands, struct im_samples *samples, size_t index);
+bool im_commands_resolve(struct im_commands *commands, struct im_samples *samples, size_t first,
+                         size_t count, ingot_buffer *buffer, uint64_t offset);
 void im_commands_clear(struct im_commands *commands);
 /* Would submitting wait for somebody? */
 bool im_commands_block(const struct im_commands *commands);

@@ -1,30 +1,82 @@
 /* <mach/mach.h>, <mach/mach_time.h> and <sys/sysctl.h> on Linux. */
 #include <errno.h>
 #include <mach/mach.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysctl.h>
 #include <time.h>
+#include <unistd.h>
 
 vm_map_t mach_task_self(void) {
     return 1;
 }
 
+/* GPUs read a little past the end of a buffer without harm, and kernels that round up rely on it:
+ * behind each allocation lies memory that can be read, which goes with the allocation's last page.
+ */
+enum { BEHIND = 1 << 20 }; /* never touched but by a read: no memory */
+
+struct allocation_end {
+    struct allocation_end *next;
+    char *at;
+};
+static struct allocation_end *ends;
+static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t whole_pages(size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return size > SIZE_MAX - BEHIND - page ? 0 : (size + page - 1) / page * page;
+}
+
 kern_return_t ingot_vm_allocate(void *address, size_t size, int flags) {
     (void)flags;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t whole = whole_pages(size);
+    struct allocation_end *end = whole ? malloc(sizeof *end) : NULL;
+    char *memory = end ? mmap(NULL, whole + BEHIND, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                       : MAP_FAILED;
     if (memory == MAP_FAILED) {
+        free(end);
         return KERN_NO_SPACE;
     }
+    if (mprotect(memory, whole, PROT_READ | PROT_WRITE) != 0) {
+        munmap(memory, whole + BEHIND);
+        free(end);
+        return KERN_NO_SPACE;
+    }
+    pthread_mutex_lock(&ends_lock);
+    *end = (struct allocation_end){ends, memory + whole};
+    ends = end;
+    pthread_mutex_unlock(&ends_lock);
     memcpy(address, &memory, sizeof memory);
     return KERN_SUCCESS;
 }
 
+/* Is it the end of an allocation? It is none any more then. */
+static bool take_end(const char *at) {
+    pthread_mutex_lock(&ends_lock);
+    struct allocation_end **link = &ends;
+    while (*link && (*link)->at != at) {
+        link = &(*link)->next;
+    }
+    struct allocation_end *found = *link;
+    if (found) {
+        *link = found->next;
+    }
+    pthread_mutex_unlock(&ends_lock);
+    free(found);
+    return found != NULL;
+}
+
 kern_return_t vm_deallocate(vm_map_t task, vm_address_t address, vm_size_t size) {
     (void)task;
-    return munmap((void *)address, size) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
+    const size_t whole = whole_pages(size);
+    const size_t behind = take_end((const char *)address + whole) ? BEHIND : 0;
+    return munmap((void *)address, whole + behind) == 0 ? KERN_SUCCESS : KERN_INVALID_ADDRESS;
 }
 
 const char *mach_error_string(kern_return_t error) {

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IG_METAL_BRIDGE_VERSION 1u
+#define IG_METAL_BRIDGE_VERSION 2u
 
 enum { IG_METAL_BUFFERS = 31, IG_METAL_THREADGROUP_ARGUMENTS = 31, IG_METAL_BYTES = 4096 };
 
@@ -55,6 +55,16 @@ struct ig_metal_binding {
 
 struct ig_metal_pipeline_info {
     uint32_t max_threads, simd_width, static_threadgroup_bytes;
+};
+
+/* A pipeline's machine code, as Metal keeps it (MTLBinaryArchive). */
+struct ig_metal_binary {
+    const void *bytes; /* what was kept; NULL: nothing */
+    size_t size;
+    /* Where that did not serve, what there is to keep now, malloc'ed; NULL where Metal gives none.
+     */
+    void *made;
+    size_t made_size;
 };
 
 /* One argument of a dispatch: bytes, or a buffer with an offset, or nothing. */
@@ -99,9 +109,10 @@ struct ig_metal_bridge {
     /* Calls for each kernel, then for each of its constants; stops when either returns false. */
     bool (*library_list)(void *library, void *context, bool (*kernel)(void *, const char *name),
                          bool (*constant)(void *, const struct ig_metal_constant *));
-    /* `binding` may be NULL; otherwise it is called for each argument. */
+    /* `binding` may be NULL; otherwise it is called for each argument. `binary` may be NULL too. */
     void *(*pipeline_make)(void *library, const char *kernel, const struct ig_metal_value *values,
-                           size_t value_count, struct ig_metal_pipeline_info *info, void *context,
+                           size_t value_count, struct ig_metal_binary *binary,
+                           struct ig_metal_pipeline_info *info, void *context,
                            bool (*binding)(void *, const struct ig_metal_binding *),
                            char **message);
 

@@ -61,6 +61,7 @@ struct metal_pipeline {
 struct metal_pipeline_desc {
     void *library;
     const char *kernel, *constants;
+    bool no_cache;
 };
 /* The caller releases it. `binding` may be NULL; it is called only where the pipeline is new. */
 ingot_status metal_pipeline_get(struct metal_device *device, const struct metal_pipeline_desc *desc,
@@ -69,6 +70,16 @@ ingot_status metal_pipeline_get(struct metal_device *device, const struct metal_
                                 struct metal_pipeline **pipeline, struct ig_error *error);
 void metal_pipeline_release(struct metal_device *device, struct metal_pipeline *pipeline);
 void metal_libraries_free(struct metal_device *device);
+
+/* ---- metal_binary.c: machine code of pipelines, in the cache ---- */
+struct ig_blob;
+/* A pipeline's key, from its library's. */
+void metal_binary_key(const struct metal_device *device, const uint8_t library[32],
+                      const struct metal_pipeline_desc *desc, char hex[65]);
+/* Fills in what was kept, which points into the result (NULL: nothing was). */
+struct ig_blob *metal_binary_find(const char *hex, struct ig_metal_binary *binary);
+/* Keeps and frees what was made. */
+void metal_binary_keep(const char *hex, const char *kernel, struct ig_metal_binary *binary);
 
 /* ---- metal_compile.c ---- */
 ingot_status metal_compile(ingot_device *device, const struct ig_compilation *wanted, char **bytes,

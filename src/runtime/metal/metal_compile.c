@@ -331,7 +331,8 @@ static ingot_status compile_kernel(struct metal_device *device, const struct ig_
     const struct ig_metal_compile_options options = read_options(from->options);
     const char *source = source_of(arena, from);
     const char *code = source ? ig_arena_printf(arena, "%s\n%s", from->options, source) : NULL;
-    struct metal_pipeline_desc desc = {.kernel = wanted->kernel, .constants = wanted->constants};
+    struct metal_pipeline_desc desc = {
+        .kernel = wanted->kernel, .constants = wanted->constants, .no_cache = wanted->no_cache};
     if (!code) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for kernel \"%s\"", wanted->kernel);
     }

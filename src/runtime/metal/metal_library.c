@@ -126,6 +126,50 @@ static void pipeline_key(const struct metal_pipeline_desc *desc, uint8_t key[32]
     ig_hash_end(&hash, key);
 }
 
+/* The key of a library that is kept. False: it is none. */
+static bool key_of_library(struct metal_device *device, const void *handle, uint8_t key[32]) {
+    pthread_mutex_lock(&device->lock);
+    const struct metal_library *library = device->libraries;
+    while (library && library->handle != handle) {
+        library = library->next;
+    }
+    if (library) {
+        memcpy(key, library->key, sizeof library->key);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return library != NULL;
+}
+
+/* By Metal, from what the cache has of it where it has. NULL and a message on failure. */
+static void *make_pipeline(struct metal_device *device, const struct metal_pipeline_desc *desc,
+                           void *context, bool (*binding)(void *, const struct ig_metal_binding *),
+                           struct ig_metal_pipeline_info *info, char **message) {
+    struct ig_arena arena = {0};
+    struct ig_metal_binary binary = {0};
+    struct ig_blob *kept = NULL;
+    uint8_t library[32];
+    char hex[65];
+    size_t count;
+    void *made = NULL;
+    const struct ig_metal_value *values = parse_values(&arena, desc->constants, &count);
+    const bool is_cached = !desc->no_cache && key_of_library(device, desc->library, library);
+    if (values && is_cached) {
+        metal_binary_key(device, library, desc, hex);
+        kept = metal_binary_find(hex, &binary);
+    }
+    if (values) {
+        made = device->bridge->pipeline_make(desc->library, desc->kernel, values, count,
+                                             is_cached ? &binary : NULL, info, context, binding,
+                                             message);
+    }
+    if (values && is_cached) {
+        metal_binary_keep(hex, desc->kernel, &binary);
+    }
+    ig_blob_release(kept);
+    ig_arena_free(&arena);
+    return made;
+}
+
 static struct metal_pipeline *find_pipeline(struct metal_device *device, const uint8_t key[32]) {
     pthread_mutex_lock(&device->lock);
     struct metal_pipeline *pipeline = device->pipelines;
@@ -153,16 +197,8 @@ ingot_status metal_pipeline_get(struct metal_device *device, const struct metal_
     if (!pipeline) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a pipeline");
     }
-    struct ig_arena arena = {0};
-    size_t count;
     char *message = NULL;
-    const struct ig_metal_value *values = parse_values(&arena, desc->constants, &count);
-    if (values) {
-        pipeline->handle =
-            device->bridge->pipeline_make(desc->library, desc->kernel, values, count,
-                                          &pipeline->info, context, binding, &message);
-    }
-    ig_arena_free(&arena);
+    pipeline->handle = make_pipeline(device, desc, context, binding, &pipeline->info, &message);
     if (!pipeline->handle) {
         free(pipeline);
         return metal_fail(error, INGOT_COMPILE_ERROR, message, "kernel \"%s\" on device \"%s\"",

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -250,8 +251,89 @@ static bool list_bindings(MTLComputePipelineReflection *reflection, void *contex
     return true;
 }
 
+/* ---- pipelines, and what Metal keeps of them ---- */
+
+/* Metal's archives are files. A name for one that is there, and empty; nil: none can be made. */
+static NSURL *file_of_binary(void) {
+    NSString *pattern = [NSTemporaryDirectory() stringByAppendingPathComponent:@"ingot-binary-XXXXXX"];
+    char *path = strdup([pattern fileSystemRepresentation]);
+    int file = path ? mkstemp(path) : -1;
+    NSURL *url = file >= 0 ? [NSURL fileURLWithPath:[NSString stringWithUTF8String:path]] : nil;
+    if (file >= 0) {
+        close(file);
+    }
+    free(path);
+    return url;
+}
+
+static id<MTLBinaryArchive> binary_archive(id<MTLDevice> device, NSURL *url) {
+    MTLBinaryArchiveDescriptor *descriptor = [[[MTLBinaryArchiveDescriptor alloc] init] autorelease];
+    [descriptor setUrl:url];
+    return [[device newBinaryArchiveWithDescriptor:descriptor error:NULL] autorelease];
+}
+
+/* What was kept, or nil: Metal takes none of another system or GPU. */
+static id<MTLBinaryArchive> open_binary(id<MTLDevice> device, const struct ig_metal_binary *binary) {
+    NSURL *url = binary->bytes ? file_of_binary() : nil;
+    NSData *bytes = [NSData dataWithBytesNoCopy:(void *)binary->bytes length:binary->size freeWhenDone:NO];
+    id<MTLBinaryArchive> archive = nil;
+    if (url && [bytes writeToURL:url atomically:NO]) {
+        archive = binary_archive(device, url);
+    }
+    if (url) {
+        unlink([[url path] fileSystemRepresentation]);
+    }
+    return archive;
+}
+
+static void save_binary(id<MTLDevice> device, MTLComputePipelineDescriptor *descriptor, struct ig_metal_binary *binary) {
+    id<MTLBinaryArchive> archive = binary_archive(device, nil);
+    NSURL *url = archive ? file_of_binary() : nil;
+    if (url && [archive addComputePipelineFunctionsWithDescriptor:descriptor error:NULL] &&
+        [archive serializeToURL:url error:NULL]) {
+        NSData *data = [NSData dataWithContentsOfURL:url];
+        binary->made = [data length] ? malloc([data length]) : NULL;
+        if (binary->made) {
+            memcpy(binary->made, [data bytes], [data length]);
+            binary->made_size = [data length];
+        }
+    }
+    if (url) {
+        unlink([[url path] fileSystemRepresentation]);
+    }
+}
+
+/* From what was kept, or compiled. */
+static id<MTLComputePipelineState> make_pipeline(id<MTLDevice> device, MTLComputePipelineDescriptor *descriptor,
+                                                 struct ig_metal_binary *binary,
+                                                 MTLComputePipelineReflection **reflection, NSError **error) {
+    const MTLPipelineOption options =
+        reflection ? MTLPipelineOptionBindingInfo | MTLPipelineOptionBufferTypeInfo : MTLPipelineOptionNone;
+    id<MTLBinaryArchive> kept = binary ? open_binary(device, binary) : nil;
+    if (kept) {
+        [descriptor setBinaryArchives:@[ kept ]];
+        id<MTLComputePipelineState> pipeline =
+            [device newComputePipelineStateWithDescriptor:descriptor
+                                                  options:options | MTLPipelineOptionFailOnBinaryArchiveMiss
+                                               reflection:reflection
+                                                    error:error];
+        [descriptor setBinaryArchives:nil];
+        if (pipeline) {
+            return pipeline;
+        }
+    }
+    id<MTLComputePipelineState> pipeline = [device newComputePipelineStateWithDescriptor:descriptor
+                                                                                 options:options
+                                                                              reflection:reflection
+                                                                                   error:error];
+    if (pipeline && binary) {
+        save_binary(device, descriptor, binary);
+    }
+    return pipeline;
+}
+
 static void *pipeline_make(void *library, const char *kernel, const struct ig_metal_value *values, size_t value_count,
-                           struct ig_metal_pipeline_info *info, void *context,
+                           struct ig_metal_binary *binary, struct ig_metal_pipeline_info *info, void *context,
                            bool (*binding)(void *, const struct ig_metal_binding *), char **message) {
     id<MTLComputePipelineState> pipeline = nil;
     GUARDED(message, {
@@ -263,13 +345,8 @@ static void *pipeline_make(void *library, const char *kernel, const struct ig_me
             MTLComputePipelineDescriptor *descriptor = [[[MTLComputePipelineDescriptor alloc] init] autorelease];
             [descriptor setComputeFunction:function];
             [descriptor setLabel:name];
-            pipeline = [[(id<MTLLibrary>)library device]
-                newComputePipelineStateWithDescriptor:descriptor
-                                              options:binding ? MTLPipelineOptionBindingInfo |
-                                                                    MTLPipelineOptionBufferTypeInfo
-                                                              : MTLPipelineOptionNone
-                                           reflection:binding ? &reflection : NULL
-                                                error:&error];
+            pipeline = make_pipeline([(id<MTLLibrary>)library device], descriptor, binary,
+                                     binding ? &reflection : NULL, &error);
             if (!pipeline) {
                 say_error(message, error, [NSString stringWithFormat:@"kernel \"%@\" has no pipeline", name]);
             }
@@ -290,16 +367,42 @@ static void *pipeline_make(void *library, const char *kernel, const struct ig_me
 
 /* ---- memory ---- */
 
+enum { PAGED = 1 << 20 };
+
+/* Pages of the system, which are zero and cost nothing until they are touched; nil where Metal does not take them. */
+static id<MTLBuffer> buffer_of_pages(id<MTLDevice> device, uint64_t length) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), size = (length + page - 1) / page * page;
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (pages == MAP_FAILED) {
+        return nil;
+    }
+    id<MTLBuffer> buffer = [device newBufferWithBytesNoCopy:pages
+                                                     length:(NSUInteger)size
+                                                    options:MTLResourceStorageModeShared
+                                                deallocator:^(void *memory, NSUInteger bytes) {
+                                                  munmap(memory, bytes);
+                                                }];
+    if (!buffer) {
+        munmap(pages, size);
+    }
+    return buffer;
+}
+
 static void *buffer_make(void *device, uint64_t length, bool is_shared, char **message) {
     id<MTLBuffer> buffer = nil;
     GUARDED(message, {
-        buffer = [(id<MTLDevice>)device
-            newBufferWithLength:(NSUInteger)length
-                        options:is_shared ? MTLResourceStorageModeShared : MTLResourceStorageModePrivate];
+        BOOL isPaged = is_shared && length >= PAGED;
+        buffer = isPaged ? buffer_of_pages((id<MTLDevice>)device, length) : nil;
+        if (!buffer) {
+            buffer = [(id<MTLDevice>)device
+                newBufferWithLength:(NSUInteger)length
+                            options:is_shared ? MTLResourceStorageModeShared : MTLResourceStorageModePrivate];
+            if ([buffer contents]) {
+                memset([buffer contents], 0, length);
+            }
+        }
         if (!buffer) {
             say(message, [NSString stringWithFormat:@"Metal has no memory for %llu bytes", (unsigned long long)length]);
-        } else if ([buffer contents]) {
-            memset([buffer contents], 0, length);
         }
     })
     return buffer;

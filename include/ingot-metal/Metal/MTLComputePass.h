@@ -1,0 +1,1 @@
+#import <Metal/MTLCommandBuffer.h>

@@ -1,0 +1,1 @@
+#import <Metal/MTLIndirectCommandBuffer.h>
