@@ -18,10 +18,9 @@ static uint64_t pool_limit(const ingot_device_info *device) {
     return share > POOL_BYTES ? share : POOL_BYTES;
 }
 
-/* NULL where the runtime runs the work itself and queued work holds its buffers. Where hardware
- * does, nobody holds them, be its memory unified (Metal) or not. */
+/* NULL where any stream may have a buffer that is free. */
 static const void *order_of(const struct igo_call *call) {
-    return call->stream->device->ops->set_schedule ? NULL : call->stream->order;
+    return call->stream->device->ops->work_holds_buffers ? NULL : call->stream->order;
 }
 
 void igo_scratch_pool_open(struct igo_scratch_pool *pool) {

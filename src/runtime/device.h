@@ -92,6 +92,8 @@ struct ig_device_ops {
     ingot_status (*set_schedule)(ingot_device *device, const char *schedule,
                                  struct ig_error *error);
 
+    /* Queued work holds references to its buffers until it is done. */
+    bool work_holds_buffers;
     ingot_status (*stream_open)(ingot_device *device, void **stream, struct ig_error *error);
     /* A queue of another library; NULL where there are none. */
     ingot_status (*stream_wrap)(ingot_device *device, void *native, void **stream,
