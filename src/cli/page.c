@@ -12,7 +12,7 @@ static const char style[] =
     "--dim:#9aa0a8;--line:#31353b;--good:#4cc38a;--bad:#ff7b72;--f32:#79a8ff;--f16:#f0a35e;"
     "--bf16:#56c7b0;--other:#b996ef;--tint:#23272c}}\n"
     "*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);"
-    "font:15px/1.5 system-ui,sans-serif}main{max-width:1120px;margin:0 auto;padding:24px 20px "
+    "font:15px/1.5 system-ui,sans-serif}main{max-width:1360px;margin:0 auto;padding:24px 20px "
     "64px}\n"
     "h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 10px}"
     "h3{font-size:16px;margin:24px 0 6px}p{margin:6px 0}.dim{color:var(--dim)}\n"

@@ -69,10 +69,11 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
     double span = largest_share(device), width = WIDTH - LEFT - RIGHT;
     double bottom = TOP + (double)lines * LINE;
     legend(out);
-    ig_text_printf(out,
-                   "<svg class=\"plot shares\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
-                   "aria-label=\"share of the ceiling by operation\">\n",
-                   WIDTH, bottom + 40);
+    ig_text_printf(
+        out,
+        "<div class=\"wide\"><svg class=\"plot shares\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
+        "aria-label=\"share of the ceiling by operation\">\n",
+        WIDTH, bottom + 40);
     for (int percent = 0; percent <= (int)(span * 100 + 0.5); percent += span > 2 ? 50 : 20) {
         ig_text_printf(
             out,
@@ -101,7 +102,7 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
     }
     ig_text_printf(out,
                    "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">share of the "
-                   "ceiling that limits it</text>\n</svg>\n",
+                   "ceiling that limits it</text>\n</svg></div>\n",
                    LEFT + width / 2, bottom + 34);
 }
 
