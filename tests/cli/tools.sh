@@ -23,7 +23,7 @@ check "bench, JSON" 0 '"ceilings"' '"bytes": 12582912' '"flops": 2097152' '"vari
     -- "$ingot" bench axpy "${quick[@]}" --json
 check "bench, CSV" 0 "device,operation,type,case,seconds,p10,p90" "cpu,axpy,f32,1M," -- "$ingot" bench axpy "${quick[@]}" --csv
 check "bench, a page" 0 "axpy" -- "$ingot" bench axpy "${quick[@]}" --html bench.html
-check "bench, what the page has" 0 'class="plot roofline"' "<circle" "<td>axpy</td>" "</html>" "!https://" "!quick look" \
+check "bench, what the page has" 0 'class="plot roofline"' "<circle" "<td>axpy</td>" "</html>" "!https://" "!quick look" "</i>f32</span>" "!</i>bf16</span>" \
     -- cat bench.html
 check "bench, a page that cannot be written" 1 "no/bench.html" \
     -- "$ingot" bench axpy "${quick[@]}" --no-ceilings --html no/bench.html
