@@ -19,13 +19,17 @@ struct bench {
     struct igh_ceilings ceilings;
     struct bench_row *results;
     const char *save, *compare, *html;
-    bool json, csv, no_ceilings, list, large;
+    bool json, csv, no_ceilings, list, large, verbose;
     double seconds, tolerance;
     struct baseline baseline;
     size_t failed, regressed, compared;
 };
 
-/* ---- the table ---- */
+/* ---- the table, of at most 100 columns ---- */
+
+static int names_width(const struct bench *bench) {
+    return bench->compare ? 39 : 46;
+}
 
 static void print_header(const struct bench *bench) {
     char bytes[64] = "";
@@ -35,27 +39,39 @@ static void print_header(const struct bench *bench) {
     }
     printf("%s%s%s (%s, %s)%s\n\n", cli_bold(stdout), bench->device.info.name, cli_plain(stdout),
            bench->device.info.description, bench->device.info.target, bytes);
-    printf("%s%-22s %-5s %-26s %10s %6s %9s %9s %10s%s  %s%s\n", cli_dim(stdout), "operation",
-           "type", "case", "median", "spread", "GB/s", "GFLOP/s", "ceiling",
-           bench->compare ? "      before" : "", "variant, launch", cli_plain(stdout));
+    printf("%s%-14s %-4s %-*s %9s %6s %8s %8s %9s%s%s\n", cli_dim(stdout), "operation", "type",
+           names_width(bench) - 20, "case", "median", "spread", "GB/s", "GFLOP/s", "ceiling",
+           bench->compare ? "   before" : "", cli_plain(stdout));
+}
+
+/* Operation, type and case; what does not fit ends in a mark. */
+static void print_names(const struct bench_row *row, int width) {
+    char names[256];
+    int length = snprintf(names, sizeof names, "%-14s %-4s %s", row->row.suite->operation,
+                          ig_scalar_name(row->row.type), row->row.test->name);
+    if (length > width) {
+        printf("%.*s…", width - 1, names);
+    } else {
+        printf("%-*s", width, names);
+    }
 }
 
 static void print_rate(double amount, double seconds) {
     double rate = amount / seconds * 1e-9;
     if (amount <= 0) {
-        printf(" %9s", "");
+        printf(" %8s", "");
     } else {
-        printf(rate < 10 ? " %9.2f" : rate < 1000 ? " %9.1f" : " %9.0f", rate);
+        printf(rate < 10 ? " %8.2f" : rate < 1000 ? " %8.1f" : " %8.0f", rate);
     }
 }
 
 static void print_change(const struct bench_row *row) {
     if (row->baseline <= 0) {
-        printf(" %11s", "new");
+        printf(" %8s", "new");
         return;
     }
     double change = (row->timing.median / row->baseline - 1) * 100;
-    printf(" %s%+10.1f%%%s",
+    printf(change < 1e3 ? " %s%+7.1f%%%s" : " %s%+7.0f%%%s",
            row->regressed ? cli_red(stdout)
            : change < -5  ? cli_green(stdout)
                           : "",
@@ -64,27 +80,29 @@ static void print_change(const struct bench_row *row) {
 
 static void print_row(const struct bench *bench, const struct bench_row *row) {
     char text[32];
-    printf("%-22s %-5s ", row->row.suite->operation, ig_scalar_name(row->row.type));
-    tool_print(stdout, 26, row->row.test->name);
+    print_names(row, names_width(bench));
     if (*row->error) {
         printf(" %sFAILED%s %s\n", cli_red(stdout), cli_plain(stdout), row->error);
         return;
     }
     const struct igh_timing *timing = &row->timing;
     printf(" ");
-    tool_print(stdout, -10, tool_seconds(timing->median, text));
+    tool_print(stdout, -9, tool_seconds(timing->median, text));
     printf(" %5.0f%%", timing->median > 0 ? (timing->p90 - timing->p10) / timing->median * 100 : 0);
     print_rate(row->bytes, timing->median);
     print_rate(row->flops, timing->median);
     if (row->share > 0) {
-        printf(" %4.0f%% %-4s", row->share * 100, row->by_bytes ? "copy" : "fma");
+        printf(" %3.0f%% %-4s", row->share * 100, row->by_bytes ? "copy" : "fma");
     } else {
-        printf(" %10s", "");
+        printf(" %9s", "");
     }
     if (bench->compare) {
         print_change(row);
     }
-    printf("  %s, %s%s\n", row->variant, row->launch, row->regressed ? "  SLOWER" : "");
+    printf("%s\n", row->regressed ? " SLOWER" : "");
+    if (bench->verbose) {
+        printf("    %s, %s\n", row->variant, row->launch);
+    }
 }
 
 /* ---- files ---- */
@@ -315,6 +333,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"list", 0, CLI_FLAG, NULL, "with --json: describe the rows and measure nothing",
          &bench.list},
         {"csv", 0, CLI_FLAG, NULL, "print CSV", &bench.csv},
+        {"verbose", 'v', CLI_FLAG, NULL, "also the kernel variant and the launch of each row",
+         &bench.verbose},
         {"html", 0, CLI_STRING, "FILE", "write a page with the roofline", &bench.html},
         {"repeat", 0, CLI_COUNT, "N", "of a kernel: launches of each size (20)", &repeat},
         {0},

@@ -17,7 +17,9 @@ static const char *const flags[] = {
     "-nostdinc",
     "-nostdinc++",
     "-D__INGOT_TENSORS__=1",
+    "-ferror-limit=0",
     "-fdeclspec",
+    "-ffreestanding", /* a kernel may be called main */
     "-fno-builtin",
     "-fno-rtti",
     "-Wno-everything",
@@ -30,14 +32,29 @@ static const char *const flags[] = {
     "-cl-single-precision-constant",
 };
 
-/* What clang calls an error, and Metal does not: member functions of an address space, threadgroup
- * variables in functions, host_name
- * behind `template`, function constants without a value, a vector or a scalar by ?:, and (expected)
- * [[threadgroup(0)]], where threadgroup is a macro. */
+/* What clang calls an error, and Metal does not. A name says what it is for; those that have
+ * address spaces as macros for their reason say so. */
 static const char *const suppressed[] = {
-    "attribute_address_function_type", "as_qualified_auto_decl",
-    "attributes_not_allowed",          "default_init_const",
-    "conditional_ambiguous",           "expected",
+    "attribute_address_function_type", /* member functions of an address space, */
+    "constructor_redeclared",          /* of which there may be one for each */
+    "member_redeclared",
+    "member_redeclared_in_instantiation",
+    "conv_function_redeclared",
+    "ovl_diff_return_type",
+    "invalid_qualified_constructor",     /* T() constant */
+    "redefinition",                      /* f(constant T *) and f(thread const T *) */
+    "ovl_no_viable_oper",                /* assignments to structs in device memory */
+    "as_qualified_auto_decl",            /* threadgroup variables in functions */
+    "arg_with_address_space",            /* device float x[4] as an argument */
+    "attributes_not_allowed",            /* host_name behind `template` */
+    "default_init_const",                /* function constants without a value, */
+    "constexpr_var_requires_const_init", /* those that are constexpr, */
+    "static_assert_expression_is_not_constant",
+    "conditional_ambiguous", /* a vector or a scalar by ?: */
+    "typecheck_cond_incompatible_operands",
+    "bad_cxx_cast_generic",    /* static_cast<bfloat>(half()) */
+    "invalid_suffix_constant", /* 1.5bf */
+    "expected",                /* [[threadgroup(0)]], where threadgroup is a macro */
 };
 
 static const char *find_prelude(struct ig_arena *arena) {

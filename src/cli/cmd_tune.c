@@ -146,18 +146,18 @@ static void print_point(const struct tune *tune, const struct tune_point *point)
     struct ig_text knobs = {0};
     char before[32], after[32];
     tune_knobs(point, point->after, &knobs);
-    printf("%-44s ", point->subject);
+    printf("%-60s ", point->subject);
     tool_print(stdout, -9, tool_seconds(point->seconds_before, before));
     if (point->improved) {
         printf(" -> ");
         tool_print(stdout, -9, tool_seconds(point->seconds_after, after));
-        printf("  %s%.2fx%s  %s", cli_green(stdout), point->seconds_before / point->seconds_after,
-               cli_plain(stdout), ig_text_string(&knobs));
+        printf("  %s%.2fx%s", cli_green(stdout), point->seconds_before / point->seconds_after,
+               cli_plain(stdout));
     } else {
-        printf("    %9s  %s", "as it is", ig_text_string(&knobs));
+        printf("    %9s", "as it is");
     }
-    printf("  %s(%zu tried, %zu refused, %zu wrong)%s\n", cli_dim(stdout), point->tried,
-           point->refused, point->wrong, cli_plain(stdout));
+    printf("\n  %s%s  (%zu tried, %zu refused, %zu wrong)%s\n", cli_dim(stdout),
+           ig_text_string(&knobs), point->tried, point->refused, point->wrong, cli_plain(stdout));
     if (*point->first_wrong) {
         printf("  wrong: %s\n", point->first_wrong);
     }

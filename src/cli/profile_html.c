@@ -315,8 +315,8 @@ static void cards(struct ig_text *out, const struct profile_report *report) {
     ig_text_puts(out, "<div class=\"cards\">\n");
     page_card(out, tool_seconds(report->total, text), "in kernels", "");
     snprintf(text, sizeof text, "%zu", report->kernel_count);
-    page_card(out, text, "kernels", "");
-    page_card(out, grouped((double)launches, text), "launches", "");
+    page_card(out, text, strcmp(text, "1") ? "kernels" : "kernel", "");
+    page_card(out, grouped((double)launches, text), launches == 1 ? "launch" : "launches", "");
     if (moves) {
         char name[64];
         snprintf(name, sizeof name, "in %llu copies and fills", (unsigned long long)moves);

@@ -17,13 +17,28 @@ static const char *type_class(ingot_scalar_type type) {
                                        : "t-other";
 }
 
-static void legend(struct ig_text *out) {
+/* The colours of the types that were measured. */
+static void legend(struct ig_text *out, const struct health_device *device) {
     static const ingot_scalar_type types[] = {INGOT_SCALAR_F32, INGOT_SCALAR_F16,
                                               INGOT_SCALAR_BF16};
+    bool has[3] = {false}, has_other = false;
+    for (size_t i = 0; i < device->bench_count; i++) {
+        const struct bench_row *row = &device->bench[i];
+        int k = 0;
+        while (k < 3 && types[k] != row->row.type) {
+            k++;
+        }
+        *(k < 3 ? &has[k] : &has_other) |= !*row->error;
+    }
     ig_text_puts(out, "<p class=\"legend\">");
     for (int i = 0; i < 3; i++) {
-        ig_text_printf(out, "<span><i class=\"%s\"></i>%s</span>", type_class(types[i]),
-                       ig_scalar_name(types[i]));
+        if (has[i]) {
+            ig_text_printf(out, "<span><i class=\"%s\"></i>%s</span>", type_class(types[i]),
+                           ig_scalar_name(types[i]));
+        }
+    }
+    if (has_other) {
+        ig_text_puts(out, "<span><i class=\"t-other\"></i>others</span>");
     }
     ig_text_puts(out, "</p>\n");
 }
@@ -68,11 +83,12 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
     }
     double span = largest_share(device), width = WIDTH - LEFT - RIGHT;
     double bottom = TOP + (double)lines * LINE;
-    legend(out);
-    ig_text_printf(out,
-                   "<svg class=\"plot shares\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
-                   "aria-label=\"share of the ceiling by operation\">\n",
-                   WIDTH, bottom + 40);
+    legend(out, device);
+    ig_text_printf(
+        out,
+        "<div class=\"wide\"><svg class=\"plot shares\" viewBox=\"0 0 %d %.0f\" role=\"img\" "
+        "aria-label=\"share of the ceiling by operation\">\n",
+        WIDTH, bottom + 40);
     for (int percent = 0; percent <= (int)(span * 100 + 0.5); percent += span > 2 ? 50 : 20) {
         ig_text_printf(
             out,
@@ -101,7 +117,7 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
     }
     ig_text_printf(out,
                    "<text class=\"tick\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">share of the "
-                   "ceiling that limits it</text>\n</svg>\n",
+                   "ceiling that limits it</text>\n</svg></div>\n",
                    LEFT + width / 2, bottom + 34);
 }
 
@@ -110,7 +126,7 @@ void health_bars(const struct health_device *device, struct ig_text *out) {
 void health_roofline(const struct health_device *device, struct ig_text *out) {
     struct plot_point *points = calloc(device->bench_count + 1, sizeof *points);
     struct ig_text *titles = calloc(device->bench_count + 1, sizeof *titles);
-    legend(out);
+    legend(out, device);
     for (size_t i = 0; points && titles && i < device->bench_count; i++) {
         const struct bench_row *row = &device->bench[i];
         bool is_measured = !*row->error;

@@ -38,15 +38,40 @@ template <typename T>
     x[i.x] = flag ? T(v.x) : T(dot(v, v));
 }
 template [[host_name("scale_float")]] kernel void scale<float>(device float *, constant float &, threadgroup float *, uint3, ushort);
+struct Complex {
+    float re, im;
+    constexpr Complex(float x) thread : re(x), im(0) {}
+    constexpr Complex(float x) threadgroup : re(x), im(0) {}
+    constexpr Complex(float x) constant : re(x), im(0) {}
+    constexpr operator float() const thread { return re; }
+    constexpr operator float() const device { return re; }
+};
+static float sum(constant const int strides[2], thread const float *x) { return x[strides[0]] + x[strides[1]]; }
+static float sum(constant const int strides[2], constant float *x) { return x[strides[0]] + x[strides[1]]; }
+constant constexpr int width [[function_constant(1)]];
+kernel void main0(device Complex *z, device const half2 *h, constant float *c, constant int *strides,
+                  uint i [[thread_position_in_grid]]) {
+    half2 two = i < 4 ? h[i] : half2(-MAXHALF);
+    z[i] = Complex(sum(strides, c) + two.x + float(static_cast<bfloat>(two.y)) + width);
+}
 kernel void count(device atomic_uint *n, uint i [[thread_position_in_grid]]) {
     atomic_fetch_add_explicit(n, i, memory_order_relaxed);
     simdgroup_float8x8 m = simdgroup_float8x8(0.0f);
     simdgroup_multiply_accumulate(m, m, m, m);
 }
 M
-    check "no false errors" 0 "All checks completed, 0 errors" -- "$clangd" --check=all.metal
+    check "no false errors" 0 "All checks completed, 0 errors" -- "$clangd" --check=all.metal --check-locations=0
     sed 's/atomic_fetch_add_explicit/atomic_fetch_ad_explicit/' all.metal >wrong.metal
-    check "real errors" 0 "'atomic_fetch_ad_explicit'" "1 errors" -- bash -c "$clangd --check=wrong.metal; true"
+    cat >words.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+kernel void sums(device float *x, uint i [[thread_position_in_grid]]) {
+    x[i] = simd_sum(x[i]);
+}
+M
+    check "hover and completion" 0 "function simd_sum" "Parameters:" "simd_sum(T x)" -- \
+        python3 "$here/clangd_session.py" "$clangd" words.metal 3 19
+    check "real errors" 0 "'atomic_fetch_ad_explicit'" "1 errors" -- bash -c "$clangd --check=wrong.metal --check-locations=0; true"
 fi
 
 echo "$passed passed, $failed failed"

@@ -18,12 +18,12 @@ check "ops, unknown" 2 'there is no operation "axpo"' -- "$ingot" ops axpo
 
 quick=(--case "=1M" --type f32 --time 0.01 --device cpu)
 check "bench" 0 "GFLOP/s of multiply-adds" "axpy" "1M" "axpy/f32/n1048576/simd" "groups of" "copy" "!bf16" \
-    -- "$ingot" bench axpy "${quick[@]}"
+    -- "$ingot" bench axpy "${quick[@]}" --verbose
 check "bench, JSON" 0 '"ceilings"' '"bytes": 12582912' '"flops": 2097152' '"variant": "axpy/f32' '"shape": [' '"p90"' \
     -- "$ingot" bench axpy "${quick[@]}" --json
 check "bench, CSV" 0 "device,operation,type,case,seconds,p10,p90" "cpu,axpy,f32,1M," -- "$ingot" bench axpy "${quick[@]}" --csv
 check "bench, a page" 0 "axpy" -- "$ingot" bench axpy "${quick[@]}" --html bench.html
-check "bench, what the page has" 0 'class="plot roofline"' "<circle" "<td>axpy</td>" "</html>" "!https://" "!quick look" \
+check "bench, what the page has" 0 'class="plot roofline"' "<circle" "<td>axpy</td>" "</html>" "!https://" "!quick look" "</i>f32</span>" "!</i>bf16</span>" \
     -- cat bench.html
 check "bench, a page that cannot be written" 1 "no/bench.html" \
     -- "$ingot" bench axpy "${quick[@]}" --no-ceilings --html no/bench.html
@@ -42,6 +42,9 @@ check "bench, faster than the baseline" 0 "1 rows compared with slow.csv, 0 slow
     -- "$ingot" bench axpy "${quick[@]}" --compare slow.csv
 check "bench, slower than the baseline" 1 "1 rows compared with fast.csv, 1 slower" "SLOWER" \
     -- "$ingot" bench axpy "${quick[@]}" --compare fast.csv
+same "tables fit 100 columns" "$({ "$ingot" bench axpy "${quick[@]}" --compare fast.csv
+    "$ingot" bench embedding_bag_backward --type f32 --time 0.001 --no-ceilings
+    "$ingot" tune axpy --case "=1M" --type f32 --time 0.001 --dry-run; } | LC_ALL=C.UTF-8 grep -cE "^.{101}")" 0
 check "bench, a row that the baseline has not" 0 "0 rows compared" "new" \
     -- "$ingot" bench axpy --case =1M --type bf16 --time 0.01 --compare fast.csv
 echo "a,b" >bad.csv
@@ -62,7 +65,7 @@ rules=$(wc -l <own.policy)
 check "tune again" 0 -- env INGOT_POLICY="$work/own.policy" "$ingot" tune "${tune[@]}" --gain -1000 --output own.policy
 same "tune replaces its own rule" "$(wc -l <own.policy)" "$rules"
 check "the tuned policy is used" 0 "axpy/f32/n1048576/$(sed -n 's/^cpu:.* simd=\(.*\) block=\(.*\) wide=/simd\1.block\2.wide/p' own.policy)" -- \
-    env INGOT_POLICY="$work/own.policy" "$ingot" bench axpy "${quick[@]}" --no-ceilings
+    env INGOT_POLICY="$work/own.policy" "$ingot" bench axpy "${quick[@]}" --no-ceilings --verbose
 check "tune, nothing fits" 1 "no case that is tuned fits" -- "$ingot" tune axpy --case "no such case"
 
 check "health" 0 "axpy" "passed, 0 failed" "deterministic" -- "$ingot" health axpy --device cpu

@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from importlib.metadata import entry_points
 
 import forked_python
 import pytest
@@ -14,8 +13,6 @@ import pytest
 pytest.importorskip("torch")
 from ingot.mps import bridge, extensions  # noqa: E402
 
-INSTALLED = any(entry.value == "ingot.pytest_plugin" for entry in entry_points(group="pytest11"))
-PLUGIN = [] if INSTALLED else ["-p", "ingot.pytest_plugin"]
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -36,7 +33,7 @@ def run_script(script: str, torch_is_imported: bool = True) -> str:
 
 def test_suites_under_the_option():
     files = [str(HERE / name) for name in ("test_mps_device.py", "test_mps_kernels.py", "test_mps_extension.py")]
-    result = run("-m", "pytest", *PLUGIN, "--ingot-mps", "-q", "-p", "no:cacheprovider", *files)
+    result = run("-m", "pytest", "--ingot-mps", "-q", "-p", "no:cacheprovider", *files)
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
     assert int(re.search(r"(\d+) passed", result.stdout).group(1)) > 60
 
@@ -70,7 +67,7 @@ def test_commands_of_the_guide_to_extensions(tmp_path):
     assert len(commands) == 2 and len(list(tmp_path.iterdir())) == 3
     for command in commands:
         words = shlex.split(command.text)
-        words[:1] = [sys.executable] if words[0] == "python" else [sys.executable, "-m", "pytest", *PLUGIN]
+        words[:1] = [sys.executable] if words[0] == "python" else [sys.executable, "-m", "pytest"]
         done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=900)
         printed = guides.normalised(done.stdout)
@@ -157,5 +154,5 @@ print(torch.ones(2, device="mps").sum().item(), torch.__spec__.loader is torch._
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert result.stdout.strip() == "2.0 True", result.stderr
 """)
-    result = run("-m", "pytest", *PLUGIN, "--ingot-mps", "-q", str(tmp_path))
+    result = run("-m", "pytest", "--ingot-mps", "-q", str(tmp_path))
     assert result.returncode == 0 and "2 passed" in result.stdout, result.stdout + result.stderr

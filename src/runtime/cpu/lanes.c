@@ -64,6 +64,8 @@ void cpu_lanes_end(struct cpu_executor *executor, const struct ingot_cpu_kernel 
     pthread_mutex_unlock(&one_at_a_time);
     if (executor->failure.kind != CPU_NO_FAILURE) {
         cpu_lanes_free(executor); /* they hold whatever the kernel left */
+    } else if (executor->lanes) {
+        executor->lanes->command = NULL; /* the next command may be at the same address */
     }
 }
 

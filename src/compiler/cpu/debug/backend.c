@@ -131,9 +131,11 @@ static const struct igc_pass passes[] = {
 static LLVMTargetMachineRef without_optimisation(LLVMModuleRef module,
                                                  LLVMTargetMachineRef machine) {
     (void)module;
-    /* without mangled names, gdb shows a function as `twice (x=1)` */
-    static const char *const options[] = {"ingotc", "-dwarf-linkage-names=Abstract"};
-    LLVMParseCommandLineOptions(2, options, NULL);
+    /* Without mangled names, gdb shows a function as `twice (x=1)`. LLVM's fast selection takes the
+     * 16 bits of a bfloat that a call returns for a float on x86. */
+    static const char *const options[] = {"ingotc", "-dwarf-linkage-names=Abstract",
+                                          "-fast-isel=false"};
+    LLVMParseCommandLineOptions(3, options, NULL);
     char *triple = LLVMGetTargetMachineTriple(machine), *cpu = LLVMGetTargetMachineCPU(machine);
     char *features = LLVMGetTargetMachineFeatureString(machine);
     LLVMTargetMachineRef made =
