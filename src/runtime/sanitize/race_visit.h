@@ -88,8 +88,24 @@ static inline uint16_t race_value_in_cell(const struct race_visit *visit, uint64
 
 /* ---- blocks (race.c) ---- */
 
-void race_lock_block(struct race_shadow *shadow, uint64_t block);
-void race_unlock_block(struct race_shadow *shadow, uint64_t block);
+/* Waits until nobody holds it, and holds it. */
+void race_wait_for_block(struct race_block *block);
+/* Its records are of another dispatch, and count as none. */
+void race_clear_block(struct race_block *block, uint32_t generation);
+
+static inline void race_lock_block(struct race_shadow *shadow, uint64_t number) {
+    struct race_block *block = &shadow->blocks[number];
+    if (atomic_exchange_explicit(&block->is_held, true, memory_order_acquire)) {
+        race_wait_for_block(block);
+    }
+    if (block->generation != shadow->generation) {
+        race_clear_block(block, shadow->generation);
+    }
+}
+
+static inline void race_unlock_block(struct race_shadow *shadow, uint64_t number) {
+    atomic_store_explicit(&shadow->blocks[number].is_held, false, memory_order_release);
+}
 
 /* ---- runs (race_rows.c) ---- */
 
@@ -102,5 +118,11 @@ struct race_run {
     const uint64_t *values; /* by lane; NULL: none */
 };
 void race_visit_run(const struct race_visit *visit, const struct race_run *run);
+/* The usual case of it (race_whole.c): all lanes of a SIMD-group, each behind the last one; no
+ * atomic. False: it takes more to say. */
+bool race_visit_whole(const struct race_visit *visit, uint64_t base, const uint64_t *values);
+/* What all lanes of a SIMD-group store to cells one after the other, each 1 << shift of them. */
+void race_keep_values(const struct race_visit *visit, uint16_t *to, const uint64_t *values,
+                      unsigned shift);
 
 #endif
