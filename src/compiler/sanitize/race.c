@@ -123,6 +123,15 @@ static LLVMValueRef stored_value(struct igc_kernel *kernel, const struct igs_acc
 
 /* ---- accesses ---- */
 
+/* Stores past the caches become usual ones: the device would wait for each at its next lock. */
+static void keep_in_caches(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    enum { FLAG = 2 };
+    if (igi_is_call_of(instruction, IGI_stream_b32) ||
+        igi_is_call_of(instruction, IGI_stream_b16)) {
+        LLVMSetOperand(instruction, FLAG, igc_integer(kernel->i32, 0));
+    }
+}
+
 static bool has_fences(struct igc_kernel *kernel) {
     LLVMValueRef fence = igi_find(kernel->module, IGI_fence);
     return fence && LLVMGetFirstUse(fence);
@@ -310,6 +319,7 @@ enum igc_result igs_check_race(struct igc_kernel *kernel) {
             LLVMPositionBuilderBefore(kernel->builder, list.items[i]);
             tell_access(kernel, &accesses[k], with_fences);
         }
+        keep_in_caches(kernel, list.items[i]);
     }
     return kernel->error->status ? IGC_FAILED : IGC_CHANGED;
 }
