@@ -25,6 +25,7 @@ void race_wait_for_block(struct race_block *block) {
 void race_clear_block(struct race_block *block, uint32_t generation) {
     memset(block->write_shape, RACE_EMPTY, sizeof block->write_shape);
     memset(block->read_shape, RACE_EMPTY, sizeof block->read_shape);
+    block->has_uniform = 0;
     block->generation = generation;
 }
 
@@ -46,6 +47,7 @@ static uint64_t visit_lane(const struct race_visit *visit, uint32_t lane, uint64
             race_lock_block(shadow, held);
         }
         if (visit->detail & INGOT_CPU_RACE_WRITES) {
+            race_settle(visit, cell / RACE_LINE);
             race_store_cell(visit, lane, cell,
                             race_value_in_cell(visit, value, cell - first, size));
         } else {
@@ -225,6 +227,11 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
         lanes.stride == (int64_t)visit.place->bytes && !(visit.detail & INGOT_CPU_RACE_ATOMIC) &&
         (visit.space == RACE_THREADGROUP || race_shadow_is_there(visit.race, visit.shadow)) &&
         race_visit_whole(&visit, lanes.base, values)) {
+        return;
+    }
+    if (mask == UINT32_MAX && !lanes.addresses && !lanes.stride &&
+        visit.space == RACE_THREADGROUP && visit.detail == INGOT_CPU_RACE_READS &&
+        race_visit_uniform(&visit, lanes.base)) {
         return;
     }
     if (lanes.addresses || !visit.shadow || !visit_as_run(&visit, &lanes)) {

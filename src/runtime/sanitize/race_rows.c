@@ -241,6 +241,9 @@ void race_visit_run(const struct race_visit *visit, const struct race_run *run) 
             held = number;
             race_lock_block(shadow, held);
         }
+        if (visit->detail & INGOT_CPU_RACE_WRITES) {
+            race_settle(visit, part.line);
+        }
         if (!(visit->detail & INGOT_CPU_RACE_WRITES ? store(&part) : load(&part))) {
             visit_cells(&part);
         }

@@ -64,6 +64,17 @@ void race_spread_reads(const struct race_visit *visit, uint64_t line);
 /* A lane's store or load of one cell, in a block that is locked: reports what is not ordered. */
 void race_store_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell, uint16_t value);
 void race_load_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell);
+/* All lanes of a SIMD-group load the same place of threadgroup memory; no atomic. False: it takes
+ * more to say. */
+bool race_visit_uniform(const struct race_visit *visit, uint64_t address);
+/* What race_visit_uniform has noted of a line becomes records of its cells, or is forgotten where a
+ * barrier has ordered it. Before any access of cells that may be part of a race with it. */
+void race_settle_line(const struct race_visit *visit, uint64_t line);
+static inline void race_settle(const struct race_visit *visit, uint64_t line) {
+    if (visit->shadow->blocks[line / RACE_BLOCK_LINES].has_uniform >> line % RACE_BLOCK_LINES & 1) {
+        race_settle_line(visit, line);
+    }
+}
 /* 16 bits of a value of up to 8 bytes, never 0, which stands for none. */
 static inline uint16_t race_mixed(uint64_t value) {
     uint64_t half = value ^ value >> 32;

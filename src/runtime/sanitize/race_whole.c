@@ -91,6 +91,11 @@ bool race_visit_whole(const struct race_visit *visit, uint64_t base, const uint6
     if (shadow->is_shared) {
         race_lock_block(shadow, line / RACE_BLOCK_LINES);
     }
+    if (is_store && whole.block->has_uniform) {
+        for (uint32_t i = 0; i < lines; i++) {
+            race_settle(visit, line + i);
+        }
+    }
     const bool is_good = all_are_before(&whole);
     if (is_good) {
         leave(&whole, is_store);
