@@ -5,9 +5,9 @@ usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--jobs N] [--limit SE
 
 For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
 it, until there is a finding that is not there with it. They run with the knobs of the CPU's launch policy, then with
-those of GPUs and of more.policy, which choose other kernels. One that is missed is a failure, unless harmless.txt says why nobody needs
-it. --only takes those whose FILE#ORDER contains TEXT, --sample one that is cheap. A run of cases ends after --limit
-seconds. BIN is the folder of the programs.
+those of GPUs and of more.policy, which choose other kernels. One that is missed is a failure, unless harmless.txt says
+why nobody needs it. --only takes those whose FILE#ORDER contains TEXT, --sample one that is cheap. A run of cases ends
+after --limit seconds. BIN is the folder of the programs.
 """
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["tr
         "lu": ["lu", "solve"], "qr": ["qr", "lstsq"], "quantise": ["quantise", "dequantise"],
         "quantised_matvec": ["quantised_matvec", "quantised_matmul"]}
 # Which cases run, one after the other: whose knobs, the type, and how many of them.
-STEPS = (("cpu", "f32", "3/8"), ("cpu", "f32", "1/1"), ("metal", "f32", "1/1"), ("cuda", "f32", "1/1"), ("more", "f32", "1/1"),
-         ("cpu", "f16", "1/1"), ("metal", "f16", "1/1"), ("cuda", "f16", "1/1"))
+STEPS = (("cpu", "f32", "3/8"), ("cpu", "f32", "1/1"), ("metal", "f32", "1/1"), ("cuda", "f32", "1/1"),
+         ("more", "f32", "1/1"), ("cpu", "f16", "1/1"), ("metal", "f16", "1/1"), ("cuda", "f16", "1/1"))
 
 
 class Barrier(NamedTuple):
