@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--time", type=float, default=0.1, metavar="SECONDS", help="how long each row is measured")
     parser.add_argument("--rounds", type=int, default=2, metavar="N", help="how often in turns")
     parser.add_argument("--all", action="store_true", help="every case, not one of each operation")
+    parser.add_argument("--no-memory", action="store_true", help="leave out what memory it takes")
     arguments = parser.parse_args()
     arguments.kinds = arguments.kinds or ["bounds", "default"]
     ratios: dict[str, list[float]] = {kinds: [] for kinds in arguments.kinds}
@@ -113,7 +114,8 @@ def main() -> None:
         print(f"| {operation} | {case} | {best['none'] * 1e6:.1f} | {shown} |", flush=True)
     for kinds in arguments.kinds:
         print(f"geometric mean, {kinds}: {mean(ratios[kinds]):.2f} over {len(ratios[kinds])} rows")
-    memory(arguments)
+    if not arguments.no_memory:
+        memory(arguments)
 
 
 main()

@@ -272,8 +272,11 @@ template <class ElementType, class Extents, class Layout> struct cooperative_ten
     template <class T, class E, class D, class... Tags>
     __ingot_inline void load(const tensor<T, E, D, Tags...> &from) {
         __INGOT_UNROLL for (int i = 0; i < Layout::capacity; i++) {
-            value_type value = __ingot_converted<value_type>(__ingot_read_at<Layout>(from, i));
-            __elements[i] = Layout::valid(i) ? value : value_type(0);
+            /* what is not valid is another thread's, who may store it meanwhile */
+            __elements[i] = value_type(0);
+            if (Layout::valid(i)) {
+                __elements[i] = __ingot_converted<value_type>(__ingot_read_at<Layout>(from, i));
+            }
         }
     }
     template <class T, class E, class D, class... Tags>

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Removes the barriers of the kernel library one by one: the sanitizer has to notice each.
 
-usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--jobs N]
+usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--jobs N] [--limit SECONDS]
 
 For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
-it, until there is a finding that is not there with it. One that is missed is a failure, unless harmless.txt says why
-nobody needs it on a CPU. --only takes those whose FILE:LINE contains TEXT, --sample one that is cheap. BIN is the
-folder of the programs.
+it, until there is a finding that is not there with it. They run with the knobs of the CPU's launch policy, then with
+those of GPUs and of more.policy, which choose other kernels. One that is missed is a failure, unless harmless.txt says
+why nobody needs it. --only takes those whose FILE#ORDER contains TEXT, --sample one that is cheap. A run of cases ends
+after --limit seconds. BIN is the folder of the programs.
 """
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ SAMPLE = ("kernels/cholesky/cholesky.metal#1",)
 MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["triangular_solve", "solve"],
         "lu": ["lu", "solve"], "qr": ["qr", "lstsq"], "quantise": ["quantise", "dequantise"],
         "quantised_matvec": ["quantised_matvec", "quantised_matmul"]}
-PARTS = ("1/32", "9/32", "17/32", "2/8", "1/1")
+# Which cases run, one after the other: whose knobs, the type, and how many of them.
+STEPS = (("cpu", "f32", "3/8"), ("cpu", "f32", "1/1"), ("metal", "f32", "1/1"), ("cuda", "f32", "1/1"),
+         ("more", "f32", "1/1"), ("cpu", "f16", "1/1"), ("metal", "f16", "1/1"), ("cuda", "f16", "1/1"))
 
 
 class Barrier(NamedTuple):
@@ -82,45 +85,72 @@ def operations_of(barrier: Barrier, table: dict[str, set[str]]) -> list[str]:
     return [pattern for name in found for pattern in MORE.get(name, [name + "*"])]
 
 
-class Trial(NamedTuple):
+def policy_of(device: str) -> str:
+    """What the launch policies say of a device, as rules for the CPU; "more": what more.policy says."""
+    rules = []
+    if device == "more":
+        return pathlib.Path(__file__).with_name("more.policy").read_text()
+    for path in sorted(KERNELS.glob("*/*.policy")):
+        for line in path.read_text().splitlines():
+            words = line.split()
+            if words and words[0] == device:
+                rules.append(" ".join(["cpu", *words[1:]]))
+    return "\n".join(rules) + "\n"
+
+
+class Trial:
     """Where the programs are, and a folder for what they leave."""
 
-    binaries: pathlib.Path
-    folder: pathlib.Path
-    jobs: int
+    def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, jobs: int, limit: float) -> None:
+        self.binaries, self.folder, self.jobs, self.limit = binaries, folder, jobs, limit
+        self.with_all: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+        for device in {step[0] for step in STEPS}:
+            (folder / f"{device}.policy").write_text(policy_of(device) if device != "cpu" else "")
 
-    def findings(self, without: str, operation: str, part: str) -> set[tuple[str, ...]]:
-        """What is found in the cases of a part, without the barrier FILE:LINE:WHICH ("": with all of them)."""
+    def findings(self, without: str, operation: str, step: tuple[str, ...]) -> set[tuple[str, ...]]:
+        """What is found in the cases of a step, without the barrier FILE:LINE:WHICH ("": with all of them)."""
+        device, element, part = step
         cache = self.folder / (without.replace("/", "_") or "all")
         environment = dict(
             os.environ,
             INGOTC=str(pathlib.Path(__file__).with_name("compiler.py")),
             INGOT_CACHE_DIR=str(cache),
+            INGOT_POLICY=str(self.folder / f"{device}.policy"),
             BARRIER_COMPILER=str(self.binaries / "ingotc"),
             BARRIER_AT=without or "none:0:0",
             BARRIER_SEEN=str(self.seen(without)),
         )
         command = [self.binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1",
-                   "--jobs", str(self.jobs), "--part", part]
-        result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        if result.returncode == 2:
-            raise SystemExit(f"{' '.join(map(str, command))}: {result.stderr}")
-        return set(FINDING.findall(result.stdout + result.stderr))
+                   "--jobs", str(self.jobs), "--type", element, "--part", part]
+        child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            output = child.communicate(timeout=self.limit)[0]
+        except subprocess.TimeoutExpired:
+            child.kill()
+            output = child.communicate()[0]
+        if child.returncode == 2 and " of type " not in output:
+            raise SystemExit(f"{' '.join(map(str, command))}: {output}")
+        return set(FINDING.findall(output))
+
+    def is_new(self, without: str, operation: str, step: tuple[str, ...]) -> bool:
+        """Is there a finding that is not there with the barrier?"""
+        found = self.findings(without, operation, step)
+        key = (operation, *step)
+        if found and key not in self.with_all:
+            self.with_all[key] = self.findings("", operation, step)
+        return bool(found) and bool(found - self.with_all[key])
 
     def seen(self, without: str) -> pathlib.Path:
         return self.folder / (without.replace("/", "_") + ".seen")
 
 
 def try_one(trial: Trial, barrier: Barrier, operations: list[str]) -> str:
-    """"found", "missed", or "absent": no case compiles it."""
+    """"found" and where, "missed", or "absent": no case compiles it."""
     at = f"{barrier.file}:{barrier.line}:{barrier.which}"
-    for operation in operations:
-        for part in PARTS:
-            found = trial.findings(at, operation, part)
-            if found and found - trial.findings("", operation, part):
-                return "found"
-            if not trial.seen(at).exists() and part == "9/32":
-                break
+    for step in STEPS:
+        for operation in operations:
+            if trial.is_new(at, operation, step):
+                return f"found by {operation.rstrip('*')} with the knobs of {step[0]}, {step[1]}"
     return "missed" if trial.seen(at).exists() else "absent"
 
 
@@ -140,6 +170,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=600)
     options = parser.parse_args()
     reasons = harmless()
     table = {path.name: files_of(path.name) for path in KERNELS.iterdir() if path.name != "common"}
@@ -147,19 +178,19 @@ def main() -> int:
     failures = [f"harmless.txt: there is no barrier {name}" for name in reasons
                 if name not in {barrier.name for barrier in every}]
     chosen = [barrier for barrier in every
-              if (barrier.name in SAMPLE if options.sample else options.only in f"{barrier.file}:{barrier.line}")]
+              if (barrier.name in SAMPLE if options.sample else options.only in barrier.name)]
     counts = {"found": 0, "missed": 0, "absent": 0}
     folder = tempfile.TemporaryDirectory(prefix="ingot-barriers-")
-    trial = Trial(options.binaries.resolve(), pathlib.Path(folder.name), options.jobs)
+    trial = Trial(options.binaries.resolve(), pathlib.Path(folder.name), options.jobs, options.limit)
     for barrier in chosen:
         start = time.monotonic()
         outcome = try_one(trial, barrier, operations_of(barrier, table))
-        counts[outcome] += 1
+        counts[outcome.split()[0]] += 1
         reason = reasons.get(barrier.name, "")
         print(f"{barrier.name} line {barrier.line}: {outcome} {reason} ({time.monotonic() - start:.0f} s)", flush=True)
-        if outcome == "found" and reason:
+        if outcome.startswith("found") and reason:
             failures.append(f"{barrier.name} is in harmless.txt, but its removal is found")
-        elif outcome != "found" and not reason:
+        elif not outcome.startswith("found") and not reason:
             failures.append(f"{barrier.name} line {barrier.line}: {outcome}")
     folder.cleanup()
     print(*failures, sep="\n")

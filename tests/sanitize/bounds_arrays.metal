@@ -53,6 +53,8 @@
 // RUN: kernel=pointer_in_memory threads=2 group=2
 // ARG 0: u64[2]
 // ARG 1: f32[4]
+// RUN: kernel=one_of_two_tables threads=8 group=8
+// ARG 0: u32[8]
 #include <metal_stdlib>
 using namespace metal;
 
@@ -199,4 +201,10 @@ kernel void member_functions_of_spaces(device uint *x [[buffer(0)]], uint i [[th
         a[k] = uint4(i);
     }
     x[i] = a[int(i) - 2].w; // FINDS: bounds
+}
+constant uint first_pair[2] = {10, 6};
+constant uint second_pair[2] = {6, 7};
+kernel void one_of_two_tables(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    constant const uint *at = i < 2 ? &first_pair[i] : &second_pair[i - 2];
+    x[i] = *at; // FINDS: bounds
 }

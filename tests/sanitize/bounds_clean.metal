@@ -39,6 +39,13 @@
 // RUN: kernel=members threads=4 group=4
 // ARG 0: f32[8]
 // ARG 1: bytes = f32:1 f32:2 u32:3 u32:4
+// RUN: kernel=one_of_two_pairs threads=4 group=4
+// ARG 0: u32[4]
+// EXPECT 0: u32 [10 6 6 7]
+// RUN: kernel=table_or_argument threads=4 group=4
+// ARG 0: u32[4]
+// ARG 1: u32 [1 2]
+// EXPECT 0: u32 [1 2 6 7]
 #include <metal_stdlib>
 using namespace metal;
 
@@ -114,4 +121,15 @@ kernel void members(device float *y [[buffer(0)]], constant settings &s [[buffer
                     uint i [[thread_position_in_grid]]) {
     y[i] = s.a + s.b + float(s.n[i & 1]);
     y[i + s.n[1]] = 1;
+}
+constant uint first_pair[2] = {10, 6};
+constant uint second_pair[2] = {6, 7};
+kernel void one_of_two_pairs(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    constant const uint *at = i < 2 ? &first_pair[i] : &second_pair[i - 2];
+    x[i] = *at;
+}
+kernel void table_or_argument(device uint *x [[buffer(0)]], constant uint *given [[buffer(1)]],
+                              uint i [[thread_position_in_grid]]) {
+    constant const uint *at = i < 2 ? &given[i] : &second_pair[i - 2];
+    x[i] = *at;
 }

@@ -137,6 +137,8 @@
 // ARG 0: f32[64]
 // RUN: kernel=welford threads=64 group=64
 // ARG 0: f32[64]
+// RUN: kernel=all_load_between_barriers threads=32 group=32
+// ARG 0: f32[32]
 #include <metal_stdlib>
 using namespace metal;
 
@@ -780,4 +782,19 @@ kernel void welford(device float *x [[buffer(0)]], uint i [[thread_position_in_t
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     x[i] = s[0].z;
+}
+kernel void all_load_between_barriers(device float *x [[buffer(0)]],
+                                      uint i [[thread_position_in_threadgroup]]) {
+    threadgroup float s[32];
+    s[i] = x[i];
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    float v = s[5];
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    s[i] = v;
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    float w = s[7];
+    if (i != 7) {
+        s[i] = w;
+    }
+    x[i] = v;
 }

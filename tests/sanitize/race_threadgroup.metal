@@ -81,6 +81,12 @@
 // ARG 0: f32[32]
 // RUN: kernel=fence_is_no_barrier threads=64 group=64
 // ARG 0: f32[64]
+// RUN: kernel=all_load_then_one_line_is_stored threads=32 group=32
+// ARG 0: f32[32]
+// RUN: kernel=all_load_then_one_stores threads=32 group=32
+// ARG 0: f32[32]
+// RUN: kernel=all_load_another_simdgroup_stores threads=64 group=64
+// ARG 0: f32[64]
 #include <metal_stdlib>
 using namespace metal;
 
@@ -436,4 +442,41 @@ kernel void fence_is_no_barrier(device float *x [[buffer(0)]],
     atomic_thread_fence(mem_flags::mem_threadgroup, memory_order_seq_cst,
                         thread_scope_threadgroup);
     x[i] = s[63 - i]; // FINDS: race
+}
+kernel void all_load_then_one_line_is_stored(device float *x [[buffer(0)]],
+                                             uint i [[thread_position_in_threadgroup]]) {
+    threadgroup float s[64];
+    s[i] = x[i];
+    s[i + 32] = i;
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    float v = s[5] + s[37];
+    s[i] = v; // FINDS: race
+    x[i] = v;
+}
+kernel void all_load_then_one_stores(device float *x [[buffer(0)]],
+                                     uint i [[thread_position_in_threadgroup]]) {
+    threadgroup float s[32];
+    s[i] = x[i];
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    float v = s[5];
+    if (i == 3) {
+        s[5] = v + 1; // FINDS: race
+    }
+    x[i] = v;
+}
+kernel void all_load_another_simdgroup_stores(device float *x [[buffer(0)]],
+                                              uint i [[thread_position_in_threadgroup]]) {
+    threadgroup float s[64];
+    s[i] = x[i];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    float v = 0;
+    if (i < 32) {
+        v = s[5]; // FINDS: race
+        simdgroup_barrier(mem_flags::mem_threadgroup);
+        v += s[6];
+    }
+    if (i == 37) {
+        s[5] = v;
+    }
+    x[i] = v;
 }

@@ -49,9 +49,13 @@ static struct check check(struct igc_kernel *kernel, struct igs_access *access) 
     }
     LLVMValueRef bytes = NULL;
     struct check result = {0};
-    if (is_inside(access, &root) ||
-        (!is_known && !root.space &&
-         !igs_find_object(kernel, access->pointer, access->instruction, &root.offset, &bytes))) {
+    if (is_inside(access, &root)) {
+        return result;
+    }
+    bool is_constant = root.space == INGOT_SPACE_CONSTANT;
+    if (!is_known && (!root.space || is_constant) &&
+        !igs_find_object(kernel, access->pointer, access->instruction, &root.offset, &bytes) &&
+        (!is_constant || igs_may_be_table(kernel, access->pointer))) {
         return result;
     }
     struct igs_place *place =

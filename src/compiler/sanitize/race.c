@@ -40,6 +40,11 @@ static LLVMValueRef scalar_bits(struct igc_kernel *kernel, LLVMValueRef value) {
     }
 }
 
+static LLVMValueRef mixed_with(struct igc_kernel *kernel, LLVMValueRef sum, LLVMValueRef bits) {
+    LLVMValueRef both = LLVMBuildXor(kernel->builder, sum, bits, "");
+    return LLVMBuildMul(kernel->builder, both, igc_integer(kernel->i64, MIX), "");
+}
+
 /* Vectors beyond 64 bits are mixed into a number that differs where they do, near enough. */
 static LLVMValueRef value_bits(struct igc_kernel *kernel, LLVMValueRef value) {
     LLVMBuilderRef b = kernel->builder;
@@ -60,8 +65,7 @@ static LLVMValueRef value_bits(struct igc_kernel *kernel, LLVMValueRef value) {
             bits = LLVMBuildShl(b, bits, igc_integer(kernel->i64, each * i), "");
             sum = LLVMBuildOr(b, sum, bits, "");
         } else {
-            sum =
-                LLVMBuildMul(b, LLVMBuildXor(b, sum, bits, ""), igc_integer(kernel->i64, MIX), "");
+            sum = mixed_with(kernel, sum, bits);
         }
     }
     return sum;
@@ -77,6 +81,13 @@ static LLVMValueRef copied_bits(struct igc_kernel *kernel, const struct igs_acce
         igs_find_root(kernel, from).kind != IGS_ROOT_PRIVATE) {
         return NULL;
     }
+    if (access->bytes > 8 && access->bytes % 4 == 0) {
+        /* as one vector: parts of it would make parts of the copy */
+        LLVMTypeRef type = LLVMVectorType(kernel->i32, (unsigned)(access->bytes / 4));
+        LLVMValueRef load = LLVMBuildLoad2(b, type, from, "");
+        LLVMSetAlignment(load, 1);
+        return value_bits(kernel, load);
+    }
     LLVMValueRef sum = igc_integer(kernel->i64, 0);
     for (uint64_t at = 0, size; at < access->bytes; at += size) {
         for (size = 8; size > access->bytes - at;) {
@@ -86,13 +97,10 @@ static LLVMValueRef copied_bits(struct igc_kernel *kernel, const struct igs_acce
         LLVMValueRef load = LLVMBuildLoad2(b, type, igc_byte_offset(kernel, from, at), "");
         LLVMSetAlignment(load, 1);
         LLVMValueRef bits = LLVMBuildIntCast2(b, load, kernel->i64, false, "");
-        if (access->bytes <= 8) {
-            bits = LLVMBuildShl(b, bits, igc_integer(kernel->i64, 8 * at), "");
-            sum = LLVMBuildOr(b, sum, bits, "");
-        } else {
-            sum =
-                LLVMBuildMul(b, LLVMBuildXor(b, sum, bits, ""), igc_integer(kernel->i64, MIX), "");
-        }
+        sum = access->bytes <= 8
+                  ? LLVMBuildOr(b, sum, LLVMBuildShl(b, bits, igc_integer(kernel->i64, 8 * at), ""),
+                                "")
+                  : mixed_with(kernel, sum, bits);
     }
     return sum;
 }
@@ -114,6 +122,15 @@ static LLVMValueRef stored_value(struct igc_kernel *kernel, const struct igs_acc
 }
 
 /* ---- accesses ---- */
+
+/* Stores past the caches become usual ones: the device would wait for each at its next lock. */
+static void keep_in_caches(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    enum { FLAG = 2 };
+    if (igi_is_call_of(instruction, IGI_stream_b32) ||
+        igi_is_call_of(instruction, IGI_stream_b16)) {
+        LLVMSetOperand(instruction, FLAG, igc_integer(kernel->i32, 0));
+    }
+}
 
 static bool has_fences(struct igc_kernel *kernel) {
     LLVMValueRef fence = igi_find(kernel->module, IGI_fence);
@@ -302,6 +319,7 @@ enum igc_result igs_check_race(struct igc_kernel *kernel) {
             LLVMPositionBuilderBefore(kernel->builder, list.items[i]);
             tell_access(kernel, &accesses[k], with_fences);
         }
+        keep_in_caches(kernel, list.items[i]);
     }
     return kernel->error->status ? IGC_FAILED : IGC_CHANGED;
 }

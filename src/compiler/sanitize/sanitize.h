@@ -67,6 +67,8 @@ void igs_find_offset(struct igc_kernel *kernel, struct igs_root *root, LLVMValue
  * one, and how large that is, made before the instruction. False: nobody knows. */
 bool igs_find_object(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef before,
                      LLVMValueRef *offset, LLVMValueRef *bytes);
+/* May it point into a constant of the program? The device does not know where those are. */
+bool igs_may_be_table(struct igc_kernel *kernel, LLVMValueRef pointer);
 
 /* ---- accesses.c: what reads and writes memory ---- */
 struct igs_access {

@@ -1,6 +1,7 @@
 /*
- * Private pointers that may point into one of several variables: how far from the start of the one
- * that it is, and how large that is, as values beside the pointer.
+ * Private pointers that may point into one of several variables, and constant ones into one of
+ * several tables: how far from the start of the one that it is, and how large that is, as values
+ * beside the pointer.
  *
  * Looks through getelementptr, casts, phis and selects. Does not know pointers that were loaded.
  */
@@ -33,7 +34,16 @@ static LLVMValueRef choice(LLVMValueRef leaf, unsigned i) {
 }
 
 static bool is_variable(LLVMValueRef leaf) {
-    return LLVMIsAAllocaInst(leaf) && LLVMIsAConstantInt(LLVMGetOperand(leaf, 0));
+    return LLVMIsAGlobalVariable(leaf) ||
+           (LLVMIsAAllocaInst(leaf) && LLVMIsAConstantInt(LLVMGetOperand(leaf, 0)));
+}
+
+static uint64_t bytes_of(struct igc_kernel *kernel, LLVMValueRef variable) {
+    if (LLVMIsAGlobalVariable(variable)) {
+        return LLVMABISizeOfType(kernel->layout, LLVMGlobalGetValueType(variable));
+    }
+    return LLVMABISizeOfType(kernel->layout, LLVMGetAllocatedType(variable)) *
+           LLVMConstIntGetZExtValue(LLVMGetOperand(variable, 0));
 }
 
 /* Are all that it may point into variables? */
@@ -85,10 +95,8 @@ static bool build_phi(struct igc_kernel *kernel, struct igs_several *several, LL
 static bool build_leaf(struct igc_kernel *kernel, struct igs_several *several, LLVMValueRef leaf,
                        LLVMValueRef before, LLVMValueRef result[2]) {
     if (is_variable(leaf)) {
-        uint64_t size = LLVMABISizeOfType(kernel->layout, LLVMGetAllocatedType(leaf));
-        uint64_t count = LLVMConstIntGetZExtValue(LLVMGetOperand(leaf, 0));
         result[OFFSET] = igc_integer(kernel->i64, 0);
-        result[BYTES] = igc_integer(kernel->i64, size * count);
+        result[BYTES] = igc_integer(kernel->i64, bytes_of(kernel, leaf));
         return true;
     }
     if (LLVMIsAPHINode(leaf)) {
@@ -119,6 +127,22 @@ static bool build(struct igc_kernel *kernel, struct igs_several *several, LLVMVa
         result[OFFSET] = LLVMBuildAdd(kernel->builder, result[OFFSET], steps.offset, "");
     }
     return true;
+}
+
+static bool has_table(LLVMValueRef pointer, struct igi_map *seen) {
+    LLVMValueRef leaf = leaf_of(pointer);
+    unsigned count = choice_count(leaf);
+    bool found = LLVMIsAGlobalVariable(leaf) != NULL;
+    for (unsigned i = 0; i < count && !found && igi_set_add(seen, choice(leaf, i)); i++) {
+        found = has_table(choice(leaf, i), seen);
+    }
+    return found;
+}
+
+bool igs_may_be_table(struct igc_kernel *kernel, LLVMValueRef pointer) {
+    struct igi_map seen = {0};
+    igi_map_start(&seen, kernel->arena, 8);
+    return has_table(pointer, &seen);
 }
 
 bool igs_find_object(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef before,

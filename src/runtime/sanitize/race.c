@@ -13,23 +13,20 @@
 
 /* ---- lanes ---- */
 
-void race_lock_block(struct race_shadow *shadow, uint64_t block) {
+void race_wait_for_block(struct race_block *block) {
     unsigned tries = 0;
-    struct race_block *locked = &shadow->blocks[block];
-    while (atomic_exchange_explicit(&locked->is_held, true, memory_order_acquire)) {
+    do {
         if (++tries % 64 == 0) {
             sched_yield();
         }
-    }
-    if (locked->generation != shadow->generation) {
-        memset(locked->write_shape, RACE_EMPTY, sizeof locked->write_shape);
-        memset(locked->read_shape, RACE_EMPTY, sizeof locked->read_shape);
-        locked->generation = shadow->generation;
-    }
+    } while (atomic_exchange_explicit(&block->is_held, true, memory_order_acquire));
 }
 
-void race_unlock_block(struct race_shadow *shadow, uint64_t block) {
-    atomic_store_explicit(&shadow->blocks[block].is_held, false, memory_order_release);
+void race_clear_block(struct race_block *block, uint32_t generation) {
+    memset(block->write_shape, RACE_EMPTY, sizeof block->write_shape);
+    memset(block->read_shape, RACE_EMPTY, sizeof block->read_shape);
+    block->has_uniform = 0;
+    block->generation = generation;
 }
 
 /* One lane; `held` is the block that is locked, or UINT64_MAX. */
@@ -50,6 +47,7 @@ static uint64_t visit_lane(const struct race_visit *visit, uint32_t lane, uint64
             race_lock_block(shadow, held);
         }
         if (visit->detail & INGOT_CPU_RACE_WRITES) {
+            race_settle(visit, cell / RACE_LINE);
             race_store_cell(visit, lane, cell,
                             race_value_in_cell(visit, value, cell - first, size));
         } else {
@@ -109,7 +107,7 @@ static bool visit_as_run(const struct race_visit *visit, const struct lanes *lan
     uint32_t first = (uint32_t)__builtin_ctz(lanes->mask), shifted = lanes->mask >> first;
     uint64_t offset = lanes->base + (uint64_t)lanes->stride * first - shadow->start;
     uint32_t size = visit->place->bytes, cells = size >> shadow->shift;
-    uint64_t bytes = (uint64_t)__builtin_popcount(shifted) * size;
+    uint64_t bytes = (uint64_t)(32 - __builtin_clz(shifted)) * size; /* if there are no gaps */
     if (lanes->stride != (int64_t)size || shifted & (shifted + 1) || visit->own->threads ||
         visit->is_ordered || visit->detail & INGOT_CPU_RACE_ATOMIC || !cells ||
         cells & (cells - 1) || cells > RACE_LINE || offset & ((1u << shadow->shift) - 1) ||
@@ -224,6 +222,17 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
     bool is_known = visit.shadow != NULL;
     if (!lanes.addresses && !is_known) {
         visit.shadow = find_shadow(visit.race, address_of(&lanes, (uint32_t)__builtin_ctz(mask)));
+    }
+    if (mask == UINT32_MAX && !lanes.addresses && visit.shadow &&
+        lanes.stride == (int64_t)visit.place->bytes && !(visit.detail & INGOT_CPU_RACE_ATOMIC) &&
+        (visit.space == RACE_THREADGROUP || race_shadow_is_there(visit.race, visit.shadow)) &&
+        race_visit_whole(&visit, lanes.base, values)) {
+        return;
+    }
+    if (mask == UINT32_MAX && !lanes.addresses && !lanes.stride &&
+        visit.space == RACE_THREADGROUP && visit.detail == INGOT_CPU_RACE_READS &&
+        race_visit_uniform(&visit, lanes.base)) {
+        return;
     }
     if (lanes.addresses || !visit.shadow || !visit_as_run(&visit, &lanes)) {
         visit_lanes(&visit, &lanes, is_known);

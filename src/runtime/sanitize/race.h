@@ -71,15 +71,20 @@ enum race_shape {
     RACE_CELLS, /* a record for each cell */
     RACE_ROW,   /* the first cell's alone, plus log2 of the cells of a thread, which is a row's */
 };
-struct race_line { /* of shape RACE_CELLS; else not set */
-    uint64_t writes[RACE_LINE], reads[RACE_LINE];
+struct race_line {
+    uint64_t writes[RACE_LINE], reads[RACE_LINE]; /* of shape RACE_CELLS; else not set */
+    /* Where the block's has_uniform says so: all lanes of a SIMD-group have loaded each of these
+     * cells, besides what `reads` or a row says. Of threadgroup memory only. */
+    uint64_t uniform;
+    uint32_t uniform_cells; /* bits */
 };
 /* What a lock covers. */
 enum { RACE_BLOCK_BITS = 9, RACE_BLOCK = 1 << RACE_BLOCK_BITS };
 enum { RACE_BLOCK_LINES = RACE_BLOCK / RACE_LINE };
 struct race_block {
     _Atomic(bool) is_held;
-    uint32_t generation; /* the dispatch that the records are of; others count as none */
+    uint16_t has_uniform; /* by line, bits */
+    uint32_t generation;  /* the dispatch that the records are of; others count as none */
     uint8_t write_shape[RACE_BLOCK_LINES], read_shape[RACE_BLOCK_LINES];
     uint64_t write_row[RACE_BLOCK_LINES], read_row[RACE_BLOCK_LINES];
 };

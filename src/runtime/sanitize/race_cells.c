@@ -286,3 +286,92 @@ void race_load_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell
     }
     line->reads[at] = !both_are_atomic(visit, old) ? race_join_reader(visit, old, mine) : mine;
 }
+
+/* ---- loads of one place by all lanes ---- */
+
+/* A cell's loads and those of all lanes of a SIMD-group, both of this threadgroup or an earlier
+ * one; `all` is of the present epoch. */
+static uint64_t join_uniform(const struct race_visit *visit, uint64_t old, uint64_t all) {
+    const struct race_layout *layout = &visit->race->layout;
+    const struct race_masks *masks = &visit->race->masks;
+    const uint64_t apart = old ^ all;
+    if (!old || apart & (masks->group | masks->epoch)) {
+        return all;
+    }
+    if (race_many_of(old) == RACE_SIMDGROUPS) {
+        return old;
+    }
+    if (!(apart & masks->simdgroup)) {
+        return race_turn_of(layout, old) > race_turn_of(layout, all) ? old : all;
+    }
+    old &= ~((uint64_t)layout->thread_mask << layout->second | (uint64_t)3 << 1);
+    return old | (uint64_t)race_thread_of(layout, all) << layout->second |
+           (uint64_t)RACE_SIMDGROUPS << 1;
+}
+
+void race_settle_line(const struct race_visit *visit, uint64_t line) {
+    struct race_block *block = &visit->shadow->blocks[line / RACE_BLOCK_LINES];
+    struct race_line *records = &visit->shadow->lines[line];
+    block->has_uniform &= (uint16_t)~(1u << line % RACE_BLOCK_LINES);
+    if (is_past(visit, records->uniform ^ visit->common)) {
+        return;
+    }
+    race_spread_reads(visit, line);
+    for (uint32_t rest = records->uniform_cells; rest; rest &= rest - 1) {
+        uint64_t *read = &records->reads[__builtin_ctz(rest)];
+        *read = join_uniform(visit, *read, records->uniform);
+    }
+}
+
+/* Are the stores to these cells of a line ordered before all lanes? */
+static bool stores_are_past(const struct race_visit *visit, uint64_t cell, uint32_t count) {
+    const struct race_block *block = &visit->shadow->blocks[cell >> RACE_BLOCK_BITS];
+    const size_t line = cell / RACE_LINE % RACE_BLOCK_LINES;
+    const uint8_t shape = block->write_shape[line];
+    const uint64_t *records = &visit->shadow->lines[cell / RACE_LINE].writes[cell % RACE_LINE];
+    bool is_good = true;
+    if (shape == RACE_EMPTY) {
+        return true;
+    }
+    for (uint32_t i = 0; i < (shape == RACE_CELLS ? count : 1) && is_good; i++) {
+        uint64_t record = shape == RACE_CELLS ? records[i] : block->write_row[line];
+        uint64_t apart = record ^ (visit->common | (uint64_t)(visit->simdgroup * INGOT_SIMD_WIDTH)
+                                                       << visit->race->layout.thread);
+        is_good = !record || is_past(visit, apart) || is_past_turn(visit, apart);
+    }
+    return is_good;
+}
+
+bool race_visit_uniform(const struct race_visit *visit, uint64_t address) {
+    const struct race_shadow *shadow = visit->shadow;
+    const struct race_layout *layout = &visit->race->layout;
+    const uint64_t offset = address - shadow->start, cell = offset >> shadow->shift;
+    const uint32_t size = visit->place->bytes, count = size >> shadow->shift;
+    const uint32_t at = cell % RACE_LINE;
+    if (!count || at + count > RACE_LINE || offset & ((UINT64_C(1) << shadow->shift) - 1) ||
+        count << shadow->shift != size || offset >= shadow->bytes ||
+        size > shadow->bytes - offset || visit->is_ordered || visit->is_ordered_here ||
+        visit->own->threads || !stores_are_past(visit, cell, count)) {
+        return false;
+    }
+    struct race_block *block = &shadow->blocks[cell >> RACE_BLOCK_BITS];
+    struct race_line *line = &shadow->lines[cell / RACE_LINE];
+    const uint16_t bit = (uint16_t)(1u << cell / RACE_LINE % RACE_BLOCK_LINES);
+    const uint64_t thread = visit->simdgroup * INGOT_SIMD_WIDTH;
+    const uint64_t all = visit->common | (uint64_t)RACE_SIMDGROUP << 1 | thread << layout->thread |
+                         (thread + INGOT_SIMD_WIDTH - 1) << layout->second;
+    const uint32_t cells = (uint32_t)(((UINT64_C(1) << count) - 1) << at);
+    const uint64_t same = visit->race->masks.group | visit->race->masks.epoch |
+                          visit->race->masks.turn | visit->race->masks.thread;
+    if (block->has_uniform & bit && !((line->uniform ^ all) & same)) {
+        line->uniform_cells |= cells;
+        return true;
+    }
+    if (block->has_uniform & bit && !is_past(visit, line->uniform ^ all)) {
+        return false;
+    }
+    block->has_uniform |= bit;
+    line->uniform = all;
+    line->uniform_cells = cells;
+    return true;
+}

@@ -136,26 +136,60 @@ INLINED void mix_pairs(const uint64_t *stored, unsigned count, unsigned bits, ui
     }
 }
 
-/* Each of them for AVX2, and for what there is. */
+typedef uint16_t sixteen_small __attribute__((vector_size(32)));
+
+INLINED void mix_fours(const uint64_t *stored, unsigned count, uint16_t *values) {
+    for (unsigned i = 0; i < count; i += STEP) {
+        sixteen_small value;
+        memcpy(&value, stored + i, sizeof value);
+        value ^= 0x8000;
+        value |= (sixteen_small)(value == 0) & 1;
+        memcpy(values + (size_t)4 * i, &value, sizeof value);
+    }
+}
+
+INLINED void mix_wide(const uint64_t *stored, unsigned count, uint16_t *values) {
+    const uint64_t each = UINT64_C(0x0001000100010001), index = UINT64_C(0x0006000400020000);
+    for (unsigned i = 0; i < count; i += STEP) {
+        four value;
+        FETCH(value, stored + i, STEP);
+        value ^= value >> 32;
+        value = ((value ^ value >> 16) ^ 0x8000) & 0xffff; /* 0, too, becomes odd */
+        value |= value << 16;
+        value = ((value | value << 32) ^ index) | each;
+        memcpy(values + (size_t)4 * i, &value, sizeof value);
+    }
+}
+
+/* Each of them for AVX-512, for AVX2, and for what there is. */
 #if defined(__x86_64__)
-#define FOR_BOTH(result, name, parameters, ...)                                                    \
+#define FOR_EACH(result, name, parameters, ...)                                                    \
     __attribute__((target("avx2"))) static result name##_avx2 parameters {                         \
         return name(__VA_ARGS__);                                                                  \
     }                                                                                              \
+    __attribute__((target("avx512f,avx512vl"))) static result name##_avx512 parameters {           \
+        return name(__VA_ARGS__);                                                                  \
+    }                                                                                              \
     result race_fast_##name parameters {                                                           \
-        return __builtin_cpu_supports("avx2") ? name##_avx2(__VA_ARGS__) : name(__VA_ARGS__);      \
+        return __builtin_cpu_supports("avx512vl") ? name##_avx512(__VA_ARGS__)                     \
+               : __builtin_cpu_supports("avx2")   ? name##_avx2(__VA_ARGS__)                       \
+                                                  : name(__VA_ARGS__);                               \
     }
 #else
-#define FOR_BOTH(result, name, parameters, ...)                                                    \
+#define FOR_EACH(result, name, parameters, ...)                                                    \
     result race_fast_##name parameters {                                                           \
         return name(__VA_ARGS__);                                                                  \
     }
 #endif
-FOR_BOTH(bool, stores_before, (const struct race_fast *fast, const uint64_t *writes), fast, writes)
-FOR_BOTH(bool, loads_before, (const struct race_fast *fast, const uint64_t *reads), fast, reads)
-FOR_BOTH(bool, join, (const struct race_fast *fast, uint64_t *reads), fast, reads)
-FOR_BOTH(void, leave, (const struct race_fast *fast, uint64_t *records), fast, records)
-FOR_BOTH(void, mix_pairs, (const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values),
+FOR_EACH(bool, stores_before, (const struct race_fast *fast, const uint64_t *writes), fast, writes)
+FOR_EACH(bool, loads_before, (const struct race_fast *fast, const uint64_t *reads), fast, reads)
+FOR_EACH(bool, join, (const struct race_fast *fast, uint64_t *reads), fast, reads)
+FOR_EACH(void, leave, (const struct race_fast *fast, uint64_t *records), fast, records)
+FOR_EACH(void, mix_fours, (const uint64_t *stored, unsigned count, uint16_t *values), stored, count,
+         values)
+FOR_EACH(void, mix_wide, (const uint64_t *stored, unsigned count, uint16_t *values), stored, count,
+         values)
+FOR_EACH(void, mix_pairs, (const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values),
          stored, count, bits, values)
-FOR_BOTH(void, mix, (const uint64_t *stored, unsigned count, uint16_t *values), stored, count,
+FOR_EACH(void, mix, (const uint64_t *stored, unsigned count, uint16_t *values), stored, count,
          values)

@@ -27,5 +27,8 @@ void race_fast_leave(const struct race_fast *fast, uint64_t *records);
 void race_fast_mix(const uint64_t *stored, unsigned count, uint16_t *values);
 /* The same of lanes that store to two cells each, of 16 or of 32 bits; a multiple of 4 lanes. */
 void race_fast_mix_pairs(const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values);
+/* Of lanes that store to four cells each: of 16 bits, and of more than 8 bytes, mixed. */
+void race_fast_mix_fours(const uint64_t *stored, unsigned count, uint16_t *values);
+void race_fast_mix_wide(const uint64_t *stored, unsigned count, uint16_t *values);
 
 #endif

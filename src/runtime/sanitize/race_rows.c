@@ -72,6 +72,42 @@ static void keep_wide_values(const uint64_t *stored, uint32_t count, unsigned sh
     }
 }
 
+/* So many cells, from the first one of a lane on; false: not of this form. */
+static bool keep_even_values(const struct race_visit *visit, uint16_t *to, const uint64_t *values,
+                             unsigned shift, unsigned cells) {
+    const uint32_t size = visit->place->bytes, cell = visit->shadow->shift;
+    const unsigned lanes = cells >> shift;
+    if (!shift) {
+        race_fast_mix(values, cells, to);
+    } else if (cells & ((4u << shift) - 1)) {
+        return false;
+    } else if (shift == 1 && cell && size <= 8) {
+        race_fast_mix_pairs(values, lanes, 8u << cell, to);
+    } else if (shift == 2 && size == 8) {
+        race_fast_mix_fours(values, lanes, to);
+    } else if (shift == 2 && size > 8) {
+        race_fast_mix_wide(values, lanes, to);
+    } else if (shift > 2 && size > 8) {
+        keep_wide_values(values, cells, shift, to);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void race_keep_values(const struct race_visit *visit, uint16_t *to, const uint64_t *values,
+                      unsigned shift) {
+    const unsigned cells = INGOT_SIMD_WIDTH << shift;
+    if (visit->detail & INGOT_CPU_RACE_NO_VALUE || !values) {
+        memset(to, 0, cells * sizeof *to);
+    } else if (!keep_even_values(visit, to, values, shift, cells)) {
+        for (uint32_t i = 0; i < cells; i++) {
+            to[i] = race_value_in_cell(visit, values[i >> shift], i & ((1u << shift) - 1),
+                                       visit->place->bytes);
+        }
+    }
+}
+
 static void keep_values(const struct part *part) {
     const struct race_run *run = part->run;
     const uint64_t first = part->fast.at, within = (UINT64_C(1) << run->shift) - 1;
@@ -79,14 +115,9 @@ static void keep_values(const struct part *part) {
     uint32_t size = part->visit->place->bytes, count = part->fast.count;
     if (part->visit->detail & INGOT_CPU_RACE_NO_VALUE || !run->values) {
         memset(values, 0, count * sizeof *values);
-    } else if (!run->shift) {
-        race_fast_mix(run->values + lane_at(run, first), count, values);
-    } else if (run->shift == 1 && part->is_full && part->visit->shadow->shift) {
-        race_fast_mix_pairs(run->values + lane_at(run, first), RACE_LINE / 2,
-                            8u << part->visit->shadow->shift, values);
-    } else if (size > 8 && run->shift >= 2 && !(first & within) && !(count & within)) {
-        keep_wide_values(run->values + lane_at(run, first), count, run->shift, values);
-    } else {
+    } else if (first & within ||
+               !keep_even_values(part->visit, values, run->values + lane_at(run, first), run->shift,
+                                 count)) {
         for (uint32_t i = 0; i < count; i++) {
             uint64_t value = run->values[lane_at(run, first + i)];
             values[i] = race_value_in_cell(part->visit, value, (first + i) & within, size);
@@ -209,6 +240,9 @@ void race_visit_run(const struct race_visit *visit, const struct race_run *run) 
             }
             held = number;
             race_lock_block(shadow, held);
+        }
+        if (visit->detail & INGOT_CPU_RACE_WRITES) {
+            race_settle(visit, part.line);
         }
         if (!(visit->detail & INGOT_CPU_RACE_WRITES ? store(&part) : load(&part))) {
             visit_cells(&part);

@@ -64,6 +64,17 @@ void race_spread_reads(const struct race_visit *visit, uint64_t line);
 /* A lane's store or load of one cell, in a block that is locked: reports what is not ordered. */
 void race_store_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell, uint16_t value);
 void race_load_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell);
+/* All lanes of a SIMD-group load the same place of threadgroup memory; no atomic. False: it takes
+ * more to say. */
+bool race_visit_uniform(const struct race_visit *visit, uint64_t address);
+/* What race_visit_uniform has noted of a line becomes records of its cells, or is forgotten where a
+ * barrier has ordered it. Before any access of cells that may be part of a race with it. */
+void race_settle_line(const struct race_visit *visit, uint64_t line);
+static inline void race_settle(const struct race_visit *visit, uint64_t line) {
+    if (visit->shadow->blocks[line / RACE_BLOCK_LINES].has_uniform >> line % RACE_BLOCK_LINES & 1) {
+        race_settle_line(visit, line);
+    }
+}
 /* 16 bits of a value of up to 8 bytes, never 0, which stands for none. */
 static inline uint16_t race_mixed(uint64_t value) {
     uint64_t half = value ^ value >> 32;
@@ -88,8 +99,24 @@ static inline uint16_t race_value_in_cell(const struct race_visit *visit, uint64
 
 /* ---- blocks (race.c) ---- */
 
-void race_lock_block(struct race_shadow *shadow, uint64_t block);
-void race_unlock_block(struct race_shadow *shadow, uint64_t block);
+/* Waits until nobody holds it, and holds it. */
+void race_wait_for_block(struct race_block *block);
+/* Its records are of another dispatch, and count as none. */
+void race_clear_block(struct race_block *block, uint32_t generation);
+
+static inline void race_lock_block(struct race_shadow *shadow, uint64_t number) {
+    struct race_block *block = &shadow->blocks[number];
+    if (atomic_exchange_explicit(&block->is_held, true, memory_order_acquire)) {
+        race_wait_for_block(block);
+    }
+    if (block->generation != shadow->generation) {
+        race_clear_block(block, shadow->generation);
+    }
+}
+
+static inline void race_unlock_block(struct race_shadow *shadow, uint64_t number) {
+    atomic_store_explicit(&shadow->blocks[number].is_held, false, memory_order_release);
+}
 
 /* ---- runs (race_rows.c) ---- */
 
@@ -102,5 +129,11 @@ struct race_run {
     const uint64_t *values; /* by lane; NULL: none */
 };
 void race_visit_run(const struct race_visit *visit, const struct race_run *run);
+/* The usual case of it (race_whole.c): all lanes of a SIMD-group, each behind the last one; no
+ * atomic. False: it takes more to say. */
+bool race_visit_whole(const struct race_visit *visit, uint64_t base, const uint64_t *values);
+/* What all lanes of a SIMD-group store to cells one after the other, each 1 << shift of them. */
+void race_keep_values(const struct race_visit *visit, uint16_t *to, const uint64_t *values,
+                      unsigned shift);
 
 #endif

@@ -100,37 +100,66 @@ bool ig_sanitizer_is_unwritten(struct ig_sanitizer *sanitizer, uint64_t start, u
     return found;
 }
 
-/* ---- a dispatch ---- */
-
-/* Which slots have a buffer that is worth asking about, and where all such buffers are. */
-enum { MOST_RANGES = 64 };
-struct dispatch_state {
-    struct ig_range ranges[MOST_RANGES];
-    size_t count; /* may be more than there are ranges */
-    uint8_t flags[];
-};
-
-bool ig_uninitialised_open(struct ig_sanitized *dispatch) {
-    struct dispatch_state *state = calloc(1, sizeof *state + (size_t)dispatch->buffer_slots + 1);
-    if (!state) {
-        return false;
+/* The bytes around `from` … `to` that were written: `most` of them behind it, a few before. */
+static struct ig_range written_around(const struct ig_unwritten *buffer, uint64_t from, uint64_t to,
+                                      uint64_t most) {
+    uint64_t behind = buffer->length - to < most ? buffer->length - to : most;
+    enum { FEW = 256 };
+    uint64_t before = from < FEW ? from : FEW;
+    const uint8_t *end = memchr(buffer->is_written + to, 0, behind);
+    to = end ? (uint64_t)(end - buffer->is_written) : to + behind;
+    for (uint64_t least = from - before; from > least && buffer->is_written[from - 1];) {
+        from--;
     }
-    uint8_t *flags = state->flags;
-    pthread_mutex_lock(&dispatch->sanitizer->range_lock);
-    for (const struct ig_unwritten *buffer = dispatch->sanitizer->unwritten; buffer;
-         buffer = buffer->next, state->count++) {
-        if (state->count < MOST_RANGES) {
-            state->ranges[state->count] =
-                (struct ig_range){buffer->start, buffer->start + buffer->length};
+    return (struct ig_range){buffer->start + from, buffer->start + to};
+}
+
+/* Were all bytes from `low` to `high` written, or are they in no buffer that counts? Then `range`
+ * is where that is so, too: `most` bytes behind them, or up to the next buffer that counts.
+ */
+static bool find_written(struct ig_sanitizer *sanitizer, uint64_t low, uint64_t high, uint64_t most,
+                         struct ig_range *range) {
+    bool is_written = true, is_inside = false;
+    struct ig_range gap = {0, UINT64_MAX};
+    pthread_mutex_lock(&sanitizer->range_lock);
+    for (const struct ig_unwritten *buffer = sanitizer->unwritten; buffer && is_written;
+         buffer = buffer->next) {
+        uint64_t from, to, end = buffer->start + buffer->length;
+        if (overlap(buffer, low, high - low, &from, &to)) {
+            is_written = !is_inside && to - from == high - low &&
+                         !memchr(buffer->is_written + from, 0, to - from);
+            *range = is_written ? written_around(buffer, from, to, most) : (struct ig_range){0};
+            is_inside = true;
+        } else if (end <= low) {
+            gap.start = end > gap.start ? end : gap.start;
+        } else {
+            gap.end = buffer->start < gap.end ? buffer->start : gap.end;
         }
     }
+    pthread_mutex_unlock(&sanitizer->range_lock);
+    if (is_written && !is_inside) {
+        *range = gap;
+    }
+    return is_written;
+}
+
+/* ---- a dispatch ---- */
+
+/* Which slots have a buffer that is worth asking about; the first one is of pointers from memory.
+ */
+bool ig_uninitialised_open(struct ig_sanitized *dispatch) {
+    uint8_t *flags = calloc((size_t)dispatch->buffer_slots + 1, 1);
+    if (!flags) {
+        return false;
+    }
+    pthread_mutex_lock(&dispatch->sanitizer->range_lock);
     flags[0] = dispatch->sanitizer->unwritten != NULL;
     pthread_mutex_unlock(&dispatch->sanitizer->range_lock);
     for (uint32_t slot = 0; slot < dispatch->buffer_slots && flags[0]; slot++) {
         flags[slot + 1] = ig_sanitizer_is_unwritten(
             dispatch->sanitizer, (uintptr_t)dispatch->buffers[slot], dispatch->buffer_bytes[slot]);
     }
-    dispatch->states[IG_SANITIZE_uninitialised] = state;
+    dispatch->states[IG_SANITIZE_uninitialised] = flags;
     dispatch->table.unwritten = flags;
     return true;
 }
@@ -180,32 +209,43 @@ static uint32_t without_row(uint32_t rest, uint32_t lanes) {
     return (uint32_t)(rest & ~(((UINT64_C(1) << lanes) - 1) << first));
 }
 
-/* Is any lane near a buffer that was not written whole? */
-static bool is_near(const struct ig_check *check) {
-    const struct dispatch_state *state = check->dispatch->states[IG_SANITIZE_uninitialised];
-    uint64_t low = UINT64_MAX, high = 0;
+/* From the first byte of any lane to the last. */
+static struct ig_range span_of(const struct ig_check *check) {
+    struct ig_range span = {UINT64_MAX, 0};
     for (uint32_t rest = check->mask; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         uint64_t end = check->first[lane] + check->second[lane];
-        low = check->first[lane] < low ? check->first[lane] : low;
-        high = end > high ? end : high;
+        span.start = check->first[lane] < span.start ? check->first[lane] : span.start;
+        span.end = end > span.end ? end : span.end;
     }
-    bool near = state->count > MOST_RANGES;
-    for (size_t i = 0; i < state->count && !near; i++) {
-        near = state->ranges[i].start < high && low < state->ranges[i].end;
+    return span;
+}
+
+/* Is everything between the lanes written? Then it is not asked again where they are, nor nearby:
+ * farther each time, while the place's lanes go on from where they were. */
+static bool is_span_written(const struct ig_check *check) {
+    enum { LEAST = 4096, MOST = 1 << 20 };
+    struct ingot_cpu_range *item = &check->group->ranges->items[check->number % INGOT_CPU_RANGES];
+    const struct ig_range span = span_of(check);
+    struct ig_range range;
+    bool goes_on = item->place == (uint64_t)check->number + 1 &&
+                   span.start + LEAST >= item->start &&
+                   span.start <= item->start + item->bytes + LEAST;
+    uint64_t most = goes_on ? 2 * item->bytes : LEAST;
+    most = most < LEAST ? LEAST : most > MOST ? MOST : most;
+    if (span.start >= span.end ||
+        !find_written(check->dispatch->sanitizer, span.start, span.end, most, &range)) {
+        return false;
     }
-    return near;
+    *item = (struct ingot_cpu_range){.start = range.start,
+                                     .bytes = range.end - range.start,
+                                     .place = (uint64_t)check->number + 1};
+    return true;
 }
 
 uint32_t ig_uninitialised_ask(const struct ig_check *check) {
     uint32_t unwritten = 0;
-    uint64_t bytes;
-    if (!is_near(check)) {
-        return 0;
-    }
-    if (lanes_in_a_row(check, check->mask, &bytes) == (uint32_t)__builtin_popcount(check->mask) &&
-        !ig_sanitizer_is_unwritten(check->dispatch->sanitizer,
-                                   check->first[__builtin_ctz(check->mask)], bytes)) {
+    if (is_span_written(check)) {
         return 0;
     }
     for (uint32_t rest = check->mask; rest; rest &= rest - 1) {
@@ -219,7 +259,7 @@ uint32_t ig_uninitialised_ask(const struct ig_check *check) {
 }
 
 void ig_uninitialised_tell(const struct ig_check *check) {
-    if (!is_near(check)) {
+    if (is_span_written(check)) {
         return;
     }
     for (uint32_t rest = check->mask, lanes; rest; rest = without_row(rest, lanes)) {

@@ -207,11 +207,12 @@ static void define_answer(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef
     igl_define_chunks(emit, call, &result);
 }
 
-/* Lanes of `mask` that are not in the range where the place's lanes were found last. */
-static LLVMValueRef lanes_elsewhere(struct igv_emit *emit, LLVMValueRef call) {
+/* Lanes of `mask` that are not in the range where the place's lanes were found last. `first` is the
+ * number of the operand that is the place; an address and a size follow. */
+static LLVMValueRef lanes_elsewhere(struct igv_emit *emit, LLVMValueRef call, unsigned first) {
     LLVMBuilderRef b = emit->builder;
     uint64_t place = 0;
-    igl_constant(igl_operand(call, 0), &place);
+    igl_constant(igl_operand(call, first), &place);
     LLVMValueRef ranges =
         igv_group_field(emit, offsetof(struct ingot_cpu_group, ranges), emit->ptr);
     size_t at = offsetof(struct ingot_cpu_ranges, items) +
@@ -228,8 +229,10 @@ static LLVMValueRef lanes_elsewhere(struct igv_emit *emit, LLVMValueRef call) {
     LLVMValueRef good = igv_u32(emit, 0);
     LLVMValueRef starts = igv_splat(emit, fields[0]), lengths = igv_splat(emit, bytes);
     for (unsigned c = 0; c < emit->chunks; c++) {
-        LLVMValueRef address = LLVMBuildFreeze(b, igv_vector(emit, igl_operand(call, 1), c), "");
-        LLVMValueRef size = LLVMBuildFreeze(b, igv_vector(emit, igl_operand(call, 2), c), "");
+        LLVMValueRef address =
+            LLVMBuildFreeze(b, igv_vector(emit, igl_operand(call, first + 1), c), "");
+        LLVMValueRef size =
+            LLVMBuildFreeze(b, igv_vector(emit, igl_operand(call, first + 2), c), "");
         LLVMValueRef offset = LLVMBuildSub(b, address, starts, "");
         LLVMValueRef last = LLVMBuildSub(b, lengths, size, "");
         LLVMValueRef in = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntULE, size, lengths, ""),
@@ -268,7 +271,7 @@ static void ask_device(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef bi
 
 void igl_san_ask(struct igv_emit *emit, LLVMValueRef call) {
     LLVMValueRef bits = igv_mask_bits(emit);
-    ask_device(emit, call, bits, lanes_elsewhere(emit, call), bits, 0);
+    ask_device(emit, call, bits, lanes_elsewhere(emit, call, 0), bits, 0);
 }
 
 /* The active lanes if the argument's buffer may not have been written whole; else none. */
@@ -287,13 +290,29 @@ static LLVMValueRef lanes_of_unwritten(struct igv_emit *emit, LLVMValueRef call)
     return LLVMBuildSelect(b, none, igv_u32(emit, 0), igv_mask_bits(emit), "");
 }
 
+/* Those of them that are not where the place's lanes last found everything written. */
+static LLVMValueRef lanes_to_ask_of(struct igv_emit *emit, LLVMValueRef call, LLVMValueRef bits) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(b), look = new_block(emit), after = new_block(emit);
+    branch_where_any(emit, bits, look, after);
+    LLVMValueRef elsewhere = LLVMBuildAnd(b, bits, lanes_elsewhere(emit, call, 1), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(b);
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+    LLVMValueRef result = LLVMBuildPhi(b, emit->i32, "");
+    LLVMValueRef values[] = {elsewhere, igv_u32(emit, 0)};
+    LLVMBasicBlockRef blocks[] = {end, from};
+    LLVMAddIncoming(result, values, blocks, 2);
+    return result;
+}
+
 void igl_san_is_unwritten(struct igv_emit *emit, LLVMValueRef call) {
     LLVMValueRef bits = lanes_of_unwritten(emit, call);
-    ask_device(emit, call, bits, bits, igv_u32(emit, 0), 1);
+    ask_device(emit, call, bits, lanes_to_ask_of(emit, call, bits), igv_u32(emit, 0), 1);
 }
 
 void igl_san_written(struct igv_emit *emit, LLVMValueRef call) {
-    tell_device(emit, call, lanes_of_unwritten(emit, call), 1);
+    tell_device(emit, call, lanes_to_ask_of(emit, call, lanes_of_unwritten(emit, call)), 1);
 }
 
 void igl_san_distance(struct igv_emit *emit, LLVMValueRef call) {
