@@ -654,7 +654,7 @@ for damage in 'truncate -s 100' 'truncate -s 0' 'dd if=/dev/urandom bs=64 count=
     check "a damaged cache entry ($damage) is rebuilt" 0 "0 1 2 3" "!rror" -- one
 done
 rm -rf "$fresh"
-one >/dev/null 2>&1 &
+env INGOT_CACHE_DIR="$fresh" "$ingot" run good.metal ramp --threads 4 'f32[4]' >/dev/null 2>&1 & # not `one`: a shell's
 victim=$!
 sleep 0.05
 kill -9 "$victim" 2>/dev/null

@@ -17,7 +17,7 @@ check "ops, Markdown" 0 "# Operations: the table" '| `axpy` |' -- "$ingot" ops -
 check "ops, unknown" 2 'there is no operation "axpo"' -- "$ingot" ops axpo
 
 quick=(--case "=1M" --type f32 --time 0.01 --device cpu)
-check "bench" 0 "GFLOP/s of multiply-adds" "axpy" "1M" "axpy/f32/n1048576/simd" "groups of" "copy" "!bf16" \
+check "bench" 0 "GFLOP/s of multiply-adds" "axpy" "1M" "axpy/f32/n1048576/simd" "groups of" "copy" "!bf16 " \
     -- "$ingot" bench axpy "${quick[@]}" --verbose
 check "bench, JSON" 0 '"ceilings"' '"bytes": 12582912' '"flops": 2097152' '"variant": "axpy/f32' '"shape": [' '"p90"' \
     -- "$ingot" bench axpy "${quick[@]}" --json
