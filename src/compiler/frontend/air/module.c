@@ -170,15 +170,27 @@ static void clean(struct iga_module *m) {
     fuse_multiply_adds(m);
 }
 
-ingot_status iga_verify(struct iga_module *m) {
-    char *message = NULL;
-    const LLVMBool bad = LLVMVerifyModule(m->module, LLVMReturnStatusAction, &message);
-    if (bad) {
-        ig_fail(m->error, INGOT_COMPILE_ERROR, "%s: the module of %s is damaged: %.200s", m->source,
-                m->name, message ? message : "");
+/* The first function that is not valid. LLVM's own message is not asked for: to write it can crash
+ * on what it is about. */
+static const char *invalid_function(LLVMModuleRef module) {
+    igi_each_function(f, module) {
+        if (!LLVMIsDeclaration(f) && LLVMVerifyFunction(f, LLVMReturnStatusAction)) {
+            size_t length;
+            return LLVMGetValueName2(f, &length);
+        }
     }
-    LLVMDisposeMessage(message);
-    return bad ? INGOT_COMPILE_ERROR : INGOT_OK;
+    return NULL;
+}
+
+ingot_status iga_verify(struct iga_module *m) {
+    if (!LLVMVerifyModule(m->module, LLVMReturnStatusAction, NULL)) {
+        return INGOT_OK;
+    }
+    const char *function = invalid_function(m->module);
+    return ig_fail(m->error, INGOT_COMPILE_ERROR,
+                   "%s: the module of %s is damaged: %s%.200s is not valid", m->source, m->name,
+                   function ? "function " : "what is outside of functions",
+                   function ? function : "");
 }
 
 ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size) {
