@@ -42,6 +42,10 @@ ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size);
 /* Whoever made the file may have broken rules that everything behind this relies on. */
 ingot_status iga_verify(struct iga_module *m);
 
+/* Declarations of functions are a stranger's: what they take is asked first. */
+bool iga_is_float(LLVMTypeRef type); /* float, half or bfloat */
+bool iga_takes_pointer(LLVMValueRef function, unsigned position);
+
 /* LLVM's passes, by the names that `opt -passes=` takes. */
 ingot_status iga_run_passes(LLVMModuleRef module, const char *passes, struct ig_error *error);
 

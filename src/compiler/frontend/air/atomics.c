@@ -107,10 +107,6 @@ static bool is_number(LLVMTypeRef type) {
            kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind || kind == LLVMFloatTypeKind;
 }
 
-static bool is_pointer(LLVMValueRef value) {
-    return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMPointerTypeKind;
-}
-
 /* What is in memory, by what the function takes and gives: both are a stranger's. */
 static bool find_type(LLVMValueRef function, struct atomic *atomic) {
     const unsigned count = LLVMCountParams(function);
@@ -118,8 +114,8 @@ static bool find_type(LLVMValueRef function, struct atomic *atomic) {
     const bool compares = !strcmp(atomic->operation, "cmpxchg");
     const unsigned value_at = compares ? 2 : 1;
     atomic->gives_old = LLVMGetTypeKind(given) != LLVMVoidTypeKind;
-    if (!count || !is_pointer(LLVMGetParam(function, 0)) ||
-        (compares && (count < 3 || !is_pointer(LLVMGetParam(function, 1))))) {
+    if (!iga_takes_pointer(function, 0) ||
+        (compares && (count < 3 || !iga_takes_pointer(function, 1)))) {
         return false;
     }
     atomic->pointer = LLVMGetParam(function, 0);

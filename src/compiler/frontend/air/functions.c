@@ -60,6 +60,16 @@ static bool is_vector_of(LLVMTypeRef type, unsigned elements) {
     return LLVMGetTypeKind(type) == LLVMVectorTypeKind && LLVMGetVectorSize(type) == elements;
 }
 
+bool iga_is_float(LLVMTypeRef type) {
+    const LLVMTypeKind kind = LLVMGetTypeKind(type);
+    return kind == LLVMFloatTypeKind || kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind;
+}
+
+bool iga_takes_pointer(LLVMValueRef function, unsigned position) {
+    return position < LLVMCountParams(function) &&
+           LLVMGetTypeKind(LLVMTypeOf(LLVMGetParam(function, position))) == LLVMPointerTypeKind;
+}
+
 static LLVMValueRef element_of(struct iga_module *m, LLVMValueRef value, unsigned i) {
     LLVMValueRef index = LLVMConstInt(LLVMInt32TypeInContext(m->context), i, false);
     return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind
@@ -74,9 +84,15 @@ static bool define_fold(struct iga_module *m, LLVMValueRef function, const char 
     if (!is_dot && !is_all && !is_any) {
         return false;
     }
+    LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(function));
+    if (LLVMCountParams(function) != (is_dot ? 2u : 1u)) {
+        return false;
+    }
     LLVMValueRef x = LLVMGetParam(function, 0), total = NULL;
     if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind ||
-        LLVMCountParams(function) != (is_dot ? 2u : 1u)) {
+        LLVMGetElementType(LLVMTypeOf(x)) != result ||
+        (is_dot ? !iga_is_float(result) || LLVMTypeOf(LLVMGetParam(function, 1)) != LLVMTypeOf(x)
+                : LLVMGetTypeKind(result) != LLVMIntegerTypeKind)) {
         return false;
     }
     for (unsigned i = 0; i < LLVMGetVectorSize(LLVMTypeOf(x)); i++) {
@@ -110,6 +126,12 @@ static bool define_elements(struct iga_module *m, LLVMValueRef function, const c
     if (!elements || !is_vector_of(result, elements) || count > MOST_OPERANDS) {
         return false;
     }
+    for (unsigned k = 0; k < count; k++) {
+        LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(function, k));
+        if (LLVMGetTypeKind(type) == LLVMVectorTypeKind && !is_vector_of(type, elements)) {
+            return false;
+        }
+    }
     LLVMValueRef made = LLVMGetPoison(result), operands[MOST_OPERANDS];
     LLVMTypeRef types[MOST_OPERANDS];
     for (unsigned i = 0; i < elements; i++) {
@@ -132,13 +154,16 @@ static bool define_elements(struct iga_module *m, LLVMValueRef function, const c
 
 static bool define_coherent(struct iga_module *m, LLVMValueRef function, const char *name) {
     LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(function));
-    if (!strncmp(name, "air.load.system_coherent.", 25) && LLVMCountParams(function) >= 1) {
+    if (!strncmp(name, "air.load.system_coherent.", 25) && LLVMTypeIsSized(result) &&
+        iga_takes_pointer(function, 0)) {
         LLVMValueRef load = LLVMBuildLoad2(m->builder, result, LLVMGetParam(function, 0), "");
         LLVMSetVolatile(load, true);
         LLVMBuildRet(m->builder, load);
         return true;
     }
-    if (!strncmp(name, "air.store.system_coherent.", 26) && LLVMCountParams(function) >= 2) {
+    if (!strncmp(name, "air.store.system_coherent.", 26) &&
+        LLVMGetTypeKind(result) == LLVMVoidTypeKind && iga_takes_pointer(function, 1) &&
+        LLVMTypeIsSized(LLVMTypeOf(LLVMGetParam(function, 0)))) {
         LLVMSetVolatile(
             LLVMBuildStore(m->builder, LLVMGetParam(function, 0), LLVMGetParam(function, 1)), true);
         LLVMBuildRetVoid(m->builder);

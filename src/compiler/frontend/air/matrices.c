@@ -27,6 +27,21 @@ static LLVMValueRef to_float(struct iga_module *m, LLVMValueRef value) {
     return LLVMBuildFPCast(m->builder, value, LLVMFloatTypeInContext(m->context), "");
 }
 
+/* Elements 0 and 1 are the lane's own. */
+static bool is_tile(LLVMTypeRef type) {
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind && LLVMGetVectorSize(type) >= 2 &&
+           iga_is_float(LLVMGetElementType(type));
+}
+
+static bool all_are_tiles(LLVMValueRef function) {
+    for (unsigned i = 0; i < LLVMCountParams(function); i++) {
+        if (!is_tile(LLVMTypeOf(LLVMGetParam(function, i)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void multiply(struct iga_module *m, LLVMValueRef function, LLVMTypeRef type) {
     LLVMValueRef operands[6], sums[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -70,6 +85,22 @@ struct tile_access {
     bool is_store;
     enum igi_builtin builtin;
 };
+
+/* Numbers for rows and columns. */
+static bool is_pair(struct iga_module *m, LLVMValueRef value) {
+    LLVMTypeRef type = LLVMTypeOf(value);
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind && LLVMGetVectorSize(type) == 2 &&
+           LLVMGetElementType(type) == LLVMInt64TypeInContext(m->context);
+}
+
+/* Whether what follows the pointer is as find_place wants it. */
+static bool is_place(struct iga_module *m, LLVMValueRef function, unsigned at) {
+    LLVMValueRef second = LLVMGetParam(function, at + 1), third = LLVMGetParam(function, at + 2);
+    LLVMValueRef fourth = LLVMGetParam(function, at + 3);
+    return is_pair(m, third) && (LLVMTypeOf(second) == LLVMInt64TypeInContext(m->context)
+                                     ? LLVMTypeOf(fourth) == LLVMInt1TypeInContext(m->context)
+                                     : is_pair(m, fourth));
+}
 
 /* Until AIR 2.7 (…, pointer, elements per row, origin, transposed); since then (…, pointer, sizes,
  * strides, origin), where the row's stride is the first one in a transposed tile. */
@@ -139,15 +170,15 @@ static void both_ways(struct iga_module *m, const struct tile_access *access) {
 }
 
 static bool access_tile(struct iga_module *m, LLVMValueRef function, bool is_store) {
-    const unsigned at = is_store, count = LLVMCountParams(function);
-    if (count != at + 4) {
+    const unsigned at = is_store;
+    if (LLVMCountParams(function) != at + 4 || !iga_takes_pointer(function, at) ||
+        !is_place(m, function, at)) {
         return false;
     }
     LLVMValueRef pointer = LLVMGetParam(function, at);
-    LLVMTypeRef tile = is_store ? LLVMTypeOf(LLVMGetParam(function, 0))
-                                : LLVMGetReturnType(LLVMGlobalGetValueType(function));
-    if (LLVMGetTypeKind(LLVMTypeOf(pointer)) != LLVMPointerTypeKind ||
-        LLVMGetTypeKind(tile) != LLVMVectorTypeKind) {
+    LLVMTypeRef given = LLVMGetReturnType(LLVMGlobalGetValueType(function));
+    LLVMTypeRef tile = is_store ? LLVMTypeOf(LLVMGetParam(function, 0)) : given;
+    if (!is_tile(tile) || (is_store && LLVMGetTypeKind(given) != LLVMVoidTypeKind)) {
         return false;
     }
     const unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
@@ -180,13 +211,16 @@ bool iga_define_matrix(struct iga_module *m, LLVMValueRef function, const char *
     }
     const char *operation = name + sizeof prefix - 1;
     LLVMTypeRef type = LLVMGetReturnType(LLVMGlobalGetValueType(function));
-    const bool gives_tile = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    const bool gives_tile = is_tile(type);
     const unsigned count = LLVMCountParams(function);
-    if (!strncmp(operation, "multiply_accumulate.", 20) && gives_tile && count == 3) {
+    const bool takes_element = gives_tile && count == 1 &&
+                               LLVMTypeOf(LLVMGetParam(function, 0)) == LLVMGetElementType(type);
+    if (!strncmp(operation, "multiply_accumulate.", 20) && gives_tile && count == 3 &&
+        all_are_tiles(function)) {
         multiply(m, function, type);
-    } else if (!strncmp(operation, "init_filled.", 12) && gives_tile && count == 1) {
+    } else if (!strncmp(operation, "init_filled.", 12) && takes_element) {
         return_tile(m, type, LLVMGetParam(function, 0), LLVMGetParam(function, 0));
-    } else if (!strncmp(operation, "init_diag.", 10) && gives_tile && count == 1) {
+    } else if (!strncmp(operation, "init_diag.", 10) && takes_element) {
         diagonal(m, function, type);
     } else if (!strncmp(operation, "load.", 5) && gives_tile) {
         return access_tile(m, function, false);
