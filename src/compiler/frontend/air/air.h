@@ -42,10 +42,6 @@ ingot_status iga_parse(struct iga_module *m, const void *bitcode, size_t size);
 /* Whoever made the file may have broken rules that everything behind this relies on. */
 ingot_status iga_verify(struct iga_module *m);
 
-/* Declarations of functions are a stranger's: what they take is asked first. */
-bool iga_is_float(LLVMTypeRef type); /* float, half or bfloat */
-bool iga_takes_pointer(LLVMValueRef function, unsigned position);
-
 /* LLVM's passes, by the names that `opt -passes=` takes. */
 ingot_status iga_run_passes(LLVMModuleRef module, const char *passes, struct ig_error *error);
 
@@ -90,6 +86,9 @@ ingot_status iga_define_functions(struct iga_module *m);
  * empty entry block. */
 bool iga_define_atomic(struct iga_module *m, LLVMValueRef function, const char *name);
 bool iga_define_matrix(struct iga_module *m, LLVMValueRef function, const char *name);
+/* Declarations of functions are a stranger's: what they take is asked first. */
+bool iga_is_float(LLVMTypeRef type); /* float, half or bfloat */
+bool iga_takes_pointer(LLVMValueRef function, unsigned position);
 /* A call of a built-in, which is declared when it is not. */
 LLVMValueRef iga_call_builtin(struct iga_module *m, enum igi_builtin builtin,
                               LLVMValueRef *operands, unsigned count);
