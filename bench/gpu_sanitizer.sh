@@ -49,19 +49,11 @@ mkdir -p "$output"
 [ -z "${SANITIZER_SECONDS:-}" ] || export SANITIZER_END=$(($(date +%s) + SANITIZER_SECONDS))
 names=$(printf '%s\n' ${OPERATIONS:-$("$build/bin/ingot" ops --json | sed -n 's/^      "name": "\([a-z_0-9]*\)",$/\1/p' | sort -u)})
 tools=${TOOLS:-racecheck initcheck memcheck}
-# The longest first: OPERATION PARTS, for each type. A tool prepares every kernel again in each process, for seconds where kernels are large.
-long='qr 6
-lstsq 3
-svd 4
-eigh 2
-solve 2
-lu 1
-cholesky 1
-matmul 1
-attention 1
-attention_paged 1
-attention_backward 1
-softmax 1'
+# The longest first: OPERATION PARTS, for each type, from the operations' own files. A tool prepares every kernel again
+# in each process, for seconds where kernels are large.
+root=$(cd "$(dirname "$0")/.." && pwd)
+long=$(sed -n 's/^GPU_SANITIZER_PARTS = {\(.*\)}$/\1/p' "$root"/kernels/*/*_bench.py | tr ',' '\n' |
+    sed 's/^ *"\(.*\)": /\1 /' | sort -k 2,2nr)
 : >"$output/list"
 echo "$long" | while read -r operation parts; do
     echo "$names" | grep -qx "$operation" || continue

@@ -78,10 +78,10 @@ def print_bench(found):
         )
 
 
-def torch_name(row):
-    """The name, shape and type under which torch's figures have a row; None when they have none."""
+def torch_name(row, names):
+    """The name, shape and type under which torch's figures have a row; None when they have none. Their name may say
+    more than the operation's (adamw_fused)."""
     operation, shape = row["operation"], row["case"].removeprefix("large ")
-    names = {"embedding_bag": "embedding_bag_sum", "adamw": "adamw_fused"}
     if operation == "attention":
         decode = re.fullmatch(r"(\d+x\d+/\d+)x1x(\d+x\d+)", shape)
         if decode:
@@ -95,7 +95,7 @@ def torch_name(row):
     if batched:
         shape = f"{batched[1]}x{batched[2]}"
     shape = {"1000000x128, 16384 bags of 64": "1Mx128, 16384 bags of 64", "1 of 64Mi": "64Mi params"}.get(shape, shape)
-    return names.get(operation, operation), shape, row["type"]
+    return next((name for name in names if name.startswith(operation)), operation), shape, row["type"]
 
 
 def best_of_torch(row):
@@ -126,10 +126,11 @@ def print_side_by_side(torch):
 def print_against(found, torch):
     """Rows that torch has too, as a table in Markdown."""
     figures = {(row["op"], row["shape"], row["dtype"]): best_of_torch(row) * 1e3 for row in torch["rows"]}
+    names = sorted({row["op"] for row in torch["rows"]}, key=len)
     print("| operation | type | shape | ingot, µs | torch's best, µs | times torch | of the copy bandwidth |")
     print("|---|---|---|---|---|---|---|")
     for row in found.get("rows", []):
-        name, seconds = torch_name(row), row.get("seconds") or 0
+        name, seconds = torch_name(row, names), row.get("seconds") or 0
         if name not in figures or not seconds:
             continue
         share = row.get("bytes", 0) / seconds / 1e9 / torch["copy_gbs"]

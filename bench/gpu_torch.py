@@ -19,12 +19,13 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import torch
 
 from fair_process import settle_torch
-from gpu_torch_cases import Case, Maker, all_cases
+from shape_case import Case, Maker
+from shape_cases import shown_cases
 
 CACHE_BYTES = 256 << 20  # what the inputs of a round exceed
 MOST_SETS = 16
@@ -112,7 +113,7 @@ def measure_case(clock: Clock, case: Case, options: argparse.Namespace, compile_
            "eager_ms": None, "compiled_ms": None, "compile_s": 0.0}
     result, reference = case.ingot(*sets[0]), case.torch(*sets[0]) if case.torch else None
     row["difference"] = case.compare(result, reference, *sets[0])
-    row["right"] = row["difference"] <= case.bound()  # not for NaN
+    row["right"] = row["difference"] <= case.limit  # not for NaN
     del result, reference
 
     def rotated(function: Callable[..., object]) -> Callable[[int], object]:
@@ -147,17 +148,17 @@ def print_row(row: dict) -> None:
 
 def copy_bandwidth(clock: Clock, make: Maker, seconds: float) -> float:
     """Bytes per nanosecond that a copy reads and writes."""
-    size = make.cut(1 << 30)
+    size = 1 << 30 if clock.cuda else 1 << 24
     source = make.integers(256, size, dtype=torch.uint8)
     target = torch.empty_like(source)
     return 2 * size / device_time(clock, lambda number: target.copy_(source), seconds) / 1e6
 
 
-def compile_only(part: str, make: Maker, rows: re.Pattern) -> None:
+def compile_only(part: str, cases: Iterable[Case], rows: re.Pattern) -> None:
     """Compiles a share of the rows, so that another process finds them in the cache."""
     first, step = (int(number) for number in part.split("/"))
     number, started = 0, time.perf_counter()
-    for case in all_cases(make):
+    for case in cases:
         if not case.compiled or not rows.search(f"{case.op} {case.dtype} {case.shape}"):
             continue
         number += 1
@@ -190,10 +191,11 @@ def main() -> int:
         return 1
     torch.backends.cuda.matmul.allow_tf32 = False
     device = "cpu" if options.cpu else "cuda"
-    clock, make = Clock(device), Maker(device, (lambda n: max(1, n // 64) if n > 64 else n) if options.cpu else int)
+    clock, make = Clock(device), Maker(device)
+    cases = shown_cases(make, options.cpu)
     rows = re.compile(options.rows)
     if options.compile_only:
-        compile_only(options.compile_only, make, rows)
+        compile_only(options.compile_only, cases, rows)
         return 0
     started, left = time.perf_counter(), options.compile_budget
     result = {"copy_gbs": copy_bandwidth(clock, make, options.seconds), "torch": torch.__version__, "device": device,
@@ -202,7 +204,7 @@ def main() -> int:
     print(f"# {result['gpu'] or 'CPU'}, torch {torch.__version__}, copy {result['copy_gbs']:.0f} GB/s")
     print(f"{'operation':18} {'type':5} {'shape':27} {'ingot us':>11} {'torch us':>11} {'times':>8} "
           f"{'host us':>7} {'torch':>7} {'differs':>9}")
-    for case in all_cases(make):
+    for case in cases:
         if not rows.search(f"{case.op} {case.dtype} {case.shape}"):
             continue
         row = measure_case(clock, case, options, left)

@@ -150,7 +150,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["ANY", "LARGEST_LSTSQ", "LARGEST_MEASURED", "LEAST_RIGHT_SIDES", "MEASURED", "TALL"]
+__all__ = ["ANY", "LARGEST_MEASURED", "LEAST_RIGHT_SIDES", "MEASURED"]
 
 ANY = 1 << 62
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
@@ -164,9 +164,6 @@ LARGEST_MEASURED = {largest}
 
 # A triangular solve of fewer right sides than this stays with torch.
 LEAST_RIGHT_SIDES = {right_sides}
-
-# Least squares: any matrix of up to 64 rows and columns, larger ones with so many times as many rows as columns.
-LARGEST_LSTSQ, TALL = {lstsq}, {tall}
 '''
 
 
@@ -184,8 +181,7 @@ def file_text(spans: dict, extents: dict[str, int]) -> str:
             rows.append(f'    "{name}": {{{cells}}},')
     entries = ", ".join(f'"{name}": {extent}' for name, extent in extents.items())
     return TEXT.format(torch=torch.__version__, threads=options.threads, date=datetime.date.today(),
-                       rows="\n".join(rows), largest=f"{{{entries}}}", right_sides=measured.LEAST_RIGHT_SIDES,
-                       lstsq=measured.LARGEST_LSTSQ, tall=measured.TALL)
+                       rows="\n".join(rows), largest=f"{{{entries}}}", right_sides=measured.LEAST_RIGHT_SIDES)
 
 
 def main() -> None:

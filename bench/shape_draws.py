@@ -1,4 +1,4 @@
-"""Rows of bench/shapes.py: an operation, a type and a shape, drawn at random.
+"""What rows of bench/shapes.py are drawn from: types and shapes.
 
 Sizes come from real models (half of the draws), from a log-uniform distribution (a quarter), and from sizes that
 kernels dislike: primes, one more or one less than a power of two (a quarter). Tensors are dense, begin at an odd
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 
 # hidden, intermediate, query heads, key heads, head size, vocabulary: from the models' published configurations.
@@ -30,12 +29,13 @@ MODELS = {
 HEADS_BETWEEN = (16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 112, 120, 128, 144, 160, 192, 224, 256)
 LENGTHS = (1, 16, 77, 128, 197, 256, 512, 1024, 1500, 2048, 4096, 8192, 16384, 32768)
 BATCHES = (1, 2, 3, 4, 7, 8, 16, 32, 64, 100, 128, 256, 512)
+VOCABULARIES = [model[5] for model in MODELS.values()]
 LAYOUTS = ("dense",) * 5 + ("odd start", "padded rows", "transposed")
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is measured: `sizes` and `options` mean what shape_cases.py makes of them for the operation."""
+    """What is measured: `sizes` and `options` mean what the operation's shapes() makes of them."""
     family: str
     op: str
     dtype: str
@@ -96,96 +96,16 @@ class Draw(random.Random):
         return self.choice(("f32", "f16", "bf16"))
 
 
-def rows_row(draw: Draw) -> Row:
-    op = draw.choice(("rms_norm", "layer_norm", "add_rms_norm", "softmax", "log_softmax", "silu", "gelu", "silu_mul",
-                      "rms_norm_training", "layer_norm_training", "softmax_backward", "log_softmax_backward"))
-    width = draw.size(8, 1 << 18, [m[5] for m in MODELS.values()]) if "softmax" in op and draw.random() < 0.5 \
-        else draw.hidden(8, 65536)
-    layout = () if op.endswith(("backward", "training")) else (draw.choice(LAYOUTS[:-1]),)
+def draw_row_operation(draw: Draw, op: str, vocabulary: bool = False, layouts: bool = True) -> Row:
+    """Rows of a hidden size, or of a vocabulary."""
+    width = draw.size(8, 1 << 18, VOCABULARIES) if vocabulary and draw.random() < 0.5 else draw.hidden(8, 65536)
+    layout = (draw.choice(LAYOUTS[:-1]),) if layouts else ()
     return Row("rows", op, draw.any_float(), (draw.tokens(), width), tuple(o for o in layout if o != "dense"))
 
 
-def loss_row(draw: Draw) -> Row:
-    op = draw.choice(("cross_entropy", "cross_entropy_training"))
-    vocabulary = draw.size(32000, 1 << 18, [m[5] for m in MODELS.values()])
-    return Row("rows", op, draw.any_float(), (draw.tokens(4096), vocabulary))
-
-
-def other_row(draw: Draw) -> Row:
-    kind = draw.choice(("rope", "embedding_bag", "adamw"))
-    if kind == "rope":
-        queries, _, size = draw.heads()
-        batch = draw.choice(BATCHES[:8])
-        return Row("rows", kind, draw.any_float(), (batch, queries, draw.tokens(8192), size // 2 * 2))
-    if kind == "embedding_bag":
-        return Row("rows", kind, draw.choice(("f32", "bf16")),
-                   (draw.size(1000, 1 << 18, [m[5] for m in MODELS.values()]), draw.hidden(8, 4096),
-                    draw.size(1, 16384, BATCHES), draw.size(1, 128, (1, 8, 20, 64))))
-    return Row("rows", kind, "f32", (draw.size(1, 128, BATCHES), draw.size(16, 1 << 22, [1 << 20, 4096 * 4096])))
-
-
-def attention_row(draw: Draw) -> Row:
-    queries, keys, size = draw.heads()
-    op = draw.choice(("attention", "attention", "attention_training"))
-    length = draw.size(16, 16384, LENGTHS)
-    options = [draw.choice(("full", "causal", "causal", "window"))]
-    if op == "attention" and draw.random() < 0.2:
-        options.append("cross")
-    return Row("attention", op, draw.float16() if draw.random() < 0.85 else "f32",
-               (draw.choice(BATCHES[:9]), queries, keys, length, size), tuple(o for o in options if o != "full"))
-
-
-def decode_row(draw: Draw) -> Row:
-    queries, keys, size = draw.heads()
-    op = draw.choice(("decode", "decode", "paged_decode"))
-    batch, length = draw.choice(BATCHES[:9]), draw.size(64, 32768, LENGTHS)
-    return Row("decode", op, draw.float16(), (batch, queries, keys, length, size))
-
-
-def linear_row(draw: Draw) -> Row:
-    dtype = draw.choice(("f32", "f16", "bf16"))
-    model = draw.model()
-    pairs = [(model[0], model[1]), (model[1], model[0]), (model[0], model[0]), (model[0], model[5]),
-             (model[0], (model[2] + 2 * model[3]) * model[4])]
-    k, n = draw.choice(pairs) if draw.random() < 0.5 else (draw.hidden(16, 16384), draw.hidden(16, 16384))
-    m = draw.size(1, 128, (1, 2, 4, 8, 16, 32, 64)) if draw.random() < 0.5 else draw.tokens(16384)
-    options = [draw.choice(LAYOUTS), draw.choice(("nn", "nt", "nt", "tn", "tt"))]
-    return Row("linear f32" if dtype == "f32" else "linear 16 bits", "matmul", dtype, (m, n, k),
-               tuple(o for o in options if o not in ("dense", "nn")))
-
-
-def quantised_row(draw: Draw) -> Row:
-    model, group = draw.model(), draw.choice((32, 64, 128))
-    k, n = draw.choice([(model[0], model[1]), (model[1], model[0]), (model[0], model[0])])
-    if draw.random() < 0.3:
-        k, n = draw.hidden(128, 16384), draw.hidden(16, 16384)
-    m = draw.size(1, 64, (1, 2, 4, 8, 16, 32, 64)) if draw.random() < 0.6 else draw.size(65, 8192, LENGTHS)
-    bits = draw.choice((4, 4, 8))
-    return Row("quantised, m to 64" if m <= 64 else "quantised, m above 64", "quantised_linear", draw.float16(),
-               (m, n, max(k // group, 1) * group), (f"{bits} bits", f"groups of {group}"))
-
-
-def matrices_row(draw: Draw) -> Row:
-    op = draw.choice(("qr", "cholesky", "solve", "eigh", "svd", "lu", "triangular_solve"))
-    n = draw.size(2, 1024 if op in ("eigh", "svd") else 4096, (3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048))
+def draw_matrices(draw: Draw, op: str, spectrum: bool) -> Row:
+    """A batch of square matrices; spectrum: eigenvalues or singular values are wanted, which takes longer."""
+    n = draw.size(2, 1024 if spectrum else 4096, (3, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048))
     batch = draw.size(1, 4096, BATCHES) if n <= 512 else draw.choice((1, 1, 2, 4))
-    few = op in ("eigh", "svd") and n > 512 and batch < 8
+    few = spectrum and n > 512 and batch < 8
     return Row("linear algebra, few large spectra" if few else "linear algebra", op, "f32", (batch, n, n))
-
-
-# How often a kind is drawn, of 20.
-KINDS: tuple[tuple[int, Callable[[Draw], Row]], ...] = (
-    (4, rows_row), (1, loss_row), (2, other_row), (3, attention_row), (2, decode_row), (4, linear_row),
-    (2, quantised_row), (2, matrices_row))
-
-
-def draw_rows(seed: int, count: int, wanted: Callable[[Row], bool]) -> list[Row]:
-    """`count` rows that are wanted; the same for the same seed and the same wishes."""
-    draw, rows, tries = Draw(seed), [], 0
-    kinds = [kind for weight, kind in KINDS for _ in range(weight)]
-    while len(rows) < count and tries < 1000 * count:
-        tries += 1
-        row = draw.choice(kinds)(draw)
-        if wanted(row):
-            rows.append(row)
-    return rows

@@ -57,9 +57,9 @@ if OPTIONS.device == "cpu" and not OPTIONS.list:
 import torch  # noqa: E402
 
 from gpu_torch import Clock, compiled_function, device_time, input_sets  # noqa: E402
-from gpu_torch_cases import Maker  # noqa: E402
-from shape_cases import cost, make_case  # noqa: E402
-from shape_draws import Row, draw_rows  # noqa: E402
+from shape_case import Maker  # noqa: E402
+from shape_cases import cost, draw_rows, make_case  # noqa: E402
+from shape_draws import Row  # noqa: E402
 
 
 def last_variant():
@@ -99,7 +99,7 @@ def measure(row: Row, clock: Clock, make: Maker, variant) -> dict:
     difference = case.compare(result, case.torch(*sets[0]), *sets[0])
     del result
     found = {"family": row.family, "row": str(row), "variant": ran, "difference": difference,
-             "right": difference <= case.bound(), "bytes": case.bytes, "flops": case.flops}  # NaN is not right
+             "right": difference <= case.limit, "bytes": case.bytes, "flops": case.flops}  # NaN is not right
     if OPTIONS.device == "cpu":
         now = time.process_time if OPTIONS.threads == 1 else time.perf_counter
         found["ingot_ms"], found["torch_ms"] = cpu_times([case.ingot, case.torch], sets, OPTIONS.seconds, now)
@@ -161,7 +161,7 @@ def main() -> int:
         return 1
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_num_threads(OPTIONS.threads)
-    clock, make, variant = Clock(OPTIONS.device), Maker(OPTIONS.device, int), last_variant()
+    clock, make, variant = Clock(OPTIONS.device), Maker(OPTIONS.device), last_variant()
     print(f"# seed {OPTIONS.seed}, {len(rows)} rows, {OPTIONS.device}, torch {torch.__version__}"
           + (f", {OPTIONS.threads} thread(s)" if OPTIONS.device == "cpu" else f", {torch.cuda.get_device_name()}"))
     print(f"{'times':>7} {'ingot ms':>10} {'torch ms':>10}  row")

@@ -27,7 +27,7 @@ import sys
 import time
 
 from fair_process import MALLOC, settle_torch
-from torch_cases import OPERATIONS, Backward, Case
+from torch_cases import FUSED, HAS_GGML, OPERATIONS, TARGETS, Backward, Case
 
 
 def arguments():
@@ -91,15 +91,9 @@ def measure_ingot(options, row):
 def target(case):
     """How many times as fast as torch this row should be; None: no target is set."""
     name = case.row["operation"]
-    if name in ("qr", "eigh", "svd", "cholesky", "solve"):
-        size = max(case.shape("a")[-2:])
-        batch = math.prod(case.shape("a")[:-2])
-        return 2.0 if size <= 64 and batch > 1 and case.type == "f32" else None
-    if name in ("attention", "attention_paged") or (name == "matmul" and case.type == "f32"):
-        return 0.6
-    if name == "quantised_matvec":
-        return 2.0 if "4 bits" in case.row["case"] and case.shape("x")[0] == 1 else None
-    return 1.0 if is_fused(case.row) else None
+    if name in TARGETS:
+        return TARGETS[name](case)
+    return 1.0 if name in FUSED else None
 
 
 # ---- measuring torch ---------------------------------------------------------------------------------
@@ -129,20 +123,12 @@ class Turns:
         return min(samples) if best else statistics.median(samples)
 
 
-FUSED = ("norm", "softmax", "cross_entropy", "rope", "embedding_bag", "adam", "silu", "gelu", "axpy", "fill")
-
-
-def is_fused(row):
-    """Operations on rows or elements: torch is to be reached, and its compiler may have something to fuse."""
-    return any(word in row["operation"] for word in FUSED)
-
-
 def key(row):
     return f"{row['operation']} {row['type']} {row['case']}"
 
 
 def rows_to_compile(options, rows):
-    largest = {(r["operation"], r["type"]): r for r in rows if "error" not in r and is_fused(r)}
+    largest = {(r["operation"], r["type"]): r for r in rows if "error" not in r and r["operation"] in FUSED}
     return [] if options.no_compile else [r for r in largest.values() if r["operation"] in OPERATIONS]
 
 
@@ -228,7 +214,7 @@ def fill_cache(options, rows):
 
 def ggml_note(options, case):
     """What ggml takes for a q4_0 product of the same shape."""
-    if not options.ggml or case.row["operation"] != "quantised_matvec" or target(case) is None:
+    if not options.ggml or case.row["operation"] not in HAS_GGML or target(case) is None:
         return ""
     done = subprocess.run([options.ggml, str(case.shape("out")[-1]), str(case.shape("x")[-1]), str(options.threads),
                            str(max(1.0, options.time))], stdout=subprocess.PIPE, text=True)

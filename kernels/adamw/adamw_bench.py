@@ -24,6 +24,7 @@ def grad_norm(c):
 
 
 TORCH = {"adamw": adamw, "grad_norm": grad_norm, "adam": adamw}
+FUSED = True
 
 
 def limits():
@@ -42,3 +43,40 @@ def limits():
     of = "all parameters; fused_adamw against torch's fused step"
     return {"adamw": Limit((F32,), range(8, 24, 3), step(False), of=of),
             "fused_adamw": Limit((F32,), range(8, 24, 3), step(True), of=of)}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.optim
+    import torch
+    from shape_case import Shape, Shown, compare_results
+    from shape_draws import BATCHES, Row
+
+    class Step:
+        """A step over parameters of its own; the parameters, the same at the start in all, are what it gives."""
+
+        def __init__(self, kind, make, count, elements):
+            torch.manual_seed(1)
+            self.parameters = [make.normal(elements).requires_grad_() for _ in range(count)]
+            for parameter in self.parameters:
+                parameter.grad = torch.randn_like(parameter)
+            self.optimizer = kind(self.parameters)
+
+        def __call__(self):
+            self.optimizer.step()
+            return self.parameters
+
+    def draw_row(draw, op):
+        return Row("rows", op, "f32", (draw.size(1, 128, BATCHES), draw.size(16, 1 << 22, [1 << 20, 4096 * 4096])))
+
+    def case(make, row):
+        count, elements = row.sizes
+        return {"make": tuple, "sets": 1, "limit": 1e-4, "bytes": 28 * count * elements,
+                "torch": Step(lambda p: torch.optim.AdamW(p, lr=1e-3, fused=True), make, count, elements),
+                "ingot": Step(lambda p: ingot.optim.AdamW(p, lr=1e-3), make, count, elements),
+                "compare": lambda result, other: compare_results(tuple(result), tuple(other))}
+
+    table = (Shown(Row("rows", "adamw", "f32", (1, 64 << 20)), (1, 4096), "adamw_fused", "64Mi params"),
+             Shown(Row("rows", "adamw", "f32", (100, 1 << 20)), (100, 64), "adamw_fused", "100 of 1Mi params"))
+    return {"adamw": Shape("others", draw_row, case, lambda row: (2 * 28 * row.sizes[0] * row.sizes[1], 0),
+                           shown=table)}

@@ -19,3 +19,22 @@ def add_rms_norm_backward(c):
 
 
 TORCH = {"add_rms_norm": add_rms_norm, "add_rms_norm_backward": add_rms_norm_backward}
+FUSED = True
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch.nn.functional as F
+    from shape_case import row_operation
+
+    def other(weight, _):
+        def run(x, residual):
+            total = x + residual
+            return F.rms_norm(total, weight.shape, weight, 1e-6), total
+        return run
+
+    def mine(weight, _):
+        return lambda x, residual: ingot.ops.add_rms_norm(x, residual, weight, eps=1e-6)
+
+    return {"add_rms_norm": row_operation("add_rms_norm", other, mine, 2)}

@@ -10,3 +10,4 @@ def attention_backward(c):
 
 
 TORCH = {"attention_backward": attention_backward}
+GPU_SANITIZER_PARTS = {"attention_backward": 1}

@@ -6,3 +6,4 @@ def axpy(c):
 
 
 TORCH = {"axpy": axpy}
+FUSED = True

@@ -15,6 +15,7 @@ def cross_entropy(c):
 
 
 TORCH = {"cross_entropy": cross_entropy}
+FUSED = True
 
 
 def limits():
@@ -29,3 +30,27 @@ def limits():
         return lambda: torch.autograd.grad(F.cross_entropy(logits, targets), logits)
 
     return {"cross_entropy": Limit(BOTH, range(10, 24, 2), make)}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch.nn.functional as F
+    from shape_case import Shape, with_gradients
+    from shape_draws import VOCABULARIES, Row
+
+    def draw_row(draw, op):
+        vocabulary = draw.size(32000, 1 << 18, VOCABULARIES)
+        return Row("rows", op, draw.any_float(), (draw.tokens(4096), vocabulary))
+
+    def forward(make, row):
+        targets = make.integers(row.sizes[1], row.sizes[0])
+        return {"make": lambda: (make.normal(*row.sizes, dtype=row.dtype),), "compiled": True,
+                "torch": lambda x: F.cross_entropy(x, targets), "ingot": lambda x: ingot.ops.cross_entropy(x, targets)}
+
+    def training(make, row):
+        case = forward(make, row)
+        return {"make": case["make"], "torch": with_gradients(case["torch"]), "ingot": with_gradients(case["ingot"])}
+
+    return {"cross_entropy": Shape("loss", draw_row, forward),
+            "cross_entropy_training": Shape("loss", draw_row, training)}

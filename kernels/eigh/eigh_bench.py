@@ -1,5 +1,5 @@
 """eigh in torch, for bench/torch_compare.py and bench/override_limits.py."""
-from torch_case import in_float
+from torch_case import in_float, small_batches
 
 
 def eigh(c):
@@ -10,6 +10,8 @@ def eigh(c):
 
 
 TORCH = {"eigh": eigh}
+TARGETS = {"eigh": small_batches}
+GPU_SANITIZER_PARTS = {"eigh": 2}
 
 
 def limits():
@@ -19,3 +21,16 @@ def limits():
 
     return {"eigh": of_matrices(torch.linalg.eigh, positive, by_extent=True),
             "eigvalsh": of_matrices(torch.linalg.eigvalsh, positive)}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    from shape_case import definite, matrices, product_error
+
+    def multiplied(result):
+        values, vectors = result
+        return (vectors * values.unsqueeze(-2)) @ vectors.mT
+
+    return {"eigh": matrices("eigh", definite, torch.linalg.eigh, ingot.ops.eigh, 9, product_error(multiplied), True)}

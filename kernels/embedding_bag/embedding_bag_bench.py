@@ -30,6 +30,7 @@ def embedding_bag_backward(c):
 
 
 TORCH = {"embedding_bag": embedding_bag, "embedding_bag_backward": embedding_bag_backward}
+FUSED = True
 
 
 def limits():
@@ -53,3 +54,34 @@ def limits():
     return {"embedding_bag": Limit(BOTH, range(12, 25, 2), bag("sum", False), of=of),
             "embedding_bag_mean": Limit(BOTH, range(12, 25, 2), bag("mean", False), of=of),
             "embedding_bag_backward": Limit((F32,), range(14, 25, 2), bag("sum", True), of=of)}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    import torch.nn.functional as F
+    from shape_case import TYPES, Shape, Shown
+    from shape_draws import BATCHES, VOCABULARIES, Row
+
+    def draw_row(draw, op):
+        return Row("rows", op, draw.choice(("f32", "bf16")),
+                   (draw.size(1000, 1 << 18, VOCABULARIES), draw.hidden(8, 4096), draw.size(1, 16384, BATCHES),
+                    draw.size(1, 128, (1, 8, 20, 64))))
+
+    def cost(row):
+        table, width, bags, length = row.sizes
+        return (table + bags * length) * width * TYPES[row.dtype].itemsize, 0
+
+    def case(make, row):
+        table, width, bags, length = row.sizes
+        indices = make.integers(table, bags * length)
+        offsets = torch.arange(0, bags * length, length, device=make.device)
+        return {"make": lambda: (make.normal(table, width, dtype=row.dtype),),
+                "torch": lambda t: F.embedding_bag(indices, t, offsets, mode="sum"),
+                "ingot": lambda t: ingot.ops.embedding_bag(indices, t, offsets, mode="sum"),
+                "bytes": (bags * length + bags) * width * TYPES[row.dtype].itemsize}
+
+    table = tuple(Shown(Row("rows", "embedding_bag", dtype, (1_000_000, 128, 16384, 64)), (1000, 128, 64, 8),
+                        "embedding_bag_sum", "1Mx128, 16384 bags of 64") for dtype in ("f32", "bf16"))
+    return {"embedding_bag": Shape("others", draw_row, case, cost, shown=table)}

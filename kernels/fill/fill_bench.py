@@ -6,3 +6,4 @@ def fill(c):
 
 
 TORCH = {"fill": fill}
+FUSED = True

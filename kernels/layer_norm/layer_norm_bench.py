@@ -17,6 +17,7 @@ def layer_norm_backward(c):
 
 
 TORCH = {"layer_norm": layer_norm, "layer_norm_backward": layer_norm_backward}
+FUSED = True
 
 
 def limits():
@@ -29,3 +30,19 @@ def limits():
 
     return {"layer_norm": Limit(BOTH, ROW_SIZES, norm(call, True)),
             "layer_norm_direct": Limit(BOTH, ROW_SIZES, norm(call, False))}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch.nn.functional as F
+    from shape_case import row_operation, row_training
+
+    def other(weight, bias):
+        return lambda x: F.layer_norm(x, weight.shape, weight, bias, 1e-5)
+
+    def mine(weight, bias):
+        return lambda x: ingot.ops.layer_norm(x, weight, bias, eps=1e-5)
+
+    return {"layer_norm": row_operation("layer_norm", other, mine),
+            "layer_norm_training": row_training(other, mine, 2)}

@@ -13,6 +13,7 @@ def log_softmax_backward(c):
 
 
 TORCH = {"log_softmax": log_softmax, "log_softmax_backward": log_softmax_backward}
+FUSED = True
 
 
 def limits():
@@ -26,3 +27,20 @@ def limits():
 
     return {"log_softmax": Limit(BOTH, ROW_SIZES, by_rows(lambda x: F.log_softmax(x, -1))),
             "log_softmax_backward": Limit(BOTH, ROW_SIZES, by_rows_gradient(gradient))}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    from shape_case import row_backward, row_operation
+
+    def rows(x):
+        return torch.log_softmax(x, -1)
+
+    def gradient(d, y):
+        return torch.ops.aten._log_softmax_backward_data(d, y, -1, y.dtype)
+
+    return {"log_softmax": row_operation("log_softmax", lambda *_: rows, lambda *_: ingot.ops.log_softmax,
+                                         vocabulary=True, shown=False),
+            "log_softmax_backward": row_backward(rows, gradient, torch.ops.ingot.log_softmax_backward)}

@@ -10,11 +10,12 @@ from ingot._operations.qr import Qr
 from ingot._operations.triangular import solve_triangular
 from ingot._overrides.dispatch import leaf
 from ingot._overrides.limits import always, limits, plain
-from ingot._overrides.measured import LARGEST_LSTSQ, TALL
 from ingot._torch.describe import float32, operator
 from ingot._torch.matrices import batch_of, in_float32, is_known, matrices_fit, same_batch
 
 OPS = ("LstsqResult", "lstsq")
+# What pays: any matrix of up to 64 rows and columns, larger ones with so many times as many rows as columns.
+LARGEST, TALL = 64, 8
 
 
 def lstsq_gradients(a: Tensor, b: Tensor, x: Tensor, d_x: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,7 +90,7 @@ def override(a: Any, b: Any, rcond: float | None = None, *, driver: str | None =
     if driver not in (None, "gelsy") or rcond is not None or not matrices_fit("lstsq", a, square=False):
         return NotImplemented
     rows, columns = a.shape[-2:]
-    if rows < TALL * columns and max(rows, columns) > LARGEST_LSTSQ and not always("lstsq"):
+    if rows < TALL * columns and max(rows, columns) > LARGEST and not always("lstsq"):
         return NotImplemented
     if (
         not plain(b)

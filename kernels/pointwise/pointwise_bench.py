@@ -28,6 +28,7 @@ def pointwise(c):
 
 NAMES = [f"{n}{s}" for n in ("silu", "gelu", "gelu_tanh") for s in ("", "_mul", "_backward", "_mul_backward")]
 TORCH = dict.fromkeys(NAMES, pointwise)
+FUSED = True
 
 
 def limits():
@@ -61,3 +62,15 @@ def limits():
         "gelu_tanh_mul": product(tanh, lambda x, y: ingot.ops.gelu_mul(x, y, "tanh")),
     }
     return {name: Limit(BOTH, ACTIVATION_SIZES, make) for name, make in calls.items()}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch.nn.functional as F
+    from shape_case import row_operation
+
+    return {"silu": row_operation("silu", lambda *_: F.silu, lambda *_: ingot.ops.silu),
+            "gelu": row_operation("gelu", lambda *_: F.gelu, lambda *_: ingot.ops.gelu),
+            "silu_mul": row_operation("silu_mul", lambda *_: lambda x, y: F.silu(x) * y,
+                                      lambda *_: ingot.ops.silu_mul, 2, shown=False)}

@@ -1,5 +1,5 @@
 """qr in torch, for bench/torch_compare.py and bench/override_limits.py."""
-from torch_case import in_float
+from torch_case import in_float, small_batches
 
 
 def qr(c):
@@ -10,6 +10,8 @@ def qr(c):
 
 
 TORCH = {"qr": qr}
+TARGETS = {"qr": small_batches}
+GPU_SANITIZER_PARTS = {"qr": 6}
 
 
 def limits():
@@ -18,3 +20,12 @@ def limits():
     from limit_case import of_matrices
 
     return {"qr": of_matrices(torch.linalg.qr, by_extent=True)}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    from shape_case import general, matrices, product_error
+
+    return {"qr": matrices("qr", general, torch.linalg.qr, ingot.ops.qr, 8 / 3, product_error(lambda r: r[0] @ r[1]))}

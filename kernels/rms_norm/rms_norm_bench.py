@@ -17,6 +17,7 @@ def rms_norm_backward(c):
 
 
 TORCH = {"rms_norm": rms_norm, "rms_norm_backward": rms_norm_backward}
+FUSED = True
 
 
 def limits():
@@ -29,3 +30,17 @@ def limits():
 
     return {"rms_norm": Limit(BOTH, ROW_SIZES, norm(call, True)),
             "rms_norm_direct": Limit(BOTH, ROW_SIZES, norm(call, False))}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    from shape_case import row_operation, row_training
+
+    def other(weight, _):
+        return lambda x: rms(x, weight)
+
+    def mine(weight, _):
+        return lambda x: ingot.ops.rms_norm(x, weight, eps=1e-6)
+
+    return {"rms_norm": row_operation("rms_norm", other, mine), "rms_norm_training": row_training(other, mine, 1)}

@@ -1,4 +1,5 @@
 """rope in torch, for bench/torch_compare.py."""
+import math
 
 
 def rope(c):
@@ -22,3 +23,32 @@ def rope(c):
 
 
 TORCH = {"rope": rope, "rope_backward": rope}
+FUSED = True
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    from shape_case import TYPES, Shape, Shown
+    from shape_draws import BATCHES, Row
+
+    def draw_row(draw, op):
+        queries, _, size = draw.heads()
+        return Row("rows", op, draw.any_float(), (draw.choice(BATCHES[:8]), queries, draw.tokens(8192), size // 2 * 2))
+
+    def case(make, row):
+        *_, length, size = row.sizes
+        angles = make.normal(length, size // 2)
+        cos, sin = angles.cos(), angles.sin()
+
+        def rotate(x):
+            first, second = x.chunk(2, -1)
+            return torch.cat((first * cos - second * sin, first * sin + second * cos), -1).to(x.dtype)
+
+        return {"make": lambda: (make.normal(*row.sizes, dtype=row.dtype),), "torch": rotate, "compiled": True,
+                "ingot": lambda x: ingot.ops.rope(x, cos=cos, sin=sin),
+                "bytes": 2 * math.prod(row.sizes) * TYPES[row.dtype].itemsize}
+
+    table = tuple(Shown(Row("rows", "rope", dtype, (4, 32, 4096, 128)), (2, 2, 64, 128)) for dtype in ("f32", "bf16"))
+    return {"rope": Shape("others", draw_row, case, shown=table)}

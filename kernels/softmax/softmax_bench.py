@@ -26,6 +26,8 @@ def softmax_backward(c):
 
 
 TORCH = {"softmax": softmax, "softmax_backward": softmax_backward}
+FUSED = True
+GPU_SANITIZER_PARTS = {"softmax": 1}
 
 
 def limits():
@@ -39,3 +41,19 @@ def limits():
 
     return {"softmax": Limit(BOTH, ROW_SIZES, by_rows(lambda x: F.softmax(x, -1))),
             "softmax_backward": Limit(BOTH, ROW_SIZES, by_rows_gradient(gradient))}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    from shape_case import row_backward, row_operation
+
+    def rows(x):
+        return torch.softmax(x, -1)
+
+    def gradient(d, y):
+        return torch.ops.aten._softmax_backward_data(d, y, -1, y.dtype)
+
+    return {"softmax": row_operation("softmax", lambda *_: rows, lambda *_: ingot.ops.softmax, vocabulary=True),
+            "softmax_backward": row_backward(rows, gradient, torch.ops.ingot.softmax_backward)}

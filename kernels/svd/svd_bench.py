@@ -1,5 +1,5 @@
 """svd in torch, for bench/torch_compare.py and bench/override_limits.py."""
-from torch_case import in_float
+from torch_case import in_float, small_batches
 
 
 def svd(c):
@@ -10,6 +10,8 @@ def svd(c):
 
 
 TORCH = {"svd": svd}
+TARGETS = {"svd": small_batches}
+GPU_SANITIZER_PARTS = {"svd": 4}
 
 
 def limits():
@@ -19,3 +21,17 @@ def limits():
 
     return {"svd": of_matrices(lambda a: torch.linalg.svd(a, full_matrices=False), by_extent=True),
             "svdvals": of_matrices(torch.linalg.svdvals)}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    from shape_case import general, matrices, product_error
+
+    def multiplied(result):
+        u, s, vh = result
+        return (u * s.unsqueeze(-2)) @ vh
+
+    return {"svd": matrices("svd", general, lambda a: torch.linalg.svd(a, full_matrices=False), ingot.ops.svd, 20,
+                            product_error(multiplied), True)}

@@ -21,3 +21,19 @@ def limits():
 
     return {"triangular_solve": of_matrices(lambda a: torch.linalg.solve_triangular(a, a, upper=False),
                                             lambda a: positive(a).tril())}
+
+
+def shapes():
+    """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
+    import ingot.ops
+    import torch
+    from shape_case import matrices, solution_error, system
+
+    def lower(maker, batch, n):
+        a, b = system(maker, batch, n)
+        return a.tril() / n + 2 * maker.identity(n), b
+
+    return {"triangular_solve": matrices("triangular_solve", lower,
+                                         lambda a, b: torch.linalg.solve_triangular(a, b, upper=False),
+                                         lambda a, b: ingot.ops.triangular_solve(a, b, upper=False), 1,
+                                         solution_error, shown=False)}

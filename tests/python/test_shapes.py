@@ -8,7 +8,8 @@ import sys
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
-from shape_draws import Draw, draw_rows, is_prime  # noqa: E402
+from shape_cases import draw_rows  # noqa: E402
+from shape_draws import Draw, is_prime  # noqa: E402
 
 
 def test_a_seed_gives_its_rows_and_another_gives_others():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["ANY", "LARGEST_LSTSQ", "LARGEST_MEASURED", "LEAST_RIGHT_SIDES", "MEASURED", "TALL"]
+__all__ = ["ANY", "LARGEST_MEASURED", "LEAST_RIGHT_SIDES", "MEASURED"]
 
 ANY = 1 << 62
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
@@ -66,6 +66,3 @@ LARGEST_MEASURED = {"cholesky": 512, "lu": 256, "eigh": 32}
 
 # A triangular solve of fewer right sides than this stays with torch.
 LEAST_RIGHT_SIDES = 16
-
-# Least squares: any matrix of up to 64 rows and columns, larger ones with so many times as many rows as columns.
-LARGEST_LSTSQ, TALL = 64, 8
