@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/macho.h"
+
 enum {
     MAGIC_BYTES = IG_METALLIB_START,
     HEADER_BYTES = 88,
@@ -261,14 +263,15 @@ ingot_status ig_metallib_read(struct ig_arena *arena, const void *bytes, size_t 
     return status;
 }
 
-bool ig_metallib_find(const void *bytes, size_t size, size_t *at, size_t *length) {
-    const uint8_t *start = bytes;
-    for (size_t from = *at; from < size;) {
-        const uint8_t *found = memmem(start + from, size - from, magic, MAGIC_BYTES);
+/* A library whose first byte is in [from, end). */
+static bool find_between(const uint8_t *bytes, size_t size, size_t from, size_t end, size_t *at,
+                         size_t *length) {
+    while (from < end) {
+        const uint8_t *found = memmem(bytes + from, end - from, magic, MAGIC_BYTES);
         if (!found) {
             return false;
         }
-        const size_t place = (size_t)(found - start);
+        const size_t place = (size_t)(found - bytes);
         struct reader r = {.bytes = found, .size = size - place};
         struct ig_metallib header;
         if (!read_header(&r, &header)) {
@@ -277,6 +280,16 @@ bool ig_metallib_find(const void *bytes, size_t size, size_t *at, size_t *length
             return true;
         }
         from = place + MAGIC_BYTES;
+    }
+    return false;
+}
+
+bool ig_metallib_find(const void *bytes, size_t size, size_t *at, size_t *length) {
+    size_t begin, end;
+    for (size_t from = *at; ig_macho_data(bytes, size, from, &begin, &end); from = end) {
+        if (find_between(bytes, size, begin, end, at, length)) {
+            return true;
+        }
     }
     return false;
 }

@@ -54,7 +54,8 @@ bool ig_metallib_is(const void *bytes, size_t size);
 bool ig_metallib_is_image(const void *bytes, size_t size);
 bool ig_metallib_is_bitcode(const void *bytes, size_t size);
 /* The first library at or after *at in any file (a Mach-O image, a fat binary): true with its place
- * and size. `bytes` that only look like one are passed over. */
+ * and size. `bytes` that only look like one are passed over, and so is what macho.h knows to hold
+ * no data. */
 bool ig_metallib_find(const void *bytes, size_t size, size_t *at, size_t *length);
 /* INGOT_BAD_ARCHIVE with the reason for what is no whole library. */
 ingot_status ig_metallib_read(struct ig_arena *arena, const void *bytes, size_t size,

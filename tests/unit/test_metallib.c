@@ -109,6 +109,95 @@ static void find_inside(const struct ig_text *good) {
     ig_text_free(&image);
 }
 
+static void put_little(char *p, uint64_t value, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        p[i] = (char)(value >> 8 * i);
+    }
+}
+
+static void put_big(char *p, uint64_t value, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        p[size - 1 - i] = (char)(value >> 8 * i);
+    }
+}
+
+enum { IMAGE_LIBRARY = 1024, IMAGE_BYTES = 4096 };
+
+/* An image with a library in a section at IMAGE_LIBRARY, whose flags are given, and with a segment
+ * that may be __LINKEDIT and has the second half. */
+static void make_image(char *image, const struct ig_text *good, uint32_t flags, const char *name) {
+    memset(image, 0, IMAGE_BYTES);
+    memcpy(image, "\xcf\xfa\xed\xfe", 4);
+    put_little(image + 16, 2, 4); /* commands */
+    char *segment = image + 32, *section = segment + 72, *linked = section + 80;
+    put_little(segment, 0x19, 4);
+    put_little(segment + 4, 72 + 80, 4);
+    put_little(segment + 64, 1, 4);
+    put_little(section + 40, good->size, 8);
+    put_little(section + 48, IMAGE_LIBRARY, 4);
+    put_little(section + 64, flags, 4);
+    put_little(linked, 0x19, 4);
+    put_little(linked + 4, 72, 4);
+    memcpy(linked + 8, name, strlen(name));
+    put_little(linked + 40, IMAGE_BYTES / 2, 8);
+    put_little(linked + 48, IMAGE_BYTES / 2, 8);
+    memcpy(image + IMAGE_LIBRARY, good->data, good->size);
+    memcpy(image + IMAGE_BYTES / 2 + 512, good->data, good->size);
+}
+
+static size_t count_inside(const char *bytes, size_t size) {
+    size_t at = 0, length = 0, count = 0;
+    for (; ig_metallib_find(bytes, size, &at, &length); at += length) {
+        count++;
+    }
+    return count;
+}
+
+/* Instructions and the linker's symbols are passed over, all else is searched; an image that is cut
+ * or altered is searched too. */
+static void find_in_sections(const struct ig_text *good) {
+    const uint32_t instructions = 0x80000400;
+    CHECK(good->size < IMAGE_BYTES / 2 - IMAGE_LIBRARY);
+    char *image = malloc(IMAGE_BYTES);
+    make_image(image, good, 0, "__DATA");
+    CHECK(count_inside(image, IMAGE_BYTES) == 2);
+    make_image(image, good, instructions, "__DATA");
+    CHECK(count_inside(image, IMAGE_BYTES) == 1);
+    make_image(image, good, 0, "__LINKEDIT");
+    CHECK(count_inside(image, IMAGE_BYTES) == 1);
+    make_image(image, good, instructions, "__LINKEDIT");
+    CHECK(count_inside(image, IMAGE_BYTES) == 0);
+    put_little(image + 32 + 72 + 40, IMAGE_BYTES, 8); /* a section that its image cannot hold */
+    CHECK(count_inside(image, IMAGE_BYTES) == 1);
+
+    make_image(image, good, instructions, "__LINKEDIT");
+    char *fat = calloc(2, IMAGE_BYTES);
+    memcpy(fat, "\xca\xfe\xba\xbe", 4);
+    put_big(fat + 4, 1, 4);
+    put_big(fat + 8 + 8, IMAGE_BYTES, 4);
+    put_big(fat + 8 + 12, IMAGE_BYTES, 4);
+    memcpy(fat + IMAGE_BYTES, image, IMAGE_BYTES);
+    CHECK(count_inside(fat, 2 * IMAGE_BYTES) == 0);
+    memcpy(fat + 256, good->data, good->size);
+    CHECK(count_inside(fat, 2 * IMAGE_BYTES) == 1);
+    free(fat);
+
+    make_image(image, good, 0, "__LINKEDIT");
+    for (size_t size = 0; size < IMAGE_BYTES; size++) {
+        char *copy = malloc(size + 1); /* of just that size, for the address sanitizer */
+        memcpy(copy, image, size);
+        CHECK(count_inside(copy, size) <= 2);
+        free(copy);
+    }
+    for (size_t at = 0; at < 32 + 72 + 80 + 72; at++) {
+        char kept = image[at];
+        image[at] = (char)~kept;
+        CHECK(count_inside(image, IMAGE_BYTES) <= 2);
+        image[at] = kept;
+    }
+    free(image);
+}
+
 /* The first bytes tell a library, what may hold libraries, and a module from all else. */
 static void starts(void) {
     static const char images[][5] = {"\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\xca\xfe\xba\xbf",
@@ -145,6 +234,7 @@ int main(void) {
     refuses(&good, 96, 'M', "has no name");
     cut_and_alter(&good);
     find_inside(&good);
+    find_in_sections(&good);
     starts();
     ig_arena_free(&arena);
     ig_text_free(&good);
