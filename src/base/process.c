@@ -5,7 +5,8 @@
  * The child is started by vfork in a process group of its own, and ends with the thread that
  * started it, which waits for it: however the caller ends, no compiler goes on without it. Its
  * address-space limit is set by the parent with prlimit before the child gets any input, which
- * is early enough for compilers. Does not change any state of the calling process (no SIGCHLD
+ * is early enough for compilers. A child that does this program's own work is a fork that goes on
+ * without exec. Does not change any state of the calling process (no SIGCHLD
  * handler, no umask, no chdir); SIGPIPE is avoided by sending through a socket.
  */
 #include "base/process.h"
@@ -14,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -68,7 +70,9 @@ void ig_process_end_with(pid_t parent) {
 /* What a child is to be. */
 struct child {
     const char *const *arguments;
-    const int *files; /* of the parent, which it has as 0, 1, 2 … */
+    int (*inside)(int argc, char **argv);
+    const struct pipes *pipes; /* what `inside` closes, as exec would; NULL: none */
+    const int *files;          /* of the parent, which it has as 0, 1, 2 … */
     int file_count;
     bool ends_with_thread;
     const char *const *environment;
@@ -114,8 +118,27 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the child, in the parent's memory: only returns when the program cannot be started. */
-static int become(const struct child *child, pid_t parent) {
+/* In a fork: does not return. */
+static void run_inside(const struct child *child, const int news[2]) {
+    const int parents[] = {news[0], news[1], child->pipes->in[1], child->pipes->out[0],
+                           child->pipes->err[0]};
+    for (size_t i = 0; i < sizeof parents / sizeof *parents; i++) {
+        if (parents[i] >= child->file_count) {
+            close(parents[i]);
+        }
+    }
+    int count = 0;
+    while (child->arguments[count]) {
+        count++;
+    }
+    int code = child->inside(count, (char **)(uintptr_t)child->arguments);
+    fflush(NULL);
+    _exit(code);
+}
+
+/* In the child, in the parent's memory unless it is a fork: only returns when the program cannot be
+ * started. */
+static int become(const struct child *child, pid_t parent, const int news[2]) {
     if (child->ends_with_thread) {
         ig_process_end_with(parent);
     }
@@ -127,6 +150,9 @@ static int become(const struct child *child, pid_t parent) {
     int refused = child->confinement ? ig_confine_program(child->confinement) : 0;
     if (refused) {
         return refused;
+    }
+    if (child->inside) {
+        run_inside(child, news);
     }
     char *const *environment =
         child->environment ? (char *const *)(uintptr_t)child->environment : environ;
@@ -145,9 +171,9 @@ static int spawn(const struct child *child, pid_t *pid) {
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);
     pid_t parent = getpid();
-    *pid = vfork();
+    *pid = child->inside ? fork() : vfork();
     if (*pid == 0) {
-        int code = become(child, parent);
+        int code = become(child, parent, news);
         _exit(write(news[1], &code, sizeof code) == sizeof code ? 127 : 126);
     }
     int code = errno;
@@ -264,7 +290,8 @@ static ingot_status not_started(const char *program, int code, struct ig_error *
 
 ingot_status ig_process_start(const char *const *arguments, const int *files, int file_count,
                               pid_t *pid, struct ig_error *error) {
-    int code = spawn(&(struct child){arguments, files, file_count, false, NULL, NULL}, pid);
+    int code = spawn(
+        &(struct child){.arguments = arguments, .files = files, .file_count = file_count}, pid);
     return code ? not_started(arguments[0], code, error) : INGOT_OK;
 }
 
@@ -277,8 +304,14 @@ ingot_status ig_process_run(const struct ig_process *process, struct ig_process_
     pid_t pid = -1;
     if (!code) {
         const int files[] = {p.in[0], p.out[1], p.err[1]};
-        code = spawn(&(struct child){process->arguments, files, 3, true, process->environment,
-                                     process->confinement},
+        code = spawn(&(struct child){.arguments = process->arguments,
+                                     .inside = process->confinement ? NULL : process->inside,
+                                     .pipes = &p,
+                                     .files = files,
+                                     .file_count = 3,
+                                     .ends_with_thread = true,
+                                     .environment = process->environment,
+                                     .confinement = process->confinement},
                      &pid);
     }
     if (code) {

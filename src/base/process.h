@@ -10,7 +10,11 @@
 
 struct ig_process {
     const char *const *arguments; /* argv, NULL-terminated; [0] is looked up in PATH */
-    const char *input;            /* bytes for stdin; NULL = /dev/null */
+    /* Or NULL: what the program's main would do, called in a fork of the caller in place of the
+     * program, which has to be this one: nothing is loaded and relocated again. The caller has a
+     * single thread. Not with a confinement. */
+    int (*inside)(int argc, char **argv);
+    const char *input; /* bytes for stdin; NULL = /dev/null */
     size_t input_size;
     double seconds;                           /* wall-clock limit; 0 = 300 */
     size_t memory;                            /* address-space limit in bytes; 0 = 16 GiB */
@@ -29,8 +33,8 @@ struct ig_process_result {
     struct ig_text errors; /* stderr */
 };
 
-/* vfork and exec; fails only when the program could not be started (INGOT_NOT_FOUND when it
- * is not there). Free the result's texts with ig_process_result_free. Thread-safe. */
+/* vfork and exec, or fork; fails only when the program could not be started (INGOT_NOT_FOUND when
+ * it is not there). Free the result's texts with ig_process_result_free. Thread-safe. */
 ingot_status ig_process_run(const struct ig_process *process, struct ig_process_result *result,
                             struct ig_error *error);
 void ig_process_result_free(struct ig_process_result *result);

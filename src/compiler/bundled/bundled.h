@@ -1,7 +1,7 @@
 /*
  * clang's front end and lld within ingotc, where it is linked with LLVM's static libraries: then
- * compiling needs no other program. They run as processes of their own all the same (ingotc
- * starts itself), so that crashes, limits of time and memory, and strangers' sources are theirs.
+ * compiling needs no other program. They run as processes of their own all the same (forks of
+ * ingotc), so that crashes, limits of time and memory, and strangers' sources are theirs.
  */
 #ifndef INGOT_COMPILER_BUNDLED_H
 #define INGOT_COMPILER_BUNDLED_H
@@ -16,7 +16,11 @@ extern "C" {
 
 /* The program that can be asked, this one; NULL: clang and lld are programs of their own. */
 const char *igc_bundled_tools(void);
-void igc_bundled_found(void); /* this program is one */
+/* What runs its tools within a fork of this program (base/process.h); NULL: `program` is another,
+ * or has none. */
+typedef int igc_tool_fn(int argc, char **argv);
+igc_tool_fn *igc_bundled_inside(const char *program);
+void igc_bundled_found(igc_tool_fn *run); /* this program is one */
 
 /* For main of a program that has them, before anything else: runs the tool that the command line
  * asks for, and returns its exit status; -1 when it asks for none. From then on igc_bundled_tools

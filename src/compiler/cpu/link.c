@@ -136,8 +136,11 @@ static ingot_status run_linker(struct ig_arena *arena, struct linker linker, con
         *++arguments = linker.program;
     }
     struct ig_process_result result;
-    status = ig_process_run(&(struct ig_process){.arguments = arguments, .seconds = 120}, &result,
-                            error);
+    const struct ig_process process = {.arguments = arguments,
+                                       .inside =
+                                           linker.word ? igc_bundled_inside(linker.program) : NULL,
+                                       .seconds = 120};
+    status = ig_process_run(&process, &result, error);
     if (status) {
         error->status = INGOT_NO_COMPILER;
         return INGOT_NO_COMPILER;

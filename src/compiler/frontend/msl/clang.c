@@ -271,7 +271,8 @@ static bool build_pch(struct ig_arena *arena, const struct igc_options *options,
     add(&arguments, "-o");
     add(&arguments, temporary);
     add(&arguments, header);
-    struct ig_process process = {.arguments = arguments.items, .seconds = 120};
+    struct ig_process process = {
+        .arguments = arguments.items, .inside = igc_bundled_inside(options->clang), .seconds = 120};
     if (ig_process_run(&process, &result, &ignored) == INGOT_OK) {
         ok = !result.timed_out && !result.signal && result.exit_code == 0 &&
              rename(temporary, path) == 0;
@@ -339,6 +340,7 @@ static ingot_status run_compiler(const struct compilation *compilation, bool as_
         }
     }
     struct ig_process process = {.arguments = arguments.items,
+                                 .inside = igc_bundled_inside(options->clang),
                                  .input = compilation->cpp,
                                  .input_size = compilation->size,
                                  .seconds = options->limits.seconds,

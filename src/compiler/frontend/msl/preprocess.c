@@ -225,6 +225,7 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
     ig_text_printf(&input, "# 1 \"%s\"\n", options->source_name);
     ig_text_append(&input, source, size);
     struct ig_process process = {.arguments = command(arena, options),
+                                 .inside = igc_bundled_inside(options->clang),
                                  .input = input.data,
                                  .input_size = input.size,
                                  .seconds = options->limits.seconds};
