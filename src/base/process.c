@@ -15,7 +15,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -131,9 +130,8 @@ static void run_inside(const struct child *child, const int news[2]) {
     while (child->arguments[count]) {
         count++;
     }
-    int code = child->inside(count, (char **)(uintptr_t)child->arguments);
-    fflush(NULL);
-    _exit(code);
+    _exit(child->inside(count,
+                        (char **)(uintptr_t)child->arguments)); /* the parent's stdio is its own */
 }
 
 /* In the child, in the parent's memory unless it is a fork: only returns when the program cannot be
