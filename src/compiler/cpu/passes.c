@@ -11,7 +11,10 @@
 #include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
 
-enum { MANY_SLOTS = 4000000 }; /* times blocks: mem2reg takes a fifth of a second */
+enum {
+    MANY_SLOTS = 4000000,       /* times blocks: mem2reg takes a fifth of a second */
+    MANY_BLOCK_STEPS = 8000000, /* blocks times instructions: instcombine takes a second */
+};
 
 #define SIMPLIFYCFG "simplifycfg<no-hoist-common-insts;no-sink-common-insts;no-switch-to-lookup>"
 
@@ -61,8 +64,27 @@ static bool has_many_slots(const struct igc_kernel *kernel) {
     return false;
 }
 
+/* instcombine asks for every select whether a value may be undefined, and the answer goes through
+ * all blocks that dominate it: of this many steps a second. */
+static bool has_many_blocks(const struct igc_kernel *kernel) {
+    uint64_t most = 0;
+    igi_each_function(f, kernel->module) {
+        uint64_t blocks = 0, instructions = 0;
+        igi_each_block(b, f) {
+            blocks++;
+            instructions += igi_block_length(b);
+        }
+        most = blocks * instructions > most ? blocks * instructions : most;
+    }
+    return most > MANY_BLOCK_STEPS;
+}
+
 static bool has_bit_masks(const struct igc_kernel *kernel) {
-    return target_of(kernel)->bit_masks;
+    return target_of(kernel)->bit_masks && !has_many_blocks(kernel);
+}
+
+static bool has_bit_masks_in_many_blocks(const struct igc_kernel *kernel) {
+    return target_of(kernel)->bit_masks && has_many_blocks(kernel);
 }
 
 static bool has_sign_masks(const struct igc_kernel *kernel) {
@@ -237,6 +259,13 @@ static const struct igc_pass finish_passes[] = {
      .about = "kernels of very many slots: these become values in linear time",
      .run = igv_promote_slots,
      .when = has_many_slots},
+    {.name = "cleanup-many-blocks",
+     .about = "kernels of very many blocks: as cleanup, but simplified, not combined",
+     .llvm = "function(sroa<preserve-cfg>),always-inline,globaldce,"
+             "function(early-cse<memssa>,instsimplify," SIMPLIFYCFG
+             ",loop-mssa(licm),early-cse<memssa>,instsimplify,adce),globaldce,"
+             "strip-dead-prototypes",
+     .when = has_bit_masks_in_many_blocks},
     {.name = "cleanup",
      .about = "slots to registers, everything inlined into the entries (masks of bits)",
      .llvm = "function(sroa<preserve-cfg>),always-inline,globaldce,"

@@ -154,6 +154,15 @@ ingot_status igc_scalar_machine(LLVMTargetMachineRef *machine, struct ig_error *
 /* Has so much to be inlined that it is better simplified from the inside outwards. */
 bool igc_is_tower(LLVMModuleRef module, LLVMValueRef kernel);
 
+/* ---- many_loops.c -------------------------------------------------------------------------------
+ */
+/* So many that the loop passes would take a time of loops × instructions. */
+bool igc_has_many_loops(LLVMValueRef function);
+bool igc_has_most_loops(LLVMValueRef function); /* too many to rotate them, too */
+/* What comes into loops is frozen, if one of them may be unrolled, and back. */
+enum igc_result igc_freeze_loop_inputs(struct igc_kernel *kernel);
+enum igc_result igc_release_loop_inputs(struct igc_kernel *kernel);
+
 /* ---- traps.c ------------------------------------------------------------------------------------
  */
 /* True when there were any. */

@@ -14,6 +14,13 @@
     "simplifycfg<bonus-inst-threshold=1;no-forward-switch-cond;no-switch-range-to-icmp;"           \
     "no-switch-to-lookup;keep-loops;no-hoist-common-insts;no-sink-common-insts>"
 
+/* Parts of "scalar", which kernels of very many loops take one by one. */
+#define AFTER_LOOPS                                                                                \
+    "sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>,gvn<no-pre>,sccp,bdce"                \
+    ",instcombine<no-verify-fixpoint>,dse,loop-mssa(licm<allowspeculation>),adce," SIMPLIFYCFG     \
+    ",instcombine<no-verify-fixpoint>"
+#define LAST_GLOBALS ",globalopt,globaldce,strip-dead-prototypes"
+
 /* ---- one kernel ---- */
 static enum igc_result link_sources(struct igc_kernel *k) {
     return igc_result_of(igc_link_sources(k->arena, k->module, k->function, k->job, k->error));
@@ -92,8 +99,20 @@ static enum igc_result release_loop_exits(struct igc_kernel *k) {
     return igc_result_of(igc_release_loop_exits(k->module, k->function, k->error));
 }
 
+static bool has_many_loops(const struct igc_kernel *k) {
+    return igc_has_many_loops(k->function);
+}
+
+static bool has_many_loops_to_rotate(const struct igc_kernel *k) {
+    return igc_has_many_loops(k->function) && !igc_has_most_loops(k->function);
+}
+
+static bool has_few_loops(const struct igc_kernel *k) {
+    return !has_many_loops(k);
+}
+
 static bool is_tower(const struct igc_kernel *k) {
-    return igc_is_tower(k->module, k->function);
+    return has_few_loops(k) && igc_is_tower(k->module, k->function);
 }
 
 static enum igc_result unroll_recursion(struct igc_kernel *k) {
@@ -131,6 +150,26 @@ static enum igc_result warn_limits(struct igc_kernel *k) {
     igc_warn_limits(k->module, k->job, k->reflection);
     return IGC_UNCHANGED;
 }
+
+static const struct igc_pass many_loops_passes[] = {
+    {.name = "before-many-loops",
+     .about = "as scalar begins; loops get preheaders",
+     .llvm = "function(early-cse<memssa>,correlated-propagation," SIMPLIFYCFG
+             ",reassociate,loop-mssa(loop-instsimplify,loop-simplifycfg,licm<allowspeculation>)"
+             "," SIMPLIFYCFG ",instcombine<no-verify-fixpoint>,loop-simplify,lcssa)"},
+    {.name = "freeze-loop-inputs",
+     .about = "if one can be unrolled: no analysis follows a value to the loops before",
+     .run = igc_freeze_loop_inputs},
+    {.name = "unroll-many-loops",
+     .about = "scalar's loop passes",
+     .llvm = "function(loop(loop-deletion,loop-unroll-full))",
+     .if_changed = true},
+    {.name = "release-loop-inputs",
+     .about = "what freeze-loop-inputs did is undone",
+     .run = igc_release_loop_inputs,
+     .if_changed = true},
+    {0},
+};
 
 static const struct igc_pass recursion_passes[] = {
     {.name = "unroll-recursion",
@@ -174,6 +213,11 @@ const struct igc_pass igc_scalar_passes[] = {
              "no-prepare-for-lto>),loop(indvars,loop-deletion,loop-unroll-full),sroa<modify-cfg>,"
              "early-cse<memssa>)),globaldce",
      .when = is_tower},
+    {.name = "rotate-many-loops",
+     .about = "kernels of many loops, though not the most: these end with their condition",
+     .llvm =
+         "function(" SIMPLIFYCFG ",loop-mssa(loop-rotate<header-duplication;no-prepare-for-lto>))",
+     .when = has_many_loops_to_rotate},
     {.name = "early",
      .about = "inlined, in SSA form, every access in its own address space",
      .llvm = "globalopt,globaldce,always-inline,globaldce,"
@@ -189,6 +233,10 @@ const struct igc_pass igc_scalar_passes[] = {
     {.name = "mark-constant-loads",
      .about = "loads from the constant address space never change; references can be read",
      .run = mark_constant_loads},
+    {.name = "many-loops",
+     .about = "kernels of very many loops: the first half of scalar, without rotation",
+     .inner = many_loops_passes,
+     .when = has_many_loops},
     {.name = "scalar",
      .about = "scalar -O2, without what merges or moves calls that depend on the active lanes",
      .llvm =
@@ -196,10 +244,12 @@ const struct igc_pass igc_scalar_passes[] = {
          ",reassociate,loop-mssa(loop-instsimplify,loop-simplifycfg,licm<no-allowspeculation>,"
          "loop-rotate<header-duplication;no-prepare-for-lto>,licm<allowspeculation>)," SIMPLIFYCFG
          ",instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-full)"
-         ",sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>,gvn<no-pre>,sccp,bdce"
-         ",instcombine<no-verify-fixpoint>,dse,loop-mssa(licm<allowspeculation>),adce," SIMPLIFYCFG
-         ",instcombine<no-verify-fixpoint>)"
-         ",globalopt,globaldce,strip-dead-prototypes"},
+         "," AFTER_LOOPS ")" LAST_GLOBALS,
+     .when = has_few_loops},
+    {.name = "scalar-many-loops",
+     .about = "the second half of scalar",
+     .llvm = "function(" AFTER_LOOPS ")" LAST_GLOBALS,
+     .when = has_many_loops},
     {.name = "check-constants",
      .about = "what still uses a constant without a value is refused",
      .run = check_constants},
