@@ -2,15 +2,22 @@
  * The swizzle members of vec<T, 2…4> and packed_vec: every word of two to four letters over
  * xyzw, and the same over rgba. __INGOT_SWIZZLES_N expands to
  *   __INGOT_SWIZZLE_GET(n, xy…, x, y, …)  __INGOT_SWIZZLE_PUT(n, xy…, x, y, …)
- * and two properties for each word, where the class defines what GET and PUT are.
+ * and two properties for each word, where the class defines what GET and PUT are. For editors a
+ * word is a member, since plain clang forgets about properties in some templates.
  */
 #pragma once
 
+#ifdef __INGOT_EDITOR__
+#define __INGOT_SWIZZLE(n, xyzw, rgba, ...)                                                        \
+    static vec<T, n> xyzw;                                                                         \
+    static vec<T, n> rgba;
+#else
 #define __INGOT_SWIZZLE(n, xyzw, rgba, ...)                                                        \
     __INGOT_SWIZZLE_GET(n, xyzw, __VA_ARGS__)                                                      \
     __INGOT_SWIZZLE_PUT(n, xyzw, __VA_ARGS__)                                                      \
     __declspec(property(get = __ingot_get_##xyzw, put = __ingot_put_##xyzw)) vec<T, n> xyzw;       \
     __declspec(property(get = __ingot_get_##xyzw, put = __ingot_put_##xyzw)) vec<T, n> rgba;
+#endif
 
 /* One letter more at each level; each letter comes as its xyzw and its rgba name. */
 #define __INGOT_WORD2(a, A, b, B)             __INGOT_SWIZZLE(2, a##b, A##B, a, b)

@@ -137,6 +137,13 @@ struct __ingot_raw {};
         return old;                                                                                \
     }
 
+#ifdef __INGOT_EDITOR__ /* ext_vector_type is clang's own there */
+#define __INGOT_VEC_OF_NATIVE(N)                                                                   \
+    template <class U> constexpr __ingot_vec(__ingot_native<U, N>) : __ingot_vec(T(0)) {}
+#else
+#define __INGOT_VEC_OF_NATIVE(N)
+#endif
+
 /* What vectors of every length share. */
 #define __INGOT_VEC_BODY(N)                                                                        \
     using value_type = T;                                                                          \
@@ -144,6 +151,7 @@ struct __ingot_raw {};
     typedef S E __attribute__((ext_vector_type(N)));                                               \
     __ingot_vec() = default;                                                                       \
     __ingot_inline constexpr __ingot_vec(__ingot_raw, E e) : v(e) {}                               \
+    __INGOT_VEC_OF_NATIVE(N)                                                                       \
     template <class U>                                                                             \
     __ingot_inline explicit constexpr __ingot_vec(packed_vec<U, N> o)                              \
         : __ingot_vec(o.__ingot_unpack()) {}                                                       \
@@ -397,6 +405,7 @@ template <class T> struct __ingot_vec<__ingot_native<T, 64>> {
 #undef __INGOT_VEC_COMPARISON
 #undef __INGOT_VEC_LOGIC
 #undef __INGOT_VEC_STEP
+#undef __INGOT_VEC_OF_NATIVE
 #undef __INGOT_VEC_BODY
 #undef __INGOT_SWIZZLE_GET
 #undef __INGOT_SWIZZLE_PUT

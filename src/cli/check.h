@@ -20,6 +20,8 @@ struct check_report {
 };
 bool check_report_diagnostics(struct check_report *report, struct ig_arena *arena,
                               const char *text);
+/* Says on stderr, where unknown names look like macros, how they can be defined. */
+void check_hint_at_macros(const struct check_report *report);
 bool check_write_reports(const struct check_report *report, struct ig_arena *arena);
 
 /* ---- check_sources.c ---- */

@@ -37,6 +37,51 @@ bool check_split_diagnostic(const char *line, size_t length, struct check_diagno
     return false;
 }
 
+/* The name that a message says is unknown, if it is spelled as macros are; else 0. */
+static size_t missing_macro(const struct check_diagnostic *found, const char **name) {
+    static const char *const messages[] = {"use of undeclared identifier '", "unknown type name '"};
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        size_t word = strlen(messages[i]);
+        if (found->message_length > word && !strncmp(found->message, messages[i], word)) {
+            *name = found->message + word;
+            size_t length = strspn(*name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+            return length > 1 && (*name)[length] == '\'' ? length : 0;
+        }
+    }
+    return 0;
+}
+
+void check_hint_at_macros(const struct check_report *report) {
+    enum { MOST_NAMES = 5 };
+    const char *names[MOST_NAMES];
+    size_t lengths[MOST_NAMES], count = 0;
+    for (size_t i = 0; i < report->lines.count && count < MOST_NAMES; i++) {
+        const char *line = report->lines.items[i], *name = line;
+        struct check_diagnostic found;
+        size_t length =
+            check_split_diagnostic(line, strlen(line), &found) ? missing_macro(&found, &name) : 0;
+        bool known = !length;
+        for (size_t k = 0; k < count; k++) {
+            known |= lengths[k] == length && !memcmp(names[k], name, length);
+        }
+        if (!known) {
+            names[count] = name;
+            lengths[count++] = length;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        fprintf(stderr, "%s%.*s", i ? ", " : "note: unknown, perhaps macros: ", (int)lengths[i],
+                names[i]);
+    }
+    if (count) {
+        fprintf(
+            stderr,
+            "\n  -D %.*s=VALUE says what the program that compiles the source defines; `define`\n"
+            "  in ingot.toml says it for each file\n",
+            (int)lengths[0], names[0]);
+    }
+}
+
 bool check_report_diagnostics(struct check_report *report, struct ig_arena *arena,
                               const char *text) {
     struct check_diagnostic found;

@@ -1,13 +1,6 @@
 /*
- * What `ingot check` compiles: files, folders and stdin, and what ingot.toml says of them:
- *
- *     [[sources]]
- *     files = ["kernels/k?.metal"]                 # names or patterns, from the file's
- * folder define = ["SCALAR_T=float"]                  # macros include = ["include"] # folders
- *     prepend = ["metal/types"]                   # files whose text stands before the source
- *
- * A file that several entries name is compiled once with each. Of TOML, tables [[sources]], strings
- * and lists of strings are read; anything else is an error with its line.
+ * What `ingot check` compiles: files, folders and stdin, and what ingot.toml (project.c) says of
+ * them. A file that several of its entries name is compiled once with each.
  */
 #include <dirent.h>
 #include <fnmatch.h>
@@ -18,181 +11,12 @@
 
 #include "base/file.h"
 #include "cli/check.h"
+#include "cli/project.h"
 
 #define MOST_STDIN ((size_t)64 << 20)
 
-struct entry { /* of ingot.toml */
-    struct cli_list files, define, include, prepend;
-};
-
-struct project {
-    struct ig_arena *arena;
-    const char *path, *folder; /* folder: "" or with a slash at its end */
-    struct entry *entries;
-    size_t count;
-};
-
-/* ---- ingot.toml ---- */
-struct reader {
-    struct project *project;
-    const char *at;
-    unsigned line;
-};
-
-static bool complain(const struct reader *reader, const char *what) {
-    cli_error("%s:%u: %s", reader->project->path, reader->line, what);
-    return false;
-}
-
-/* Spaces and comments; line breaks too where they mean nothing. */
-static void skip(struct reader *reader, bool lines) {
-    for (;;) {
-        if (*reader->at == '#') {
-            reader->at += strcspn(reader->at, "\n");
-        }
-        if (*reader->at == '\n' && lines) {
-            reader->line++;
-        } else if (*reader->at != ' ' && *reader->at != '\t' && *reader->at != '\r') {
-            return;
-        }
-        reader->at++;
-    }
-}
-
-static bool read_string(struct reader *reader, struct cli_list *list) {
-    char quote = *reader->at, *text;
-    if (quote != '"' && quote != '\'') {
-        return complain(reader, "expected a string, or a list of strings");
-    }
-    size_t length = 0, kept = 0;
-    const char *from = ++reader->at;
-    while (from[length] && from[length] != quote && from[length] != '\n') {
-        length += quote == '"' && from[length] == '\\' && from[length + 1] ? 2 : 1;
-    }
-    if (from[length] != quote) {
-        return complain(reader, "a string does not end on its line");
-    }
-    text = ig_arena_alloc(reader->project->arena, length + 1);
-    for (size_t i = 0; text && i < length; i++) {
-        if (quote == '"' && from[i] == '\\') {
-            i++;
-            text[kept++] = from[i] == 'n' ? '\n' : from[i] == 't' ? '\t' : from[i];
-        } else {
-            text[kept++] = from[i];
-        }
-    }
-    reader->at = from + length + 1;
-    return text && cli_list_add(list, text);
-}
-
-static bool read_value(struct reader *reader, struct cli_list *list) {
-    if (*reader->at != '[') {
-        return read_string(reader, list);
-    }
-    reader->at++;
-    for (;;) {
-        skip(reader, true);
-        if (*reader->at == ']') {
-            reader->at++;
-            return true;
-        }
-        if (!read_string(reader, list)) {
-            return false;
-        }
-        skip(reader, true);
-        if (*reader->at == ',') {
-            reader->at++;
-        } else if (*reader->at != ']') {
-            return complain(reader, "expected , or ] in a list");
-        }
-    }
-}
-
-static struct cli_list *list_of(struct entry *entry, const char *key, size_t length) {
-    const struct {
-        const char *name;
-        struct cli_list *list;
-    } keys[] = {{"files", &entry->files},
-                {"define", &entry->define},
-                {"include", &entry->include},
-                {"prepend", &entry->prepend}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (strlen(keys[i].name) == length && !strncmp(keys[i].name, key, length)) {
-            return keys[i].list;
-        }
-    }
-    return NULL;
-}
-
-static bool read_line(struct reader *reader) {
-    struct project *project = reader->project;
-    static const char table[] = "[[sources]]";
-    if (!strncmp(reader->at, table, sizeof table - 1)) {
-        struct entry *entries = realloc(project->entries, (project->count + 1) * sizeof *entries);
-        if (!entries) {
-            return complain(reader, "out of memory");
-        }
-        project->entries = entries;
-        entries[project->count++] = (struct entry){0};
-        reader->at += sizeof table - 1;
-        return true;
-    }
-    size_t length = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz_-");
-    const char *key = reader->at;
-    reader->at += length;
-    skip(reader, false);
-    if (!length || *reader->at != '=') {
-        return complain(reader, "expected [[sources]] or KEY = VALUE");
-    }
-    struct cli_list *list =
-        project->count ? list_of(&project->entries[project->count - 1], key, length) : NULL;
-    if (!list) {
-        return complain(reader, project->count ? "a key other than files, define, include, prepend"
-                                               : "a key before the first [[sources]]");
-    }
-    reader->at++;
-    skip(reader, false);
-    return read_value(reader, list);
-}
-
-static bool read_project(struct project *project) {
-    char *text = NULL;
-    size_t size;
-    struct ig_error error = {0};
-    if (ig_file_read(project->path, 1 << 20, &text, &size, &error)) {
-        cli_error("%s", ig_error_text(&error));
-        ig_error_clear(&error);
-        return false;
-    }
-    const char *slash = strrchr(project->path, '/');
-    project->folder = ig_arena_printf(project->arena, "%.*s",
-                                      slash ? (int)(slash + 1 - project->path) : 0, project->path);
-    struct reader reader = {.project = project, .at = text, .line = 1};
-    bool good = project->folder != NULL;
-    for (skip(&reader, true); good && *reader.at; skip(&reader, true)) {
-        good = read_line(&reader);
-        skip(&reader, false);
-        if (good && *reader.at && *reader.at != '\n') {
-            good = complain(&reader, "something behind a value");
-        }
-    }
-    free(text);
-    return good;
-}
-
-static void free_project(struct project *project) {
-    for (size_t i = 0; i < project->count; i++) {
-        struct entry *e = &project->entries[i];
-        cli_list_free(&e->files);
-        cli_list_free(&e->define);
-        cli_list_free(&e->include);
-        cli_list_free(&e->prepend);
-    }
-    free(project->entries);
-}
-
-/* ---- sources ---- */
-static bool names(const struct project *project, const struct entry *entry, const char *path) {
+static bool names(const struct project *project, const struct project_entry *entry,
+                  const char *path) {
     while (!strncmp(path, "./", 2)) {
         path += 2;
     }
@@ -222,7 +46,7 @@ static bool read_text(const char *path, struct ig_text *text) {
 }
 
 /* The texts that an entry puts before the source, then the source with lines of its own. */
-static bool prepend(const struct project *project, const struct entry *entry,
+static bool prepend(const struct project *project, const struct project_entry *entry,
                     struct check_source *source) {
     struct ig_text text = {0};
     bool good = true;
@@ -280,7 +104,7 @@ static bool add_file(const struct project *project, const char *path, const char
                      const struct cli_source_options *options, struct check_sources *out) {
     bool any = false, good = true;
     for (size_t i = 0; i < project->count && good; i++) {
-        const struct entry *entry = &project->entries[i];
+        const struct project_entry *entry = &project->entries[i];
         if (!names(project, entry, path)) {
             continue;
         }
@@ -291,6 +115,9 @@ static bool add_file(const struct project *project, const char *path, const char
             const char *folder =
                 ig_arena_printf(project->arena, "%s%s", project->folder, entry->include.items[k]);
             good = folder && cli_list_add(&source->options.include_dirs, folder);
+        }
+        if (good && entry->msl_version) {
+            source->options.msl_version = entry->msl_version;
         }
         good = good && copy_list(&source->options.defines, &entry->define) &&
                prepend(project, entry, source);
@@ -362,7 +189,7 @@ bool check_find_sources(struct ig_arena *arena, const struct cli_list *paths, co
     struct project project = {.arena = arena, .path = path ? path : "ingot.toml", .folder = ""};
     bool good = true;
     if (path || !access(project.path, R_OK)) {
-        good = read_project(&project);
+        good = project_read(&project);
     }
     for (size_t i = 0; i < paths->count && good; i++) {
         const char *item = paths->items[i];
@@ -375,7 +202,7 @@ bool check_find_sources(struct ig_arena *arena, const struct cli_list *paths, co
             good = add_file(&project, item, NULL, options, out);
         }
     }
-    free_project(&project);
+    project_free(&project);
     return good;
 }
 

@@ -69,6 +69,8 @@ bool cli_parse(const struct cli_command *command, const struct cli_option *optio
  * which another command understands. *is_program: all of that is behind a `--`. */
 bool cli_split(const struct cli_option *options, int argc, char **argv, char **own, int *own_count,
                struct cli_list *rest, bool *is_program);
+/* A version of the language, where 4.0 and 400 are the same. False: there is none such. */
+bool cli_msl_version(const char *text, uint32_t *version);
 void cli_list_free(struct cli_list *list);
 bool cli_list_add(struct cli_list *list, const char *item);
 

@@ -219,6 +219,7 @@ static int check_all(struct check *check, const struct check_sources *sources) {
     if (check->as_json) {
         printf("%s\n", ig_text_string(&text));
     } else {
+        check_hint_at_macros(&check->report);
         printf("%zu passed, %zu failed\n", check->passed, check->failed);
     }
     ig_text_free(&text);

@@ -29,6 +29,40 @@ void cli_list_free(struct cli_list *list) {
     *list = (struct cli_list){0};
 }
 
+static size_t columns_of(const char *text, size_t length) {
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++) {
+        count += ((unsigned char)text[i] & 0xc0) != 0x80; /* UTF-8: once for each character */
+    }
+    return count;
+}
+
+/* Goes on at a column, and in it after every line that is full. */
+static void print_wrapped(FILE *out, size_t column, const char *text) {
+    enum { MOST_COLUMNS = 100 };
+    size_t at = column;
+    while (*text) {
+        size_t spaces = strspn(text, " "), length = strcspn(text + spaces, " ");
+        size_t width = columns_of(text + spaces, length);
+        if (at > column && at + spaces + width > MOST_COLUMNS) {
+            fprintf(out, "\n%*s%.*s", (int)column, "", (int)length, text + spaces);
+            at = column + width;
+        } else {
+            fprintf(out, "%.*s", (int)(spaces + length), text);
+            at += spaces + width;
+        }
+        text += spaces + length;
+    }
+    fputc('\n', out);
+}
+
+/* Behind "usage: ". */
+static void print_usage(FILE *out, const struct cli_command *command) {
+    char usage[1024];
+    snprintf(usage, sizeof usage, "ingot %s %s", command->name, command->usage);
+    print_wrapped(out, strlen("usage: "), usage);
+}
+
 int cli_usage_error(const struct cli_command *command, const char *format, ...) {
     char message[1024];
     va_list list;
@@ -36,8 +70,9 @@ int cli_usage_error(const struct cli_command *command, const char *format, ...) 
     vsnprintf(message, sizeof message, format, list);
     va_end(list);
     cli_error("%s", message);
-    fprintf(stderr, "usage: ingot %s %s\n`ingot %s --help` says more\n", command->name,
-            command->usage, command->name);
+    fputs("usage: ", stderr);
+    print_usage(stderr, command);
+    fprintf(stderr, "`ingot %s --help` says more\n", command->name);
     return CLI_USAGE;
 }
 
@@ -53,14 +88,18 @@ static void print_option(FILE *out, const struct cli_option *option) {
              : option->value_name ? " "
                                   : "",
              option->value_name ? option->value_name : "", optional ? "]" : "");
-    fprintf(out, "  %-29s  %s\n", left, option->help);
+    enum { HELP_COLUMN = 33 };
+    size_t used = strlen(left) > 29 ? strlen(left) + 4 : HELP_COLUMN;
+    fprintf(out, "  %-29s  ", left);
+    print_wrapped(out, used, option->help);
 }
 
 static void print_command_help(const struct cli_command *command,
                                const struct cli_option *options) {
     const char *bold = cli_bold(stdout), *plain = cli_plain(stdout);
-    printf("%susage:%s ingot %s %s\n\n%s\n\n%soptions:%s\n", bold, plain, command->name,
-           command->usage, command->help, bold, plain);
+    printf("%susage:%s ", bold, plain);
+    print_usage(stdout, command);
+    printf("\n%s\n\n%soptions:%s\n", command->help, bold, plain);
     for (const struct cli_option *o = options; o->name; o++) {
         print_option(stdout, o);
     }
@@ -109,17 +148,16 @@ static bool set_shard(struct cli_shard *shard, const char *text) {
            shard->index <= shard->count;
 }
 
-/* 4.0 and 400 are the same. */
-static bool set_version(uint32_t *version, const char *text) {
+bool cli_msl_version(const char *text, uint32_t *version) {
     char *end;
     if (!parse_u32(text, &end, version)) {
         return false;
     }
     if (*end == '.' && end[1] >= '0' && end[1] <= '9' && !end[2] && *version < 10) {
         *version = *version * 100 + (uint32_t)(end[1] - '0') * 10;
-        return true;
+        end += 2;
     }
-    return !*end;
+    return !*end && ig_msl_version_is_known(*version);
 }
 
 static bool set_option(const struct cli_command *command, const struct cli_option *option,
@@ -169,8 +207,7 @@ static bool set_option(const struct cli_command *command, const struct cli_optio
         return false;
     }
     case CLI_VERSION:
-        if (set_version(option->target, value) &&
-            ig_msl_version_is_known(*(uint32_t *)option->target)) {
+        if (cli_msl_version(value, option->target)) {
             return true;
         }
         cli_usage_error(command, "--%s %s: expected %s", option->name, value, ig_msl_versions);

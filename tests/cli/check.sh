@@ -42,6 +42,15 @@ check "a project with defines" 0 "3 passed, 0 failed" "metal/scale.metal: kernel
     "metal/deep/plain.metal: kernel plain: ok" -- "$ingot" check metal
 : >empty.toml
 check "without them" 1 "amount.h" -- "$ingot" check --project empty.toml metal/scale.metal
+check "a hint at what defines macros" 1 "note: unknown, perhaps macros: SCALAR_T, AMOUNT" "-D SCALAR_T=VALUE" "in ingot.toml" \
+    -- bash -c "echo 'kernel void k(device SCALAR_T *x) { x[0] = AMOUNT; }' | '$ingot' check --project empty.toml -"
+check "which other names do not have" 1 "undeclared identifier 'y'" "!perhaps macros" \
+    -- bash -c "echo 'kernel void k(device int *x) { x[0] = y; }' | '$ingot' check --project empty.toml -"
+mkdir .four
+printf '[[sources]]\nfiles = "4.metal"\nmsl = "4.0"\n' >.four/4.toml
+echo 'kernel void k(device int (*x)[__METAL_VERSION__ == 400 ? 1 : -1]) { (*x)[0] = 1; }' >.four/4.metal
+check "a version of the language" 0 "1 passed" -- "$ingot" check --project .four/4.toml .four/4.metal
+check "another one" 1 "negative size" -- "$ingot" check --project empty.toml .four/4.metal
 check "one file" 0 "2 passed" -- "$ingot" check ./metal/scale.metal
 cd ..
 check "from elsewhere" 0 "3 passed, 0 failed" -- "$ingot" check --project project/ingot.toml project
@@ -74,7 +83,8 @@ check "of some by name" 0 "2 passed, 0 failed" -- "$ingot" check -q -k scaled -k
 check "a folder without sources" 0 "0 passed" -- "$ingot" check project/include
 for wrong in 'files = 1' '[table]' 'define = ["A"' '[[sources]]
 unknown = "x"' '[[sources]]
-files = "a" "b"'; do
+files = "a" "b"' '[[sources]]
+msl = "7.5"'; do
     echo "$wrong" >wrong.toml
     check "wrong: $wrong" 1 "wrong.toml:" -- "$ingot" check --project wrong.toml project/metal
 done

@@ -104,6 +104,12 @@ check "merge, cut XML" 1 'cut.xml: the <testsuite> at byte 0 has no end' -- "$in
 check "merge, nothing" 2 "expected at least one REPORT" -- "$ingot" merge
 check "bench, a shard" 0 "!f32" "f16" -- "$ingot" bench axpy --case "=1M" --time 0.01 --device cpu --no-ceilings --shard 3/3
 check "health, another level" 0 "x86-64-v3" "0 failed" -- "$ingot" health axpy --case =1023 --cpu x86-64-v3
+commands=$("$ingot" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+same "commands that have a help" "$(wc -w <<<"$commands")" 14
+same "help fits 100 columns" "$(for command in "" $commands; do
+    # shellcheck disable=SC2086 # none is the command's own
+    "$ingot" $command --help
+done | LC_ALL=C.UTF-8 grep -E "^.{101}")" ""
 check "help" 0 "--compare" "--tolerance" -- "$ingot" bench --help
 
 echo "$passed passed, $failed failed"

@@ -99,6 +99,8 @@ def parse(name: str, lines: list[str], summary: str = "") -> Command:
         row = ROW.match(line)
         if line.startswith("usage: "):
             command.usage = line.removeprefix("usage: ").strip()
+        elif command.usage and not command.text and line.startswith(" " * 7):  # its next line
+            command.usage += " " + line.strip()
         elif line in SECTIONS:
             section = line
         elif section == "examples:":
