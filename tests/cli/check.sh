@@ -80,6 +80,15 @@ P
 check "a compiled library" 0 -- "$make_metallib" many.metallib many.ll
 check "constants of many compiled kernels" 0 "40 passed, 0 failed" -- "$ingot" check -q --no-code many.metallib
 check "of some by name" 0 "2 passed, 0 failed" -- "$ingot" check -q -k scaled -k scaled7 many.metallib
+for name in first second; do
+    printf 'kernel void %s_kernel_with_a_long_name(device float *x) { x[0] = 1; }\nkernel void %s_other(device int *x) { x[0] = 2; }\n' \
+        $name $name >$name.metal
+done
+for columns in 10 40 80; do
+    check "progress on $columns columns" 0 "redraws, widest" \
+        -- python3 "$here/terminal.py" $columns "$ingot" check --no-code first.metal second.metal
+done
+check "progress of pack" 0 "redraws, widest" -- python3 "$here/terminal.py" 40 "$ingot" pack first.metal second.metal -o out.ingot
 check "a folder without sources" 0 "0 passed" -- "$ingot" check project/include
 for wrong in 'files = 1' '[table]' 'define = ["A"' '[[sources]]
 unknown = "x"' '[[sources]]

@@ -1,0 +1,48 @@
+#!/bin/bash
+# clangd, by the flags of `ingot editor`, on all of tests/msl, kernels and examples: none of it is marked as wrong.
+# usage: tests/cli/editor_files.sh PATH_OF_INGOT SOURCES [N]; with N only every Nth file, and one process at a time.
+set -u
+ingot=$1
+sources=$(cd "$2" && pwd) || exit 2
+every=${3:-1}
+clangd=
+for name in clangd-21 clangd-20 clangd-19; do
+    command -v "$name" >/dev/null && clangd=$name
+done
+if [ -z "$clangd" ]; then
+    echo "skipped: clangd 19 or newer is not installed"
+    exit 0
+fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cp -r "$sources/tests/msl" "$sources/kernels" "$sources/examples" "$work" && cd "$work" || exit 1
+for folder in msl kernels examples; do
+    "$ingot" editor "$folder" >/dev/null || exit 1
+done
+
+# Those that are meant to be refused: an error there is right.
+refused='EXPECT-STATUS: INGOT_(COMPILE_ERROR|UNSUPPORTED)'
+find msl kernels examples -name '*.metal' | LC_ALL=C sort >all
+xargs grep -lE "$refused" <all >refused
+grep -vxF -f refused all | awk -v n="$every" 'NR % n == 0' >files
+echo "$(wc -l <files) files; left out: $(wc -l <refused) whose tests say that they do not compile"
+
+one() { # one FILE
+    if "$clangd" --check="$1" --check-locations=0 >"$2" 2>&1; then
+        echo "ok $1"
+    else
+        echo "FAIL $1"
+        grep '^E' "$2"
+    fi
+}
+export -f one
+export clangd
+jobs=1
+[ "$every" != 1 ] || jobs=$(nproc)
+# shellcheck disable=SC2016 # the inner shell's
+xargs -P "$jobs" -I{} bash -c 'one "$1" "$(mktemp -p .)"' - {} <files >results
+grep -v '^ok' results
+passed=$(grep -c '^ok' results)
+failed=$(grep -c '^FAIL' results)
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" = "$(wc -l <files)" ] && [ "$passed" -gt 0 ]
