@@ -379,10 +379,14 @@ static int report(const struct kernel_bench *bench) {
 /* ---- the command line ---- */
 
 bool bench_is_kernel(int argc, char **argv) {
-    const char *first = argc > 0 ? argv[0] : "-";
-    const char *ending = strrchr(first, '.');
-    return first[0] != '-' && ending &&
-           (!strcmp(ending, ".metal") || !strcmp(ending, ".ingot") || !strcmp(ending, ".metallib"));
+    for (int i = 0; i < argc; i++) { /* options may stand before it */
+        const char *ending = argv[i][0] != '-' ? strrchr(argv[i], '.') : NULL;
+        if (ending && (!strcmp(ending, ".metal") || !strcmp(ending, ".ingot") ||
+                       !strcmp(ending, ".metallib"))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int execute(const struct cli_command *command, struct kernel_bench *bench) {

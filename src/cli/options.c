@@ -56,11 +56,20 @@ static void print_wrapped(FILE *out, size_t column, const char *text) {
     fputc('\n', out);
 }
 
-/* Behind "usage: ". */
+/* Behind "usage: ". Of two forms the second has a line of its own. */
 static void print_usage(FILE *out, const struct cli_command *command) {
+    static const char between[] = "  |  ";
+    const size_t column = strlen("usage: ");
+    const char *second = strstr(command->usage, between);
     char usage[1024];
-    snprintf(usage, sizeof usage, "ingot %s %s", command->name, command->usage);
-    print_wrapped(out, strlen("usage: "), usage);
+    snprintf(usage, sizeof usage, "ingot %s %.*s%s", command->name,
+             second ? (int)(second - command->usage) : (int)strlen(command->usage), command->usage,
+             second ? "  |" : "");
+    print_wrapped(out, column, usage);
+    if (second) {
+        fprintf(out, "%*s", (int)column, "");
+        print_wrapped(out, column, second + strlen(between));
+    }
 }
 
 int cli_usage_error(const struct cli_command *command, const char *format, ...) {

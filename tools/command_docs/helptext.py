@@ -100,7 +100,7 @@ def parse(name: str, lines: list[str], summary: str = "") -> Command:
         if line.startswith("usage: "):
             command.usage = line.removeprefix("usage: ").strip()
         elif command.usage and not command.text and line.startswith(" " * 7):  # its next line
-            command.usage += " " + line.strip()
+            command.usage += ("  " if command.usage.endswith("|") else " ") + line.strip()
         elif line in SECTIONS:
             section = line
         elif section == "examples:":
