@@ -118,6 +118,21 @@ else
         "y[37]: written by thread 37,0,0" -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 22 --thread 37 --command 'ingot where' \
         --command 'frame variable' --command 'print sums[37]' --command 'ingot threads' --command 'ingot watch y[37]' --command continue \
         "${launch[@]}"
+    # what VS Code's extension CodeLLDB does with its configuration, and a condition by position
+    [ -f .vscode/launch.json ] || "$ingot" debug --vscode "${launch[@]}" >/dev/null
+    python3 - >code.lldb <<'P'
+import json
+launch = json.load(open(".vscode/launch.json"))["configurations"][1]
+assert launch["type"] == "lldb" and launch["request"] == "launch"
+quoted = " ".join('"' + word + '"' for word in launch["args"])
+print(*launch["initCommands"], f'target create "{launch["program"]}"', sep="\n")
+print("settings set target.env-vars", *(f"{name}={value}" for name, value in launch["env"].items()))
+print(f"settings set -- target.run-args {quoted}")
+print("breakpoint set --file mean.metal --line 23 --condition 'ingot_thread.position.x == 70'")
+print("process launch\ningot where\nframe variable four\ncontinue")
+P
+    check "CodeLLDB's breakpoint" 0 "mean.metal:23" "thread 70,0,0 (threadgroup 1,0,0, SIMD-group 0, lane 6)" \
+        "{280, 281, 282, 283}" "exited with status = 0" -- "$lldb" -b -s code.lldb
 fi
 
 echo "$passed passed, $failed failed"
