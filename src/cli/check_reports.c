@@ -82,6 +82,14 @@ void check_hint_at_macros(const struct check_report *report) {
     }
 }
 
+/* Code hosts know files by their paths from the top of a repository, without a ./ before. */
+static void name_for_hosts(struct check_diagnostic *d) {
+    while (d->file_length > 2 && !strncmp(d->file, "./", 2)) {
+        d->file += 2;
+        d->file_length -= 2;
+    }
+}
+
 bool check_report_diagnostics(struct check_report *report, struct ig_arena *arena,
                               const char *text) {
     struct check_diagnostic found;
@@ -133,6 +141,7 @@ static void write_sarif(struct ig_json *json, const struct check_report *report,
         struct check_diagnostic d;
         const char *line = report->lines.items[i];
         check_split_diagnostic(line, strlen(line), &d);
+        name_for_hosts(&d);
         ig_json_object(json, NULL);
         ig_json_string(json, "ruleId", "compile");
         ig_json_string(json, "level", level_of(&d));
@@ -170,6 +179,7 @@ static void write_code_quality(struct ig_json *json, const struct check_report *
         char hex[65];
         struct ig_hash hash;
         check_split_diagnostic(line, strlen(line), &d);
+        name_for_hosts(&d);
         ig_hash_begin(&hash);
         ig_hash_string(&hash, line);
         ig_hash_end(&hash, digest);
@@ -207,6 +217,7 @@ static void print_annotations(const struct check_report *report) {
         struct check_diagnostic d;
         const char *line = report->lines.items[i];
         check_split_diagnostic(line, strlen(line), &d);
+        name_for_hosts(&d);
         printf("::%s file=", level_of(&d));
         print_escaped(d.file, d.file_length, ":,");
         printf(",line=%lu,col=%lu::", d.line, d.column);

@@ -15,15 +15,19 @@
 
 #define MOST_STDIN ((size_t)64 << 20)
 
-static bool names(const struct project *project, const struct project_entry *entry,
-                  const char *path) {
+static const char *without_dot(const char *path) {
     while (!strncmp(path, "./", 2)) {
         path += 2;
     }
+    return path;
+}
+
+static bool names(const struct project *project, const struct project_entry *entry,
+                  const char *path) {
     for (size_t i = 0; i < entry->files.count; i++) {
         const char *pattern =
             ig_arena_printf(project->arena, "%s%s", project->folder, entry->files.items[i]);
-        if (pattern && !fnmatch(pattern, path, 0)) {
+        if (pattern && !fnmatch(without_dot(pattern), without_dot(path), 0)) {
             return true;
         }
     }

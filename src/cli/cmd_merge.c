@@ -75,8 +75,10 @@ static int merge(const struct cli_list *paths, const char *output) {
     if (status) {
         cli_error("%s", ig_error_text(&error));
     } else if (output) {
-        printf("%s: %llu passed, %llu failed, of %zu reports\n", output,
-               (unsigned long long)counts.passed, (unsigned long long)counts.failed, paths->count);
+        printf("%s: %llu %s, %llu failed, of %zu reports\n", output,
+               (unsigned long long)(counts.rows ? counts.rows : counts.passed),
+               counts.rows ? "measured" : "passed", (unsigned long long)counts.failed,
+               paths->count);
     }
     ig_text_free(&text);
     ig_error_clear(&error);

@@ -11,6 +11,7 @@ struct merge_report {
 
 struct merge_counts {
     uint64_t passed, failed;
+    uint64_t rows; /* that were measured, in reports that count no cases */
 };
 
 ingot_status merge_json(struct ig_arena *arena, const struct merge_report *reports, size_t count,

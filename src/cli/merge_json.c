@@ -183,5 +183,9 @@ ingot_status merge_json(struct ig_arena *arena, const struct merge_report *repor
     ig_text_puts(out, "\n");
     counts->passed = count_of(all, "passed");
     counts->failed = count_of(all, "failed") + count_of(all, "regressed");
+    const struct ig_json_value *rows = ig_json_member(all, "rows");
+    for (const struct ig_json_value *row = rows ? rows->first : NULL; row; row = row->next) {
+        counts->rows += !ig_json_member(all, "passed");
+    }
     return INGOT_OK;
 }

@@ -54,6 +54,7 @@ check "another one" 1 "negative size" -- "$ingot" check --project empty.toml .fo
 check "one file" 0 "2 passed" -- "$ingot" check ./metal/scale.metal
 cd ..
 check "from elsewhere" 0 "3 passed, 0 failed" -- "$ingot" check --project project/ingot.toml project
+check "from elsewhere, with a dot" 0 "3 passed, 0 failed" -- "$ingot" check --project ./project/ingot.toml ./project
 sed -i 's/twice(x/thrice(x/' project/metal/scale.metal
 check "diagnostics have the file's own lines" 1 "project/metal/scale.metal:3:12: error: use of undeclared identifier 'thrice'" \
     "::error file=project/metal/scale.metal,line=3,col=12::use of undeclared identifier 'thrice'" \
@@ -62,6 +63,9 @@ check "SARIF" 0 '"uri": "project/metal/scale.metal"' '"startLine": 3' '"startCol
 check "code quality" 0 '"path": "project/metal/scale.metal"' '"begin": 3' '"severity": "major"' '"fingerprint": "' -- cat quality.json
 same "one result for each place" "$(grep -c fingerprint quality.json)" 1
 python3 -c 'import json; json.load(open("out.sarif")); json.load(open("quality.json"))' || { failed=$((failed + 1)); echo "FAIL reports are no JSON"; }
+check "paths from the top" 1 "::error file=project/metal/scale.metal," -- "$ingot" check --project ./project/ingot.toml --annotations \
+    --code-quality quality.json ./project/metal
+check "in reports too" 0 '"path": "project/metal/scale.metal"' -- cat quality.json
 check "stdin" 0 "<stdin>: kernel k: ok" "1 passed" -- bash -c "echo 'kernel void k(device int *x) { x[0] = 1; }' | '$ingot' check -"
 check "an error in stdin" 1 "<stdin>:1:" -- bash -c "echo 'kernel void k(device int *x) { x[0] = y; }' | '$ingot' check -"
 # Kernels of a compiled library have function constants of their own: none is missing, however many kernels there are.

@@ -103,6 +103,10 @@ echo '<testsuite name="a">' >cut.xml
 check "merge, cut XML" 1 'cut.xml: the <testsuite> at byte 0 has no end' -- "$ingot" merge cut.xml
 check "merge, nothing" 2 "expected at least one REPORT" -- "$ingot" merge
 check "bench, a shard" 0 "!f32" "f16" -- "$ingot" bench axpy --case "=1M" --time 0.01 --device cpu --no-ceilings --shard 3/3
+for i in 1 2; do
+    "$ingot" bench axpy --case "=1M" --time 0.01 --device cpu --no-ceilings --shard $i/2 --json >bench$i.json
+done
+check "bench, shards merged" 0 "all.json: 3 measured, 0 failed, of 2 reports" -- "$ingot" merge bench1.json bench2.json -o all.json
 check "health, another level" 0 "x86-64-v3" "0 failed" -- "$ingot" health axpy --case =1023 --cpu x86-64-v3
 commands=$("$ingot" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 same "commands that have a help" "$(wc -w <<<"$commands")" 14
