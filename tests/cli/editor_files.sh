@@ -15,14 +15,12 @@ if [ -z "$clangd" ]; then
 fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-cp -r "$sources/tests/msl" "$sources/kernels" "$sources/examples" "$work" && cd "$work" || exit 1
-for folder in msl kernels examples; do
-    "$ingot" editor "$folder" >/dev/null || exit 1
-done
+cd "$sources" && cp -r --parents ingot.toml tests/msl kernels examples "$work" && cd "$work" || exit 1
+"$ingot" editor >/dev/null || exit 1
 
 # Those that are meant to be refused: an error there is right.
 refused='EXPECT-STATUS: INGOT_(COMPILE_ERROR|UNSUPPORTED)'
-find msl kernels examples -name '*.metal' | LC_ALL=C sort >all
+find tests kernels examples -name '*.metal' | LC_ALL=C sort >all
 xargs grep -lE "$refused" <all >refused
 grep -vxF -f refused all | awk -v n="$every" 'NR % n == 0' >files
 echo "$(wc -l <files) files; left out: $(wc -l <refused) whose tests say that they do not compile"
