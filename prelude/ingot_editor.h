@@ -34,16 +34,29 @@ __INGOT_NATIVE_1(cos)
 __INGOT_NATIVE_1(exp)
 __INGOT_NATIVE_1(exp2)
 __INGOT_NATIVE_1(fabs)
-__INGOT_NATIVE_1(floor) __INGOT_NATIVE_1(fract) __INGOT_NATIVE_1(log) __INGOT_NATIVE_1(log2)
-    __INGOT_NATIVE_1(rint) __INGOT_NATIVE_1(round) __INGOT_NATIVE_1(rsqrt) __INGOT_NATIVE_1(sin)
-        __INGOT_NATIVE_1(sqrt) __INGOT_NATIVE_1(tanh) __INGOT_NATIVE_1(trunc) __INGOT_NATIVE_2(fmax)
-            __INGOT_NATIVE_2(fmin) __INGOT_NATIVE_2(max) __INGOT_NATIVE_2(min) __INGOT_NATIVE_2(pow)
-                __INGOT_NATIVE_3(clamp) __INGOT_NATIVE_3(fma) __INGOT_NATIVE_3(mix)
+__INGOT_NATIVE_1(floor)
+__INGOT_NATIVE_1(fract)
+__INGOT_NATIVE_1(log)
+__INGOT_NATIVE_1(log2)
+__INGOT_NATIVE_1(rint)
+__INGOT_NATIVE_1(round)
+__INGOT_NATIVE_1(rsqrt)
+__INGOT_NATIVE_1(sin)
+__INGOT_NATIVE_1(sqrt)
+__INGOT_NATIVE_1(tanh)
+__INGOT_NATIVE_1(trunc)
+__INGOT_NATIVE_2(fmax)
+__INGOT_NATIVE_2(fmin)
+__INGOT_NATIVE_2(max)
+__INGOT_NATIVE_2(min)
+__INGOT_NATIVE_2(pow)
+__INGOT_NATIVE_3(clamp)
+__INGOT_NATIVE_3(fma)
+__INGOT_NATIVE_3(mix)
 #undef __INGOT_NATIVE_1
 #undef __INGOT_NATIVE_2
 #undef __INGOT_NATIVE_3
-                    template <class T, int N>
-                    constexpr bool all(__ingot_native<T, N> x);
+template <class T, int N> constexpr bool all(__ingot_native<T, N> x);
 template <class T, int N> constexpr bool any(__ingot_native<T, N> x);
 template <class T, class B, int N>
 constexpr __ingot_native<T, N> select(__ingot_native<T, N> x, __ingot_native<T, N> y,

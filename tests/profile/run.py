@@ -231,6 +231,16 @@ def check_metal(program):
     check("kernels of a Metal program", report["kernels"] and any(k["lines"] for k in report["kernels"]), report)
 
 
+def check_cuda(library):
+    """On a GPU, here a simulated one, there are times by events, and no counters."""
+    said = run(INGOT, "profile", "--json", "--no-ceilings", "--repeat", "3", SOURCE, "coalesced", "--device", "cuda",
+               "--threads", "64", "--group", "32", "f32[64]", "f32[64]",
+               env={**os.environ, "INGOT_CUDA_LIBRARY": library}).stdout
+    kernel, = json.loads(said)["kernels"]
+    check("a CUDA device", kernel["device"] == "cuda:0" and kernel["launches"] == 4 and kernel["lines"] == [], kernel)
+    check("times by its events", 0 < kernel["seconds"]["best"] <= kernel["seconds"]["total"], kernel)
+
+
 def main():
     lines = tags()
     check("tags", set(lines) == set(EXPECTED), set(lines) ^ set(EXPECTED))
@@ -255,6 +265,8 @@ def main():
         check_trace_failure(folder)
         for program in METAL:
             check_metal(program)
+        if library := os.environ.get("FAKE_CUDA"):
+            check_cuda(library)
     print(f"{checks - failures} passed, {failures} failed")
     return 1 if failures else 0
 
