@@ -17,6 +17,7 @@ systems=(
     "debian11 bullseye archive deb"
     "debian12 bookworm archive deb wheel"
     "debian13 trixie archive deb wheel"
+    "debiantesting testing archive deb wheel"
     "debian12dev bookworm program"
     "ubuntu2204 jammy archive deb wheel"
 )
