@@ -93,6 +93,11 @@ for columns in 10 40 80; do
         -- python3 "$here/terminal.py" $columns "$ingot" check --no-code first.metal second.metal
 done
 check "progress of pack" 0 "redraws, widest" -- python3 "$here/terminal.py" 40 "$ingot" pack first.metal second.metal -o out.ingot
+if [ -n "${INGOTC:-}" ]; then
+    same "the compiler's help fits 100 columns" "$("$INGOTC" --help | LC_ALL=C.UTF-8 grep -E "^.{101}")" ""
+else
+    echo "skipped: the compiler's help: INGOTC is not set"
+fi
 check "a folder without sources" 0 "0 passed" -- "$ingot" check project/include
 for wrong in 'files = 1' '[table]' 'define = ["A"' '[[sources]]
 unknown = "x"' '[[sources]]
