@@ -53,7 +53,7 @@ try_archive() {
     tar -xzf /tmp/given/packages/ingot-*.tar.gz -C unpacked --strip-components 1
     start=$(now)
     use_command unpacked/bin/ingot
-    echo "tried: $(glibc), $(du -sm unpacked | cut -f1) MB; compiled and ran in $(seconds "$start" "$(now)")"
+    echo "tried: $(glibc), $(du -s --block-size=1MB unpacked | cut -f1) MB; compiled and ran in $(seconds "$start" "$(now)")"
 }
 
 try_deb() { # as root; used as nobody
@@ -122,7 +122,7 @@ try_wheel() {
     venv/bin/python /tmp/given/threads.py
     use_command venv/bin/ingot
     echo "tried: $(glibc), $(venv/bin/python --version)," \
-        "$(du -sm venv/lib/python3*/site-packages/ingot | cut -f1) MB; pip install $(seconds "$start" "$installed")," \
+        "$(du -s --block-size=1MB venv/lib/python3*/site-packages/ingot | cut -f1) MB; pip install $(seconds "$start" "$installed")," \
         "first kernel after it $(seconds "$installed" "$end"), $(seconds "$start" "$end") in all of 60"
     awk "BEGIN { exit !($end - $start < 60) }" # from pip install to the first result
 }
