@@ -54,6 +54,7 @@ else
     [ -f /usr/include/stdio.h ] || missing="$missing libc6-dev"
     if version=$("$here/llvm-version"); then
         need "clang-format-$version" "clang-format-$version"
+        need "clangd-$version" "clangd-$version" # tests look at Metal sources as an editor does
         if ! ls "$("llvm-config-$version" --libdir)"/clang/*/lib/*/libclang_rt.fuzzer*.a >/dev/null 2>&1; then
             missing="$missing libclang-rt-$version-dev"
         fi
@@ -63,7 +64,7 @@ else
             [ -f "$(llvm-config-19 --includedir)/lld/Common/Driver.h" ] || missing="$missing liblld-19-dev"
         fi
     else
-        missing="$missing clang-19 llvm-19-dev lld-19 clang-format-19 libclang-rt-19-dev libclang-19-dev liblld-19-dev"
+        missing="$missing clang-19 llvm-19-dev lld-19 clang-format-19 clangd-19 libclang-rt-19-dev libclang-19-dev liblld-19-dev"
     fi
 fi
 
