@@ -1,4 +1,4 @@
-// Private pointers into one of several arrays.
+// Pointers into one of several arrays, tables or arguments.
 // SANITIZE: bounds
 // RUN: kernel=one_of_two threads=8 group=8
 // ARG 0: f32[8]
@@ -14,8 +14,36 @@
 // ARG 0: f32[8]
 // RUN: kernel=right_choice threads=8 group=8
 // ARG 0: f32[8]
+// RUN: kernel=table_or_argument threads=8 group=8
+// ARG 0: f32[8]
+// ARG 1: f32[8]
+// RUN: kernel=one_of_two_arguments threads=8 group=8
+// ARG 0: f32[16]
+// ARG 1: f32[4]
+// RUN: kernel=one_of_two_in_threadgroup threads=8 group=8
+// ARG 0: f32[8]
+// RUN: kernel=table_from_memory threads=8 group=8
+// ARG 0: f32[8]
+// ARG 1: u32[1] = 64
+// RUN: kernel=right_table_or_argument threads=8 group=8
+// ARG 0: f32[8]
+// ARG 1: f32[8]
+// EXPECT 0: f32 [1 0 1 0 1 0 1 0]
+// RUN: kernel=right_arguments threads=8 group=8
+// ARG 0: f32[8]
+// ARG 1: f32[4]
+// EXPECT 0: f32 [0 1 2 3 0 0 0 0]
+// EXPECT 1: f32 [4 5 6 7]
+// RUN: kernel=right_table_from_memory threads=8 group=8
+// ARG 0: f32[8]
+// ARG 1: u32[1] = 1
+// EXPECT 0: f32 [2 6 2 6 2 6 2 6]
 #include <metal_stdlib>
 using namespace metal;
+constant float table[4] = {1, 2, 3, 4}, small[2] = {5, 6};
+struct held {
+    constant float *from;
+};
 
 kernel void one_of_two(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
     float a[4] = {1, 2, 3, 4}, b[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -69,4 +97,42 @@ kernel void right_choice(device float *x [[buffer(0)]], uint i [[thread_position
     float a[4] = {1, 2, 3, 4}, b[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     thread float *p = i < 4 ? a : b;
     x[i] = p[i];
+}
+kernel void table_or_argument(device float *x [[buffer(0)]], constant float *c [[buffer(1)]],
+                              uint i [[thread_position_in_grid]]) {
+    constant float *p = i & 1 ? c : table;
+    x[i] = p[i]; // FINDS: bounds
+}
+kernel void one_of_two_arguments(device float *x [[buffer(0)]], device float *y [[buffer(1)]],
+                                 uint i [[thread_position_in_grid]]) {
+    device float *p = i & 1 ? x : y;
+    p[i] = 1; // FINDS: bounds
+}
+kernel void one_of_two_in_threadgroup(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    threadgroup float a[8], b[4];
+    a[i] = i;
+    b[i & 3] = 1;
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup float *p = i < 4 ? a : b;
+    x[i] = p[i]; // FINDS: bounds
+}
+kernel void table_from_memory(device float *x [[buffer(0)]], device uint *n [[buffer(1)]],
+                              uint i [[thread_position_in_grid]]) {
+    held all[2] = {{table}, {small}};
+    x[i] = all[i & 1].from[n[0]]; // FINDS: bounds
+}
+kernel void right_table_or_argument(device float *x [[buffer(0)]], constant float *c [[buffer(1)]],
+                                    uint i [[thread_position_in_grid]]) {
+    constant float *p = i & 1 ? c : table;
+    x[i] = p[i & 1];
+}
+kernel void right_arguments(device float *x [[buffer(0)]], device float *y [[buffer(1)]],
+                            uint i [[thread_position_in_grid]]) {
+    device float *p = i < 4 ? x : y;
+    p[i & 3] = i;
+}
+kernel void right_table_from_memory(device float *x [[buffer(0)]], device uint *n [[buffer(1)]],
+                                    uint i [[thread_position_in_grid]]) {
+    held all[2] = {{table}, {small}};
+    x[i] = all[i & 1].from[n[0]];
 }

@@ -122,6 +122,12 @@ struct igc_user_place {
 bool igc_source_place(const struct igc_source *source, const char *path, unsigned line,
                       unsigned column, struct igc_user_place *place);
 
+/* Appends a warning at such a place, where it is in a file of the user's. */
+void igc_source_warn_place(const struct igc_source *source, const char *path, unsigned line,
+                           unsigned column, const char *message, struct ig_text *out);
+/* Of Metal source; 0: it is something else. */
+unsigned igc_source_msl_version(const struct igc_source *source);
+
 /* Is the parameter there only when a function constant says so? */
 bool igc_source_is_conditional(const struct igc_source *source, const char *kernel,
                                const char *parameter);

@@ -39,9 +39,26 @@ struct check { /* ok is NULL: always */
     bool is_asked; /* the device was asked, and has reported */
 };
 
+/* The device knows what is bound and live; where the program's constants are, the code. */
+static LLVMValueRef ask(struct igc_kernel *kernel, const struct igs_access *access, unsigned space,
+                        uint32_t place) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
+    LLVMValueRef in_table = space == INGOT_SPACE_CONSTANT
+                                ? igs_in_table(kernel, address, access->size)
+                                : NULL;
+    LLVMValueRef answer = igs_ask(kernel, place, address, access->size);
+    if (!in_table) {
+        return answer;
+    }
+    LLVMValueRef ok = LLVMBuildOr(b, in_table, answer, "");
+    igs_only_where(kernel, LLVMBuildNot(b, in_table, ""), answer);
+    LLVMPositionBuilderBefore(b, access->instruction);
+    return ok;
+}
+
 /* One access: where it is fine. */
 static struct check check(struct igc_kernel *kernel, struct igs_access *access) {
-    LLVMBuilderRef b = kernel->builder;
     struct igs_root root = igs_find_root(kernel, access->pointer);
     bool is_known = root.kind != IGS_ROOT_UNKNOWN;
     if (is_known) {
@@ -52,10 +69,9 @@ static struct check check(struct igc_kernel *kernel, struct igs_access *access) 
     if (is_inside(access, &root)) {
         return result;
     }
-    bool is_constant = root.space == INGOT_SPACE_CONSTANT;
-    if (!is_known && (!root.space || is_constant) &&
+    if (!is_known &&
         !igs_find_object(kernel, access->pointer, access->instruction, &root.offset, &bytes) &&
-        (!is_constant || igs_may_be_table(kernel, access->pointer))) {
+        !root.space) {
         return result;
     }
     struct igs_place *place =
@@ -65,8 +81,7 @@ static struct check check(struct igc_kernel *kernel, struct igs_access *access) 
     }
     igs_describe_access(kernel, place, access, &root);
     if (!is_known && !bytes) {
-        LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
-        result.ok = igs_ask(kernel, result.place, address, access->size);
+        result.ok = ask(kernel, access, root.space, result.place);
         result.is_asked = true;
         return result;
     }

@@ -63,12 +63,13 @@ struct igs_root igs_find_root(struct igc_kernel *kernel, LLVMValueRef pointer);
 void igs_find_offset(struct igc_kernel *kernel, struct igs_root *root, LLVMValueRef pointer);
 
 /* ---- several_roots.c ---- */
-/* Of a private pointer into one of several variables: i64, how far it is from the start of that
- * one, and how large that is, made before the instruction. False: nobody knows. */
+/* Of a pointer into one of several variables, tables or arguments: i64, how far it is from the
+ * start of that one, and how large that is, made before the instruction. False: nobody knows. */
 bool igs_find_object(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef before,
                      LLVMValueRef *offset, LLVMValueRef *bytes);
-/* May it point into a constant of the program? The device does not know where those are. */
-bool igs_may_be_table(struct igc_kernel *kernel, LLVMValueRef pointer);
+/* i1: is the address in a constant of the program? The device does not know where those are.
+ * NULL: there are none. */
+LLVMValueRef igs_in_table(struct igc_kernel *kernel, LLVMValueRef address, LLVMValueRef size);
 
 /* ---- accesses.c: what reads and writes memory ---- */
 struct igs_access {

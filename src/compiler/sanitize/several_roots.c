@@ -1,14 +1,15 @@
 /*
- * Private pointers that may point into one of several variables, and constant ones into one of
- * several tables: how far from the start of the one that it is, and how large that is, as values
- * beside the pointer.
+ * Pointers that may point into one of several variables, tables or arguments: how far from the
+ * start of the one that it is, and how large that is, as values beside the pointer. And constant
+ * pointers from memory, which may point into any table of the program.
  *
  * Looks through getelementptr, casts, phis and selects. Does not know pointers that were loaded.
  */
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
 
-enum { MOST_PHIS = 64, OFFSET = 0, BYTES = 1 };
+enum { MOST_PHIS = 64, MOST_TABLES = 64, OFFSET = 0, BYTES = 1 };
 
 struct igs_several {
     struct igi_map numbers; /* of phis that have others beside them */
@@ -46,12 +47,17 @@ static uint64_t bytes_of(struct igc_kernel *kernel, LLVMValueRef variable) {
            LLVMConstIntGetZExtValue(LLVMGetOperand(variable, 0));
 }
 
-/* Are all that it may point into variables? */
+static bool is_argument(LLVMValueRef leaf) {
+    return igi_family_of(leaf) == IGI_FAMILY_ARGUMENT &&
+           LLVMIsAConstantInt(LLVMGetOperand(leaf, 0));
+}
+
+/* Are all that it may point into variables or arguments? */
 static bool is_known(LLVMValueRef pointer, struct igi_map *seen) {
     LLVMValueRef leaf = leaf_of(pointer);
     unsigned count = choice_count(leaf);
     if (!count || !igi_set_add(seen, leaf)) {
-        return count || is_variable(leaf);
+        return count || is_variable(leaf) || is_argument(leaf);
     }
     for (unsigned i = 0; i < count; i++) {
         if (!is_known(choice(leaf, i), seen)) {
@@ -99,6 +105,13 @@ static bool build_leaf(struct igc_kernel *kernel, struct igs_several *several, L
         result[BYTES] = igc_integer(kernel->i64, bytes_of(kernel, leaf));
         return true;
     }
+    if (is_argument(leaf)) {
+        struct igs_root root = igs_find_root(kernel, leaf);
+        LLVMPositionBuilderBefore(kernel->builder, before);
+        result[OFFSET] = igc_integer(kernel->i64, 0);
+        result[BYTES] = igs_bound(kernel, &root);
+        return true;
+    }
     if (LLVMIsAPHINode(leaf)) {
         return build_phi(kernel, several, leaf, result);
     }
@@ -129,20 +142,30 @@ static bool build(struct igc_kernel *kernel, struct igs_several *several, LLVMVa
     return true;
 }
 
-static bool has_table(LLVMValueRef pointer, struct igi_map *seen) {
-    LLVMValueRef leaf = leaf_of(pointer);
-    unsigned count = choice_count(leaf);
-    bool found = LLVMIsAGlobalVariable(leaf) != NULL;
-    for (unsigned i = 0; i < count && !found && igi_set_add(seen, choice(leaf, i)); i++) {
-        found = has_table(choice(leaf, i), seen);
+/* Is [address, address + size) within one of the program's constants? NULL: there are none. Of very
+ * many it is taken to be in one. */
+LLVMValueRef igs_in_table(struct igc_kernel *kernel, LLVMValueRef address, LLVMValueRef size) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef result = NULL;
+    unsigned count = 0;
+    igi_each_global(table, kernel->module) {
+        if (LLVMGetPointerAddressSpace(LLVMTypeOf(table)) != INGOT_SPACE_CONSTANT ||
+            LLVMIsDeclaration(table)) {
+            continue;
+        }
+        if (++count > MOST_TABLES) {
+            return igc_integer(kernel->i1, 1);
+        }
+        LLVMValueRef bytes = igc_integer(kernel->i64, bytes_of(kernel, table));
+        LLVMValueRef start = LLVMConstPtrToInt(table, kernel->i64);
+        LLVMValueRef offset = LLVMBuildSub(b, address, start, "");
+        LLVMValueRef small = LLVMBuildICmp(b, LLVMIntULE, size, bytes, "");
+        LLVMValueRef last = LLVMBuildSub(b, bytes, size, "");
+        LLVMValueRef in =
+            LLVMBuildAnd(b, small, LLVMBuildICmp(b, LLVMIntULE, offset, last, ""), "");
+        result = result ? LLVMBuildOr(b, result, in, "") : in;
     }
-    return found;
-}
-
-bool igs_may_be_table(struct igc_kernel *kernel, LLVMValueRef pointer) {
-    struct igi_map seen = {0};
-    igi_map_start(&seen, kernel->arena, 8);
-    return has_table(pointer, &seen);
+    return result;
 }
 
 bool igs_find_object(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef before,

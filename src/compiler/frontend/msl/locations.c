@@ -194,16 +194,35 @@ static const struct igc_output_line *find_line(const struct igc_rewriter *rewrit
     return NULL;
 }
 
-bool igc_source_place(const struct igc_source *source, const char *path, unsigned line,
-                      unsigned column, struct igc_user_place *place) {
+/* The token that clang's place is in; or IGC_NO_TOKEN. */
+static size_t token_at(const struct igc_source *source, const char *path, unsigned line,
+                       unsigned column) {
     struct igc_rewriter *rewriter = source ? source->rewriter : NULL;
     if (!rewriter || !rewriter->output || !column || (!rewriter->lines && !list_lines(rewriter))) {
-        return false;
+        return IGC_NO_TOKEN;
     }
     const struct igc_output_line *found = find_line(rewriter, path, line);
     size_t within, token = found
                                ? igc_token_of_offset(rewriter, found->offset + column - 1, &within)
                                : IGC_NO_TOKEN;
-    return token != IGC_NO_TOKEN && igc_at(&rewriter->tokens, token)->line == line &&
-           igc_place_of_token(rewriter, token, place);
+    return token != IGC_NO_TOKEN && igc_at(&rewriter->tokens, token)->line == line ? token
+                                                                                    : IGC_NO_TOKEN;
+}
+
+bool igc_source_place(const struct igc_source *source, const char *path, unsigned line,
+                      unsigned column, struct igc_user_place *place) {
+    size_t token = token_at(source, path, line, column);
+    return token != IGC_NO_TOKEN && igc_place_of_token(source->rewriter, token, place);
+}
+
+void igc_source_warn_place(const struct igc_source *source, const char *path, unsigned line,
+                           unsigned column, const char *message, struct ig_text *out) {
+    size_t token = token_at(source, path, line, column);
+    if (token != IGC_NO_TOKEN) {
+        igc_warn_at(source->rewriter, token, message, out);
+    }
+}
+
+unsigned igc_source_msl_version(const struct igc_source *source) {
+    return source && source->rewriter ? source->rewriter->msl_version : 0;
 }
