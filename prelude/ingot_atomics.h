@@ -37,7 +37,9 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
     __ingot_warn_if(order != memory_order_relaxed,                                                 \
                     "Apple's compiler takes memory_order_relaxed only, but for fences")            \
         __ingot_warn_if((sizeof(T) < 4 && !__is_same(T, bool)),                                    \
-                        "Apple's compiler has no atomic functions of less than 32 bits")
+                        "Apple's compiler has no atomic functions of less than 32 bits")           \
+            __ingot_warn_if((__is_same(T, long)),                                                  \
+                            "Apple's compiler has no atomic functions of long")
 /* By function: what is added has 32 bits, the least and the largest are of integers. */
 #define __INGOT_ADDS                                                                               \
     __ingot_warn_if((sizeof(T) == 8), "Apple's compiler has atomic_min_explicit and "              \

@@ -229,7 +229,6 @@ using __ingot_mixed3 = enable_if_t<__ingot_counts<A> && __ingot_counts<B> && __i
                                    decltype(A() + B() + C())>;
 /* Apple's library has a function for each type, and no best one for arguments of several. bool and
  * enumerations have none of their own: they become int. */
-#define __INGOT_AMBIGUOUS "Apple's compiler finds a call with arguments of these types ambiguous"
 template <class T>
 constexpr bool __ingot_is_plain_char = __is_same(T, char) || __is_same(T, signed char);
 template <class A, class B>

@@ -36,7 +36,7 @@ __INGOT_SCALARS(__INGOT_SELECT)
 /* Arguments of different types. */
 template <class A, class B,
           class = enable_if_t<__ingot_is_number<A> && __ingot_is_number<B> && !is_same_v<A, B>>>
-__ingot_inline constexpr auto select(A a, B b, bool c) {
+__ingot_inline constexpr auto select(A a, B b, bool c) __ingot_warn_if(true, __INGOT_AMBIGUOUS) {
     return c ? b : a;
 }
 template <class T, int N>
@@ -103,7 +103,8 @@ __ingot_inline constexpr bool signbit(half x) {
 }
 #define __INGOT_QUESTION(f)                                                                        \
     template <class T, class = enable_if_t<is_same_v<T, bfloat> || __ingot_is_integer<T>>>         \
-    __ingot_inline constexpr bool f(T x) {                                                         \
+    __ingot_inline constexpr bool f(T x)                                                           \
+        __ingot_warn_if((!is_same_v<T, bfloat>), __INGOT_AMBIGUOUS) {                              \
         return f((float)x);                                                                        \
     }                                                                                              \
     template <class T, int N> __ingot_inline vec<bool, N> f(vec<T, N> x) {                         \

@@ -10,6 +10,7 @@
 /* A call that Apple's compiler refuses and this one takes: a warning where the program makes it. */
 #define __ingot_warn_if(condition, message)                                                        \
     __attribute__((diagnose_if(condition, message, "warning")))
+#define __INGOT_AMBIGUOUS "Apple's compiler finds a call with arguments of these types ambiguous"
 
 typedef unsigned char uchar;
 typedef unsigned short ushort;

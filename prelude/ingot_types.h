@@ -488,7 +488,10 @@ template <class T, int N> struct __ingot_native_of<vec<T, N>> {
     }
 };
 } // namespace metal
-template <class To, class From> __ingot_inline constexpr To as_type(From x) {
+template <class To, class From>
+__ingot_inline constexpr To as_type(From x)
+    __ingot_warn_if((__is_pointer(To) || __is_pointer(From)),
+                    "Apple's compiler has as_type of scalars and vectors only: reinterpret_cast") {
     static_assert(sizeof(To) == sizeof(From), "as_type needs types of the same size");
     using T = metal::__ingot_native_of<metal::remove_cv_t<To>>;
     using F = metal::__ingot_native_of<From>;

@@ -9,6 +9,6 @@ using namespace metal;
 
 kernel void half_way(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgroup]]) {
     if (t % 2)
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
     x[t] = t;
 }

@@ -10,6 +10,6 @@ using namespace metal;
 kernel void missing(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgroup]]) {
     if (t >= 64)
         return;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
     x[t] = t;
 }

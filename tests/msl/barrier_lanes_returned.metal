@@ -10,6 +10,6 @@ using namespace metal;
 kernel void k(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgroup]]) {
     if (t >= 5)
         return;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
     x[t] = t;
 }

@@ -11,7 +11,7 @@ kernel void k(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgro
     int sum = 0;
     for (uint i = 0; i < 2 + t / 4; i++) {
         sum += x[(t + i) % 32];
-        threadgroup_barrier(mem_flags::mem_device);
+        threadgroup_barrier(mem_flags::mem_device); // FINDS: barrier
     }
     x[t] = sum;
 }

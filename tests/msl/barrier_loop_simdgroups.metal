@@ -13,7 +13,7 @@ kernel void k(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgro
     int sum = 0;
     for (uint i = 0; i < 2 + simd; i++) {
         s[i % 2][t] = i;
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
         sum += s[i % 2][95 - t];
     }
     x[t] = sum;

@@ -9,10 +9,10 @@ using namespace metal;
 
 kernel void k(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgroup]]) {
     if (t < 7) {
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
         x[t] = 1;
     } else {
-        threadgroup_barrier(mem_flags::mem_device);
+        threadgroup_barrier(mem_flags::mem_device); // FINDS: barrier
         x[t] = 2;
     }
 }

@@ -11,7 +11,7 @@ kernel void k(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgro
     s[t] = t;
     int v;
     if (simd == 0) {
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
         v = 100 + s[99 - t];
     } else {
         threadgroup_barrier(mem_flags::mem_threadgroup);

@@ -24,6 +24,6 @@ kernel void k(device int *x [[buffer(0)]], device const int *a [[buffer(1)]], ui
         }
     }
     for (int i = 0; i < rounds; i++)
-        threadgroup_barrier(mem_flags::mem_threadgroup);
+        threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
     x[t] += rounds;
 }

@@ -12,6 +12,6 @@ kernel void k(device const int *ends [[buffer(0)]], device int *x [[buffer(1)]],
               uint3 group [[threadgroup_position_in_grid]], uint t [[thread_index_in_threadgroup]]) {
     if (ends[group.z] && t >= 32 && t < 96)
         return;
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    threadgroup_barrier(mem_flags::mem_threadgroup); // FINDS: barrier
     x[t] = t;
 }

@@ -9,7 +9,7 @@ using namespace metal;
 
 kernel void k(device int *x [[buffer(0)]], uint t [[thread_position_in_threadgroup]]) {
     if (t < 32)
-        threadgroup_barrier(mem_flags::mem_device);
+        threadgroup_barrier(mem_flags::mem_device); // FINDS: barrier
     x[t] = t;
     threadgroup_barrier(mem_flags::mem_device);
 }

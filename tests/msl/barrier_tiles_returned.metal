@@ -15,6 +15,6 @@ kernel void k(device float *x [[buffer(0)]], uint lane [[thread_index_in_simdgro
     simdgroup_store(c, x, 8);
     if (lane < 3 || lane == 12)
         return;
-    threadgroup_barrier(mem_flags::mem_device);
+    threadgroup_barrier(mem_flags::mem_device); // FINDS: barrier
     x[lane] = 0;
 }

@@ -11,6 +11,6 @@ using namespace metal;
 
 kernel void wild(device ulong *x [[buffer(0)]]) {
     device ulong *p = reinterpret_cast<device ulong *>(x[0]);
-    *p = 1;
+    *p = 1; // FINDS: bounds
 }
 kernel void fine(device ulong *x [[buffer(0)]]) { x[0] = 3; }

@@ -1,6 +1,7 @@
 // contract(on) fuses within an expression, contract(fast) also across statements, and clang's own
 // pragma turns both off; fast is what holds without a pragma.
 // RUN: kernel=standard threads=1 group=1
+// WITHOUT-CHECKS: a check stands between the statements, which then are not fused
 // ARG 0: f32 [1.00000012 0.99999988 -1]
 // ARG 1: f32[1]
 // EXPECT 1: f32 [-1.4210854715202004e-14]
@@ -16,6 +17,7 @@
 // EXPECT 1: f32 [0]
 //
 // RUN: kernel=across threads=1 group=1
+// WITHOUT-CHECKS: a check stands between the statements, which then are not fused
 // ARG 0: f32 [1.00000012 0.99999988 -1]
 // ARG 1: f32[1]
 // EXPECT 1: f32 [-1.4210854715202004e-14]

@@ -19,12 +19,12 @@ using namespace metal;
 kernel void uniform_divisor(device int *x [[buffer(0)]], constant int &d [[buffer(1)]],
                             uint i [[thread_position_in_grid]]) {
     int smallest = -2147483647 - 1;
-    x[4 + i] = 7 / d + 7 % d + int(7u / uint(d)) + smallest % d;
-    x[i] = d == -1 && i == 0 ? smallest / d : int(i);
+    x[4 + i] = 7 / d + 7 % d + int(7u / uint(d)) + smallest % d; // FINDS: arithmetic
+    x[i] = d == -1 && i == 0 ? smallest / d : int(i); // FINDS: arithmetic
 }
 kernel void wide(device long *x [[buffer(0)]], device const long *d [[buffer(1)]],
                  uint i [[thread_position_in_grid]]) {
-    long quotient = long(100 + i) / d[i];
-    x[6 + i] = long(100 + i) % d[i];
+    long quotient = long(100 + i) / d[i]; // FINDS: arithmetic
+    x[6 + i] = long(100 + i) % d[i]; // FINDS: arithmetic
     x[i] = d[i] == 0 ? 7 : quotient;
 }

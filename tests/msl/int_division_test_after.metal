@@ -13,23 +13,23 @@ using namespace metal;
 
 kernel void k(device int *x [[buffer(0)]], device const int *d [[buffer(1)]],
               uint i [[thread_position_in_grid]]) {
-    int by = d[i], quotient = 100 / by;
+    int by = d[i], quotient = 100 / by; // FINDS: arithmetic
     if (by == 0) {
         quotient = -7;
     }
     x[i] = quotient;
-    int rest = 100 % by;
+    int rest = 100 % by; // FINDS: arithmetic
     x[6 + i] = by == 0 ? 55 : rest;
     int never = by / 0; // some value, and nothing else
     x[12 + i] = never == never;
-    int2 both = int2(100, 7) / int2(by, 7);
+    int2 both = int2(100, 7) / int2(by, 7); // FINDS: arithmetic
     x[18 + i] = by == 0 ? -9 : both.x;
 }
 
 // What an int cannot hold is some int, the same at each use.
 kernel void conversions(device int *x [[buffer(0)]], device const float *f [[buffer(1)]],
                         uint i [[thread_position_in_grid]]) {
-    int a = int(f[i]), b = int(1e20f);
+    int a = int(f[i]), b = int(1e20f); // FINDS: arithmetic
     x[i] = a == a && b == b && (a < 0 || a >= 0);
     x[4 + i] = abs(f[i]) < 100.0f ? a : 0;
 }

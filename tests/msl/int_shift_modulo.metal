@@ -47,7 +47,7 @@ kernel void constants(device ulong *x [[buffer(0)]]) {
     uint sum = 0;
 #pragma unroll
     for (int j = 30; j < 36; j++) {
-        sum += 1u << j;
+        sum += 1u << j; // FINDS: arithmetic
     }
     x[6] = sum;
     constexpr uint a = assigned(35);
@@ -57,7 +57,7 @@ kernel void constants(device ulong *x [[buffer(0)]]) {
     x[10] = 1u << -31;
     constexpr uint4 v = uint4(1) << uint4(33);
     x[11] = v.x;
-    x[12] = (uint4(1) << uint4(33)).y;
+    x[12] = (uint4(1) << uint4(33)).y; // FINDS: arithmetic
     x[13] = 1ul << 63 << 64;
     x[14] = 1 + 1 << 33 + 1 << 32 | 8 >> 33; // (((1 + 1) << 34) << 32) | (8 >> 33)
     x[15] = ushort(1) << 32;
@@ -66,28 +66,28 @@ kernel void constants(device ulong *x [[buffer(0)]]) {
     uchar c = 1;
     c <<= 35;
     x[18] = c;
-    x[19] = (ushort2(1) << ushort2(18)).x;
+    x[19] = (ushort2(1) << ushort2(18)).x; // FINDS: arithmetic
 }
 
 kernel void amounts(device uint *x [[buffer(0)]], device int *y [[buffer(1)]],
                     device ulong *z [[buffer(2)]], device uint *w [[buffer(3)]],
                     uint i [[thread_position_in_grid]]) {
-    x[i] = 1u << i;
-    y[i] = -1000000 >> i;
-    z[i] = 1ul << i;
-    uchar2 narrow = uchar2(1) << uchar2(i);
+    x[i] = 1u << i; // FINDS: arithmetic
+    y[i] = -1000000 >> i; // FINDS: arithmetic
+    z[i] = 1ul << i; // FINDS: arithmetic
+    uchar2 narrow = uchar2(1) << uchar2(i); // FINDS: arithmetic
     ushort2 wider = ushort2(1);
-    wider <<= i;
+    wider <<= i; // FINDS: arithmetic
     w[i] = narrow.y + 65536 * wider.x;
 }
 
 // clz gives 61 here: LLVM knows that the amount is more than 32, and has a shift of 30.
 kernel void folded(device uint *x [[buffer(0)]], constant uint &n [[buffer(1)]],
                    uint i [[thread_position_in_grid]]) {
-    x[i] = reverse_bits(i) >> (clz(ulong(n)) + 1);
+    x[i] = reverse_bits(i) >> (clz(ulong(n)) + 1); // FINDS: arithmetic
 }
 
 constant uint amount [[function_constant(0)]];
 kernel void constant_amount(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
-    x[i] = (i + 1) << amount;
+    x[i] = (i + 1) << amount; // FINDS: arithmetic
 }

@@ -3,6 +3,7 @@
 // ARG 0: f32[8]
 // EXPECT-STATUS: INGOT_LAUNCH_ERROR
 // EXPECT-ERROR: 19200
+// WITHOUT-CHECKS: variables have shadows beside them, and the sum is another
 // DEVICE: cpu: GPUs have limits of their own
 // RUN: kernel=large threads=8 group=8
 // ARG 0: f32[8]

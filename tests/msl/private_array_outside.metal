@@ -17,7 +17,7 @@ kernel void k(const device float *x, constant uint &size, device float *out,
     float values[4] = {0, 1, 2, 3};
     int n = int(size) - int(i) * 4;
     for (int j = n; j < 4; j++)
-        values[j] = 10;
+        values[j] = 10; // FINDS: bounds
     float sum = 0;
     for (int j = 0; j < 4; j++)
         sum += values[j];
@@ -29,7 +29,7 @@ kernel void two(device int *out, constant int &rows,
     int table[3][3];
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < 3; c++)
-            table[r][c] = 10 * r + c;
+            table[r][c] = 10 * r + c; // FINDS: bounds
     int r = i % 7, c = i % 3;
     out[i] = r < 3 ? table[r][c] : 0;
 }

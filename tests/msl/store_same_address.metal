@@ -11,16 +11,16 @@
 using namespace metal;
 
 kernel void k(device int *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
-    x[0] = i;
+    x[0] = i; // FINDS: race
     if (i % 2 == 0)
-        x[1] = i;
+        x[1] = i; // FINDS: race
 }
 
 kernel void one_wins(device int *x [[buffer(0)]], device int *fine [[buffer(1)]],
                      uint i [[thread_position_in_grid]]) {
-    x[0] = i;
+    x[0] = i; // FINDS: race
     if (i % 2 == 0)
-        x[1] = i;
+        x[1] = i; // FINDS: race
     threadgroup_barrier(mem_flags::mem_device);
     if (i == 0) {
         fine[0] = x[0] >= 0 && x[0] < 32;

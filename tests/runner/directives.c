@@ -225,7 +225,9 @@ static ingot_status parse_directive(struct parser *p, const char *word, const ch
     } else if (!strcmp(word, "EXPECT-LOG")) {
         status = add_text(p, test->log_text, &test->log_text_count, text);
     } else {
-        *(!strcmp(word, "DEVICE") ? &test->devices : &test->status_name) = text;
+        *(!strcmp(word, "DEVICE")           ? &test->devices
+          : !strcmp(word, "WITHOUT-CHECKS") ? &test->without_checks
+                                            : &test->status_name) = text;
         status = INGOT_OK;
     }
     if (status && !strstr(ig_error_text(p->error), p->file->path)) {
@@ -237,9 +239,10 @@ static ingot_status parse_directive(struct parser *p, const char *word, const ch
 /* Is this comment line a directive? Copies its word and name, and finds its text. */
 static bool split_directive(struct parser *p, const char *line, char **word, char **name,
                             const char **text) {
-    static const char *const words[] = {"RUN",        "OPTIONS",       "ARG",     "CONST",
-                                        "TG",         "EXPECT",        "DEVICE",  "EXPECT-ERROR",
-                                        "EXPECT-LOG", "EXPECT-STATUS", "SANITIZE"};
+    static const char *const words[] = {
+        "RUN",           "OPTIONS", "ARG",          "CONST",          "TG",
+        "EXPECT",        "DEVICE",  "EXPECT-ERROR", "WITHOUT-CHECKS", "EXPECT-LOG",
+        "EXPECT-STATUS", "SANITIZE"};
     size_t length = strcspn(line, " :\n");
     bool known = false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {

@@ -64,8 +64,9 @@ struct test_case {
     size_t expectation_count;
     const char *error_text[4];
     size_t error_text_count;
-    const char *status_name; /* NULL: INGOT_OK, or any failure with error_text */
-    const char *devices;     /* "cpu, because …": only there; NULL: everywhere */
+    const char *status_name;    /* NULL: INGOT_OK, or any failure with error_text */
+    const char *devices;        /* "cpu, because …": only there; NULL: everywhere */
+    const char *without_checks; /* why it is left out under --sanitize; NULL: it is not */
     const char *log_text[4];
     size_t log_text_count;
     bool fast_math;

@@ -159,7 +159,7 @@ static ingot_status visit(struct calls *calls, struct function *function) {
             break;
         }
         LLVMValueRef variable = written_variable(in);
-        igc_warn_of_conversion(calls->job, in);
+        igc_warn_unportable_code(calls->job, in);
         if (variable) {
             status = refuse(calls, in, variable,
                             "a variable outside of functions, or a static one, must be "

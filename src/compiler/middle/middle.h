@@ -111,8 +111,8 @@ ingot_status igc_link_sources(struct ig_arena *arena, LLVMModuleRef module, LLVM
 
 /* ---- calls.c, undefined.c -----------------------------------------------------------------------
  */
-/* Warns of an instruction by which a pointer leaves its address space (portable.c). */
-void igc_warn_of_conversion(const struct igc_job *job, LLVMValueRef instruction);
+/* Warns of an instruction that Apple's compiler does not come to (portable.c). */
+void igc_warn_unportable_code(const struct igc_job *job, LLVMValueRef instruction);
 /* Refuses recursion and calls of kernels, at their place in the source. */
 ingot_status igc_check_calls(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                              struct ig_error *error);

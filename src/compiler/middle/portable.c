@@ -1,10 +1,11 @@
 /*
  * Warnings of what Apple's compiler refuses and only types tell: a pointer that leaves its address
- * space for thread's, as `thread float *p = device_pointer` or a reference does.
+ * space for thread's, as `thread float *p = device_pointer` or a reference does; and pointers to
+ * functions, which it takes of [[visible]] ones in tables only.
  *
  * Requires clang's own module, in which such a conversion is an addrspacecast at the user's line.
- * What the prelude converts is at its own lines. From Metal 4.1 on there are generic pointers, which
- * take any: nothing is said then.
+ * What the prelude converts is at its own lines. From Metal 4.1 on there are generic pointers,
+ * which take any: nothing is said then.
  */
 #include <llvm-c/DebugInfo.h>
 #include <stdio.h>
@@ -89,26 +90,30 @@ static LLVMValueRef converted_by(LLVMValueRef in) {
     return NULL;
 }
 
-void igc_warn_of_conversion(const struct igc_job *job, LLVMValueRef in) {
-    unsigned version = igc_source_msl_version(job->source);
-    LLVMValueRef from =
-        job->warnings && version && version < GENERIC_POINTERS ? converted_by(in) : NULL;
-    LLVMMetadataRef location = from ? LLVMInstructionGetDebugLoc(in) : NULL;
-    LLVMMetadataRef file =
-        location ? LLVMDIScopeGetFile(LLVMDILocationGetScope(location)) : NULL;
+/* Is a function's address an operand, and not what is called? */
+static bool takes_function(LLVMValueRef in) {
+    int count = LLVMGetNumOperands(in) - (LLVMIsACallInst(in) ? 1 : 0);
+    for (int i = 0; i < count; i++) {
+        if (LLVMIsAFunction(LLVMGetOperand(in, (unsigned)i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void warn(const struct igc_job *job, LLVMValueRef in, const char *message) {
+    LLVMMetadataRef location = LLVMInstructionGetDebugLoc(in);
+    LLVMMetadataRef file = location ? LLVMDIScopeGetFile(LLVMDILocationGetScope(location)) : NULL;
     if (!file) {
         return;
     }
-    char path[PATH_SIZE], message[160];
+    char path[PATH_SIZE];
     unsigned name_size = 0, folder_size = 0;
     const char *name = LLVMDIFileGetFilename(file, &name_size);
-    const char *folder = name_size && *name != '/' ? LLVMDIFileGetDirectory(file, &folder_size) : "";
+    const char *folder =
+        name_size && *name != '/' ? LLVMDIFileGetDirectory(file, &folder_size) : "";
     snprintf(path, sizeof path, "%.*s%s%.*s", (int)folder_size, folder, folder_size ? "/" : "",
              (int)name_size, name);
-    snprintf(message, sizeof message,
-             "a pointer or reference to %s becomes one to thread; Apple's compiler takes no such "
-             "conversion",
-             space_name(LLVMTypeOf(from)));
     struct ig_text text = {0};
     igc_source_warn_place(job->source, path, LLVMDILocationGetLine(location),
                           LLVMDILocationGetColumn(location), message, &text);
@@ -117,4 +122,24 @@ void igc_warn_of_conversion(const struct igc_job *job, LLVMValueRef in) {
         ig_text_puts(job->warnings, ig_text_string(&text));
     }
     ig_text_free(&text);
+}
+
+void igc_warn_unportable_code(const struct igc_job *job, LLVMValueRef in) {
+    unsigned version = igc_source_msl_version(job->source);
+    if (!job->warnings || !version) {
+        return;
+    }
+    LLVMValueRef from = version < GENERIC_POINTERS ? converted_by(in) : NULL;
+    if (from) {
+        char message[160];
+        snprintf(message, sizeof message,
+                 "a pointer or reference to %s becomes one to thread; Apple's compiler takes no "
+                 "such conversion",
+                 space_name(LLVMTypeOf(from)));
+        warn(job, in, message);
+    }
+    if (takes_function(in)) {
+        warn(job, in,
+             "Apple's compiler takes pointers to [[visible]] functions only, in function tables");
+    }
 }

@@ -44,9 +44,8 @@ static LLVMValueRef ask(struct igc_kernel *kernel, const struct igs_access *acce
                         uint32_t place) {
     LLVMBuilderRef b = kernel->builder;
     LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
-    LLVMValueRef in_table = space == INGOT_SPACE_CONSTANT
-                                ? igs_in_table(kernel, address, access->size)
-                                : NULL;
+    LLVMValueRef in_table =
+        space == INGOT_SPACE_CONSTANT ? igs_in_table(kernel, address, access->size) : NULL;
     LLVMValueRef answer = igs_ask(kernel, place, address, access->size);
     if (!in_table) {
         return answer;

@@ -71,38 +71,49 @@ static LLVMValueRef value_bits(struct igc_kernel *kernel, LLVMValueRef value) {
     return sum;
 }
 
-/* The bytes of a variable of the thread's own. */
+/* The bytes of a type's smallest scalar. */
+static uint64_t smallest_part(struct igc_kernel *kernel, LLVMTypeRef type) {
+    uint64_t least = 8;
+    switch (LLVMGetTypeKind(type)) {
+    case LLVMStructTypeKind:
+        for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++) {
+            uint64_t part = smallest_part(kernel, LLVMStructGetTypeAtIndex(type, i));
+            least = part < least ? part : least;
+        }
+        return least;
+    case LLVMArrayTypeKind:
+    case LLVMVectorTypeKind:
+        return smallest_part(kernel, LLVMGetElementType(type));
+    default:
+        least = LLVMABISizeOfType(kernel->layout, type);
+        return least == 1 || least == 2 || least == 4 ? least : 8;
+    }
+}
+
+/* The bytes of a variable of the thread's own. They are loaded by the parts that it is written by,
+ * as one vector: a wider number would count as unwritten with any part of it, and smaller parts
+ * would make parts of the copy. */
 static LLVMValueRef copied_bits(struct igc_kernel *kernel, const struct igs_access *access) {
     enum { MOST_BYTES = 64 };
-    LLVMBuilderRef b = kernel->builder;
     LLVMValueRef from = LLVMGetOperand(access->instruction, 1);
     bool is_memset = igi_intrinsic_of(access->instruction) == IGI_LLVM_memset;
-    if (is_memset || !access->bytes || access->bytes > MOST_BYTES ||
-        igs_find_root(kernel, from).kind != IGS_ROOT_PRIVATE) {
+    if (is_memset || !access->bytes || access->bytes > MOST_BYTES) {
         return NULL;
     }
-    if (access->bytes > 8 && access->bytes % 4 == 0) {
-        /* as one vector: parts of it would make parts of the copy */
-        LLVMTypeRef type = LLVMVectorType(kernel->i32, (unsigned)(access->bytes / 4));
-        LLVMValueRef load = LLVMBuildLoad2(b, type, from, "");
-        LLVMSetAlignment(load, 1);
-        return value_bits(kernel, load);
+    struct igs_root root = igs_find_root(kernel, from);
+    if (root.kind != IGS_ROOT_PRIVATE) {
+        return NULL;
     }
-    LLVMValueRef sum = igc_integer(kernel->i64, 0);
-    for (uint64_t at = 0, size; at < access->bytes; at += size) {
-        for (size = 8; size > access->bytes - at;) {
-            size /= 2;
-        }
-        LLVMTypeRef type = LLVMIntTypeInContext(kernel->context, (unsigned)(8 * size));
-        LLVMValueRef load = LLVMBuildLoad2(b, type, igc_byte_offset(kernel, from, at), "");
-        LLVMSetAlignment(load, 1);
-        LLVMValueRef bits = LLVMBuildIntCast2(b, load, kernel->i64, false, "");
-        sum = access->bytes <= 8
-                  ? LLVMBuildOr(b, sum, LLVMBuildShl(b, bits, igc_integer(kernel->i64, 8 * at), ""),
-                                "")
-                  : mixed_with(kernel, sum, bits);
+    uint64_t part = smallest_part(kernel, LLVMGetAllocatedType(root.base));
+    while (access->bytes % part) {
+        part /= 2;
     }
-    return sum;
+    LLVMTypeRef scalar = LLVMIntTypeInContext(kernel->context, (unsigned)(8 * part));
+    unsigned count = (unsigned)(access->bytes / part);
+    LLVMTypeRef type = count > 1 ? LLVMVectorType(scalar, count) : scalar;
+    LLVMValueRef load = LLVMBuildLoad2(kernel->builder, type, from, "");
+    LLVMSetAlignment(load, 1);
+    return value_bits(kernel, load);
 }
 
 /* What a plain or atomic store stores; NULL: it is not known before it happens. */

@@ -115,8 +115,10 @@ void ig_bounds_describe(const struct ig_check *check, struct ig_lane_finding *fi
     finding->offset = (int64_t)value;
     uint64_t bytes = place->variable_bytes;
     if (!argument && !*place->variable) {
-        ig_text_printf(message, " at offset %lld, outside of the one of several %s or arguments "
-                       "that its pointer was taken from", (long long)value,
+        ig_text_printf(message,
+                       " at offset %lld, outside of the one of several %s or arguments "
+                       "that its pointer was taken from",
+                       (long long)value,
                        place->space == INGOT_SPACE_CONSTANT ? "tables" : "variables");
         return;
     }

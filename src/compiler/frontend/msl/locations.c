@@ -206,7 +206,7 @@ static size_t token_at(const struct igc_source *source, const char *path, unsign
                                ? igc_token_of_offset(rewriter, found->offset + column - 1, &within)
                                : IGC_NO_TOKEN;
     return token != IGC_NO_TOKEN && igc_at(&rewriter->tokens, token)->line == line ? token
-                                                                                    : IGC_NO_TOKEN;
+                                                                                   : IGC_NO_TOKEN;
 }
 
 bool igc_source_place(const struct igc_source *source, const char *path, unsigned line,

@@ -165,6 +165,8 @@ ingot_status igc_rewrite(struct igc_rewriter *rewriter, const char *const *kerne
 void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *out);
 /* unportable_spaces.c: of its whole source. */
 void igc_warn_spaces(const struct igc_rewriter *rewriter, struct ig_text *out);
+/* unportable_scopes.c: of declarations where they stand. */
+void igc_warn_scopes(const struct igc_rewriter *rewriter, struct ig_text *out);
 /* unportable_words.c: of single words and function constants. */
 void igc_warn_words(const struct igc_rewriter *rewriter, struct ig_text *out);
 

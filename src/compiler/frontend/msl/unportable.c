@@ -62,7 +62,8 @@ static bool is_position(const struct igc_token *token) {
 
 /* An integer type that Apple's compiler does not take for a position. */
 static bool is_other_integer(const struct igc_token *token) {
-    static const char *const types[] = {"int", "short", "long", "char", "ulong", "uchar", "size_t"};
+    static const char *const types[] = {"int",   "short", "long",   "char",
+                                        "ulong", "uchar", "size_t", "bool"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         size_t size = strlen(types[i]);
         if (token->size >= size && !memcmp(token->text, types[i], size) &&
@@ -173,6 +174,7 @@ static size_t memory_variable(const struct igc_tokens *tokens, size_t i) {
         switch (token->word) {
         case IGC_W_DEVICE:
         case IGC_W_THREADGROUP:
+        case IGC_W_THREAD:
             in_memory = true;
             break;
         case IGC_W_CONST:
@@ -272,18 +274,24 @@ static void check_long_long(const struct igc_rewriter *rewriter, struct ig_text 
     }
 }
 
-/* `uint half = …`: half is a type there, not a name that can be hidden. */
+/* `uint half = …`: half is a type there, not a name that can be hidden; kernel is a keyword. */
 static void check_names(const struct igc_rewriter *rewriter, struct ig_text *out) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t i = 1; i + 1 < tokens->count; i++) {
-        if (!igc_is(igc_at(tokens, i), "half") || !width_of(igc_at(tokens, i - 1))) {
+        enum igc_word word = igc_word_at(tokens, i);
+        bool is_type = igc_is(igc_at(tokens, i), "half");
+        bool is_keyword = word == IGC_W_KERNEL || word == IGC_W_VERTEX || word == IGC_W_FRAGMENT;
+        if ((!is_type && !is_keyword) || !width_of(igc_at(tokens, i - 1))) {
             continue;
         }
         enum igc_word next = igc_word_at(tokens, i + 1);
         if (next == IGC_W_ASSIGN || next == IGC_W_SEMICOLON || next == IGC_W_COMMA ||
             next == IGC_W_CLOSE_PAREN || next == IGC_W_OPEN_SQUARE) {
             igc_warn_at(rewriter, i,
-                        "Apple's compiler takes half as a type, not as the name of a variable",
+                        is_type
+                            ? "Apple's compiler takes half as a type, not as the name of a variable"
+                            : "Apple's compiler takes this word as a keyword, not as the name of a "
+                              "variable",
                         out);
         }
     }
@@ -317,6 +325,7 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
         check_statics(rewriter, out);
         check_long_long(rewriter, out);
         igc_warn_spaces(rewriter, out);
+        igc_warn_scopes(rewriter, out);
         igc_warn_words(rewriter, out);
     }
 }

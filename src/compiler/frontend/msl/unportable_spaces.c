@@ -8,7 +8,7 @@
  *
  * Requires tokens only. A type is recognised by its name: the language's own scalars and vectors,
  * and structs, unions, classes and enums of the program. Not by names of type parameters (what they
- * stand for may have a space), nor `auto`, nor types behind typedef.
+ * stand for may have a space), nor `auto`, nor names that typedef has given a type.
  */
 #include <string.h>
 
@@ -121,7 +121,8 @@ static bool is_specifier(const struct igc_token *token) {
     case IGC_W_EXTERN:
         return true;
     default:
-        return igc_is(token, "METAL_FUNC") || igc_is(token, "friend");
+        return token->word == IGC_W_TYPEDEF || igc_is(token, "METAL_FUNC") ||
+               igc_is(token, "friend");
     }
 }
 
@@ -145,6 +146,14 @@ static bool starts_here(const struct igc_tokens *tokens, size_t i, bool *in_list
     }
 }
 
+/* `using name = float *;` and `f<float *>`: the pointer at i is all that the type says. */
+static bool names_a_type(const struct igc_tokens *tokens, size_t first, size_t i) {
+    enum igc_word before = igc_word_at(tokens, first - 1), next = igc_word_at(tokens, i + 1);
+    bool is_alias = before == IGC_W_ASSIGN && igc_word_at(tokens, first - 3) == IGC_W_USING;
+    return (is_alias && next == IGC_W_SEMICOLON) ||
+           (before == IGC_W_LESS && (next == IGC_W_GREATER || next == IGC_W_COMMA));
+}
+
 /* `*` or `&` at i: is it behind a type without a space, and before a name or the end of a cast? */
 static bool lacks_space(const struct igc_tokens *tokens, size_t i, const struct names *names) {
     size_t first = i;
@@ -157,6 +166,9 @@ static bool lacks_space(const struct igc_tokens *tokens, size_t i, const struct 
         }
         typed |= type;
         first--;
+    }
+    if (typed && names_a_type(tokens, first, i)) {
+        return true;
     }
     if (!typed || !starts_here(tokens, first, &in_list)) {
         return false;

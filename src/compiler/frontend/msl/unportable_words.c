@@ -54,7 +54,7 @@ static const char *objection(const struct igc_rewriter *rewriter, size_t i) {
     if (igc_is(token, "__int128") || igc_is(token, "__int128_t") || igc_is(token, "__uint128_t")) {
         return "Apple's compiler has no integers of 128 bits";
     }
-    if (is_long_double(token)) {
+    if (is_long_double(token) || igc_is(token, "__float128")) {
         return "Apple's compiler has no long double";
     }
     if (igc_is(token, "noexcept") && is_noexcept_operator(tokens, i)) {
