@@ -1,7 +1,6 @@
 /*
  * Warnings of what Apple's compiler refuses and only types tell: a pointer that leaves its address
- * space for thread's, as `thread float *p = device_pointer` or a reference does; and pointers to
- * functions, which it takes of [[visible]] ones in tables only.
+ * space for thread's, as `thread float *p = device_pointer` or a reference does.
  *
  * Requires clang's own module, in which such a conversion is an addrspacecast at the user's line.
  * What the prelude converts is at its own lines. From Metal 4.1 on there are generic pointers,
@@ -90,17 +89,6 @@ static LLVMValueRef converted_by(LLVMValueRef in) {
     return NULL;
 }
 
-/* Is a function's address an operand, and not what is called? */
-static bool takes_function(LLVMValueRef in) {
-    int count = LLVMGetNumOperands(in) - (LLVMIsACallInst(in) ? 1 : 0);
-    for (int i = 0; i < count; i++) {
-        if (LLVMIsAFunction(LLVMGetOperand(in, (unsigned)i))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void warn(const struct igc_job *job, LLVMValueRef in, const char *message) {
     LLVMMetadataRef location = LLVMInstructionGetDebugLoc(in);
     LLVMMetadataRef file = location ? LLVMDIScopeGetFile(LLVMDILocationGetScope(location)) : NULL;
@@ -137,9 +125,5 @@ void igc_warn_unportable_code(const struct igc_job *job, LLVMValueRef in) {
                  "such conversion",
                  space_name(LLVMTypeOf(from)));
         warn(job, in, message);
-    }
-    if (takes_function(in)) {
-        warn(job, in,
-             "Apple's compiler takes pointers to [[visible]] functions only, in function tables");
     }
 }
