@@ -187,27 +187,43 @@ static bool is_vector_type(const struct igc_token *token) {
     return false;
 }
 
-/* Is the nearest declaration of the name at i one of a vector? `float4 v` and `float4 u = 1, v` */
-static bool is_vector(const struct igc_tokens *tokens, size_t i) {
-    for (size_t p = i; p > 1 && p + LOOK_BACK > i; p--) {
+/* Is the nearest declaration of the name at i one of a vector, `float4 v`, or (`through`) of a
+ * pointer to one, `float4 *v`? Arrays of vectors are neither. */
+static bool is_vector(const struct igc_tokens *tokens, size_t i, bool through) {
+    for (size_t p = i; p > 2 && p + LOOK_BACK > i; p--) {
         const struct igc_token *before = igc_at(tokens, p - 2);
-        if (igc_same_text(tokens, p - 1, i) && before->kind == IGC_IDENTIFIER &&
-            before->word == IGC_W_NONE) {
-            return is_vector_type(before);
+        bool is_pointer = before->word == IGC_W_STAR;
+        const struct igc_token *type = is_pointer ? igc_at(tokens, p - 3) : before;
+        if (igc_same_text(tokens, p - 1, i) && type->kind == IGC_IDENTIFIER &&
+            type->word == IGC_W_NONE && (!is_pointer || is_vector_type(type))) {
+            return is_pointer == through && is_vector_type(type) &&
+                   (igc_word_at(tokens, p) != IGC_W_OPEN_SQUARE ||
+                    igc_attribute_end(tokens, p) > p);
         }
     }
     return false;
 }
 
-/* `v.x` or `v.xy` at i, and nothing behind it. */
+/* `v.x`, `v.xy`, `p->x` or `v[1]` at i, and nothing behind it. */
 static bool is_component(const struct igc_tokens *tokens, size_t i) {
     const struct igc_token *name = igc_at(tokens, i), *letter = igc_at(tokens, i + 2);
-    enum igc_word after = igc_word_at(tokens, i + 3);
-    return name->kind == IGC_IDENTIFIER && name->word == IGC_W_NONE &&
-           igc_word_at(tokens, i + 1) == IGC_W_DOT && letter->size <= 4 &&
-           (strspn(letter->text, "xyzw") >= letter->size ||
-            strspn(letter->text, "rgba") >= letter->size) &&
-           after != IGC_W_DOT && after != IGC_W_OPEN_PAREN && after != IGC_W_OPEN_SQUARE;
+    enum igc_word how = igc_word_at(tokens, i + 1);
+    size_t end = i + 2;
+    if (name->kind != IGC_IDENTIFIER || name->word != IGC_W_NONE) {
+        return false;
+    }
+    if (how == IGC_W_OPEN_SQUARE) {
+        if (!igc_closes(tokens, i + 1, &end)) {
+            return false;
+        }
+    } else if ((how != IGC_W_DOT && how != IGC_W_ARROW) || letter->size > 4 ||
+               (strspn(letter->text, "xyzw") < letter->size &&
+                strspn(letter->text, "rgba") < letter->size)) {
+        return false;
+    }
+    enum igc_word after = igc_word_at(tokens, end + 1);
+    return after != IGC_W_DOT && after != IGC_W_ARROW && after != IGC_W_OPEN_PAREN &&
+           after != IGC_W_OPEN_SQUARE && is_vector(tokens, i, how == IGC_W_ARROW);
 }
 
 static void check_ampersand(const struct igc_rewriter *rewriter, size_t i, struct ig_text *out) {
@@ -218,14 +234,15 @@ static void check_ampersand(const struct igc_rewriter *rewriter, size_t i, struc
     case IGC_W_COMMA:
     case IGC_W_RETURN:
     case IGC_W_OPEN_BRACE:
-        if (is_component(tokens, i + 1) && is_vector(tokens, i + 1)) {
+    case IGC_W_CLOSE_PAREN: /* of a cast, or it is no vector */
+        if (is_component(tokens, i + 1)) {
             igc_warn_at(rewriter, i, "Apple's compiler takes no address of a vector's component",
                         out);
         }
         break;
     default: /* `thread float &r = v.x;` */
-        if (igc_word_at(tokens, i + 2) == IGC_W_ASSIGN && is_component(tokens, i + 3) &&
-            igc_word_at(tokens, i + 6) == IGC_W_SEMICOLON && is_vector(tokens, i + 3)) {
+        if (igc_word_at(tokens, i + 2) == IGC_W_ASSIGN &&
+            igc_word_at(tokens, i + 6) == IGC_W_SEMICOLON && is_component(tokens, i + 3)) {
             igc_warn_at(rewriter, i, "Apple's compiler takes no reference to a vector's component",
                         out);
         }
