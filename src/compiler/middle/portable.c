@@ -36,11 +36,11 @@ static const char *space_name(LLVMTypeRef pointer) {
 /* A function of the user's that is no member: _Z1fPf, not _ZN1S1fEv. Of members the front end makes
  * one for each space, and vectors' own are the prelude's. */
 static bool is_plain_function(LLVMValueRef callee) {
-    size_t size;
+    size_t size, plain_size;
     const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &size) : "";
     const char *from = !strncmp(name, "_ZL", 3) ? name + 3 : name + 2;
-    return !strncmp(name, "_Z", 2) && *from >= '1' && *from <= '9' && !igi_is_library_name(name) &&
-           !strstr(name, "__ingot_");
+    return !strncmp(name, "_Z", 2) && *from >= '1' && *from <= '9' &&
+           !igi_is_library_name(igc_plain_name(name, &plain_size));
 }
 
 /* Does the instruction keep the pointer as one to thread, or hand it on as such? What only reads
