@@ -351,6 +351,7 @@ kernel void tower(device int *x) { x[0] = t<22, 0>::v; }
 M
 unsanitized check "compiling needs too much memory" 1 table 734003200 INGOT_COMPILE_MEMORY -- env INGOT_COMPILE_MEMORY=700M "$ingot" run table.metal table --threads 1 'f32[1]'
 check "compiling takes too long" 1 tower "limit of 1 s" INGOT_COMPILE_SECONDS -- env INGOT_COMPILE_SECONDS=1 "$ingot" run tower.metal tower --threads 1 'i32[1]'
+check "Ctrl-C while compiling" 124 -- timeout -s INT -k 20 2 "$ingot" run tower.metal tower --threads 1 'i32[1]'
 echo 'kernel void waits(device float *x, uint i [[thread_position_in_grid]]) { x[i] = i; }' >waits.metal
 check "a kernel takes too long in a pass" 1 "kernel waits" "limit of 5 s" 'at "scalar"' -- env INGOT_PAUSE=scalar INGOT_COMPILE_SECONDS=5 "$ingot" run waits.metal waits --threads 1 'f32[1]'
 check "no such limit" 1 INGOT_COMPILE_SECONDS soon -- env INGOT_COMPILE_SECONDS=soon "$ingot" run tower.metal tower --threads 1 'i32[1]'
