@@ -46,12 +46,13 @@ static LLVMValueRef ask(struct igc_kernel *kernel, const struct igs_access *acce
     LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
     LLVMValueRef in_table =
         space == INGOT_SPACE_CONSTANT ? igs_in_table(kernel, address, access->size) : NULL;
+    LLVMValueRef elsewhere = in_table ? LLVMBuildNot(b, in_table, "") : NULL;
     LLVMValueRef answer = igs_ask(kernel, place, address, access->size);
     if (!in_table) {
         return answer;
     }
     LLVMValueRef ok = LLVMBuildOr(b, in_table, answer, "");
-    igs_only_where(kernel, LLVMBuildNot(b, in_table, ""), answer);
+    igs_only_where(kernel, elsewhere, answer);
     LLVMPositionBuilderBefore(b, access->instruction);
     return ok;
 }
