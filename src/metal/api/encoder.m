@@ -233,7 +233,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
         IM_RAISE(self, @"the resource is nil");
     }
 }
-- (void)useResources:(const id *)resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
+- (void)useResources:(const id<MTLResource> *)resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
     (void)resources;
     (void)count;
     (void)usage;
@@ -245,7 +245,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
         IM_RAISE(self, @"the heap is nil");
     }
 }
-- (void)useHeaps:(const id *)heaps count:(NSUInteger)count {
+- (void)useHeaps:(const id<MTLHeap> *)heaps count:(NSUInteger)count {
     (void)heaps;
     (void)count;
     [self needOpen:_cmd];
@@ -254,7 +254,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
     (void)scope;
     [self needOpen:_cmd];
 }
-- (void)memoryBarrierWithResources:(const id *)resources count:(NSUInteger)count {
+- (void)memoryBarrierWithResources:(const id<MTLResource> *)resources count:(NSUInteger)count {
     (void)resources;
     (void)count;
     [self needOpen:_cmd];
