@@ -62,6 +62,12 @@ has refused '"swiftc" is not known'
 if "$bin/ingot-cc" b.c -framework Accelerate 2>refused; then echo "Accelerate was not refused" && exit 1; fi
 has refused 'framework Accelerate is not there'
 
+# What the C++ library of a Mac brings along with any header
+printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) ? 0 : 2; }\n' >brought.cpp
+"$bin/ingot-c++" -std=c++17 brought.cpp -o brought
+./brought || { echo "brought failed" && exit 1; }
+passed=$((passed + 1))
+
 # Mach-O's sections and names around .incbin
 printf '.section __DATA,__blob\n.globl _blob_start\n_blob_start:\n.incbin "b.metal"\n.globl _blob_end\n_blob_end:\n' >blob.s
 cat >blob.c <<'END'
