@@ -121,8 +121,13 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
 }
 - (void)setBytes:(const void *)bytes length:(NSUInteger)length atIndex:(NSUInteger)index {
     struct im_binding *binding = binding_at(self, _cmd, index);
-    if (!bytes || length == 0 || length > MAX_BYTES) {
-        IM_RAISE(self, @"%lu bytes at %p for index %lu: 1 to %d bytes are possible", (unsigned long)length, bytes,
+    static const uint64_t nothing[2];
+    if (length == 0) { /* an empty array, which the kernel does not read */
+        bytes = nothing;
+        length = sizeof nothing;
+    }
+    if (!bytes || length > MAX_BYTES) {
+        IM_RAISE(self, @"%lu bytes at %p for index %lu: at most %d bytes are possible", (unsigned long)length, bytes,
                  (unsigned long)index, MAX_BYTES);
     }
     if (binding->capacity < length) {
