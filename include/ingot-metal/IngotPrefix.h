@@ -5,4 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#if __cplusplus >= 201703L
+#include <optional>
+#endif
 #endif

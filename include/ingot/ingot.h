@@ -213,9 +213,10 @@ INGOT_API ingot_status ingot_library_create_from_source_file(ingot_device *devic
 /* A compiled kernel is native code, and an archive is a program: open those that you trust, or use
  * an isolated device (ingot_device_desc.isolated, SECURITY.md). */
 /* An .ingot archive. Needs no compiler as long as the archive holds code for the
- * device and the constants asked for. Or a .metallib that Apple's compiler made, or a file
- * with such libraries inside: opening it compiles nothing, and each kernel is compiled when it is
- * created. Function constants belong to its kernels then: see ingot_library_of_kernel. */
+ * device and the constants asked for. Or several, one after the other in the file. Or a .metallib
+ * that Apple's compiler made, or a file with such libraries inside: opening it compiles nothing,
+ * and each kernel is compiled when it is created. Function constants belong to the kernels of the
+ * latter two: see ingot_library_of_kernel. */
 INGOT_API ingot_status ingot_library_create_from_archive(ingot_device *device, const char *path,
                                                          ingot_library **library);
 /* The same from memory. The bytes are copied. */
@@ -261,7 +262,8 @@ INGOT_API ingot_status ingot_library_constant_info(const ingot_library *library,
 
 /* The library that holds one kernel, which the caller releases: it lists the function constants
  * that the kernel has. Of a .metallib each kernel has its own, and asking for it compiles the
- * kernel; of other libraries it is the library itself. */
+ * kernel; of several archives in a file it is that of the archive, of other libraries the library
+ * itself. */
 INGOT_API ingot_status ingot_library_of_kernel(ingot_library *library, const char *kernel,
                                                ingot_library **result);
 

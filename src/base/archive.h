@@ -81,6 +81,9 @@ struct ig_archive {
  * outlive it. */
 ingot_status ig_archive_read(struct ig_arena *arena, const void *bytes, size_t size,
                              struct ig_archive *archive, struct ig_error *error);
+/* Archives may follow each other in a file: the bytes of the first one. `size` where nothing that
+ * looks like another archive follows it, which is for ig_archive_read to judge. */
+size_t ig_archive_length(const void *bytes, size_t size);
 /* malloc'ed bytes. Deterministic: the same model gives the same bytes. */
 ingot_status ig_archive_write(const struct ig_archive *archive, void **bytes, size_t *size,
                               struct ig_error *error);

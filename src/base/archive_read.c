@@ -26,6 +26,17 @@ static uint64_t get_u64(const uint8_t *p) {
     return get_u32(p) | (uint64_t)get_u32(p + 4) << 32;
 }
 
+size_t ig_archive_length(const void *bytes, size_t size) {
+    const uint8_t *p = bytes;
+    if (size < IG_HEADER_BYTES || memcmp(p, IG_ARCHIVE_MAGIC, 8)) {
+        return size;
+    }
+    const uint64_t length = get_u64(p + 16);
+    const bool followed = length >= IG_HEADER_BYTES && length < size && size - length >= 8 &&
+                          !memcmp(p + length, IG_ARCHIVE_MAGIC, 8);
+    return followed ? (size_t)length : size;
+}
+
 #define BAD(r, ...) ig_fail((r)->error, INGOT_BAD_ARCHIVE, __VA_ARGS__)
 
 static ingot_status check_header(const struct reader *r) {

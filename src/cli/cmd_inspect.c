@@ -230,6 +230,61 @@ static bool views_of_archive(struct ig_arena *arena, const struct cli_list *want
     return true;
 }
 
+static void append(void *to, uint32_t *count, const void *from, uint32_t more, size_t bytes) {
+    if (more) {
+        memcpy((char *)to + *count * bytes, from, more * bytes);
+    }
+    *count += more;
+}
+
+/* `all` and behind it `one`: kernels, variants and constants. */
+static bool join(struct ig_arena *arena, struct ig_archive *all, const struct ig_archive *one) {
+    const char **kernels =
+        ig_arena_array(arena, (size_t)all->kernel_count + one->kernel_count + 1, sizeof *kernels);
+    struct ig_variant *variants = ig_arena_array(
+        arena, (size_t)all->variant_count + one->variant_count + 1, sizeof *variants);
+    struct ig_constant *constants = ig_arena_array(
+        arena, (size_t)all->constant_count + one->constant_count + 1, sizeof *constants);
+    if (!kernels || !variants || !constants) {
+        return false;
+    }
+    struct ig_archive both = *one;
+    both.kernel_count = both.variant_count = both.constant_count = 0;
+    append(kernels, &both.kernel_count, all->kernels, all->kernel_count, sizeof *kernels);
+    append(kernels, &both.kernel_count, one->kernels, one->kernel_count, sizeof *kernels);
+    append(variants, &both.variant_count, all->variants, all->variant_count, sizeof *variants);
+    append(variants, &both.variant_count, one->variants, one->variant_count, sizeof *variants);
+    append(constants, &both.constant_count, all->constants, all->constant_count, sizeof *constants);
+    append(constants, &both.constant_count, one->constants, one->constant_count, sizeof *constants);
+    both.kernels = kernels;
+    both.variants = variants;
+    both.constants = constants;
+    *all = both;
+    return true;
+}
+
+/* One archive, or several behind each other, as one list. */
+static ingot_status read_archives(struct ig_arena *arena, const char *bytes, size_t size,
+                                  struct ig_archive *all, struct ig_error *error) {
+    *all = (struct ig_archive){0};
+    size_t length = 0;
+    for (size_t at = 0; at == 0 || at < size; at += length) {
+        struct ig_archive one;
+        length = ig_archive_length(bytes + at, size - at);
+        if (ig_archive_read(arena, bytes + at, length, &one, error)) {
+            return error->status;
+        }
+        if (length == size) {
+            *all = one;
+            break;
+        }
+        if (!join(arena, all, &one)) {
+            return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
+        }
+    }
+    return INGOT_OK;
+}
+
 static int inspect_archive(const char *path, const struct cli_list *wanted, bool as_json,
                            bool names_only) {
     struct ig_arena arena = {0};
@@ -241,7 +296,7 @@ static int inspect_archive(const char *path, const struct cli_list *wanted, bool
     int result = CLI_FAILED;
     if (ig_file_read(path, 0, &bytes, &size, &error)) {
         cli_error("%s", ig_error_text(&error));
-    } else if (ig_archive_read(&arena, bytes, size, &archive, &error)) {
+    } else if (read_archives(&arena, bytes, size, &archive, &error)) {
         cli_error("%s: %s", path, ig_error_text(&error));
     } else if (!views_of_archive(&arena, wanted, &view)) {
         cli_error("out of memory");

@@ -43,8 +43,14 @@ static bool out_of_memory(void) {
 static bool read_input(struct pack *pack, struct input *input) {
     struct ig_error error = {0};
     size_t size;
-    bool good = !ig_file_read(input->path, 0, &input->bytes, &size, &error) &&
-                !ig_archive_read(&pack->arena, input->bytes, size, &input->archive, &error);
+    bool good = !ig_file_read(input->path, 0, &input->bytes, &size, &error);
+    if (good && ig_archive_length(input->bytes, size) < size) {
+        cli_error("%s: it holds several archives, which ingot-xcrun has joined; pack what they "
+                  "were made of",
+                  input->path);
+        return false;
+    }
+    good = good && !ig_archive_read(&pack->arena, input->bytes, size, &input->archive, &error);
     if (!good) {
         cli_error("%s: %s", input->path, ig_error_text(&error));
     }

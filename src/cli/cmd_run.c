@@ -64,7 +64,8 @@ static bool base(ingot_status status, struct ig_error *error) {
     return status == INGOT_OK;
 }
 
-/* Of a compiled library, the part that the kernel and its function constants are in. */
+/* Of a compiled library, or of several archives, the part that the kernel and its function
+ * constants are in. */
 static bool choose_module(struct run *run) {
     ingot_library *module;
     if (!api(ingot_library_of_kernel(run->library, run->kernel_name, &module))) {
@@ -528,7 +529,7 @@ static bool execute(struct run *run) {
         cli_open_library(run->device, run->file, &run->source, &run->library)) {
         return false;
     }
-    if (cli_is_library(run->file) && !choose_module(run)) {
+    if ((cli_is_library(run->file) || cli_is_archive(run->file)) && !choose_module(run)) {
         return false;
     }
     if (*ingot_library_warnings(run->library) && !run->quiet) {

@@ -244,7 +244,8 @@ static void sweep(struct state *state) {
     }
 }
 
-/* The two in turns; the middle of the ratios decides. */
+/* The two in turns. The middle of the ratios decides, and so do the best times of both, which are
+ * what is reported. */
 static bool duel(struct state *state, struct candidate *challenger) {
     struct tune_point *point = state->point;
     double ratios[DUELS], before = INFINITY, after = INFINITY;
@@ -261,7 +262,8 @@ static bool duel(struct state *state, struct candidate *challenger) {
             ratios[k - 1] = swap;
         }
     }
-    if (!(ratios[DUELS / 2] < 1 - state->search->least_gain)) {
+    const double limit = 1 - state->search->least_gain;
+    if (!(ratios[DUELS / 2] < limit && after < before * limit)) {
         return false;
     }
     memcpy(point->after, challenger->values, sizeof point->after);

@@ -271,7 +271,10 @@ ingot_status ingot_library_of_kernel(ingot_library *library, const char *kernel,
                                      : "result");
     }
     struct ig_error error = {0};
-    *result = library;
+    *result = library->joined ? ig_joined_part(library, kernel) : library;
+    if (!*result) {
+        return ig_api_fail(INGOT_NOT_FOUND, "the archives have no kernel \"%s\"", kernel);
+    }
     if (library->compiled && ig_compiled_kernel(library, kernel, result, &error)) {
         *result = NULL;
         return ig_api_result(&error);

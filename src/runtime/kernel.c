@@ -409,6 +409,9 @@ static ingot_status make_kernel(ingot_library *library, const ingot_kernel_desc 
     if (!name) {
         return no_such_kernel(library, desc->name, error);
     }
+    if (library->joined) {
+        return make_kernel(ig_joined_part(library, name), desc, result, error);
+    }
     if (library->compiled) {
         ingot_library *module = NULL;
         ingot_status opened = ig_compiled_kernel(library, name, &module, error);
@@ -463,6 +466,9 @@ static ingot_status make_key(ingot_library *library, const ingot_kernel_desc *de
     const char *name = find_name(library, desc->name);
     if (!name) {
         return no_such_kernel(library, desc->name, error);
+    }
+    if (library->joined) {
+        return make_key(ig_joined_part(library, name), desc, key, error);
     }
     if (library->compiled) {
         ingot_library *module = NULL;

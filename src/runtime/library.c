@@ -313,10 +313,15 @@ ingot_status ingot_library_create_from_source_file(ingot_device *device, const c
 
 /* ---- from archives ---- */
 
-/* Takes over the bytes, also on failure. A device that compiles itself takes the text that the
- * archive has for it, and lists its kernels itself. */
-static ingot_status library_from_archive(ingot_device *device, char *bytes, size_t size,
-                                         ingot_library **library, struct ig_error *error) {
+/* A device that compiles itself takes the text that the archive has for it, and lists its kernels
+ * itself. */
+ingot_status ig_library_from_archive(ingot_device *device, char *bytes, size_t size,
+                                     ingot_library **library, struct ig_error *error) {
+    if (ig_archive_length(bytes, size) < size) {
+        ingot_status opened = ig_joined_open(device, bytes, size, library, error);
+        free(bytes);
+        return opened;
+    }
     struct ig_blob *blob;
     ingot_status status = ig_blob_create(bytes, size, &blob, error);
     const struct ig_code *text = status == INGOT_OK && device->ops->compile
@@ -344,7 +349,7 @@ static ingot_status open_archive(ingot_device *device, int file, const char *pat
     } else if (ig_file_read_open(file, path, 0, &bytes, &size, error)) {
         return error->status; /* says the path */
     } else {
-        status = library_from_archive(device, bytes, size, library, error);
+        status = ig_library_from_archive(device, bytes, size, library, error);
     }
     if (status) {
         ig_error_prefix(error, "%s", path);
@@ -390,7 +395,7 @@ ingot_status ingot_library_create_from_memory(ingot_device *device, const void *
     }
     memcpy(copy, bytes, length);
     struct ig_error error = {0};
-    library_from_archive(device, copy, length, library, &error);
+    ig_library_from_archive(device, copy, length, library, &error);
     return ig_api_result(&error);
 }
 
@@ -406,6 +411,7 @@ void ingot_library_release(ingot_library *library) {
     }
     ingot_device *device = library->device;
     ig_compiled_free(library->compiled);
+    ig_joined_free(library->joined);
     ig_blob_release(library->blob);
     free(library);
     ingot_device_release(device);

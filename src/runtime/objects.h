@@ -34,6 +34,7 @@ struct ingot_library {
     ingot_device *device;
     struct ig_blob *blob;
     struct ig_compiled *compiled; /* Apple's compiler made it; NULL: ours did */
+    struct ig_joined *joined;     /* several archives in one file; NULL: one */
     bool no_cache;
 };
 
@@ -95,10 +96,25 @@ ingot_status ig_compiled_open_memory(ingot_device *device, const void *bytes, si
 ingot_status ig_compiled_kernel(ingot_library *library, const char *name, ingot_library **kernel,
                                 struct ig_error *error);
 void ig_compiled_free(struct ig_compiled *compiled);
-/* library.c: a library of one module of bitcode. */
-/* The whole of such a library, for a device that takes them as they are (ops->compile). */
+
+/* ---- joined_library.c: several archives in one file ---- */
+
+ingot_status ig_joined_open(ingot_device *device, const char *bytes, size_t size,
+                            ingot_library **library, struct ig_error *error);
+/* The library of the archive that has the kernel, which lives as long as `library`; NULL: none. */
+ingot_library *ig_joined_part(const ingot_library *library, const char *kernel);
+void ig_joined_free(struct ig_joined *joined);
+
+/* ---- library.c ---- */
+
+/* Of one archive, or of several behind each other. Takes over the bytes (malloc'ed), also on
+ * failure. */
+ingot_status ig_library_from_archive(ingot_device *device, char *bytes, size_t size,
+                                     ingot_library **library, struct ig_error *error);
+/* The whole of a .metallib, for a device that takes them as they are (ops->compile). */
 ingot_status ig_library_from_compiled(ingot_device *device, const char *name, const void *bytes,
                                       size_t size, ingot_library **library, struct ig_error *error);
+/* A library of one module of bitcode. */
 ingot_status ig_library_from_module(ingot_device *device, const char *name, const void *module,
                                     size_t size, ingot_library **library, struct ig_error *error);
 

@@ -47,6 +47,9 @@ static void read_once(const uint8_t *data, size_t size) {
     struct ig_arena arena = {0};
     struct ig_archive archive;
     struct ig_error error = {0};
+    if (ig_archive_length(data, size) > size) {
+        abort();
+    }
     if (!ig_archive_read(&arena, data, size, &archive, &error)) {
         if (touch(&archive) == SIZE_MAX) {
             abort();

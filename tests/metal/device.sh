@@ -61,5 +61,14 @@ if [ -x "$bin/ingot-xcrun" ]; then
     check "a compiled library" " 5 5" ints 2 c.metallib one --device metal
     check "its other kernel" " 6 0" ints 2 c.metallib two --device metal
 fi
+# The launch policy: its column for this device, and what the tuner puts in its place.
+check "the shipped policy" "axpy/f32/n1024/simd8.block512.wide1" \
+    "$bin/ingot" health axpy --type f32 --case 1023 --device metal --verbose
+check "tuning" "1 of 1 classes are faster" "$bin/ingot" tune axpy --type f32 --case "=1M" --device metal --time 0.0005 \
+    --gain -1000 --output own.policy
+check "a rule of its own" "metal:metal axpy/f32/n1048576 simd=" cat own.policy
+echo 'metal axpy simd=2 block=256' >>own.policy
+check "the user's rule wins" "axpy/f32/n1024/simd2.block256.wide" env INGOT_POLICY="$work/own.policy" \
+    "$bin/ingot" health axpy --type f32 --case 1023 --device metal --verbose
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

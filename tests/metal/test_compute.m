@@ -61,6 +61,15 @@ static void test_saxpy(void) {
       [encoder setBufferOffset:0 atIndex:1];                 /* bindings stay */
       [encoder dispatchThreadgroups:MTLSizeMake(2, 1, 1) threadsPerThreadgroup:MTLSizeMake(50, 1, 1)];
     });
+    float before = to[0];
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:pipeline];
+      [encoder setBuffer:y offset:0 atIndex:0];
+      [encoder setBuffer:x offset:0 atIndex:1];
+      [encoder setBytes:NULL length:0 atIndex:2]; /* an empty array: zeros */
+      [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    });
+    CHECK(to[0] == before);
     CHECK(to[0] == 1 + 2 * 100 + 0 && to[99] == 1 + 2 * 199 + 2 * 99 && to[299] == 1 + 2 * 399);
     CHECK(x.length == 4000 && x.storageMode == MTLStorageModeShared && y.storageMode == MTLStorageModeManaged);
     CHECK(device.currentAllocatedSize >= 5200);

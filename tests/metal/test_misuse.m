@@ -50,6 +50,7 @@ static void test_encoders(void) {
     THROWS([encoder setBuffer:data offset:500 atIndex:0], "offset 500 passes the end of the buffer at index 0");
     THROWS([encoder setBufferOffset:4 atIndex:9], "there is no buffer at index 9");
     THROWS([encoder setBytes:"" length:5000 atIndex:0], "5000 bytes");
+    THROWS([encoder setBytes:NULL length:4 atIndex:0], "4 bytes at");
     THROWS([encoder useResource:nil usage:MTLResourceUsageRead], "the resource is nil");
     [encoder setComputePipelineState:mark];
     THROWS([encoder dispatchThreads:one threadsPerThreadgroup:MTLSizeMake(4096, 1, 1)], "kernel \"mark\" takes 1 to");

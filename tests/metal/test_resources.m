@@ -226,12 +226,23 @@ static void test_runtime(void) {
     CHECK(sysctlbyname("hw.nothing", &memory, &size, NULL, 0) == -1);
 }
 
+/* As sources of others are given: a © under the name of ASCII. */
+static void test_text(void) {
+    NSString *utf8 = [NSString stringWithCString:"a \xc2\xa9 b" encoding:NSASCIIStringEncoding];
+    CHECK([utf8 isEqual:@"a \u00a9 b"]);
+    NSString *bytes = [[NSString alloc] initWithCString:"a \xa9 b" encoding:NSASCIIStringEncoding];
+    CHECK([bytes isEqual:@"a \u00a9 b"]);
+    CHECK([[NSString stringWithCString:"plain" encoding:NSASCIIStringEncoding] isEqual:@"plain"]);
+    CHECK([NSString stringWithCString:"\xa9" encoding:NSUTF8StringEncoding] == nil);
+}
+
 int main(int count, char **arguments) {
     @autoreleasepool {
         device = MTLCreateSystemDefaultDevice();
         id<MTLCommandQueue> queue = [device newCommandQueue];
         id<MTLLibrary> library = check_library(device, source);
         add = check_pipeline(device, library, @"add");
+        test_text();
         test_heaps(queue);
         if (device.location == MTLDeviceLocationBuiltIn) { /* a card does not reach the host's own memory */
             test_no_copy(queue);

@@ -17,21 +17,43 @@ cat >a.metal <<'END'
 #include <metal_stdlib>
 #include "by.h"
 using namespace metal;
-kernel void first(device float *x, uint i [[thread_position_in_grid]]) { x[i] *= BY * EXTRA; }
+constant int first_constant [[function_constant(3)]];
+kernel void first(device float *x, uint i [[thread_position_in_grid]]) { x[i] = BY * EXTRA * first_constant; }
 END
-echo 'kernel void second(device int *x) { x[0] = __METAL_VERSION__; }' >b.metal
+cat >b.metal <<'END'
+constant bool second_constant [[function_constant(3)]];
+kernel void second(device int *x) { x[0] = second_constant ? __METAL_VERSION__ : 0; }
+END
 "$bin/ingot-xcrun" -sdk macosx metal -O3 -std=metal3.1 -mmacosx-version-min=14.0 -DEXTRA=3 -I include -c a.metal -o a.air
 "$bin/ingot-xcrun" -sdk macosx metal -c b.metal -o b.air
 "$bin/ingot-xcrun" -sdk macosx metallib a.air b.air -o all.metallib
 "$bin/ingot" inspect all.metallib >inspected
 has inspected 'kernel first'
 has inspected 'kernel second'
+# Both number a constant 3: each kernel has its own file's.
+"$bin/ingot" run all.metallib first --threads 4 'f32[4]' --const first_constant=5 >ran
+has ran ' 30 30 30 30'
+"$bin/ingot" run all.metallib second --threads 1 'i32[1]' --const second_constant=1 >ran
+has ran ' 320'
+if "$bin/ingot" pack all.metallib -o packed.ingot 2>refused; then echo "joined archives were packed" && exit 1; fi
+has refused 'holds several archives'
+"$bin/ingot-xcrun" -sdk macosx metal -mmacosx-version-min=14.0 -DEXTRA=3 -I include a.metal b.air -o both.metallib
+"$bin/ingot" inspect both.metallib >inspected
+has inspected 'kernel first'
+has inspected 'kernel second'
+if "$bin/ingot-xcrun" metal -c a.metal b.metal -o two.air 2>refused; then echo "two files with -c were taken" && exit 1; fi
+has refused 'one file at a time'
 "$bin/ingot-xcrun" metal -c - -o - <b.metal | "$bin/ingot-xcrun" metallib - -o piped.metallib
 "$bin/ingot" inspect piped.metallib >inspected
 has inspected 'kernel second'
 "$bin/ingot-xcrun" metal -E -P -DEXTRA=3 -Iinclude a.metal >text
-has text 'x\[i\] \*= 2 \* 3'
+has text 'x\[i\] = 2 \* 3'
 has text '#include <metal_stdlib>'
+# What is included, as scripts read it: nothing but lines of dots and files, and none of Metal's own headers.
+echo '#pragma once' | cat - a.metal >once.metal
+"$bin/ingot-xcrun" metal -x metal -E -P -CC -C -H -DEXTRA=3 -Iinclude once.metal -w >text 2>included
+has included '^\. include/by.h$'
+[ "$(wc -l <included)" = 1 ] || { echo "more is listed than by.h:" && cat included && exit 1; }
 "$bin/ingot-xcrun" --show-sdk-version >version
 has version '^[0-9.]*$'
 [ -f "$("$bin/ingot-xcrun" --show-sdk-path)/Metal/Metal.h" ] || { echo "no Metal.h below the SDK's path" && exit 1; }
@@ -39,6 +61,12 @@ if "$bin/ingot-xcrun" swiftc 2>refused; then echo "swiftc was not refused" && ex
 has refused '"swiftc" is not known'
 if "$bin/ingot-cc" b.c -framework Accelerate 2>refused; then echo "Accelerate was not refused" && exit 1; fi
 has refused 'framework Accelerate is not there'
+
+# What the C++ library of a Mac brings along with any header
+printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) ? 0 : 2; }\n' >brought.cpp
+"$bin/ingot-c++" -std=c++17 brought.cpp -o brought
+./brought || { echo "brought failed" && exit 1; }
+passed=$((passed + 1))
 
 # Mach-O's sections and names around .incbin
 printf '.section __DATA,__blob\n.globl _blob_start\n_blob_start:\n.incbin "b.metal"\n.globl _blob_end\n_blob_end:\n' >blob.s

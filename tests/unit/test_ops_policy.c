@@ -134,6 +134,40 @@ static void test_resolving(void) {
 }
 
 /* Through the public API: text, a file, the user's own file. */
+static bool has_rule(const struct igo_policy *policy, const char *device,
+                     const struct ingot_ops_info *operation) {
+    for (size_t i = 0; i < policy->count; i++) {
+        if (!strcmp(policy->rules[i].device, device) && policy->rules[i].operation == operation) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every operation with knobs has lines of its own for CPUs and for Apple's GPUs. */
+static void test_shipped(void) {
+    struct igo_policy policy = {0};
+    struct ig_error error = {0};
+    size_t checked = 0;
+    CHECK(!igo_policy_add(&policy, "default policy", igo_default_policy, &error));
+    for (size_t i = 0; i < ingot_ops_count(); i++) {
+        ingot_ops_info info;
+        CHECK(!ingot_ops_describe(i, &info));
+        const struct ingot_ops_info *operation = igo_operation_find(info.name, strlen(info.name));
+        CHECK(operation != NULL);
+        if (!info.knob_count) {
+            continue;
+        }
+        checked++;
+        if (!has_rule(&policy, "metal", operation) || !has_rule(&policy, "cpu", operation)) {
+            fprintf(stderr, "  %s has no line of its own for metal or cpu\n", info.name);
+            CHECK(false);
+        }
+    }
+    CHECK(checked > 40);
+    igo_policy_free(&policy);
+}
+
 static void test_loading(void) {
     ingot_device *device = NULL;
     ingot_ops *ops = NULL;
@@ -178,6 +212,7 @@ int main(void) {
     test_refused();
     test_matching();
     test_resolving();
+    test_shipped();
     test_loading();
     return check_report();
 }

@@ -159,6 +159,59 @@ static void test_archives(const void *bytes, size_t size) {
     free(changed);
 }
 
+/* Archives behind each other in one file: each keeps its own function constants. */
+static void test_joined(const void *bytes, size_t size) {
+    const struct test_kernel other = {.name = "other",
+                                      .constants = "0:05000000",
+                                      .arguments = one_buffer,
+                                      .argument_count = 1,
+                                      .code = WRITES("7")};
+    const struct ig_constant kind = {"kind", 0, INGOT_SCALAR_U32, 1, 4, 1};
+    void *second = NULL;
+    size_t more = 0;
+    CHECK(test_archive(target, &other, 1, &kind, 1, &second, &more));
+    char *both = malloc(size + more);
+    memcpy(both, bytes, size);
+    memcpy(both + size, second, more);
+    ingot_library *library = NULL, *part = NULL;
+    ingot_kernel *kernel = NULL;
+    ingot_constant_info info = {0};
+    OK(ingot_library_create_from_memory(device, both, size + more, &library));
+    CHECK(ingot_library_kernel_count(library) == 3);
+    CHECK(ingot_library_constant_count(library) == 0);
+    CHECK(!strcmp(ingot_library_kernel_name(library, 2), "other"));
+    CHECK(run_kernel(library, NULL, 0) == 42);
+    const uint32_t five = 5;
+    const ingot_constant value = {.name = "kind", .bytes = &five, .size = 4};
+    ingot_kernel_desc desc = {.name = "other", .constants = &value, .constant_count = 1};
+    OK(ingot_kernel_create(library, &desc, &kernel));
+    ingot_kernel_release(kernel);
+    char key[INGOT_KERNEL_KEY_SIZE] = "";
+    OK(ingot_kernel_key(library, &desc, key));
+    CHECK(strlen(key) == 64);
+    desc.name = "answer"; /* which has no such constant */
+    FAILS(ingot_kernel_create(library, &desc, &kernel), INGOT_NOT_FOUND, "kind");
+    OK(ingot_library_of_kernel(library, "other", &part));
+    OK(ingot_library_constant_info(part, 0, &info));
+    CHECK(!strcmp(info.name, "kind"));
+    ingot_library_release(part);
+    FAILS(ingot_library_of_kernel(library, "none", &part), INGOT_NOT_FOUND, "none");
+    ingot_library_release(library);
+    both[size + more - 1] ^= 1;
+    FAILS(ingot_library_create_from_memory(device, both, size + more, &library), INGOT_BAD_ARCHIVE,
+          "archive 2 of 2");
+    FAILS(ingot_library_create_from_memory(device, both, size + 8, &library), INGOT_BAD_ARCHIVE,
+          "archive 2 of 2", "cut short");
+    FAILS(ingot_library_create_from_memory(device, both, size + 7, &library), INGOT_BAD_ARCHIVE,
+          "cut short or extended");
+    both = realloc(both, 2 * size);
+    memcpy(both + size, bytes, size);
+    FAILS(ingot_library_create_from_memory(device, both, 2 * size, &library), INGOT_BAD_ARCHIVE,
+          "\"answer\" is in two");
+    free(both);
+    free(second);
+}
+
 static void test_constants(void) {
     ingot_library *library = NULL;
     ingot_kernel *kernel = NULL;
@@ -624,6 +677,7 @@ int main(int count, char **arguments) {
     CHECK(test_archive(target, kernels, 2, constants, 2, &bytes, &size));
     write_text("good.ingot", bytes, size);
     test_archives(bytes, size);
+    test_joined(bytes, size);
     free(bytes);
     test_constants();
     test_kept_kernels();

@@ -28,7 +28,7 @@ struct member {
     BOOL isPointer;
 };
 
-@interface IngotArgumentEncoder : IngotObject {
+@interface IngotArgumentEncoder : IngotObject <MTLArgumentEncoder> {
 @public
     IngotDevice *owner;
     struct member *members;

@@ -27,7 +27,7 @@ enum { VERSION = 1, KEY = INGOT_KERNEL_KEY_SIZE - 1 };
 }
 @end
 
-@interface IngotBinaryArchive : IngotObject {
+@interface IngotBinaryArchive : IngotObject <MTLBinaryArchive> {
 @public
     IngotDevice *owner;
     NSMutableDictionary *kernels; /* archives' bytes by key */

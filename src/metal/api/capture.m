@@ -19,7 +19,7 @@ NSString *const MTLCaptureErrorDomain = @"MTLCaptureErrorDomain";
 }
 @end
 
-@interface IngotCaptureScope : IngotObject {
+@interface IngotCaptureScope : IngotObject <MTLCaptureScope> {
 @public
     id owner;
 }

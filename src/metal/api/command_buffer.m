@@ -133,14 +133,14 @@ NSString *const MTLCommandBufferEncoderInfoErrorKey = @"MTLCommandBufferEncoderI
 - (void)addResidencySet:(id)set {
     (void)set;
 }
-- (void)addResidencySets:(const id *)sets count:(NSUInteger)count {
+- (void)addResidencySets:(const id<MTLResidencySet> *)sets count:(NSUInteger)count {
     (void)sets;
     (void)count;
 }
 - (void)removeResidencySet:(id)set {
     (void)set;
 }
-- (void)removeResidencySets:(const id *)sets count:(NSUInteger)count {
+- (void)removeResidencySets:(const id<MTLResidencySet> *)sets count:(NSUInteger)count {
     (void)sets;
     (void)count;
 }
@@ -449,7 +449,7 @@ static void released(struct im_work *work) {
 - (void)useResidencySet:(id)set {
     (void)set;
 }
-- (void)useResidencySets:(const id *)sets count:(NSUInteger)count {
+- (void)useResidencySets:(const id<MTLResidencySet> *)sets count:(NSUInteger)count {
     (void)sets;
     (void)count;
 }

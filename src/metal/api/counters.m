@@ -53,7 +53,7 @@ NSArray *im_counter_sets(void) {
 }
 @end
 
-@interface IngotCounterSampleBuffer : IngotObject {
+@interface IngotCounterSampleBuffer : IngotObject <MTLCounterSampleBuffer> {
 @public
     IngotDevice *owner;
     struct im_samples *samples;

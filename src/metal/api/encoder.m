@@ -121,8 +121,13 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
 }
 - (void)setBytes:(const void *)bytes length:(NSUInteger)length atIndex:(NSUInteger)index {
     struct im_binding *binding = binding_at(self, _cmd, index);
-    if (!bytes || length == 0 || length > MAX_BYTES) {
-        IM_RAISE(self, @"%lu bytes at %p for index %lu: 1 to %d bytes are possible", (unsigned long)length, bytes,
+    static const uint64_t nothing[2];
+    if (length == 0) { /* an empty array, which the kernel does not read */
+        bytes = nothing;
+        length = sizeof nothing;
+    }
+    if (!bytes || length > MAX_BYTES) {
+        IM_RAISE(self, @"%lu bytes at %p for index %lu: at most %d bytes are possible", (unsigned long)length, bytes,
                  (unsigned long)index, MAX_BYTES);
     }
     if (binding->capacity < length) {
@@ -233,7 +238,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
         IM_RAISE(self, @"the resource is nil");
     }
 }
-- (void)useResources:(const id *)resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
+- (void)useResources:(const id<MTLResource> *)resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
     (void)resources;
     (void)count;
     (void)usage;
@@ -245,7 +250,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
         IM_RAISE(self, @"the heap is nil");
     }
 }
-- (void)useHeaps:(const id *)heaps count:(NSUInteger)count {
+- (void)useHeaps:(const id<MTLHeap> *)heaps count:(NSUInteger)count {
     (void)heaps;
     (void)count;
     [self needOpen:_cmd];
@@ -254,7 +259,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
     (void)scope;
     [self needOpen:_cmd];
 }
-- (void)memoryBarrierWithResources:(const id *)resources count:(NSUInteger)count {
+- (void)memoryBarrierWithResources:(const id<MTLResource> *)resources count:(NSUInteger)count {
     (void)resources;
     (void)count;
     [self needOpen:_cmd];

@@ -44,7 +44,7 @@ struct range {
 @interface IngotHeapBuffer : IngotBuffer
 @end
 
-@interface IngotHeap : IngotObject {
+@interface IngotHeap : IngotObject <MTLHeap> {
 @public
     IngotDevice *owner;
     ingot_buffer *memory;
@@ -238,7 +238,7 @@ id im_new_heap(IngotDevice *device, MTLHeapDescriptor *descriptor) {
     return heap;
 }
 
-@interface IngotFence : IngotObject {
+@interface IngotFence : IngotObject <MTLFence> {
 @public
     IngotDevice *owner;
 }
@@ -273,7 +273,7 @@ id im_new_fence(IngotDevice *device) {
 }
 @end
 
-@interface IngotResidencySet : IngotObject {
+@interface IngotResidencySet : IngotObject <MTLResidencySet> {
 @public
     IngotDevice *owner;
     NSMutableSet *allocations;

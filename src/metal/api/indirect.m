@@ -45,7 +45,7 @@ struct kept_command {
     MTLIndirectCommandType kind; /* 0: no dispatch */
 };
 
-@interface IngotIndirectCommandBuffer : IngotObject {
+@interface IngotIndirectCommandBuffer : IngotObject <MTLIndirectCommandBuffer> {
 @public
     IngotDevice *owner;
     MTLIndirectCommandBufferDescriptor *descriptor;
@@ -179,6 +179,28 @@ static void clear_command(struct kept_command *command) {
 }
 - (MTLStorageMode)storageMode {
     return (options & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift;
+}
+- (MTLCPUCacheMode)cpuCacheMode {
+    return (options & MTLResourceCPUCacheModeMask) >> MTLResourceCPUCacheModeShift;
+}
+- (MTLHazardTrackingMode)hazardTrackingMode {
+    NSUInteger mode = (options & MTLResourceHazardTrackingModeMask) >> MTLResourceHazardTrackingModeShift;
+    return mode ? mode : MTLHazardTrackingModeTracked;
+}
+- (id<MTLHeap>)heap {
+    return nil;
+}
+- (NSUInteger)heapOffset {
+    return 0;
+}
+- (MTLPurgeableState)setPurgeableState:(MTLPurgeableState)state {
+    (void)state;
+    return MTLPurgeableStateNonVolatile;
+}
+- (void)makeAliasable { /* which is for resources of heaps */
+}
+- (BOOL)isAliasable {
+    return NO;
 }
 - (void)checkRange:(NSRange)range for:(SEL)selector of:(id)caller {
     if (range.location > count || range.length > count - range.location) {

@@ -18,7 +18,7 @@ typedef void (^log_handler)(NSString *, NSString *, MTLLogLevel, NSString *);
 }
 @end
 
-@interface IngotLogState : IngotObject {
+@interface IngotLogState : IngotObject <MTLLogState> {
 @public
     MTLLogLevel level;
     NSMutableArray *handlers;

@@ -25,7 +25,7 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 + (NSString *)metalName;
 @end
 
-@interface IngotDevice : IngotObject {
+@interface IngotDevice : IngotObject <MTLDevice> {
 @public
     ingot_device *device;
     ingot_device_info info;
@@ -35,7 +35,7 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 @property BOOL shouldMaximizeConcurrentCompilation;
 @end
 
-@interface IngotBuffer : IngotObject {
+@interface IngotBuffer : IngotObject <MTLBuffer> {
 @public
     IngotDevice *owner;
     ingot_buffer *buffer;
@@ -53,7 +53,7 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 - (MTLGPUAddress)gpuAddress;
 @end
 
-@interface IngotLibrary : IngotObject {
+@interface IngotLibrary : IngotObject <MTLLibrary> {
 @public
     IngotDevice *owner;
     ingot_library *library;
@@ -66,7 +66,7 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 - (ingot_constant *)valuesFor:(ingot_library *)library count:(size_t *)count;
 @end
 
-@interface IngotFunction : IngotObject {
+@interface IngotFunction : IngotObject <MTLFunction> {
 @public
     IngotLibrary *library;
     NSString *kernel;
@@ -78,7 +78,7 @@ void im_set_error(NSError **error, NSString *domain, NSInteger code, const char 
 @class IngotCounterSampleBuffer;
 enum { IM_ATTACHMENTS = 4 }; /* of a pass: where its times go */
 
-@interface IngotPipeline : IngotObject {
+@interface IngotPipeline : IngotObject <MTLComputePipelineState> {
 @public
     IngotDevice *owner;
     struct im_pipeline pipeline;
@@ -99,7 +99,7 @@ enum { IM_ATTACHMENTS = 4 }; /* of a pass: where its times go */
 - (instancetype)initWithDevice:(IngotDevice *)device isShared:(BOOL)isShared;
 @end
 
-@interface IngotCommandQueue : IngotObject {
+@interface IngotCommandQueue : IngotObject <MTLCommandQueue> {
 @public
     IngotDevice *owner;
     struct im_queue *queue;
@@ -110,7 +110,7 @@ enum { IM_ATTACHMENTS = 4 }; /* of a pass: where its times go */
 
 @class IngotEncoder;
 
-@interface IngotCommandBuffer : IngotObject {
+@interface IngotCommandBuffer : IngotObject <MTLCommandBuffer> {
 @public
     struct im_work work;
     IngotCommandQueue *owner;
@@ -151,7 +151,7 @@ enum { IM_ATTACHMENTS = 4 }; /* of a pass: where its times go */
 - (void)copyTo:(MTLComputePassSampleBufferAttachmentDescriptorArray *)other;
 @end
 
-@interface IngotComputeEncoder : IngotEncoder {
+@interface IngotComputeEncoder : IngotEncoder <MTLComputeCommandEncoder> {
 @public
     IngotPipeline *pipeline;
     MTLDispatchType kind;
@@ -160,7 +160,7 @@ enum { IM_ATTACHMENTS = 4 }; /* of a pass: where its times go */
 }
 @end
 
-@interface IngotBlitEncoder : IngotEncoder
+@interface IngotBlitEncoder : IngotEncoder <MTLBlitCommandEncoder>
 @end
 
 /* ---- for devices ---- */
