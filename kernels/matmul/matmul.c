@@ -15,10 +15,11 @@ static const ingot_ops_knob knobs[] = {
                  "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
                  "64x64; 4 = 256x128 for half and bfloat where there are enough of them; 5 = "
                  "128x256 of them, four SIMD-groups at once, else as 4; 6 = as 2, bfloat two of k "
-                 "at a time where the code level has that",
+                 "at a time where the code level has that; 7 = as 2, f32 by panels of 48 columns "
+                 "where the code level has that",
          .fallback = 1,
          .minimum = 1,
-         .maximum = 6},
+         .maximum = 7},
     [KNOB_FEW] = {.name = "few",
                   .help = "up to this many rows, b is read straight from memory, four rows of a at "
                           "a time; 0 = never",
@@ -86,6 +87,9 @@ enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
  * time are laid out anew. */
 enum { PAIRS_ROWS = 64, PAIRS_UNIT = 16, PAIRS_NARROW = 8 };
 
+/* matmul_panels.h: rows of a block; as many at a time. */
+enum { PANELS_ROWS = 96, PANELS_TALL = 8, PANELS_NARROW = 8, PANELS_NARROW_TALL = 16 };
+
 /* matmul_blocks_float.h: 256 threads make as many rows and columns. */
 enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
 
@@ -107,6 +111,7 @@ struct plan {
     const ingot_tensor *bias;
     uint32_t block_rows; /* of matmul_blocks.h, if that is used */
     uint32_t pairs;      /* columns of matmul_pairs.h at a time, if that is used */
+    uint32_t panels;     /* the same of matmul_panels.h */
     struct matmul_args args;
 };
 
@@ -291,11 +296,11 @@ static void merge_batch(struct plan *plan) {
 
 /* ---- launches ---- */
 
-enum { TILE_BY_COLUMNS = 2, TILE_PAIRS = 6 };
+enum { TILE_BY_COLUMNS = 2, TILE_PAIRS = 6, TILE_PANELS = 7 };
 
 static uint32_t tile_knob(const struct igo_call *call) {
     const uint32_t tile = igo_knob(call, KNOB_TILE);
-    return tile == TILE_PAIRS ? TILE_BY_COLUMNS : tile;
+    return tile == TILE_PAIRS || tile == TILE_PANELS ? TILE_BY_COLUMNS : tile;
 }
 
 static uint32_t blocks(uint32_t extent, uint32_t size) {
@@ -344,6 +349,44 @@ static void choose_pairs(struct igo_call *call, struct plan *plan) {
         *plan = turned;
     }
     plan->pairs = columns;
+}
+
+static uint32_t panel_columns(uint32_t n) {
+    return n <= PANELS_NARROW ? PANELS_NARROW : n <= 16 ? 16 : wide_columns(n);
+}
+
+/* About the cycles that a product by panels takes per k: the sums, and what goes through
+ * threadgroup memory. */
+static double panels_cost(const struct plan *plan) {
+    const struct matmul_args *args = &plan->args;
+    const uint32_t width = panel_columns(args->n);
+    const uint32_t tall = width == PANELS_NARROW ? PANELS_NARROW_TALL : PANELS_TALL;
+    const double columns = blocks(args->n, width), rows = (double)blocks(args->m, tall) * tall;
+    return columns * width * rows / 16 + columns * args->m * (plan->a.transposed ? 0.6 : 0.12) +
+           (double)args->n * blocks(args->m, PANELS_ROWS) * (plan->b.transposed ? 0.6 : 0.2);
+}
+
+/* Products of f32 by panels, as they are or as the transposed result. */
+static void choose_panels(struct igo_call *call, struct plan *plan) {
+    struct matmul_args *args = &plan->args;
+    if (igo_knob(call, KNOB_TILE) != TILE_PANELS || args->m <= igo_knob(call, KNOB_FEW) ||
+        !args->k || plan->a.tensor->type != INGOT_SCALAR_F32) {
+        return;
+    }
+    struct plan turned = *plan;
+    swap_operands(&turned);
+    turned.args.out_transposed = 1;
+    const bool turns = panels_cost(&turned) < panels_cost(plan);
+    const uint32_t columns = panel_columns(turns ? turned.args.n : args->n);
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "matmul_panels_%u_f32", columns);
+    if (!igo_has_kernel(call, &launch)) { /* archives may be without code of that level */
+        return;
+    }
+    if (turns) {
+        *plan = turned;
+    }
+    plan->panels = columns;
 }
 
 /* Worth it where what is packed is used many times. */
@@ -456,6 +499,13 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         igo_launch_kernel(launch, "matmul_pairs_%u_%s", plan->pairs, type);
         launch->threadgroups[0] = blocks(args->n, plan->pairs);
         launch->threadgroups[1] = blocks(args->m, PAIRS_ROWS);
+        launch->group[0] = 32;
+        return;
+    }
+    if (plan->panels) {
+        igo_launch_kernel(launch, "matmul_panels_%u_%s", plan->panels, type);
+        launch->threadgroups[0] = blocks(args->n, plan->panels);
+        launch->threadgroups[1] = blocks(args->m, PANELS_ROWS);
         launch->group[0] = 32;
         return;
     }
@@ -652,7 +702,8 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
         return igo_end(&call);
     }
     choose_pairs(&call, &plan);
-    if (!plan.pairs) {
+    choose_panels(&call, &plan);
+    if (!plan.pairs && !plan.panels) {
         turn_few_rows(&call, &plan);
     }
     set_strides(&plan);
@@ -665,7 +716,7 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     }
     if (plan.pairs) {
         multiply_pairs(&call, &plan, &launch, sums);
-    } else if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
+    } else if (!plan.panels && args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
         multiply_packed(&call, &plan, &launch, sums);
     } else {
         multiply(&call, &plan, &launch, memory_of(&plan, &plan.a), memory_of(&plan, &plan.b), sums);

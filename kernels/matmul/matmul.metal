@@ -272,6 +272,7 @@ kernel void matmul_packed(device const float *a [[buffer(0)]], device const floa
 
 #include "matmul/matmul_pairs.h"
 #include "matmul/matmul_pairs_kernels.h"
+#include "matmul/matmul_panels.h"
 
 // ---- few rows ------------------------------------------------------------------------------
 // b [k][n]: a SIMD-group takes 32 * WIDTH columns and walks down them.
@@ -502,6 +503,10 @@ INSTANTIATE_KERNEL("matmul_pairs_8_bf16", matmul_pairs<bfloat, 8, 2, 1>)
 INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
 INSTANTIATE_KERNEL("matmul_pairs_right_16_bf16", matmul_pairs_right<bfloat, 16>)
 INSTANTIATE_KERNEL("matmul_pairs_right_8_bf16", matmul_pairs_right<bfloat, 8>)
+INSTANTIATE_KERNEL("matmul_panels_48_f32", matmul_panels<float, 12, 1, 6>)
+INSTANTIATE_KERNEL("matmul_panels_32_f32", matmul_panels<float, 12, 1, 4>)
+INSTANTIATE_KERNEL("matmul_panels_16_f32", matmul_panels<float, 12, 1, 2>)
+INSTANTIATE_KERNEL("matmul_panels_8_f32", matmul_panels<float, 12, 2, 1>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_f16", matmul_warpgroups<half, 2, 32>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_bf16", matmul_warpgroups<bfloat, 2, 32>)
 INSTANTIATE_KERNEL("matmul_blocks_64_f16", matmul_blocks<half, 64>)
