@@ -53,10 +53,12 @@ static const ingot_ops_knob knobs[] = {
                     .minimum = 32,
                     .maximum = 1u << 20},
     [KNOB_WIDE] = {.name = "wide",
-                   .help = "1: for few rows a lane takes eight neighbours where rows are aligned",
+                   .help = "for few rows: 1 = a lane takes eight neighbours where rows are "
+                           "aligned; 2 = with b not transposed a SIMD-group takes 1024 columns, "
+                           "some of k at a time",
                    .fallback = 1,
                    .minimum = 0,
-                   .maximum = 1},
+                   .maximum = 2},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -78,7 +80,7 @@ static const struct tile_shape {
 } square = {64, 64, 4}, by_columns[] = {{192, 16, 8}, {128, 48, 4}, {48, 96, 2}};
 
 /* What the kernels for few rows take at once. */
-enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
+enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4, SPAN_COLUMNS = 1024 };
 
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
@@ -369,8 +371,10 @@ static double panels_cost(const struct plan *plan) {
 /* Products of f32 by panels, as they are or as the transposed result. */
 static void choose_panels(struct igo_call *call, struct plan *plan) {
     struct matmul_args *args = &plan->args;
-    if (igo_knob(call, KNOB_TILE) != TILE_PANELS || args->m <= igo_knob(call, KNOB_FEW) ||
-        !args->k || plan->a.tensor->type != INGOT_SCALAR_F32) {
+    const bool enough = args->m > igo_knob(call, KNOB_FEW) ||
+                        (args->m > 1 && plan->a.transposed && plan->b.transposed);
+    if (igo_knob(call, KNOB_TILE) != TILE_PANELS || !enough || !args->k ||
+        plan->a.tensor->type != INGOT_SCALAR_F32) {
         return;
     }
     struct plan turned = *plan;
@@ -511,14 +515,22 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
     }
     if (args->m <= igo_knob(call, KNOB_FEW)) {
         const uint32_t rows = args->m == 1 ? 1 : FEW_ROWS, simds = igo_knob(call, KNOB_SIMD);
-        const bool wide = igo_knob(call, KNOB_WIDE) && plan->b.transposed && !plan->a.transposed &&
+        const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed && !plan->a.transposed &&
                           args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
                           igo_aligned(plan->b.tensor, 16);
+        const bool spans = !plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2;
         igo_launch_kernel(launch, "matmul_%s_%u_%s",
                           wide                 ? "dots_wide"
                           : plan->b.transposed ? "dots"
+                          : spans              ? "spans"
                                                : "columns",
                           rows, type);
+        if (spans) {
+            launch->threadgroups[0] = blocks(args->n, SPAN_COLUMNS);
+            launch->threadgroups[1] = blocks(args->m, rows);
+            launch->group[0] = 32;
+            return;
+        }
         const uint32_t columns = plan->b.transposed ? FEW_DOTS
                                  : rows == 1        ? SINGLE_COLUMNS
                                                     : FEW_COLUMNS;

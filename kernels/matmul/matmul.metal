@@ -273,6 +273,7 @@ kernel void matmul_packed(device const float *a [[buffer(0)]], device const floa
 #include "matmul/matmul_pairs.h"
 #include "matmul/matmul_pairs_kernels.h"
 #include "matmul/matmul_panels.h"
+#include "matmul/matmul_spans.h"
 
 // ---- few rows ------------------------------------------------------------------------------
 // b [k][n]: a SIMD-group takes 32 * WIDTH columns and walks down them.
@@ -492,6 +493,8 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
     INSTANTIATE_KERNEL("matmul_pack_b_32_" #name, matmul_pack_b<T, 32>)                            \
     INSTANTIATE_KERNEL("matmul_packed_48_" #name, matmul_packed<T, 8, 48>)                         \
     INSTANTIATE_KERNEL("matmul_packed_32_" #name, matmul_packed<T, 8, 32>)                         \
+    INSTANTIATE_KERNEL("matmul_spans_1_" #name, matmul_spans<T, 1, 1024, 8>)                       \
+    INSTANTIATE_KERNEL("matmul_spans_4_" #name, matmul_spans<T, 4, 1024, 4>)                       \
     INSTANTIATE_KERNEL("matmul_reduce_" #name, matmul_reduce<T>)
 TILES(f32, float)
 TILES(f16, half)
