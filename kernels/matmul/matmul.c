@@ -357,6 +357,11 @@ static uint32_t panel_columns(uint32_t n) {
     return n <= PANELS_NARROW ? PANELS_NARROW : n <= 16 ? 16 : wide_columns(n);
 }
 
+/* A left side that lies [k][m], and is used for several panels. */
+static bool packs_left(const struct plan *plan) {
+    return plan->a.transposed && plan->args.n >= 192 && plan->args.k >= 32;
+}
+
 /* About the cycles that a product by panels takes per k: the sums, and what goes through
  * threadgroup memory. */
 static double panels_cost(const struct plan *plan) {
@@ -364,7 +369,10 @@ static double panels_cost(const struct plan *plan) {
     const uint32_t width = panel_columns(args->n);
     const uint32_t tall = width == PANELS_NARROW ? PANELS_NARROW_TALL : PANELS_TALL;
     const double columns = blocks(args->n, width), rows = (double)blocks(args->m, tall) * tall;
-    return columns * width * rows / 16 + columns * args->m * (plan->a.transposed ? 0.6 : 0.12) +
+    const double left = packs_left(plan)       ? 2 + 0.12 * columns
+                        : plan->a.transposed ? 0.6 * columns
+                                             : 0.12 * columns;
+    return columns * width * rows / 16 + left * args->m +
            (double)args->n * blocks(args->m, PANELS_ROWS) * (plan->b.transposed ? 0.6 : 0.2);
 }
 
@@ -670,6 +678,22 @@ static void multiply_pairs(struct igo_call *call, struct plan *plan, struct igo_
     igo_scratch_release(call, b.buffer);
 }
 
+static void multiply_panels(struct igo_call *call, struct plan *plan, struct igo_launch *launch,
+                            ingot_buffer *sums) {
+    if (!packs_left(plan)) {
+        multiply(call, plan, launch, plan->a.tensor, plan->b.tensor, sums);
+        return;
+    }
+    uint64_t a_batch = 0;
+    ingot_tensor a = pack(call, plan, "matmul_pack_a", &plan->a, blocks(plan->args.m, PACK_ROWS),
+                          PACK_ROWS, &a_batch);
+    plan->args.a_batch = a_batch;
+    plan->args.a_stride = PACK_ROWS;
+    plan->args.a_packed = 1;
+    multiply(call, plan, launch, &a, plan->b.tensor, sums);
+    igo_scratch_release(call, a.buffer);
+}
+
 static void reduce(struct igo_call *call, const struct plan *plan, ingot_buffer *sums) {
     const struct matmul_args *args = &plan->args;
     struct igo_launch launch = {.threads = {args->n, args->m, args->batch}};
@@ -728,7 +752,9 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     }
     if (plan.pairs) {
         multiply_pairs(&call, &plan, &launch, sums);
-    } else if (!plan.panels && args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
+    } else if (plan.panels) {
+        multiply_panels(&call, &plan, &launch, sums);
+    } else if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
         multiply_packed(&call, &plan, &launch, sums);
     } else {
         multiply(&call, &plan, &launch, memory_of(&plan, &plan.a), memory_of(&plan, &plan.b), sums);

@@ -6,7 +6,8 @@
  * goes through it; between two panels its sums lie in threadgroup memory, so that the loop itself
  * has nothing but products. Of the left side 32 of k at a time go through threadgroup memory:
  * lines of a matrix often lie a power of two apart, and would share few places of the cache.
- * Neither operand is laid out anew in memory.
+ * The right side is not laid out anew in memory, nor is the left one, unless it lies [k][m] and
+ * is used often: then as [m / 8][k][8] (matmul_pack_a).
  */
 #ifndef INGOT_KERNELS_MATMUL_PANELS_H
 #define INGOT_KERNELS_MATMUL_PANELS_H
@@ -17,8 +18,7 @@
 constexpr constant uint PANEL_LINE = 32; /* of k of the left side at a time */
 
 /* Threadgroup memory, 32 KiB in all: a panel, the sums, and two times PANEL_LINE of k of TALL rows
- * of tiles. That stands last: only whole SIMD-groups access its end, and a masked access that
- * reaches past the end of memory is slow. */
+ * of tiles. */
 template <uint TM, uint TALL, uint TN> struct panel_memory {
     static constexpr constant uint WIDTH = TN * TILE, HEIGHT = TM * TILE;
     static constexpr constant uint ROOM = TALL * TILE * PANEL_LINE, SUMS = HEIGHT * WIDTH;
@@ -217,6 +217,9 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
     uint rows = min(args.m - row0, HEIGHT), columns = min(args.n - column0, WIDTH);
     ulong a_row = args.a_transposed ? 1 : args.a_stride;
     ulong a_step = args.a_transposed ? args.a_stride : 1;
+    if (args.a_packed) {
+        a_row = (args.k + (TILE - 1)) & ~(TILE - 1);
+    }
     ulong b_step = args.b_transposed ? 1 : args.b_stride;
     a += matrix * args.a_batch + row0 * a_row;
     b += matrix * args.b_batch + column0 * (args.b_transposed ? args.b_stride : 1);
