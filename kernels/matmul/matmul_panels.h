@@ -12,6 +12,7 @@
 #ifndef INGOT_KERNELS_MATMUL_PANELS_H
 #define INGOT_KERNELS_MATMUL_PANELS_H
 
+#include "common/memory_hints.h"
 #include "common/tile.h"
 #include "matmul/matmul_finish.h"
 
@@ -90,10 +91,11 @@ inline void stage_right(threadgroup float *panel, device const T *from, ulong st
     }
 }
 
-/* 32 of k of TALL rows of tiles: each as [8][32], or, if it lies [k][m], as [32][8]. */
+/* 32 of k of TALL rows of tiles: each as [8][32], or, if it lies [k][m], as [32][8]. `ahead`: what
+ * is below is asked for, which pays for a left side that is read once or twice. */
 template <typename T, uint TALL>
 inline void stage_left(threadgroup float *room, device const T *from, ulong stride, bool turned,
-                       uint rows, uint depth, uint lane) {
+                       uint rows, uint depth, bool ahead, uint lane) {
     if (turned) {
         for (uint i = 0; i < TALL * TILE; i += TILE) {
             for (uint k = 0; k < PANEL_LINE; k += TILE) {
@@ -107,6 +109,11 @@ inline void stage_left(threadgroup float *room, device const T *from, ulong stri
 #pragma unroll
         for (uint r = 0; r < TALL * TILE; r++) {
             room[r * PANEL_LINE + lane] = float(from[r * stride + lane]);
+        }
+        if (ahead) {
+            for (uint r = TALL * TILE; r < 2 * TALL * TILE; r++) {
+                prefetch<PANEL_LINE>(from + r * stride);
+            }
         }
         return;
     }
@@ -223,6 +230,7 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
     ulong b_step = args.b_transposed ? 1 : args.b_stride;
     a += matrix * args.a_batch + row0 * a_row;
     b += matrix * args.b_batch + column0 * (args.b_transposed ? args.b_stride : 1);
+    bool ahead = TALL == 1 && args.n <= 128;
     for (uint k0 = first; k0 < end; k0 += DEPTH) {
         uint last = min(end, k0 + DEPTH);
         simdgroup_barrier(mem_flags::mem_threadgroup);
@@ -234,14 +242,14 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
             device const T *left = a + i * a_row;
             // what comes next is on its way while products are made
             stage_left<T, TALL>(rooms, left + k0 * a_step, args.a_stride, args.a_transposed,
-                                rows - i, last - k0, lane);
+                                rows - i, last - k0, ahead, lane);
             for (uint k = k0, turn = 0; k < last; k += PANEL_LINE, turn ^= 1) {
                 simdgroup_barrier(mem_flags::mem_threadgroup);
                 uint next = k + PANEL_LINE;
                 if (next < last) {
                     stage_left<T, TALL>(rooms + (turn ^ 1) * self::ROOM, left + next * a_step,
                                         args.a_stride, args.a_transposed, rows - i, last - next,
-                                        lane);
+                                        ahead, lane);
                 }
                 threadgroup const float *room = rooms + turn * self::ROOM;
                 uint depth = min((last - k + (TILE - 1)) & ~(TILE - 1), PANEL_LINE);
