@@ -17,7 +17,7 @@ struct matmul_args {
     uint32_t has_bias, bias_step;        /* bias_step 0: one element for all columns */
     uint32_t epilogue;                   /* enum ingot_epilogue */
     uint32_t out_transposed;             /* out and bias are those of the transposed result */
-    uint32_t a_packed;                   /* a is [m / 8][k in whole tiles][8]; a_transposed is set */
+    uint32_t a_packed; /* a is [m / 8][k in whole tiles][8]; a_transposed is set */
 };
 
 /* matmul_blocks.h: columns of a block (rows: as many, half or twice), what a panel has of k, and

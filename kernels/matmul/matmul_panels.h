@@ -18,24 +18,27 @@
 
 constexpr constant uint PANEL_LINE = 32; /* of k of the left side at a time */
 
-/* Threadgroup memory, 32 KiB in all: a panel, the sums, and two times PANEL_LINE of k of TALL rows
- * of tiles. */
-template <uint TM, uint TALL, uint TN> struct panel_memory {
+/* Threadgroup memory, 32 KiB in all: the sums, a panel, and two times PANEL_LINE of k of TALL rows
+ * of tiles. A panel is [columns / UNIT][k][UNIT]: two lines of 16 bfloat are one vector. */
+template <typename P, uint TM, uint TALL, uint TN> struct panel_memory {
     static constexpr constant uint WIDTH = TN * TILE, HEIGHT = TM * TILE;
+    static constexpr constant uint UNIT = sizeof(P) == 2 && WIDTH > 16 ? 16 : WIDTH;
     static constexpr constant uint ROOM = TALL * TILE * PANEL_LINE, SUMS = HEIGHT * WIDTH;
-    static constexpr constant uint DEPTH =
-        (8192 - SUMS - 2 * ROOM) / WIDTH / PANEL_LINE * PANEL_LINE; /* of k, in a panel */
-    static constexpr constant uint TURNED = WIDTH < 16 ? WIDTH : 16; /* columns on their way out */
-    static_assert(TURNED * HEIGHT <= DEPTH * WIDTH, "room for turned sums");
-    static constexpr constant uint FLOATS = DEPTH * WIDTH + SUMS + 2 * ROOM;
+    static constexpr constant uint SPARE = sizeof(P) == 2 ? TILE * TILE : 0; // else as `rooms`
+    static constexpr constant uint LEFT = (32768 - 4 * SUMS) / sizeof(P) - 2 * ROOM - SPARE;
+    static constexpr constant uint DEPTH = LEFT / WIDTH / PANEL_LINE * PANEL_LINE; // of k
+    static constexpr constant uint FLOATS =
+        SUMS + (DEPTH * WIDTH + 2 * ROOM + SPARE) * sizeof(P) / 4;
+    static constexpr constant uint TURNED = WIDTH < 16 ? WIDTH : 16; // columns on their way out
+    static_assert(TURNED * HEIGHT * 4 <= DEPTH * WIDTH * sizeof(P), "room for turned sums");
 };
 
-/* to[l][x] = from[l * stride + x] for a tile's lines l and places x, 0 from `lines` and `across` on;
- * `turned`: from[x * stride + l]. */
-template <typename T>
-inline void stage_tile(threadgroup float *to, uint to_stride, device const T *from, ulong stride,
-                       bool turned, uint lines, uint across, threadgroup float *spare, uint lane) {
-    simdgroup_float8x8 wide;
+/* to[l][x] = from[l * stride + x] for a tile's lines l and places x, 0 from `lines` and `across`
+ * on; `turned`: from[x * stride + l]. */
+template <typename T, typename P>
+inline void stage_tile(threadgroup P *to, uint to_stride, device const T *from, ulong stride,
+                       bool turned, uint lines, uint across, threadgroup P *spare, uint lane) {
+    simdgroup_matrix<P, 8, 8> staged;
     if (lines >= TILE && across >= TILE) {
         simdgroup_matrix<T, 8, 8> tile;
         if (turned) {
@@ -43,14 +46,14 @@ inline void stage_tile(threadgroup float *to, uint to_stride, device const T *fr
         } else {
             simdgroup_load(tile, from, stride);
         }
-        wide.thread_elements() = float2(tile.thread_elements());
+        staged.thread_elements() = vec<P, 2>(tile.thread_elements());
     } else if (!lines || !across) {
-        wide = simdgroup_float8x8(0.0f);
+        staged = simdgroup_matrix<P, 8, 8>(P(0));
     } else if (!turned) {
         for (uint r = 0; r < TILE; r++) {
             if (lane < TILE) {
                 to[r * to_stride + lane] =
-                    r < lines && lane < across ? float(from[r * stride + lane]) : 0.0f;
+                    r < lines && lane < across ? P(from[r * stride + lane]) : P(0);
             }
         }
         return;
@@ -59,25 +62,25 @@ inline void stage_tile(threadgroup float *to, uint to_stride, device const T *fr
         for (uint r = 0; r < TILE; r++) {
             if (lane < TILE) {
                 spare[r * TILE + lane] =
-                    r < across && lane < lines ? float(from[r * stride + lane]) : 0.0f;
+                    r < across && lane < lines ? P(from[r * stride + lane]) : P(0);
             }
         }
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        simdgroup_load(wide, spare, TILE, ulong2(0), true);
+        simdgroup_load(staged, spare, TILE, ulong2(0), true);
     }
-    simdgroup_store(wide, to, to_stride);
+    simdgroup_store(staged, to, to_stride);
 }
 
 /* A right side from its first column of the block on. */
-template <typename T, uint WIDTH>
-inline void stage_right(threadgroup float *panel, device const T *from, ulong stride, bool turned,
-                        uint depth, uint columns, threadgroup float *spare, uint lane) {
+template <uint WIDTH, uint UNIT, uint DEPTH, typename T, typename P>
+inline void stage_right(threadgroup P *panel, device const T *from, ulong stride, bool turned,
+                        uint depth, uint columns, threadgroup P *spare, uint lane) {
     if (turned) {
         for (uint c = 0; c < WIDTH; c += TILE) {
             uint across = c < columns ? columns - c : 0;
             for (uint k = 0; k < depth; k += TILE) {
-                stage_tile(panel + k * WIDTH + c, WIDTH, from + c * stride + k, stride, true,
-                           depth - k, across, spare, lane);
+                stage_tile(panel + c / UNIT * UNIT * DEPTH + k * UNIT + c % UNIT, UNIT,
+                           from + c * stride + k, stride, true, depth - k, across, spare, lane);
             }
         }
         return;
@@ -85,22 +88,29 @@ inline void stage_right(threadgroup float *panel, device const T *from, ulong st
     for (uint k = 0; k < depth; k += TILE) {
         for (uint c = 0; c < WIDTH; c += TILE) {
             uint across = c < columns ? columns - c : 0;
-            stage_tile(panel + k * WIDTH + c, WIDTH, from + k * stride + c, stride, false,
-                       depth - k, across, spare, lane);
+            stage_tile(panel + c / UNIT * UNIT * DEPTH + k * UNIT + c % UNIT, UNIT,
+                       from + k * stride + c, stride, false, depth - k, across, spare, lane);
         }
     }
 }
 
-/* 32 of k of TALL rows of tiles: each as [8][32], or, if it lies [k][m], as [32][8]. `ahead`: what
+/* 32 of k of TALL rows of tiles: each as [8][32], or, if it lies [k][m], as [32][8]; of bfloat
+ * always as [8][32], as products want pairs. `ahead`: what
  * is below is asked for, which pays for a left side that is read once or twice. */
-template <typename T, uint TALL>
-inline void stage_left(threadgroup float *room, device const T *from, ulong stride, bool turned,
-                       uint rows, uint depth, bool ahead, uint lane) {
+template <uint TALL, typename T, typename P>
+inline void stage_left(threadgroup P *room, device const T *from, ulong stride, bool turned,
+                       uint rows, uint depth, bool ahead, threadgroup P *spare, uint lane) {
     if (turned) {
         for (uint i = 0; i < TALL * TILE; i += TILE) {
             for (uint k = 0; k < PANEL_LINE; k += TILE) {
-                stage_tile(room + i * PANEL_LINE + k * TILE, TILE, from + k * stride + i, stride,
-                           false, k < depth ? depth - k : 0, i < rows ? rows - i : 0, room, lane);
+                uint there = k < depth ? depth - k : 0, across = i < rows ? rows - i : 0;
+                if (sizeof(P) == 2) {
+                    stage_tile(room + i * PANEL_LINE + k, PANEL_LINE, from + k * stride + i, stride,
+                               true, across, there, spare, lane);
+                } else {
+                    stage_tile(room + i * PANEL_LINE + k * TILE, TILE, from + k * stride + i,
+                               stride, false, there, across, spare, lane);
+                }
             }
         }
         return;
@@ -108,7 +118,7 @@ inline void stage_left(threadgroup float *room, device const T *from, ulong stri
     if (TALL * TILE <= rows && PANEL_LINE <= depth) {
 #pragma unroll
         for (uint r = 0; r < TALL * TILE; r++) {
-            room[r * PANEL_LINE + lane] = float(from[r * stride + lane]);
+            room[r * PANEL_LINE + lane] = P(from[r * stride + lane]);
         }
         if (ahead) {
             for (uint r = TALL * TILE; r < 2 * TALL * TILE; r++) {
@@ -118,13 +128,12 @@ inline void stage_left(threadgroup float *room, device const T *from, ulong stri
         return;
     }
     for (uint r = 0; r < TALL * TILE; r++) {
-        room[r * PANEL_LINE + lane] =
-            r < rows && lane < depth ? float(from[r * stride + lane]) : 0.0f;
+        room[r * PANEL_LINE + lane] = r < rows && lane < depth ? P(from[r * stride + lane]) : P(0);
     }
 }
 
 /* TALL by TN tiles; between two panels they lie in `lines`. */
-template <uint TALL, uint TN> struct panel_sums {
+template <typename P, uint TALL, uint TN, uint UNIT, uint DEPTH> struct panel_sums {
     static constexpr constant uint LINE = TN * TILE;
     simdgroup_float8x8 sum[TALL][TN];
 
@@ -150,12 +159,12 @@ template <uint TALL, uint TN> struct panel_sums {
     }
     /* `depth` of k, a multiple of 8. */
     template <bool TURNED>
-    void add(threadgroup const float *left, threadgroup const float *right, uint depth) thread {
+    void add(threadgroup const P *left, threadgroup const P *right, uint depth) thread {
         for (uint k = 0; k < depth; k += TILE) {
-            simdgroup_float8x8 rows[TALL], columns[TN];
+            simdgroup_matrix<P, 8, 8> rows[TALL], columns[TN];
 #pragma unroll
             for (uint i = 0; i < TALL; i++) {
-                threadgroup const float *from = left + i * TILE * PANEL_LINE;
+                threadgroup const P *from = left + i * TILE * PANEL_LINE;
                 if (TURNED) {
                     simdgroup_load(rows[i], from + k * TILE, TILE, ulong2(0), true);
                 } else {
@@ -164,7 +173,9 @@ template <uint TALL, uint TN> struct panel_sums {
             }
 #pragma unroll
             for (uint j = 0; j < TN; j++) {
-                simdgroup_load(columns[j], right + k * LINE + j * TILE, LINE);
+                uint c = j * TILE;
+                simdgroup_load(columns[j], right + c / UNIT * UNIT * DEPTH + k * UNIT + c % UNIT,
+                               UNIT);
             }
 #pragma unroll
             for (uint i = 0; i < TALL; i++)
@@ -199,7 +210,8 @@ inline void put_lines(threadgroup const float *from, uint lines, uint across, ui
         threadgroup const float *line = from + l * LINE;
         for (uint x = 0; x < across; x += 32) {
             if (x + lane < across) {
-                uint row = row0 + (turned ? x + lane : l), column = column0 + (turned ? l : x + lane);
+                uint row = row0 + (turned ? x + lane : l),
+                     column = column0 + (turned ? l : x + lane);
                 put(line[x + lane], plane, row, column, bias, out, parts, args);
             }
         }
@@ -207,17 +219,19 @@ inline void put_lines(threadgroup const float *from, uint lines, uint across, ui
 }
 
 /* A SIMD-group makes TM by TN tiles, TALL rows of tiles at a time. */
-template <typename T, uint TM, uint TALL, uint TN>
+template <typename T, typename P, uint TM, uint TALL, uint TN>
 kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
                           device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
                           device uchar *parts [[buffer(4)]],
                           constant matmul_args &args [[buffer(5)]],
                           uint3 group [[threadgroup_position_in_grid]],
                           uint lane [[thread_index_in_simdgroup]]) {
-    using self = panel_memory<TM, TALL, TN>;
+    using self = panel_memory<P, TM, TALL, TN>;
     constexpr uint WIDTH = self::WIDTH, HEIGHT = self::HEIGHT, DEPTH = self::DEPTH;
-    threadgroup float panel[self::FLOATS];
-    threadgroup float *lines = panel + DEPTH * WIDTH, *rooms = lines + self::SUMS;
+    constexpr uint UNIT = self::UNIT;
+    threadgroup float lines[self::FLOATS];
+    threadgroup P *panel = (threadgroup P *)(lines + self::SUMS), *rooms = panel + DEPTH * WIDTH;
+    threadgroup P *spare = self::SPARE ? rooms + 2 * self::ROOM : rooms;
     uint matrix = group.z % args.batch, part = group.z / args.batch;
     uint row0 = group.y * HEIGHT, column0 = group.x * WIDTH;
     uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
@@ -234,29 +248,29 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
     for (uint k0 = first; k0 < end; k0 += DEPTH) {
         uint last = min(end, k0 + DEPTH);
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        stage_right<T, WIDTH>(panel, b + k0 * b_step, args.b_stride, args.b_transposed, last - k0,
-                              columns, rooms, lane);
+        stage_right<WIDTH, UNIT, DEPTH>(panel, b + k0 * b_step, args.b_stride, args.b_transposed,
+                                        last - k0, columns, spare, lane);
         for (uint i = 0; i < rows; i += TALL * TILE) {
-            panel_sums<TALL, TN> sums;
+            panel_sums<P, TALL, TN, UNIT, DEPTH> sums;
             sums.begin(lines + i * WIDTH, k0 == first);
             device const T *left = a + i * a_row;
             // what comes next is on its way while products are made
-            stage_left<T, TALL>(rooms, left + k0 * a_step, args.a_stride, args.a_transposed,
-                                rows - i, last - k0, ahead, lane);
+            stage_left<TALL>(rooms, left + k0 * a_step, args.a_stride, args.a_transposed, rows - i,
+                             last - k0, ahead, spare, lane);
             for (uint k = k0, turn = 0; k < last; k += PANEL_LINE, turn ^= 1) {
                 simdgroup_barrier(mem_flags::mem_threadgroup);
                 uint next = k + PANEL_LINE;
                 if (next < last) {
-                    stage_left<T, TALL>(rooms + (turn ^ 1) * self::ROOM, left + next * a_step,
-                                        args.a_stride, args.a_transposed, rows - i, last - next,
-                                        ahead, lane);
+                    stage_left<TALL>(rooms + (turn ^ 1) * self::ROOM, left + next * a_step,
+                                     args.a_stride, args.a_transposed, rows - i, last - next, ahead,
+                                     spare, lane);
                 }
-                threadgroup const float *room = rooms + turn * self::ROOM;
+                threadgroup const P *room = rooms + turn * self::ROOM;
                 uint depth = min((last - k + (TILE - 1)) & ~(TILE - 1), PANEL_LINE);
-                if (args.a_transposed) {
-                    sums.template add<true>(room, panel + (k - k0) * WIDTH, depth);
+                if (args.a_transposed && sizeof(P) == 4) {
+                    sums.template add<true>(room, panel + (k - k0) * UNIT, depth);
                 } else {
-                    sums.template add<false>(room, panel + (k - k0) * WIDTH, depth);
+                    sums.template add<false>(room, panel + (k - k0) * UNIT, depth);
                 }
             }
             sums.keep(lines + i * WIDTH);
@@ -270,16 +284,17 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
                          lane);
         return;
     }
-    for (uint c = 0; c < columns; c += self::TURNED) { // the panel's place is free now
+    threadgroup float *free = (threadgroup float *)panel;
+    for (uint c = 0; c < columns; c += self::TURNED) {
         for (uint j = 0; j < self::TURNED; j += TILE) {
             for (uint i = 0; i < rows; i += TILE) {
                 simdgroup_float8x8 tile;
                 simdgroup_load(tile, lines + i * WIDTH + c + j, WIDTH);
-                simdgroup_store(tile, panel + j * HEIGHT + i, HEIGHT, ulong2(0), true);
+                simdgroup_store(tile, free + j * HEIGHT + i, HEIGHT, ulong2(0), true);
             }
         }
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        put_lines<HEIGHT>(panel, min(columns - c, self::TURNED), rows, row0, column0 + c, true,
+        put_lines<HEIGHT>(free, min(columns - c, self::TURNED), rows, row0, column0 + c, true,
                           plane, bias, out, parts, args, lane);
         simdgroup_barrier(mem_flags::mem_threadgroup);
     }

@@ -22,8 +22,8 @@
 /* Between threadgroup memory and the guard page: as far as a masked access of a SIMD-group's 32
  * elements of 8 bytes reaches past the last of them that is there. AMD's Zen 4 takes some 2000
  * cycles for a masked access of which a part, masked or not, is on such a page. */
-#define GROUP_MEMORY_SLACK     256u
-#define ROW_BLOCK              128u /* threads of a row, when there are more rows to a group */
+#define GROUP_MEMORY_SLACK 256u
+#define ROW_BLOCK          128u /* threads of a row, when there are more rows to a group */
 
 /* ---- executors ---- */
 
