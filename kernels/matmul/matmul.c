@@ -685,8 +685,7 @@ static void multiply_panels(struct igo_call *call, struct plan *plan, struct igo
     plan->args.a_batch = a_batch;
     plan->args.a_stride =
         is_float ? PACK_ROWS : blocks(plan->args.k, PACK_ROWS) * (uint64_t)PACK_ROWS;
-    plan->args.a_packed = is_float;
-    plan->args.a_transposed = is_float;
+    plan->args.a_transposed = is_float ? 2 : 0;
     multiply(call, plan, launch, &a, plan->b.tensor, sums);
     igo_scratch_release(call, a.buffer);
 }

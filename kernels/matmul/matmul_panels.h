@@ -238,7 +238,7 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
     uint rows = min(args.m - row0, HEIGHT), columns = min(args.n - column0, WIDTH);
     ulong a_row = args.a_transposed ? 1 : args.a_stride;
     ulong a_step = args.a_transposed ? args.a_stride : 1;
-    if (args.a_packed) {
+    if (args.a_transposed == 2) {
         a_row = (args.k + (TILE - 1)) & ~(TILE - 1);
     }
     ulong b_step = args.b_transposed ? 1 : args.b_stride;
