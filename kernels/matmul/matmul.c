@@ -374,8 +374,9 @@ static double panels_cost(const struct plan *plan) {
 static void choose_panels(struct igo_call *call, struct plan *plan) {
     struct matmul_args *args = &plan->args;
     const ingot_scalar_type type = plan->a.tensor->type;
-    const bool enough = args->m > igo_knob(call, KNOB_FEW) ||
-                        (args->m > 1 && plan->b.transposed && (plan->a.transposed || args->k <= 64));
+    const bool enough =
+        args->m > igo_knob(call, KNOB_FEW) ||
+        (args->m > 1 && plan->b.transposed && (plan->a.transposed || args->k <= 64));
     const bool one_block = args->m <= PANELS_ROWS || args->n <= PANELS_ROWS;
     if (igo_knob(call, KNOB_TILE) != TILE_PANELS || !enough || !args->k ||
         !(type == INGOT_SCALAR_F32 || (type == INGOT_SCALAR_BF16 && one_block))) {
