@@ -53,8 +53,8 @@ static const ingot_ops_knob knobs[] = {
                     .maximum = 1u << 20},
     [KNOB_WIDE] = {.name = "wide",
                    .help = "for few rows: 1 = a lane takes eight neighbours where rows are "
-                           "aligned; 2 = with b not transposed a SIMD-group takes 1024 columns, "
-                           "some of k at a time",
+                           "aligned; 2 = with b not transposed, one row, or f32, a SIMD-group "
+                           "takes 1024 columns, some of k at a time",
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 2},
@@ -325,8 +325,8 @@ static double pairs_cost(const struct plan *plan) {
 /* Large products of bfloat by pairs, as they are or as the transposed result. */
 static void choose_pairs(struct igo_call *call, struct plan *plan) {
     struct matmul_args *args = &plan->args;
-    if (igo_knob(call, KNOB_TILE) != TILE_PANELS || args->m <= PANELS_ROWS ||
-        args->n <= PANELS_ROWS || args->k < 16 || plan->a.tensor->type != INGOT_SCALAR_BF16) {
+    if (igo_knob(call, KNOB_TILE) != TILE_PANELS || args->m <= PAIRS_UNIT ||
+        args->n <= PAIRS_UNIT || args->k < 16 || plan->a.tensor->type != INGOT_SCALAR_BF16) {
         return;
     }
     struct plan turned = *plan;
@@ -377,7 +377,9 @@ static void choose_panels(struct igo_call *call, struct plan *plan) {
     const bool enough =
         args->m > igo_knob(call, KNOB_FEW) ||
         (args->m > 1 && plan->b.transposed && (plan->a.transposed || args->k <= 64));
-    const bool one_block = args->m <= PANELS_ROWS || args->n <= PANELS_ROWS;
+    /* An operand that has to be turned is turned for each block; then there should be few. */
+    const uint32_t most = plan->b.transposed && !plan->a.transposed ? 40 : PANELS_ROWS;
+    const bool one_block = args->m <= most || args->n <= most;
     if (igo_knob(call, KNOB_TILE) != TILE_PANELS || !enough || !args->k ||
         !(type == INGOT_SCALAR_F32 || (type == INGOT_SCALAR_BF16 && one_block))) {
         return;
@@ -523,7 +525,8 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed &&
                           !plan->a.transposed && args->k && args->k % 8 == 0 &&
                           igo_aligned(plan->a.tensor, 16) && igo_aligned(plan->b.tensor, 16);
-        const bool spans = !plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2;
+        const bool spans = !plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2 &&
+                           (rows == 1 || plan->a.tensor->type == INGOT_SCALAR_F32);
         igo_launch_kernel(launch, "matmul_%s_%u_%s",
                           wide                 ? "dots_wide"
                           : plan->b.transposed ? "dots"

@@ -6,6 +6,7 @@
 // through the whole panel, whose sums fit the vector registers of a CPU.
 // matmul_packed: both operands are first laid out in the order in which they are used, which pays for
 // large products on CPUs, whose caches suffer from rows that lie far apart.
+// matmul_panels, matmul_pairs, matmul_spans: other ways for CPUs; see their headers.
 // matmul_columns, matmul_dots: up to ROWS rows of a, for b as it stands and for b transposed. They read b
 // once, straight from memory.
 // matmul_reduce: adds up the parts of k.
@@ -494,7 +495,6 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
     INSTANTIATE_KERNEL("matmul_packed_48_" #name, matmul_packed<T, 8, 48>)                         \
     INSTANTIATE_KERNEL("matmul_packed_32_" #name, matmul_packed<T, 8, 32>)                         \
     INSTANTIATE_KERNEL("matmul_spans_1_" #name, matmul_spans<T, 1, 1024, 8>)                       \
-    INSTANTIATE_KERNEL("matmul_spans_4_" #name, matmul_spans<T, 4, 1024, 4>)                       \
     INSTANTIATE_KERNEL("matmul_reduce_" #name, matmul_reduce<T>)
 TILES(f32, float)
 TILES(f16, half)
@@ -504,6 +504,7 @@ INSTANTIATE_KERNEL("matmul_pairs_32_bf16", matmul_pairs<bfloat, 8, 1, 4>)
 INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
 INSTANTIATE_KERNEL("matmul_pairs_right_16_bf16", matmul_pairs_right<bfloat, 16>)
 INSTANTIATE_KERNEL("matmul_pairs_right_8_bf16", matmul_pairs_right<bfloat, 8>)
+INSTANTIATE_KERNEL("matmul_spans_4_f32", matmul_spans<float, 4, 1024, 4>)
 INSTANTIATE_KERNEL("matmul_panels_48_f32", matmul_panels<float, float, 12, 1, 6>)
 INSTANTIATE_KERNEL("matmul_panels_48_bf16", matmul_panels<bfloat, bfloat, 12, 1, 6>)
 INSTANTIATE_KERNEL("matmul_panels_32_f32", matmul_panels<float, float, 12, 1, 4>)
