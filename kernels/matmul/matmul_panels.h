@@ -254,6 +254,7 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
             panel_sums<P, TALL, TN, UNIT, DEPTH> sums;
             sums.begin(lines + i * WIDTH, k0 == first);
             device const T *left = a + i * a_row;
+            simdgroup_barrier(mem_flags::mem_threadgroup); // the last row's room is free
             // what comes next is on its way while products are made
             stage_left<TALL>(rooms, left + k0 * a_step, args.a_stride, args.a_transposed, rows - i,
                              last - k0, ahead, spare, lane);
