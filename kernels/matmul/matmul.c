@@ -14,8 +14,8 @@ static const ingot_ops_knob knobs[] = {
          .help = "what a threadgroup makes: 1 = 64x64; 2 = 48x96, 128x48 or 192x16, by the "
                  "number of columns; 3 = 128x128, where alignment and sizes allow it, else "
                  "64x64; 4 = 256x128 for half and bfloat where there are enough of them; 5 = "
-                 "128x256 of them, four SIMD-groups at once, else as 4; 6 = as 2, bfloat two of k "
-                 "at a time where the code level has that",
+                 "128x256 of them, four SIMD-groups at once, else as 4; 6 = as 2, but by panels of "
+                 "48 columns where the code level has that: f32, and bfloat two of k at a time",
          .fallback = 1,
          .minimum = 1,
          .maximum = 6},
@@ -52,10 +52,12 @@ static const ingot_ops_knob knobs[] = {
                     .minimum = 32,
                     .maximum = 1u << 20},
     [KNOB_WIDE] = {.name = "wide",
-                   .help = "1: for few rows a lane takes eight neighbours where rows are aligned",
+                   .help = "for few rows: 1 = a lane takes eight neighbours where rows are "
+                           "aligned; 2 = with b not transposed, one row, or f32, a SIMD-group "
+                           "takes 1024 columns, some of k at a time",
                    .fallback = 1,
                    .minimum = 0,
-                   .maximum = 1},
+                   .maximum = 2},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -77,14 +79,16 @@ static const struct tile_shape {
 } square = {64, 64, 4}, by_columns[] = {{192, 16, 8}, {128, 48, 4}, {48, 96, 2}};
 
 /* What the kernels for few rows take at once. */
-enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
+enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4, SPAN_COLUMNS = 1024 };
 
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256 };
 
-/* matmul_pairs.h: the right side in columns of 16, or of 8 where there are no more; two such at a
- * time are laid out anew. */
-enum { PAIRS_ROWS = 64, PAIRS_UNIT = 16, PAIRS_NARROW = 8 };
+/* matmul_pairs.h: the right side in columns of 16; two such at a time are laid out anew. */
+enum { PAIRS_ROWS = 64, PAIRS_UNIT = 16 };
+
+/* matmul_panels.h: rows of a block; as many at a time. */
+enum { PANELS_ROWS = 96, PANELS_TALL = 8, PANELS_NARROW = 8, PANELS_NARROW_TALL = 16 };
 
 /* matmul_blocks_float.h: 256 threads make as many rows and columns. */
 enum { BLOCK_SIZE = MATMUL_BLOCK, FLOAT_DEPTH = 16 };
@@ -107,6 +111,7 @@ struct plan {
     const ingot_tensor *bias;
     uint32_t block_rows; /* of matmul_blocks.h, if that is used */
     uint32_t pairs;      /* columns of matmul_pairs.h at a time, if that is used */
+    uint32_t panels;     /* the same of matmul_panels.h */
     struct matmul_args args;
 };
 
@@ -291,11 +296,11 @@ static void merge_batch(struct plan *plan) {
 
 /* ---- launches ---- */
 
-enum { TILE_BY_COLUMNS = 2, TILE_PAIRS = 6 };
+enum { TILE_BY_COLUMNS = 2, TILE_PANELS = 6 };
 
 static uint32_t tile_knob(const struct igo_call *call) {
     const uint32_t tile = igo_knob(call, KNOB_TILE);
-    return tile == TILE_PAIRS ? TILE_BY_COLUMNS : tile;
+    return tile == TILE_PANELS ? TILE_BY_COLUMNS : tile;
 }
 
 static uint32_t blocks(uint32_t extent, uint32_t size) {
@@ -312,29 +317,23 @@ static uint32_t wide_columns(uint32_t n) {
  */
 static double pairs_cost(const struct plan *plan) {
     const struct matmul_args *args = &plan->args;
-    const uint32_t unit = args->n <= PAIRS_NARROW ? PAIRS_NARROW : PAIRS_UNIT;
-    const double sums = 8.0 * blocks(args->m, 8) * unit * blocks(args->n, unit);
+    const double sums = 8.0 * blocks(args->m, 8) * PAIRS_UNIT * blocks(args->n, PAIRS_UNIT);
     return sums + (plan->a.transposed ? 6.0 * args->m : 0) +
            (plan->b.transposed ? 6.0 : 3.0) * args->n;
 }
 
-/* Products of bfloat by pairs, as they are or as the transposed result. */
+/* Large products of bfloat by pairs, as they are or as the transposed result. */
 static void choose_pairs(struct igo_call *call, struct plan *plan) {
     struct matmul_args *args = &plan->args;
-    const bool enough = args->m > igo_knob(call, KNOB_FEW) ||
-                        (args->m > 1 && plan->a.transposed && plan->b.transposed);
-    if (igo_knob(call, KNOB_TILE) != TILE_PAIRS || !enough || args->k < 16 ||
-        plan->a.tensor->type != INGOT_SCALAR_BF16) {
+    if (igo_knob(call, KNOB_TILE) != TILE_PANELS || args->m <= PAIRS_UNIT ||
+        args->n <= PAIRS_UNIT || args->k < 16 || plan->a.tensor->type != INGOT_SCALAR_BF16) {
         return;
     }
     struct plan turned = *plan;
     swap_operands(&turned);
     turned.args.out_transposed = 1;
     const bool turns = pairs_cost(&turned) < pairs_cost(plan);
-    const uint32_t n = turns ? turned.args.n : args->n;
-    const uint32_t columns = n <= PAIRS_NARROW ? PAIRS_NARROW
-                             : n <= PAIRS_UNIT ? PAIRS_UNIT
-                                               : wide_columns(n);
+    const uint32_t columns = wide_columns(turns ? turned.args.n : args->n);
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "matmul_pairs_%u_bf16", columns);
     if (!igo_has_kernel(call, &launch)) { /* archives may be without code of that level */
@@ -344,6 +343,61 @@ static void choose_pairs(struct igo_call *call, struct plan *plan) {
         *plan = turned;
     }
     plan->pairs = columns;
+}
+
+static uint32_t panel_columns(uint32_t n) {
+    return n <= PANELS_NARROW ? PANELS_NARROW : n <= 16 ? 16 : wide_columns(n);
+}
+
+/* A left side that lies [k][m], and is used for several panels. */
+static bool packs_left(const struct plan *plan) {
+    return plan->a.transposed && plan->args.n >= 192 && plan->args.k >= 32;
+}
+
+/* About the cycles that a product by panels takes per k: the sums, and what goes through
+ * threadgroup memory. */
+static double panels_cost(const struct plan *plan) {
+    const struct matmul_args *args = &plan->args;
+    const uint32_t width = panel_columns(args->n);
+    const uint32_t tall = width == PANELS_NARROW ? PANELS_NARROW_TALL : PANELS_TALL;
+    const double columns = blocks(args->n, width), rows = (double)blocks(args->m, tall) * tall;
+    const double left = packs_left(plan)     ? 2 + 0.12 * columns
+                        : plan->a.transposed ? 0.6 * columns
+                                             : 0.12 * columns;
+    const double products = plan->a.tensor->type == INGOT_SCALAR_F32 ? 16 : 32; /* in a cycle */
+    return columns * width * rows / products + left * args->m +
+           (double)args->n * blocks(args->m, PANELS_ROWS) * (plan->b.transposed ? 0.6 : 0.2);
+}
+
+/* Products of f32 by panels, and those of bfloat that are one block high: as they are, or as the
+ * transposed result. */
+static void choose_panels(struct igo_call *call, struct plan *plan) {
+    struct matmul_args *args = &plan->args;
+    const ingot_scalar_type type = plan->a.tensor->type;
+    const bool enough =
+        args->m > igo_knob(call, KNOB_FEW) ||
+        (args->m > 1 && plan->b.transposed && (plan->a.transposed || args->k <= 64));
+    /* An operand that has to be turned is turned for each block; then there should be few. */
+    const uint32_t most = plan->b.transposed && !plan->a.transposed ? 40 : PANELS_ROWS;
+    const bool one_block = args->m <= most || args->n <= most;
+    if (igo_knob(call, KNOB_TILE) != TILE_PANELS || !enough || !args->k ||
+        !(type == INGOT_SCALAR_F32 || (type == INGOT_SCALAR_BF16 && one_block))) {
+        return;
+    }
+    struct plan turned = *plan;
+    swap_operands(&turned);
+    turned.args.out_transposed = 1;
+    const bool turns = panels_cost(&turned) < panels_cost(plan);
+    const uint32_t columns = panel_columns(turns ? turned.args.n : args->n);
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "matmul_panels_%u_%s", columns, igo_type_name(type));
+    if (!igo_has_kernel(call, &launch)) { /* archives may be without code of that level */
+        return;
+    }
+    if (turns) {
+        *plan = turned;
+    }
+    plan->panels = columns;
 }
 
 /* Worth it where what is packed is used many times. */
@@ -459,16 +513,32 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         launch->group[0] = 32;
         return;
     }
+    if (plan->panels) {
+        igo_launch_kernel(launch, "matmul_panels_%u_%s", plan->panels, type);
+        launch->threadgroups[0] = blocks(args->n, plan->panels);
+        launch->threadgroups[1] = blocks(args->m, PANELS_ROWS);
+        launch->group[0] = 32;
+        return;
+    }
     if (args->m <= igo_knob(call, KNOB_FEW)) {
         const uint32_t rows = args->m == 1 ? 1 : FEW_ROWS, simds = igo_knob(call, KNOB_SIMD);
-        const bool wide = igo_knob(call, KNOB_WIDE) && plan->b.transposed && !plan->a.transposed &&
-                          args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
-                          igo_aligned(plan->b.tensor, 16);
+        const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed &&
+                          !plan->a.transposed && args->k && args->k % 8 == 0 &&
+                          igo_aligned(plan->a.tensor, 16) && igo_aligned(plan->b.tensor, 16);
+        const bool spans = !plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2 &&
+                           (rows == 1 || plan->a.tensor->type == INGOT_SCALAR_F32);
         igo_launch_kernel(launch, "matmul_%s_%u_%s",
                           wide                 ? "dots_wide"
                           : plan->b.transposed ? "dots"
+                          : spans              ? "spans"
                                                : "columns",
                           rows, type);
+        if (spans) {
+            launch->threadgroups[0] = blocks(args->n, SPAN_COLUMNS);
+            launch->threadgroups[1] = blocks(args->m, rows);
+            launch->group[0] = 32;
+            return;
+        }
         const uint32_t columns = plan->b.transposed ? FEW_DOTS
                                  : rows == 1        ? SINGLE_COLUMNS
                                                     : FEW_COLUMNS;
@@ -548,8 +618,8 @@ static ingot_tensor pack(struct igo_call *call, const struct plan *plan, const c
     const uint64_t depth = blocks(plan->args.k, PACK_ROWS) * (uint64_t)PACK_ROWS;
     const uint32_t count = operand->batch ? plan->args.batch : 1;
     const int64_t size = (int64_t)(count * lines * width * depth);
-    ingot_tensor packed =
-        igo_scratch_tensor(call, plan->pairs ? operand->tensor->type : INGOT_SCALAR_F32, 1, &size);
+    ingot_tensor packed = igo_scratch_tensor(
+        call, plan->pairs || plan->panels ? operand->tensor->type : INGOT_SCALAR_F32, 1, &size);
     *batch = operand->batch ? lines * width * depth : 0;
     struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
     igo_launch_kernel(&launch, "%s_%s", kernel, igo_type_name(operand->tensor->type));
@@ -591,11 +661,9 @@ static void multiply_pairs(struct igo_call *call, struct plan *plan, struct igo_
         a = pack(call, plan, "matmul_pairs_left", &plan->a, blocks(args->m, PACK_ROWS), PACK_ROWS,
                  &a_batch);
     }
-    const uint32_t unit = plan->pairs < PAIRS_UNIT ? plan->pairs : PAIRS_UNIT;
     const uint32_t columns = blocks(args->n, plan->pairs) * plan->pairs;
-    ingot_tensor b =
-        pack(call, plan, unit == PAIRS_UNIT ? "matmul_pairs_right_16" : "matmul_pairs_right_8",
-             &plan->b, blocks(columns, 2 * unit), 2 * unit, &b_batch);
+    ingot_tensor b = pack(call, plan, "matmul_pairs_right_16", &plan->b,
+                          blocks(columns, 2 * PAIRS_UNIT), 2 * PAIRS_UNIT, &b_batch);
     args->a_batch = a_batch;
     args->b_batch = b_batch;
     if (plan->a.transposed) {
@@ -606,6 +674,24 @@ static void multiply_pairs(struct igo_call *call, struct plan *plan, struct igo_
         igo_scratch_release(call, a.buffer);
     }
     igo_scratch_release(call, b.buffer);
+}
+
+static void multiply_panels(struct igo_call *call, struct plan *plan, struct igo_launch *launch,
+                            ingot_buffer *sums) {
+    if (!packs_left(plan)) {
+        multiply(call, plan, launch, plan->a.tensor, plan->b.tensor, sums);
+        return;
+    }
+    uint64_t a_batch = 0;
+    const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
+    ingot_tensor a = pack(call, plan, is_float ? "matmul_pack_a" : "matmul_pairs_left", &plan->a,
+                          blocks(plan->args.m, PACK_ROWS), PACK_ROWS, &a_batch);
+    plan->args.a_batch = a_batch;
+    plan->args.a_stride =
+        is_float ? PACK_ROWS : blocks(plan->args.k, PACK_ROWS) * (uint64_t)PACK_ROWS;
+    plan->args.a_transposed = is_float ? 2 : 0;
+    multiply(call, plan, launch, &a, plan->b.tensor, sums);
+    igo_scratch_release(call, a.buffer);
 }
 
 static void reduce(struct igo_call *call, const struct plan *plan, ingot_buffer *sums) {
@@ -651,8 +737,11 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     if (call.failed) {
         return igo_end(&call);
     }
-    choose_pairs(&call, &plan);
-    if (!plan.pairs) {
+    choose_panels(&call, &plan);
+    if (!plan.panels) {
+        choose_pairs(&call, &plan);
+    }
+    if (!plan.pairs && !plan.panels) {
         turn_few_rows(&call, &plan);
     }
     set_strides(&plan);
@@ -665,6 +754,8 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
     }
     if (plan.pairs) {
         multiply_pairs(&call, &plan, &launch, sums);
+    } else if (plan.panels) {
+        multiply_panels(&call, &plan, &launch, sums);
     } else if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
         multiply_packed(&call, &plan, &launch, sums);
     } else {

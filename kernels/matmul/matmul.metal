@@ -6,6 +6,7 @@
 // through the whole panel, whose sums fit the vector registers of a CPU.
 // matmul_packed: both operands are first laid out in the order in which they are used, which pays for
 // large products on CPUs, whose caches suffer from rows that lie far apart.
+// matmul_panels, matmul_pairs, matmul_spans: other ways for CPUs; see their headers.
 // matmul_columns, matmul_dots: up to ROWS rows of a, for b as it stands and for b transposed. They read b
 // once, straight from memory.
 // matmul_reduce: adds up the parts of k.
@@ -272,6 +273,8 @@ kernel void matmul_packed(device const float *a [[buffer(0)]], device const floa
 
 #include "matmul/matmul_pairs.h"
 #include "matmul/matmul_pairs_kernels.h"
+#include "matmul/matmul_panels.h"
+#include "matmul/matmul_spans.h"
 
 // ---- few rows ------------------------------------------------------------------------------
 // b [k][n]: a SIMD-group takes 32 * WIDTH columns and walks down them.
@@ -491,17 +494,25 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
     INSTANTIATE_KERNEL("matmul_pack_b_32_" #name, matmul_pack_b<T, 32>)                            \
     INSTANTIATE_KERNEL("matmul_packed_48_" #name, matmul_packed<T, 8, 48>)                         \
     INSTANTIATE_KERNEL("matmul_packed_32_" #name, matmul_packed<T, 8, 32>)                         \
+    INSTANTIATE_KERNEL("matmul_spans_1_" #name, matmul_spans<T, 1, 1024, 8>)                       \
     INSTANTIATE_KERNEL("matmul_reduce_" #name, matmul_reduce<T>)
 TILES(f32, float)
 TILES(f16, half)
 TILES(bf16, bfloat)
 INSTANTIATE_KERNEL("matmul_pairs_48_bf16", matmul_pairs<bfloat, 8, 1, 6>)
 INSTANTIATE_KERNEL("matmul_pairs_32_bf16", matmul_pairs<bfloat, 8, 1, 4>)
-INSTANTIATE_KERNEL("matmul_pairs_16_bf16", matmul_pairs<bfloat, 8, 1, 2>)
-INSTANTIATE_KERNEL("matmul_pairs_8_bf16", matmul_pairs<bfloat, 8, 2, 1>)
 INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
 INSTANTIATE_KERNEL("matmul_pairs_right_16_bf16", matmul_pairs_right<bfloat, 16>)
 INSTANTIATE_KERNEL("matmul_pairs_right_8_bf16", matmul_pairs_right<bfloat, 8>)
+INSTANTIATE_KERNEL("matmul_spans_4_f32", matmul_spans<float, 4, 1024, 4>)
+INSTANTIATE_KERNEL("matmul_panels_48_f32", matmul_panels<float, float, 12, 1, 6>)
+INSTANTIATE_KERNEL("matmul_panels_48_bf16", matmul_panels<bfloat, bfloat, 12, 1, 6>)
+INSTANTIATE_KERNEL("matmul_panels_32_f32", matmul_panels<float, float, 12, 1, 4>)
+INSTANTIATE_KERNEL("matmul_panels_32_bf16", matmul_panels<bfloat, bfloat, 12, 1, 4>)
+INSTANTIATE_KERNEL("matmul_panels_16_f32", matmul_panels<float, float, 12, 1, 2>)
+INSTANTIATE_KERNEL("matmul_panels_16_bf16", matmul_panels<bfloat, bfloat, 12, 1, 2>)
+INSTANTIATE_KERNEL("matmul_panels_8_f32", matmul_panels<float, float, 12, 2, 1>)
+INSTANTIATE_KERNEL("matmul_panels_8_bf16", matmul_panels<bfloat, bfloat, 12, 2, 1>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_f16", matmul_warpgroups<half, 2, 32>)
 INSTANTIATE_KERNEL("matmul_warpgroups_128x256_bf16", matmul_warpgroups<bfloat, 2, 32>)
 INSTANTIATE_KERNEL("matmul_blocks_64_f16", matmul_blocks<half, 64>)
