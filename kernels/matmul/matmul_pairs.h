@@ -120,6 +120,7 @@ inline void make_pairs(thread const L &left, device const T *b, device const T *
             pair_sums<T, TALL, TN> sums;
             sums.begin(lines + i * WIDTH, k0 == first);
             // what comes next is on its way while products are made
+            simdgroup_barrier(mem_flags::mem_threadgroup); // the last row's room is free
             left.template stage<TALL * TILE>(room, row0 + i, k0, lane);
             for (uint k = k0, turn = 0; k < last; k += PAIR_LINE, turn ^= 1) {
                 simdgroup_barrier(mem_flags::mem_threadgroup);
