@@ -184,11 +184,19 @@ def kill(child: subprocess.Popen) -> None:
         child.wait()
 
 
-def try_one(trial: Trial, barrier: Barrier, operations: list[str], last: Found | None) -> Found | str:
+def hints_of(barrier: Barrier, known: dict[str, Found]) -> list[Found]:
+    """The case that found it the last time, or those that found its neighbours."""
+    if barrier.name in known:
+        return [known[barrier.name]]
+    return list(dict.fromkeys(found for name, found in known.items() if name.split("#")[0] == barrier.file))
+
+
+def try_one(trial: Trial, barrier: Barrier, operations: list[str], hints: list[Found]) -> Found | str:
     """The case that finds it, "missed", or "absent": no case compiles it."""
     at = f"{barrier.file}:{barrier.line}:{barrier.which}"
-    if last and (found := trial.find(at, *last)):
-        return found
+    for hint in hints:
+        if found := trial.find(at, *hint):
+            return found
     for step in STEPS:
         for operation in operations:
             if found := trial.find(at, operation, *step):
@@ -252,7 +260,7 @@ def main() -> int:
     chosen = chosen_of(every, options, known)
     for barrier in chosen:
         start, reason = time.monotonic(), reasons.get(barrier.name, "")
-        outcome = try_one(trial, barrier, operations_of(barrier, table), known.get(barrier.name))
+        outcome = try_one(trial, barrier, operations_of(barrier, table), hints_of(barrier, known))
         if isinstance(outcome, Found):
             counts["found"] += 1
             known[barrier.name] = outcome
