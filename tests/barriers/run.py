@@ -2,6 +2,7 @@
 """Removes the barriers of the kernel library one by one: the sanitizer has to notice each.
 
 usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--missing] [--write] [--keep FOLDER] [--limit SECONDS]
+                             [--hint "OPERATION KNOBS TYPE CASE"]... [--only-hints]
 
 For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
 it, until there is a finding that is not there with it. They run with the knobs of the CPU's launch policy, then with
@@ -9,7 +10,8 @@ those of GPUs and of more.policy, which choose other kernels. One that is missed
 why nobody needs it.
 
 found.txt has the case that found each the last time; it is tried first. --write adds what is new there, at once, so
-that a run may be stopped and go on later; --missing leaves out what that file has. --only takes those whose FILE#ORDER
+that a run may be stopped and go on later; --missing leaves out what that file or harmless.txt has. --hint says what
+to try first, --only-hints to try nothing else. --only takes those whose FILE#ORDER
 contains TEXT (several: separated by commas), --sample a few that are cheap. --keep FOLDER keeps compiled kernels there.
 A run of cases ends after --limit seconds. BIN is the folder of the programs.
 """
@@ -45,7 +47,7 @@ MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["tr
         "quantised_matvec": ["quantised_matvec", "quantised_matmul"]}
 # Which cases run, one after the other: whose knobs, and the type.
 STEPS = (("cpu", "f32"), ("metal", "f32"), ("cuda", "f32"), ("cuda:sm_90a", "f32"), ("more", "f32"),
-         ("cpu", "f16"), ("metal", "f16"), ("cuda", "f16"), ("cuda:sm_90a", "f16"), ("more", "f16"))
+         ("cpu", "f16"), ("metal", "f16"), ("cuda", "f16"), ("cuda:sm_90a", "f16"), ("more", "f16"), ("cpu", "bf16"))
 
 
 class Barrier(NamedTuple):
@@ -229,7 +231,7 @@ def harmless() -> dict[str, str]:
     return reasons
 
 
-def chosen_of(every: list[Barrier], options: argparse.Namespace, known: dict[str, Found]) -> list[Barrier]:
+def chosen_of(every: list[Barrier], options: argparse.Namespace, known: set[str]) -> list[Barrier]:
     if options.sample:
         return [barrier for barrier in every if barrier.name in SAMPLE]
     return [barrier for barrier in every if any(text in barrier.name for text in options.only.split(","))
@@ -243,6 +245,8 @@ def options_of() -> argparse.Namespace:
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--missing", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--hint", action="append", default=[], type=lambda text: Found(*text.split(None, 3)))
+    parser.add_argument("--only-hints", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--limit", type=float, default=600)
     return parser.parse_args()
@@ -257,10 +261,11 @@ def main() -> int:
     counts = {"found": 0, "missed": 0, "absent": 0}
     folder = tempfile.TemporaryDirectory(prefix="ingot-barriers-")
     trial = Trial(options.binaries.resolve(), (options.keep or pathlib.Path(folder.name)).resolve(), options.limit)
-    chosen = chosen_of(every, options, known)
+    chosen = chosen_of(every, options, {*known, *reasons})
     for barrier in chosen:
         start, reason = time.monotonic(), reasons.get(barrier.name, "")
-        outcome = try_one(trial, barrier, operations_of(barrier, table), hints_of(barrier, known))
+        operations = [] if options.only_hints else operations_of(barrier, table)
+        outcome = try_one(trial, barrier, operations, options.hint + hints_of(barrier, known))
         if isinstance(outcome, Found):
             counts["found"] += 1
             known[barrier.name] = outcome

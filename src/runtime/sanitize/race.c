@@ -125,11 +125,28 @@ static bool visit_as_run(const struct race_visit *visit, const struct lanes *lan
     return true;
 }
 
+/* Of lanes that all access the same place, do two stand for them? All load; or all store the same
+ * value, which is a race for nobody. */
+static bool stand_for_all(const struct race_visit *visit, const struct lanes *lanes) {
+    if (!(visit->detail & INGOT_CPU_RACE_WRITES)) {
+        return true;
+    }
+    if (visit->detail != INGOT_CPU_RACE_WRITES || !lanes->values ||
+        visit->race->reports_same_value || !visit->place->bytes) {
+        return false;
+    }
+    const uint64_t value = lanes->values[__builtin_ctz(lanes->mask)];
+    uint64_t apart = 0;
+    for (uint32_t rest = lanes->mask; rest; rest &= rest - 1) {
+        apart |= lanes->values[__builtin_ctz(rest)] ^ value;
+    }
+    return !apart;
+}
+
 static void visit_lanes(struct race_visit *visit, const struct lanes *lanes, bool is_known) {
     uint64_t held = UINT64_MAX;
     uint32_t mask = lanes->mask;
-    if (!lanes->addresses && !lanes->stride && visit->detail & INGOT_CPU_RACE_READS) {
-        /* all load the same: two stand for them */
+    if (!lanes->addresses && !lanes->stride && stand_for_all(visit, lanes)) {
         mask = 1u << __builtin_ctz(mask) | 1u << (31 - __builtin_clz(mask));
     }
     for (uint32_t rest = mask; rest; rest &= rest - 1) {

@@ -62,6 +62,13 @@ static void report(const struct race_visit *visit, uint32_t lane, uint64_t cell,
     ig_sanitize_found(&check, check.mask, &finding);
 }
 
+/* Does the store that left a record stand for a load as well? */
+static bool has_loaded(const struct race_visit *visit, uint64_t record) {
+    uint32_t place = (uint32_t)(record >> RACE_PLACE_BIT) & visit->race->layout.place_mask;
+    return place &&
+           visit->race->sanitized->places->items[place - 1].detail & INGOT_CPU_RACE_READS;
+}
+
 static bool both_are_atomic(const struct race_visit *visit, uint64_t record) {
     const struct race_layout *layout = &visit->race->layout;
     uint32_t place = (uint32_t)(record >> RACE_PLACE_BIT) & layout->place_mask;
@@ -167,7 +174,8 @@ static void look_at_store(const struct race_visit *visit, uint32_t lane, uint64_
         return;
     }
     bool is_same = visit->detail & INGOT_CPU_RACE_WRITES && value &&
-                   visit->shadow->values[cell] == value && !visit->race->reports_same_value;
+                   visit->shadow->values[cell] == value && !visit->race->reports_same_value &&
+                   !(visit->detail & INGOT_CPU_RACE_READS) && !has_loaded(visit, record);
     if (!is_same && !is_fenced(visit, record, thread)) {
         report(visit, lane, cell, record, race_thread_of(&visit->race->layout, record));
     }
