@@ -42,15 +42,23 @@ static bool has_form(struct igc_kernel *kernel, LLVMValueRef in) {
     return has_pointer;
 }
 
+static bool informs(LLVMValueRef user) {
+    return igi_is_intrinsic(user) && igi_intrinsic_flags_of(user) & IGI_I_INFORMS;
+}
+
 /* ---- references to them ---- */
 
 /* A parameter of a function that was inlined, with the address of such a variable in it, always the
- * same: that variable. NULL: it is something else. Variables have a declaration, parameters none. */
+ * same and from its declaration on: that variable. NULL: it is something else. */
 static LLVMValueRef referred(struct igc_kernel *kernel, LLVMValueRef slot) {
     LLVMValueRef found = NULL;
     igi_each_use(use, slot) {
         LLVMValueRef user = LLVMGetUser(use);
-        if (LLVMIsALoadInst(user) && LLVMTypeOf(user) == LLVMGetAllocatedType(slot)) {
+        const bool is_load = LLVMIsALoadInst(user) &&
+                             LLVMTypeOf(user) == LLVMGetAllocatedType(slot);
+        if (is_load ||
+            (informs(user) && (igi_intrinsic_of(user) != IGI_LLVM_lifetime_start ||
+                               igs_is_stored_first(user, slot)))) {
             continue;
         }
         if (!LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != slot ||
@@ -100,10 +108,6 @@ static int member_at(struct igc_kernel *kernel, LLVMTypeRef type, uint64_t offse
         }
     }
     return -1;
-}
-
-static bool informs(LLVMValueRef user) {
-    return igi_is_intrinsic(user) && igi_intrinsic_flags_of(user) & IGI_I_INFORMS;
 }
 
 static LLVMValueRef variable_at(LLVMValueRef pointer) {
