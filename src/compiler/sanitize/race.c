@@ -322,9 +322,8 @@ enum igc_result igs_check_race(struct igc_kernel *kernel) {
             tell_order(kernel, list.items[i]);
             continue;
         }
-        unsigned count = repeats[i] == IGS_REPEATED
-                             ? 0
-                             : igs_accesses_of(kernel, list.items[i], accesses);
+        unsigned count =
+            repeats[i] == IGS_REPEATED ? 0 : igs_accesses_of(kernel, list.items[i], accesses);
         for (unsigned k = 0; k < count; k++) {
             LLVMPositionBuilderBefore(kernel->builder, list.items[i]);
             tell_access(kernel, &accesses[k], with_fences, repeats[i] == IGS_UPDATED);

@@ -1,10 +1,11 @@
 /*
  * race: accesses that say nothing new. A thread that has accessed a place, and accesses it again
  * with nothing between that could order another thread's access, is told once: x[i] = f(x[i]) is
- * one store, which is marked as a load as well. Stores of the same value are no race, but a load and
- * a store of the same value are.
+ * one store, which is marked as a load as well. Stores of the same value are no race, but a load
+ * and a store of the same value are.
  *
- * Only within a basic block, where both happen for the same threads, and not in kernels with fences.
+ * Only within a basic block, where both happen for the same threads, and not in kernels with
+ * fences.
  */
 #include "compiler/sanitize/sanitize.h"
 

@@ -122,13 +122,13 @@ LLVMValueRef igs_shadow_pointer(struct igs_shadows *shadows, LLVMValueRef pointe
 /* The constant offset of a pointer from a variable; false: another one, or not constant. */
 bool igs_constant_offset(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueRef variable,
                          uint64_t *offset);
-/* Is the first access of a variable behind its declaration a store of all of it? */
-bool igs_is_stored_first(LLVMValueRef declaration, LLVMValueRef variable);
 /* Is the variable written whole behind its declaration, before anything reads it? */
 bool igs_is_written_at_once(struct igc_kernel *kernel, LLVMValueRef variable,
                             LLVMValueRef declared);
 
 /* ---- marks.c ---- */
+/* Is the first access of a variable behind its declaration a store of all of it? */
+bool igs_is_stored_first(LLVMValueRef declaration, LLVMValueRef variable);
 /* Is the variable one that gets marks, member by member? Others are too large for that. */
 bool igs_is_marked(LLVMValueRef variable);
 

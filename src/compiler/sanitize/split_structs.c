@@ -1,7 +1,7 @@
 /*
- * Variables that are structs with pointers in them become a variable for each member, which the next
- * passes put into registers: a pointer that is loaded from memory is one that nobody knows the root
- * of, and its checks take long.
+ * Variables that are structs with pointers in them become a variable for each member, which the
+ * next passes put into registers: a pointer that is loaded from memory is one that nobody knows the
+ * root of, and its checks take long.
  *
  * Requires a kernel with everything inlined. Only structs of numbers, vectors and pointers, whose
  * members are loaded and stored one by one, or which are copied as a whole between variables. Does
@@ -54,11 +54,10 @@ static LLVMValueRef referred(struct igc_kernel *kernel, LLVMValueRef slot) {
     LLVMValueRef found = NULL;
     igi_each_use(use, slot) {
         LLVMValueRef user = LLVMGetUser(use);
-        const bool is_load = LLVMIsALoadInst(user) &&
-                             LLVMTypeOf(user) == LLVMGetAllocatedType(slot);
-        if (is_load ||
-            (informs(user) && (igi_intrinsic_of(user) != IGI_LLVM_lifetime_start ||
-                               igs_is_stored_first(user, slot)))) {
+        const bool is_load =
+            LLVMIsALoadInst(user) && LLVMTypeOf(user) == LLVMGetAllocatedType(slot);
+        if (is_load || (informs(user) && (igi_intrinsic_of(user) != IGI_LLVM_lifetime_start ||
+                                          igs_is_stored_first(user, slot)))) {
             continue;
         }
         if (!LLVMIsAStoreInst(user) || LLVMGetOperand(user, 1) != slot ||
@@ -72,8 +71,7 @@ static LLVMValueRef referred(struct igc_kernel *kernel, LLVMValueRef slot) {
 
 static bool is_slot(struct igc_kernel *kernel, LLVMValueRef in) {
     return LLVMIsAAllocaInst(in) &&
-           LLVMGetTypeKind(LLVMGetAllocatedType(in)) == LLVMPointerTypeKind &&
-           referred(kernel, in);
+           LLVMGetTypeKind(LLVMGetAllocatedType(in)) == LLVMPointerTypeKind && referred(kernel, in);
 }
 
 /* What is loaded from such a parameter is the variable; again for functions that hand it on. */
@@ -212,9 +210,9 @@ static void move_uses(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValue
                 LLVMSetOperand(own, last, members[i]);
                 if (last == 1) {
                     LLVMTypeRef member = LLVMStructGetTypeAtIndex(type, i);
-                    LLVMSetOperand(own, 0,
-                                   igc_integer(kernel->i64,
-                                               LLVMStoreSizeOfType(kernel->layout, member)));
+                    LLVMSetOperand(
+                        own, 0,
+                        igc_integer(kernel->i64, LLVMStoreSizeOfType(kernel->layout, member)));
                 }
                 LLVMPositionBuilderBefore(kernel->builder, user);
                 LLVMInsertIntoBuilder(kernel->builder, own);

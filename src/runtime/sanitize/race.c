@@ -246,7 +246,8 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
     set_record(&visit);
     bool is_known = visit.shadow != NULL;
     if (!lanes.addresses && !is_known) {
-        visit.shadow = race_find_shadow(visit.race, address_of(&lanes, (uint32_t)__builtin_ctz(mask)));
+        visit.shadow =
+            race_find_shadow(visit.race, address_of(&lanes, (uint32_t)__builtin_ctz(mask)));
     }
     if (lanes.addresses || !visit.shadow || !visit_as_run(&visit, &lanes)) {
         visit_lanes(&visit, &lanes, is_known);

@@ -139,10 +139,10 @@ struct race_order {
 
 /* What is known of a place before it comes by (race_quick.c). */
 struct race_quick {
-    uint64_t place;                         /* its number, as it stands in a record */
-    _Atomic(struct race_shadow *) shadow;   /* of an argument, or the last one; NULL: none */
-    uint32_t bytes, cells;                  /* of a lane; 0 cells: there is no quick way */
-    unsigned lines_shift;                   /* log2 of the lines of all lanes, if is_even */
+    uint64_t place;                       /* its number, as it stands in a record */
+    _Atomic(struct race_shadow *) shadow; /* of an argument, or the last one; NULL: none */
+    uint32_t bytes, cells;                /* of a lane; 0 cells: there is no quick way */
+    unsigned lines_shift;                 /* log2 of the lines of all lanes, if is_even */
     enum race_space space;
     bool is_store, is_argument, is_even, has_no_value;
 };

@@ -65,8 +65,7 @@ static void report(const struct race_visit *visit, uint32_t lane, uint64_t cell,
 /* Does the store that left a record stand for a load as well? */
 static bool has_loaded(const struct race_visit *visit, uint64_t record) {
     uint32_t place = (uint32_t)(record >> RACE_PLACE_BIT) & visit->race->layout.place_mask;
-    return place &&
-           visit->race->sanitized->places->items[place - 1].detail & INGOT_CPU_RACE_READS;
+    return place && visit->race->sanitized->places->items[place - 1].detail & INGOT_CPU_RACE_READS;
 }
 
 static bool both_are_atomic(const struct race_visit *visit, uint64_t record) {

@@ -1,8 +1,8 @@
 /*
- * race: the usual accesses, in few steps. All lanes of a SIMD-group access whole lines of one block,
- * one behind the other; or they all load the same place of threadgroup memory. What was there
- * before is ordered: nothing, the same threads, or what is behind a barrier. Everything else is left
- * to race.c. What can be known of a place is found out when the dispatch begins.
+ * race: the usual accesses, in few steps. All lanes of a SIMD-group access whole lines of one
+ * block, one behind the other; or they all load the same place of threadgroup memory. What was
+ * there before is ordered: nothing, the same threads, or what is behind a barrier. Everything else
+ * is left to race.c. What can be known of a place is found out when the dispatch begins.
  */
 #include <stdlib.h>
 
@@ -27,13 +27,12 @@ static void set_quick(const struct race_dispatch *race, uint32_t number, struct 
     quick->bytes = place->bytes;
     quick->is_store = place->detail & INGOT_CPU_RACE_WRITES;
     quick->has_no_value = place->detail & INGOT_CPU_RACE_NO_VALUE;
-    quick->place = number + 1 <= race->layout.place_mask ? (uint64_t)(number + 1) << RACE_PLACE_BIT
-                                                         : 0;
+    quick->place =
+        number + 1 <= race->layout.place_mask ? (uint64_t)(number + 1) << RACE_PLACE_BIT : 0;
     quick->lines_shift = (unsigned)__builtin_ctz(cells);
     quick->is_even = !(cells & (cells - 1)) && cells <= RACE_BLOCK_LINES;
-    atomic_init(&quick->shadow, is_device && place->slot != INGOT_CPU_NO_SLOT
-                                    ? race->by_slot[place->slot]
-                                    : NULL);
+    atomic_init(&quick->shadow,
+                is_device && place->slot != INGOT_CPU_NO_SLOT ? race->by_slot[place->slot] : NULL);
     quick->is_argument = is_device && place->slot != INGOT_CPU_NO_SLOT;
 }
 
@@ -175,9 +174,9 @@ static bool visit_whole(const struct race_quick *quick, const struct race_visit 
     if (shadow->is_shared) {
         race_lock_block(shadow, line / RACE_BLOCK_LINES);
     }
-    const bool is_good = (!quick->is_store || !whole.block->has_uniform ||
-                          forget_uniform(shadow, &whole, line)) &&
-                         all_are_before(&whole);
+    const bool is_good =
+        (!quick->is_store || !whole.block->has_uniform || forget_uniform(shadow, &whole, line)) &&
+        all_are_before(&whole);
     if (is_good) {
         leave(&whole, quick->is_store);
         if (quick->is_store) {

@@ -64,8 +64,9 @@ void race_spread_reads(const struct race_visit *visit, uint64_t line);
 /* A lane's store or load of one cell, in a block that is locked: reports what is not ordered. */
 void race_store_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell, uint16_t value);
 void race_load_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell);
-/* Loads of one place by all lanes, which race_quick.c has noted of a line, become records of its cells, or are forgotten
- * where a barrier has ordered them. Before any access of cells that may be part of a race with it. */
+/* Loads of one place by all lanes, which race_quick.c has noted of a line, become records of its
+ * cells, or are forgotten where a barrier has ordered them. Before any access of cells that may be
+ * part of a race with it. */
 void race_settle_line(const struct race_visit *visit, uint64_t line);
 static inline void race_settle(const struct race_visit *visit, uint64_t line) {
     if (visit->shadow->blocks[line / RACE_BLOCK_LINES].has_uniform >> line % RACE_BLOCK_LINES & 1) {
