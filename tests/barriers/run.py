@@ -40,7 +40,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 FINDING = re.compile(r'^(\S+:\d+:\d+): (race|barrier): kernel "([^"]*)"', re.M)
 CASE = re.compile(r"^(?:ok|FAILED) +(\S+) (\S+) (.+?) +(?:\d+\.\d+|over) +[\d.]+ \S+ ")
 COMMENT = re.compile(r"//.*")
-SAMPLE = ("kernels/cholesky/cholesky.metal#1",)
+SAMPLE = ("kernels/cholesky/cholesky.metal#1", "kernels/cross_entropy/cross_entropy.metal#1",
+          "kernels/cross_entropy/cross_entropy.metal#2", "kernels/lu/lu.metal#17")
 # Operations whose kernels are in a folder of another name.
 MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["triangular_solve", "solve"],
         "lu": ["lu", "solve"], "qr": ["qr", "lstsq"], "quantise": ["quantise", "dequantise"],
@@ -139,8 +140,8 @@ class Trial:
             BARRIER_AT=without or "none:0:0",
             BARRIER_SEEN=str(self.seen(without)),
         )
-        command = [self.binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1", "--verbose",
-                   "--jobs", "1", "--type", element, *(["--case", "=" + case] if case else [])]
+        command = [self.binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1",
+                   "--verbose", "--jobs", "1", "--type", element, *(["--case", "=" + case] if case else [])]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 start_new_session=True)
 
@@ -217,8 +218,8 @@ def write_found(found: dict[str, Found]) -> None:
     order = {barrier.name: i for i, barrier in enumerate(barriers())}
     names = sorted((name for name in found if name in order), key=order.__getitem__)
     lines = [" ".join([name, *found[name]]) for name in names]
-    FOUND.write_text("\n".join(["# What finds that a barrier is missing: FILE#ORDER OPERATION KNOBS TYPE CASE. Written by "
-                                "run.py --write.", *lines]) + "\n")
+    head = "# What finds that a barrier is missing: FILE#ORDER OPERATION KNOBS TYPE CASE. run.py --write writes it."
+    FOUND.write_text("\n".join([head, *lines]) + "\n")
 
 
 def harmless() -> dict[str, str]:
@@ -273,7 +274,7 @@ def main() -> int:
                 write_found(known)
             if reason:
                 failures.append(f"{barrier.name} is in harmless.txt, but its removal is found")
-            outcome = f"found by {outcome.operation} {outcome.element} {outcome.case} with the knobs of {outcome.device}"
+            outcome = "found by {0} {2} {3} with the knobs of {1}".format(*outcome)
         else:
             counts[outcome] += 1
             if not reason:
