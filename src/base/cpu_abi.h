@@ -202,7 +202,7 @@ enum ingot_cpu_access {
 
 /* ingot_cpu_place.detail of `race`: what comes by. */
 enum ingot_cpu_race {
-    INGOT_CPU_RACE_READS = 1u << 0,
+    INGOT_CPU_RACE_READS = 1u << 0, /* with WRITES: the thread loads from there, too */
     INGOT_CPU_RACE_WRITES = 1u << 1,
     INGOT_CPU_RACE_ATOMIC = 1u << 2,
     INGOT_CPU_RACE_NO_VALUE = 1u << 3, /* what is stored is not told */

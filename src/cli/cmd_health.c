@@ -140,14 +140,14 @@ static void show_finished(struct work *work) {
     while (!health->json && work->shown < device->case_count) {
         if (health->verbose) {
             if (!device->cases[work->shown].done) {
-                return;
+                break;
             }
             print_case(&device->cases[work->shown++]);
             continue;
         }
         if (!operation_done(device, work->shown) ||
             !health_summarise(device, work->shown, &summary)) {
-            return;
+            break;
         }
         print_summary(&summary);
         work->shown = summary.end;

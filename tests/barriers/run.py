@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 """Removes the barriers of the kernel library one by one: the sanitizer has to notice each.
 
-usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--jobs N] [--limit SECONDS]
+usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--missing] [--write] [--keep FOLDER] [--limit SECONDS]
+                             [--hint "OPERATION KNOBS TYPE CASE"]... [--only-hints]
 
 For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
 it, until there is a finding that is not there with it. They run with the knobs of the CPU's launch policy, then with
 those of GPUs and of more.policy, which choose other kernels. One that is missed is a failure, unless harmless.txt says
-why nobody needs it. --only takes those whose FILE#ORDER contains TEXT, --sample one that is cheap. A run of cases ends
-after --limit seconds. BIN is the folder of the programs.
+why nobody needs it.
+
+found.txt has the case that found each the last time; it is tried first. --write adds what is new there, at once, so
+that a run may be stopped and go on later; --missing leaves out what that file or harmless.txt has. --hint says what
+to try first, --only-hints to try nothing else. --only takes those whose FILE#ORDER
+contains TEXT (several: separated by commas), --sample a few that are cheap. --keep FOLDER keeps compiled kernels there.
+A run of cases ends after --limit seconds. BIN is the folder of the programs.
 """
 from __future__ import annotations
 
@@ -15,10 +21,13 @@ import argparse
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from compiler import BARRIER
@@ -26,17 +35,20 @@ from compiler import BARRIER
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "kernels"
 HARMLESS = pathlib.Path(__file__).with_name("harmless.txt")
+FOUND = pathlib.Path(__file__).with_name("found.txt")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 FINDING = re.compile(r'^(\S+:\d+:\d+): (race|barrier): kernel "([^"]*)"', re.M)
+CASE = re.compile(r"^(?:ok|FAILED) +(\S+) (\S+) (.+?) +(?:\d+\.\d+|over) +[\d.]+ \S+ ")
 COMMENT = re.compile(r"//.*")
-SAMPLE = ("kernels/cholesky/cholesky.metal#1",)
+SAMPLE = ("kernels/cholesky/cholesky.metal#1", "kernels/cross_entropy/cross_entropy.metal#1",
+          "kernels/cross_entropy/cross_entropy.metal#2", "kernels/lu/lu.metal#17")
 # Operations whose kernels are in a folder of another name.
 MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["triangular_solve", "solve"],
         "lu": ["lu", "solve"], "qr": ["qr", "lstsq"], "quantise": ["quantise", "dequantise"],
         "quantised_matvec": ["quantised_matvec", "quantised_matmul"]}
-# Which cases run, one after the other: whose knobs, the type, and how many of them.
-STEPS = (("cpu", "f32", "3/8"), ("cpu", "f32", "1/1"), ("metal", "f32", "1/1"), ("cuda", "f32", "1/1"),
-         ("more", "f32", "1/1"), ("cpu", "f16", "1/1"), ("metal", "f16", "1/1"), ("cuda", "f16", "1/1"))
+# Which cases run, one after the other: whose knobs, and the type.
+STEPS = (("cpu", "f32"), ("metal", "f32"), ("cuda", "f32"), ("cuda:sm_90a", "f32"), ("more", "f32"),
+         ("cpu", "f16"), ("metal", "f16"), ("cuda", "f16"), ("cuda:sm_90a", "f16"), ("more", "f16"), ("cpu", "bf16"))
 
 
 class Barrier(NamedTuple):
@@ -98,60 +110,116 @@ def policy_of(device: str) -> str:
     return "\n".join(rules) + "\n"
 
 
+class Found(NamedTuple):
+    """What found it: an operation, whose knobs, the type, and the case."""
+
+    operation: str
+    device: str
+    element: str
+    case: str
+
+
 class Trial:
     """Where the programs are, and a folder for what they leave."""
 
-    def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, jobs: int, limit: float) -> None:
-        self.binaries, self.folder, self.jobs, self.limit = binaries, folder, jobs, limit
-        self.with_all: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, limit: float) -> None:
+        self.binaries, self.folder, self.limit = binaries, folder, limit
+        self.with_all: dict[Found, set[tuple[str, ...]]] = {}
+        folder.mkdir(parents=True, exist_ok=True)
         for device in {step[0] for step in STEPS}:
             (folder / f"{device}.policy").write_text(policy_of(device) if device != "cpu" else "")
 
-    def findings(self, without: str, operation: str, step: tuple[str, ...]) -> set[tuple[str, ...]]:
-        """What is found in the cases of a step, without the barrier FILE:LINE:WHICH ("": with all of them)."""
-        device, element, part = step
-        cache = self.folder / (without.replace("/", "_") or "all")
+    def start(self, without: str, operation: str, device: str, element: str, case: str) -> subprocess.Popen:
+        """Runs cases (of this name, or all) without the barrier FILE:LINE:WHICH ("": with all of them)."""
         environment = dict(
             os.environ,
             INGOTC=str(pathlib.Path(__file__).with_name("compiler.py")),
-            INGOT_CACHE_DIR=str(cache),
+            INGOT_CACHE_DIR=str(self.folder / (without.replace("/", "_") or "all")),
             INGOT_POLICY=str(self.folder / f"{device}.policy"),
             BARRIER_COMPILER=str(self.binaries / "ingotc"),
             BARRIER_AT=without or "none:0:0",
             BARRIER_SEEN=str(self.seen(without)),
         )
         command = [self.binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1",
-                   "--jobs", str(self.jobs), "--type", element, "--part", part]
-        child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        try:
-            output = child.communicate(timeout=self.limit)[0]
-        except subprocess.TimeoutExpired:
-            child.kill()
-            output = child.communicate()[0]
-        if child.returncode == 2 and " of type " not in output:
-            raise SystemExit(f"{' '.join(map(str, command))}: {output}")
-        return set(FINDING.findall(output))
+                   "--verbose", "--jobs", "1", "--type", element, *(["--case", "=" + case] if case else [])]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                start_new_session=True)
 
-    def is_new(self, without: str, operation: str, step: tuple[str, ...]) -> bool:
-        """Is there a finding that is not there with the barrier?"""
-        found = self.findings(without, operation, step)
-        key = (operation, *step)
-        if found and key not in self.with_all:
-            self.with_all[key] = self.findings("", operation, step)
-        return bool(found) and bool(found - self.with_all[key])
+    def cases(self, *what: str) -> Iterator[tuple[Found, set[tuple[str, ...]]]]:
+        """Each case that ran, as it ends, and what was found in it."""
+        child = self.start(*what)
+        timer = threading.Timer(self.limit, kill, [child])
+        timer.start()
+        found, output = set(), []
+        try:
+            for line in child.stdout:
+                output.append(line)
+                if finding := FINDING.match(line):
+                    found.add(finding.groups())
+                elif case := CASE.match(line):
+                    yield Found(case.group(1), what[2], case.group(2), case.group(3)), found
+                    found = set()
+            if child.wait() == 2 and " of type " not in "".join(output):
+                raise SystemExit(f"{' '.join(map(str, child.args))}: {''.join(output)}")
+            if child.returncode < 0:
+                print(f"  {what[1]} with the knobs of {what[2]}, {what[3]}: more than {self.limit:.0f} s")
+        finally:
+            timer.cancel()
+            kill(child)
+
+    def find(self, without: str, operation: str, device: str, element: str, case: str = "") -> Found | None:
+        """The first case with a finding that is not there with the barrier."""
+        for where, found in self.cases(without, operation, device, element, case):
+            if found and where not in self.with_all:
+                self.with_all[where] = set().union(*(more for _, more in self.cases("", *where)))
+            if found and found - self.with_all[where]:
+                return where
+        return None
 
     def seen(self, without: str) -> pathlib.Path:
         return self.folder / (without.replace("/", "_") + ".seen")
 
 
-def try_one(trial: Trial, barrier: Barrier, operations: list[str]) -> str:
-    """"found" and where, "missed", or "absent": no case compiles it."""
+def kill(child: subprocess.Popen) -> None:
+    """With the compilers that it started, if it still runs."""
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def hints_of(barrier: Barrier, known: dict[str, Found]) -> list[Found]:
+    """The case that found it the last time, or those that found its neighbours."""
+    if barrier.name in known:
+        return [known[barrier.name]]
+    return list(dict.fromkeys(found for name, found in known.items() if name.split("#")[0] == barrier.file))
+
+
+def try_one(trial: Trial, barrier: Barrier, operations: list[str], hints: list[Found]) -> Found | str:
+    """The case that finds it, "missed", or "absent": no case compiles it."""
     at = f"{barrier.file}:{barrier.line}:{barrier.which}"
+    for hint in hints:
+        if found := trial.find(at, *hint):
+            return found
     for step in STEPS:
         for operation in operations:
-            if trial.is_new(at, operation, step):
-                return f"found by {operation.rstrip('*')} with the knobs of {step[0]}, {step[1]}"
+            if found := trial.find(at, operation, *step):
+                return found
     return "missed" if trial.seen(at).exists() else "absent"
+
+
+def found_before() -> dict[str, Found]:
+    """What found.txt says: a line is FILE#ORDER OPERATION KNOBS TYPE CASE."""
+    lines = FOUND.read_text().splitlines() if FOUND.exists() else []
+    words = [line.split(None, 4) for line in lines if line and not line.startswith("#")]
+    return {name: Found(*rest) for name, *rest in words}
+
+
+def write_found(found: dict[str, Found]) -> None:
+    order = {barrier.name: i for i, barrier in enumerate(barriers())}
+    names = sorted((name for name in found if name in order), key=order.__getitem__)
+    lines = [" ".join([name, *found[name]]) for name in names]
+    head = "# What finds that a barrier is missing: FILE#ORDER OPERATION KNOBS TYPE CASE. run.py --write writes it."
+    FOUND.write_text("\n".join([head, *lines]) + "\n")
 
 
 def harmless() -> dict[str, str]:
@@ -164,34 +232,54 @@ def harmless() -> dict[str, str]:
     return reasons
 
 
-def main() -> int:
+def chosen_of(every: list[Barrier], options: argparse.Namespace, known: set[str]) -> list[Barrier]:
+    if options.sample:
+        return [barrier for barrier in every if barrier.name in SAMPLE]
+    return [barrier for barrier in every if any(text in barrier.name for text in options.only.split(","))
+            and not (options.missing and barrier.name in known)]
+
+
+def options_of() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("binaries", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--sample", action="store_true")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--missing", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--hint", action="append", default=[], type=lambda text: Found(*text.split(None, 3)))
+    parser.add_argument("--only-hints", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--limit", type=float, default=600)
-    options = parser.parse_args()
-    reasons = harmless()
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = options_of()
+    reasons, known, every = harmless(), found_before(), barriers()
     table = {path.name: files_of(path.name) for path in KERNELS.iterdir() if path.name != "common"}
-    every = barriers()
     failures = [f"harmless.txt: there is no barrier {name}" for name in reasons
                 if name not in {barrier.name for barrier in every}]
-    chosen = [barrier for barrier in every
-              if (barrier.name in SAMPLE if options.sample else options.only in barrier.name)]
     counts = {"found": 0, "missed": 0, "absent": 0}
     folder = tempfile.TemporaryDirectory(prefix="ingot-barriers-")
-    trial = Trial(options.binaries.resolve(), pathlib.Path(folder.name), options.jobs, options.limit)
+    trial = Trial(options.binaries.resolve(), (options.keep or pathlib.Path(folder.name)).resolve(), options.limit)
+    chosen = chosen_of(every, options, {*known, *reasons})
     for barrier in chosen:
-        start = time.monotonic()
-        outcome = try_one(trial, barrier, operations_of(barrier, table))
-        counts[outcome.split()[0]] += 1
-        reason = reasons.get(barrier.name, "")
+        start, reason = time.monotonic(), reasons.get(barrier.name, "")
+        operations = [] if options.only_hints else operations_of(barrier, table)
+        outcome = try_one(trial, barrier, operations, options.hint + hints_of(barrier, known))
+        if isinstance(outcome, Found):
+            counts["found"] += 1
+            known[barrier.name] = outcome
+            if options.write:
+                write_found(known)
+            if reason:
+                failures.append(f"{barrier.name} is in harmless.txt, but its removal is found")
+            outcome = "found by {0} {2} {3} with the knobs of {1}".format(*outcome)
+        else:
+            counts[outcome] += 1
+            if not reason:
+                failures.append(f"{barrier.name} line {barrier.line}: {outcome}")
         print(f"{barrier.name} line {barrier.line}: {outcome} {reason} ({time.monotonic() - start:.0f} s)", flush=True)
-        if outcome.startswith("found") and reason:
-            failures.append(f"{barrier.name} is in harmless.txt, but its removal is found")
-        elif not outcome.startswith("found") and not reason:
-            failures.append(f"{barrier.name} line {barrier.line}: {outcome}")
     folder.cleanup()
     print(*failures, sep="\n")
     print(f"{len(chosen)} barriers of {len(every)}: {counts['found']} found, {counts['missed']} missed, "

@@ -70,8 +70,8 @@ static LLVMValueRef variable_of(LLVMValueRef declaration) {
 
 /* ---- scalars and vectors ---- */
 
-/* Is the first access behind the declaration a store? Then the mark would go again. */
-static bool is_stored_first(LLVMValueRef declaration, LLVMValueRef variable) {
+/* Then the mark would go again. */
+bool igs_is_stored_first(LLVMValueRef declaration, LLVMValueRef variable) {
     enum { MOST_STEPS = 100 };
     LLVMValueRef in = LLVMGetNextInstruction(declaration);
     for (unsigned steps = 0; in && steps < MOST_STEPS; steps++, in = LLVMGetNextInstruction(in)) {
@@ -97,7 +97,7 @@ enum igc_result igs_mark_unwritten(struct igc_kernel *kernel) {
         LLVMValueRef declaration = list.items[i], variable = variable_of(declaration);
         uint32_t number;
         if (!variable || is_aggregate(LLVMGetAllocatedType(variable)) ||
-            is_stored_first(declaration, variable) ||
+            igs_is_stored_first(declaration, variable) ||
             !place_of(kernel, declaration, variable, &number)) {
             continue;
         }

@@ -243,7 +243,7 @@ static void tell_tile(struct igc_kernel *kernel, struct told *told) {
 }
 
 static void tell_access(struct igc_kernel *kernel, const struct igs_access *access,
-                        bool with_fences) {
+                        bool with_fences, bool is_update) {
     struct igs_root root = igs_find_root(kernel, access->pointer);
     if (root.kind == IGS_ROOT_PRIVATE ||
         (root.space != INGOT_SPACE_DEVICE && root.space != INGOT_SPACE_THREADGROUP)) {
@@ -251,7 +251,7 @@ static void tell_access(struct igc_kernel *kernel, const struct igs_access *acce
     }
     struct told told = {.access = access,
                         .root = &root,
-                        .detail = detail_of(access),
+                        .detail = detail_of(access) | (is_update ? INGOT_CPU_RACE_READS : 0),
                         .bytes = (uint32_t)access->bytes};
     if (access->is_tile) {
         tell_tile(kernel, &told);
@@ -318,6 +318,14 @@ enum igc_result igs_check_race(struct igc_kernel *kernel) {
         return igc_result_of(igc_out_of_memory(kernel));
     }
     bool with_fences = has_fences(kernel);
+    enum igs_repeat *repeats =
+        ig_arena_alloc(kernel->arena, (list.count + 1) * sizeof *repeats); /* IGS_TOLD */
+    if (!repeats) {
+        return igc_result_of(igc_out_of_memory(kernel));
+    }
+    if (!with_fences) {
+        igs_find_repeats(kernel, &list, repeats);
+    }
     for (size_t i = 0; i < list.count; i++) {
         struct igs_access accesses[IGS_MOST_ACCESSES];
         LLVMPositionBuilderBefore(kernel->builder, list.items[i]);
@@ -325,10 +333,11 @@ enum igc_result igs_check_race(struct igc_kernel *kernel) {
             tell_order(kernel, list.items[i]);
             continue;
         }
-        unsigned count = igs_accesses_of(kernel, list.items[i], accesses);
+        unsigned count =
+            repeats[i] == IGS_REPEATED ? 0 : igs_accesses_of(kernel, list.items[i], accesses);
         for (unsigned k = 0; k < count; k++) {
             LLVMPositionBuilderBefore(kernel->builder, list.items[i]);
-            tell_access(kernel, &accesses[k], with_fences);
+            tell_access(kernel, &accesses[k], with_fences, repeats[i] == IGS_UPDATED);
         }
         keep_in_caches(kernel, list.items[i]);
     }

@@ -35,7 +35,7 @@ static inline bool igs_wants_counters(const struct igc_kernel *kernel) {
     return (kernel->sanitize & IG_SANITIZE_PROFILE) != 0;
 }
 
-igc_pass_fn igs_unwrap_pointers;
+igc_pass_fn igs_unwrap_pointers, igs_split_structs;
 igc_pass_fn igs_check_bounds, igs_check_alignment, igs_check_arithmetic;
 igc_pass_fn igs_check_race, igs_check_barrier;
 igc_pass_fn igs_mark_unwritten, igs_mark_members, igs_check_shadows, igs_check_lanes;
@@ -88,6 +88,16 @@ unsigned igs_accesses_of(struct igc_kernel *kernel, LLVMValueRef instruction,
                          struct igs_access accesses[IGS_MOST_ACCESSES]);
 /* Is it one that igs_accesses_of knows? For igc_collect. */
 bool igs_is_access(struct igc_kernel *kernel, LLVMValueRef instruction);
+
+/* ---- repeats.c: accesses that say nothing new to `race` ---- */
+enum igs_repeat {
+    IGS_TOLD,     /* or a barrier */
+    IGS_REPEATED, /* another access of the thread says it */
+    IGS_UPDATED,  /* a store to where the thread loads as well, which is not told */
+};
+/* Of accesses and barriers, in the order of the code, of a kernel without fences. */
+void igs_find_repeats(struct igc_kernel *kernel, const struct igc_list *list,
+                      enum igs_repeat *repeats);
 
 /* ---- places.c ---- */
 struct igs_place {

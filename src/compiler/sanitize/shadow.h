@@ -127,6 +127,8 @@ bool igs_is_written_at_once(struct igc_kernel *kernel, LLVMValueRef variable,
                             LLVMValueRef declared);
 
 /* ---- marks.c ---- */
+/* Is the first access of a variable behind its declaration a store of all of it? */
+bool igs_is_stored_first(LLVMValueRef declaration, LLVMValueRef variable);
 /* Is the variable one that gets marks, member by member? Others are too large for that. */
 bool igs_is_marked(LLVMValueRef variable);
 

@@ -57,8 +57,7 @@ static uint64_t visit_lane(const struct race_visit *visit, uint32_t lane, uint64
     return held;
 }
 
-/* The memory that an address which is no argument's is in, which may have no shadow; NULL: none. */
-static struct race_shadow *find_shadow(const struct race_dispatch *race, uint64_t address) {
+struct race_shadow *race_find_shadow(const struct race_dispatch *race, uint64_t address) {
     size_t low = 0, high = race->shadow_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -126,11 +125,28 @@ static bool visit_as_run(const struct race_visit *visit, const struct lanes *lan
     return true;
 }
 
+/* Of lanes that all access the same place, do two stand for them? All load; or all store the same
+ * value, which is a race for nobody. */
+static bool stand_for_all(const struct race_visit *visit, const struct lanes *lanes) {
+    if (!(visit->detail & INGOT_CPU_RACE_WRITES)) {
+        return true;
+    }
+    if (visit->detail != INGOT_CPU_RACE_WRITES || !lanes->values ||
+        visit->race->reports_same_value || !visit->place->bytes) {
+        return false;
+    }
+    const uint64_t value = lanes->values[__builtin_ctz(lanes->mask)];
+    uint64_t apart = 0;
+    for (uint32_t rest = lanes->mask; rest; rest &= rest - 1) {
+        apart |= lanes->values[__builtin_ctz(rest)] ^ value;
+    }
+    return !apart;
+}
+
 static void visit_lanes(struct race_visit *visit, const struct lanes *lanes, bool is_known) {
     uint64_t held = UINT64_MAX;
     uint32_t mask = lanes->mask;
-    if (!lanes->addresses && !lanes->stride && visit->detail & INGOT_CPU_RACE_READS) {
-        /* all load the same: two stand for them */
+    if (!lanes->addresses && !lanes->stride && stand_for_all(visit, lanes)) {
         mask = 1u << __builtin_ctz(mask) | 1u << (31 - __builtin_clz(mask));
     }
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
@@ -139,7 +155,7 @@ static void visit_lanes(struct race_visit *visit, const struct lanes *lanes, boo
         uint64_t size = visit->place->bytes ? visit->place->bytes : value;
         if (!is_known && !(visit->shadow && address >= visit->shadow->start &&
                            address - visit->shadow->start < visit->shadow->bytes)) {
-            struct race_shadow *shadow = find_shadow(visit->race, address);
+            struct race_shadow *shadow = race_find_shadow(visit->race, address);
             if (shadow != visit->shadow && held != UINT64_MAX) {
                 race_unlock_block(visit->shadow, held);
                 held = UINT64_MAX;
@@ -191,8 +207,13 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
         return;
     }
     const struct ig_sanitized *sanitized = ig_sanitized_of(group);
+    struct race_dispatch *race = sanitized->states[IG_SANITIZE_race];
+    if (mask == UINT32_MAX && stride != INGOT_CPU_SCATTERED &&
+        race_visit_quick(group, race, simdgroup, place, base, stride, values)) {
+        return;
+    }
     struct race_visit visit = {.group = group,
-                               .race = sanitized->states[IG_SANITIZE_race],
+                               .race = race,
                                .own = own,
                                .place = &sanitized->places->items[place],
                                .number = place,
@@ -201,6 +222,10 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
     if (stride == INGOT_CPU_SCATTERED) {
         lanes.addresses = (const uint64_t *)(uintptr_t)base;
         straighten(&lanes);
+        if (mask == UINT32_MAX && !lanes.addresses &&
+            race_visit_quick(group, race, simdgroup, place, lanes.base, lanes.stride, values)) {
+            return;
+        }
     }
     visit.detail = visit.place->detail;
     visit.space = visit.place->space == INGOT_SPACE_DEVICE ? RACE_DEVICE : RACE_THREADGROUP;
@@ -221,18 +246,8 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
     set_record(&visit);
     bool is_known = visit.shadow != NULL;
     if (!lanes.addresses && !is_known) {
-        visit.shadow = find_shadow(visit.race, address_of(&lanes, (uint32_t)__builtin_ctz(mask)));
-    }
-    if (mask == UINT32_MAX && !lanes.addresses && visit.shadow &&
-        lanes.stride == (int64_t)visit.place->bytes && !(visit.detail & INGOT_CPU_RACE_ATOMIC) &&
-        (visit.space == RACE_THREADGROUP || race_shadow_is_there(visit.race, visit.shadow)) &&
-        race_visit_whole(&visit, lanes.base, values)) {
-        return;
-    }
-    if (mask == UINT32_MAX && !lanes.addresses && !lanes.stride &&
-        visit.space == RACE_THREADGROUP && visit.detail == INGOT_CPU_RACE_READS &&
-        race_visit_uniform(&visit, lanes.base)) {
-        return;
+        visit.shadow =
+            race_find_shadow(visit.race, address_of(&lanes, (uint32_t)__builtin_ctz(mask)));
     }
     if (lanes.addresses || !visit.shadow || !visit_as_run(&visit, &lanes)) {
         visit_lanes(&visit, &lanes, is_known);

@@ -137,12 +137,23 @@ struct race_order {
 
 /* ---- a dispatch, and a threadgroup on a thread ---- */
 
+/* What is known of a place before it comes by (race_quick.c). */
+struct race_quick {
+    uint64_t place;                       /* its number, as it stands in a record */
+    _Atomic(struct race_shadow *) shadow; /* of an argument, or the last one; NULL: none */
+    uint32_t bytes, cells;                /* of a lane; 0 cells: there is no quick way */
+    unsigned lines_shift;                 /* log2 of the lines of all lanes, if is_even */
+    enum race_space space;
+    bool is_store, is_argument, is_even, has_no_value;
+};
+
 struct race_dispatch {
     struct ig_sanitized *sanitized;
     struct race_layout layout;
     struct race_masks masks;
     uint64_t group_count;
-    unsigned threadgroup_shift;
+    unsigned threadgroup_shift, device_shift;
+    struct race_quick *quick; /* by place */
     bool has_fences, reports_same_value;
     struct race_shadow *shadows; /* of device memory, in order of addresses */
     size_t shadow_count;
@@ -158,11 +169,18 @@ struct race_group {
     uint64_t id;
     /* Barriers that a SIMD-group has passed: of the threadgroup, and since then of its own. */
     uint32_t epoch[RACE_SPACES][INGOT_SIMD_WIDTH], turn[RACE_SPACES][INGOT_SIMD_WIDTH];
+    /* What its lane 0 leaves now, without the place; 0: there is no quick way. */
+    uint64_t record[RACE_SPACES][INGOT_SIMD_WIDTH];
     struct race_shadow shadow;   /* of threadgroup memory */
     struct race_thread *threads; /* by index; in kernels with fences */
     uint64_t known[RACE_SPACES], known_device[RACE_SPACES];
     bool has_fenced[RACE_SPACES][INGOT_SIMD_WIDTH]; /* a SIMD-group, since its last barrier */
 };
+
+bool race_quick_open(struct race_dispatch *race);
+/* After a barrier, and at the start. */
+void race_quick_set(const struct race_dispatch *race, struct race_group *own, enum race_space space,
+                    uint32_t simdgroup);
 
 bool race_order_open(struct race_dispatch *race);
 void race_order_close(struct race_dispatch *race);

@@ -62,6 +62,12 @@ static void report(const struct race_visit *visit, uint32_t lane, uint64_t cell,
     ig_sanitize_found(&check, check.mask, &finding);
 }
 
+/* Does the store that left a record stand for a load as well? */
+static bool has_loaded(const struct race_visit *visit, uint64_t record) {
+    uint32_t place = (uint32_t)(record >> RACE_PLACE_BIT) & visit->race->layout.place_mask;
+    return place && visit->race->sanitized->places->items[place - 1].detail & INGOT_CPU_RACE_READS;
+}
+
 static bool both_are_atomic(const struct race_visit *visit, uint64_t record) {
     const struct race_layout *layout = &visit->race->layout;
     uint32_t place = (uint32_t)(record >> RACE_PLACE_BIT) & layout->place_mask;
@@ -167,7 +173,8 @@ static void look_at_store(const struct race_visit *visit, uint32_t lane, uint64_
         return;
     }
     bool is_same = visit->detail & INGOT_CPU_RACE_WRITES && value &&
-                   visit->shadow->values[cell] == value && !visit->race->reports_same_value;
+                   visit->shadow->values[cell] == value && !visit->race->reports_same_value &&
+                   !(visit->detail & INGOT_CPU_RACE_READS) && !has_loaded(visit, record);
     if (!is_same && !is_fenced(visit, record, thread)) {
         report(visit, lane, cell, record, race_thread_of(&visit->race->layout, record));
     }
@@ -321,57 +328,4 @@ void race_settle_line(const struct race_visit *visit, uint64_t line) {
         uint64_t *read = &records->reads[__builtin_ctz(rest)];
         *read = join_uniform(visit, *read, records->uniform);
     }
-}
-
-/* Are the stores to these cells of a line ordered before all lanes? */
-static bool stores_are_past(const struct race_visit *visit, uint64_t cell, uint32_t count) {
-    const struct race_block *block = &visit->shadow->blocks[cell >> RACE_BLOCK_BITS];
-    const size_t line = cell / RACE_LINE % RACE_BLOCK_LINES;
-    const uint8_t shape = block->write_shape[line];
-    const uint64_t *records = &visit->shadow->lines[cell / RACE_LINE].writes[cell % RACE_LINE];
-    bool is_good = true;
-    if (shape == RACE_EMPTY) {
-        return true;
-    }
-    for (uint32_t i = 0; i < (shape == RACE_CELLS ? count : 1) && is_good; i++) {
-        uint64_t record = shape == RACE_CELLS ? records[i] : block->write_row[line];
-        uint64_t apart = record ^ (visit->common | (uint64_t)(visit->simdgroup * INGOT_SIMD_WIDTH)
-                                                       << visit->race->layout.thread);
-        is_good = !record || is_past(visit, apart) || is_past_turn(visit, apart);
-    }
-    return is_good;
-}
-
-bool race_visit_uniform(const struct race_visit *visit, uint64_t address) {
-    const struct race_shadow *shadow = visit->shadow;
-    const struct race_layout *layout = &visit->race->layout;
-    const uint64_t offset = address - shadow->start, cell = offset >> shadow->shift;
-    const uint32_t size = visit->place->bytes, count = size >> shadow->shift;
-    const uint32_t at = cell % RACE_LINE;
-    if (!count || at + count > RACE_LINE || offset & ((UINT64_C(1) << shadow->shift) - 1) ||
-        count << shadow->shift != size || offset >= shadow->bytes ||
-        size > shadow->bytes - offset || visit->is_ordered || visit->is_ordered_here ||
-        visit->own->threads || !stores_are_past(visit, cell, count)) {
-        return false;
-    }
-    struct race_block *block = &shadow->blocks[cell >> RACE_BLOCK_BITS];
-    struct race_line *line = &shadow->lines[cell / RACE_LINE];
-    const uint16_t bit = (uint16_t)(1u << cell / RACE_LINE % RACE_BLOCK_LINES);
-    const uint64_t thread = visit->simdgroup * INGOT_SIMD_WIDTH;
-    const uint64_t all = visit->common | (uint64_t)RACE_SIMDGROUP << 1 | thread << layout->thread |
-                         (thread + INGOT_SIMD_WIDTH - 1) << layout->second;
-    const uint32_t cells = (uint32_t)(((UINT64_C(1) << count) - 1) << at);
-    const uint64_t same = visit->race->masks.group | visit->race->masks.epoch |
-                          visit->race->masks.turn | visit->race->masks.thread;
-    if (block->has_uniform & bit && !((line->uniform ^ all) & same)) {
-        line->uniform_cells |= cells;
-        return true;
-    }
-    if (block->has_uniform & bit && !is_past(visit, line->uniform ^ all)) {
-        return false;
-    }
-    block->has_uniform |= bit;
-    line->uniform = all;
-    line->uniform_cells = cells;
-    return true;
 }

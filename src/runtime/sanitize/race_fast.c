@@ -119,6 +119,21 @@ INLINED void mix(const uint64_t *stored, unsigned count, uint16_t *values) {
     }
 }
 
+typedef uint64_t eight __attribute__((vector_size(64)));
+typedef uint16_t eight_of_16 __attribute__((vector_size(16)));
+
+INLINED void mix_all(const uint64_t *stored, uint16_t *values) {
+    enum { EIGHT = 8, LANES = 32 };
+    for (unsigned i = 0; i < LANES; i += EIGHT) {
+        eight value;
+        memcpy(&value, stored + i, sizeof value);
+        value ^= value >> 32;
+        eight_of_16 small = __builtin_convertvector(value ^ value >> 16, eight_of_16) ^ 0x8000;
+        small |= (eight_of_16)(small == 0) & 1;
+        memcpy(values + i, &small, sizeof small);
+    }
+}
+
 typedef uint32_t four_words __attribute__((vector_size(16)));
 typedef uint16_t eight_small __attribute__((vector_size(16)));
 
@@ -191,5 +206,6 @@ FOR_EACH(void, mix_wide, (const uint64_t *stored, unsigned count, uint16_t *valu
          values)
 FOR_EACH(void, mix_pairs, (const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values),
          stored, count, bits, values)
+FOR_EACH(void, mix_all, (const uint64_t *stored, uint16_t *values), stored, values)
 FOR_EACH(void, mix, (const uint64_t *stored, unsigned count, uint16_t *values), stored, count,
          values)

@@ -25,6 +25,8 @@ bool race_fast_join(const struct race_fast *fast, uint64_t *reads);
 void race_fast_leave(const struct race_fast *fast, uint64_t *records);
 /* What each of so many lanes has stored, as race_mixed makes it. */
 void race_fast_mix(const uint64_t *stored, unsigned count, uint16_t *values);
+/* The same of all lanes of a SIMD-group. */
+void race_fast_mix_all(const uint64_t *stored, uint16_t *values);
 /* The same of lanes that store to two cells each, of 16 or of 32 bits; a multiple of 4 lanes. */
 void race_fast_mix_pairs(const uint64_t *stored, unsigned count, unsigned bits, uint16_t *values);
 /* Of lanes that store to four cells each: of 16 bits, and of more than 8 bytes, mixed. */

@@ -72,8 +72,8 @@ static void share_knowledge(struct race_group *own, const struct ig_check *check
 }
 
 /* Without the memory's flag, a barrier behind a fence orders what was before the fence. */
-static void pass_barrier(struct race_group *own, const struct ig_check *check, int space,
-                         bool is_simdgroup, bool has_flag) {
+static void pass_barrier(struct race_group *own, const struct ig_check *check,
+                         enum race_space space, bool is_simdgroup, bool has_flag) {
     uint32_t simdgroup = check->simdgroup;
     if (is_simdgroup && check->group->full_simdgroup_count > 1) {
         own->turn[space][simdgroup]++;
@@ -81,6 +81,7 @@ static void pass_barrier(struct race_group *own, const struct ig_check *check, i
         own->epoch[space][simdgroup]++;
         own->turn[space][simdgroup] = 0;
     }
+    race_quick_set(check->dispatch->states[IG_SANITIZE_race], own, space, simdgroup);
     if (!own->threads) {
         return;
     }

@@ -303,7 +303,8 @@ bool ig_race_open(struct ig_sanitized *dispatch) {
     race_layout_set(&race->layout, race->group_count, group[0] * group[1] * group[2], facts.places,
                     race->has_fences);
     set_masks(race);
-    return race_order_open(race) && map_device_memory(race, &facts);
+    race->device_shift = facts.shift[RACE_DEVICE];
+    return race_order_open(race) && map_device_memory(race, &facts) && race_quick_open(race);
 }
 
 void ig_race_close(struct ig_sanitized *dispatch) {
@@ -322,6 +323,7 @@ void ig_race_close(struct ig_sanitized *dispatch) {
     pthread_mutex_destroy(&race->lock);
     free(race->shadows);
     free(race->by_slot);
+    free(race->quick);
     free(race->watched);
     free(race);
 }
@@ -381,6 +383,10 @@ void ig_race_begin_group(struct ig_sanitized *dispatch, const struct ingot_cpu_g
     own->id = id;
     memset(own->epoch, 0, sizeof own->epoch);
     memset(own->turn, 0, sizeof own->turn);
+    for (uint32_t i = 0; i < group->full_simdgroup_count; i++) {
+        race_quick_set(race, own, RACE_DEVICE, i);
+        race_quick_set(race, own, RACE_THREADGROUP, i);
+    }
     memset(own->known, 0, sizeof own->known);
     memset(own->known_device, 0, sizeof own->known_device);
     memset(own->has_fenced, 0, sizeof own->has_fenced);

@@ -64,11 +64,9 @@ void race_spread_reads(const struct race_visit *visit, uint64_t line);
 /* A lane's store or load of one cell, in a block that is locked: reports what is not ordered. */
 void race_store_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell, uint16_t value);
 void race_load_cell(const struct race_visit *visit, uint32_t lane, uint64_t cell);
-/* All lanes of a SIMD-group load the same place of threadgroup memory; no atomic. False: it takes
- * more to say. */
-bool race_visit_uniform(const struct race_visit *visit, uint64_t address);
-/* What race_visit_uniform has noted of a line becomes records of its cells, or is forgotten where a
- * barrier has ordered it. Before any access of cells that may be part of a race with it. */
+/* Loads of one place by all lanes, which race_quick.c has noted of a line, become records of its
+ * cells, or are forgotten where a barrier has ordered them. Before any access of cells that may be
+ * part of a race with it. */
 void race_settle_line(const struct race_visit *visit, uint64_t line);
 static inline void race_settle(const struct race_visit *visit, uint64_t line) {
     if (visit->shadow->blocks[line / RACE_BLOCK_LINES].has_uniform >> line % RACE_BLOCK_LINES & 1) {
@@ -129,9 +127,13 @@ struct race_run {
     const uint64_t *values; /* by lane; NULL: none */
 };
 void race_visit_run(const struct race_visit *visit, const struct race_run *run);
-/* The usual case of it (race_whole.c): all lanes of a SIMD-group, each behind the last one; no
- * atomic. False: it takes more to say. */
-bool race_visit_whole(const struct race_visit *visit, uint64_t base, const uint64_t *values);
+/* The usual case of it, and of loads of one place by all lanes (race_quick.c): all lanes of a
+ * SIMD-group; no atomic. False: it takes more to say. */
+bool race_visit_quick(const struct ingot_cpu_group *group, struct race_dispatch *race,
+                      uint32_t simdgroup, uint32_t place, uint64_t base, int64_t stride,
+                      const uint64_t *values);
+/* The memory that an address is in, which may have no shadow; NULL: none. */
+struct race_shadow *race_find_shadow(const struct race_dispatch *race, uint64_t address);
 /* What all lanes of a SIMD-group store to cells one after the other, each 1 << shift of them. */
 void race_keep_values(const struct race_visit *visit, uint16_t *to, const uint64_t *values,
                       unsigned shift);
