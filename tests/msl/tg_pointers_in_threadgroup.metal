@@ -38,7 +38,7 @@ kernel void assigned(device int *x [[buffer(0)]], uint i [[thread_index_in_threa
         others = vectors;
         unread = nullptr;
         pairs->a = 40; // FINDS: race
-        pairs->b = 41; // FINDS: race
+        pairs->b = 41;
     }
     threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
     if (i < 2) {

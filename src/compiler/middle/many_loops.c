@@ -18,7 +18,7 @@
 #include "compiler/middle/middle.h"
 
 enum {
-    MANY_LOOPS = 100,       /* of one kernel: others have tens, with all that is inlined */
+    MANY_LOOPS = 100,       /* of one kernel: others have tens */
     MANY_STEPS = 1 << 20,   /* loops times instructions: a tenth of a second */
     MOST_STEPS = 1 << 26,   /* rotation alone: a second */
     MANY_OPERANDS = 1 << 8, /* of an instruction (a switch): not looked at */
@@ -26,7 +26,18 @@ enum {
 
 static const char mark[] = "ingot.loop.input";
 
-/* Loops times instructions; 0: there are not many. */
+static bool compares_with_constant(LLVMValueRef condition) {
+    return LLVMIsAICmpInst(condition) && (LLVMIsAConstantInt(LLVMGetOperand(condition, 0)) ||
+                                          LLVMIsAConstantInt(LLVMGetOperand(condition, 1)));
+}
+
+static bool ends_at_constant(LLVMValueRef terminator) {
+    return LLVMIsABranchInst(terminator) && LLVMIsConditional(terminator) &&
+           compares_with_constant(LLVMGetCondition(terminator));
+}
+
+/* Loops times instructions; 0: there are not many. Loops that end at a constant do not count: most
+ * are unrolled, and kernels of tiles have very many of them. */
 static uint64_t loop_steps(LLVMValueRef function) {
     uint64_t loops = 0, instructions = 0;
     struct ig_arena arena = {0};
@@ -38,7 +49,9 @@ static uint64_t loop_steps(LLVMValueRef function) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
         unsigned ways = end ? LLVMGetNumSuccessors(end) : 0;
         for (unsigned i = 0; i < ways && i < 2; i++) {
-            loops += igi_set_has(&earlier, LLVMGetSuccessor(end, i));
+            LLVMBasicBlockRef to = LLVMGetSuccessor(end, i);
+            loops += igi_set_has(&earlier, to) && !ends_at_constant(end) &&
+                     !ends_at_constant(LLVMGetBasicBlockTerminator(to));
         }
     }
     ig_arena_free(&arena);
@@ -97,11 +110,6 @@ static bool is_inside(const struct inputs *inputs, LLVMBasicBlockRef block, unsi
 static bool comes_in(const struct inputs *inputs, LLVMValueRef value, unsigned loop) {
     return LLVMIsAInstruction(value) && LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMIntegerTypeKind &&
            !is_inside(inputs, LLVMGetInstructionParent(value), loop);
-}
-
-static bool compares_with_constant(LLVMValueRef condition) {
-    return LLVMIsAICmpInst(condition) && (LLVMIsAConstantInt(LLVMGetOperand(condition, 0)) ||
-                                          LLVMIsAConstantInt(LLVMGetOperand(condition, 1)));
 }
 
 /* A loop that may run a number of times which is known, so that it can be unrolled: a way out of it
