@@ -5,7 +5,8 @@
  * X86DomainReassignment looks for arithmetic that mask registers could do, for each candidate
  * through all that depends on it. CodeGenPrepare starts again from the first block after each
  * change, and the machine combiner follows chains of arithmetic through their block; in short
- * blocks the rest is nearly linear. The code is a few per cent larger.
+ * blocks the rest is nearly linear, so that nothing may join them again (AArch64 tidies atomics up
+ * by simplifying all control flow). The code is a few per cent larger.
  */
 #include <llvm-c/Support.h>
 
@@ -23,13 +24,13 @@ enum {
 
 void igv_reduce_large(LLVMModuleRef module, const struct igc_module_size *size) {
     static const char *const long_options[] = {"ingotc", "-disable-x86-domain-reassignment"};
-    static const char *const huge_options[] = {"ingotc", "-disable-cgp",
-                                               "-disable-x86-domain-reassignment",
-                                               "-x86-machine-combiner=false"};
+    static const char *const huge_options[] = {
+        "ingotc", "-disable-cgp", "-disable-x86-domain-reassignment", "-x86-machine-combiner=false",
+        "-aarch64-enable-atomic-cfg-tidy=false"};
     if (size->longest_block > HUGE_BLOCK || size->instructions > HUGE_MODULE ||
         (uint64_t)size->instructions * size->blocks > HUGE_PRODUCT) {
         igc_cut_long_blocks(module, PIECE);
-        LLVMParseCommandLineOptions(4, huge_options, NULL);
+        LLVMParseCommandLineOptions(5, huge_options, NULL);
     } else if (size->longest_block > LONG_BLOCK) {
         LLVMParseCommandLineOptions(2, long_options, NULL);
     }
