@@ -15,7 +15,6 @@ import os
 import pathlib
 import sys
 import time
-from importlib import import_module
 
 from fair_process import start_fairly
 
@@ -42,10 +41,9 @@ torch.set_num_threads(options.threads)
 import ingot  # noqa: E402
 from ingot._overrides import control, measured  # noqa: E402, F401  control declares the groups
 from ingot._overrides.limits import GROUPS  # noqa: E402
-from torch_cases import FILES  # noqa: E402
+from torch_cases import MODULES  # noqa: E402
 
-CASES = {name: case for file in FILES if hasattr(module := import_module(file.stem), "limits")
-         for name, case in module.limits().items()}
+CASES = {name: case for module in MODULES if hasattr(module, "limits") for name, case in module.limits().items()}
 EXTENTS = (64, 128, 256, 512)
 
 

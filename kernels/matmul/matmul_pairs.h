@@ -13,6 +13,7 @@
 
 #include "common/tile.h"
 #include "matmul/matmul_finish.h"
+#include "matmul/matmul_sums.h"
 
 constexpr constant uint PAIR_LINE = 32; /* of k, in threadgroup memory */
 
@@ -27,24 +28,10 @@ template <typename T, uint TALL, uint TN> struct pair_sums {
     simdgroup_float8x8 sum[TALL][TN];
 
     void begin(threadgroup const float *lines, bool anew) thread {
-#pragma unroll
-        for (uint i = 0; i < TALL; i++)
-#pragma unroll
-            for (uint j = 0; j < TN; j++) {
-                if (anew) {
-                    sum[i][j] = simdgroup_float8x8(0.0f);
-                } else {
-                    simdgroup_load(sum[i][j], lines + i * TILE * LINE + j * TILE, LINE);
-                }
-            }
+        begin_sums(sum, lines, anew);
     }
     void keep(threadgroup float *lines) thread {
-#pragma unroll
-        for (uint i = 0; i < TALL; i++)
-#pragma unroll
-            for (uint j = 0; j < TN; j++) {
-                simdgroup_store(sum[i][j], lines + i * TILE * LINE + j * TILE, LINE);
-            }
+        keep_sums(sum, lines);
     }
     void keep_turned(threadgroup float *lines, uint line) thread {
 #pragma unroll

@@ -8,12 +8,7 @@ template <typename T>
 inline void pack_pairs(device T *to, uint to_stride, device const T *from, ulong stride,
                        bool turned, uint lines, uint across, uint lane) {
     if (lines >= TILE && across >= TILE) {
-        simdgroup_matrix<T, 8, 8> tile;
-        if (turned) {
-            simdgroup_load(tile, from, stride, ulong2(0), true);
-        } else {
-            simdgroup_load(tile, from, stride);
-        }
+        simdgroup_matrix<T, 8, 8> tile = load_turned(from, stride, turned);
         simdgroup_store(tile, to, to_stride);
         return;
     }

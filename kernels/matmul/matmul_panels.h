@@ -15,6 +15,7 @@
 #include "common/memory_hints.h"
 #include "common/tile.h"
 #include "matmul/matmul_finish.h"
+#include "matmul/matmul_sums.h"
 
 constexpr constant uint PANEL_LINE = 32; /* of k of the left side at a time */
 
@@ -40,12 +41,7 @@ inline void stage_tile(threadgroup P *to, uint to_stride, device const T *from, 
                        bool turned, uint lines, uint across, threadgroup P *spare, uint lane) {
     simdgroup_matrix<P, 8, 8> staged;
     if (lines >= TILE && across >= TILE) {
-        simdgroup_matrix<T, 8, 8> tile;
-        if (turned) {
-            simdgroup_load(tile, from, stride, ulong2(0), true);
-        } else {
-            simdgroup_load(tile, from, stride);
-        }
+        simdgroup_matrix<T, 8, 8> tile = load_turned(from, stride, turned);
         staged.thread_elements() = vec<P, 2>(tile.thread_elements());
     } else if (!lines || !across) {
         staged = simdgroup_matrix<P, 8, 8>(P(0));
@@ -138,24 +134,10 @@ template <typename P, uint TALL, uint TN, uint UNIT, uint DEPTH> struct panel_su
     simdgroup_float8x8 sum[TALL][TN];
 
     void begin(threadgroup const float *lines, bool anew) thread {
-#pragma unroll
-        for (uint i = 0; i < TALL; i++)
-#pragma unroll
-            for (uint j = 0; j < TN; j++) {
-                if (anew) {
-                    sum[i][j] = simdgroup_float8x8(0.0f);
-                } else {
-                    simdgroup_load(sum[i][j], lines + i * TILE * LINE + j * TILE, LINE);
-                }
-            }
+        begin_sums(sum, lines, anew);
     }
     void keep(threadgroup float *lines) thread {
-#pragma unroll
-        for (uint i = 0; i < TALL; i++)
-#pragma unroll
-            for (uint j = 0; j < TN; j++) {
-                simdgroup_store(sum[i][j], lines + i * TILE * LINE + j * TILE, LINE);
-            }
+        keep_sums(sum, lines);
     }
     /* `depth` of k, a multiple of 8. */
     template <bool TURNED>

@@ -130,8 +130,8 @@ static void run_inside(const struct child *child, const int news[2]) {
     while (child->arguments[count]) {
         count++;
     }
-    _exit(child->inside(count,
-                        (char **)(uintptr_t)child->arguments)); /* the parent's stdio is its own */
+    /* The parent's stdio is its own: nothing is flushed. */
+    _exit(child->inside(count, (char **)(uintptr_t)child->arguments));
 }
 
 /* In the child, in the parent's memory unless it is a fork: only returns when the program cannot be

@@ -39,3 +39,11 @@ same() { # same NAME GOT EXPECTED
         echo "FAIL $1: got \"$2\", expected \"$3\""
     fi
 }
+
+find_clangd() { # the newest that is installed; nothing: there is none
+    local name found=
+    for name in clangd-19 clangd-20 clangd-21; do
+        command -v "$name" >/dev/null && found=$name
+    done
+    echo "$found"
+}

@@ -31,10 +31,7 @@ echo 'files = 1' >wrong.toml
 mkdir wrong && mv wrong.toml wrong/ingot.toml
 check "a mistake in it" 1 "ingot.toml:1: a key before the first [[sources]]" -- "$ingot" editor wrong
 
-clangd=
-for name in clangd-21 clangd-20 clangd-19; do
-    command -v "$name" >/dev/null && clangd=$name
-done
+clangd=$(find_clangd)
 if [ -z "$clangd" ]; then
     echo "skipped: clangd 19 or newer is not installed"
 else

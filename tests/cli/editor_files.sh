@@ -5,10 +5,9 @@ set -u
 ingot=$1
 sources=$(cd "$2" && pwd) || exit 2
 every=${3:-1}
-clangd=
-for name in clangd-21 clangd-20 clangd-19; do
-    command -v "$name" >/dev/null && clangd=$name
-done
+# shellcheck source=tests/cli/checks.sh
+. "$(dirname "$0")/checks.sh"
+clangd=$(find_clangd)
 if [ -z "$clangd" ]; then
     echo "skipped: clangd 19 or newer is not installed"
     exit 0

@@ -26,14 +26,14 @@ enum {
 
 static const char mark[] = "ingot.loop.input";
 
-static bool compares_with_constant(LLVMValueRef condition) {
+/* A branch by a comparison with a constant. */
+static bool ends_at_constant(LLVMValueRef terminator) {
+    if (!LLVMIsABranchInst(terminator) || !LLVMIsConditional(terminator)) {
+        return false;
+    }
+    LLVMValueRef condition = LLVMGetCondition(terminator);
     return LLVMIsAICmpInst(condition) && (LLVMIsAConstantInt(LLVMGetOperand(condition, 0)) ||
                                           LLVMIsAConstantInt(LLVMGetOperand(condition, 1)));
-}
-
-static bool ends_at_constant(LLVMValueRef terminator) {
-    return LLVMIsABranchInst(terminator) && LLVMIsConditional(terminator) &&
-           compares_with_constant(LLVMGetCondition(terminator));
 }
 
 /* Loops times instructions; 0: there are not many. Loops that end at a constant do not count: most
@@ -118,12 +118,9 @@ static bool has_counted_loop(const struct inputs *inputs) {
     for (unsigned b = 0; b < inputs->graph.count; b++) {
         const unsigned loop = inputs->loops.innermost[b];
         LLVMValueRef end = LLVMGetBasicBlockTerminator(inputs->graph.blocks[b]);
-        if (loop == IGI_NONE || !LLVMIsABranchInst(end) || !LLVMIsConditional(end)) {
-            continue;
-        }
-        const bool leaves = !is_inside(inputs, LLVMGetSuccessor(end, 0), loop) ||
-                            !is_inside(inputs, LLVMGetSuccessor(end, 1), loop);
-        if (leaves && compares_with_constant(LLVMGetCondition(end))) {
+        if (loop != IGI_NONE && ends_at_constant(end) &&
+            (!is_inside(inputs, LLVMGetSuccessor(end, 0), loop) ||
+             !is_inside(inputs, LLVMGetSuccessor(end, 1), loop))) {
             return true;
         }
     }
