@@ -242,22 +242,37 @@ static void write_cpptools(struct ig_json *json, struct debug *debug) {
     ig_json_object_end(json);
 }
 
-/* For the extension CodeLLDB. */
-static void write_codelldb(struct ig_json *json, struct debug *debug) {
-    ig_json_object(json, NULL);
-    ig_json_string(json, "name", "Metal kernel (lldb)");
-    ig_json_string(json, "type", "lldb");
+/* For an extension on lldb. The caller writes its type and environment. */
+static void write_lldb(struct ig_json *json, struct debug *debug, const char *name) {
+    ig_json_string(json, "name", name);
     ig_json_string(json, "request", "launch");
     ig_json_string(json, "program", debug->self);
     write_words(json, "args", debug);
     ig_json_string(json, "cwd", "${workspaceFolder}");
-    ig_json_object(json, "env");
-    ig_json_string(json, "INGOT_DEBUG", "1");
-    ig_json_object_end(json);
     ig_json_array(json, "initCommands");
     ig_json_string(
         json, NULL,
         ig_arena_printf(&debug->arena, "command script import %s/ingot_lldb.py", debug->scripts));
+    ig_json_array_end(json);
+}
+
+static void write_codelldb(struct ig_json *json, struct debug *debug) {
+    ig_json_object(json, NULL);
+    ig_json_string(json, "type", "lldb");
+    write_lldb(json, debug, "Metal kernel (lldb)");
+    ig_json_object(json, "env");
+    ig_json_string(json, "INGOT_DEBUG", "1");
+    ig_json_object_end(json);
+    ig_json_object_end(json);
+}
+
+/* LLVM's own extension; up to LLVM 19 its adapter takes the environment as a list only. */
+static void write_lldb_dap(struct ig_json *json, struct debug *debug) {
+    ig_json_object(json, NULL);
+    ig_json_string(json, "type", "lldb-dap");
+    write_lldb(json, debug, "Metal kernel (LLDB DAP)");
+    ig_json_array(json, "env");
+    ig_json_string(json, NULL, "INGOT_DEBUG=1");
     ig_json_array_end(json);
     ig_json_object_end(json);
 }
@@ -292,6 +307,7 @@ static int write_vscode(struct debug *debug) {
     ig_json_array(&json, "configurations");
     write_cpptools(&json, debug);
     write_codelldb(&json, debug);
+    write_lldb_dap(&json, debug);
     ig_json_array_end(&json);
     ig_json_object_end(&json);
     ig_text_puts(&text, "\n");

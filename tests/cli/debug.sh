@@ -135,5 +135,20 @@ P
         "{280, 281, 282, 283}" "exited with status = 0" -- "$lldb" -b -s code.lldb
 fi
 
+# ---- LLVM's adapter, by the protocol that VS Code speaks ---------------------------------
+adapter=
+for name in lldb-dap lldb-dap-19 lldb-dap-20 lldb-dap-21; do
+    command -v "$name" >/dev/null && { adapter=$name; break; }
+done
+if [ -z "$adapter" ]; then
+    echo "skipped: lldb-dap is not installed"
+else
+    [ -f .vscode/launch.json ] || "$ingot" debug --vscode "${launch[@]}" >/dev/null
+    check "the debug adapter" 0 "stopped: breakpoint at mean.metal:23" "i = 70" "t = 6" "all = 20352" "= 281" \
+        "thread 70,0,0 (threadgroup 1,0,0, SIMD-group 0, lane 6)" "lane 6: running, mean.metal:23" "exited with 0" \
+        -- "$here/debug_adapter.py" "$adapter" lldb-dap mean.metal:23 'ingot_thread.position.x == 70' 'ingot where' \
+        'ingot threads' four.y
+fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
