@@ -125,6 +125,10 @@ bool igc_source_place(const struct igc_source *source, const char *path, unsigne
 /* Appends a warning at such a place, where it is in a file of the user's. */
 void igc_source_warn_place(const struct igc_source *source, const char *path, unsigned line,
                            unsigned column, const char *message, struct ig_text *out);
+/* Has Metal source a member function of that name (size 0: an operator) for objects in the space?
+ */
+bool igc_source_has_member(const struct igc_source *source, const char *name, size_t size,
+                           unsigned space);
 /* Of Metal source; 0: it is something else. */
 unsigned igc_source_msl_version(const struct igc_source *source);
 

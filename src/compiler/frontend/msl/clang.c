@@ -69,6 +69,7 @@ static const char *const language_flags[] = {
     "-Wc++11-narrowing",           /* an error of clang's, and so of Apple's compiler */
     "-Wno-error=c++11-narrowing",
     "-Wvla-extension",
+    "-Wglobal-constructors", /* what of these is right: unportable_globals.c */
     "-Wno-invalid-constexpr",
     "-fno-caret-diagnostics",
     "-fno-diagnostics-use-presumed-location",
