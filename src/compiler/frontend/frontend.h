@@ -33,8 +33,9 @@ struct igc_options {
     const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */
     const char *cache_dir;   /* base/cache.h: where prelude PCHs are kept; "" = none */
     struct ig_compile_limits limits;
-    bool exports;     /* other sources may call its functions, or it theirs */
-    const char *root; /* files below it are named from there in what is kept; or NULL */
+    bool keeps_modules; /* in the cache: the same kernels will be asked for again */
+    bool exports;       /* other sources may call its functions, or it theirs */
+    const char *root;   /* files below it are named from there in what is kept; or NULL */
 };
 
 struct igc_source { /* one preprocessed and analysed source */
