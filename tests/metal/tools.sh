@@ -85,6 +85,15 @@ echo 'static inline int one(void) { return 1; }' >one.h
 [ -s one.pch ] && [ -s one.gch ] || { echo "no precompiled header" && exit 1; }
 passed=$((passed + 1))
 
+# Libraries beside the file that needs them
+mkdir -p near/lib
+echo 'int near(void) { return 3; }' >near.c
+echo 'int near(void); int main(void) { return near() - 3; }' >main.c
+"$bin/ingot-cc" -dynamiclib near.c -fPIC -install_name @rpath/libnear.so -o near/lib/libnear.so
+"$bin/ingot-cc" main.c -Lnear/lib -lnear -Wl,-rpath,@loader_path/lib -o near/main
+near/main || { echo "near/main failed" && exit 1; }
+passed=$((passed + 1))
+
 # What the C++ library of a Mac brings along with any header
 printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) ? 0 : 2; }\n' >brought.cpp
 "$bin/ingot-c++" -std=c++17 brought.cpp -o brought
