@@ -487,6 +487,13 @@ check "pack without a target" 0 -- "$ingot" pack tree/k.metal -I tree/inner -o l
 "$ingot" inspect levels.ingot >levels.txt
 same "has all levels of this kind of CPU" "$(grep -o 'code for [^ ,:;]*' levels.txt | sed 's/code for //' | sort -u | xargs)" "$levels"
 
+# ---- code at once, where it can be kept ---------------------------------------------------
+printf 'kernel void plain(device int *x) { x[0] = 1; }\n' >plain.metal
+printf 'constant int n [[function_constant(0)]];\nkernel void counted(device int *x) { x[0] = n; }\n' >counted.metal
+check "a small source at once" 0 "machine code" -- "$ingotc" plain.metal --jit --time-report -o jit.ingot
+check "one whose constants have no values yet" 0 "clang" "!scalar" -- "$ingotc" counted.metal --jit --time-report -o jit.ingot
+check "is listed" 0 "kernel counted" -- "$ingot" inspect jit.ingot
+
 # ---- targets of NVIDIA GPUs --------------------------------------------------------------
 check "check for GPUs" 0 "1 passed" -- "$ingot" check good.metal --kernel ramp --target sm_80 --target sm_90
 check "pack for GPUs" 0 "1 with code" -- "$ingot" pack good.metal --kernel ramp --target sm_80 --target sm_90 --target x86-64-v3 -o gpu.ingot

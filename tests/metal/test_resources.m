@@ -110,6 +110,23 @@ static void test_events(id<MTLCommandQueue> queue) {
     THROWS((void)[(id<MTLSharedEvent>)between signaledValue], "the event is not shared");
 }
 
+/* A command buffer tells the host, then waits for the host's answer. */
+static void test_answer(id<MTLCommandQueue> queue) {
+    id<MTLBuffer> target = [device newBufferWithLength:16 options:0];
+    id<MTLSharedEvent> question = [device newSharedEvent], answer = [device newSharedEvent];
+    id<MTLCommandBuffer> asks = [queue commandBuffer];
+    encode_add(asks, target, 1, 5);
+    [asks encodeSignalEvent:question value:1];
+    [asks encodeWaitForEvent:answer value:1];
+    encode_add(asks, target, 1, 6);
+    [asks commit];
+    CHECK([question waitUntilSignaledValue:1 timeoutMS:30000]);
+    CHECK(*(uint32_t *)target.contents == 5 && asks.status < MTLCommandBufferStatusCompleted);
+    answer.signaledValue = 1;
+    [asks waitUntilCompleted];
+    CHECK(*(uint32_t *)target.contents == 11 && question.signaledValue == 1);
+}
+
 /* Many command buffers in flight, from several threads, on queues of their own. */
 static void test_many(void) {
     id<MTLBuffer> target = [device newBufferWithLength:16 options:0];
@@ -248,6 +265,7 @@ int main(int count, char **arguments) {
             test_no_copy(queue);
         }
         test_events(queue);
+        test_answer(queue);
         test_many();
         if (count > 1) {
             test_libraries(arguments[1]);

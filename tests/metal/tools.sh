@@ -62,6 +62,38 @@ has refused '"swiftc" is not known'
 if "$bin/ingot-cc" b.c -framework Accelerate 2>refused; then echo "Accelerate was not refused" && exit 1; fi
 has refused 'framework Accelerate is not there'
 
+# CMake: a project that looks for a Mac finds one where it is asked for, and frameworks always.
+mkdir -p project
+cat >project/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(asks LANGUAGES NONE)
+find_library(METAL Metal)
+message(STATUS "system ${CMAKE_SYSTEM_NAME} ${CMAKE_SYSTEM_PROCESSOR} [${CMAKE_OSX_DEPLOYMENT_TARGET}] ${METAL}")
+END
+share=$bin/../share/ingot
+cmake -S project -B as-linux -DCMAKE_TOOLCHAIN_FILE="$share/ingot-metal.cmake" >asked
+has asked 'system Linux .*libMetal'
+cmake -S project -B as-mac -DCMAKE_TOOLCHAIN_FILE="$share/ingot-metal.cmake" -DINGOT_METAL_SYSTEM=Darwin >asked
+has asked 'system Darwin arm64 \[\] .*libMetal'
+"$share/xcrun/sw_vers" -productVersion >version
+has version "^$("$bin/ingot-xcrun" --show-sdk-version)$"
+
+# A precompiled header is not linked
+echo 'static inline int one(void) { return 1; }' >one.h
+"$bin/ingot-c++" -x c++-header one.h -o one.pch
+"$bin/ingot-cc" one.h -o one.gch
+[ -s one.pch ] && [ -s one.gch ] || { echo "no precompiled header" && exit 1; }
+passed=$((passed + 1))
+
+# Libraries beside the file that needs them
+mkdir -p near/lib
+echo 'int near(void) { return 3; }' >near.c
+echo 'int near(void); int main(void) { return near() - 3; }' >main.c
+"$bin/ingot-cc" -dynamiclib near.c -fPIC -install_name @rpath/libnear.so -o near/lib/libnear.so
+"$bin/ingot-cc" main.c -Lnear/lib -lnear -Wl,-rpath,@loader_path/lib -o near/main
+near/main || { echo "near/main failed" && exit 1; }
+passed=$((passed + 1))
+
 # What the C++ library of a Mac brings along with any header
 printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) ? 0 : 2; }\n' >brought.cpp
 "$bin/ingot-c++" -std=c++17 brought.cpp -o brought

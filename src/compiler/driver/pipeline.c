@@ -499,6 +499,16 @@ static ingot_status write_air_library(struct igc_source *source, const struct ig
     return status ? status : write_output(command, bytes, size, error);
 }
 
+/* Code without the values of constants would only be thrown away. */
+static bool needs_constants(const struct igc_source *source) {
+    for (size_t i = 0; i < source->constant_count; i++) {
+        if (source->constants[i].required) {
+            return true;
+        }
+    }
+    return false;
+}
+
 ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const char **warnings,
                      struct ig_error *error) {
     struct igc_source source = {0};
@@ -525,7 +535,9 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
     }
     /* a library's variant: others, with other constants, are likely to follow */
     command->front.keeps_modules = command->preprocessed && named && count == 1 && !source.air;
-    bool list_only = command->list_only || (command->jit && count > JIT_KERNELS);
+    bool list_only =
+        command->list_only ||
+        (command->jit && (count > JIT_KERNELS || (!named && needs_constants(&source))));
     if (command->variants_path) {
         status = compile_variants(arena, &source, command, &result, error);
     } else if (list_only || !count) {

@@ -171,16 +171,20 @@ static const struct igc_pass many_loops_passes[] = {
     {0},
 };
 
+#define INLINE_RECURSION                                                                           \
+    "function(tailcallelim),always-inline,globaldce,"                                              \
+    "function(sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>," SIMPLIFYCFG                \
+    ",instcombine<no-verify-fixpoint>)"
 static const struct igc_pass recursion_passes[] = {
+    {.name = "tails",
+     .about = "functions that call themselves last become loops, and are inlined",
+     .llvm = INLINE_RECURSION},
     {.name = "unroll-recursion",
      .about = "functions of floats that call themselves become a few levels of functions",
-     .run = unroll_recursion},
+     .run = unroll_recursion,
+     .when = has_functions},
     {.name = "mark-levels", .about = "each level is to be inlined", .run = mark_for_inlining},
-    {.name = "levels",
-     .about = "a function that calls itself last becomes a loop; the levels are inlined",
-     .llvm = "function(tailcallelim),always-inline,globaldce,"
-             "function(sroa<modify-cfg>,infer-address-spaces,early-cse<memssa>," SIMPLIFYCFG
-             ",instcombine<no-verify-fixpoint>)"},
+    {.name = "levels", .about = "the levels are inlined", .llvm = INLINE_RECURSION},
     {0},
 };
 

@@ -253,22 +253,27 @@ void im_commands_clear(struct im_commands *commands) {
     *commands = (struct im_commands){0};
 }
 
+/* Would submitting it wait for somebody? */
+static bool blocks(const struct im_command *command) {
+    if (command->kind != IM_COMMAND_WAIT) {
+        return command->kind == IM_COMMAND_DISPATCH_INDIRECT || command->kind == IM_COMMAND_RESOLVE;
+    }
+    ingot_event *event;
+    bool is_found =
+        im_timeline_find(command->u.event.timeline, command->u.event.value, false, &event);
+    ingot_event_release(event);
+    return !is_found;
+}
+
 bool im_commands_block(const struct im_commands *commands) {
     if (commands->has_blocking) {
         return true;
     }
     struct im_command *command = commands->has_waits ? commands->first : NULL;
-    for (; command; command = command->next) {
-        ingot_event *event;
-        if (command->kind != IM_COMMAND_WAIT) {
-            continue;
-        }
-        if (!im_timeline_find(command->u.event.timeline, command->u.event.value, false, &event)) {
-            return true;
-        }
-        ingot_event_release(event);
+    while (command && !blocks(command)) {
+        command = command->next;
     }
-    return false;
+    return command != NULL;
 }
 
 static ingot_status submit_indirect(struct im_command *command, ingot_stream *stream) {
@@ -295,6 +300,21 @@ static ingot_status submit_signal(struct im_command *command, ingot_device *devi
         status = INGOT_OUT_OF_MEMORY;
     }
     return status;
+}
+
+void im_commands_tell(struct im_commands *commands, const struct im_command *end) {
+    struct im_command *command = commands->has_shared_signals ? commands->first : NULL;
+    for (; command && command != end; command = command->next) {
+        bool is_new = command->kind == IM_COMMAND_SIGNAL && command->u.event.is_shared &&
+                      !command->u.event.is_told;
+        if (is_new) {
+            if (command->u.event.reached) {
+                ingot_event_wait(command->u.event.reached);
+            }
+            command->u.event.is_told = true;
+            im_timeline_set(command->u.event.timeline, command->u.event.value);
+        }
+    }
 }
 
 static ingot_status submit_wait(struct im_command *command, ingot_stream *stream) {
@@ -364,6 +384,9 @@ ingot_status im_commands_submit(struct im_commands *commands, ingot_device *devi
         /* Others may wait for a signal: it comes even after a failure. */
         if (status != INGOT_OK && command->kind != IM_COMMAND_SIGNAL) {
             continue;
+        }
+        if (blocks(command)) { /* perhaps until the host has seen an earlier signal */
+            im_commands_tell(commands, command);
         }
         ingot_status result = submit(command, device, stream);
         if (result != INGOT_OK && status == INGOT_OK) {

@@ -86,6 +86,7 @@ struct im_command {
             struct im_timeline *timeline;
             uint64_t value;
             bool is_shared; /* the host looks at it */
+            bool is_told;   /* …and has been told */
             ingot_event *reached;
         } event;
         struct {
@@ -149,6 +150,9 @@ bool im_commands_block(const struct im_commands *commands);
 /* Queues all of them; stops at the first that is refused, with a message that is malloc'ed. */
 ingot_status im_commands_submit(struct im_commands *commands, ingot_device *device,
                                 ingot_stream *stream, char **message);
+
+/* The shared signals before `end` (NULL: all): waits until each is reached, and tells the host. */
+void im_commands_tell(struct im_commands *commands, const struct im_command *end);
 
 /* ---- queue.c ---- */
 

@@ -213,19 +213,6 @@ static void pump(struct im_queue *queue, bool is_submitter) {
 
 /* ---- completion ---- */
 
-static void tell_signals(const struct im_work *work) {
-    for (struct im_command *command = work->commands.first; command; command = command->next) {
-        if (command->kind == IM_COMMAND_SIGNAL) {
-            if (command->u.event.reached && command->u.event.is_shared) {
-                ingot_event_wait(command->u.event.reached);
-            }
-            if (command->u.event.is_shared) {
-                im_timeline_set(command->u.event.timeline, command->u.event.value);
-            }
-        }
-    }
-}
-
 /* What no host looks at is set when the work is done: promises are dropped then. */
 static void settle_events(const struct im_work *work) {
     for (struct im_command *command = work->commands.first; command; command = command->next) {
@@ -245,7 +232,7 @@ static void complete_first(struct im_queue *queue) {
         work->scheduled(work);
     }
     if (work->commands.has_shared_signals) {
-        tell_signals(work);
+        im_commands_tell(&work->commands, NULL);
     }
     if (work->stream) {
         keep_error(work, ingot_stream_wait(work->stream));
