@@ -151,6 +151,8 @@ LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef fir
 LLVMValueRef igs_bound(struct igc_kernel *kernel, const struct igs_root *root);
 /* Runs the instruction only where ok: its value is zero elsewhere. The builder stands behind it. */
 void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef instruction);
+/* Does it point to the memory that a tile out of bounds is loaded from, or stored to, instead? */
+bool igs_is_elsewhere(LLVMValueRef pointer);
 /* Is it a branch that igs_only_where made? */
 bool igs_is_guard(struct igc_kernel *kernel, LLVMValueRef branch);
 /* The same with the check itself: a SIMD-group in which it holds everywhere runs the instruction as
