@@ -231,7 +231,8 @@ ingot_status cpu_signals_install(struct ig_error *error);
 /* Looks whether someone else took a signal of faults since, and takes it back: some system calls.
  */
 void cpu_signals_take_back(void);
-/* The same, at most once in a tick of the system's clock (1 to 10 ms). */
+/* The same for SIGSEGV; for the others at most once in a tick of the system's clock (1 to 10 ms),
+ * unless someone took that one. */
 void cpu_signals_keep(void);
 /* False inside a kernel's log function: no kernel runs inside a kernel. */
 bool cpu_thread_can_enter(void);
