@@ -46,8 +46,8 @@ void ig_log_message(int level, const char *message) {
 
 #define MAX_SPEC 32
 
-/* Copies a width or precision, of which no message needs more than a line: printf would count to any
- * number. */
+/* Copies a width or precision, of which no message needs more than a line: printf would count to
+ * any number. */
 static void copy_number(const char **text, char spec[MAX_SPEC], size_t *length) {
     enum { MOST = 400, BASE = 10 };
     unsigned value = 0;

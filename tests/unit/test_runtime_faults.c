@@ -188,7 +188,7 @@ static void test_handlers(void) {
     for (int i = 1; i <= 3; i++) { /* it leaves by a jump each time */
         fault_outside_of_kernels();
         CHECK(later_calls == i && first_calls == 1);
-            FAILS(run(wild, 32), INGOT_KERNEL_FAULT, "\"wild\"", "SIGSEGV");
+        FAILS(run(wild, 32), INGOT_KERNEL_FAULT, "\"wild\"", "SIGSEGV");
         check_kernels();
     }
 

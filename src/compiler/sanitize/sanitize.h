@@ -135,6 +135,10 @@ void igs_describe_access(struct igc_kernel *kernel, struct igs_place *place,
 /* For the CPU back end, at its end: the table that the shared object exports. */
 igc_pass_fn igs_emit_places;
 
+/* ---- bounds.c ---- */
+/* Does it point to the memory that a tile out of bounds is loaded from, or stored to, instead? */
+bool igs_is_elsewhere(LLVMValueRef pointer);
+
 /* ---- calls.c: the built-ins ---- */
 /* A call of any built-in that has a signature. */
 LLVMValueRef igs_call(struct igc_kernel *kernel, enum igi_builtin builtin, LLVMValueRef *args,
@@ -151,8 +155,6 @@ LLVMValueRef igs_ask(struct igc_kernel *kernel, uint32_t place, LLVMValueRef fir
 LLVMValueRef igs_bound(struct igc_kernel *kernel, const struct igs_root *root);
 /* Runs the instruction only where ok: its value is zero elsewhere. The builder stands behind it. */
 void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef instruction);
-/* Does it point to the memory that a tile out of bounds is loaded from, or stored to, instead? */
-bool igs_is_elsewhere(LLVMValueRef pointer);
 /* Is it a branch that igs_only_where made? */
 bool igs_is_guard(struct igc_kernel *kernel, LLVMValueRef branch);
 /* The same with the check itself: a SIMD-group in which it holds everywhere runs the instruction as

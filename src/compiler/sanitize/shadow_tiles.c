@@ -111,8 +111,8 @@ void igs_shadow_tile_store(struct igs_shadows *shadows, LLVMValueRef call) {
     if (!shadows->threadgroup) {
         return;
     }
-    LLVMValueRef args[5] = {shadow_pointer(shadows, call),
-                            LLVMGetOperand(call, 1), LLVMGetOperand(call, 2)};
+    LLVMValueRef args[5] = {shadow_pointer(shadows, call), LLVMGetOperand(call, 1),
+                            LLVMGetOperand(call, 2)};
     LLVMTypeRef form = LLVMIntTypeInContext(kernel->context, access.alignment * 8);
     for (unsigned i = 0; i < 2; i++) {
         args[3 + i] =
