@@ -34,6 +34,7 @@ struct igc_options {
     const char *cache_dir;   /* base/cache.h: where prelude PCHs are kept; "" = none */
     struct ig_compile_limits limits;
     bool exports;     /* other sources may call its functions, or it theirs */
+    bool members;     /* kernels report the members of structs behind their parameters too */
     const char *root; /* files below it are named from there in what is kept; or NULL */
 };
 
