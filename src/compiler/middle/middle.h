@@ -140,6 +140,8 @@ ingot_status igc_fail_undefined(const char *name, struct ig_error *error);
  */
 /* Defines what LLVM leaves undefined and Metal does not: shifts, divisions, conversions. */
 enum igc_result igc_guard_arithmetic(struct igc_kernel *kernel);
+/* Bools that are only copied keep their bytes. Requires everything inlined. */
+enum igc_result igc_copy_bools(struct igc_kernel *kernel);
 /* Takes the guards of divisors away, in front of what makes code of divisions. */
 enum igc_result igc_release_divisors(struct igc_kernel *kernel);
 
