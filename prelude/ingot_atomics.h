@@ -9,6 +9,9 @@
 namespace metal {
 template <class T> struct atomic {
     T __value;
+    atomic() = default;
+    atomic(const atomic &) = delete;
+    atomic &operator=(const atomic &) = delete;
 };
 template <class T> using _atomic = atomic<T>; /* Apple's headers call it so, and kernels too */
 typedef atomic<bool> atomic_bool;
@@ -44,6 +47,9 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
 #define __INGOT_ADDS                                                                               \
     __ingot_warn_if((sizeof(T) == 8), "Apple's compiler has atomic_min_explicit and "              \
                                       "atomic_max_explicit of 64 bits, and no others")
+#define __INGOT_ADDS_INTEGERS                                                                      \
+    __ingot_warn_if((__ingot_is_real<T>), "Apple's compiler adds floats in device memory only")    \
+        __INGOT_ADDS
 #define __INGOT_ORDERS                                                                             \
     __ingot_warn_if((__ingot_is_real<T>),                                                          \
                     "Apple's compiler has no atomic minimum or maximum of floats")
@@ -71,7 +77,7 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
         return (T)__atomic_fetch_##name((volatile space __ingot_bits_t<T> *)object,                \
                                         (__ingot_bits_t<T>)value, __ATOMIC_RELAXED);               \
     }
-#define __INGOT_ATOMICS(space)                                                                     \
+#define __INGOT_ATOMICS(space, adds)                                                               \
     template <class T>                                                                             \
     __ingot_inline T atomic_load_explicit(const volatile space atomic<T> *object,                  \
                                           memory_order order) __INGOT_RELAXED {                    \
@@ -110,8 +116,8 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
         }                                                                                          \
         return done;                                                                               \
     }                                                                                              \
-    __INGOT_ATOMIC_FETCH(space, add, __INGOT_ADDS, __atomic_fetch_add, a + b)                      \
-    __INGOT_ATOMIC_FETCH(space, sub, __INGOT_ADDS, __atomic_fetch_sub, a - b)                      \
+    __INGOT_ATOMIC_FETCH(space, add, adds, __atomic_fetch_add, a + b)                              \
+    __INGOT_ATOMIC_FETCH(space, sub, adds, __atomic_fetch_sub, a - b)                              \
     __INGOT_ATOMIC_FETCH(space, min, __INGOT_ORDERS, __atomic_fetch_min, b < a ? b : a)            \
     __INGOT_ATOMIC_FETCH(space, max, __INGOT_ORDERS, __atomic_fetch_max, a < b ? b : a)            \
     __INGOT_ATOMIC_BITWISE(space, and)                                                             \
@@ -127,12 +133,13 @@ template <class T, class P, class F> __ingot_inline T __ingot_atomic_update(P bi
                                             type_identity_t<T> value, memory_order order) {        \
         atomic_fetch_max_explicit(object, value, order);                                           \
     }
-__INGOT_ATOMICS(__ingot_device)
-__INGOT_ATOMICS(__ingot_threadgroup)
+__INGOT_ATOMICS(__ingot_device, __INGOT_ADDS)
+__INGOT_ATOMICS(__ingot_threadgroup, __INGOT_ADDS_INTEGERS)
 #undef __INGOT_ATOMICS
 #undef __INGOT_ATOMIC_FETCH
 #undef __INGOT_ATOMIC_BITWISE
 #undef __INGOT_ADDS
+#undef __INGOT_ADDS_INTEGERS
 #undef __INGOT_ORDERS
 #undef __INGOT_COMBINES
 } // namespace metal

@@ -49,6 +49,9 @@ template <class T> struct __ingot_shape<metal::atomic<T>> : __ingot_shape<T> {};
 template <class T, bool = __is_enum(T)> struct __ingot_shape_of : __ingot_shape<T> {};
 template <class T> struct __ingot_shape_of<T, true> : __ingot_shape<__underlying_type(T)> {};
 
+/* What a threadgroup variable can be: nothing runs when it comes to be. */
+template <class T> constexpr bool __ingot_is_plain = __is_trivially_constructible(T);
+
 /* The function's own name as clang spells it, "… [T = float]"; the compiler cuts it out. */
 template <class T> __ingot_inline constexpr const char *__ingot_type_name() {
     return __PRETTY_FUNCTION__;

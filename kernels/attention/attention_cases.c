@@ -18,6 +18,7 @@ static const struct igh_case cases[] = {
     {.name = "40x40, d64 causal", .n = {1, 2, 2, 40, 40, 64}, .flags = CAUSAL | LSE | WHOLE_WINDOW},
     {.name = "17x100, d80 causal", .n = {1, 2, 1, 17, 100, 80}, .flags = CAUSAL | LSE},
     {.name = "70x20, d96 causal", .n = {1, 2, 2, 70, 20, 96}, .flags = CAUSAL | LSE},
+    {.name = "170x20, d64 causal", .n = {1, 1, 1, 170, 20, 64}, .flags = CAUSAL | LSE},
     {.name = "65x130, d128", .n = {1, 2, 2, 65, 130, 128}, .flags = LSE | WHOLE_WINDOW},
     {.name = "50x77, d160", .n = {1, 1, 1, 50, 77, 160}, .flags = LSE},
     {.name = "50x77, d192 v128", .n = {1, 1, 1, 50, 77, 192, 128}, .flags = LSE},

@@ -44,13 +44,16 @@ class Cholesky:
         return cholesky_gradient(*in_float32(*ctx.saved_tensors, d_factor), ctx.upper).to(ctx.dtype), None
 
 
+_cholesky = Cholesky.direct
+
+
 def cholesky(a: Tensor, *, upper: bool = False, check: bool = True) -> Tensor:
     """The factor of symmetric positive definite a [..., n, n]: a = L Lᵀ, or Uᵀ U when upper. One triangle is read.
 
     check: whether a matrix that is not positive definite raises torch.linalg.LinAlgError; without it, the factor
     has zeros from the failing column on.
     """
-    factor, info = Cholesky(a, upper)
+    factor, info = _cholesky(a, upper)
     if check:
         check_info("cholesky", info, "the matrix is not positive definite: pivot {} is not positive")
     return factor

@@ -68,6 +68,9 @@ class Eigvalsh:
         return eigh_gradient(values, vectors, d_values, None).to(a.dtype), None
 
 
+_eigh, _eigvalsh = Eigh.direct, Eigvalsh.direct
+
+
 class EighResult(NamedTuple):
     """a = eigenvectors diag(eigenvalues) eigenvectorsᵀ."""
     eigenvalues: Tensor
@@ -83,12 +86,12 @@ def _reads_upper(function: str, uplo: str) -> bool:
 
 def eigh(a: Tensor, UPLO: str = "L") -> EighResult:  # noqa: N803 (torch's name)
     """Eigenvalues [..., n] in ascending order and eigenvectors [..., n, n] in columns, of symmetric a [..., n, n]."""
-    return EighResult(*Eigh(a, _reads_upper("eigh", UPLO)))
+    return EighResult(*_eigh(a, _reads_upper("eigh", UPLO)))
 
 
 def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:  # noqa: N803 (torch's name)
     """The eigenvalues [..., n] of symmetric a [..., n, n], in ascending order."""
-    return Eigvalsh(a, _reads_upper("eigvalsh", UPLO))
+    return _eigvalsh(a, _reads_upper("eigvalsh", UPLO))
 
 
 limits("linalg", "eigh", "eigvalsh", float32_only=True)

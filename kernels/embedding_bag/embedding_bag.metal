@@ -68,16 +68,19 @@ static void bag_add(thread bag_columns &mine, float4 values, int index, float we
 
 constexpr constant uint ENTRIES_AHEAD = 16;
 
-// PIECES times 32 columns, all of them there; 0: as many of the 128 as there are.
-template <uint PIECES, typename T, typename I>
+// PIECES times 32 columns, or as many of them as there are. A piece without a column would bring lines of other rows.
+template <uint PIECES, bool WHOLE, typename T, typename I>
 static void bag_one_by_one(thread bag_columns &mine, device const T *table, device const I *indices,
                            device const T *weights, device atomic_int *errors,
                            constant embedding_bag_args &args, ulong2 range, uint columns, uint lane,
                            bool reports) {
     const ulong last = args.entries - 1;
     for (ulong i = range.x; i < range.y; i++) {
-        const ulong soon = ulong(long(indices[min(i + ENTRIES_AHEAD, last)]));
-        prefetch<32 * max(PIECES, 1u)>(table + soon * args.table_stride);
+        device const T *soon = table + ulong(long(indices[min(i + ENTRIES_AHEAD, last)])) * args.table_stride;
+        prefetch<32 * PIECES>(soon);
+        if (!WHOLE && sizeof(T) == 2) {
+            prefetch<1>(soon + columns - 1); // such rows rarely begin with a line
+        }
         const long index = long(indices[i]);
         if (index < 0 || index >= args.rows) {
             if (reports && lane == 0) {
@@ -93,10 +96,12 @@ static void bag_one_by_one(thread bag_columns &mine, device const T *table, devi
         device const T *row = table + ulong(index) * args.table_stride;
         float4 values = 0;
 #pragma unroll
-        for (uint k = 0; k < (PIECES == 0 ? WIDTH : PIECES); k++) {
-            if (PIECES != 0 || k * 32 + lane < columns) {
-                values[k] = float(row[k * 32 + lane]);
+        for (uint k = 0; k < PIECES; k++) {
+            T value = T(0);
+            if (WHOLE || k * 32 + lane < columns) {
+                value = row[k * 32 + lane];
             }
+            values[k] = float(value);
         }
         bag_add(mine, values, int(index), weight);
     }
@@ -189,13 +194,17 @@ kernel void embedding_bag(device const T *table [[buffer(0)]],
     if (ahead) {
         bag_ahead(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     } else if (columns >= COLUMNS) {
-        bag_one_by_one<4>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+        bag_one_by_one<4, true>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     } else if (columns == 64) {
-        bag_one_by_one<2>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
-    } else if (columns == 32) {
-        bag_one_by_one<1>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+        bag_one_by_one<2, true>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+    } else if (columns <= 32) {
+        bag_one_by_one<1, false>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+    } else if (columns < 64) {
+        bag_one_by_one<2, false>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+    } else if (columns <= 96) {
+        bag_one_by_one<3, false>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     } else {
-        bag_one_by_one<0>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
+        bag_one_by_one<4, false>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     }
     for (uint k = 0; k < WIDTH; k++) {
         if (column_of(k, lane) < columns) {

@@ -66,6 +66,9 @@ class Lstsq:
         return d_a.to(a.dtype), d_b.to(b.dtype), None
 
 
+_lstsq = Lstsq.direct
+
+
 class LstsqResult(NamedTuple):
     """The solution of least squares, and the rank of each matrix."""
     solution: Tensor
@@ -79,7 +82,7 @@ def lstsq(a: Tensor, b: Tensor, rcond: float | None = None) -> LstsqResult:
     needs full rank.
     """
     a, b = same_batch("lstsq", a, b)
-    return LstsqResult(*Lstsq(a, b, rcond or 0.0))
+    return LstsqResult(*_lstsq(a, b, rcond or 0.0))
 
 
 limits("linalg", "lstsq", float32_only=True)

@@ -72,6 +72,9 @@ class Solve:
         return -(d_b @ x.mT), d_b
 
 
+_lu, _solve = Lu.direct, Solve.direct
+
+
 class LUResult(NamedTuple):
     """P a = L U in one matrix; in step i row i was exchanged with row pivots[i], counted from 0."""
     LU: Tensor
@@ -81,7 +84,7 @@ class LUResult(NamedTuple):
 
 def lu(a: Tensor) -> LUResult:
     """P a = L U with partial pivoting for a [..., m, n]; info is 0, or the number of the first pivot that is 0."""
-    return LUResult(*Lu(a))
+    return LUResult(*_lu(a))
 
 
 def solve(a: Tensor, b: Tensor, *, check: bool = True) -> Tensor:
@@ -90,7 +93,7 @@ def solve(a: Tensor, b: Tensor, *, check: bool = True) -> Tensor:
     rank_a, rank_b = count_dimensions("solve", "a", a), count_dimensions("solve", "b", b)
     vector = rank_b == 1 or (rank_a - 1 == rank_b and b.shape == a.shape[:-1])
     a, right = same_batch("solve", a, b.unsqueeze(-1) if vector else b)
-    x, info = Solve(a, right)
+    x, info = _solve(a, right)
     if check:
         check_info("solve", info, "the matrix is singular: pivot {} is 0")
     return x.squeeze(-1) if vector else x

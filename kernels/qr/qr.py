@@ -65,6 +65,9 @@ class Qr:
         return qr_gradient(*in_float32(q, r, d_q, d_r)).to(ctx.dtype), None
 
 
+_qr = Qr.direct
+
+
 class QRResult(NamedTuple):
     """a = Q R."""
     Q: Tensor
@@ -76,7 +79,7 @@ def qr(a: Tensor, mode: str = "reduced") -> QRResult:
     Q [..., m, m], R [..., m, n]. The signs of R's diagonal are free."""
     if mode not in ("reduced", "complete"):
         raise ValueError(f"qr: mode is {mode!r}, but must be 'reduced' or 'complete'")
-    return QRResult(*Qr(a, mode == "complete"))
+    return QRResult(*_qr(a, mode == "complete"))
 
 
 limits("linalg", "qr", float32_only=True)

@@ -82,6 +82,9 @@ class Svdvals:
         return svd_gradient(u, s, vh, None, d_s, None).to(a.dtype)
 
 
+_svd, _svdvals = Svd.direct, Svdvals.direct
+
+
 class SVDResult(NamedTuple):
     """a = U diag(S) Vh."""
     U: Tensor
@@ -92,12 +95,12 @@ class SVDResult(NamedTuple):
 def svd(a: Tensor) -> SVDResult:
     """The reduced singular value decomposition of a [..., m, n]: U [..., m, k], S [..., k] in descending order,
     Vh [..., k, n], k = min(m, n)."""
-    return SVDResult(*Svd(a))
+    return SVDResult(*_svd(a))
 
 
 def svdvals(a: Tensor) -> Tensor:
     """The singular values [..., min(m, n)] of a [..., m, n], in descending order."""
-    return Svdvals(a)
+    return _svdvals(a)
 
 
 limits("linalg", "svd", "svdvals", float32_only=True)

@@ -56,6 +56,9 @@ class TriangularSolve:
         return d_a.to(a.dtype), d_b.to(d_x.dtype), None, None, None, None
 
 
+_triangular_solve = TriangularSolve.direct
+
+
 def triangular_solve(a: Tensor, b: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False,
                      transposed: bool = False) -> Tensor:
     """The x of op(a) x = b, or of x op(a) = b when left is False, as torch.linalg.solve_triangular.
@@ -64,7 +67,7 @@ def triangular_solve(a: Tensor, b: Tensor, *, upper: bool, left: bool = True, un
     b: [..., n, k], or [..., k, n]. unitriangular: the diagonal counts as 1.
     """
     a, b = same_batch("triangular_solve", a, b)
-    return TriangularSolve(a, b, upper, transposed, unitriangular, not left)
+    return _triangular_solve(a, b, upper, transposed, unitriangular, not left)
 
 
 limits("linalg", "triangular_solve", float32_only=True)

@@ -1,7 +1,8 @@
 /*
  * The cache folder: how much it may hold, what lies in it, and keeping it below its limit.
  *
- * It holds ab/HEX.ingot (compiled kernels, each with its key behind it), prelude/prelude-HEX.pch
+ * It holds ab/HEX.ingot (compiled kernels and what clang made of sources, each with its key behind
+ * it), prelude/prelude-HEX.pch
  * (precompiled headers), their temporary files, `ledger` and `torch-probe`
  * (python/ingot/_onednn.py). Nothing else there is ever touched. A file's time of modification is
  * when it was last used.
@@ -31,6 +32,13 @@ enum { IG_CACHE_NAME = 64 + 6 + 1 }; /* of a compiled kernel's file: HEX.ingot *
  * and processes may do so at once. Errors are silent: the cache is only a cache. With the limit 0
  * nothing should have been put there, and what there is goes. */
 void ig_cache_kept(const char *folder, uint64_t size, uint64_t limit);
+
+/* cache_entry.c: ab/HEX.ingot, some bytes and behind them the key that they were made for. */
+/* False where there is none of that key; the bytes are malloc'ed. */
+bool ig_cache_entry_read(const char *folder, const char *hex, char **bytes, size_t *size);
+/* Counts what it wrote, as ig_cache_kept does. More bytes than the limit are not written. */
+void ig_cache_entry_write(const char *folder, const char *hex, const void *bytes, size_t size,
+                          uint64_t limit);
 
 enum ig_cache_kind { IG_CACHE_KERNEL, IG_CACHE_HEADER, IG_CACHE_TEMPORARY, IG_CACHE_KINDS };
 

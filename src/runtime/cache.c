@@ -4,17 +4,12 @@
  * Requires keys that cover everything a result depends on except included files, which
  * the archive lists and ig_cache_find checks. Provides whole, checksummed, current archives or
  * nothing: a damaged, foreign or stale entry, or one that was made for another key, counts as
- * absent and is written again. The folder's owner and mode are those of a descriptor, from which
- * everything else is opened, and no link is followed. Two
- * processes that store the same key both succeed, because a store is an atomic rename.
+ * absent and is written again.
  */
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cache.h"
 #include "base/file.h"
@@ -23,8 +18,6 @@
 
 #define MEMO_ENTRIES 64
 #define MEMO_BYTES   ((size_t)16 << 20)
-#define MAX_ENTRY    ((size_t)1 << 30)
-#define KEY_SIZE     ((size_t)64)
 
 ingot_status ig_blob_create(char *bytes, size_t size, struct ig_blob **result,
                             struct ig_error *error) {
@@ -86,82 +79,26 @@ static bool dependencies_current(const struct ig_archive *archive) {
     return true;
 }
 
-/* ---- entries: ab/abcdef….ingot, an archive and behind it the key that it was made for ---- */
-
-/* The folder of the entry's first two digits in the cache folder, or -1. */
-static int open_entry_folder(const char *root, const char *hex, bool make) {
-    char name[3] = {hex[0], hex[1], 0};
-    if (make && ig_folder_make(root, NULL) != INGOT_OK) {
-        return -1;
-    }
-    int cache = ig_folder_open_private(root);
-    if (cache < 0) {
-        return -1;
-    }
-    if (make) {
-        mkdirat(cache, name, 0700); /* or it is there */
-    }
-    int folder = openat(cache, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    close(cache);
-    return folder;
-}
-
-static void entry_name(const char *hex, char name[IG_CACHE_NAME]) {
-    snprintf(name, IG_CACHE_NAME, "%.64s.ingot", hex);
-}
-
-/* The archive of an entry that was made for this key. */
-static struct ig_blob *read_entry(int folder, const char *hex) {
-    char name[IG_CACHE_NAME], *bytes = NULL;
-    size_t size = 0;
-    struct ig_blob *blob;
-    entry_name(hex, name);
-    if (ig_file_read_at(folder, name, MAX_ENTRY, &bytes, &size, NULL) != INGOT_OK) {
-        return NULL;
-    }
-    if (size < KEY_SIZE || memcmp(bytes + size - KEY_SIZE, hex, KEY_SIZE) != 0) {
-        free(bytes);
-        return NULL;
-    }
-    if (ig_blob_create(bytes, size - KEY_SIZE, &blob, NULL) != INGOT_OK) {
-        return NULL;
-    }
-    if (dependencies_current(&blob->archive)) {
-        ig_cache_used_at(folder, name);
-        return blob;
-    }
-    ig_blob_release(blob);
-    return NULL;
-}
+/* ---- entries (base/cache.h) ---- */
 
 static struct ig_blob *load(const char *hex) {
-    char *root = ig_cache_folder();
-    int folder = root ? open_entry_folder(root, hex, false) : -1;
-    struct ig_blob *blob = folder >= 0 ? read_entry(folder, hex) : NULL;
-    if (folder >= 0) {
-        close(folder);
+    char *root = ig_cache_folder(), *bytes = NULL;
+    size_t size = 0;
+    struct ig_blob *blob = NULL;
+    if (root && ig_cache_entry_read(root, hex, &bytes, &size) &&
+        ig_blob_create(bytes, size, &blob, NULL) == INGOT_OK &&
+        !dependencies_current(&blob->archive)) {
+        ig_blob_release(blob);
+        blob = NULL;
     }
     free(root);
     return blob;
 }
 
-static bool write_entry(const char *root, const char *hex, const struct ig_blob *blob) {
-    char name[IG_CACHE_NAME];
-    int folder = open_entry_folder(root, hex, true);
-    if (folder < 0) {
-        return false;
-    }
-    entry_name(hex, name);
-    const struct ig_bytes parts[] = {{blob->bytes, blob->size}, {hex, KEY_SIZE}};
-    bool written = ig_file_write_at(folder, name, parts, 2) == 0;
-    close(folder);
-    return written;
-}
-
 static void store(const char *hex, const struct ig_blob *blob, uint64_t limit) {
     char *root = ig_cache_folder();
-    if (root && (!limit || (blob->size <= limit && write_entry(root, hex, blob)))) {
-        ig_cache_kept(root, blob->size, limit);
+    if (root) {
+        ig_cache_entry_write(root, hex, blob->bytes, blob->size, limit);
     }
     free(root);
 }

@@ -151,9 +151,11 @@ static const char *const *variant_arguments(struct ig_arena *arena, const ingot_
             list[count++] = word;
         }
     }
-    if (*library->device->sanitize) {
+    if (*library->device->sanitize) { /* the profile shows lines of the source */
         list[count++] = "--sanitize";
         list[count++] = library->device->sanitize;
+    } else if (!library->device->for_debuggers) {
+        list[count++] = "--no-source"; /* the library has it */
     }
     return list;
 }

@@ -91,6 +91,8 @@ def main() -> None:
     for scope in adapter.ask("scopes", frameId=frame["id"])["scopes"]:
         if scope["name"] == "Locals":
             for variable in adapter.ask("variables", variablesReference=scope["variablesReference"])["variables"]:
+                if variable["name"].startswith("<null>"):
+                    sys.exit(f"a variable without a name: {variable}")
                 print(f"{variable['name']} = {re.sub(r' @ 0x[0-9a-f]+', '', variable['value'])}")
     for command in commands:
         print(adapter.ask("evaluate", expression=command, context="repl", frameId=frame["id"])["result"])

@@ -584,6 +584,36 @@ for version in 18 22; do
 done
 check "no clang for source" 1 INGOT_CLANG -- env INGOT_CLANG=/nowhere INGOT_CACHE_DIR="$work/empty2" "$ingot" run good.metal ramp --threads 1 'f32[1]'
 
+# ---- what clang made is kept ------------------------------------------------------------
+# Kernels of a library of six are asked for one by one: clang sees the source for the list, then once for each four.
+real_clang=${INGOT_CLANG:-$(command -v clang-19 clang-20 clang-21 | head -1)}
+cat >counting-clang <<C
+#!/bin/sh
+case "\$*" in *-emit-llvm-bc*) echo run >>"$work/clang-runs" ;; esac
+exec "$real_clang" "\$@"
+C
+chmod +x counting-clang
+# clang_runs NUMBER NAME EXPECTED ARGUMENTS…: runs a kernel; NUMBER is how often clang ran until then
+clang_runs() {
+    local wanted=$1 name=$2 expected=$3
+    shift 3
+    check "$name" 0 "$expected" -- env INGOT_CLANG="$work/counting-clang" INGOT_CACHE_DIR="$work/modules" "$ingot" run "$@"
+    same "$name: runs of clang" "$(wc -l <clang-runs)" "$wanted"
+}
+clang_runs 2 "the list of kernels, and the first kernel" "= 1 1" good.metal choose --threads 2 'i32[2]' --const flag=1
+clang_runs 2 "another constant" "= 2 2" good.metal choose --threads 2 'i32[2]' --const flag=0
+clang_runs 2 "a neighbour" "= 3 2 1 0" good.metal reverse --threadgroups 1 --group 4 'i32[4]' tg:16
+clang_runs 3 "a kernel of the first four" "= 0 1" good.metal ramp --threads 2 'f32[2]'
+{
+    echo 'kernel void first(device float *x) { x[0] = 7; }'
+    echo 'kernel void wrong(device float *x) { x[0] = missing_function(2); }'
+    for i in $(seq 40); do echo "kernel void k$i(device float *x) { x[0] = $i; }"; done
+} >many.metal
+rm clang-runs
+clang_runs 3 "beside a kernel that clang refuses" "= 1" many.metal k1 --threads 1 'f32[1]'
+clang_runs 4 "the refusal is kept" "= 2" many.metal k2 --threads 1 'f32[1]'
+check "the kernel itself" 1 missing_function -- "$ingot" run many.metal wrong --threads 1 'f32[1]'
+
 # ---- barriers ---------------------------------------------------------------------------
 cat >leave.metal <<'M'
 #include <metal_stdlib>

@@ -10,6 +10,7 @@ kernel void k(device float *x [[buffer(0)]], device float4 *all [[buffer(1)]], u
     thread float &three = v.z; // REFUSED: no reference to a vector's component
     thread float *four = &v[i & 3]; // REFUSED: no address of a vector's component
     device float *five = &all->x; // REFUSED: no address of a vector's component
+    device float *six = &all[i].y; // REFUSED: no address of a vector's component
     float4 rows[2] = {v, v};
     thread float4 *row = &rows[i & 1];
     device float4 *next = &all[1];
@@ -17,5 +18,5 @@ kernel void k(device float *x [[buffer(0)]], device float4 *all [[buffer(1)]], u
     thread float *whole = (thread float *)&v, *member = &p.x;
     thread float &other = p.y;
     uint bits = i & uint(v.x);
-    x[i] = *one + two->x + three + whole[1] + *member + other + bits + *four + *five + row->x + next->y + mask;
+    x[i] = *one + two->x + three + whole[1] + *member + other + bits + *four + *five + *six + row->x + next->y + mask;
 }

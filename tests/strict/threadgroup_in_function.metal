@@ -28,5 +28,10 @@ kernel void k(device float *x [[buffer(0)]], uint i [[thread_index_in_threadgrou
         inner[i] = s[i] = x[i];
         t = inner[i];
     }
-    x[0] = right(s, t) + wrong(x);
+    auto inside = [&](float a) {
+        threadgroup float own[4]; // REFUSED: in kernels only
+        own[0] = s[0] + a;
+        return own[0];
+    };
+    x[0] = right(s, t) + wrong(x) + inside(1);
 }

@@ -501,6 +501,7 @@ static void test_variants(void) {
     CHECK(run_kernel(library, values, 2) == 43);
     CHECK(runs() == before + 1);
     CHECK(arguments_hold("--preprocessed") && arguments_hold("--kernel answer"));
+    CHECK(arguments_hold("--no-source")); /* a library of many kernels has it once */
     CHECK(arguments_hold("--const 0=01 --const 7=00008040"));
     CHECK(arguments_hold("--fast-math --msl-version 310") && arguments_hold(target));
     CHECK(run_kernel(library, values, 2) == 43);

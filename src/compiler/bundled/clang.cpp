@@ -59,6 +59,43 @@ struct precompile : clang::GeneratePCHAction {
     }
 };
 
+/* Kernels take their arguments by other means, so their parameters have no names and no values. A
+ * debugger would list them beside the variables that hold the arguments. */
+struct hide_nameless_parameters : clang::ASTConsumer {
+    bool HandleTopLevelDecl(clang::DeclGroupRef group) override {
+        for (clang::Decl *declared : group) {
+            if (auto *templated = llvm::dyn_cast<clang::FunctionTemplateDecl>(declared)) {
+                declared = templated->getTemplatedDecl();
+            }
+            if (auto *function = llvm::dyn_cast<clang::FunctionDecl>(declared)) {
+                hide(*function);
+            }
+        }
+        return true;
+    }
+    static void hide(clang::FunctionDecl &function) {
+        for (clang::ParmVarDecl *parameter : function.parameters()) {
+            if (!parameter->getIdentifier() && !parameter->hasAttr<clang::NoDebugAttr>()) {
+                parameter->addAttr(clang::NoDebugAttr::CreateImplicit(function.getASTContext()));
+            }
+        }
+    }
+};
+
+struct emit_bitcode : clang::EmitBCAction {
+    std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance &compiler,
+                                                          llvm::StringRef file) override {
+        auto generator = clang::EmitBCAction::CreateASTConsumer(compiler, file);
+        if (!generator || !compiler.getCodeGenOpts().hasReducedDebugInfo()) {
+            return generator;
+        }
+        std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+        consumers.push_back(std::make_unique<hide_nameless_parameters>());
+        consumers.push_back(std::move(generator));
+        return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+    }
+};
+
 static std::unique_ptr<clang::FrontendAction> action_for(clang::frontend::ActionKind kind) {
     switch (kind) {
     case clang::frontend::PrintPreprocessedInput:
@@ -66,7 +103,7 @@ static std::unique_ptr<clang::FrontendAction> action_for(clang::frontend::Action
     case clang::frontend::GeneratePCH:
         return std::make_unique<precompile>();
     case clang::frontend::EmitBC:
-        return std::make_unique<clang::EmitBCAction>();
+        return std::make_unique<emit_bitcode>();
     case clang::frontend::EmitLLVM:
         return std::make_unique<clang::EmitLLVMAction>();
     case clang::frontend::ParseSyntaxOnly:

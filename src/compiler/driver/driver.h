@@ -59,6 +59,7 @@ struct igc_command {
     const char *variants_path; /* instead of kernels and values; NULL: none */
     bool assumed_constants;    /* some of the values are guesses */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help, passes;
+    bool no_source;   /* is kept in the archive */
     bool air_library; /* the output is the AIR front end's library, not an archive */
     bool check;       /* code is made, but neither linked nor kept */
     bool no_code;     /* nor made */
@@ -92,6 +93,8 @@ struct igc_batch { /* the kernels of one clang run */
     const struct igc_command *command;
     const char *const *kernels;
     size_t count;
+    const char *const *neighbours; /* what clang gets instead, if it takes them; or NULL */
+    size_t neighbour_count;
     size_t first;            /* added to the position that `done` gets */
     struct ig_text *emitted; /* or NULL */
     igc_done_fn *done;

@@ -37,6 +37,7 @@ static const char usage_end[] =
     "  --root DIR            files below it are called <PATH>, from there, in the archive, which\n"
     "                        then says nothing about folders of this machine\n"
     "  --preprocessed        SOURCE is the source text of an archive\n"
+    "  --no-source           the archive has no source text: code, and nothing to compile more of\n"
     "  --with FILE           a source that defines functions which SOURCE declares; may be "
     "repeated\n"
     "  --list-only           kernels, constants and a syntax check; no code\n"
@@ -253,6 +254,7 @@ static bool parse_flag(struct igc_command *c, const char *option) {
         {"--werror", &c->front.werror},
         {"--assumed-constants", &c->assumed_constants},
         {"--preprocessed", &c->preprocessed},
+        {"--no-source", &c->no_source},
         {"--list-only", &c->list_only},
         {"--jit", &c->jit},
         {"--air-library", &c->air_library},

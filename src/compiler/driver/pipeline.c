@@ -15,7 +15,7 @@
 #include "compiler/driver/driver.h"
 #include "compiler/ir/module.h"
 
-enum { JIT_KERNELS = 4, FEW_KERNELS = 16, CHECKED_KERNELS = 32 };
+enum { JIT_KERNELS = 4, NEIGHBOURS = 4, FEW_KERNELS = 16, CHECKED_KERNELS = 32 };
 
 /* ---- the kernels of one clang run ---- */
 
@@ -166,13 +166,26 @@ static bool try_alone(struct ig_arena *arena, const struct igc_batch *batch) {
     return good;
 }
 
+static ingot_status run_clang(const struct igc_batch *batch, struct igc_compiled *made,
+                              struct ig_error *error) {
+    const struct igc_options *options = &batch->command->front;
+    if (batch->neighbours) {
+        ingot_status status = igc_source_compile(batch->source, options, batch->neighbours,
+                                                 batch->neighbour_count, made, error);
+        if (status != INGOT_COMPILE_ERROR) {
+            return status;
+        }
+        ig_error_clear(error);
+    }
+    return igc_source_compile(batch->source, options, batch->kernels, batch->count, made, error);
+}
+
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch) {
     struct igc_compiled made = {.warnings = NULL};
     struct ig_error error = {0};
     double start = igc_time_now();
     igc_progress_at("clang");
-    ingot_status status = igc_source_compile(batch->source, &batch->command->front, batch->kernels,
-                                             batch->count, &made, &error);
+    ingot_status status = run_clang(batch, &made, &error);
     igc_time_add("clang", igc_time_now() - start);
     struct clang_output from = {
         .bitcode = made.bitcode, .size = made.size, .warnings = made.warnings ? made.warnings : ""};
@@ -308,7 +321,7 @@ static ingot_status write_archive(struct ig_arena *arena, const struct igc_comma
         .compiler = ig_arena_printf(arena, "ingotc %d.%d.%d, LLVM %u.%u.%u", INGOT_VERSION_MAJOR,
                                     INGOT_VERSION_MINOR, INGOT_VERSION_PATCH, major, minor, patch),
         .source_name = command->front.source_name,
-        .source = source->preprocessed,
+        .source = command->no_source ? "" : source->preprocessed,
         .options = recompile_options(arena, command),
         .warnings = result->warnings,
         .kernel_count = (uint32_t)source->kernel_count,
@@ -390,6 +403,20 @@ static ingot_status emit_text(struct ig_arena *arena, struct igc_source *source,
     return status ? status : written;
 }
 
+/* Who asks a large source for one kernel soon asks for the next ones, and clang takes about as long
+ * for a few as for one: it has to read all of the source. */
+static void add_neighbours(struct igc_batch *batch) {
+    const struct igc_source *source = batch->source;
+    for (size_t i = 0; source->plain_count > JIT_KERNELS && i < source->plain_count; i++) {
+        if (!strcmp(source->plain_kernels[i], batch->kernels[0])) {
+            const size_t first = i - i % NEIGHBOURS, left = source->plain_count - first;
+            batch->neighbours = source->plain_kernels + first;
+            batch->neighbour_count = left < NEIGHBOURS ? left : NEIGHBOURS;
+            return;
+        }
+    }
+}
+
 static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *source,
                                     const struct igc_command *command, const char *const *kernels,
                                     size_t count, struct igc_batch_result *result,
@@ -397,6 +424,9 @@ static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *s
     if (count == 1 || command->describe_only || (command->others->count && count <= FEW_KERNELS)) {
         struct igc_batch batch = {
             .source = source, .command = command, .kernels = kernels, .count = count};
+        if (command->front.keeps_modules) {
+            add_neighbours(&batch);
+        }
         return igc_compile_all(arena, &batch, result, error);
     }
     return (count <= FEW_KERNELS ? igc_compile_few : igc_compile_many)(
@@ -505,6 +535,8 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
     if (command->emit != IGC_EMIT_ARCHIVE) {
         return emit_text(arena, &source, command, kernels, count, error);
     }
+    /* a library's variant: others, with other constants, are likely to follow */
+    command->front.keeps_modules = command->preprocessed && named && count == 1 && !source.air;
     bool list_only =
         command->list_only ||
         (command->jit && (count > JIT_KERNELS || (!named && needs_constants(&source))));

@@ -33,9 +33,10 @@ struct igc_options {
     const char *prelude_dir; /* holds metal_stdlib, ingot_builtins.h, … */
     const char *cache_dir;   /* base/cache.h: where prelude PCHs are kept; "" = none */
     struct ig_compile_limits limits;
-    bool exports;     /* other sources may call its functions, or it theirs */
-    bool members;     /* kernels report the members of structs behind their parameters too */
-    const char *root; /* files below it are named from there in what is kept; or NULL */
+    bool keeps_modules; /* in the cache: the same kernels will be asked for again */
+    bool exports;       /* other sources may call its functions, or it theirs */
+    bool members;       /* kernels report the members of structs behind their parameters too */
+    const char *root;   /* files below it are named from there in what is kept; or NULL */
 };
 
 struct igc_source { /* one preprocessed and analysed source */
@@ -126,6 +127,10 @@ bool igc_source_place(const struct igc_source *source, const char *path, unsigne
 /* Appends a warning at such a place, where it is in a file of the user's. */
 void igc_source_warn_place(const struct igc_source *source, const char *path, unsigned line,
                            unsigned column, const char *message, struct ig_text *out);
+/* Has Metal source a member function of that name (size 0: an operator) for objects in the space?
+ */
+bool igc_source_has_member(const struct igc_source *source, const char *name, size_t size,
+                           unsigned space);
 /* Of Metal source; 0: it is something else. */
 unsigned igc_source_msl_version(const struct igc_source *source);
 

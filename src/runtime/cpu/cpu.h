@@ -38,6 +38,7 @@
 #define CPU_UNKNOWN_WORK   UINT64_MAX
 #define CPU_MAX_RANKS      1024
 #define CPU_DEFER_NS       15000u              /* of work may wait for who waits for it */
+#define CPU_DEFER_LONG_NS  1000000u            /* the same where CPUs are shared with another pool */
 #define CPU_CHUNK_NS       2000u               /* what a claim should cost at least */
 #define CPU_BLIT_BLOCK     ((uint64_t)1 << 20) /* bytes of a copy or fill that are a piece */
 
@@ -368,6 +369,8 @@ ingot_status cpu_pool_resume(struct cpu_device *device, struct ig_error *error);
 /* The stream has work, of so many ns if that is known, and nobody leads it. Little work wakes
  * nobody while a worker dozes: it is found soon, or run by the thread that waits for it. */
 void cpu_pool_ready(struct cpu_stream *stream, uint64_t work);
+/* How much queued work wakes nobody, ns. */
+uint64_t cpu_pool_deferrable(const struct cpu_device *device);
 /* Wakes a worker if there are streams for which none was woken. */
 void cpu_pool_ring(struct cpu_device *device);
 /* Opens the active command to helpers; the caller takes part itself. */

@@ -142,7 +142,7 @@ static void submit(struct cpu_stream *stream, struct cpu_command *command) {
         stream->deferred_ns = 0;
     }
     bool known = !__builtin_add_overflow(stream->deferred_ns, work, &stream->deferred_ns);
-    bool enough = !known || stream->deferred_ns > CPU_DEFER_NS;
+    bool enough = !known || stream->deferred_ns > cpu_pool_deferrable(stream->device);
     pthread_mutex_unlock(&stream->lock);
     if (start) {
         cpu_pool_ready(stream, work);

@@ -8,8 +8,9 @@
  * Waking a sleeper is a system call of some microseconds. So for a few milliseconds one of the
  * sleeping workers dozes: it looks for work now and then. Meanwhile a short command on an idle
  * stream wakes nobody: the dozing worker finds it, or the thread that waits for it runs it. Where
- * the CPUs are shared with another pool, nobody dozes, and a short command is run by who waits for
- * it, or by a worker once somebody asks for an event.
+ * the CPUs are shared with another pool, nobody dozes, and a command of up to a millisecond is led
+ * by who waits for it, or by a worker once somebody asks for an event: a worker that is woken for it
+ * as well would find it taken, and only spin.
  */
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -81,13 +82,17 @@ static void wake_worker(struct cpu_device *device, bool wanted) {
     }
 }
 
+uint64_t cpu_pool_deferrable(const struct cpu_device *device) {
+    return device->shares_cpus ? CPU_DEFER_LONG_NS : CPU_DEFER_NS;
+}
+
 void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
     struct cpu_device *device = stream->device;
     pthread_mutex_lock(&device->lock);
     atomic_store_explicit(&stream->state, CPU_STREAM_READY, memory_order_relaxed);
     list_add(device, stream);
     bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
-    if (wake && (device->dozing || device->shares_cpus) && work <= CPU_DEFER_NS) {
+    if (wake && (device->dozing || device->shares_cpus) && work <= cpu_pool_deferrable(device)) {
         wake = false;
         atomic_store_explicit(&stream->deferred, true, memory_order_relaxed);
         atomic_fetch_add_explicit(&device->deferred, 1, memory_order_relaxed);

@@ -69,6 +69,7 @@ static const char *const language_flags[] = {
     "-Wc++11-narrowing",           /* an error of clang's, and so of Apple's compiler */
     "-Wno-error=c++11-narrowing",
     "-Wvla-extension",
+    "-Wglobal-constructors", /* what of these is right: unportable_globals.c */
     "-Wno-invalid-constexpr",
     "-fno-caret-diagnostics",
     "-fno-diagnostics-use-presumed-location",
@@ -375,21 +376,20 @@ static ingot_status explain_broken(const struct compilation *compilation, const 
     return INGOT_OK;
 }
 
-ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options *options,
-                               const char *cpp, size_t size, enum igc_dialect dialect,
-                               struct igc_clang_result *result, struct ig_error *error) {
+static ingot_status compile_anew(struct compilation compilation, struct igc_clang_result *result,
+                                 struct ig_error *error) {
+    struct ig_arena *arena = compilation.arena;
+    const struct igc_options *options = compilation.options;
+    const char *pch = compilation.pch;
     struct ig_process_result run = {0};
-    const char *pch = pch_path(arena, options, dialect);
     bool fresh = false;
-    *result = (struct igc_clang_result){0};
     if (pch && access(pch, R_OK) != 0) {
-        fresh = build_pch(arena, options, dialect, pch);
-        pch = fresh ? pch : NULL;
+        fresh = build_pch(arena, options, compilation.dialect, pch);
+        compilation.pch = pch = fresh ? pch : NULL;
     }
-    struct compilation compilation = {arena, options, cpp, size, dialect, pch};
     if (options->for_debuggers) {
-        compilation.cpp =
-            ig_arena_printf(arena, "%.*s\n#include \"ingot_debug.h\"\n", (int)size, cpp);
+        compilation.cpp = ig_arena_printf(arena, "%.*s\n#include \"ingot_debug.h\"\n",
+                                          (int)compilation.size, compilation.cpp);
         if (!compilation.cpp) {
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to run clang");
         }
@@ -400,7 +400,8 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
         ig_process_result_free(&run);
         run = (struct ig_process_result){0};
         unlink(pch);
-        compilation.pch = !fresh && build_pch(arena, options, dialect, pch) ? pch : NULL;
+        compilation.pch =
+            !fresh && build_pch(arena, options, compilation.dialect, pch) ? pch : NULL;
         status = run_compiler(&compilation, false, &run, error);
     }
     if (status == INGOT_OK && strstr(ig_text_string(&run.errors), "Broken module found")) {
@@ -427,5 +428,26 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
         }
     }
     ig_process_result_free(&run);
+    return status;
+}
+
+ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options *options,
+                               const char *cpp, size_t size, enum igc_dialect dialect,
+                               struct igc_clang_result *result, struct ig_error *error) {
+    struct compilation compilation = {arena, options, cpp,
+                                      size,  dialect, pch_path(arena, options, dialect)};
+    const bool keeps = options->keeps_modules && compilation.pch;
+    char hex[65];
+    *result = (struct igc_clang_result){0};
+    if (keeps) {
+        igc_kept_module_key(options, compilation.pch, cpp, size, hex);
+        if (igc_kept_module_find(arena, options, hex, result)) {
+            return INGOT_OK;
+        }
+    }
+    ingot_status status = compile_anew(compilation, result, error);
+    if (keeps && !status && !result->user_places) {
+        igc_kept_module_keep(options, hex, result);
+    }
     return status;
 }

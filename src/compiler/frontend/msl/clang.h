@@ -51,6 +51,14 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
                                const char *cpp, size_t size, enum igc_dialect dialect,
                                struct igc_clang_result *result, struct ig_error *error);
 
+/* kept_module.c: what clang made of a text, with that precompiled header. */
+void igc_kept_module_key(const struct igc_options *options, const char *pch, const char *cpp,
+                         size_t size, char hex[65]);
+bool igc_kept_module_find(struct ig_arena *arena, const struct igc_options *options,
+                          const char *hex, struct igc_clang_result *result);
+void igc_kept_module_keep(const struct igc_options *options, const char *hex,
+                          const struct igc_clang_result *result);
+
 /* "clang … was killed by signal 9" and the like, as an error. */
 ingot_status igc_clang_broken(const struct igc_options *options,
                               const struct ig_process_result *result, const char *step,

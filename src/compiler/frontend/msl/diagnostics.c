@@ -390,12 +390,27 @@ static bool is_called(const struct igc_tokens *tokens, size_t token) {
     return igc_word_at(tokens, next) == IGC_W_OPEN_PAREN;
 }
 
+/* Variables that would be computed when the program starts. */
+static bool keep_global_warning(const struct igc_rewriter *rewriter, struct message *message,
+                                size_t token) {
+    static const char text[] =
+        "Apple's compiler wants the value of a variable outside of functions to be a constant "
+        "expression: literals, constexpr functions, function constants";
+    message->text = text;
+    message->text_size = strlen(text);
+    return token != IGC_NO_TOKEN && !igc_is_of_function_constants(rewriter, token);
+}
+
 /* Takes clang's name for them off the text; false: the warning is not meant for this place. */
-static bool keep_prelude_warning(const struct igc_tokens *tokens, struct message *message,
-                                 size_t token) {
+static bool keep_warning(const struct igc_rewriter *rewriter, struct message *message,
+                         size_t token) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
     static const char flag[] = " [-Wuser-defined-warnings]";
     static const char vector[] = "Apple's compiler refuses a vector of too few components";
     size_t size = strlen(flag);
+    if (starts_with(message, "declaration requires a global constructor")) {
+        return keep_global_warning(rewriter, message, token);
+    }
     if (message->text_size < size ||
         memcmp(message->text + message->text_size - size, flag, size) != 0) {
         return true;
@@ -422,7 +437,7 @@ static void translate_line(struct translation *translation, const char *line, co
     if (in_user) {
         token = token_of_place(translation, &message, &behind);
     }
-    if (is_warning && !keep_prelude_warning(&translation->rewriter->tokens, &message, token)) {
+    if (is_warning && !keep_warning(translation->rewriter, &message, token)) {
         return;
     }
     if (!is_note && translation->has_pending) {

@@ -347,6 +347,20 @@ ingot_status igc_find_constants(struct igc_rewriter *rewriter, struct ig_error *
 
 /* ---- rewriting
  * ----------------------------------------------------------------------------------- */
+/* Names that are no built-in types may stand for one. */
+static void assert_type(struct igc_rewriter *rewriter,
+                        const struct igc_function_constant *constant) {
+    if (!constant->info.scalar &&
+        igc_word_at(&rewriter->tokens, constant->end) == IGC_W_SEMICOLON) {
+        igc_after(rewriter, constant->end,
+                  ig_arena_printf(rewriter->arena,
+                                  " static_assert(::__ingot_shape_of<::metal::__ingot_bare_t<"
+                                  "decltype(%s)>>::scalar, \"a function constant is a scalar or a "
+                                  "vector\");",
+                                  constant->info.name));
+    }
+}
+
 void igc_rewrite_constants(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     for (size_t i = 0; i < rewriter->constant_count; i++) {
@@ -367,6 +381,7 @@ void igc_rewrite_constants(struct igc_rewriter *rewriter) {
         igc_replace(rewriter, constant->attribute,
                     ig_arena_printf(rewriter->arena, " __asm(\"" IGI_CONSTANT_PREFIX "%u\")",
                                     (unsigned)constant->info.index));
+        assert_type(rewriter, constant);
     }
     for (size_t i = 0; i < tokens->count; i++) {
         size_t close;

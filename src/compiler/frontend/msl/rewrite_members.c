@@ -38,7 +38,7 @@ static bool is_plain_qualifier(enum igc_word word) {
 }
 
 /* Is the space word at i a qualifier of a function? */
-static bool is_function_qualifier(const struct igc_tokens *tokens, size_t i) {
+bool igc_is_function_qualifier(const struct igc_tokens *tokens, size_t i) {
     size_t before = i - 1, after = i + 1;
     if (i == 0) {
         return false;
@@ -514,7 +514,7 @@ void igc_rewrite_members(struct igc_rewriter *rewriter) {
         } else if (names_matrix(tokens, i) || (igc_is_space_word(word) && names_array(tokens, i))) {
             rewriter->explicit_objects = true;
         } else if (igc_is_space_word(word) && !rewriter->edits[i].dead &&
-                   is_function_qualifier(tokens, i)) {
+                   igc_is_function_qualifier(tokens, i)) {
             size_t brace = depth > 0 ? open[depth - 1] : IGC_NO_TOKEN;
             if (brace != IGC_NO_TOKEN && brace != last_class) {
                 size_t wanted = tokens->items[brace].match - brace;

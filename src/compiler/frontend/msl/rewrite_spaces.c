@@ -118,6 +118,23 @@ static size_t pointer_statement(const struct igc_tokens *tokens, size_t i) {
     return start;
 }
 
+/* Behind the statement with the variable's name: that nothing has to run when it comes to be. */
+static void assert_plain(struct igc_rewriter *rewriter, size_t name) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    size_t end = name, close;
+    while (end < tokens->count && igc_word_at(tokens, end) != IGC_W_SEMICOLON) {
+        end = igc_closes(tokens, end, &close) ? close + 1 : end + 1;
+    }
+    if (end < tokens->count && igc_at(tokens, name)->kind == IGC_IDENTIFIER) {
+        igc_after(rewriter, end,
+                  ig_arena_printf(rewriter->arena,
+                                  " static_assert(::__ingot_is_plain<decltype(%s)>, \"a variable in "
+                                  "threadgroup memory has no constructor, and its members have no "
+                                  "initial values\");",
+                                  igc_spelling(rewriter, name, name + 1)));
+    }
+}
+
 /* `threadgroup T x[N], y;` and `device T *threadgroup x` as statements become static; an initial
  * value is assigned by every thread. */
 static void make_static(struct igc_rewriter *rewriter, size_t i) {
@@ -148,6 +165,9 @@ static void make_static(struct igc_rewriter *rewriter, size_t i) {
     }
     if (stop == IGC_W_OPEN_SQUARE || stop == IGC_W_SEMICOLON || stop == IGC_W_COMMA) {
         igc_before(rewriter, start, "static ");
+        if (!is_pointer) {
+            assert_plain(rewriter, at - 1);
+        }
     }
 }
 

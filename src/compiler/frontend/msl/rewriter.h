@@ -98,6 +98,8 @@ const char *igc_space_text(enum igc_word word); /* clang's spelling of device, â
 size_t igc_parameter_name(const struct igc_rewriter *rewriter, size_t from, size_t to);
 /* Is a parameter or member in [from, to) neither pointer nor reference? */
 bool igc_is_by_value(const struct igc_tokens *tokens, size_t from, size_t to);
+/* Is the space word at i a qualifier of a function, `T get() const device`? */
+bool igc_is_function_qualifier(const struct igc_tokens *tokens, size_t i);
 /* Past `[[ â€¦ ]]` at i, or i when there is none. */
 size_t igc_attribute_end(const struct igc_tokens *tokens, size_t i);
 /* Past the `>` that closes the `<` at i, or i when none does before `;`, `{` or the end. */
@@ -170,6 +172,12 @@ void igc_warn_spaces(const struct igc_rewriter *rewriter, struct ig_text *out);
 void igc_warn_scopes(const struct igc_rewriter *rewriter, struct ig_text *out);
 /* unportable_words.c: of single words and function constants. */
 void igc_warn_words(const struct igc_rewriter *rewriter, struct ig_text *out);
+
+/* unportable_buffers.c: of buffers that hold pointers to other memory. */
+void igc_warn_buffers(const struct igc_rewriter *rewriter, struct ig_text *out);
+/* unportable_globals.c: is the variable outside of functions, whose name is the token, computed
+ * from function constants? */
+bool igc_is_of_function_constants(const struct igc_rewriter *rewriter, size_t name);
 
 /* ---- shifts.c: shifts of constants by the width or more, which only clang can tell ---- */
 /* Reads them out of clang's stderr about `output`, for the next rewrite. Appends clang's warnings

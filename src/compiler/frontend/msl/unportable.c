@@ -327,5 +327,6 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
         igc_warn_spaces(rewriter, out);
         igc_warn_scopes(rewriter, out);
         igc_warn_words(rewriter, out);
+        igc_warn_buffers(rewriter, out);
     }
 }

@@ -53,12 +53,30 @@ static bool is_kernels_body(const struct igc_rewriter *rewriter, size_t brace) {
     return false;
 }
 
+/* `[…] {` or `[…](…) {`, with what may stand between. */
+static bool opens_lambda(const struct igc_tokens *tokens, size_t brace) {
+    size_t p = brace - 1;
+    if (igc_word_at(tokens, p) == IGC_W_CLOSE_PAREN && igc_at(tokens, p)->match > 0) {
+        p = igc_at(tokens, p)->match - 1;
+    }
+    size_t open = igc_at(tokens, p)->match;
+    return igc_word_at(tokens, p) == IGC_W_CLOSE_SQUARE && open < p && open > 0 &&
+           igc_at(tokens, open - 1)->kind != IGC_IDENTIFIER &&
+           igc_word_at(tokens, open - 1) != IGC_W_CLOSE_SQUARE &&
+           igc_word_at(tokens, open - 1) != IGC_W_CLOSE_PAREN &&
+           igc_attribute_end(tokens, open) == open;
+}
+
 /* What the brace at i opens. */
 static struct opened classify(struct walk *walk, size_t i, size_t close) {
     const struct igc_tokens *tokens = &walk->rewriter->tokens;
     struct opened opened = {.close = close, .scope = scope_of(walk)};
     if (is_kernels_body(walk->rewriter, i)) {
         opened.scope = KERNEL;
+        return opened;
+    }
+    if (opened.scope == KERNEL && opens_lambda(tokens, i)) {
+        opened.scope = FUNCTION;
         return opened;
     }
     bool is_outside = opened.scope == PROGRAM || opened.scope == RECORD;
@@ -204,7 +222,13 @@ static bool is_vector(const struct igc_tokens *tokens, size_t i, bool through) {
     return false;
 }
 
-/* `v.x`, `v.xy`, `p->x` or `v[1]` at i, and nothing behind it. */
+static bool are_components(const struct igc_token *letters) {
+    return letters->kind == IGC_IDENTIFIER && letters->size <= 4 &&
+           (strspn(letters->text, "xyzw") >= letters->size ||
+            strspn(letters->text, "rgba") >= letters->size);
+}
+
+/* `v.x`, `v.xy`, `p->x`, `p[1].x` or `v[1]` at i, and nothing behind it. */
 static bool is_component(const struct igc_tokens *tokens, size_t i) {
     const struct igc_token *name = igc_at(tokens, i), *letter = igc_at(tokens, i + 2);
     enum igc_word how = igc_word_at(tokens, i + 1);
@@ -212,18 +236,24 @@ static bool is_component(const struct igc_tokens *tokens, size_t i) {
     if (name->kind != IGC_IDENTIFIER || name->word != IGC_W_NONE) {
         return false;
     }
+    bool through = how == IGC_W_ARROW;
     if (how == IGC_W_OPEN_SQUARE) {
         if (!igc_closes(tokens, i + 1, &end)) {
             return false;
         }
-    } else if ((how != IGC_W_DOT && how != IGC_W_ARROW) || letter->size > 4 ||
-               (strspn(letter->text, "xyzw") < letter->size &&
-                strspn(letter->text, "rgba") < letter->size)) {
+        if (igc_word_at(tokens, end + 1) == IGC_W_DOT) { /* p[1].x */
+            through = true;
+            end += 2;
+            if (!are_components(igc_at(tokens, end))) {
+                return false;
+            }
+        }
+    } else if ((how != IGC_W_DOT && how != IGC_W_ARROW) || !are_components(letter)) {
         return false;
     }
     enum igc_word after = igc_word_at(tokens, end + 1);
     return after != IGC_W_DOT && after != IGC_W_ARROW && after != IGC_W_OPEN_PAREN &&
-           after != IGC_W_OPEN_SQUARE && is_vector(tokens, i, how == IGC_W_ARROW);
+           after != IGC_W_OPEN_SQUARE && is_vector(tokens, i, through);
 }
 
 static void check_ampersand(const struct igc_rewriter *rewriter, size_t i, struct ig_text *out) {

@@ -1,7 +1,7 @@
 /*
  * Warnings of words and declarations that Apple's compiler refuses: what one declaration's tokens
  * tell. `register`, the noexcept operator, integers of 128 bits and literals of long double;
- * lambdas before Metal 3.2; function constants that are not in the constant address space or have
+ * lambdas before Metal 3.2; variadic functions; function constants that are not in the constant address space or have
  * values.
  */
 #include <string.h>
@@ -45,6 +45,19 @@ static bool is_lambda(const struct igc_tokens *tokens, size_t i) {
     return after == IGC_W_OPEN_PAREN || after == IGC_W_OPEN_BRACE;
 }
 
+/* `int f(int n, ...) {` at the dots: not `(f(packed), ...)`, which no `{` follows. */
+static bool is_variadic(const struct igc_tokens *tokens, size_t i) {
+    if (!igc_is(igc_at(tokens, i), "...") || igc_word_at(tokens, i + 1) != IGC_W_CLOSE_PAREN ||
+        igc_word_at(tokens, i + 2) != IGC_W_OPEN_BRACE) {
+        return false;
+    }
+    size_t open = igc_at(tokens, i + 1)->match;
+    enum igc_word before = igc_word_at(tokens, i - 1);
+    return (before == IGC_W_COMMA || before == IGC_W_OPEN_PAREN) && open > 1 && open < i &&
+           igc_at(tokens, open - 1)->kind == IGC_IDENTIFIER &&
+           igc_at(tokens, open - 2)->kind == IGC_IDENTIFIER;
+}
+
 static const char *objection(const struct igc_rewriter *rewriter, size_t i) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     const struct igc_token *token = igc_at(tokens, i);
@@ -59,6 +72,10 @@ static const char *objection(const struct igc_rewriter *rewriter, size_t i) {
     }
     if (igc_is(token, "noexcept") && is_noexcept_operator(tokens, i)) {
         return "Apple's compiler has no noexcept operator";
+    }
+    if (is_variadic(tokens, i)) {
+        return "Apple's compiler has no functions with a variable number of arguments; templates "
+               "have packs";
     }
     if (rewriter->msl_version < LAMBDAS && is_lambda(tokens, i)) {
         return "Apple's compiler takes lambdas from Metal 3.2 on: --msl-version 3.2";

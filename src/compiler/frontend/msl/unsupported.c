@@ -14,46 +14,50 @@ static const char no_ray_tracing[] = "ray tracing is";
 static const char no_commands[] = "indirect command buffers are";
 static const char no_imageblocks[] = "imageblocks are";
 
+#define NAMED(text) .name = (text), .size = sizeof(text) - 1
+
 static const struct {
-    const char *name, *what;
+    const char *name;
+    size_t size;
+    const char *what;
     bool in_body; /* and so not only as a parameter's type */
     bool scope;   /* a namespace: `::` follows */
 } types[] = {
-    {"texture1d", no_textures, false, false},
-    {"texture1d_array", no_textures, false, false},
-    {"texture2d", no_textures, false, false},
-    {"texture2d_array", no_textures, false, false},
-    {"texture2d_ms", no_textures, false, false},
-    {"texture2d_ms_array", no_textures, false, false},
-    {"texture3d", no_textures, false, false},
-    {"texturecube", no_textures, false, false},
-    {"texturecube_array", no_textures, false, false},
-    {"texture_buffer", no_textures, false, false},
-    {"depth2d", no_textures, false, false},
-    {"depth2d_array", no_textures, false, false},
-    {"depth2d_ms", no_textures, false, false},
-    {"depth2d_ms_array", no_textures, false, false},
-    {"depthcube", no_textures, false, false},
-    {"depthcube_array", no_textures, false, false},
-    {"sampler", no_textures, false, false},
-    {"visible_function_table", "visible functions are", true, false},
-    {"acceleration_structure", no_ray_tracing, true, false},
-    {"primitive_acceleration_structure", no_ray_tracing, true, false},
-    {"instance_acceleration_structure", no_ray_tracing, true, false},
-    {"intersection_function_table", no_ray_tracing, true, false},
-    {"intersection_function_buffer_arguments", no_ray_tracing, true, false},
-    {"intersector", no_ray_tracing, true, false},
-    {"intersection_query", no_ray_tracing, true, false},
-    {"intersection_params", no_ray_tracing, true, false},
-    {"raytracing", no_ray_tracing, true, true},
-    {"command_buffer", no_commands, true, false},
-    {"compute_command", no_commands, true, false},
-    {"render_command", no_commands, true, false},
-    {"render_pipeline_state", no_commands, true, false},
-    {"compute_pipeline_state", no_commands, true, false},
-    {"imageblock", no_imageblocks, true, false},
-    {"imageblock_layout_implicit", no_imageblocks, true, false},
-    {"imageblock_layout_explicit", no_imageblocks, true, false},
+    {NAMED("texture1d"), .what = no_textures},
+    {NAMED("texture1d_array"), .what = no_textures},
+    {NAMED("texture2d"), .what = no_textures},
+    {NAMED("texture2d_array"), .what = no_textures},
+    {NAMED("texture2d_ms"), .what = no_textures},
+    {NAMED("texture2d_ms_array"), .what = no_textures},
+    {NAMED("texture3d"), .what = no_textures},
+    {NAMED("texturecube"), .what = no_textures},
+    {NAMED("texturecube_array"), .what = no_textures},
+    {NAMED("texture_buffer"), .what = no_textures},
+    {NAMED("depth2d"), .what = no_textures},
+    {NAMED("depth2d_array"), .what = no_textures},
+    {NAMED("depth2d_ms"), .what = no_textures},
+    {NAMED("depth2d_ms_array"), .what = no_textures},
+    {NAMED("depthcube"), .what = no_textures},
+    {NAMED("depthcube_array"), .what = no_textures},
+    {NAMED("sampler"), .what = no_textures},
+    {NAMED("visible_function_table"), .what = "visible functions are", .in_body = true},
+    {NAMED("acceleration_structure"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("primitive_acceleration_structure"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("instance_acceleration_structure"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("intersection_function_table"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("intersection_function_buffer_arguments"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("intersector"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("intersection_query"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("intersection_params"), .what = no_ray_tracing, .in_body = true},
+    {NAMED("raytracing"), .what = no_ray_tracing, .in_body = true, .scope = true},
+    {NAMED("command_buffer"), .what = no_commands, .in_body = true},
+    {NAMED("compute_command"), .what = no_commands, .in_body = true},
+    {NAMED("render_command"), .what = no_commands, .in_body = true},
+    {NAMED("render_pipeline_state"), .what = no_commands, .in_body = true},
+    {NAMED("compute_pipeline_state"), .what = no_commands, .in_body = true},
+    {NAMED("imageblock"), .what = no_imageblocks, .in_body = true},
+    {NAMED("imageblock_layout_implicit"), .what = no_imageblocks, .in_body = true},
+    {NAMED("imageblock_layout_explicit"), .what = no_imageblocks, .in_body = true},
 };
 
 /* Types of the program may have such a name: `struct intersector {`. */
@@ -78,7 +82,8 @@ static const char *reason(const struct igc_tokens *tokens, size_t i, bool in_bod
         return NULL;
     }
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
-        if (igc_is(token, types[k].name) && (types[k].in_body || !in_body) &&
+        if (token->size == types[k].size && igc_is(token, types[k].name) &&
+            (types[k].in_body || !in_body) &&
             (!types[k].scope || igc_word_at(tokens, i + 1) == IGC_W_SCOPE)) {
             return is_declared(tokens, token) ? NULL : types[k].what;
         }
