@@ -72,6 +72,55 @@ template <class T> struct __ingot_space<__attribute__((opencl_global_host)) T> {
     static constexpr uint value = 6;
 };
 
+/* The members of a struct behind a parameter: __ingot_fields, which the rewriter writes where they
+ * are asked for, names them in turn. Each is reported with its number: that of [[id(n)]], or the
+ * one behind the last; an array has one for each element. NEXT is below 0 from a member on that is
+ * not understood. */
+template <class M> struct __ingot_elements {
+    using type = M;
+    static constexpr uint count = 1;
+};
+template <class M, ulong N> struct __ingot_elements<M[N]> : __ingot_elements<M> {
+    static constexpr uint count = N * __ingot_elements<M>::count;
+};
+template <class M, size_t N>
+struct __ingot_elements<metal::array<M, N>> : __ingot_elements<M[N]> {};
+template <class P> constexpr uint __ingot_field_space = 0;
+template <class P> constexpr uint __ingot_field_space<P *> = __ingot_space<P>::value;
+template <class P> constexpr uint __ingot_field_space<P *const> = __ingot_space<P>::value;
+template <uint ORDINAL, long NEXT> struct __ingot_reported {
+    template <class M, ulong OFFSET, long ID> __ingot_inline auto field(const char *name) const {
+        using elements = __ingot_elements<metal::remove_cv_t<M>>;
+        using E = metal::remove_cv_t<typename elements::type>;
+        constexpr uint space = __ingot_field_space<typename elements::type>;
+        constexpr long id = NEXT < 0 ? NEXT : ID < 0 ? NEXT : ID;
+        constexpr bool known = id >= 0 && (space || __ingot_shape_of<E>::scalar);
+        if constexpr (known) {
+            __ingot_param(ORDINAL, 3, space, uint(id), sizeof(E), OFFSET,
+                          __ingot_shape_of<E>::scalar, __ingot_shape_of<E>::components,
+                          elements::count, true, name, __ingot_type_name<E>());
+            return __ingot_reported<ORDINAL, id + elements::count>{};
+        } else {
+            return unknown();
+        }
+    }
+    __ingot_inline auto unknown() const {
+        if constexpr (NEXT >= 0) {
+            __ingot_param(ORDINAL, 3, 0, ~0u, 0, 0, 0, 0, 0, true, "", "");
+        }
+        return __ingot_reported<ORDINAL, -1>{};
+    }
+};
+template <class T, uint ORDINAL, class = void> struct __ingot_fields_of {
+    static __ingot_inline void report() {}
+};
+template <class T, uint ORDINAL>
+struct __ingot_fields_of<T, ORDINAL, typename T::__ingot_has_fields> {
+    static __ingot_inline void report() {
+        (void)T::__ingot_fields(__ingot_reported<ORDINAL, 0>{});
+    }
+};
+
 /* P is the pointee with its address space, const and volatile. */
 template <class P, uint ORDINAL, uint INDEX, bool REFERENCE>
 __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
@@ -86,6 +135,7 @@ __ingot_inline P *__ingot_fetch_argument(const char *name, bool active) {
     }
     __ingot_param(ORDINAL, kind, space, INDEX, size, align, __ingot_shape_of<T>::scalar,
                   __ingot_shape_of<T>::components, flags, active, name, __ingot_type_name<T>());
+    __ingot_fields_of<T, ORDINAL>::report();
     if constexpr (space == 1) {
         return (P *)__ingot_arg_device(ORDINAL);
     } else if constexpr (space == 3) {

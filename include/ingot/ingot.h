@@ -328,6 +328,24 @@ typedef struct ingot_argument_info {
     bool used;                /* false: the code never reads it, and it need not be bound */
 } ingot_argument_info;
 
+/* A member of the struct that an argument points to: an argument buffer's layout. */
+typedef struct ingot_member_info {
+    uint32_t id;            /* of [[id(n)]], or one more than that of the member before */
+    uint32_t count;         /* elements of an array, each with an id; 1 otherwise */
+    uint64_t offset, size;  /* in bytes; the size is that of one element */
+    uint32_t pointer_space; /* ingot_address_space of what a pointer points to; 0: a value */
+    ingot_scalar_type scalar;
+    uint32_t components;
+} ingot_member_info;
+
+/* The members of the struct behind the kernel's argument [[buffer(index)]], for libraries that have
+ * their source: this runs the compiler. Writes at most `capacity` of them; *count is how many there
+ * are, 0 where it points to no struct. INGOT_UNSUPPORTED: a member is no pointer, scalar, vector or
+ * array of these. */
+INGOT_API ingot_status ingot_library_argument_members(ingot_library *library, const char *kernel,
+                                                      uint32_t index, ingot_member_info *members,
+                                                      size_t capacity, size_t *count);
+
 typedef struct ingot_kernel_info {
     const char *name;
     uint32_t argument_count;

@@ -19,6 +19,13 @@ static const char *source =
     "kernel void sizes(device uint *y [[buffer(0)]]) { y[0] = 3; y[1] = 1; y[2] = 1; }\n"
     "kernel void count(device atomic_uint *y [[buffer(0)]]) { atomic_fetch_add_explicit(y, 1, memory_order_relaxed); }\n"
     "struct Table { device float *values; uint count; };\n"
+    "struct Row { device uint *out [[id(3)]]; uint2 by; array<constant uint *, 2> in [[id(8)]]; half tail; };\n"
+    "struct Nest { Table table; };\n"
+    "kernel void rows(uint i [[thread_position_in_grid]], constant Row *row [[buffer(2)]]) {\n"
+    "  row->out[i] = row->in[0][i] * row->by.x + row->in[1][i] * row->by.y + uint(row->tail); }\n"
+    "kernel void nests(device float *out [[buffer(0)]], constant Nest &nest [[buffer(1)]]) {\n"
+    "  out[0] = nest.table.values[0]; }\n"
+    "kernel void unread(device uint *out [[buffer(0)]], constant long *never [[buffer(1)]]) { out[0] = 8; }\n"
     "kernel void through(device const Table &table [[buffer(0)]], device float *out [[buffer(1)]],\n"
     "                    uint i [[thread_position_in_grid]]) { if (i < table.count) out[i] = table.values[i] + 1; }\n";
 
@@ -187,6 +194,49 @@ static void test_addresses(void) {
     CHECK(((float *)out.contents)[0] == 3 && ((float *)out.contents)[5] == 8 && ((float *)out.contents)[6] == 0);
 }
 
+/* The layout of an argument buffer, from the function that reads it. */
+static void test_function_encoder(void) {
+    id<MTLFunction> function = [library newFunctionWithName:@"rows"];
+    id<MTLArgumentEncoder> row = [function newArgumentEncoderWithBufferIndex:2];
+    CHECK(row.encodedLength == 40);
+    id<MTLBuffer> table = [device newBufferWithLength:48 options:0], out = [device newBufferWithLength:16 options:0];
+    uint32_t values[] = {1, 2, 3, 4, 5};
+    id<MTLBuffer> in = [device newBufferWithBytes:values length:sizeof values options:0];
+    [row setArgumentBuffer:table offset:8];
+    [row setBuffer:out offset:0 atIndex:3];
+    [row setBuffer:in offset:0 atIndex:8];
+    [row setBuffer:in offset:4 atIndex:9];
+    const uint32_t by[] = {10, 100};
+    memcpy([row constantDataAtIndex:4], by, sizeof by);
+    *(uint16_t *)[row constantDataAtIndex:10] = 0x4000; /* 2 */
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:check_pipeline(device, library, @"rows")];
+      [encoder setBuffer:table offset:8 atIndex:2];
+      [encoder dispatchThreads:MTLSizeMake(4, 1, 1) threadsPerThreadgroup:MTLSizeMake(4, 1, 1)];
+    });
+    for (uint32_t i = 0; i < 4; i++) {
+        CHECK(((uint32_t *)out.contents)[i] == values[i] * 10 + values[i + 1] * 100 + 2);
+    }
+    THROWS([row setBuffer:in offset:0 atIndex:4], "index 4 is a constant, not a buffer");
+    THROWS([row constantDataAtIndex:5], "no argument has index 5");
+    THROWS((void)[function newArgumentEncoderWithBufferIndex:1], "no argument there points to a struct");
+    THROWS((void)[[library newFunctionWithName:@"nests"] newArgumentEncoderWithBufferIndex:1],
+           "member 0 of the struct behind argument 1 of kernel \"nests\" is no pointer");
+}
+
+/* What an earlier kernel had at the index of an argument that this one does not read. */
+static void test_unread(void) {
+    id<MTLBuffer> out = [device newBufferWithLength:16 options:0];
+    const uint32_t other = 1;
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:check_pipeline(device, library, @"unread")];
+      [encoder setBuffer:out offset:0 atIndex:0];
+      [encoder setBytes:&other length:sizeof other atIndex:1];
+      [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+    });
+    CHECK(*(uint32_t *)out.contents == 8);
+}
+
 static void test_order_and_handlers(void) {
     id<MTLComputePipelineState> pipeline = check_pipeline(device, library, @"saxpy");
     id<MTLBuffer> y = [device newBufferWithLength:64 options:0];
@@ -256,11 +306,13 @@ int main(void) {
         CHECK([[[device architecture] name] hasPrefix:@"applegpu_g"]);
         queue = [device newCommandQueue];
         library = check_library(device, source);
-        CHECK([[library functionNames] count] == 6 && [library newFunctionWithName:@"none"] == nil);
+        CHECK([[library functionNames] count] == 9 && [library newFunctionWithName:@"none"] == nil);
         test_saxpy();
         test_constants();
         test_threadgroup_and_indirect();
         test_addresses();
+        test_function_encoder();
+        test_unread();
         test_order_and_handlers();
         test_blits();
     }

@@ -20,7 +20,6 @@ static const char *absent[] = {
     "MTLComputePipelineState imageblockMemoryLengthForDimensions:",
     "MTLDevice newSamplerStateWithDescriptor:",
     "MTLDevice newTextureWithDescriptor:",
-    "MTLFunction newArgumentEncoderWithBufferIndex:",
     "MTLIndirectCommandBuffer gpuResourceID",
     "MTLIndirectCommandBuffer indirectRenderCommandAtIndex:",
     "MTLSharedEvent newSharedEventHandle",

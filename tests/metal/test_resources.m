@@ -76,6 +76,30 @@ static void test_no_copy(id<MTLCommandQueue> queue) {
     CHECK(given_back == vm_page_size);
 }
 
+/* GPUs read past the end of a buffer; what is read there is not used. */
+static void test_past_the_end(id<MTLCommandQueue> queue) {
+    NSError *error = nil;
+    NSString *text = @"kernel void last(device const int *x [[buffer(0)]], device int *y [[buffer(1)]],"
+                     @"  uint i [[thread_position_in_grid]]) { int v = x[i]; y[i] = i < 32768 ? v : 7; }";
+    id<MTLLibrary> library = [device newLibraryWithSource:text options:nil error:&error];
+    id<MTLComputePipelineState> last = check_pipeline(device, library, @"last");
+    id<MTLBuffer> x = [device newBufferWithLength:131072 options:0];
+    id<MTLBuffer> y = [device newBufferWithLength:140000 options:0];
+    CHECK(x.length == 131072 && x.allocatedSize == 131072);
+    ((int *)x.contents)[32767] = 5;
+    id<MTLCommandBuffer> buffer = [queue commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+    [encoder setComputePipelineState:last];
+    [encoder setBuffer:x offset:0 atIndex:0];
+    [encoder setBuffer:y offset:0 atIndex:1];
+    [encoder dispatchThreads:MTLSizeMake(35000, 1, 1) threadsPerThreadgroup:MTLSizeMake(250, 1, 1)];
+    [encoder endEncoding];
+    [buffer commit];
+    [buffer waitUntilCompleted];
+    CHECK(buffer.error == nil && ((int *)y.contents)[32767] == 5 && ((int *)y.contents)[34999] == 7);
+    THROWS([x didModifyRange:NSMakeRange(131072, 1)], "passes the end of the buffer, which has 131072 bytes");
+}
+
 static void test_events(id<MTLCommandQueue> queue) {
     id<MTLCommandQueue> other = [device newCommandQueue];
     id<MTLBuffer> target = [device newBufferWithLength:16 options:0];
@@ -264,6 +288,7 @@ int main(int count, char **arguments) {
         if (device.location == MTLDeviceLocationBuiltIn) { /* a card does not reach the host's own memory */
             test_no_copy(queue);
         }
+        test_past_the_end(queue);
         test_events(queue);
         test_answer(queue);
         test_many();

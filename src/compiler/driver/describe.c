@@ -7,6 +7,10 @@
  * last of those calls is cut off before anything is inlined. Threadgroup memory is that of the
  * variables which a kernel, or what it calls, names: code generation may find some of them to be
  * of no use.
+ *
+ * With --emit members, the members of structs behind the arguments are printed instead, a line of
+ * numbers and a name each: the argument's index, the member's own ([[id]]), offset, size of an
+ * element, elements, ingot_scalar_type, components, ingot_address_space of a pointer or 0.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +199,15 @@ static void reflect(const struct description *d, size_t position) {
     }
 }
 
+static void print_members(const struct igc_reflection *r, struct ig_text *out) {
+    for (uint32_t i = 0; i < r->member_count; i++) {
+        const struct igc_member *m = &r->members[i];
+        ig_text_printf(out, "%u %u %llu %llu %u %u %u %u %s\n", r->arguments[m->argument].index,
+                       m->id, (unsigned long long)m->offset, (unsigned long long)m->size, m->count,
+                       m->scalar, m->components, m->space, m->name);
+    }
+}
+
 static void report(const struct description *d, size_t position, const struct ig_error *error,
                    const char *warnings) {
     const struct igc_batch *batch = d->batch;
@@ -207,6 +220,9 @@ static void report(const struct description *d, size_t position, const struct ig
                                        .argument_count = k->reflection.argument_count,
                                        .arguments = k->reflection.arguments};
     error = k->error.status ? &k->error : error->status ? error : NULL;
+    if (batch->emitted && !error) {
+        print_members(&k->reflection, batch->emitted);
+    }
     batch->done(batch->context, batch->first + position, error ? NULL : &variant, warnings, error);
 }
 

@@ -36,8 +36,9 @@ bool igc_is_pass(const char *name);
  */
 enum igc_emit {
     IGC_EMIT_ARCHIVE,
-    IGC_EMIT_CPP,  /* what clang gets */
-    IGC_EMIT_PASS, /* the module behind a pass */
+    IGC_EMIT_CPP,     /* what clang gets */
+    IGC_EMIT_MEMBERS, /* of structs behind arguments: a line each, see describe.c */
+    IGC_EMIT_PASS,    /* the module behind a pass */
     IGC_EMIT_ASM,
 };
 

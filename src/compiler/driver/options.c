@@ -47,9 +47,10 @@ static const char usage_end[] =
     "  --air-library         SOURCE is prelude/air/library.metal: write its bitcode, not an "
     "archive\n"
     "  --jit                 code only when there are at most 4 kernels without constants\n"
-    "  --emit KIND           cpp (what clang gets), asm (machine code, or PTX), or the name of a\n"
-    "                        pass, after which the module is printed: bitcode, prepared,\n"
-    "                        shapes, vectorised, optimised and any other of --passes\n"
+    "  --emit KIND           cpp (what clang gets), asm (machine code, or PTX), members (of\n"
+    "                        structs behind arguments), or the name of a pass, after which the\n"
+    "                        module is printed: bitcode, prepared, shapes, vectorised, optimised\n"
+    "                        and any other of --passes\n"
     "  --passes              the passes of every back end, in their order\n"
     "  --depfile FILE        write the included files there, as make and ninja read them\n"
     "  --time-report         where the time went, on stderr\n"
@@ -148,7 +149,10 @@ static ingot_status set_emit(struct parser *p, const char *kind) {
     static const struct {
         const char *name;
         enum igc_emit emit;
-    } kinds[] = {{"archive", IGC_EMIT_ARCHIVE}, {"cpp", IGC_EMIT_CPP}, {"asm", IGC_EMIT_ASM}};
+    } kinds[] = {{"archive", IGC_EMIT_ARCHIVE},
+                 {"cpp", IGC_EMIT_CPP},
+                 {"asm", IGC_EMIT_ASM},
+                 {"members", IGC_EMIT_MEMBERS}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (!strcmp(kinds[i].name, kind)) {
             p->command->emit = kinds[i].emit;

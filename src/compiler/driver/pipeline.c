@@ -513,6 +513,7 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
                      struct ig_error *error) {
     struct igc_source source = {0};
     struct igc_batch_result result = {.warnings = ""};
+    command->front.members = command->emit == IGC_EMIT_MEMBERS;
     ingot_status status = open_source(arena, command, &source, error);
     if (!status) {
         status = check_names(command, &source, error);
@@ -530,6 +531,7 @@ ingot_status igc_run(struct ig_arena *arena, struct igc_command *command, const 
     size_t count = named          ? command->kernel_count
                    : command->jit ? source.plain_count
                                   : source.kernel_count;
+    command->describe_only |= command->emit == IGC_EMIT_MEMBERS;
     if (command->emit != IGC_EMIT_ARCHIVE) {
         return emit_text(arena, &source, command, kernels, count, error);
     }

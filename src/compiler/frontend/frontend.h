@@ -35,6 +35,7 @@ struct igc_options {
     struct ig_compile_limits limits;
     bool keeps_modules; /* in the cache: the same kernels will be asked for again */
     bool exports;       /* other sources may call its functions, or it theirs */
+    bool members;       /* kernels report the members of structs behind their parameters too */
     const char *root;   /* files below it are named from there in what is kept; or NULL */
 };
 

@@ -10,7 +10,8 @@
  * - A float that an integer cannot hold converts to an unspecified value: an arbitrary one, but
  *   the same for all its uses.
  * - A bool in memory is true unless it is 0: a buffer may hold any bytes, and clang tells LLVM that
- *   it holds 0 or 1 (`b ? 1 : 0` was 2).
+ *   it holds 0 or 1 (`b ? 1 : 0` was 2). One that is only copied keeps its byte, as on Apple's GPUs
+ *   (igc_copy_bools).
  * - What clang folded to a value that LLVM calls poison (1 / 0) is 0.
  *
  * igc_guard_arithmetic requires clang's own module, before any pass that simplifies: there the
@@ -143,6 +144,8 @@ static bool replace_poison(LLVMValueRef in) {
     return changed;
 }
 
+#define BOOL_MARK "ingot.bool" /* metadata of loads */
+
 /* A load of a bool: any byte, of which `trunc` must not take the lowest bit. */
 static bool accept_any_bool(struct igc_kernel *k, LLVMValueRef load) {
     unsigned range = LLVMGetMDKindIDInContext(k->context, "range", 5);
@@ -152,6 +155,8 @@ static bool accept_any_bool(struct igc_kernel *k, LLVMValueRef load) {
         return false;
     }
     LLVMSetMetadata(load, range, NULL);
+    LLVMSetMetadata(load, LLVMGetMDKindIDInContext(k->context, BOOL_MARK, sizeof BOOL_MARK - 1),
+                    LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, NULL, 0)));
     igi_each_use_safe(use, load) {
         LLVMValueRef trunc = LLVMGetUser(use);
         if (LLVMIsATruncInst(trunc)) { /* which goes, unused, in the passes that follow */
@@ -194,6 +199,29 @@ enum igc_result igc_guard_arithmetic(struct igc_kernel *k) {
     with_builder.builder = LLVMCreateBuilderInContext(k->context);
     bool changed = guard_module(&with_builder);
     LLVMDisposeBuilder(with_builder.builder);
+    return changed ? IGC_CHANGED : IGC_UNCHANGED;
+}
+
+/* The bool in memory that a stored byte is a copy of, or NULL. */
+static LLVMValueRef copied_bool(struct igc_kernel *k, LLVMValueRef stored) {
+    LLVMValueRef test = LLVMIsAZExtInst(stored) ? LLVMGetOperand(stored, 0) : NULL;
+    LLVMValueRef load = test && LLVMIsAICmpInst(test) ? LLVMGetOperand(test, 0) : NULL;
+    bool is_copy = load && LLVMIsALoadInst(load) && LLVMGetICmpPredicate(test) == LLVMIntNE &&
+                   LLVMTypeOf(load) == LLVMTypeOf(stored) && LLVMIsNull(LLVMGetOperand(test, 1)) &&
+                   LLVMGetMetadata(
+                       load, LLVMGetMDKindIDInContext(k->context, BOOL_MARK, sizeof BOOL_MARK - 1));
+    return is_copy ? load : NULL;
+}
+
+enum igc_result igc_copy_bools(struct igc_kernel *k) {
+    bool changed = false;
+    igi_each_instruction(in, k->function) {
+        LLVMValueRef load = LLVMIsAStoreInst(in) ? copied_bool(k, LLVMGetOperand(in, 0)) : NULL;
+        if (load) {
+            LLVMSetOperand(in, 0, load);
+            changed = true;
+        }
+    }
     return changed ? IGC_CHANGED : IGC_UNCHANGED;
 }
 

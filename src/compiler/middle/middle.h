@@ -46,6 +46,16 @@ struct igc_job {
 
 /* ---- what the host must know (reflect.c) --------------------------------------------------------
  */
+/* A member of a struct behind an argument, where they were asked for. */
+struct igc_member {
+    uint32_t argument; /* its position; before that is known, its ordinal */
+    uint32_t id;       /* ~0u: this one and those behind it are not understood */
+    uint32_t space;    /* ingot_address_space of a pointer; else 0 */
+    uint32_t scalar, components, count;
+    uint64_t offset, size;
+    const char *name;
+};
+
 struct igc_reflection {
     uint32_t argument_count;
     struct ig_argument *arguments; /* in declaration order */
@@ -57,6 +67,8 @@ struct igc_reflection {
     bool full_threadgroups;   /* threadgroups have exactly max_threads threads */
     uint32_t ordinal_count;
     uint32_t *buffer_slots, *threadgroup_slots; /* by parameter ordinal */
+    struct igc_member *members;
+    uint32_t member_count;
 };
 /* Reads and deletes the kernel's calls of __ingot_param, __ingot_max_threads,
  * __ingot_threads_at_once, __ingot_whole_simdgroups and __ingot_full_threadgroups. */
@@ -128,6 +140,8 @@ ingot_status igc_fail_undefined(const char *name, struct ig_error *error);
  */
 /* Defines what LLVM leaves undefined and Metal does not: shifts, divisions, conversions. */
 enum igc_result igc_guard_arithmetic(struct igc_kernel *kernel);
+/* Bools that are only copied keep their bytes. Requires everything inlined. */
+enum igc_result igc_copy_bools(struct igc_kernel *kernel);
 /* Takes the guards of divisors away, in front of what makes code of divisions. */
 enum igc_result igc_release_divisors(struct igc_kernel *kernel);
 

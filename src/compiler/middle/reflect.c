@@ -13,6 +13,7 @@
 #include "compiler/middle/middle.h"
 
 enum { PARAM_OPERANDS = 12, MAX_ORDINALS = 1024, MAX_INDEX = 0xffff, DEFAULT_THREADS = 1024 };
+enum { KIND_MEMBER = 3, MAX_MEMBERS = 4096 }; /* beside the values of ingot_argument_kind */
 
 /* The order of __ingot_param's operands. */
 enum param {
@@ -64,6 +65,32 @@ static uint32_t threads_of(LLVMValueRef call, uint32_t other) {
     return threads && threads <= UINT16_MAX ? (uint32_t)threads : other;
 }
 
+static ingot_status add_member(struct ig_arena *arena, LLVMValueRef call, const char *kernel_name,
+                               struct igc_reflection *r, struct ig_error *error) {
+    if (!r->members) {
+        r->members = ig_arena_array(arena, MAX_MEMBERS, sizeof *r->members);
+    }
+    const char *name = operand_text(arena, call, NAME);
+    if (!r->members || !name || r->member_count == MAX_MEMBERS) {
+        return ig_fail(error, INGOT_OUT_OF_MEMORY,
+                       "the structs behind the arguments of kernel %s have more than %d members",
+                       kernel_name, MAX_MEMBERS);
+    }
+    r->members[r->member_count++] = (struct igc_member){
+        .argument = (uint32_t)operand(call, ORDINAL),
+        .id = (uint32_t)operand(call, INDEX),
+        .space = (uint32_t)operand(call, SPACE),
+        .scalar = (uint32_t)operand(call, SCALAR),
+        .components = (uint32_t)operand(call, COMPONENTS),
+        .count = (uint32_t)operand(call, FLAGS),
+        .offset = operand(call, ALIGN),
+        .size = operand(call, SIZE),
+        .name = name,
+    };
+    LLVMInstructionEraseFromParent(call);
+    return INGOT_OK;
+}
+
 /* Collects the calls and reads the numbers of threads. */
 static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const char *kernel_name,
                             struct found **found, uint32_t *count, struct igc_reflection *r,
@@ -91,6 +118,11 @@ static ingot_status collect(struct ig_arena *arena, LLVMValueRef kernel, const c
         } else if (builtin == IGI_full_threadgroups) {
             r->full_threadgroups = true;
             LLVMInstructionEraseFromParent(in);
+        } else if (builtin == IGI_param && operand(in, KIND) == KIND_MEMBER) {
+            ingot_status status = add_member(arena, in, kernel_name, r, error);
+            if (status) {
+                return status;
+            }
         } else if (builtin == IGI_param) {
             uint64_t ordinal = operand(in, ORDINAL);
             if (*count == MAX_ORDINALS || ordinal >= MAX_ORDINALS) {
@@ -273,6 +305,13 @@ ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const stru
         LLVMInstructionEraseFromParent(found[i].call);
     }
     r->argument_count = count;
+    for (uint32_t m = 0; m < r->member_count; m++) {
+        uint32_t i = 0;
+        while (i + 1 < count && found[i].ordinal != r->members[m].argument) {
+            i++;
+        }
+        r->members[m].argument = i;
+    }
     if (!status) {
         status = number_arguments(r, job, error);
     }

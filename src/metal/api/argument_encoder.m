@@ -1,8 +1,9 @@
 /*
- * Argument encoders from descriptors: members by their indices, each at the next place that its type's
- * alignment allows, as the compiler lays out a struct of them. Pointers are addresses of 8 bytes.
+ * Argument encoders. From descriptors: members by their indices, each at the next place that its type's
+ * alignment allows, as the compiler lays out a struct of them. From a function's argument: as the compiler has
+ * laid out the struct behind it. Pointers are addresses of 8 bytes.
  *
- * Not there: encoders from a function's argument, whose struct libingot does not describe; textures.
+ * Not there: textures, samplers, and structs within the struct.
  */
 #import "metal/api/objects.h"
 
@@ -147,3 +148,42 @@ id im_new_argument_encoder(IngotDevice *device, NSArray *arguments) {
     encoder->length = (encoder->length + encoder->alignment - 1) / encoder->alignment * encoder->alignment;
     return [encoder retain];
 }
+
+@implementation IngotFunction (ArgumentEncoder)
+- (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)index NS_RETURNS_RETAINED {
+    const char *name = [kernel UTF8String];
+    size_t count = 0;
+    ingot_status status = ingot_library_argument_members(library->library, name, (uint32_t)index, NULL, 0, &count);
+    ingot_member_info *found = calloc(count + 1, sizeof *found);
+    struct member *members = calloc(count + 1, sizeof *members);
+    if (status == INGOT_OK && count) {
+        status = ingot_library_argument_members(library->library, name, (uint32_t)index, found, count, &count);
+    }
+    if (status != INGOT_OK || !count || !found || !members) {
+        free(found);
+        free(members);
+        IM_RAISE(self, @"index %lu of kernel %@: %@", (unsigned long)index, kernel,
+                 status != INGOT_OK ? [NSString stringWithUTF8String:ingot_error_message()]
+                                    : @"no argument there points to a struct");
+    }
+    IngotArgumentEncoder *encoder = [[IngotArgumentEncoder alloc] init];
+    encoder->owner = [library->owner retain];
+    encoder->members = members;
+    encoder->count = count;
+    encoder->alignment = 8;
+    for (size_t i = 0; i < count; i++) {
+        const ingot_member_info *from = &found[i];
+        NSUInteger end = from->offset + from->count * from->size;
+        members[i] = (struct member){.index = from->id,
+                                     .count = from->count,
+                                     .size = from->size,
+                                     .offset = from->offset,
+                                     .isPointer = from->pointer_space != 0};
+        encoder->length = end > encoder->length ? end : encoder->length;
+        encoder->alignment = from->size == 16 ? 16 : encoder->alignment;
+    }
+    encoder->length = (encoder->length + encoder->alignment - 1) / encoder->alignment * encoder->alignment;
+    free(found);
+    return encoder;
+}
+@end

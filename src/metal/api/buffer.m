@@ -4,11 +4,21 @@
  */
 #import "metal/api/objects.h"
 
+/* GPUs read past the end of a buffer without harm, and programs rest on it where they do not use the values. Behind
+ * buffers of whole pages, where nothing else would be, so many bytes can be read. */
+enum { BEHIND = 64 << 10, WHOLE_PAGES = 16 << 10 };
+
 ingot_buffer *im_allocate(IngotDevice *device, NSUInteger length, MTLResourceOptions options) {
-    ingot_buffer *buffer = NULL;
+    ingot_buffer *whole = NULL, *buffer = NULL;
     BOOL isPrivate = (options & MTLResourceStorageModeMask) == MTLResourceStorageModePrivate;
-    ingot_status status = isPrivate ? ingot_buffer_create(device->device, length, &buffer)
-                                    : ingot_buffer_create_shared(device->device, length, &buffer);
+    const NSUInteger more = length >= WHOLE_PAGES && length < NSUIntegerMax - BEHIND ? BEHIND : 0;
+    ingot_status status = isPrivate ? ingot_buffer_create(device->device, length + more, &whole)
+                                    : ingot_buffer_create_shared(device->device, length + more, &whole);
+    if (status != INGOT_OK || !more) {
+        return status == INGOT_OK ? whole : NULL;
+    }
+    status = ingot_buffer_create_view(whole, 0, length, &buffer);
+    ingot_buffer_release(whole);
     return status == INGOT_OK ? buffer : NULL;
 }
 

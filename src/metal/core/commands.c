@@ -62,7 +62,7 @@ ingot_status im_pipeline_init(struct im_pipeline *pipeline, ingot_kernel *kernel
         }
         if (argument.kind == INGOT_ARGUMENT_THREADGROUP) {
             pipeline->threadgroup_buffers |= 1u << argument.index;
-        } else {
+        } else if (argument.used) { /* at the index of others may be what another kernel had */
             pipeline->buffers |= 1u << argument.index;
             pipeline->most_bytes[argument.index] =
                 argument.is_reference ? (uint32_t)argument.type_size : 0;

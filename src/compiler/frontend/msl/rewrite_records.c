@@ -7,6 +7,9 @@
  * Such a struct, and each struct that is a member of it, gets a function that names its members
  * in order; __ingot_argument of prelude/ingot_parameters.h fetches them by it.
  *
+ * Where they are asked for (igc_rewriter.members), structs behind pointers and references get a
+ * function too, __ingot_fields, by which their members are reported, with the numbers in [[id(n)]].
+ *
  * Requires the kernel pass. Not done: structs with a base, with members that are no pointer,
  * reference, built-in value or such a struct, or with several members in one declaration: they
  * get no function, and the prelude says what a parameter must be.
@@ -30,6 +33,7 @@ struct record { /* a name that was looked at */
     size_t name;
     bool good; /* its definitions can be taken apart */
     bool written;
+    bool has_fields; /* __ingot_fields was written */
 };
 
 struct pass {
@@ -180,6 +184,57 @@ static void name_member(struct igc_rewriter *rewriter, const struct member *memb
     igc_before(rewriter, at, ig_arena_printf(rewriter->arena, ">(\"%s\")", name));
 }
 
+/* Of a struct behind a pointer: the name of any data member, and where its number is. */
+static void name_field(struct igc_rewriter *rewriter, size_t from, size_t to, const char *record,
+                       size_t at) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    size_t name = igc_parameter_name(rewriter, from, to), id = IGC_NO_TOKEN, close = 0;
+    if (name == IGC_NO_TOKEN || has_word(tokens, from, to, IGC_W_COMMA)) {
+        igc_before(rewriter, at, ".unknown()");
+        return;
+    }
+    for (size_t p = from; p < to && id == IGC_NO_TOKEN; p++) {
+        if (igc_attribute_end(tokens, p) > p && igc_is(igc_at(tokens, p + 2), "id") &&
+            igc_closes(tokens, p + 3, &close)) {
+            id = p + 4;
+        }
+    }
+    const char *text = igc_spelling(rewriter, name, name + 1);
+    igc_before(rewriter, at,
+               ig_arena_printf(rewriter->arena,
+                               ".template field<decltype(%s), __builtin_offsetof(%s, %s), ", text,
+                               record, text));
+    if (id == IGC_NO_TOKEN) {
+        igc_before(rewriter, at, "-1");
+    } else {
+        igc_before(rewriter, at, "(");
+        igc_before_attribute(rewriter, at, id, close);
+        igc_before(rewriter, at, ")");
+    }
+    igc_before(rewriter, at, ig_arena_printf(rewriter->arena, ">(\"%s\")", text));
+}
+
+static void write_fields(struct igc_rewriter *rewriter, size_t name, size_t open, size_t close) {
+    const struct igc_tokens *tokens = &rewriter->tokens;
+    const char *record = igc_spelling(rewriter, name, name + 1);
+    igc_before(rewriter, close,
+               " public: using __ingot_has_fields = void; template <class V> static "
+               "__ingot_inline auto __ingot_fields(V v) { return v");
+    for (size_t p = open + 1; p < close;) {
+        size_t from = p;
+        if (igc_word_at(tokens, from + 1) == IGC_W_COLON) { /* public: */
+            p += 2;
+            continue;
+        }
+        size_t end = igc_declaration_end(tokens, from);
+        p = end > from ? end : from + 1;
+        if (!is_no_data(tokens, from, end) && end > from + 1) {
+            name_field(rewriter, from, end - 1, record, close);
+        }
+    }
+    igc_before(rewriter, close, "; } ");
+}
+
 static bool describe(struct pass *pass, size_t name, unsigned depth, bool write);
 
 /* Can the struct between `open` and `close` be taken apart? Writes its function when asked to. */
@@ -273,6 +328,29 @@ static bool describe(struct pass *pass, size_t name, unsigned depth, bool write)
     return record->good;
 }
 
+/* All definitions of the name, once. */
+static void describe_fields(struct pass *pass, size_t name) {
+    const struct igc_tokens *tokens = &pass->rewriter->tokens;
+    struct record *record = name == IGC_NO_TOKEN ? NULL : find_record(pass, name);
+    if (!record) {
+        describe(pass, name, 0, false); /* which notes it */
+        record = name == IGC_NO_TOKEN ? NULL : find_record(pass, name);
+    }
+    if (!record || record->has_fields) {
+        return;
+    }
+    record->has_fields = true;
+    for (size_t p = 0, close; p < tokens->count; p++) {
+        enum igc_word word = igc_word_at(tokens, p);
+        if ((word == IGC_W_STRUCT || word == IGC_W_CLASS) && igc_same_text(tokens, p + 1, name)) {
+            size_t open = skip(tokens, p + 2);
+            if (igc_word_at(tokens, open) == IGC_W_OPEN_BRACE && igc_closes(tokens, open, &close)) {
+                write_fields(pass->rewriter, p + 1, open, close);
+            }
+        }
+    }
+}
+
 void igc_rewrite_records(struct igc_rewriter *rewriter) {
     const struct igc_tokens *tokens = &rewriter->tokens;
     struct pass pass = {.rewriter = rewriter};
@@ -284,7 +362,11 @@ void igc_rewrite_records(struct igc_rewriter *rewriter) {
         for (size_t p = kernel->open + 1; p < kernel->close;) {
             size_t end = igc_list_item_end(tokens, p, kernel->close);
             size_t name = type_name(tokens, p, end);
-            if (igc_is_by_value(tokens, p, end) && !has_attribute(tokens, p, end)) {
+            if (!igc_is_by_value(tokens, p, end)) {
+                if (rewriter->members) {
+                    describe_fields(&pass, name);
+                }
+            } else if (!has_attribute(tokens, p, end)) {
                 describe(&pass, name, 0, true);
             }
             p = end + 1;

@@ -67,6 +67,7 @@ struct igc_rewriter {
     bool fast_math;
     unsigned msl_version;
     bool exports;      /* every function of the source is wanted, not only what kernels call */
+    bool members;      /* of structs behind kernels' parameters are reported */
     bool *long_shifts; /* by token: operators of shifts by the width or more; NULL: none is known */
 
     struct igc_kernel *kernels;

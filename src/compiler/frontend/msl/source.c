@@ -118,6 +118,7 @@ ingot_status igc_msl_open(struct ig_arena *arena, const struct igc_options *opti
     rewriter->fast_math = options->fast_math;
     rewriter->msl_version = options->msl_version;
     rewriter->exports = options->exports;
+    rewriter->members = options->members;
     source->rewriter = rewriter;
     if (preprocessed) {
         lexed = ig_arena_copy(arena, text ? text : "", size);
