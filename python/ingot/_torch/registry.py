@@ -88,7 +88,7 @@ def direct(name: str) -> Callable[..., Any]:
     While a graph is traced, a mode, autocast or a transform of torch.func is active, or a profiler runs, calls go the
     ordinary way.
     """
-    target, is_compiling = operator(name), torch.compiler.is_compiling
+    target, is_compiling = operator(name), torch.compiler.is_dynamo_compiling
 
     def with_gradient(*inputs: Any) -> Any:
         return GRADIENTS.get(name, target)(*inputs)

@@ -37,9 +37,9 @@
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 #define CPU_UNKNOWN_WORK   UINT64_MAX
 #define CPU_MAX_RANKS      1024
-#define CPU_DEFER_NS       15000u              /* of work may wait for who waits for it */
-#define CPU_DEFER_LONG_NS  1000000u            /* the same where CPUs are shared with another pool */
-#define CPU_CHUNK_NS       2000u               /* what a claim should cost at least */
+#define CPU_DEFER_NS       15000u   /* of work may wait for who waits for it */
+#define CPU_DEFER_LONG_NS  1000000u /* the same where CPUs are shared with another pool */
+#define CPU_CHUNK_NS       2000u    /* what a claim should cost at least */
 #define CPU_BLIT_BLOCK     ((uint64_t)1 << 20) /* bytes of a copy or fill that are a piece */
 
 struct cpu_device;
