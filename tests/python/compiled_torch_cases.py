@@ -293,7 +293,7 @@ def rows(names):
             "rstdTensor": Out(type_name, spread.numpy(), TOLERANCE[type_name]),
             "eps": "f32:1e-5",
             "epsilon": "f32:1e-5",
-            "axis_size": f"u32:{size}",
+            "axis_size": f"{'u64' if 'i64' in name else 'u32'}:{size}",
             "w_stride": "u32:1",
         }
         yield Case(name, arguments, threads(str(96 * count), "96"))
