@@ -92,7 +92,7 @@ typedef struct ingot_device_desc {
     uint32_t worker_threads;     /* cpu: 0 = one per core this process may use */
     const char *cpu_level;       /* cpu: NULL = the best; "x86-64-v3", "x86-64-v4", … */
     uint32_t threadgroup_memory; /* 0 = 32 KiB; more where the device has it */
-    double time_limit_seconds;   /* per dispatch; 0 = the default (60 s), < 0 = none */
+    double time_limit_seconds;   /* per dispatch; 0 = $INGOT_KERNEL_SECONDS or 60 s, < 0 = none */
     bool lenient_barriers;       /* threads that have ended, or stand elsewhere, do not count at a
                                     threadgroup barrier, as on Apple's GPUs; false: they are an
                                     INGOT_BARRIER_ERROR, unless INGOT_BARRIERS=lenient is set */

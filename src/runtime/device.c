@@ -6,6 +6,8 @@
 #include "base/environment.h"
 #include "runtime/observe.h"
 
+#define MOST_SECONDS 1e6
+
 size_t ingot_device_count(void) {
     size_t count = 0;
     for (size_t i = 0; i < ig_device_kind_count; i++) {
@@ -66,6 +68,28 @@ static ingot_status no_such_kind(const char *name) {
     return INGOT_NOT_FOUND;
 }
 
+/* Programs that know nothing of ingot cannot say how long a dispatch may take. */
+static ingot_status set_time_limit(ingot_device_desc *desc, struct ig_error *error) {
+    const char *given = ig_environment("INGOT_KERNEL_SECONDS");
+    if (desc->time_limit_seconds != 0 || !given || !*given) {
+        return INGOT_OK;
+    }
+    if (!strcmp(given, "none")) {
+        desc->time_limit_seconds = -1;
+        return INGOT_OK;
+    }
+    char *end = NULL;
+    double seconds = *given >= '0' && *given <= '9' ? strtod(given, &end) : 0;
+    if (!(seconds > 0 && seconds <= MOST_SECONDS) || *end) {
+        return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                       "INGOT_KERNEL_SECONDS is \"%s\", but it has to be a number of seconds above "
+                       "0 and up to %g, or none",
+                       given, MOST_SECONDS);
+    }
+    desc->time_limit_seconds = seconds;
+    return INGOT_OK;
+}
+
 /* What the caller asks for has to be possible; the environment is for devices that can. */
 static ingot_status set_first_schedule(ingot_device *device, const ingot_device_desc *desc) {
     const char *wish = desc->schedule, *variable = ig_environment("INGOT_SCHEDULE");
@@ -116,13 +140,13 @@ ingot_status ingot_device_open(const char *name, const ingot_device_desc *desc,
                            "the sanitizer (\"%s\") is for device \"%s\", not for \"%s\"",
                            desc->sanitize, ig_device_kinds[0]->name, chosen);
     }
-    desc = desc ? desc : &defaults;
-    if (ig_observe_start(&error) != INGOT_OK ||
-        kind->open(index, desc, device, &error) != INGOT_OK) {
+    ingot_device_desc wanted = desc ? *desc : defaults;
+    if (set_time_limit(&wanted, &error) != INGOT_OK || ig_observe_start(&error) != INGOT_OK ||
+        kind->open(index, &wanted, device, &error) != INGOT_OK) {
         return ig_api_result(&error);
     }
     (*device)->kind = kind;
-    ingot_status status = set_first_schedule(*device, desc);
+    ingot_status status = set_first_schedule(*device, &wanted);
     if (status != INGOT_OK) {
         (*device)->ops->close(*device);
         *device = NULL;

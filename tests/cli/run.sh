@@ -354,6 +354,12 @@ check "compiling takes too long" 1 tower "limit of 1 s" INGOT_COMPILE_SECONDS --
 check "Ctrl-C while compiling" 124 -- timeout -s INT -k 20 2 "$ingot" run tower.metal tower --threads 1 'i32[1]'
 echo 'kernel void waits(device float *x, uint i [[thread_position_in_grid]]) { x[i] = i; }' >waits.metal
 check "a kernel takes too long in a pass" 1 "kernel waits" "limit of 5 s" 'at "scalar"' -- env INGOT_PAUSE=scalar INGOT_COMPILE_SECONDS=5 "$ingot" run waits.metal waits --threads 1 'f32[1]'
+printf 'kernel void endless(device int *x) { while (x[0] == 0) { x[1] += 1; } }\n' >endless.metal
+check "a kernel takes too long" 1 "time limit of 0.25 s" -- env INGOT_KERNEL_SECONDS=0.25 "$ingot" run endless.metal endless --threads 1 'i32[2]'
+for limit in soon 0 -1 5s 1e9 nan; do
+    check "no such limit of a kernel: $limit" 1 INGOT_KERNEL_SECONDS "\"$limit\"" -- env INGOT_KERNEL_SECONDS=$limit "$ingot" run good.metal ramp --threads 1 'f32[1]'
+done
+check "no limit of a kernel" 0 "= 0" -- env INGOT_KERNEL_SECONDS=none "$ingot" run good.metal ramp --threads 1 'f32[1]'
 check "no such limit" 1 INGOT_COMPILE_SECONDS soon -- env INGOT_COMPILE_SECONDS=soon "$ingot" run tower.metal tower --threads 1 'i32[1]'
 mkdir given
 echo '#define N 5' >given/five.h

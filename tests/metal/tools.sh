@@ -100,6 +100,28 @@ printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_uni
 ./brought || { echo "brought failed" && exit 1; }
 passed=$((passed + 1))
 
+# A program without a bundle has its default library beside it, wherever it is started
+mkdir -p tool elsewhere
+cat >tool/default.m <<'END'
+#import <Foundation/Foundation.h>
+#import <Metal/Metal.h>
+int main(void) {
+    @autoreleasepool {
+        id<MTLDevice> device = MTLCreateSystemDefaultDevice();
+        id<MTLLibrary> library = [device newDefaultLibrary];
+        NSError *error = nil;
+        [device newDefaultLibraryWithBundle:[NSBundle mainBundle] error:&error];
+        printf("%s\n", library ? library.functionNames.description.UTF8String : error.localizedDescription.UTF8String);
+    }
+}
+END
+"$bin/ingot-cc" -fobjc-arc tool/default.m -o tool/default -framework Metal -framework Foundation
+(cd elsewhere && ../tool/default) >printed
+has printed "no default.metallib and no default.ingot in .*$folder/tool$"
+cp piped.metallib tool/default.metallib
+(cd elsewhere && ../tool/default) >printed
+has printed second
+
 # Mach-O's sections and names around .incbin
 printf '.section __DATA,__blob\n.globl _blob_start\n_blob_start:\n.incbin "b.metal"\n.globl _blob_end\n_blob_end:\n' >blob.s
 cat >blob.c <<'END'

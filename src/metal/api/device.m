@@ -419,10 +419,27 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
     dispatch_release(map);
     return library_or_error(self, status, library, error);
 }
+/* A program that is not in a bundle has its resources beside it on a Mac; GNUstep looks for them in a folder Resources
+ * with the program's name. */
+static NSString *folder_of_program(void) {
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    return [[NSString stringWithUTF8String:path] stringByDeletingLastPathComponent];
+}
+
 - (id)newDefaultLibraryWithBundle:(NSBundle *)bundle error:(NSError **)error {
-    NSString *folder = [bundle resourcePath];
-    NSString *beside = [bundle bundlePath];
-    for (NSString *place in @[ folder ? folder : @".", beside ? beside : @"." ]) {
+    NSMutableArray *places = [NSMutableArray array];
+    if ([bundle resourcePath]) {
+        [places addObject:[bundle resourcePath]];
+    }
+    if ([bundle bundlePath]) {
+        [places addObject:[bundle bundlePath]];
+    }
+    if (bundle == [NSBundle mainBundle] && folder_of_program()) {
+        [places addObject:folder_of_program()];
+    }
+    for (NSString *place in places) {
         for (NSString *name in @[ @"default.metallib", @"default.ingot" ]) {
             NSString *path = [place stringByAppendingPathComponent:name];
             if ([[NSFileManager defaultManager] fileExistsAtPath:path]) {
@@ -430,7 +447,8 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
             }
         }
     }
-    NSString *text = [NSString stringWithFormat:@"no default.metallib and no default.ingot in %@", folder];
+    NSString *text = [NSString
+        stringWithFormat:@"no default.metallib and no default.ingot in %@", [places componentsJoinedByString:@", "]];
     im_set_error(error, MTLLibraryErrorDomain, MTLLibraryErrorFileNotFound, [text UTF8String]);
     return nil;
 }
