@@ -410,19 +410,18 @@ static ingot_status emit_text(struct ig_arena *arena, struct igc_source *source,
  * for a few as for one: it has to read all of the source. */
 static void add_neighbours(struct igc_batch *batch) {
     const struct igc_source *source = batch->source;
-    if (source->plain_count <= CHECKED_KERNELS) { /* all, as check_syntax had them */
-        batch->neighbours = source->plain_kernels;
-        batch->neighbour_count = source->plain_count;
+    const size_t all = source->plain_count;
+    size_t i = 0;
+    while (i < all && strcmp(source->plain_kernels[i], batch->kernels[0])) {
+        i++;
+    }
+    if (i == all) {
         return;
     }
-    for (size_t i = 0; source->plain_count > JIT_KERNELS && i < source->plain_count; i++) {
-        if (!strcmp(source->plain_kernels[i], batch->kernels[0])) {
-            const size_t first = i - i % NEIGHBOURS, left = source->plain_count - first;
-            batch->neighbours = source->plain_kernels + first;
-            batch->neighbour_count = left < NEIGHBOURS ? left : NEIGHBOURS;
-            return;
-        }
-    }
+    /* of few, all: so check_syntax had them, and what clang made was kept */
+    const size_t together = all <= CHECKED_KERNELS ? all : NEIGHBOURS, first = i - i % together;
+    batch->neighbours = source->plain_kernels + first;
+    batch->neighbour_count = all - first < together ? all - first : together;
 }
 
 static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *source,
